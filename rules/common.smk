@@ -1,0 +1,115 @@
+# Functions that several rules share: the config, checked; the runs it asks for; the files they need.
+
+import sys
+
+sys.path.insert(0, f"{workflow.basedir}/scripts")
+
+from paragone.config import validate
+from paragone.errors import UserError
+from paragone.matrix import expand, probe, with_reference
+from paragone.sources import sources
+
+try:
+    validate(config)
+    EXPERIMENTS = {name: expand(config, name) for name in config["experiments"]}
+except UserError as error:
+    raise WorkflowError(f"config: {error}") from None
+
+RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
+COMPARED = [name for name, block in config["experiments"].items() if block["published"]]
+
+
+def engine_sources(program, spec):
+    """The program, the loop, and the engine and models of a specification."""
+    return sources(program, f"paragone.engines.{spec.backend['engine']}")
+
+
+def environment(spec):
+    """The environment file of a specification's backend."""
+    backends = with_reference(config)["backends"]
+    return f"../envs/{backends[spec.backend['name']]['environment']}.yaml"
+
+
+def probe_spec(wildcards):
+    """What a backend, or the reference, computes for the parity gate of a workload."""
+    return probe(config, wildcards.workload, wildcards.backend)
+
+
+def records_of(wildcards):
+    """The records of an experiment."""
+    runs = EXPERIMENTS[wildcards.experiment]
+    return [f"<results>/runs/{spec.name}/record.json" for spec in runs]
+
+
+def predictions_of(wildcards):
+    """The sample predictions of an experiment."""
+    runs = EXPERIMENTS[wildcards.experiment]
+    return [f"<results>/runs/{spec.name}/predictions.npz" for spec in runs]
+
+
+def workloads_of(wildcards):
+    """The names of an experiment's workloads, sorted."""
+    return sorted({spec.workload["name"] for spec in EXPERIMENTS[wildcards.experiment]})
+
+
+def parity_of(wildcards):
+    """The parity reports of an experiment's workloads."""
+    return [f"<results>/parity/{name}.json" for name in workloads_of(wildcards)]
+
+
+def manifests_of(wildcards):
+    """The manifests of an experiment's data sets."""
+    datasets = {spec.workload["dataset"] for spec in EXPERIMENTS[wildcards.experiment]}
+    return [f"<results>/data/{dataset}/manifest.json" for dataset in sorted(datasets)]
+
+
+def backends_of_workload(workload):
+    """The backends that train a workload in some experiment, sorted."""
+    specs = [spec for spec in RUNS.values() if spec.workload["name"] == workload]
+    return sorted({spec.backend["name"] for spec in specs})
+
+
+def backends_of(wildcards):
+    """The backends of an experiment, in the config's order."""
+    used = {spec.backend["name"] for spec in EXPERIMENTS[wildcards.experiment]}
+    return [name for name in config["backends"] if name in used]
+
+
+def palette(wildcards):
+    """Colours of an experiment's backends, name=#rrggbb."""
+    return [f"{name}={config['backends'][name]['color']}" for name in backends_of(wildcards)]
+
+
+def labels(wildcards):
+    """Labels of an experiment's backends, name=label."""
+    return [f"{name}={config['backends'][name]['label']}" for name in backends_of(wildcards)]
+
+
+def title(wildcards):
+    """The title of an experiment."""
+    return config["experiments"][wildcards.experiment]["title"]
+
+
+def figures_of_all():
+    """Every figure of every experiment."""
+    return [
+        f"<results>/figures/{name}/{figure}.{suffix}"
+        for name, block in config["experiments"].items()
+        for figure in block["figures"]
+        for suffix in ("svg", "pdf", "png")
+    ]
+
+
+def tables_of_all():
+    """Every table."""
+    comparisons = [
+        f"<results>/tables/{name}/comparison.{suffix}"
+        for name in COMPARED
+        for suffix in ("csv", "md", "tex")
+    ]
+    return [
+        "<results>/tables/runs.csv",
+        "<results>/tables/runs.parquet",
+        "<results>/tables/epochs.csv",
+        *comparisons,
+    ]

@@ -1,0 +1,103 @@
+# Training: the parity gate of each workload, then every run of every experiment.
+#
+# in:  <results>/data/{dataset}/manifest.json, and the arrays it names
+# out: <results>/parity/{workload}.json        does each backend compute the same?
+#      <results>/runs/{run}/record.json        the result of one run
+#      <results>/runs/{run}/predictions.npz    its predictions of the first test examples
+#
+# A run asks for all of `machine` and so trains alone. Its checkpoints lie beside the declared
+# outputs, because Snakemake deletes those when a job fails; an interrupted run goes on from them.
+
+
+rule train:
+    message:
+        "Training {wildcards.run}"
+    input:
+        code=lambda wildcards: engine_sources("scripts/train.py", RUNS[wildcards.run]),
+        schema="rules/schemas/record.schema.json",
+        manifest=lambda wildcards: (
+            f"<results>/data/{RUNS[wildcards.run].workload['dataset']}/manifest.json"
+        ),
+    output:
+        record="<results>/runs/{run}/record.json",
+        predictions="<results>/runs/{run}/predictions.npz",
+    params:
+        spec=lambda wildcards: RUNS[wildcards.run].to_json(),
+        data_folder=config["data"]["folder"],
+        checkpoints=subpath(output.record, parent=True),
+    log:
+        "<results>/logs/runs/{run}.log",
+    conda:
+        lambda wildcards: environment(RUNS[wildcards.run])
+    threads: workflow.cores or 1
+    resources:
+        machine=100,
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --spec {params.spec:q} \
+            --manifest {input.manifest:q} \
+            --data-folder {params.data_folder:q} \
+            --checkpoints {params.checkpoints:q}/checkpoints \
+            --threads {threads} \
+            --record {output.record:q} \
+            --predictions {output.predictions:q} \
+            2>> {log:q} | tee -a {log:q}
+        """
+
+
+rule probe:
+    message:
+        "Probing {wildcards.workload} on {wildcards.backend}"
+    input:
+        code=lambda wildcards: engine_sources(
+            "scripts/probe.py", probe_spec(wildcards)
+        ),
+        manifest=lambda wildcards: (
+            f"<results>/data/{config['workloads'][wildcards.workload]['dataset']}/manifest.json"
+        ),
+    output:
+        probe="<results>/parity/{workload}/{backend}.npz",
+    params:
+        spec=lambda wildcards: probe_spec(wildcards).to_json(),
+        data_folder=config["data"]["folder"],
+    log:
+        "<results>/logs/parity/{workload}/{backend}.log",
+    conda:
+        lambda wildcards: environment(probe_spec(wildcards))
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --spec {params.spec:q} \
+            --manifest {input.manifest:q} \
+            --data-folder {params.data_folder:q} \
+            --output {output.probe:q} \
+            2> {log:q}
+        """
+
+
+rule check_parity:
+    message:
+        "Comparing what the backends compute for {wildcards.workload}"
+    input:
+        code=sources("scripts/check_parity.py"),
+        reference="<results>/parity/{workload}/reference.npz",
+        probes=lambda wildcards: [
+            f"<results>/parity/{wildcards.workload}/{backend}.npz"
+            for backend in backends_of_workload(wildcards.workload)
+        ],
+    output:
+        report="<results>/parity/{workload}.json",
+    log:
+        "<results>/logs/parity/{workload}.log",
+    conda:
+        "../envs/workflow.yaml"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --workload {wildcards.workload:q} \
+            --reference {input.reference:q} \
+            --probes {input.probes:q} \
+            --output {output.report:q} \
+            2>&1 | tee {log:q}
+        """

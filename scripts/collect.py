@@ -1,0 +1,37 @@
+"""Collect the records of one experiment into tidy tables: one row a run, one row an epoch."""
+
+import argparse
+from pathlib import Path
+
+from paragone import record, tables
+from paragone.errors import entry_point
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Read every record, check it, and write both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--experiment", required=True, help="its name in the configuration")
+    parser.add_argument("--records", type=Path, nargs="+", required=True, metavar="record.json")
+    parser.add_argument(
+        "--parity",
+        type=Path,
+        nargs="*",
+        default=[],
+        metavar="workload.json",
+        help="parity reports; a backend that none of them passes gets no speed",
+    )
+    parser.add_argument("--runs", type=Path, required=True, help=".parquet or .csv to write")
+    parser.add_argument("--epochs", type=Path, required=True, help=".parquet or .csv to write")
+    options = parser.parse_args(arguments)
+    runs, epochs = tables.tables(
+        [record.read(path) for path in options.records],
+        options.experiment,
+        tables.read_parity(options.parity),
+    )
+    tables.write(runs, options.runs)
+    tables.write(epochs, options.epochs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""The config is checked before anything runs: unknown keys and impossible values are errors."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from paragone.errors import UserError
+
+SCHEMAS = Path(__file__).parents[2] / "rules" / "schemas"
+
+
+def validate(config: dict[str, Any]) -> None:
+    """Raise `UserError` that names the key, what is wrong and what would be right."""
+    error = jsonschema.exceptions.best_match(_validator().iter_errors(config))
+    if error is None:
+        return
+    key = ".".join(str(part) for part in error.absolute_path) or "config"
+    raise UserError(f"{key}: {_explain(error)}")
+
+
+def _explain(error: jsonschema.ValidationError) -> str:
+    if error.validator == "additionalProperties":
+        allowed = ", ".join(error.schema["properties"])
+        return f"{error.message.split(' (')[-1].rstrip(')')}; known keys are {allowed}"
+    if error.validator == "required":
+        return f"{error.message}; add it"
+    if error.validator == "enum":
+        allowed = ", ".join(json.dumps(value) for value in error.validator_value)
+        return f"{json.dumps(error.instance)} is not one of {allowed}"
+    return f"{json.dumps(error.instance)}: {error.message}"
+
+
+@cache
+def _validator() -> jsonschema.Draft202012Validator:
+    schemas = {
+        path.name: yaml.safe_load(path.read_text()) for path in SCHEMAS.glob("*.schema.yaml")
+    }
+    schema = schemas["config.schema.yaml"]
+    schema["properties"]["data"] = {"$id": "urn:data", **schemas["data_config.schema.yaml"]}
+    return jsonschema.Draft202012Validator(schema)

@@ -1,0 +1,1 @@
+"""TensorFlow Datasets builders of the three data sets, each for any listed edition."""

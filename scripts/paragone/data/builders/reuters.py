@@ -1,0 +1,108 @@
+"""Reuters newswires from Keras' reuters.npz, split and marked as `keras.datasets.reuters` does."""
+
+import io
+import pickle
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from paragone.data.builders.edition import OfEdition
+from paragone.data.catalogue import DATASETS
+
+# The defaults of keras.datasets.reuters.load_data.
+SEED = 113
+TEST_SHARE = 0.2
+START, UNKNOWN, FIRST_WORD = 1, 2, 3
+
+
+class Reuters(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+    """Newswires as lists of word indices, with one of 46 topics each."""
+
+    VERSION = tfds.core.Version("1.0.0")
+
+    def _info(self) -> tfds.core.DatasetInfo:
+        facts = DATASETS["reuters"]
+        return tfds.core.DatasetInfo(
+            builder=self,
+            description="Newswires over 46 topics; words are ranks of frequency, offset by 3.",
+            features=tfds.features.FeaturesDict(
+                {
+                    "text": tfds.features.Sequence(np.int32),
+                    "label": tfds.features.ClassLabel(names=list(facts.class_names)),
+                }
+            ),
+            supervised_keys=("text", "label"),
+            homepage=facts.homepage,
+            citation=facts.citation,
+        )
+
+    def _split_generators(self, dl_manager: tfds.download.DownloadManager) -> dict:
+        (url,) = self.url_infos
+        texts, labels = read_npz(Path(dl_manager.download(url)))
+        texts, labels = keras_order(texts, labels)
+        train = int(len(texts) * (1 - TEST_SHARE))
+        return {
+            "train": self._generate_examples(texts[:train], labels[:train]),
+            "test": self._generate_examples(texts[train:], labels[train:]),
+        }
+
+    def _generate_examples(self, texts: list[list[int]], labels: np.ndarray) -> Iterator:
+        for index, (text, label) in enumerate(zip(texts, labels, strict=True)):
+            yield index, {"text": text, "label": int(label)}
+
+
+class ReutersEdition(OfEdition, Reuters):
+    """One listed edition of reuters.npz."""
+
+
+def keras_order(texts: np.ndarray, labels: np.ndarray) -> tuple[list[list[int]], np.ndarray]:
+    """Shuffle, offset and mark the texts exactly as keras.datasets.reuters.load_data() does.
+
+    Without `num_words` Keras takes the highest index for their number, so that the rarest word
+    of all becomes "unknown"; that is kept, as the published numbers have it.
+    """
+    order = np.arange(len(texts))
+    # Keras draws from this old generator, not from a `default_rng`.
+    np.random.RandomState(SEED).shuffle(order)
+    marked = [[START, *(word + FIRST_WORD for word in texts[index])] for index in order]
+    highest = max(max(text) for text in marked)
+    return [[word if word < highest else UNKNOWN for word in text] for text in marked], labels[
+        order
+    ]
+
+
+def read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """(texts, labels) of a reuters.npz whose checksum is right.
+
+    The texts are an array of lists, which NumPy stores as a pickle. As in Keras, that may build
+    arrays and nothing else.
+    """
+    with zipfile.ZipFile(path) as archive:
+        return tuple(_read_array(io.BytesIO(archive.read(f"{name}.npy"))) for name in "xy")
+
+
+def _read_array(stream: io.BytesIO) -> np.ndarray:
+    version = np.lib.format.read_magic(stream)
+    header = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
+    _, _, dtype = header[version[0]](stream)
+    if dtype.hasobject:
+        return _ArraysOnly(stream).load()
+    stream.seek(0)
+    return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+class _ArraysOnly(pickle.Unpickler):
+    allowed = {  # noqa: RUF012
+        ("numpy", "ndarray"),
+        ("numpy", "dtype"),
+        ("numpy.core.multiarray", "_reconstruct"),
+        ("numpy._core.multiarray", "_reconstruct"),
+    }
+
+    def find_class(self, module: str, name: str) -> object:
+        if (module, name) not in self.allowed:
+            raise pickle.UnpicklingError(f"a data file must not load {module}.{name}")
+        return super().find_class(module, name)

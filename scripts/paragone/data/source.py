@@ -1,0 +1,120 @@
+"""Find the source of one data set: `data.source` of the config decides how far to go."""
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from paragone.data import store, synthetic
+from paragone.data.catalogue import entry
+from paragone.data.download import Unreachable
+from paragone.data.places import Address, Folder, Found, mirror
+from paragone.errors import UserError
+
+ENVIRONMENT = "PARAGONE_MIRRORS"
+
+
+def find(dataset: str, settings: dict) -> dict:
+    """Find, check and describe the raw files of `dataset`; settings: the config's `data` block.
+
+    Returns the content of source.json: source, edition, parameters, files and their origin.
+    Raises UserError for a missing mirror folder, a wrong checksum, or, with `source: real`, when
+    no place has the data.
+    """
+    facts = entry(dataset)
+    folder = Path(settings["folder"])
+    parameters = {name: settings[name] for name in facts.parameters}
+    if settings["source"] == "synthetic":
+        return _synthetic(dataset, parameters, "data.source is synthetic")
+    editions = settings["editions"].get(dataset, {})
+    raw = folder / "raw" / dataset
+    mirrors = [mirror(named, dataset, raw) for named in _named(settings)]
+    if stored := _stored(dataset, editions, parameters, folder):
+        return stored
+    official = [Address(facts.address, raw)] if "official" in editions else []
+    with store.lock(folder, dataset):
+        downloaded = [
+            Folder(raw / edition, "downloaded before")
+            for edition in editions
+            if (raw / edition).is_dir()
+        ]
+        found, tried = _search([*downloaded, *mirrors, *official], dataset, editions)
+    if found:
+        return _real(dataset, parameters, editions, found)
+    reason = "; ".join(tried)
+    if settings["source"] == "real":
+        raise UserError(
+            f"no real {dataset} to be had ({reason}). Put its files into the folder {dataset} of a "
+            f"mirror named by data.mirrors or {ENVIRONMENT}, or set data.source to auto"
+        )
+    print(f"NOTICE: SYNTHETIC DATA in place of {dataset} ({reason})", file=sys.stderr)
+    return _synthetic(dataset, parameters, reason)
+
+
+def _named(settings: dict) -> list[str]:
+    named = [*settings.get("mirrors", []), *os.environ.get(ENVIRONMENT, "").split(";")]
+    return [name.strip() for name in named if name.strip()]
+
+
+def _search(
+    places: Iterable[Folder | Address], dataset: str, editions: dict
+) -> tuple[Found | None, list[str]]:
+    """The first place that has the data set, and why those before it did not."""
+    tried = []
+    for place in places:
+        try:
+            if found := place.find(dataset, editions):
+                return found, tried
+            tried.append(f"{place.title}: not there")
+        except Unreachable as error:
+            tried.append(f"{place.title}: {error}")
+    return None, tried or ["no mirror and no official edition is listed"]
+
+
+def _stored(dataset: str, editions: dict, parameters: dict, folder: Path) -> dict | None:
+    """The source of arrays that are in the store already: then no file need be found or hashed."""
+    for edition, files in editions.items():
+        arrays = store.arrays_folder(folder, store.recipe(dataset, edition, files, parameters))
+        if store.complete(arrays):
+            return {
+                "dataset": dataset,
+                "source": "real",
+                "edition": edition,
+                "parameters": parameters,
+                "origin": "arrays in the data folder",
+                "files": [
+                    {"name": name, "path": None, "bytes": None, "sha256": digest}
+                    for name, digest in files.items()
+                ],
+            }
+    return None
+
+
+def _real(dataset: str, parameters: dict, editions: dict, found: Found) -> dict:
+    return {
+        "dataset": dataset,
+        "source": "real",
+        "edition": found.edition,
+        "parameters": parameters,
+        "origin": found.origin,
+        "files": [
+            {
+                "name": name,
+                "path": str(path.resolve()),
+                "bytes": path.stat().st_size,
+                "sha256": editions[found.edition][name],
+            }
+            for name, path in found.files.items()
+        ],
+    }
+
+
+def _synthetic(dataset: str, parameters: dict, reason: str) -> dict:
+    return {
+        "dataset": dataset,
+        "source": "synthetic",
+        "edition": "synthetic",
+        "parameters": parameters | synthetic.PARAMETERS,
+        "origin": f"generated: {reason}",
+        "files": [],
+    }

@@ -1,0 +1,98 @@
+"""The content-addressed store behind `data.folder`, shared by checkouts and frameworks.
+
+    raw/<dataset>/<edition>/           files downloaded from an address, checked
+    tfds/                              what TensorFlow Datasets prepared from them
+    arrays/<dataset>-<recipe>/         the arrays and their manifest.json
+
+A folder of arrays appears whole (built aside, then renamed) and is never changed afterwards.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock
+
+# Raise this when the code that decodes, resizes, splits or generates changes its result.
+RECIPE = 1
+
+
+def recipe(dataset: str, edition: str, files: dict[str, str], parameters: dict) -> dict:
+    """All that the arrays depend on. files: name -> SHA-256 of each raw file."""
+    return {
+        "version": RECIPE,
+        "dataset": dataset,
+        "edition": edition,
+        "files": files,
+        "parameters": parameters,
+    }
+
+
+def arrays_folder(folder: Path, of: dict) -> Path:
+    """Where the arrays of a recipe are, or will be."""
+    digest = hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()
+    return folder / "arrays" / f"{of['dataset']}-{digest[:12]}"
+
+
+def complete(arrays: Path) -> bool:
+    """Whether a folder of arrays has a manifest and every array at its full size."""
+    try:
+        manifest = json.loads((arrays / "manifest.json").read_bytes())
+        return all(
+            (arrays / entry["file"]).stat().st_size == entry["bytes"]
+            for entry in manifest["arrays"].values()
+        )
+    except (OSError, ValueError):
+        return False
+
+
+@contextmanager
+def lock(folder: Path, dataset: str) -> Iterator[None]:
+    """Let one process at a time fill the store with `dataset`; released even by a kill."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / f".{dataset}.lock"):
+        yield
+
+
+@contextmanager
+def building(target: Path) -> Iterator[Path]:
+    """A new folder beside `target` that takes its place on success and vanishes on failure."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        yield aside
+        aside.chmod(0o755)
+        if target.exists():
+            shutil.rmtree(target)
+        aside.rename(target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, aside = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(aside).chmod(0o644)
+        Path(aside).replace(path)
+    finally:
+        Path(aside).unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: dict) -> None:
+    """Write indented JSON, whole or not at all."""
+    write(path, (json.dumps(content, indent=2) + "\n").encode())

@@ -1,0 +1,96 @@
+"""What a framework supplies to the one training loop, and how the loop finds it."""
+
+import importlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from paragone.batches import Shard
+from paragone.data import Dataset
+from paragone.spec import Spec
+from paragone.weights import Weights
+
+
+class Unavailable(Exception):
+    """The machine does not have the devices that the run asks for."""
+
+
+class OutOfMemory(Exception):
+    """The run does not fit into the memory of a device or of the host."""
+
+
+@dataclass(frozen=True)
+class Devices:
+    """What a run trains on: the kind of device, copies of the model, and processes."""
+
+    kind: str
+    replicas: int
+    workers: int
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Mean loss (nats; not finite when the run diverged) and accuracy (fraction) over examples."""
+
+    loss: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One forward and backward pass, for the parity gate: canonical names, float arrays."""
+
+    logits: np.ndarray
+    loss: float
+    gradients: Weights
+
+
+class Engine(Protocol):
+    """One framework under one strategy.
+
+    A batch is (inputs, labels) or, in evaluation, (inputs, labels, weights): the host arrays of this
+    process's shard. Every method that runs the device returns only when the device is done.
+    """
+
+    devices: Devices  # observed, valid after build
+    device_names: list[str]
+    shard: Shard
+
+    def build(self, spec: Spec, dataset: Dataset, threads: int) -> None:
+        """Put model and optimiser on the devices. Raises `Unavailable`."""
+
+    def weights(self) -> Weights:
+        """The current weights in canonical layout."""
+
+    def set_weights(self, weights: Weights) -> None:
+        """Load canonical weights."""
+
+    def warm_up(self, train_batch: tuple, test_batch: tuple) -> None:
+        """Compile and run training and evaluation on one batch each; leaves no trace in the state."""
+
+    def train_epoch(self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int) -> Metrics:
+        """One pass; `seed` starts the framework's own generator. Metrics are those during training."""
+
+    def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
+        """Metrics over all batches, each example counted by its weight."""
+
+    def predict(self, inputs: np.ndarray) -> np.ndarray:
+        """Class probabilities, (examples, classes) float32."""
+
+    def probe(self, batch: tuple) -> Probe:
+        """Logits, loss and gradients in training mode; changes no trainable weight."""
+
+    def save(self, folder: Path) -> None:
+        """Write the full state: weights and optimiser."""
+
+    def load(self, folder: Path) -> None:
+        """Read what `save` wrote."""
+
+
+def create(spec: Spec) -> Engine:
+    """Import the engine's framework and return it unbuilt; the import is the slow part."""
+    module: Any = importlib.import_module(f"paragone.engines.{spec.backend['engine']}")
+    return module.ENGINE()

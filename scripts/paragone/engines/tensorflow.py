@@ -1,0 +1,228 @@
+"""TensorFlow: one own loop under every `tf.distribute` strategy.
+
+Keras' `fit` fails under MultiWorkerMirroredStrategy (keras #20585); this loop does not, and a whole
+epoch is one `tf.function`. No `jit_compile`: on a CPU it makes these models several times slower.
+"""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+
+from collections.abc import Iterable, Iterator  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+from paragone.batches import Shard  # noqa: E402
+from paragone.data import Dataset  # noqa: E402
+from paragone.engines import Devices, Metrics, OutOfMemory, Probe, Unavailable  # noqa: E402
+from paragone.models import create_model  # noqa: E402
+from paragone.models.tensorflow import MODELS  # noqa: E402
+from paragone.spec import Spec  # noqa: E402
+from paragone.weights import Weights  # noqa: E402
+
+
+def create_strategy(spec: Spec) -> tf.distribute.Strategy:
+    """The strategy of the backend over as many devices as the run has replicas."""
+    kind = spec.backend["device"].upper()
+    physical = tf.config.list_physical_devices(kind)
+    if kind == "CPU":  # any number of replicas: logical devices share the cores
+        logical = [tf.config.LogicalDeviceConfiguration()] * spec.replicas
+        tf.config.set_logical_device_configuration(physical[0], logical)
+    else:
+        tf.config.set_visible_devices([], "GPU") if kind == "TPU" else None
+        if len(physical) < spec.replicas:
+            raise Unavailable(
+                f"{spec.replicas} replica(s) need as many {kind}s; TensorFlow sees {len(physical)}"
+            )
+        for device in physical:
+            tf.config.experimental.set_memory_growth(device, True)
+    return tf.distribute.MirroredStrategy([f"/{kind}:{i}" for i in range(spec.replicas)])
+
+
+class TensorFlow:
+    """The engine. Loss and accuracy are summed on the devices and read once an epoch."""
+
+    def build(self, spec: Spec, dataset: Dataset, threads: int) -> None:
+        """See `Engine.build`."""
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(threads)
+        keras.utils.set_random_seed(spec.seed)
+        if spec.deterministic:
+            tf.config.experimental.enable_op_determinism()
+        self._strategy = create_strategy(spec)
+        replicas = self._strategy.num_replicas_in_sync
+        self.devices = Devices(spec.backend["device"], replicas, workers=1)
+        self.device_names = list(self._strategy.extended.worker_devices)
+        self.shard = Shard(0, replicas, replicas)
+        inputs = dataset.train_inputs
+        self._signature = (
+            tf.TensorSpec((None, *inputs.shape[1:]), inputs.dtype),
+            tf.TensorSpec((None,), tf.int32),
+            tf.TensorSpec((None,), tf.float32),
+        )
+        self._global_batch = spec.batch["global"]
+        self._input = spec.workload["input"]
+        with self._strategy.scope():
+            self._model = create_model(MODELS, spec, dataset)
+            self._optimizer = _optimizer(spec.workload["optimizer"])
+            self._optimizer.build(self._model.trainable_variables)
+            self._totals = [_total() for _ in range(3)]  # loss, correct, examples
+
+    # The device side
+
+    def _forward(self, inputs: tf.Tensor, labels: tf.Tensor, training: bool) -> tuple:
+        scale = self._input
+        scaled = (tf.cast(inputs, tf.float32) / scale["divide"] - scale["mean"]) / scale["std"]
+        logits = self._model(scaled, training=training)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        return logits, losses
+
+    def _gradients(self, inputs: tf.Tensor, labels: tf.Tensor) -> tuple:
+        with tf.GradientTape() as tape:
+            logits, losses = self._forward(inputs, labels, training=True)
+            # Summed over replicas this is the mean over the global batch.
+            loss = tf.reduce_sum(losses) / self._global_batch
+        return logits, losses, tape.gradient(loss, self._model.trainable_variables)
+
+    def _train_step(self, inputs: tf.Tensor, labels: tf.Tensor) -> None:
+        logits, losses, gradients = self._gradients(inputs, labels)
+        self._optimizer.apply(gradients, self._model.trainable_variables)
+        self._count(logits, losses, labels, tf.ones_like(losses))
+
+    def _test_step(self, inputs: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> None:
+        logits, losses = self._forward(inputs, labels, training=False)
+        self._count(logits, losses, labels, weights)
+
+    def _count(self, logits: tf.Tensor, losses: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> None:
+        correct = tf.cast(tf.argmax(logits, -1, tf.int32) == labels, tf.float32)
+        for total, values in zip(self._totals, (losses, correct, tf.ones_like(losses)), strict=True):
+            total.assign_add(tf.reduce_sum(values * weights))
+
+    @tf.function
+    def _train_loop(self, iterator: Iterator, steps: tf.Tensor) -> None:
+        for _ in tf.range(steps):
+            self._strategy.run(self._train_step, next(iterator))
+
+    @tf.function
+    def _test_loop(self, iterator: Iterator, steps: tf.Tensor) -> None:
+        for _ in tf.range(steps):
+            self._strategy.run(self._test_step, next(iterator))
+
+    # The host side
+
+    def _distribute(self, batches: Iterable[tuple], weighted: bool) -> Iterator:
+        """Feed each replica its part of every batch, in order."""
+        local = self.shard.last - self.shard.first
+        signature = self._signature[: 3 if weighted else 2]
+
+        def parts() -> Iterator[tuple]:
+            for batch in batches:
+                yield from zip(*(np.split(array, local) for array in batch), strict=True)
+
+        def pipeline(_: tf.distribute.InputContext) -> tf.data.Dataset:
+            source = tf.data.Dataset.from_generator(parts, output_signature=signature)
+            return source.prefetch(2 * local)
+
+        return iter(self._strategy.distribute_datasets_from_function(pipeline))
+
+    def _run(self, loop: tf.types.experimental.PolymorphicFunction, batches: Iterable[tuple], steps: int) -> Metrics:
+        for total in self._totals:
+            total.assign(0.0)
+        try:
+            loop(self._distribute(batches, weighted=loop is self._test_loop), tf.constant(steps))
+        except tf.errors.ResourceExhaustedError as error:
+            raise OutOfMemory(error.message.splitlines()[0]) from error
+        loss, correct, examples = (float(total.read_value()) for total in self._totals)  # waits for the devices
+        return Metrics(loss / examples, correct / examples)
+
+    def warm_up(self, train_batch: tuple, test_batch: tuple) -> None:
+        """See `Engine.warm_up`."""
+        variables = self._model.variables + self._optimizer.variables
+        before = [variable.numpy() for variable in variables]
+        self._run(self._train_loop, [train_batch] * 2, 2)
+        self._run(self._test_loop, [test_batch], 1)
+        for variable, value in zip(variables, before, strict=True):
+            variable.assign(value)
+
+    def train_epoch(self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int) -> Metrics:
+        """See `Engine.train_epoch`."""
+        keras.utils.set_random_seed(seed)
+        self._optimizer.learning_rate.assign(learning_rate)
+        return self._run(self._train_loop, batches, steps)
+
+    def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
+        """See `Engine.evaluate`."""
+        return self._run(self._test_loop, batches, steps)
+
+    def predict(self, inputs: np.ndarray) -> np.ndarray:
+        """See `Engine.predict`."""
+        labels = tf.zeros(len(inputs), tf.int32)
+        return tf.nn.softmax(self._forward(tf.constant(inputs), labels, training=False)[0]).numpy()
+
+    def probe(self, batch: tuple) -> Probe:
+        """See `Engine.probe`."""
+        inputs, labels = (tf.constant(array) for array in batch)
+        logits, losses, gradients = self._gradients(inputs, labels)
+        trainable = [variable.path for variable in self._model.trainable_variables]
+        by_path = dict(zip(trainable, gradients, strict=True))
+        named = {n: by_path[v.path].numpy() for n, v in _named(self._model) if v.path in by_path}
+        return Probe(logits.numpy(), float(tf.reduce_mean(losses)), named)
+
+    def weights(self) -> Weights:
+        """See `Engine.weights`."""
+        return {name: variable.numpy() for name, variable in _named(self._model)}
+
+    def set_weights(self, weights: Weights) -> None:
+        """See `Engine.set_weights`."""
+        for name, variable in _named(self._model):
+            variable.assign(weights[name])
+
+    def save(self, folder: Path) -> None:
+        """See `Engine.save`."""
+        self._checkpoint().write(str(folder / "state"))
+
+    def load(self, folder: Path) -> None:
+        """See `Engine.load`."""
+        self._checkpoint().read(str(folder / "state")).assert_consumed()
+
+    def _checkpoint(self) -> tf.train.Checkpoint:
+        return tf.train.Checkpoint(model=self._model, optimizer=self._optimizer)
+
+
+ENGINE = TensorFlow
+
+# Keras layer class -> canonical kind and parts, in Keras' own order of variables
+_KINDS = {
+    "Conv2D": ("conv2d", ("kernel", "bias")),
+    "Dense": ("dense", ("kernel", "bias")),
+    "BatchNormalization": ("batch_norm", ("gamma", "beta", "moving_mean", "moving_variance")),
+}
+
+
+def _named(model: keras.Model) -> Iterator[tuple[str, keras.Variable]]:
+    """Canonical name and variable of every weight, in forward order. Keras' layout is canonical."""
+    weighted = [layer for layer in model.layers if layer.variables]
+    for index, layer in enumerate(weighted):
+        kind, parts = _KINDS[type(layer).__name__]
+        by_part = {variable.name: variable for variable in layer.variables}
+        for part in parts:
+            if part in by_part:
+                yield f"{index}.{kind}.{part}", by_part[part]
+
+
+def _optimizer(options: dict) -> keras.optimizers.Optimizer:
+    classes = {"sgd": keras.optimizers.SGD, "adam": keras.optimizers.Adam}
+    arguments = {key: value for key, value in options.items() if key != "name"}
+    return classes[options["name"]](**arguments)
+
+
+def _total() -> tf.Variable:
+    return tf.Variable(
+        0.0,
+        synchronization=tf.VariableSynchronization.ON_READ,
+        aggregation=tf.VariableAggregation.SUM,
+        trainable=False,
+    )

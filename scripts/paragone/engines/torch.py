@@ -1,0 +1,180 @@
+"""PyTorch, eager, on one device (CPU or CUDA)."""
+
+import copy
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from paragone.batches import WHOLE
+from paragone.data import Dataset
+from paragone.engines import Devices, Metrics, OutOfMemory, Probe, Unavailable, torch_weights
+from paragone.models import create_model
+from paragone.models.torch import MODELS
+from paragone.spec import Spec
+from paragone.weights import Weights
+
+
+class Torch:
+    """The engine. Loss and accuracy are summed on the device and read once an epoch."""
+
+    dtype = torch.float32
+
+    def build(self, spec: Spec, dataset: Dataset, threads: int) -> None:
+        """See `Engine.build`."""
+        self.device = self.open_device(spec, threads)
+        torch.manual_seed(spec.seed)
+        torch.use_deterministic_algorithms(spec.deterministic)
+        self.input = spec.workload["input"]
+        model = create_model(MODELS, spec, dataset)
+        # Channels last is the layout of the stored images and the fast one on CPUs and tensor cores.
+        self.model = model.to(self.device, self.dtype, memory_format=torch.channels_last)
+        self.optimizer = create_optimizer(spec.workload["optimizer"], self.model, self.device)
+
+    def open_device(self, spec: Spec, threads: int) -> torch.device:
+        """Open the device and describe it."""
+        torch.set_num_threads(threads)
+        kind = spec.backend["device"]
+        present = {"cpu": 1, "gpu": torch.cuda.device_count()}.get(kind, 0)
+        if spec.replicas > min(present, 1):
+            raise Unavailable(
+                f"{spec.replicas} replica(s) on {kind} asked for; this backend drives one device "
+                f"and PyTorch sees {present} of this kind"
+            )
+        self.devices = Devices(kind, 1, workers=1)
+        self.device_names = [torch.cuda.get_device_name(0) if kind == "gpu" else "cpu"]
+        self.shard = WHOLE
+        return torch.device("cuda" if kind == "gpu" else "cpu")
+
+    # What a device that is not driven eagerly does otherwise
+
+    def put(self, array: np.ndarray) -> torch.Tensor:
+        """A host array on the device."""
+        return torch.from_numpy(array).to(self.device, non_blocking=True)
+
+    def end_of_step(self) -> None:
+        """What follows each step: nothing, the device runs by itself."""
+
+    # Training
+
+    def prepare(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Stored examples to model inputs: scaled, channels first."""
+        scaled = (inputs.to(self.dtype) / self.input["divide"] - self.input["mean"]) / self.input["std"]
+        return scaled.permute(0, 3, 1, 2)
+
+    def train_step(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
+        """One optimiser step; (logits, mean loss), both on the device."""
+        self.optimizer.zero_grad()
+        logits = self.model(self.prepare(inputs))
+        loss = functional.cross_entropy(logits, labels)
+        loss.backward()
+        self.optimizer.step()
+        return logits.detach(), loss.detach()
+
+    def train_epoch(self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int) -> Metrics:
+        """See `Engine.train_epoch`."""
+        torch.manual_seed(seed)
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+        self.model.train()
+        totals = self.put(np.zeros(3, np.float32))
+        for inputs, labels in batches:
+            labels = self.put(labels).long()
+            logits, loss = self.train_step(self.put(inputs), labels)
+            correct = (logits.argmax(1) == labels).sum()
+            totals += torch.stack([loss * len(labels), correct, correct.new_tensor(len(labels))])
+            self.end_of_step()
+        return _metrics(totals)
+
+    @torch.no_grad()
+    def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
+        """See `Engine.evaluate`."""
+        self.model.eval()
+        totals = self.put(np.zeros(3, np.float32))
+        for inputs, labels, weights in batches:
+            labels, weights = self.put(labels).long(), self.put(weights)
+            logits = self.model(self.prepare(self.put(inputs)))
+            losses = functional.cross_entropy(logits, labels, reduction="none")
+            correct = (logits.argmax(1) == labels).to(losses.dtype)
+            totals += torch.stack([(losses * weights).sum(), (correct * weights).sum(), weights.sum()])
+            self.end_of_step()
+        return _metrics(totals)
+
+    def warm_up(self, train_batch: tuple, test_batch: tuple) -> None:
+        """See `Engine.warm_up`."""
+        model, optimizer = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
+        # On a lazy device steps two and three may compile again (pytorch/xla #6210).
+        self.train_epoch(0, 0.0, [train_batch] * 3, 3)
+        self.evaluate([test_batch], 1)
+        self.model.load_state_dict(model)
+        self.optimizer.load_state_dict(optimizer)
+
+    @torch.no_grad()
+    def predict(self, inputs: np.ndarray) -> np.ndarray:
+        """See `Engine.predict`."""
+        self.model.eval()
+        return functional.softmax(self.model(self.prepare(self.put(inputs))), 1).float().cpu().numpy()
+
+    def probe(self, batch: tuple) -> Probe:
+        """See `Engine.probe`."""
+        inputs, labels = self.put(batch[0]), self.put(batch[1]).long()
+        self.model.train()
+        self.optimizer.zero_grad()
+        logits = self.model(self.prepare(inputs))
+        loss = functional.cross_entropy(logits, labels)
+        loss.backward()
+        gradients = torch_weights.export(self.model, lambda tensor: tensor.grad)
+        return Probe(logits.detach().cpu().numpy(), loss.item(), gradients)
+
+    # State
+
+    def weights(self) -> Weights:
+        """See `Engine.weights`."""
+        return torch_weights.export(self.model)
+
+    def set_weights(self, weights: Weights) -> None:
+        """See `Engine.set_weights`."""
+        torch_weights.load(self.model, weights)
+
+    def save(self, folder: Path) -> None:
+        """See `Engine.save`."""
+        state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
+        torch.save(_to_host(state), folder / "state.pt")
+
+    def load(self, folder: Path) -> None:
+        """See `Engine.load`."""
+        state = torch.load(folder / "state.pt", weights_only=True)
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
+ENGINE = Torch
+
+
+def create_optimizer(options: dict, model: nn.Module, device: torch.device) -> torch.optim.Optimizer:
+    """The workload's optimiser in PyTorch's words."""
+    if options["name"] == "sgd":
+        return torch.optim.SGD(model.parameters(), momentum=options["momentum"])
+    betas = (options["beta_1"], options["beta_2"])
+    # capturable: the step count stays on the device, or a lazy device would compile every step anew.
+    return torch.optim.Adam(
+        model.parameters(), betas=betas, eps=options["epsilon"], capturable=device.type != "cpu"
+    )
+
+
+def _metrics(totals: torch.Tensor) -> Metrics:
+    loss, correct, examples = totals.tolist()  # waits for the device
+    return Metrics(loss / examples, correct / examples)
+
+
+def _to_host(state: object) -> object:
+    if isinstance(state, torch.Tensor):
+        return state.cpu()
+    if isinstance(state, dict):
+        return {key: _to_host(value) for key, value in state.items()}
+    if isinstance(state, list):
+        return [_to_host(value) for value in state]
+    return state

@@ -1,0 +1,51 @@
+"""Canonical names and layouts of a PyTorch module's weights, for both PyTorch engines."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import nn
+
+# Module class -> canonical kind, and for each part: attribute, native -> canonical axes
+_LAYOUTS: dict[type[nn.Module], tuple[str, dict[str, tuple[str, tuple[int, ...]]]]] = {
+    nn.Conv2d: ("conv2d", {"kernel": ("weight", (2, 3, 1, 0)), "bias": ("bias", (0,))}),
+    nn.Linear: ("dense", {"kernel": ("weight", (1, 0)), "bias": ("bias", (0,))}),
+    nn.BatchNorm2d: (
+        "batch_norm",
+        {
+            "gamma": ("weight", (0,)),
+            "beta": ("bias", (0,)),
+            "moving_mean": ("running_mean", (0,)),
+            "moving_variance": ("running_var", (0,)),
+        },
+    ),
+}
+
+
+def named(module: nn.Module) -> Iterator[tuple[str, torch.Tensor, tuple[int, ...]]]:
+    """Canonical name, tensor and native -> canonical axes of every weight, in forward order."""
+    weighted = [child for child in module.modules() if type(child) in _LAYOUTS]
+    for index, child in enumerate(weighted):
+        kind, parts = _LAYOUTS[type(child)]
+        for part, (attribute, axes) in parts.items():
+            tensor = getattr(child, attribute)
+            if tensor is not None:
+                yield f"{index}.{kind}.{part}", tensor, axes
+
+
+def export(
+    module: nn.Module, read: Callable[[torch.Tensor], torch.Tensor | None] = lambda tensor: tensor
+) -> dict:
+    """Canonical arrays of `read(tensor)` for every weight (its gradient, say); None is left out."""
+    return {
+        name: value.detach().cpu().permute(axes).contiguous().numpy()
+        for name, tensor, axes in named(module)
+        if (value := read(tensor)) is not None
+    }
+
+
+@torch.no_grad()
+def load(module: nn.Module, weights: dict) -> None:
+    """Copy canonical arrays into the module."""
+    for name, tensor, axes in named(module):
+        inverse = sorted(range(len(axes)), key=axes.__getitem__)
+        tensor.copy_(torch.from_numpy(weights[name]).permute(inverse))

@@ -1,0 +1,62 @@
+"""PyTorch/XLA: one program over all devices of this process, partitioned by the compiler (SPMD).
+
+The same code runs on TPU cores and on virtual CPU devices. Batch norm sees the global batch here:
+the partitioned program means what the program on one device means.
+"""
+
+import os
+
+import numpy as np
+import torch
+
+from paragone.batches import WHOLE
+from paragone.engines import Devices, Unavailable
+from paragone.engines.torch import Torch
+from paragone.spec import Spec
+
+# An import without it asks every plug-in for devices.
+os.environ.setdefault("PJRT_DEVICE", "CPU")
+
+import torch_xla  # noqa: E402
+from torch_xla import runtime  # noqa: E402
+from torch_xla.core import xla_model  # noqa: E402
+from torch_xla.distributed import spmd  # noqa: E402
+
+
+class TorchXLA(Torch):
+    """The eager engine, traced lazily, with every batch split over a mesh of all devices."""
+
+    def open_device(self, spec: Spec, threads: int) -> torch.device:
+        """Open all devices of the process as one mesh; `threads` is set by the process's affinity."""
+        kind = spec.backend["device"]
+        os.environ["PJRT_DEVICE"] = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}[kind]
+        if kind == "cpu":
+            os.environ["CPU_NUM_DEVICES"] = str(spec.replicas)
+        runtime.use_spmd()
+        try:
+            present = runtime.global_runtime_device_count()
+        except RuntimeError as error:
+            raise Unavailable(f"PyTorch/XLA finds no {kind}: {str(error).splitlines()[0]}") from error
+        if present != spec.replicas:
+            raise Unavailable(
+                f"{spec.replicas} replica(s) on {kind} asked for; PyTorch/XLA has {present} and uses all"
+            )
+        self.devices = Devices(kind, present, workers=1)
+        self.device_names = [str(d["name"]) for d in runtime.global_runtime_device_attributes()]
+        self.shard = WHOLE
+        self._mesh = spmd.Mesh(np.arange(present), (present,), ("data",))
+        return torch_xla.device()
+
+    def put(self, array: np.ndarray) -> torch.Tensor:
+        """A host array on the devices: split by examples where they divide evenly, else replicated."""
+        divides = len(array) % self.devices.replicas == 0
+        axes = ("data" if divides else None,) + (None,) * (array.ndim - 1)
+        sharding = spmd.ShardingSpec(self._mesh, axes)
+        return xla_model.send_cpu_data_to_device(torch.from_numpy(array), self.device, sharding)[0]
+
+    def end_of_step(self) -> None:
+        """Hand the traced step to the devices; they run while the next one is traced."""
+        torch_xla.sync()
+
+
+ENGINE = TorchXLA

@@ -1,0 +1,1 @@
+"""What the figure programs share: look, frame, files."""

@@ -1,0 +1,153 @@
+"""The one training loop: what must be the same for every backend is written here, once."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from paragone.batches import noise_batch, test_batches, train_batches
+from paragone.checkpoints import Checkpoints
+from paragone.clocks import Ledger
+from paragone.data import Dataset
+from paragone.engines import Engine, Metrics, OutOfMemory
+from paragone.progress import Progress
+from paragone.randomness import epoch_order, framework_seed
+from paragone.spec import Spec
+from paragone.weights import digest, draw, parameter_count
+
+SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
+
+
+@dataclass
+class Outcome:
+    """What the loop found out: parts of the record. The last process is this one."""
+
+    processes: list[dict[str, Any]]
+    status: str = "completed"
+    reason: str | None = None
+    model: dict[str, Any] | None = None
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+    probabilities: np.ndarray | None = None
+
+
+def train(
+    engine: Engine,
+    spec: Spec,
+    dataset: Dataset,
+    threads: int,
+    ledger: Ledger,
+    checkpoints: Checkpoints,
+    process: dict[str, Any],
+) -> Outcome:
+    """Train one run to its end, from its last checkpoint if there is one.
+
+    Statuses other than `completed` are results, not errors: `diverged` when a loss is no longer
+    finite, `out_of_memory`. Raises `Unavailable` if the devices are not there, `UserError` if the
+    workload does not fit the data set.
+    """
+    outcome = Outcome([process])
+    steps = spec.steps(len(dataset.train_labels))
+    progress = Progress(spec, steps)
+    ledger.switch("devices")
+    try:
+        engine.build(spec, dataset, threads)
+        shapes = {name: values.shape for name, values in engine.weights().items()}
+        initial = draw(shapes, spec.workload["initializer"], spec.seed)
+        engine.set_weights(initial)
+        outcome.model = {
+            "parameters": parameter_count(initial),
+            "initial_weights": digest(initial),
+            "final_weights": None,
+        }
+        ledger.switch("compilation")
+        local_batch = spec.batch["global"] // engine.shard.replicas
+        local_batch *= engine.shard.last - engine.shard.first
+        engine.warm_up(*noise_batch(dataset, local_batch))
+        ledger.switch("checkpoint")
+        if saved := checkpoints.last():
+            engine.load(saved.folder)
+            ledger.add(saved.progress["seconds"])
+            outcome.epochs = saved.progress["epochs"]
+            outcome.processes = [*saved.progress["processes"], process]
+            process["first_epoch"] = saved.epoch + 1
+            progress.say(f"resumed after epoch {saved.epoch}")
+        for row in _epochs(engine, spec, dataset, steps, ledger, progress, outcome):
+            outcome.epochs.append(row)
+            progress.epoch_done(row)
+            if not math.isfinite(row["train_loss"]):
+                outcome.status = "diverged"
+                outcome.reason = f"the training loss of epoch {row['epoch']} is not finite"
+                break
+            if stops(spec.workload.get("target"), outcome.epochs):
+                break
+            if row["epoch"] < spec.epochs:
+                ledger.switch("checkpoint")
+                checkpoints.save(row["epoch"], engine.save, _progress(outcome, ledger))
+        ledger.switch("other")
+        outcome.model["final_weights"] = digest(engine.weights())
+        outcome.probabilities = engine.predict(dataset.test_inputs[:SAMPLES])
+    except (OutOfMemory, MemoryError) as error:
+        outcome.status, outcome.reason = "out_of_memory", str(error) or "the host's memory is full"
+    return outcome
+
+
+def _progress(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
+    return {
+        "epochs": outcome.epochs,
+        "processes": outcome.processes,
+        "seconds": ledger.seconds,
+    }
+
+
+def _epochs(
+    engine: Engine,
+    spec: Spec,
+    dataset: Dataset,
+    steps: int,
+    ledger: Ledger,
+    progress: Progress,
+    outcome: Outcome,
+) -> Iterator[dict[str, Any]]:
+    """Train and evaluate epoch by epoch; the device is idle at both edges of every window."""
+    batch = spec.batch["global"]
+    tests = math.ceil(len(dataset.test_labels) / batch)
+    elapsed = outcome.epochs[-1]["elapsed"] if outcome.epochs else 0.0
+    first_epoch = len(outcome.epochs) + 1
+    for epoch in range(first_epoch, spec.epochs + 1):
+        order = epoch_order(len(dataset.train_labels), spec.seed, epoch)[: steps * batch]
+        rate = spec.learning_rate(epoch)
+        batches = progress.watch(epoch, train_batches(dataset, order, batch, engine.shard))
+        ledger.switch("train")
+        during = engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
+        train_seconds = ledger.switch("evaluate")
+        after = engine.evaluate(test_batches(dataset, batch, engine.shard), tests)
+        evaluate_seconds = ledger.switch("other")
+        elapsed += train_seconds
+        yield {
+            "epoch": epoch,
+            "learning_rate": rate,
+            "steps": steps,
+            "examples": steps * batch,
+            "train_seconds": train_seconds,
+            **_named("train", during),
+            "evaluate_seconds": evaluate_seconds,
+            **_named("test", after),
+            "elapsed": elapsed,
+            "first_of_process": epoch == first_epoch,
+        }
+
+
+def _named(split: str, metrics: Metrics) -> dict[str, float]:
+    return {f"{split}_{name}": value for name, value in asdict(metrics).items()}
+
+
+def stops(target: dict[str, Any] | None, epochs: list[dict[str, Any]]) -> bool:
+    """Whether the last `patience` evaluations are at or above a target that ends the run."""
+    if not target or not target["stop"]:
+        return False
+    last = epochs[-target["patience"] :]
+    return len(last) == target["patience"] and all(
+        row["test_accuracy"] >= target["accuracy"] for row in last
+    )

@@ -1,0 +1,27 @@
+"""The models of the workloads: one module a framework, one function a model."""
+
+from collections.abc import Callable
+from typing import Any
+
+from paragone.data import Dataset
+from paragone.errors import UserError
+from paragone.spec import Spec
+
+
+def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dataset) -> Any:
+    """Call the function of the workload's model with the data set's shape, classes and options.
+
+    Raises `UserError` if the framework has no such model or the options do not fit it.
+    """
+    options = dict(spec.workload["model"])
+    name = options.pop("name")
+    if name not in models:
+        raise UserError(
+            f"workloads.{spec.workload['name']}.model.name: backend {spec.backend['name']} has no "
+            f"model {name!r}; it has {', '.join(models)}"
+        )
+    shape, classes = dataset.train_inputs.shape[1:], len(dataset.class_names)
+    try:
+        return models[name](shape, classes, **options)
+    except TypeError as error:
+        raise UserError(f"workloads.{spec.workload['name']}.model: {error}") from error

@@ -1,0 +1,90 @@
+"""What every figure and table must say about itself: n, interval, data, machine."""
+
+import pandas as pd
+
+from paragone.series import Series
+from paragone.statistics import INTERVAL
+
+SYNTHETIC = "SYNTHETIC DATA: shows that the workflow runs, says nothing about the real task"
+
+_STATUSES = {
+    "diverged": "diverged",
+    "out_of_memory": "out of memory",
+    "unavailable": "device not available",
+}
+_NO_SPEED = {
+    "failed": "failed parity: no speed compared",
+    "not checked": "parity not checked: no speed compared",
+}
+
+
+def holds_synthetic(runs: pd.DataFrame) -> bool:
+    """Whether any of the runs used the synthetic stand-in."""
+    return bool((runs["data_source"] == "synthetic").any())
+
+
+def repeats(counts: list[int]) -> str:
+    """Which interval is shown, given how many values stand behind each median."""
+    known = sorted({count for count in counts if count})
+    if not known:
+        return "Nothing to take a median of."
+    if known == [1]:
+        return "n = 1 run each: no interval."
+    n = str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
+    return f"Median and {INTERVAL}, n = {n} runs (seeds) each."
+
+
+def data(runs: pd.DataFrame) -> str:
+    """Data set, real or synthetic, and edition."""
+    known = runs[["dataset", "data_source", "data_edition"]].dropna().drop_duplicates()
+    texts = [
+        f"{dataset}: SYNTHETIC DATA" if source == "synthetic" else _real(dataset, edition)
+        for dataset, source, edition in known.itertuples(index=False)
+    ]
+    return "; ".join(texts) + "." if texts else "No data were read."
+
+
+def machine(runs: pd.DataFrame) -> str:
+    """Every machine that the runs saw."""
+    names = sorted(set(runs["machine"].dropna()))
+    if len(names) > 1:
+        return f"{len(names)} machines, kept apart: {' | '.join(names)}."
+    return f"Machine {names[0]}."
+
+
+def no_speed(runs: pd.DataFrame) -> list[str]:
+    """Why runs of one series have no steady speed, in words; empty when all have one."""
+    total, reasons = len(runs), {}
+    for status, parity in runs.loc[
+        (runs["status"] != "completed") | runs["steady_examples_per_second"].isna(),
+        ["status", "parity"],
+    ].itertuples(index=False):
+        words = _STATUSES.get(status) or _NO_SPEED.get(parity, "no epoch after the first")
+        reasons[words] = reasons.get(words, 0) + 1
+    return _counted(reasons, total)
+
+
+def not_completed(runs: pd.DataFrame) -> list[str]:
+    """Which runs of one series were not completed, in words; empty when all were."""
+    statuses = runs.loc[runs["status"] != "completed", "status"].map(_STATUSES)
+    return _counted(statuses.value_counts(sort=False).to_dict(), len(runs))
+
+
+def unproven(series: list[Series]) -> list[str]:
+    """One sentence for the series whose backend has not passed the parity gate; none otherwise."""
+    names = [one.label for one in series if (one.runs["parity"] != "passed").any()]
+    return [f"Parity failed or not checked: {', '.join(names)}."] if names else []
+
+
+def _counted(reasons: dict[str, int], total: int) -> list[str]:
+    if total == 1:
+        return list(reasons)
+    return [
+        f"{words} ({'all' if count == total else f'{count} of'} {total} runs)"
+        for words, count in sorted(reasons.items())
+    ]
+
+
+def _real(dataset: str, edition: str) -> str:
+    name = edition if "edition" in edition else f"{edition} edition"
+    return f"{dataset}: real data ({name})"

@@ -1,0 +1,80 @@
+"""The specification of a run: everything that decides its result, and its identity.
+
+Standard library only: the Snakefile imports this module at parse time.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from paragone.errors import UserError
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One cell of an experiment's matrix at one repeat.
+
+    `workload`: the validated `workloads` block without its batch and schedule length, plus its name.
+    `backend`: name, engine, strategy and device. `batch`: the global and the per-replica batch size,
+    in examples. `steps_per_epoch`: None for all whole batches of the training split.
+    """
+
+    workload: dict[str, Any]
+    backend: dict[str, str]
+    replicas: int
+    batch: dict[str, int]
+    epochs: int
+    steps_per_epoch: int | None
+    seed: int
+    deterministic: bool
+
+    @classmethod
+    def from_json(cls, text: str) -> "Spec":
+        """Read what `to_json` wrote; `UserError` if it is something else."""
+        try:
+            return cls(**json.loads(text))
+        except (ValueError, TypeError) as error:
+            raise UserError(f"--spec: not the specification of a run: {error}") from error
+
+    def to_json(self) -> str:
+        """Canonical JSON: sorted keys, no spaces. The run's identity is the hash of this text."""
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+
+    @cached_property
+    def name(self) -> str:
+        """A file name that a person can read, made unique by the hash of the whole specification."""
+        digest = hashlib.sha256(self.to_json().encode()).hexdigest()[:8]
+        return (
+            f"{self.workload['name']}.{self.backend['name']}.r{self.replicas}"
+            f".b{self.batch['global']}.s{self.seed}.{digest}"
+        )
+
+    def steps(self, examples: int) -> int:
+        """Steps of one epoch over `examples` training examples; `UserError` if there are too few."""
+        whole = examples // self.batch["global"]
+        steps = self.steps_per_epoch or whole
+        if not 0 < steps <= whole:
+            raise UserError(
+                f"workloads.{self.workload['name']}: {steps or 'a'} step(s) of "
+                f"{self.batch['global']} examples do not fit into {examples} training examples; "
+                "lower batch or steps_per_epoch"
+            )
+        return steps
+
+    def learning_rate(self, epoch: int) -> float:
+        """Learning rate of an epoch (from 1).
+
+        base x global batch / per_batch (linear scaling; Goyal et al., arXiv:1706.02677) if `per_batch`
+        is given, times the factor of the last entry of `decay` whose `after` epochs have passed.
+        """
+        schedule = self.workload["learning_rate"]
+        scale = self.batch["global"] / schedule["per_batch"] if "per_batch" in schedule else 1
+        passed = [step["factor"] for step in schedule.get("decay", []) if epoch > step["after"]]
+        return schedule["base"] * scale * (passed[-1] if passed else 1)
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list as it is, anything else as a list of one."""
+    return value if isinstance(value, list) else [value]

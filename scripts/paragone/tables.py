@@ -1,0 +1,223 @@
+"""From records to tidy tables: one row a run, one row an epoch. Times are in seconds.
+
+A backend gets durations and speeds only where the parity gate passed for its workload: without that
+proof its seconds belong to another computation. The row stays and its `parity` column says why.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from paragone.clocks import PARTS as CLOCK_PARTS
+from paragone.errors import UserError
+
+_TEXT, _COUNT, _REAL, _FLAG = "string", "Int64", "float64", "boolean"
+RUN_COLUMNS = {
+    **dict.fromkeys(["run", "experiment", "workload", "dataset", "model", "backend"], _TEXT),
+    **dict.fromkeys(["engine", "strategy", "device"], _TEXT),
+    **dict.fromkeys(["replicas", "workers", "global_batch", "per_replica_batch", "seed"], _COUNT),
+    **dict.fromkeys(["planned_epochs", "planned_steps_per_epoch", "epochs"], _COUNT),
+    **dict.fromkeys(["status", "reason", "parity"], _TEXT),
+    **dict.fromkeys(["data_source", "data_edition", "manifest_sha256"], _TEXT),
+    **dict.fromkeys(["train_examples", "test_examples", "parameters"], _COUNT),
+    **dict.fromkeys(["initial_weights", "final_weights"], _TEXT),
+    **dict.fromkeys(["final_train_loss", "final_train_accuracy"], _REAL),
+    **dict.fromkeys(["final_test_loss", "final_test_accuracy", "best_test_accuracy"], _REAL),
+    "best_test_epoch": _COUNT,
+    "steady_examples_per_second": _REAL,
+    "steady_epochs": _COUNT,
+    "steady_examples": _COUNT,
+    "steady_seconds": _REAL,
+    **dict.fromkeys([f"{part}_seconds" for part in (*CLOCK_PARTS, "end_to_end")], _REAL),
+    "target_accuracy": _REAL,
+    "target_patience": _COUNT,
+    "target_reached": _FLAG,
+    "target_epoch": _COUNT,
+    **dict.fromkeys(["target_last_miss_seconds", "target_first_hit_seconds"], _REAL),
+    "resumed": _FLAG,
+    "processes": _COUNT,
+    "started": _TEXT,
+    **dict.fromkeys(["machine", "host", "processor"], _TEXT),
+    **dict.fromkeys(["cores", "memory_bytes"], _COUNT),
+    "accelerators": _TEXT,
+    "threads": _COUNT,
+    **dict.fromkeys(["load_before", "other_cpu_share"], _REAL),
+    "software": _TEXT,
+}
+EPOCH_COLUMNS = {
+    **dict.fromkeys(["run", "experiment"], _TEXT),
+    **dict.fromkeys(["epoch", "steps", "examples"], _COUNT),
+    **dict.fromkeys(["learning_rate", "train_loss", "train_accuracy"], _REAL),
+    **dict.fromkeys(["test_loss", "test_accuracy"], _REAL),
+    **dict.fromkeys(["train_seconds", "evaluate_seconds", "elapsed_train_seconds"], _REAL),
+    "first_of_process": _FLAG,
+}
+# What a run without proven parity does not show.
+SPEED_COLUMNS = [
+    name for name in RUN_COLUMNS if name.endswith("_seconds") or name.startswith("steady_")
+]
+_EPOCH_SPEED_COLUMNS = ["train_seconds", "evaluate_seconds", "elapsed_train_seconds"]
+
+Parity = dict[tuple[str, str], bool]
+
+
+def read_parity(paths: list[Path]) -> Parity:
+    """(workload, backend) -> passed, of the given parity reports. Raises UserError."""
+    verdicts = {}
+    for path in paths:
+        try:
+            report = json.loads(Path(path).read_text())
+            for backend, verdict in report["backends"].items():
+                verdicts[report["workload"], backend] = bool(verdict["passed"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UserError(
+                f"{path}: not a parity report ({error!r}); delete it and make it again"
+            ) from None
+    return verdicts
+
+
+def tables(
+    records: list[dict], experiment: str, parity: Parity
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
+
+    Raises UserError when two records tell of the same run.
+    """
+    runs = pd.DataFrame([_run_row(record, experiment, parity) for record in records])
+    repeated = runs.loc[runs["run"].duplicated(), "run"].unique()
+    if len(repeated):
+        raise UserError(f"run {repeated[0]} was given more than once; name each record once")
+    epochs = pd.DataFrame([row for record in records for row in _epoch_rows(record, experiment)])
+    runs = runs.reindex(columns=list(RUN_COLUMNS)).astype(RUN_COLUMNS)
+    epochs = epochs.reindex(columns=list(EPOCH_COLUMNS)).astype(EPOCH_COLUMNS)
+    unproven = runs["parity"] != "passed"
+    runs.loc[unproven, SPEED_COLUMNS] = pd.NA
+    epochs.loc[epochs["run"].isin(runs.loc[unproven, "run"]), _EPOCH_SPEED_COLUMNS] = pd.NA
+    order = ["workload", "backend", "replicas", "global_batch", "seed", "run"]
+    return (
+        runs.sort_values(order, ignore_index=True),
+        epochs.sort_values(["run", "epoch"], ignore_index=True),
+    )
+
+
+def merge(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """The tables of several experiments as one. A shared run is one row naming all of them."""
+    whole = pd.concat(parts, ignore_index=True)
+    key = [name for name in ("run", "epoch") if name in whole]
+    names = whole.groupby(key)["experiment"].transform(lambda part: " ".join(sorted(set(part))))
+    return whole.assign(experiment=names).drop_duplicates(key, ignore_index=True)
+
+
+def read(path: Path) -> pd.DataFrame:
+    """A table that `write` made as Parquet. Raises UserError when there is none."""
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: no table there ({error}); run collect.py first") from None
+
+
+def write(frame: pd.DataFrame, path: Path) -> None:
+    """Write as CSV or Parquet, by suffix; complete or not at all."""
+    partial = path.with_name(f".{path.name}.partial")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".csv":
+        frame.to_csv(partial, index=False)
+    elif path.suffix == ".parquet":
+        frame.to_parquet(partial, index=False)
+    else:
+        raise UserError(f"{path}: a table is written as .csv or .parquet")
+    os.replace(partial, path)
+
+
+def _run_row(record: dict, experiment: str, parity: Parity) -> dict:
+    spec, clocks, target = record["spec"], record["clocks"], record["target"] or {}
+    workload, backend = spec["workload"], spec["backend"]
+    passed = parity.get((workload["name"], backend["name"]))
+    row = {
+        "run": record["run"],
+        "experiment": experiment,
+        "workload": workload["name"],
+        "dataset": workload["dataset"],
+        "model": workload["model"]["name"],
+        "backend": backend["name"],
+        **{key: backend[key] for key in ("engine", "strategy", "device")},
+        "replicas": spec["replicas"],
+        "workers": record["devices"]["requested"]["workers"],
+        "global_batch": spec["batch"]["global"],
+        "per_replica_batch": spec["batch"]["per_replica"],
+        "seed": spec["seed"],
+        "planned_epochs": spec["epochs"],
+        "planned_steps_per_epoch": spec.get("steps_per_epoch"),
+        "status": record["status"],
+        "reason": record["reason"],
+        "parity": {True: "passed", False: "failed", None: "not checked"}[passed],
+        **_renamed(record["data"], {"source": "data_source", "edition": "data_edition"}),
+        **(record["model"] or {}),
+        **_outcome(record["epochs"]),
+        **_renamed(record["steady"], {}, "steady_"),
+        **{f"target_{key}": target.get(key) for key in ("accuracy", "patience", "reached")},
+        "target_epoch": target.get("epoch"),
+        "target_last_miss_seconds": target.get("last_miss"),
+        "target_first_hit_seconds": target.get("first_hit"),
+        **_where(record["processes"]),
+    }
+    if clocks:
+        parts = {**clocks["cold"], **{key: clocks[key] for key in clocks if key != "cold"}}
+        row |= {f"{part}_seconds": seconds for part, seconds in parts.items()}
+    return row
+
+
+def _outcome(epochs: list[dict]) -> dict:
+    if not epochs:
+        return {"epochs": 0}
+    last, best = epochs[-1], max(epochs, key=lambda epoch: epoch["test_accuracy"])
+    measures = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
+    return {
+        "epochs": len(epochs),
+        **{f"final_{key}": last[key] for key in measures},
+        "best_test_accuracy": best["test_accuracy"],
+        "best_test_epoch": best["epoch"],
+    }
+
+
+def _where(processes: list[dict]) -> dict:
+    first, machine = processes[0], processes[0]["machine"]
+    # A run whose processes saw several machines belongs to that set, not to its first member.
+    names = {
+        f"{one['host']}: {one['machine']['processor']}, {one['machine']['cores']} cores": None
+        for one in processes
+    }
+    shares = [one["load"]["other_cpu_share"] for one in processes]
+    return {
+        "resumed": any(one["first_epoch"] > 1 for one in processes),
+        "processes": len(processes),
+        "started": first["started"],
+        "machine": "; ".join(names),
+        "host": first["host"],
+        **{key: machine[key] for key in ("processor", "cores", "memory_bytes")},
+        "accelerators": "; ".join(machine["devices"]),
+        "threads": first["threads"],
+        "load_before": first["load"]["before"],
+        "other_cpu_share": max((share for share in shares if share is not None), default=None),
+        "software": "; ".join(
+            f"{name} {first['software'][name]}" for name in sorted(first["software"])
+        ),
+    }
+
+
+def _epoch_rows(record: dict, experiment: str) -> list[dict]:
+    return [
+        {
+            **epoch,
+            "run": record["run"],
+            "experiment": experiment,
+            "elapsed_train_seconds": epoch["elapsed"],
+        }
+        for epoch in record["epochs"]
+    ]
+
+
+def _renamed(part: dict | None, names: dict, prefix: str = "") -> dict:
+    return {prefix + names.get(key, key): value for key, value in (part or {}).items()}

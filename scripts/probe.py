@@ -1,0 +1,57 @@
+"""Observe what one backend computes for the parity gate and write it down."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from paragone import data, engines
+from paragone.batches import train_batches
+from paragone.errors import entry_point
+from paragone.randomness import epoch_order, framework_seed
+from paragone.spec import Spec
+from paragone.weights import draw, parameter_count
+
+
+def observe(engine: engines.Engine, spec: Spec, dataset: data.Dataset) -> dict[str, np.ndarray]:
+    """Arrays of a `parity.Observation`, by the names `logits`, `gradients/...`, `weights/...`."""
+    engine.build(spec, dataset, threads=1)
+    shapes = {name: values.shape for name, values in engine.weights().items()}
+    initial = draw(shapes, spec.workload["initializer"], spec.seed)
+    order = epoch_order(len(dataset.train_labels), spec.seed, epoch=1)
+    steps, batch = spec.steps(len(dataset.train_labels)), spec.batch["global"]
+    batches = list(train_batches(dataset, order[: steps * batch], batch))
+    engine.set_weights(initial)
+    probe = engine.probe(batches[0])
+    engine.set_weights(initial)
+    engine.train_epoch(framework_seed(spec.seed, 1), spec.learning_rate(1), batches, steps)
+    return {
+        "parameters": np.array(parameter_count(initial)),
+        "logits": probe.logits,
+        "loss": np.array(probe.loss),
+        **{f"gradients/{name}": values for name, values in probe.gradients.items()},
+        **{f"weights/{name}": values for name, values in engine.weights().items()},
+    }
+
+
+@entry_point
+def main() -> None:
+    """Run the program."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--spec", required=True, help="specification of the probe, JSON")
+    parser.add_argument("--manifest", required=True, type=Path, help="manifest of its data set")
+    parser.add_argument("--data-folder", required=True, type=Path, help="where the arrays lie")
+    parser.add_argument("--output", required=True, type=Path, help="probe.npz to write")
+    options = parser.parse_args()
+    spec = Spec.from_json(options.spec)
+    dataset = data.load(options.manifest, options.data_folder)
+    try:
+        observed = observe(engines.create(spec), spec, dataset)
+    except engines.Unavailable as error:
+        observed = {"unavailable": np.array(str(error))}
+    with options.output.open("wb") as file:
+        np.savez(file, **observed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Turn the raw files of one data set into plain arrays, once; write their manifest."""
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+from paragone.data import serializer, store
+from paragone.errors import entry_point
+
+
+@entry_point
+def main() -> None:
+    """Write manifest.json for one source.json; see paragone/data/serializer.py."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", required=True, type=Path, help="what scripts/fetch.py wrote")
+    parser.add_argument("--folder", required=True, type=Path, help="`data.folder` of the config")
+    parser.add_argument("--output", required=True, type=Path)
+    options = parser.parse_args()
+    # Decoding needs no GPU and must not take one from a training job; TensorFlow's start-up notes
+    # are no news to the reader of this log.
+    os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    source = json.loads(options.source.read_bytes())
+    store.write(options.output, serializer.serialize(source, options.folder).read_bytes())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""Valid, varied records for the tests of everything after the records. Deterministic."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+BACKENDS = {
+    "tensorflow-mirrored": ("tensorflow", "mirrored", "cpu"),
+    "torch": ("torch", "single", "cpu"),
+    "torch-xla": ("torch_xla", "spmd", "cpu"),
+    "torch-ddp": ("torch", "ddp", "cpu"),
+    "tensorflow-multiworker": ("tensorflow", "multiworker", "cpu"),
+    "tensorflow-tpu": ("tensorflow", "tpu", "tpu"),
+}
+LABELS = {
+    "tensorflow-mirrored": "TensorFlow Mirrored",
+    "torch": "PyTorch",
+    "torch-xla": "PyTorch/XLA SPMD",
+    "torch-ddp": "PyTorch DDP",
+    "tensorflow-multiworker": "TensorFlow MultiWorkerMirrored",
+    "tensorflow-tpu": "TensorFlow TPU",
+}
+PALETTE = {
+    "tensorflow-mirrored": "#D55E00",
+    "torch": "#0072B2",
+    "torch-xla": "#009E73",
+    "torch-ddp": "#56B4E9",
+    "tensorflow-multiworker": "#E69F00",
+    "tensorflow-tpu": "#CC79A7",
+}
+CLASS_NAMES = [
+    "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
+    "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
+]  # fmt: skip
+TRAIN_EXAMPLES = 60_000
+
+
+def make_record(
+    backend: str = "torch",
+    *,
+    seed: int = 0,
+    status: str = "completed",
+    epochs: int = 3,
+    replicas: int = 1,
+    global_batch: int = 1000,
+    workload: str = "fashion-conv",
+    steps_per_epoch: int | None = 60,
+    source: str = "real",
+    edition: str = "official",
+    host: str = "node-1",
+    resumed_at: int | None = None,
+    target: float | None = None,
+    accuracies: list[float] | None = None,
+) -> dict:
+    """One record whose parts add up. Statuses other than completed stop it early."""
+    random = np.random.default_rng([seed, list(BACKENDS).index(backend), replicas, global_batch])
+    measured = {"completed": epochs, "diverged": min(2, epochs)}.get(status, 0)
+    steps = steps_per_epoch or TRAIN_EXAMPLES // global_batch
+    rows = _epochs(random, measured, steps, global_batch, status, resumed_at, accuracies)
+    starts = [1] if resumed_at is None else [1, resumed_at]
+    engine, strategy, device = BACKENDS[backend]
+    train = sum(row["train_seconds"] for row in rows)
+    evaluate = sum(row["evaluate_seconds"] for row in rows)
+    count = {"kind": device, "replicas": replicas, "workers": 1}
+    return {
+        "schema": 1,
+        "run": f"{workload}.{backend}.r{replicas}.b{global_batch}.s{seed}.{host.replace('_', '-')}",
+        "status": status,
+        "reason": None if status == "completed" else f"the run was {status}",
+        "spec": {
+            "workload": {"name": workload, "dataset": "fashion_mnist", "model": {"name": workload}},
+            "backend": {"name": backend, "engine": engine, "strategy": strategy, "device": device},
+            "replicas": replicas,
+            "batch": {"global": global_batch, "per_replica": global_batch // replicas},
+            "epochs": epochs,
+            "steps_per_epoch": steps_per_epoch,
+            "seed": seed,
+            "deterministic": True,
+        },
+        "data": None
+        if status == "unavailable"
+        else {
+            "dataset": "fashion_mnist",
+            "source": source,
+            "edition": edition,
+            "manifest_sha256": "a" * 64,
+            "train_examples": TRAIN_EXAMPLES,
+            "test_examples": 10_000,
+        },
+        "model": None
+        if status == "unavailable"
+        else {
+            "parameters": 108_810,
+            "initial_weights": "b" * 64,
+            "final_weights": f"{seed:064x}" if measured else None,
+        },
+        "devices": {"requested": count, "observed": None if status == "unavailable" else count},
+        "processes": [_process(start, host, index) for index, start in enumerate(starts)],
+        "clocks": _clocks(random, train, evaluate) if measured else None,
+        "steady": _steady(rows),
+        "epochs": rows,
+        "target": _target(rows, target),
+    }
+
+
+def write_records(folder: Path, records: list[dict]) -> list[Path]:
+    """Write each as <folder>/runs/<run>/record.json and, if completed, its predictions."""
+    paths = []
+    for record in records:
+        run = folder / "runs" / record["run"]
+        run.mkdir(parents=True, exist_ok=True)
+        (run / "record.json").write_text(json.dumps(record))
+        paths.append(run / "record.json")
+        if record["status"] == "completed":
+            np.savez(run / "predictions.npz", **make_predictions(record["spec"]["seed"]))
+    return paths
+
+
+def write_parity(folder: Path, workload: str, passed: dict[str, bool]) -> Path:
+    """Write a parity report."""
+    path = folder / "parity" / f"{workload}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    backends = {name: {"passed": value, "deviations": {}} for name, value in passed.items()}
+    path.write_text(json.dumps({"workload": workload, "backends": backends}))
+    return path
+
+
+def make_predictions(seed: int) -> dict[str, np.ndarray]:
+    """25 blocky images; three (positions 4, 12 and 13 + seed % 10) are predicted wrongly."""
+    random = np.random.default_rng(seed)
+    labels = np.arange(25, dtype=np.int32) % 10
+    predictions = labels.copy()
+    for wrong in (4, 12, 13 + seed % 10):
+        predictions[wrong] = (labels[wrong] + 1) % 10
+    blocks = np.random.default_rng(9).integers(0, 256, (25, 7, 7, 1), dtype=np.uint8)
+    return {
+        "images": blocks.repeat(4, axis=1).repeat(4, axis=2),
+        "labels": labels,
+        "predictions": predictions,
+        "probabilities": random.uniform(0.4, 1, 25).astype(np.float32),
+    }
+
+
+def _epochs(random, measured, steps, batch, status, resumed_at, accuracies) -> list[dict]:
+    rows, elapsed = [], 0.0
+    final = 0.88 + random.normal(0, 0.004)
+    speed = 9000 * random.uniform(0.6, 1.6)
+    for epoch in range(1, measured + 1):
+        seconds = steps * batch / (speed * random.normal(1, 0.03))
+        elapsed += seconds
+        broken = status == "diverged" and epoch == measured
+        accuracy = accuracies[epoch - 1] if accuracies else final - 0.2 / epoch**1.5
+        rows.append(
+            {
+                "epoch": epoch,
+                "learning_rate": 0.001,
+                "steps": steps,
+                "examples": steps * batch,
+                "train_seconds": seconds,
+                "train_loss": None if broken else 0.3 + 12 / epoch**3 + random.normal(0, 0.01),
+                "train_accuracy": 0.1 if broken else accuracy + 0.01,
+                "evaluate_seconds": 0.4 + random.uniform(0, 0.05),
+                "test_loss": None if broken else 0.4 + 4 / epoch**3,
+                "test_accuracy": 0.1 if broken else accuracy,
+                "elapsed": elapsed,
+                "first_of_process": epoch in (1, resumed_at),
+            }
+        )
+    return rows
+
+
+def _clocks(random, train: float, evaluate: float) -> dict:
+    cold = {
+        "imports": 3.0 + random.uniform(0, 2),
+        "devices": 0.3 + random.uniform(0, 0.2),
+        "data": 0.2,
+        "compilation": 1.5 + random.uniform(0, 3),
+    }
+    rest = {"train": train, "evaluate": evaluate, "checkpoint": 0.15, "other": 0.25}
+    return {"cold": cold, **rest, "end_to_end": sum(cold.values()) + sum(rest.values())}
+
+
+def _steady(rows: list[dict]) -> dict | None:
+    later = [row for row in rows if not row["first_of_process"]]
+    if not later:
+        return None
+    examples = sum(row["examples"] for row in later)
+    seconds = sum(row["train_seconds"] for row in later)
+    return {
+        "epochs": len(later),
+        "examples": examples,
+        "seconds": seconds,
+        "examples_per_second": examples / seconds,
+    }
+
+
+def _target(rows: list[dict], accuracy: float | None) -> dict | None:
+    if accuracy is None:
+        return None
+    hit = next((row for row in rows if row["test_accuracy"] >= accuracy), None)
+    misses = [row["elapsed"] for row in rows if hit is None or row["epoch"] < hit["epoch"]]
+    return {
+        "accuracy": accuracy,
+        "patience": 1,
+        "reached": hit is not None,
+        "epoch": hit and hit["epoch"],
+        "last_miss": max(misses, default=0),
+        "first_hit": hit and hit["elapsed"],
+    }
+
+
+def _process(first_epoch: int, host: str, index: int) -> dict:
+    return {
+        "rank": 0,
+        "started": f"2026-01-01T00:0{index}:00+00:00",
+        "first_epoch": first_epoch,
+        "host": host,
+        "machine": {
+            "system": "Linux",
+            "processor": "Example CPU 3.0 GHz",
+            "cores": 2,
+            "memory_bytes": 8 * 2**30,
+            "devices": ["cpu:0"],
+        },
+        "threads": 2,
+        "software": {"python": "3.11.9", "numpy": "2.3.0"},
+        "load": {"before": 0.1, "other_cpu_share": 0.02},
+    }

@@ -1,0 +1,182 @@
+"""From records to tables: nothing is lost, nothing unproven gets a speed, errors name the file."""
+
+import json
+
+import pandas as pd
+import pytest
+from make_records import make_record, write_parity, write_records
+
+import collect
+import collect_all
+from paragone import record as records
+from paragone import tables
+from paragone.errors import UserError
+from paragone.series import series_of
+
+BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
+
+
+def run_collect(folder, made, parity, experiment="one"):
+    runs, epochs = (folder / f"{experiment}.{kind}.parquet" for kind in ("runs", "epochs"))
+    collect.main(
+        ["--experiment", experiment, "--records", *map(str, write_records(folder, made))]
+        + ["--parity", *map(str, parity), "--runs", str(runs), "--epochs", str(epochs)]
+    )
+    return tables.read(runs), tables.read(epochs)
+
+
+def passing(folder, **failed):
+    verdicts = {**dict.fromkeys(BACKENDS, True), **failed}
+    return [write_parity(folder, "fashion-conv", verdicts)]
+
+
+@pytest.mark.parametrize("status", ["completed", "diverged", "out_of_memory", "unavailable"])
+def test_the_generator_makes_valid_records(status):
+    records.check(make_record(status=status, resumed_at=None, target=0.8))
+    records.check(make_record(status=status, source="synthetic", replicas=8, global_batch=1024))
+
+
+def test_values_arrive_in_named_columns(tmp_path):
+    made = make_record("torch", seed=3, target=0.8, resumed_at=2, epochs=4)
+    runs, epochs = run_collect(tmp_path, [made], passing(tmp_path))
+    row = runs.iloc[0]
+    assert list(runs.columns) == list(tables.RUN_COLUMNS)
+    assert row["run"] == made["run"]
+    assert row["seed"] == 3
+    assert row["experiment"] == "one"
+    assert row["steady_examples_per_second"] == made["steady"]["examples_per_second"]
+    assert row["compilation_seconds"] == made["clocks"]["cold"]["compilation"]
+    assert row["end_to_end_seconds"] == made["clocks"]["end_to_end"]
+    assert row["final_test_accuracy"] == made["epochs"][-1]["test_accuracy"]
+    assert row["target_first_hit_seconds"] == made["target"]["first_hit"]
+    assert bool(row["resumed"])
+    assert row["parity"] == "passed"
+    parts = sum(row[f"{part}_seconds"] for part in tables.CLOCK_PARTS)
+    assert parts == pytest.approx(row["end_to_end_seconds"])
+    assert epochs["test_accuracy"].tolist() == [e["test_accuracy"] for e in made["epochs"]]
+    assert epochs["elapsed_train_seconds"].tolist() == [e["elapsed"] for e in made["epochs"]]
+
+
+def test_best_is_kept_apart_from_final(tmp_path):
+    made = make_record(accuracies=[0.5, 0.9, 0.7])
+    runs, _ = run_collect(tmp_path, [made], passing(tmp_path))
+    row = runs.iloc[0]
+    found = row["final_test_accuracy"], row["best_test_accuracy"], row["best_test_epoch"]
+    assert found == (0.7, 0.9, 2)
+
+
+@pytest.mark.parametrize(("passed", "word"), [(False, "failed"), (None, "not checked")])
+def test_without_parity_no_speed(tmp_path, passed, word):
+    made = [make_record("torch"), make_record("torch-xla")]
+    verdicts = {"torch": True} | ({} if passed is None else {"torch-xla": passed})
+    parity = [write_parity(tmp_path, "fashion-conv", verdicts)]
+    runs, epochs = run_collect(tmp_path, made, parity)
+    proven, unproven = (runs[runs["backend"] == name].iloc[0] for name in ("torch", "torch-xla"))
+    assert unproven["parity"] == word
+    assert unproven[tables.SPEED_COLUMNS].isna().all()
+    assert proven[["steady_examples_per_second", "end_to_end_seconds"]].notna().all()
+    seconds = epochs.loc[epochs["run"] == unproven["run"], "train_seconds"]
+    assert len(seconds) == 3
+    assert seconds.isna().all()
+    assert unproven["final_test_accuracy"] > 0.8  # what it learned is still a result
+
+
+def test_parity_of_another_workload_proves_nothing(tmp_path):
+    parity = [write_parity(tmp_path, "fashion-cnn", {"torch": True})]
+    runs, _ = run_collect(tmp_path, [make_record("torch")], parity)
+    assert runs["parity"].tolist() == ["not checked"]
+
+
+def test_every_status_stays_a_row(tmp_path):
+    statuses = ["completed", "diverged", "out_of_memory", "unavailable"]
+    made = [make_record(seed=k, status=status) for k, status in enumerate(statuses)]
+    runs, epochs = run_collect(tmp_path, made, passing(tmp_path))
+    assert sorted(runs["status"]) == sorted(statuses)
+    assert runs.loc[runs["status"] != "completed", "reason"].notna().all()
+    assert epochs["train_loss"].isna().sum() == 1  # the epoch that diverged
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda text: text[:100], "not a valid record"),
+        (lambda text: text.replace('"status": "completed"', '"status": "fine"'), "fine"),
+        (lambda text: text.replace('"schema": 1', '"schema": 1, "extra": 0'), "extra"),
+    ],
+)
+def test_broken_record_is_named_and_nothing_is_written(tmp_path, capsys, spoil, told):
+    path = write_records(tmp_path, [make_record()])[0]
+    path.write_text(spoil(path.read_text()))
+    outputs = [tmp_path / "runs.parquet", tmp_path / "epochs.parquet"]
+    with pytest.raises(SystemExit) as stopped:
+        collect.main(
+            ["--experiment", "one", "--records", str(path)]
+            + ["--runs", str(outputs[0]), "--epochs", str(outputs[1])]
+        )
+    message = capsys.readouterr().err
+    assert stopped.value.code == 1
+    assert str(path) in message
+    assert told in message
+    assert "Traceback" not in message
+    assert not any(output.exists() for output in outputs)
+
+
+def test_broken_parity_report_is_named(tmp_path):
+    path = tmp_path / "fashion-conv.json"
+    path.write_text(json.dumps({"workload": "fashion-conv", "backends": {"torch": "yes"}}))
+    with pytest.raises(UserError, match="fashion-conv.json"):
+        tables.read_parity([path])
+
+
+def test_the_same_run_twice_is_an_error():
+    with pytest.raises(UserError, match="more than once"):
+        tables.tables([make_record(), make_record()], "one", {})
+
+
+def test_experiments_share_runs(tmp_path):
+    shared, other = make_record("torch"), make_record("torch-xla")
+    parity = passing(tmp_path)
+    run_collect(tmp_path, [shared], parity, "one")
+    run_collect(tmp_path, [shared, other], parity, "two")
+    outputs = [tmp_path / "all.csv", tmp_path / "all.parquet"]
+    parts = [str(tmp_path / f"{name}.runs.parquet") for name in ("one", "two")]
+    collect_all.main(["--tables", *parts, "--output", *map(str, outputs)])
+    whole = pd.read_csv(outputs[0]).set_index("run")["experiment"].to_dict()
+    assert whole == {shared["run"]: "one two", other["run"]: "two"}
+    assert len(tables.read(outputs[1])) == 2
+    epochs = [str(tmp_path / f"{name}.epochs.parquet") for name in ("one", "two")]
+    collect_all.main(["--tables", *epochs, "--output", str(tmp_path / "epochs.csv")])
+    assert len(pd.read_csv(tmp_path / "epochs.csv")) == 6
+
+
+def test_tables_do_not_depend_on_the_order_of_records(tmp_path):
+    made = [make_record(name, seed=seed) for name in BACKENDS for seed in (0, 1)]
+    first, _ = tables.tables(made, "one", {})
+    second, _ = tables.tables(made[::-1], "one", {})
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_machines_editions_and_batches_are_never_pooled():
+    made = [
+        make_record("torch", seed=0, host="node-1"),
+        make_record("torch", seed=1, host="node-1"),
+        make_record("torch", seed=0, host="node-2"),
+        make_record("torch", seed=2, global_batch=500, host="node-1"),
+    ]
+    runs, _ = tables.tables(made, "one", {})
+    series = series_of(runs, {"torch": "PyTorch"})
+    assert sorted(len(one.runs) for one in series) == [1, 1, 2]
+    assert len({one.label for one in series}) == 3
+    assert sum("node-2" in one.label for one in series) == 1
+    assert all(one.runs["machine"].nunique() == 1 for one in series)
+    made[1]["data"]["source"] = "synthetic"
+    runs, _ = tables.tables(made, "one", {})
+    series = series_of(runs, {})
+    assert len(series) == 4
+    assert sum("SYNTHETIC" in one.label for one in series) == 1
+
+
+def test_a_run_without_data_joins_its_series():
+    made = [make_record(seed=0), make_record(seed=1, status="unavailable")]
+    runs, _ = tables.tables(made, "one", {})
+    assert [len(one.runs) for one in series_of(runs, {})] == [2]
