@@ -60,14 +60,14 @@ rule collect_all:
         "Joining the tables of all experiments"
     shell:
         r"""
-        {{
-                    python {input.code[0]:q} \
-                        --tables {input.runs:q} \
-                        --output {output.runs:q} {output.runs_parquet:q}
-                    python {input.code[0]:q} \
-                        --tables {input.epochs:q} \
-                        --output {output.epochs:q}
-                }} >{log:q} 2>&1
+        python {input.code[0]:q} \
+            --tables {input.runs:q} \
+            --output {output.runs:q} {output.runs_parquet:q} \
+            >{log:q} 2>&1
+        python {input.code[0]:q} \
+            --tables {input.epochs:q} \
+            --output {output.epochs:q} \
+            >>{log:q} 2>&1
         """
 
 

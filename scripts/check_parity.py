@@ -20,9 +20,7 @@ def read(path: Path) -> Observation | str:
             group, _, name = key.partition("/")
             if name:
                 groups[group][name] = arrays[key]
-        return Observation(
-            int(arrays["parameters"]), arrays["logits"], arrays["loss"], **groups
-        )
+        return Observation(int(arrays["parameters"]), arrays["logits"], arrays["loss"], **groups)
 
 
 def judge(found: Observation | str, reference: Observation) -> dict:

@@ -1,5 +1,6 @@
 """Draw training loss and test accuracy by epoch: a curve a backend, the published points beside."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,9 @@ def main(arguments: list[str] | None = None) -> None:
         rows = published.read_rows(options.published, options.published_experiment)
     series = series_of(runs, pairs(options.labels))
     shown = points(series, epochs, rows)
-    style.save(draw(series, shown, runs, pairs(options.palette), options.title), options.output)
+    remarks = _protocol(options.published_experiment, runs, epochs) if rows else []
+    figure = draw(series, shown, runs, pairs(options.palette), options.title, remarks)
+    style.save(figure, options.output)
     tables.write(shown, options.sidecar)
 
 
@@ -84,8 +87,9 @@ def draw(
     runs: pd.DataFrame,
     palette: dict[str, str],
     title: str,
+    remarks: Sequence[str] = (),
 ) -> Figure:
-    """The figure: two panels over the epochs."""
+    """The figure: two panels over the epochs. `remarks` go below it, after its own."""
     looks = {
         one.label: {
             "color": style.color(palette, one.backend),
@@ -96,7 +100,14 @@ def draw(
         }
         for one in series
     }
-    frame = Frame(style.DOUBLE, 2.15, title, runs, _remarks(series), _handles(series, shown, looks))
+    frame = Frame(
+        style.DOUBLE,
+        2.15,
+        title,
+        runs,
+        [*_remarks(series), *remarks],
+        _handles(series, shown, looks),
+    )
     last = _last_epoch(shown)
     for axes, metric in zip(frame.figure.subplots(1, 2), PANELS, strict=True):
         here = shown[shown["metric"] == metric]
@@ -113,6 +124,12 @@ def draw(
         else:
             _scale_loss(axes, here)
     return frame.figure
+
+
+def _protocol(experiment: str, runs: pd.DataFrame, epochs: pd.DataFrame) -> list[str]:
+    protocol = published.PROTOCOLS.get(experiment)
+    found = published.differences(protocol, runs, epochs) if protocol else []
+    return [f"Not the published conditions: {'; '.join(found)}."] if found else []
 
 
 def _remarks(series: list[Series]) -> list[str]:

@@ -70,7 +70,7 @@ def draw(series: list[Series], runs: pd.DataFrame, palette: dict[str, str], titl
     frame = Frame(style.SINGLE, ROW * len(series) + 0.36, title, runs, remarks, handles)
     axes = frame.figure.subplots()
     row_axes(axes, series, "steady training throughput (examples/s)")
-    highest = max((measured(one)["steady_examples_per_second"].max() for one in series), default=1)
+    highest = pd.concat([measured(one)["steady_examples_per_second"] for one in series]).max()
     axes.set_xlim(0, 1 if pd.isna(highest) else highest * 1.04)
     texts = []
     for row, one in enumerate(series):

@@ -1,6 +1,7 @@
 """Train one run and write its record and its sample predictions."""
 
 import argparse
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from paragone.checkpoints import Checkpoints
 from paragone.clocks import Ledger
 from paragone.errors import entry_point
 from paragone.loop import SAMPLES, Outcome, train
+from paragone.sources import sources
 from paragone.spec import Spec
 
 
@@ -32,13 +34,13 @@ def main(arguments: list[str] | None = None) -> None:
     ledger = Ledger()
     options = parse(arguments)
     spec = Spec.from_json(options.spec)
-    checkpoints = Checkpoints(options.checkpoints)
     neighbours = fingerprint.NeighbourWatch()
     threads = fingerprint.claim_cores(options.threads)
     process = fingerprint.process_entry(rank=0, threads=threads)
     engine = engines.create(spec)
     ledger.switch("data")
     dataset = data.load(options.manifest, options.data_folder)
+    checkpoints = Checkpoints(options.checkpoints, context(spec, dataset))
     try:
         outcome = train(engine, spec, dataset, threads, ledger, checkpoints, process)
         observed = engine.devices
@@ -51,10 +53,16 @@ def main(arguments: list[str] | None = None) -> None:
     process["load"]["other_cpu_share"] = neighbours.other_cpu_share()
     write_predictions(options.predictions, dataset, outcome.probabilities)
     ledger.switch("other")
-    record.write(
-        record.assemble(spec, dataset, outcome, observed, ledger.seconds), options.record
-    )
+    record.write(record.assemble(spec, dataset, outcome, observed, ledger.seconds), options.record)
     checkpoints.remove()
+
+
+def context(spec: Spec, dataset: data.Dataset) -> str:
+    """A hash of specification, data and the code at work: what a checkpoint must agree with."""
+    sha = hashlib.sha256(f"{spec.to_json()} {dataset.manifest_sha256}".encode())
+    for module in sources(__file__, f"paragone.engines.{spec.backend['engine']}"):
+        sha.update(Path(module).read_bytes())
+    return sha.hexdigest()[:12]
 
 
 def write_predictions(path: Path, dataset: data.Dataset, probabilities: np.ndarray | None) -> None:

@@ -41,7 +41,7 @@ def train_batches(
         yield dataset.train_inputs[chosen], dataset.train_labels[chosen]
 
 
-def test_batches(
+def evaluation_batches(
     dataset: Dataset, global_batch: int, shard: Shard = WHOLE
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield (inputs, labels, weights) over the whole test split in order.

@@ -26,11 +26,16 @@ class Saved:
 
 
 class Checkpoints:
-    """The checkpoints of one run; holds the run's lock as long as the process lives."""
+    """The checkpoints of one run; holds the run's lock as long as the process lives.
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
+    `context` names all that must be the same for a checkpoint to be worth resuming from; those of
+    another context are left out.
+    """
+
+    def __init__(self, folder: Path, context: str) -> None:
+        self._whole = folder
+        self._folder = folder / context
+        self._folder.mkdir(parents=True, exist_ok=True)
         self._lock = open(folder / "lock", "a+")  # noqa: SIM115 - open until the process ends
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -68,4 +73,4 @@ class Checkpoints:
 
     def remove(self) -> None:
         """Delete the whole folder: the record is written, nothing is left to resume."""
-        shutil.rmtree(self._folder)
+        shutil.rmtree(self._whole)

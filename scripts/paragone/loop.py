@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paragone.batches import noise_batch, test_batches, train_batches
+from paragone.batches import noise_batch, evaluation_batches, train_batches
 from paragone.checkpoints import Checkpoints
 from paragone.clocks import Ledger
 from paragone.data import Dataset
@@ -122,7 +122,7 @@ def _epochs(
         ledger.switch("train")
         during = engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
         train_seconds = ledger.switch("evaluate")
-        after = engine.evaluate(test_batches(dataset, batch, engine.shard), tests)
+        after = engine.evaluate(evaluation_batches(dataset, batch, engine.shard), tests)
         evaluate_seconds = ledger.switch("other")
         elapsed += train_seconds
         yield {

@@ -11,15 +11,15 @@ import numpy as np
 
 from paragone.weights import Weights, trainable
 
-# Single precision has a relative spacing of 1.2e-7. Sums over up to 10,000 terms lose two to three
-# digits of it; Adam's first steps normalise tiny gradients and lose two more. Batch statistics differ
-# by definition: PyTorch keeps the unbiased running variance, Keras the biased one, n/(n-1) apart.
+# Single precision has a relative spacing of 6e-8; sums over up to 10,000 terms lose two to three
+# digits of it. CPUs were seen at a tenth of these bounds. The running variance differs by definition:
+# PyTorch keeps the unbiased one, Keras the biased one, n/(n-1) apart for n values of a channel.
 TOLERANCES = {
     "logits": 1e-4,
     "loss": 1e-5,
     "gradients": 1e-3,
-    "weights": 1e-3,
-    "statistics": 1e-2,
+    "weights": 1e-4,
+    "statistics": 1e-3,
 }
 
 

@@ -148,12 +148,10 @@ def compare(row: Row, experiment: str, runs: pd.DataFrame, epochs: pd.DataFrame)
         why = "no finite value" if not metric.hardware else "parity is not proven: no speed"
         return Finding("-", NOT_COMPARABLE, why)
     text = _text(summary, metric.digits)
+    obstacles = _obstacles(metric, protocol, runs, epochs)
     if reached < row.epoch:
         text += f" at epoch {reached}"
-        return Finding(
-            text, NOT_COMPARABLE, f"only {reached} of the published {row.epoch} epochs were run"
-        )
-    obstacles = _obstacles(metric, protocol, runs, epochs)
+        obstacles.insert(0, f"only {reached} of the published {row.epoch} epochs were run")
     if obstacles:
         return Finding(text, NOT_COMPARABLE, "; ".join(obstacles))
     verdict, why = _judge(row, summary)
@@ -161,6 +159,20 @@ def compare(row: Row, experiment: str, runs: pd.DataFrame, epochs: pd.DataFrame)
     if protocol.per_replica_batch not in (None, per_replica):
         why += f" (batch {per_replica} a replica, published {protocol.per_replica_batch})"
     return Finding(text, verdict, why)
+
+
+def differences(protocol: Protocol, runs: pd.DataFrame, epochs: pd.DataFrame) -> list[str]:
+    """In what the data and the protocol of one series' runs differ from the published ones."""
+    found = []
+    if (runs["data_source"] == "synthetic").any():
+        found.append("SYNTHETIC DATA")
+    for batch in sorted(set(runs["global_batch"]) - {protocol.global_batch}):
+        found.append(f"global batch {batch}, published {protocol.global_batch}")
+    steps = set(epochs.loc[epochs["run"].isin(runs["run"]), "steps"])
+    if protocol.steps_per_epoch is not None:
+        for count in sorted(steps - {protocol.steps_per_epoch}):
+            found.append(f"{count} steps an epoch, published {protocol.steps_per_epoch}")
+    return found
 
 
 def overall(findings: dict[str, Finding]) -> tuple[str, str]:
@@ -198,18 +210,8 @@ def _values(metric: Metric, epoch: int, runs: pd.DataFrame, epochs: pd.DataFrame
 def _obstacles(
     metric: Metric, protocol: Protocol, runs: pd.DataFrame, epochs: pd.DataFrame
 ) -> list[str]:
-    first = runs.iloc[0]
-    steps = epochs.loc[epochs["run"] == first["run"], "steps"].iloc[0]
-    found = []
-    if first["data_source"] == "synthetic":
-        found.append("SYNTHETIC DATA")
-    if first["global_batch"] != protocol.global_batch:
-        found.append(f"global batch {first['global_batch']}, published {protocol.global_batch}")
-    if protocol.steps_per_epoch not in (None, steps):
-        found.append(f"{steps} steps an epoch, published {protocol.steps_per_epoch}")
-    if metric.hardware:
-        found.append(f"other hardware; {metric.meaning}")
-    return found
+    hardware = [f"other hardware; {metric.meaning}"] if metric.hardware else []
+    return differences(protocol, runs, epochs) + hardware
 
 
 def _judge(row: Row, summary: Summary) -> tuple[str, str]:

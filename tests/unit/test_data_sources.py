@@ -149,3 +149,10 @@ def test_synthetic_does_not_look_for_data(served, tmp_path):
 
 def test_unknown_data_set_is_an_error(tmp_path):
     refused(fetch("mnist", tmp_path, tmp_path / "data"), "mnist", "fashion_mnist")
+
+
+def test_data_folder_that_cannot_be_written_is_an_error(mirror, tmp_path):
+    file = tmp_path / "a-file"
+    file.write_text("not a folder")
+    done = fetch("fashion_mnist", tmp_path, file / "data", str(mirror))
+    refused(done, "data.folder", str(file / "data"))

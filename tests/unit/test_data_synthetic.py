@@ -1,8 +1,11 @@
 """The synthetic stand-ins: shapes and types of the real sets, equal bytes each time, learnable."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
-from data_programs import prepare
+from data_programs import ROOT, fetch, prepare
 
 from paragone.data import Dataset, load
 from paragone.data.catalogue import DATASETS
@@ -59,6 +62,22 @@ def test_classes_can_be_learned_but_not_perfectly(made):
     accuracy = (predicted == dataset.test_labels).mean()
     chance = np.bincount(dataset.test_labels).max() / len(dataset.test_labels)
     assert chance + 0.2 < accuracy < 0.96
+
+
+def test_two_processes_fill_a_store_once(tmp_path):
+    """Both succeed with the same manifest, and nothing half-built is left."""
+    data = tmp_path / "data"
+    assert fetch("reuters", tmp_path, data, source="synthetic").returncode == 0
+    outputs = [tmp_path / "one.json", tmp_path / "two.json"]
+    command = [sys.executable, ROOT / "scripts/serialize.py", "--folder", data]
+    running = [
+        subprocess.Popen([*command, "--source", tmp_path / "source.json", "--output", output])
+        for output in outputs
+    ]
+    assert [process.wait(60) for process in running] == [0, 0]
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    (arrays,) = (data / "arrays").iterdir()
+    assert not arrays.name.startswith(".")
 
 
 def _nearest_mean(dataset: Dataset) -> np.ndarray:

@@ -3,6 +3,8 @@
 import json
 import re
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -126,6 +128,26 @@ def test_same_input_same_bytes(everything, figure):
     assert b"CreationDate" not in first[1]
 
 
+def test_a_fresh_process_draws_the_same_bytes(everything, request):
+    (path,), _ = everything.draw("learning_curves")
+    inside = path.read_bytes()
+    program = request.config.rootpath / "scripts" / "plot_learning_curves.py"
+    command = [sys.executable, program, "--title", "A title, batch 1,000", "--output", path]
+    for name in ("runs", "epochs"):
+        command += [f"--{name}", everything.folder / f"{name}.parquet"]
+    command += ["--sidecar", path.with_suffix(".csv")]
+    command += ["--palette", *(f"{name}={color}" for name, color in PALETTE.items())]
+    command += ["--labels", *(f"{name}={label}" for name, label in LABELS.items())]
+    subprocess.run(command, check=True)
+    assert path.read_bytes() == inside
+
+
+def test_a_first_row_without_speed_does_not_set_the_scale(tmp_path):
+    drawing = Drawing(tmp_path, [make_record(name) for name in THREE], **{THREE[0]: False})
+    figure = plot_throughput.draw(series_of(drawing.runs, LABELS), drawing.runs, PALETTE, "t")
+    assert figure.axes[0].get_xlim()[1] > drawing.runs["steady_examples_per_second"].max()
+
+
 def test_throughput_drops_no_run(everything):
     _, shown = everything.draw("throughput")
     assert sorted(shown["run"]) == sorted(everything.runs["run"])
@@ -234,6 +256,15 @@ def test_learning_curves_tell_what_is_missing(everything):
     assert "published" not in text
 
 
+def test_another_protocol_than_the_published_is_said(tmp_path, request):
+    published = request.config.rootpath / "published" / "published.csv"
+    drawing = Drawing(tmp_path, [make_record("torch", steps_per_epoch=8)])
+    found = plot_learning_curves._protocol("tpu_fashion_conv", drawing.runs, drawing.epochs)
+    assert found == ["Not the published conditions: 8 steps an epoch, published 60."]
+    extra = ["--published", published, "--published-experiment", "tpu_fashion_conv"]
+    assert "published" in set(drawing.draw("learning_curves", *extra)[1]["kind"])
+
+
 def test_target_is_drawn(tmp_path):
     made = Drawing(tmp_path, [make_record("torch", target=0.85)])
     series = series_of(made.runs, LABELS)
@@ -278,10 +309,9 @@ def test_words_and_values_stay_inside_the_figure(everything, figure):
     drawn = FIGURES[figure].draw(*arguments, "t")
     drawn.draw_without_rendering()
     edge = drawn.bbox.width + 1
-    for text in drawn.findobj(lambda one: hasattr(one, "get_text") and one.get_text()):
-        if text.get_visible():
-            assert text.get_window_extent().x0 >= -1
-            assert text.get_window_extent().x1 <= edge, text.get_text()
+    for text in [*drawn.texts, *drawn.axes[0].texts, *drawn.axes[0].get_yticklabels()]:
+        assert text.get_window_extent().x0 >= -1
+        assert text.get_window_extent().x1 <= edge, text.get_text()
 
 
 @pytest.mark.parametrize("figure", FIGURES)

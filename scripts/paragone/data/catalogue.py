@@ -7,10 +7,11 @@ from paragone.errors import UserError
 
 @dataclass(frozen=True)
 class Entry:
-    """Facts of one data set; `parameters` maps a config key of `data` to why it shapes the arrays.
+    """Facts of one data set.
 
-    `examples` and `shape` (of one input; None where a parameter sets it) are those of the
-    synthetic stand-in; a real edition brings its own counts.
+    `address`: where the edition "official" is published; `inputs`: "images" or "sequences";
+    `examples`: train and test examples of the synthetic stand-in (a real edition brings its own
+    counts); `parameters`: the keys of the config's `data` block that shape its arrays.
     """
 
     address: str

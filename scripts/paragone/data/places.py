@@ -4,6 +4,7 @@ Each place answers `find(dataset, editions)` with the edition it holds and its c
 editions: edition name -> {file name: SHA-256}.
 """
 
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,8 @@ class Address:
         Raises download.Unreachable without an answer, UserError on a wrong checksum.
         """
         self.raw.mkdir(parents=True, exist_ok=True)
+        for left in self.raw.glob(".download-*"):  # by a killed process: the store is locked
+            shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=".download-", dir=self.raw) as aside:
             paths = {
                 name: Path(aside) / name

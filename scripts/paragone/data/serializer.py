@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -74,11 +73,10 @@ def _from_files(source: dict, folder: Path, aside: Path) -> dict:
     # Imported here: TensorFlow is needed only when there is something to decode.
     from paragone.data import real
 
-    extracted = tempfile.mkdtemp(prefix=".extracted-", dir=folder)
-    try:
-        return real.read(source, folder / "tfds", Path(extracted), aside)
-    finally:
-        shutil.rmtree(extracted, ignore_errors=True)
+    extracted = aside / "extracted"
+    made = real.read(source, folder / "tfds", extracted, aside)
+    shutil.rmtree(extracted, ignore_errors=True)
+    return made
 
 
 def _describe(path: Path) -> dict:

@@ -22,6 +22,9 @@ def find(dataset: str, settings: dict) -> dict:
     no place has the data.
     """
     facts = entry(dataset)
+    for key in ("folder", "source", "editions", *facts.parameters):
+        if key not in settings:
+            raise UserError(f"data.{key} is missing in the config")
     folder = Path(settings["folder"])
     parameters = {name: settings[name] for name in facts.parameters}
     if settings["source"] == "synthetic":

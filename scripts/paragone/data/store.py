@@ -18,6 +18,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from paragone.errors import UserError
+
 # Raise this when the code that decodes, resizes, splits or generates changes its result.
 RECIPE = 1
 
@@ -53,16 +55,31 @@ def complete(arrays: Path) -> bool:
 
 @contextmanager
 def lock(folder: Path, dataset: str) -> Iterator[None]:
-    """Let one process at a time fill the store with `dataset`; released even by a kill."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / f".{dataset}.lock"):
+    """Let one process at a time fill the store with `dataset`; released even by a kill.
+
+    Raises UserError when the folder cannot be written.
+    """
+    held = FileLock(folder / f".{dataset}.lock")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held.acquire()
+    except OSError as error:
+        raise UserError(f"data.folder {folder} cannot be written: {error.strerror}") from None
+    try:
         yield
+    finally:
+        held.release()
 
 
 @contextmanager
 def building(target: Path) -> Iterator[Path]:
-    """A new folder beside `target` that takes its place on success and vanishes on failure."""
+    """A new folder beside `target` that takes its place on success and vanishes on failure.
+
+    To be used under `lock`: what a killed process left of the same target is removed first.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
+    for left in target.parent.glob(f".{target.name}-*"):
+        shutil.rmtree(left, ignore_errors=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         yield aside

@@ -71,7 +71,9 @@ class Engine(Protocol):
     def warm_up(self, train_batch: tuple, test_batch: tuple) -> None:
         """Compile and run training and evaluation on one batch each; leaves no trace in the state."""
 
-    def train_epoch(self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int) -> Metrics:
+    def train_epoch(
+        self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
+    ) -> Metrics:
         """One pass; `seed` starts the framework's own generator. Metrics are those during training."""
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:

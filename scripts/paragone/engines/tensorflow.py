@@ -8,20 +8,20 @@ import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
-from collections.abc import Iterable, Iterator  # noqa: E402
-from pathlib import Path  # noqa: E402
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
-import keras  # noqa: E402
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
+import keras
+import numpy as np
+import tensorflow as tf
 
-from paragone.batches import Shard  # noqa: E402
-from paragone.data import Dataset  # noqa: E402
-from paragone.engines import Devices, Metrics, OutOfMemory, Probe, Unavailable  # noqa: E402
-from paragone.models import create_model  # noqa: E402
-from paragone.models.tensorflow import MODELS  # noqa: E402
-from paragone.spec import Spec  # noqa: E402
-from paragone.weights import Weights  # noqa: E402
+from paragone.batches import Shard
+from paragone.data import Dataset
+from paragone.engines import Devices, Metrics, OutOfMemory, Probe, Unavailable
+from paragone.models import create_model
+from paragone.models.tensorflow import MODELS
+from paragone.spec import Spec
+from paragone.weights import Weights
 
 
 def create_strategy(spec: Spec) -> tf.distribute.Strategy:
@@ -96,9 +96,13 @@ class TensorFlow:
         logits, losses = self._forward(inputs, labels, training=False)
         self._count(logits, losses, labels, weights)
 
-    def _count(self, logits: tf.Tensor, losses: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> None:
+    def _count(
+        self, logits: tf.Tensor, losses: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor
+    ) -> None:
         correct = tf.cast(tf.argmax(logits, -1, tf.int32) == labels, tf.float32)
-        for total, values in zip(self._totals, (losses, correct, tf.ones_like(losses)), strict=True):
+        for total, values in zip(
+            self._totals, (losses, correct, tf.ones_like(losses)), strict=True
+        ):
             total.assign_add(tf.reduce_sum(values * weights))
 
     @tf.function
@@ -128,14 +132,18 @@ class TensorFlow:
 
         return iter(self._strategy.distribute_datasets_from_function(pipeline))
 
-    def _run(self, loop: tf.types.experimental.PolymorphicFunction, batches: Iterable[tuple], steps: int) -> Metrics:
+    def _run(
+        self, loop: tf.types.experimental.PolymorphicFunction, batches: Iterable[tuple], steps: int
+    ) -> Metrics:
         for total in self._totals:
             total.assign(0.0)
         try:
             loop(self._distribute(batches, weighted=loop is self._test_loop), tf.constant(steps))
         except tf.errors.ResourceExhaustedError as error:
             raise OutOfMemory(error.message.splitlines()[0]) from error
-        loss, correct, examples = (float(total.read_value()) for total in self._totals)  # waits for the devices
+        loss, correct, examples = (
+            float(total.read_value()) for total in self._totals
+        )  # waits for the devices
         return Metrics(loss / examples, correct / examples)
 
     def warm_up(self, train_batch: tuple, test_batch: tuple) -> None:
@@ -147,7 +155,9 @@ class TensorFlow:
         for variable, value in zip(variables, before, strict=True):
             variable.assign(value)
 
-    def train_epoch(self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int) -> Metrics:
+    def train_epoch(
+        self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
+    ) -> Metrics:
         """See `Engine.train_epoch`."""
         keras.utils.set_random_seed(seed)
         self._optimizer.learning_rate.assign(learning_rate)

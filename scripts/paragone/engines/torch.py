@@ -1,8 +1,9 @@
 """PyTorch, eager, on one device (CPU or CUDA)."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from torch.nn import functional
 
 from paragone.batches import WHOLE
 from paragone.data import Dataset
-from paragone.engines import Devices, Metrics, OutOfMemory, Probe, Unavailable, torch_weights
+from paragone.engines import Devices, Metrics, Probe, Unavailable, torch_weights
 from paragone.models import create_model
 from paragone.models.torch import MODELS
 from paragone.spec import Spec
@@ -62,7 +63,9 @@ class Torch:
 
     def prepare(self, inputs: torch.Tensor) -> torch.Tensor:
         """Stored examples to model inputs: scaled, channels first."""
-        scaled = (inputs.to(self.dtype) / self.input["divide"] - self.input["mean"]) / self.input["std"]
+        scaled = (inputs.to(self.dtype) / self.input["divide"] - self.input["mean"]) / self.input[
+            "std"
+        ]
         return scaled.permute(0, 3, 1, 2)
 
     def train_step(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
@@ -74,7 +77,9 @@ class Torch:
         self.optimizer.step()
         return logits.detach(), loss.detach()
 
-    def train_epoch(self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int) -> Metrics:
+    def train_epoch(
+        self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
+    ) -> Metrics:
         """See `Engine.train_epoch`."""
         torch.manual_seed(seed)
         for group in self.optimizer.param_groups:
@@ -99,7 +104,9 @@ class Torch:
             logits = self.model(self.prepare(self.put(inputs)))
             losses = functional.cross_entropy(logits, labels, reduction="none")
             correct = (logits.argmax(1) == labels).to(losses.dtype)
-            totals += torch.stack([(losses * weights).sum(), (correct * weights).sum(), weights.sum()])
+            totals += torch.stack(
+                [(losses * weights).sum(), (correct * weights).sum(), weights.sum()]
+            )
             self.end_of_step()
         return _metrics(totals)
 
@@ -116,7 +123,9 @@ class Torch:
     def predict(self, inputs: np.ndarray) -> np.ndarray:
         """See `Engine.predict`."""
         self.model.eval()
-        return functional.softmax(self.model(self.prepare(self.put(inputs))), 1).float().cpu().numpy()
+        return (
+            functional.softmax(self.model(self.prepare(self.put(inputs))), 1).float().cpu().numpy()
+        )
 
     def probe(self, batch: tuple) -> Probe:
         """See `Engine.probe`."""
@@ -154,15 +163,33 @@ class Torch:
 ENGINE = Torch
 
 
-def create_optimizer(options: dict, model: nn.Module, device: torch.device) -> torch.optim.Optimizer:
+def create_optimizer(
+    options: dict[str, Any], model: nn.Module, device: torch.device
+) -> torch.optim.Optimizer:
     """The workload's optimiser in PyTorch's words."""
     if options["name"] == "sgd":
         return torch.optim.SGD(model.parameters(), momentum=options["momentum"])
     betas = (options["beta_1"], options["beta_2"])
     # capturable: the step count stays on the device, or a lazy device would compile every step anew.
-    return torch.optim.Adam(
+    return AdamEpsilonHat(
         model.parameters(), betas=betas, eps=options["epsilon"], capturable=device.type != "cpu"
     )
+
+
+class AdamEpsilonHat(torch.optim.Adam):
+    """Adam as Keras has it, with epsilon added before the bias correction.
+
+    The "epsilon hat" of Kingma & Ba (arXiv:1412.6980, end of section 2): PyTorch adds epsilon after
+    the correction, which is the same with epsilon / sqrt(1 - beta_2^t) in step t. Weights whose
+    gradients are as small as epsilon learn visibly otherwise without it.
+    """
+
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        """Take one step."""
+        for group in self.param_groups:
+            taken = self.state[group["params"][0]].get("step", 0)
+            group["eps"] = self.defaults["eps"] / (1 - group["betas"][1] ** (taken + 1)) ** 0.5
+        return super().step(closure)
 
 
 def _metrics(totals: torch.Tensor) -> Metrics:

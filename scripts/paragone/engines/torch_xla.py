@@ -17,10 +17,10 @@ from paragone.spec import Spec
 # An import without it asks every plug-in for devices.
 os.environ.setdefault("PJRT_DEVICE", "CPU")
 
-import torch_xla  # noqa: E402
-from torch_xla import runtime  # noqa: E402
-from torch_xla.core import xla_model  # noqa: E402
-from torch_xla.distributed import spmd  # noqa: E402
+import torch_xla
+from torch_xla import runtime
+from torch_xla.core import xla_model
+from torch_xla.distributed import spmd
 
 
 class TorchXLA(Torch):
@@ -36,7 +36,9 @@ class TorchXLA(Torch):
         try:
             present = runtime.global_runtime_device_count()
         except RuntimeError as error:
-            raise Unavailable(f"PyTorch/XLA finds no {kind}: {str(error).splitlines()[0]}") from error
+            raise Unavailable(
+                f"PyTorch/XLA finds no {kind}: {str(error).splitlines()[0]}"
+            ) from error
         if present != spec.replicas:
             raise Unavailable(
                 f"{spec.replicas} replica(s) on {kind} asked for; PyTorch/XLA has {present} and uses all"

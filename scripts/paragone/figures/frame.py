@@ -36,7 +36,6 @@ class Frame:
         names data and machine, after its own `remarks` (n and interval among them).
         Synthetic data get a banner across the top.
         """
-        style.apply()
         synthetic = notes.holds_synthetic(runs)
         banner = _wrapped(notes.SYNTHETIC, width, 7, "bold") if synthetic else []
         heading = _wrapped(title, width, 8, "bold")

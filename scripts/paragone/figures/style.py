@@ -63,10 +63,8 @@ _METADATA = {
 }
 
 
-def apply() -> None:
-    """Set the look, before anything is drawn."""
-    mpl.rcdefaults()
-    mpl.rcParams.update(_SETTINGS)
+# On import: artists take their defaults when they are made, legend handles before any figure.
+mpl.rcParams.update(_SETTINGS)
 
 
 def color(palette: dict[str, str], backend: str) -> str:
@@ -79,8 +77,18 @@ def save(figure: Figure, outputs: list[Path]) -> None:
     for path in outputs:
         if path.suffix not in _METADATA:
             raise UserError(f"{path}: a figure is written as {', '.join(_METADATA)}")
+    _freeze(figure)
     for path in outputs:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.partial")
         figure.savefig(partial, format=path.suffix[1:], metadata=_METADATA[path.suffix])
         os.replace(partial, path)
+
+
+def _freeze(figure: Figure) -> None:
+    """Lay out once and round: the layout solver's last digits differ from call to call."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        x, y, width, height = axes.get_position(original=True).bounds
+        axes.set_position([round(x, 5), round(y, 5), round(width, 5), round(height, 5)])

@@ -81,10 +81,11 @@ def read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
     arrays and nothing else.
     """
     with zipfile.ZipFile(path) as archive:
-        return tuple(_read_array(io.BytesIO(archive.read(f"{name}.npy"))) for name in "xy")
+        return tuple(read_array(io.BytesIO(archive.read(f"{name}.npy"))) for name in "xy")
 
 
-def _read_array(stream: io.BytesIO) -> np.ndarray:
+def read_array(stream: io.BytesIO) -> np.ndarray:
+    """One array in NumPy's format; raises UnpicklingError if its pickle wants more than arrays."""
     version = np.lib.format.read_magic(stream)
     header = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
     _, _, dtype = header[version[0]](stream)
