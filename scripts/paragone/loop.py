@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paragone.batches import noise_batch, evaluation_batches, train_batches
+from paragone.batches import evaluation_batches, noise_batch, train_batches
 from paragone.checkpoints import Checkpoints
 from paragone.clocks import Ledger
 from paragone.data import Dataset
