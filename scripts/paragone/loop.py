@@ -64,7 +64,7 @@ def train(
         ledger.switch("compilation")
         local_batch = spec.batch["global"] // engine.shard.replicas
         local_batch *= engine.shard.last - engine.shard.first
-        engine.warm_up(*noise_batch(dataset, local_batch))
+        engine.warm_up(spec.learning_rate(1), *noise_batch(dataset, local_batch))
         ledger.switch("checkpoint")
         if saved := checkpoints.last():
             engine.load(saved.folder)

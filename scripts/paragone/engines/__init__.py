@@ -68,8 +68,11 @@ class Engine(Protocol):
     def set_weights(self, weights: Weights) -> None:
         """Load canonical weights."""
 
-    def warm_up(self, train_batch: tuple, test_batch: tuple) -> None:
-        """Compile and run training and evaluation on one batch each; leaves no trace in the state."""
+    def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
+        """Compile and run training and evaluation on one batch each; leaves no trace in the state.
+
+        `learning_rate`: that of the first epoch, since a lazy device compiles it in.
+        """
 
     def train_epoch(
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int

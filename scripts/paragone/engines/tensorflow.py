@@ -146,12 +146,12 @@ class TensorFlow:
         )  # waits for the devices
         return Metrics(loss / examples, correct / examples)
 
-    def warm_up(self, train_batch: tuple, test_batch: tuple) -> None:
+    def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """See `Engine.warm_up`."""
         variables = self._model.variables + self._optimizer.variables
         before = [variable.numpy() for variable in variables]
-        self._run(self._train_loop, [train_batch] * 2, 2)
-        self._run(self._test_loop, [test_batch], 1)
+        self.train_epoch(0, learning_rate, [train_batch] * 2, 2)
+        self.evaluate([test_batch], 1)
         for variable, value in zip(variables, before, strict=True):
             variable.assign(value)
 

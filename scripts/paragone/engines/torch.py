@@ -110,11 +110,11 @@ class Torch:
             self.end_of_step()
         return _metrics(totals)
 
-    def warm_up(self, train_batch: tuple, test_batch: tuple) -> None:
+    def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """See `Engine.warm_up`."""
         model, optimizer = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
         # On a lazy device steps two and three may compile again (pytorch/xla #6210).
-        self.train_epoch(0, 0.0, [train_batch] * 3, 3)
+        self.train_epoch(0, learning_rate, [train_batch] * 3, 3)
         self.evaluate([test_batch], 1)
         self.model.load_state_dict(model)
         self.optimizer.load_state_dict(optimizer)

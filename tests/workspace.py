@@ -1,0 +1,212 @@
+"""Clean checkouts, programs and specifications: what tests of whole processes are made of."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from paragone.matrix import expand
+from paragone.spec import Spec
+
+ROOT = Path(__file__).parents[1]
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+UNREACHABLE = "http://127.0.0.1:9"  # the discard port: connections are refused at once
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """A serialized data set: its manifest, and the data folder that the manifest is relative to."""
+
+    manifest: Path
+    folder: Path
+
+
+def small_copy(arrays: Arrays, to: Path, **counts: int) -> Arrays:
+    """The first examples of each split as a data set of its own; counts: examples by split."""
+    manifest = json.loads(arrays.manifest.read_text())
+    source = arrays.folder / manifest["folder"]
+    target = to / "data" / manifest["folder"]
+    target.mkdir(parents=True)
+    for name, entry in manifest["arrays"].items():
+        values = np.load(source / entry["file"])[: counts[name.split("_")[0]]]
+        np.save(target / entry["file"], values)
+        entry |= {"shape": values.shape, "bytes": (target / entry["file"]).stat().st_size}
+    (to / "manifest.json").write_text(json.dumps(manifest))
+    return Arrays(to / "manifest.json", to / "data")
+
+
+def make_spec(
+    workload: str, backend: str, replicas: int = 1, batch: int = 64, **changes: Any
+) -> Spec:
+    """The specification that config.yaml gives for one cell; `changes` replace fields of it."""
+    cell = {"backend": backend, "replicas": replicas, "batch": {"global": batch}}
+    experiment = {"workload": workload, "matrix": [cell]}
+    (spec,) = expand({**CONFIG, "experiments": {"one": experiment}}, "one")
+    return replace(spec, **changes)
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """This process's environment with its own Python first, and `changes`."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PATH": path} | changes
+
+
+def command(program: str, **options: object) -> list[str]:
+    """The command line of scripts/<program>.py; option names may use underscores."""
+    line = [sys.executable, str(ROOT / "scripts" / f"{program}.py")]
+    for name, value in options.items():
+        values = value if isinstance(value, list) else [value]
+        line += [f"--{name.replace('_', '-')}", *map(str, values)]
+    return line
+
+
+def call(line: list[str], timeout: float = 180) -> subprocess.CompletedProcess:
+    """Run a command to its end."""
+    return subprocess.run(
+        line, env=environment(), capture_output=True, text=True, check=False, timeout=timeout
+    )
+
+
+def succeed(line: list[str], timeout: float = 180) -> str:
+    """Run a command that must succeed; its standard output."""
+    done = call(line, timeout)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def refused(done: subprocess.CompletedProcess, *words: str) -> None:
+    """Assert status 1, a single line `error: ...` that holds all `words`, and no traceback."""
+    assert done.returncode == 1, done.stdout + done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in errors[0]
+
+
+def train_command(spec: Spec, arrays: Arrays, folder: Path) -> list[str]:
+    """The command that trains `spec`; everything it writes is in `folder`."""
+    return command(
+        "train",
+        spec=spec.to_json(),
+        manifest=arrays.manifest,
+        data_folder=arrays.folder,
+        checkpoints=folder / "checkpoints",
+        threads=2,
+        record=folder / "record.json",
+        predictions=folder / "predictions.npz",
+    )
+
+
+def wait_for(found: Callable[[], Any], process: subprocess.Popen, seconds: float = 120) -> Any:
+    """What `found` returns as soon as it is true; fails if `process` ends or time is up first."""
+    end = time.monotonic() + seconds
+    while not (result := found()):
+        assert process.poll() is None, "the process ended too early"
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.005)
+    return result
+
+
+class Checkout:
+    """A copy of the tracked and of the new, not ignored files: edits never reach the real tree."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        names = [name for name in listed.split("\0") if name]
+        self.files = [name for name in names if (ROOT / name).is_file()]
+        for name in self.files:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / name)
+        self.config = yaml.safe_load((folder / "config.yaml").read_text())
+
+    def __truediv__(self, name: str) -> Path:
+        return self.folder / name
+
+    def configure(self) -> None:
+        """Write what a test has changed in `config`."""
+        (self / "config.yaml").write_text(yaml.safe_dump(self.config, sort_keys=False))
+
+    def only(
+        self, experiment: str, backends: list[str], workload: dict | None = None, **changes: Any
+    ) -> None:
+        """Leave one experiment with one replica a backend; `workload`, `changes`: keys to replace."""
+        block = self.config["experiments"][experiment]
+        cell = {"backend": backends, "replicas": 1, "batch": {"global": 100}}
+        block |= {"matrix": [cell], **changes}
+        self.config["experiments"] = {experiment: block}
+        self.config["workloads"][block["workload"]] |= workload or {}
+        self.configure()
+
+    def start(self, *arguments: str, **variables: str) -> subprocess.Popen:
+        """Start snakemake in a session of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "snakemake", *arguments],
+            cwd=self.folder,
+            env=environment(**variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def snakemake(
+        self, *arguments: str, timeout: float = 600, **variables: str
+    ) -> subprocess.CompletedProcess:
+        """Run snakemake; stdout holds both streams. After `timeout` its whole session is killed."""
+        process = self.start(*arguments, **variables)
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+        return subprocess.CompletedProcess(process.args, process.returncode, output)
+
+    def jobs(self, *arguments: str, **variables: str) -> dict[str, int]:
+        """How many jobs of each rule a call would run."""
+        done = self.snakemake(*arguments, "--dry-run", "--quiet", "rules", **variables)
+        assert done.returncode == 0, done.stdout
+        return job_stats(done.stdout)
+
+    @contextmanager
+    def edited(self, name: str, edit: Callable[[str], str]) -> Iterator[None]:
+        """Change a file for the length of a `with` block."""
+        before = (self / name).read_text()
+        assert edit(before) != before, f"the edit changes nothing in {name}"
+        (self / name).write_text(edit(before))
+        try:
+            yield
+        finally:
+            (self / name).write_text(before)
+
+
+def job_stats(output: str) -> dict[str, int]:
+    """The table "Job stats" that snakemake prints, without its total; {} when there is none."""
+    lines = output.partition("Job stats:\n")[2].splitlines()[2:]
+    stats = {}
+    for line in lines:
+        words = line.split()
+        if len(words) != 2:
+            break
+        stats[words[0]] = int(words[1])
+    stats.pop("total", None)
+    return stats
