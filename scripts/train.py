@@ -13,6 +13,7 @@ from paragone.errors import entry_point
 from paragone.loop import SAMPLES, Outcome, train
 from paragone.sources import sources
 from paragone.spec import Spec
+from paragone.summary import assemble
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -53,7 +54,7 @@ def main(arguments: list[str] | None = None) -> None:
     process["load"]["other_cpu_share"] = neighbours.other_cpu_share()
     write_predictions(options.predictions, dataset, outcome.probabilities)
     ledger.switch("other")
-    record.write(record.assemble(spec, dataset, outcome, observed, ledger.seconds), options.record)
+    record.write(assemble(spec, dataset, outcome, observed, ledger.seconds), options.record)
     checkpoints.remove()
 
 

@@ -1,4 +1,4 @@
-"""The record of a run: assembled, checked and written; read back and checked again.
+"""The record of a run: checked and written; read back and checked again.
 
 The schema (rules/schemas/record.schema.json) fixes the shape; the rules that no schema can state are
 asserted here: the clocks add up, and throughput is examples over seconds.
@@ -6,60 +6,15 @@ asserted here: the clocks add up, and throughput is examples over seconds.
 
 import json
 import math
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 
-from paragone.clocks import COLD
-from paragone.data import Dataset
-from paragone.engines import Devices
 from paragone.errors import UserError
-from paragone.loop import Outcome
-from paragone.spec import Spec
 
 SCHEMA = Path(__file__).parents[2] / "rules" / "schemas" / "record.schema.json"
-
-
-def assemble(
-    spec: Spec,
-    dataset: Dataset,
-    outcome: Outcome,
-    observed: Devices | None,
-    seconds: dict[str, float],
-) -> dict[str, Any]:
-    """The record as plain JSON data. `seconds`: of each part of `clocks.PARTS`, all processes added."""
-    return {
-        "schema": 1,
-        "run": spec.name,
-        "status": outcome.status,
-        "reason": outcome.reason,
-        "spec": asdict(spec),
-        "data": {
-            "dataset": dataset.name,
-            "source": dataset.source,
-            "edition": dataset.edition,
-            "manifest_sha256": dataset.manifest_sha256,
-            "train_examples": len(dataset.train_labels),
-            "test_examples": len(dataset.test_labels),
-        },
-        "model": outcome.model,
-        "devices": {
-            "requested": asdict(Devices(spec.backend["device"], spec.replicas, workers=1)),
-            "observed": asdict(observed) if observed else None,
-        },
-        "processes": outcome.processes,
-        "clocks": {
-            "cold": {part: seconds[part] for part in COLD},
-            **{part: value for part, value in seconds.items() if part not in COLD},
-            "end_to_end": math.fsum(seconds.values()),
-        },
-        "steady": _steady(outcome.epochs),
-        "epochs": [_finite(row) for row in outcome.epochs],
-        "target": _target(spec.workload.get("target"), outcome.epochs),
-    }
 
 
 def check(record: dict[str, Any]) -> None:
@@ -107,47 +62,6 @@ def read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not a valid record: {error}; delete it and run again") from error
     return record
-
-
-def _steady(epochs: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Throughput over the epochs that are not the first of their process."""
-    warm = [row for row in epochs if not row["first_of_process"]]
-    if not warm:
-        return None
-    examples = sum(row["examples"] for row in warm)
-    seconds = math.fsum(row["train_seconds"] for row in warm)
-    return {
-        "epochs": len(warm),
-        "examples": examples,
-        "seconds": seconds,
-        "examples_per_second": examples / seconds,
-    }
-
-
-def _target(target: dict[str, Any] | None, epochs: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Time to target on the train clock; the interval (last miss, first hit] holds it."""
-    if target is None:
-        return None
-    hits = [row["test_accuracy"] >= target["accuracy"] for row in epochs]
-    patience = target["patience"]
-    starts = (i for i in range(len(hits) - patience + 1) if all(hits[i : i + patience]))
-    first = next(starts, None)
-    reached = first is not None
-    return {
-        "accuracy": target["accuracy"],
-        "patience": patience,
-        "reached": reached,
-        "epoch": epochs[first]["epoch"] if reached else None,
-        "last_miss": (epochs[first - 1]["elapsed"] if first else 0.0) if reached else None,
-        "first_hit": epochs[first]["elapsed"] if reached else None,
-    }
-
-
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in row.items()
-    }
 
 
 def _equal(what: str, found: float, expected: float) -> None:

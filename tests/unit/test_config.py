@@ -1,0 +1,166 @@
+"""Every mistake in the config is one message that names the key and says what would be right."""
+
+import copy
+
+import pytest
+import yaml
+from snakemake.utils import update_config
+from workspace import CONFIG, ROOT
+
+from paragone.config import validate
+from paragone.errors import UserError
+
+ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
+CNN = "workloads.fashion-cnn"
+CONV = "experiments.tpu_fashion_conv"
+
+
+def changed(path: list, value) -> dict:
+    """The config with one value set, or removed if it is ..., at a path."""
+    config = copy.deepcopy(CONFIG)
+    at = config
+    for key in path[:-1]:
+        at = at[key]
+    if value is ...:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return config
+
+
+def message(config: dict) -> str:
+    with pytest.raises(UserError) as caught:
+        validate(config)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_config_is_valid():
+    validate(CONFIG)
+
+
+@pytest.mark.parametrize("preset", sorted(ROOT.glob("presets/*.yaml")), ids=lambda path: path.stem)
+def test_presets_are_valid_and_only_change_what_is_there(preset):
+    config = copy.deepcopy(CONFIG)
+    overlay = yaml.safe_load(preset.read_text())
+    update_config(config, overlay)
+    validate(config)
+    assert set(config["experiments"]) == set(CONFIG["experiments"])
+    assert config != CONFIG
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        ([], "backends"),
+        (["pathvars"], "results"),
+        (["data"], "folder"),
+        (["data", "editions"], "reuters"),
+        (["backends", "torch"], "engine"),
+        (["workloads", "fashion-cnn"], "initializer"),
+        (["workloads", "fashion-cnn", "input"], "divide"),
+        (["workloads", "fashion-cnn", "optimizer"], "momentum"),
+        (["workloads", "fashion-conv", "optimizer"], "epsilon"),
+        (["workloads", "fashion-cnn", "learning_rate"], "per_batch"),
+        (["workloads", "fashion-cnn", "batch"], "global"),
+        (["experiments", "tpu_fashion_conv"], "repeats"),
+        (["experiments", "tpu_fashion_conv", "matrix", 0], "replicas"),
+    ],
+    ids=lambda value: ".".join(map(str, value)) if isinstance(value, list) else "",
+)
+def test_unknown_key_at_each_level(path, known):
+    words = message(changed([*path, "replica"], 1))
+    assert words.startswith(".".join(map(str, path)) or "config")
+    assert "'replica'" in words
+    assert known in words.partition("known keys are")[2]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (["seed"], -1, ["seed", "-1", "minimum of 0"]),
+        (["seed"], "0", ["seed", "integer"]),
+        (["deterministic"], "yes", ["deterministic", "boolean"]),
+        (["data", "source"], "fake", ["data.source", '"auto", "real", "synthetic"']),
+        (["data", "mirrors"], "here", ["data.mirrors", "array"]),
+        (["data", "image_size"], 0, ["data.image_size", "minimum of 32"]),
+        (["data", "folder"], ..., ["data", "'folder'", "add it"]),
+        (["backends", "torch", "device"], "cuda", ["backends.torch.device", '"gpu"']),
+        (["backends", "torch", "strategy"], "ddp", ["backends.torch.strategy", '"single"']),
+        (["backends", "torch", "color"], "blue", ["backends.torch.color", "#[0-9A-Fa-f]{6}"]),
+        (["backends", "torch", "label"], "", ["backends.torch.label", "non-empty"]),
+        (["backends", "torch", "engine"], ..., ["backends.torch", "'engine'", "add it"]),
+        (["backends", "torch", "engine"], "jax", ["backends.torch.engine", "jax", "torch_xla"]),
+        (["backends", "torch", "environment"], "my", ["backends.torch.environment", "torch-xla"]),
+        (["workloads", "fashion-cnn", "dataset"], "mnist", [f"{CNN}.dataset", "fashion_mnist"]),
+        (["workloads", "fashion-cnn", "initializer"], "he", [f"{CNN}.initializer", "keras"]),
+        (["workloads", "fashion-cnn", "input", "std"], 0, [f"{CNN}.input.std", "minimum of 0"]),
+        (["workloads", "fashion-cnn", "optimizer", "name"], "lamb", [f"{CNN}.optimizer", "adam"]),
+        (["workloads", "fashion-cnn", "optimizer", "momentum"], 1, [f"{CNN}.optimizer.momentum"]),
+        (["workloads", "fashion-cnn", "optimizer"], {"name": "sgd"}, ["'momentum'", "add it"]),
+        (
+            ["workloads", "fashion-cnn", "optimizer"],
+            ADAM | {"epsilon": "1e-7"},
+            [f"{CNN}.optimizer.epsilon", "1e-7", "number"],
+        ),
+        (
+            ["workloads", "fashion-cnn", "learning_rate", "base"],
+            -0.1,
+            [f"{CNN}.learning_rate.base", "-0.1"],
+        ),
+        (
+            ["workloads", "fashion-cnn", "learning_rate", "decay"],
+            [{"after": 0, "factor": 0.1}],
+            [f"{CNN}.learning_rate.decay.0.after", "minimum of 1"],
+        ),
+        (
+            ["workloads", "fashion-cnn", "batch"],
+            {"global": 8, "per_replica": 8},
+            [f"{CNN}.batch"],
+        ),
+        (["workloads", "fashion-cnn", "batch"], {"global": 0}, [f"{CNN}.batch.global", "of 1"]),
+        (["workloads", "fashion-cnn", "batch"], {}, [f"{CNN}.batch"]),
+        (["workloads", "fashion-cnn", "epochs"], 0, [f"{CNN}.epochs", "minimum of 1"]),
+        (["workloads", "fashion-cnn", "epochs"], 1.5, [f"{CNN}.epochs", "integer"]),
+        (["workloads", "fashion-conv", "steps_per_epoch"], 0, ["fashion-conv.steps_per_epoch"]),
+        (
+            ["workloads", "fashion-cnn", "target"],
+            {"accuracy": 90, "patience": 1, "stop": True},
+            [f"{CNN}.target.accuracy", "maximum of 1"],
+        ),
+        (
+            ["workloads", "fashion-cnn", "target"],
+            {"accuracy": 0.9},
+            [f"{CNN}.target", "'patience'", "add it"],
+        ),
+        (["experiments"], {}, ["experiments"]),
+        (["experiments", "tpu_fashion_conv", "workload"], ..., [CONV, "'workload'", "add it"]),
+        (["experiments", "tpu_fashion_conv", "repeats"], 0, [f"{CONV}.repeats", "minimum of 1"]),
+        (["experiments", "tpu_fashion_conv", "matrix"], [], [f"{CONV}.matrix"]),
+        (
+            ["experiments", "tpu_fashion_conv", "matrix", 0, "replicas"],
+            0,
+            [f"{CONV}.matrix.0.replicas", "0"],
+        ),
+        (
+            ["experiments", "tpu_fashion_conv", "matrix", 0, "backend"],
+            [],
+            [f"{CONV}.matrix.0.backend"],
+        ),
+        (["experiments", "tpu_fashion_conv", "figures"], ["pie"], [f"{CONV}.figures.0", "clocks"]),
+        (["experiments", "tpu_fashion_conv", "title"], "", [f"{CONV}.title"]),
+    ],
+    ids=lambda value: ".".join(map(str, value)) if isinstance(value, list) else "",
+)
+def test_impossible_value(path, value, words):
+    found = message(changed(path, value))
+    for word in words:
+        assert word in found
+
+
+def test_names_that_cannot_be_file_names_are_refused():
+    for block in ("backends", "workloads", "experiments"):
+        (name, *_) = CONFIG[block]
+        words = message(changed([block, "../up"], CONFIG[block][name]))
+        assert words.startswith(block)
+        assert "../up" in words

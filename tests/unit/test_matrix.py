@@ -1,0 +1,133 @@
+"""From the config to the runs."""
+
+import copy
+
+import pytest
+from workspace import CONFIG
+
+from paragone.errors import UserError
+from paragone.matrix import expand, probe
+
+
+def config_with(matrix, **block):
+    config = copy.deepcopy(CONFIG)
+    config["experiments"] = {"one": {"workload": "fashion-conv", "matrix": matrix, **block}}
+    return config
+
+
+def cells(specs):
+    return [(s.seed, s.backend["name"], s.replicas, s.batch["global"]) for s in specs]
+
+
+def test_order_repeats_outermost_then_rows_then_lists():
+    matrix = [
+        {"backend": ["torch-xla", "torch"], "replicas": [1, 2]},
+        {"backend": "torch", "replicas": 1, "batch": [{"global": 8}, {"global": 4}]},
+    ]
+    one = [
+        ("torch-xla", 1, 1000),
+        ("torch-xla", 2, 1000),
+        ("torch", 1, 1000),
+        ("torch", 2, 1000),
+        ("torch", 1, 8),
+        ("torch", 1, 4),
+    ]
+    found = cells(expand(config_with(matrix, repeats=2), "one"))
+    assert found == [(seed, *cell) for seed in (0, 1) for cell in one]
+
+
+def test_repeats_count_from_the_config_seed():
+    config = config_with([{"backend": "torch", "replicas": 1}], repeats=3) | {"seed": 40}
+    assert [spec.seed for spec in expand(config, "one")] == [40, 41, 42]
+
+
+def test_a_cell_listed_twice_is_one_run():
+    row = {"backend": "torch", "replicas": 1}
+    assert len(expand(config_with([row, row, {**row, "batch": {"global": 1000}}]), "one")) == 1
+
+
+def test_batch_of_either_kind_is_known_as_both():
+    matrix = [
+        {"backend": "torch", "replicas": 4, "batch": {"per_replica": 128}},
+        {"backend": "torch", "replicas": 4, "batch": {"global": 128}},
+    ]
+    first, second = expand(config_with(matrix), "one")
+    assert first.batch == {"global": 512, "per_replica": 128}
+    assert second.batch == {"global": 128, "per_replica": 32}
+
+
+def test_row_goes_over_experiment_goes_over_workload():
+    matrix = [
+        {"backend": "torch", "replicas": 1},
+        {"backend": "torch", "replicas": 1, "batch": {"global": 10}},
+    ]
+    target = {"accuracy": 0.5, "patience": 2, "stop": True}
+    config = config_with(matrix, epochs=7, steps_per_epoch=3, batch={"global": 20}, target=target)
+    first, second = expand(config, "one")
+    assert (first.epochs, first.steps_per_epoch, first.batch["global"]) == (7, 3, 20)
+    assert first.workload["target"] == target
+    assert second.batch["global"] == 10
+    (plain,) = expand(config_with(matrix[:1]), "one")
+    assert (plain.epochs, plain.steps_per_epoch, plain.batch["global"]) == (5, 60, 1000)
+    assert "target" not in plain.workload
+
+
+def test_workload_in_the_spec_has_no_second_copy_of_batch_and_length():
+    (spec,) = expand(config_with([{"backend": "torch", "replicas": 1}]), "one")
+    assert not {"batch", "epochs", "steps_per_epoch"} & set(spec.workload)
+    assert spec.workload["name"] == "fashion-conv"
+
+
+def test_labels_and_colours_are_no_part_of_a_run():
+    config = config_with([{"backend": "torch", "replicas": 1}])
+    before = expand(config, "one")
+    config["backends"]["torch"] |= {"label": "other", "color": "#000000", "environment": "other"}
+    assert expand(config, "one") == before
+
+
+def test_config_is_left_as_it_was():
+    config = config_with([{"backend": "torch", "replicas": [1, 2]}], epochs=1)
+    before = copy.deepcopy(config)
+    expand(config, "one")
+    probe(config, "fashion-cnn", "reference")
+    assert config == before
+
+
+@pytest.mark.parametrize(
+    ("matrix", "block", "words"),
+    [
+        (
+            [{"backend": "torch", "replicas": 1}, {"backend": "jax", "replicas": 1}],
+            {},
+            ["experiments.one.matrix[1].backend", "'jax'", *CONFIG["backends"]],
+        ),
+        (
+            [{"backend": "torch", "replicas": 1}],
+            {"workload": "cifar"},
+            ["experiments.one.matrix[0].workload", "'cifar'", *CONFIG["workloads"]],
+        ),
+        (
+            [{"backend": "torch", "replicas": 3, "batch": {"global": 100}}],
+            {},
+            ["experiments.one.matrix[0]", "100", "3 replicas", "choose a multiple"],
+        ),
+    ],
+)
+def test_errors_name_the_key_and_what_would_be_right(matrix, block, words):
+    with pytest.raises(UserError) as caught:
+        expand(config_with(matrix, **block), "one")
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_probes_of_all_backends_and_the_reference_differ_only_in_the_backend():
+    specs = [probe(CONFIG, "fashion-cnn", name) for name in ["reference", *CONFIG["backends"]]]
+    assert len({spec.backend["engine"] for spec in specs}) == len(specs)
+    assert len({spec.name.rsplit(".", 1)[1] for spec in specs}) == len(specs)
+    for spec in specs:
+        assert spec.workload == specs[0].workload
+        assert (spec.batch, spec.replicas, spec.steps_per_epoch) == (
+            {"global": 64, "per_replica": 64},
+            1,
+            5,
+        )

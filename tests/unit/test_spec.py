@@ -1,0 +1,113 @@
+"""The specification: its identity, its steps and its learning rates."""
+
+import json
+from dataclasses import asdict, fields, replace
+
+import pytest
+from workspace import make_spec
+
+from paragone.errors import UserError
+from paragone.spec import Spec
+
+SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, batch=1024)
+
+# A change of every field, so that a new field without one fails.
+OTHER = {
+    "workload": {**SPEC.workload, "initializer": "keras"},
+    "backend": {**SPEC.backend, "device": "tpu"},
+    "replicas": 4,
+    "batch": {"global": 1024, "per_replica": 256},
+    "epochs": 51,
+    "steps_per_epoch": 7,
+    "seed": 1,
+    "deterministic": False,
+}
+
+
+def schedule(**learning_rate):
+    return replace(SPEC, workload={**SPEC.workload, "learning_rate": learning_rate})
+
+
+def test_json_round_trip_keeps_everything():
+    assert Spec.from_json(SPEC.to_json()) == SPEC
+
+
+def test_name_says_what_it_is():
+    assert SPEC.name.startswith("fashion-cnn.torch-xla.r8.b1024.s0.")
+
+
+def test_name_does_not_depend_on_the_order_of_keys():
+    turned = json.dumps(dict(reversed(asdict(SPEC).items())))
+    turned = json.loads(turned)
+    turned["workload"] = dict(reversed(turned["workload"].items()))
+    assert Spec(**turned).name == SPEC.name
+
+
+def test_identity_is_the_hash_of_the_canonical_text():
+    """A changed identity retrains everything: this fails when that happens by accident."""
+    spec = Spec({"name": "w"}, {"name": "b"}, 1, {"global": 2, "per_replica": 2}, 1, None, 0, True)
+    assert spec.to_json() == (
+        '{"backend":{"name":"b"},"batch":{"global":2,"per_replica":2},"deterministic":true,'
+        '"epochs":1,"replicas":1,"seed":0,"steps_per_epoch":null,"workload":{"name":"w"}}'
+    )
+    assert spec.name == "w.b.r1.b2.s0.d6df8d2c"
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Spec)])
+def test_every_field_changes_the_identity(field):
+    changed = replace(SPEC, **{field: OTHER[field]})
+    assert changed.name.rsplit(".", 1)[1] != SPEC.name.rsplit(".", 1)[1]
+
+
+@pytest.mark.parametrize("key", sorted(SPEC.workload))
+def test_every_key_of_the_workload_changes_the_identity(key):
+    value = SPEC.workload[key]
+    other = f"{value}2" if isinstance(value, str) else {**value, "more": 1}
+    assert replace(SPEC, workload={**SPEC.workload, key: other}).name != SPEC.name
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "3", "{}", '{"epochs": 1}', SPEC.to_json()[:-1] + ',"colour":1}'],
+)
+def test_malformed_text_is_one_error(text):
+    with pytest.raises(UserError, match="^--spec: not the specification of a run: "):
+        Spec.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("examples", "limit", "steps"),
+    [(60_000, None, 58), (1024, None, 1), (60_000, 8, 8), (60_000, 58, 58), (2047, None, 1)],
+)
+def test_steps(examples, limit, steps):
+    assert replace(SPEC, steps_per_epoch=limit).steps(examples) == steps
+
+
+@pytest.mark.parametrize(("examples", "limit"), [(1023, None), (0, None), (60_000, 59), (0, 1)])
+def test_steps_that_do_not_fit(examples, limit):
+    with pytest.raises(UserError, match="workloads.fashion-cnn: .* lower batch or steps_per_epoch"):
+        replace(SPEC, steps_per_epoch=limit).steps(examples)
+
+
+def test_rate_grows_with_the_global_batch():
+    spec = schedule(base=0.01, per_batch=128)
+    assert spec.learning_rate(1) == pytest.approx(0.08)
+    assert replace(spec, batch={"global": 128, "per_replica": 16}).learning_rate(1) == 0.01
+
+
+def test_rate_without_scaling_is_the_base():
+    assert schedule(base=0.001).learning_rate(1) == 0.001
+    assert schedule(base=0.001).learning_rate(1000) == 0.001
+
+
+def test_decay_holds_after_the_named_epochs():
+    spec = schedule(
+        base=1.0, decay=[{"after": 2, "factor": 0.5}, {"after": 4, "factor": 0.1}]
+    )
+    rates = [spec.learning_rate(epoch) for epoch in range(1, 7)]
+    assert rates == [1, 1, 0.5, 0.5, 0.1, 0.1]
+
+
+def test_decay_and_scaling_multiply():
+    spec = schedule(base=0.01, per_batch=512, decay=[{"after": 1, "factor": 0.1}])
+    assert spec.learning_rate(2) == pytest.approx(0.002)
