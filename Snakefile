@@ -20,6 +20,9 @@ include: "rules/data.smk"
 include: "rules/train.smk"
 include: "rules/metrics.smk"
 include: "rules/figures.smk"
+include: "rules/studies.smk"
+include: "rules/matmul.smk"
+include: "rules/accelerators.smk"
 
 
 localrules:
@@ -29,7 +32,7 @@ localrules:
 
 wildcard_constraints:
     dataset="[a-z_]+",
-    experiment="[a-z0-9_]+",
+    experiment="|".join(config["experiments"]),
     workload="[a-z0-9-]+",
     backend="[a-z0-9-]+",
 

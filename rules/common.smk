@@ -1,17 +1,21 @@
 # Functions that several rules share: the config, checked; the runs it asks for; the files they need.
 
+import csv
+import json
 import sys
 
 sys.path.insert(0, f"{workflow.basedir}/scripts")
 
 from paragone.config import validate
 from paragone.errors import UserError
+from paragone.matmul.plan import plan as matmul_plan
 from paragone.matrix import expand, probe, with_reference
 from paragone.sources import sources
 
 try:
     validate(config)
     EXPERIMENTS = {name: expand(config, name) for name in config["experiments"]}
+    MATMUL = matmul_plan(config)
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 
@@ -77,12 +81,26 @@ def backends_of(wildcards):
 
 def palette(wildcards):
     """Colours of an experiment's backends, name=#rrggbb."""
-    return [f"{name}={config['backends'][name]['color']}" for name in backends_of(wildcards)]
+    return [
+        f"{name}={config['backends'][name]['color']}" for name in backends_of(wildcards)
+    ]
 
 
 def labels(wildcards):
     """Labels of an experiment's backends, name=label."""
-    return [f"{name}={config['backends'][name]['label']}" for name in backends_of(wildcards)]
+    return [
+        f"{name}={config['backends'][name]['label']}" for name in backends_of(wildcards)
+    ]
+
+
+def matmul_palette():
+    """Colours of the backends that multiply matrices, name=#rrggbb."""
+    return [f"{name}={config['backends'][name]['color']}" for name in MATMUL]
+
+
+def matmul_labels():
+    """Labels of the backends that multiply matrices, name=label."""
+    return [f"{name}={config['backends'][name]['label']}" for name in MATMUL]
 
 
 def title(wildcards):
@@ -90,9 +108,26 @@ def title(wildcards):
     return config["experiments"][wildcards.experiment]["title"]
 
 
+def published_of(wildcards):
+    """Whose published rows an experiment is compared with; empty for none."""
+    return config["experiments"][wildcards.experiment]["published"]
+
+
+def printed_by_epoch():
+    """The experiments whose sources print several epochs."""
+    with open(workflow.source_path("../published/published.csv"), newline="") as file:
+        rows = [row for row in csv.DictReader(file) if ", epoch " in row["condition"]]
+    return {row["experiment"] for row in rows}
+
+
 def figures_of_all():
-    """Every figure of every experiment."""
+    """Every figure of every experiment, of the matrix products and of the accelerators."""
+    of_devices = ["device_matmul/matmul", "accelerator_reference/accelerators"]
     return [
+        f"<results>/figures/{figure}.{suffix}"
+        for figure in of_devices
+        for suffix in ("svg", "pdf", "png")
+    ] + [
         f"<results>/figures/{name}/{figure}.{suffix}"
         for name, block in config["experiments"].items()
         for figure in block["figures"]
@@ -104,12 +139,22 @@ def tables_of_all():
     """Every table."""
     comparisons = [
         f"<results>/tables/{name}/comparison.{suffix}"
+        for name in [*COMPARED, "device_matmul", "accelerator_reference"]
+        for suffix in ("csv", "md", "tex")
+    ]
+    by_epoch = printed_by_epoch()
+    epochs = [
+        f"<results>/tables/{name}/epochs.{suffix}"
         for name in COMPARED
+        if config["experiments"][name]["published"] in by_epoch
         for suffix in ("csv", "md", "tex")
     ]
     return [
         "<results>/tables/runs.csv",
         "<results>/tables/runs.parquet",
         "<results>/tables/epochs.csv",
+        "<results>/tables/device_matmul/matmul.csv",
+        "<results>/tables/device_matmul/peaks.json",
         *comparisons,
+        *epochs,
     ]

@@ -10,6 +10,7 @@ rule learning_curves:
         runs="<results>/tables/{experiment}/runs.parquet",
         epochs="<results>/tables/{experiment}/epochs.parquet",
         published="published/published.csv",
+        protocols="published/protocols.csv",
     output:
         svg=report(
             "<results>/figures/{experiment}/learning_curves.svg",
@@ -25,10 +26,7 @@ rule learning_curves:
     conda:
         "../envs/workflow.yaml"
     params:
-        published=lambda wildcards: config["experiments"][wildcards.experiment][
-            "published"
-        ]
-        or "",
+        published=published_of,
         palette=palette,
         labels=labels,
         title=title,
@@ -40,6 +38,7 @@ rule learning_curves:
             --runs {input.runs:q} \
             --epochs {input.epochs:q} \
             --published {input.published:q} \
+            --protocols {input.protocols:q} \
             --published-experiment {params.published:q} \
             --palette {params.palette:q} \
             --labels {params.labels:q} \

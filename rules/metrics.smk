@@ -2,7 +2,7 @@
 #
 # in:  <results>/runs/{run}/record.json, <results>/parity/{workload}.json, published/
 # out: <results>/tables/{experiment}/runs.parquet, epochs.parquet
-#      <results>/tables/{experiment}/comparison.csv, .md, .tex
+#      <results>/tables/{experiment}/comparison.csv, .md, .tex; epochs.csv, .md, .tex
 #      <results>/tables/runs.csv, runs.parquet, epochs.csv
 
 
@@ -77,6 +77,8 @@ rule compare:
         runs="<results>/tables/{experiment}/runs.parquet",
         epochs="<results>/tables/{experiment}/epochs.parquet",
         published="published/published.csv",
+        protocols="published/protocols.csv",
+        ratios="published/ratios.csv",
         flaws="published/flaws.csv",
     output:
         csv=report(
@@ -92,9 +94,7 @@ rule compare:
     conda:
         "../envs/workflow.yaml"
     params:
-        published=lambda wildcards: config["experiments"][wildcards.experiment][
-            "published"
-        ],
+        published=published_of,
         labels=labels,
         title=title,
     message:
@@ -105,8 +105,53 @@ rule compare:
             --runs {input.runs:q} \
             --epochs {input.epochs:q} \
             --published {input.published:q} \
+            --protocols {input.protocols:q} \
+            --ratios {input.ratios:q} \
             --published-experiment {params.published:q} \
             --flaws {input.flaws:q} \
+            --labels {params.labels:q} \
+            --title {params.title:q} \
+            --csv {output.csv:q} \
+            --markdown {output.markdown:q} \
+            --latex {output.latex:q} \
+            >{log:q} 2>&1
+        """
+
+
+rule tabulate_epochs:
+    input:
+        code=sources("scripts/tabulate_epochs.py"),
+        runs="<results>/tables/{experiment}/runs.parquet",
+        epochs="<results>/tables/{experiment}/epochs.parquet",
+        published="published/published.csv",
+        protocols="published/protocols.csv",
+    output:
+        csv=report(
+            "<results>/tables/{experiment}/epochs.csv",
+            caption="report/epochs.rst",
+            category=title,
+            labels={"table": "epoch by epoch"},
+        ),
+        markdown="<results>/tables/{experiment}/epochs.md",
+        latex="<results>/tables/{experiment}/epochs.tex",
+    log:
+        "<results>/logs/tables/{experiment}/epochs.log",
+    conda:
+        "../envs/workflow.yaml"
+    params:
+        published=published_of,
+        labels=labels,
+        title=title,
+    message:
+        "Setting the epochs of {wildcards.experiment} beside the published ones"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --runs {input.runs:q} \
+            --epochs {input.epochs:q} \
+            --published {input.published:q} \
+            --protocols {input.protocols:q} \
+            --published-experiment {params.published:q} \
             --labels {params.labels:q} \
             --title {params.title:q} \
             --csv {output.csv:q} \

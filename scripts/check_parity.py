@@ -20,7 +20,13 @@ def read(path: Path) -> Observation | str:
             group, _, name = key.partition("/")
             if name:
                 groups[group][name] = arrays[key]
-        return Observation(int(arrays["parameters"]), arrays["logits"], arrays["loss"], **groups)
+        return Observation(
+            precision=str(arrays["precision"]),
+            parameters=int(arrays["parameters"]),
+            logits=arrays["logits"],
+            loss=arrays["loss"],
+            **groups,
+        )
 
 
 def judge(found: Observation | str, reference: Observation) -> dict:

@@ -1,15 +1,15 @@
 """Set measured values beside published ones, with a verdict a row: CSV, Markdown and LaTeX."""
 
 import argparse
-import os
 from pathlib import Path
 
 import pandas as pd
 
-from paragone import notes, published, tables
+from paragone import notes, published, tables, verdicts
+from paragone.documents import booktabs, write_text
 from paragone.errors import entry_point
 from paragone.options import pairs
-from paragone.series import series_of
+from paragone.series import series_of, sweeps_of
 
 
 @entry_point
@@ -19,6 +19,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--runs", type=Path, required=True)
     parser.add_argument("--epochs", type=Path, required=True)
     parser.add_argument("--published", type=Path, required=True, help="published.csv")
+    parser.add_argument("--protocols", type=Path, required=True, help="published conditions, CSV")
+    parser.add_argument("--ratios", type=Path, required=True, help="ratios to compare, CSV")
     parser.add_argument("--flaws", type=Path, required=True, help="known flaws of the sources, CSV")
     parser.add_argument("--published-experiment", required=True, help="whose published rows")
     parser.add_argument("--labels", nargs="*", default=[], metavar="backend=Label")
@@ -30,49 +32,65 @@ def main(arguments: list[str] | None = None) -> None:
 
     runs, epochs = tables.read(options.runs), tables.read(options.epochs)
     labels = pairs(options.labels)
-    rows = published.read_rows(options.published, options.published_experiment)
-    table = comparison(rows, options.published_experiment, runs, epochs, labels)
+    experiment = options.published_experiment
+    rows = published.read_rows(options.published, experiment)
+    protocols = published.read_protocols(options.protocols, experiment)
+    ratios = published.read_ratios(options.ratios, experiment, rows)
+    table = comparison(rows, ratios, protocols, runs, epochs, labels)
     remarks = [
         notes.data(runs),
         notes.machine(runs),
         notes.repeats([len(one.measured) for one in series_of(runs, labels)]),
-        *published.read_flaws(options.flaws, options.published_experiment),
+        *published.read_flaws(options.flaws, experiment),
     ]
     if notes.holds_synthetic(runs):
         remarks.insert(0, notes.SYNTHETIC + ".")
     tables.write(table, options.csv)
-    _write(options.markdown, markdown(table, options.title, remarks))
-    _write(options.latex, latex(table, options.title, remarks))
+    write_text(options.markdown, markdown(table, options.title, remarks))
+    write_text(options.latex, latex(table, options.title, remarks))
 
 
 def comparison(
     rows: list[published.Row],
-    experiment: str,
+    ratios: list[published.Ratio],
+    protocols: dict[str, published.Protocol],
     runs: pd.DataFrame,
     epochs: pd.DataFrame,
     labels: dict[str, str],
 ) -> pd.DataFrame:
-    """One row a published number; one column of measured values a series; verdict, why, note."""
-    series = series_of(runs, labels)
+    """One row a published number or ratio; one column of measured values a backend and machine;
+    verdict, why, note."""
+    sweeps = sweeps_of(runs, labels)
     lines = []
     for row in rows:
+        protocol = protocols.get(row.system)
+        findings = {one.label: verdicts.compare(row, protocol, one.runs, epochs) for one in sweeps}
+        lines.append(_line(row.quantity, row, findings, row.note))
+    for ratio in ratios:
         findings = {
-            one.label: published.compare(row, experiment, one.measured, epochs) for one in series
+            one.label: verdicts.compare_ratio(ratio, protocols, one.runs, epochs) for one in sweeps
         }
-        verdict, why = published.overall(findings)
-        lines.append(
-            {
-                "metric": row.metric,
-                "condition": row.condition,
-                "system": row.system,
-                "published": row.printed,
-                **{label: finding.measured for label, finding in findings.items()},
-                "verdict": verdict,
-                "why": why,
-                "note": row.note,
-            }
-        )
+        lines.append(_line(ratio.name, ratio, findings, ""))
     return pd.DataFrame(lines)
+
+
+def _line(
+    metric: str,
+    about: published.Row | published.Ratio,
+    findings: dict[str, verdicts.Finding],
+    note: str,
+) -> dict[str, str]:
+    verdict, why = verdicts.overall(findings)
+    return {
+        "metric": metric,
+        "condition": about.condition,
+        "system": about.system,
+        "published": about.printed,
+        **{label: finding.measured for label, finding in findings.items()},
+        "verdict": verdict,
+        "why": why,
+        "note": note,
+    }
 
 
 def markdown(table: pd.DataFrame, title: str, remarks: list[str]) -> str:
@@ -89,36 +107,14 @@ def latex(table: pd.DataFrame, title: str, remarks: list[str]) -> str:
     measured = list(table.columns[4:-3])
     shown = table.drop(columns=["system", "note"])
     shown["why"] = table["why"] + table["note"].map(lambda note: note and f"; source: {note}")
-    styler = shown.style.hide(axis="index").format(escape="latex")
-    styler = styler.format_index(_escape, axis="columns")
     wide = r">{\raggedright\arraybackslash}X"
-    tabular = (
-        styler.to_latex(hrules=True, column_format=f"l{wide}l{wide * len(measured)}l{wide}")
-        .replace(r"\begin{tabular}", r"\begin{tabularx}{\textwidth}")
-        .replace(r"\end{tabular}", r"\end{tabularx}")
-    )
     systems = "; ".join(table["system"].unique())
-    caption = _escape(f"{title}. Published on: {systems}.")
-    small = "\n".join(rf"\par {_escape(remark)}" for remark in remarks)
-    return (
-        "% needs \\usepackage{booktabs,tabularx}\n"
-        "\\begin{table*}\n\\scriptsize\n"
-        f"\\caption{{{caption}}}\n{tabular}\\smallskip\n{small}\n\\end{{table*}}\n"
+    return booktabs(
+        shown.style.hide(axis="index"),
+        f"l{wide}l{wide * len(measured)}l{wide}",
+        f"{title}. Published on: {systems}.",
+        remarks,
     )
-
-
-def _escape(text: str) -> str:
-    # pandas keeps its LaTeX escaping private; a one-cell Styler is its public door.
-    cell = pd.DataFrame([[text]]).style.hide(axis="index").hide(axis="columns")
-    lines = cell.format(escape="latex").to_latex().splitlines()
-    return lines[1].removesuffix(r"\\").strip()
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial.write_text(text)
-    os.replace(partial, path)
 
 
 if __name__ == "__main__":

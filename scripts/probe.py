@@ -8,7 +8,7 @@ import numpy as np
 from paragone import data, engines
 from paragone.batches import train_batches
 from paragone.errors import entry_point
-from paragone.randomness import epoch_order, framework_seed
+from paragone.randomness import framework_seed
 from paragone.spec import Spec
 from paragone.weights import draw, parameter_count
 
@@ -18,14 +18,13 @@ def observe(engine: engines.Engine, spec: Spec, dataset: data.Dataset) -> dict[s
     engine.build(spec, dataset, threads=1)
     shapes = {name: values.shape for name, values in engine.weights().items()}
     initial = draw(shapes, spec.workload["initializer"], spec.seed)
-    order = epoch_order(len(dataset.train_labels), spec.seed, epoch=1)
-    steps, batch = spec.steps(len(dataset.train_labels)), spec.batch["global"]
-    batches = list(train_batches(dataset, order[: steps * batch], batch))
+    batches = list(train_batches(dataset, spec, epoch=1))
     engine.set_weights(initial)
     probe = engine.probe(batches[0])
     engine.set_weights(initial)
-    engine.train_epoch(framework_seed(spec.seed, 1), spec.learning_rate(1), batches, steps)
+    engine.train_epoch(framework_seed(spec.seed, 1), spec.learning_rate(1), batches, len(batches))
     return {
+        "precision": np.array(spec.precision),
         "parameters": np.array(parameter_count(initial)),
         "logits": probe.logits,
         "loss": np.array(probe.loss),

@@ -36,6 +36,8 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(arguments)
     spec = Spec.from_json(options.spec)
     neighbours = fingerprint.NeighbourWatch()
+    if spec.backend["device"] == "cpu":
+        fingerprint.limit_memory()
     threads = fingerprint.claim_cores(options.threads)
     process = fingerprint.process_entry(rank=0, threads=threads)
     engine = engines.create(spec)
@@ -58,6 +60,9 @@ def main(arguments: list[str] | None = None) -> None:
     checkpoints.remove()
 
 
+THUMBNAIL = 4096  # bytes; larger images are not kept
+
+
 def context(spec: Spec, dataset: data.Dataset) -> str:
     """A hash of specification, data and the code at work: what a checkpoint must agree with."""
     sha = hashlib.sha256(f"{spec.to_json()} {dataset.manifest_sha256}".encode())
@@ -69,7 +74,7 @@ def context(spec: Spec, dataset: data.Dataset) -> str:
 def write_predictions(path: Path, dataset: data.Dataset, probabilities: np.ndarray | None) -> None:
     """Write the first test examples with their labels and predictions; no rows if there are none.
 
-    Arrays: images (n, height, width, channels) uint8 if the data set has images; labels and
+    Arrays: images (n, height, width, channels) uint8 if they are small; labels and
     predictions (n,) int32; probabilities (n,) float32, those of the predicted classes.
     """
     if probabilities is None:
@@ -80,7 +85,7 @@ def write_predictions(path: Path, dataset: data.Dataset, probabilities: np.ndarr
         "predictions": probabilities.argmax(1).astype(np.int32),
         "probabilities": probabilities.max(1, initial=0),
     }
-    if dataset.test_inputs.ndim == 4:
+    if dataset.test_inputs.ndim == 4 and dataset.test_inputs[0].nbytes <= THUMBNAIL:
         arrays["images"] = np.asarray(dataset.test_inputs[:count])
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.unfinished")

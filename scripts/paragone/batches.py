@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from paragone.augmentation import augment, draw
 from paragone.data import Dataset
+from paragone.randomness import epoch_order, generator
+from paragone.spec import Spec
 
 
 @dataclass(frozen=True)
@@ -29,16 +32,34 @@ class Shard:
 WHOLE = Shard(0, 1, 1)
 
 
-def train_batches(
-    dataset: Dataset, order: np.ndarray, global_batch: int, shard: Shard = WHOLE
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield (inputs, labels) of each whole global batch in `order`; a partial last one is dropped.
+def train_examples(dataset: Dataset, spec: Spec) -> int:
+    """How many training examples the workload uses: the first so many of the data set."""
+    return min(len(dataset.train_labels), spec.workload.get("train_examples", np.inf))
 
-    inputs: (local batch, ...) in the data set's own dtype; labels: (local batch,) int32.
+
+def train_dtype(dataset: Dataset, spec: Spec) -> np.dtype:
+    """The dtype of training inputs: as stored, or float32 after augmentation."""
+    return np.dtype(np.float32) if "augmentation" in spec.workload else dataset.train_inputs.dtype
+
+
+def train_batches(
+    dataset: Dataset, spec: Spec, epoch: int, shard: Shard = WHOLE
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield (inputs, labels) of every step of an epoch; a partial last batch is dropped.
+
+    inputs: (local batch, ...) of `train_dtype`; labels: (local batch,) int32.
     """
-    for start in range(0, len(order) - global_batch + 1, global_batch):
-        chosen = shard.of(order[start : start + global_batch])
-        yield dataset.train_inputs[chosen], dataset.train_labels[chosen]
+    examples, size = train_examples(dataset, spec), spec.batch["global"]
+    order = epoch_order(examples, spec.seed, epoch)[: spec.steps(examples) * size]
+    options = spec.workload.get("augmentation")
+    random = generator("augmentation", spec.seed, epoch)
+    for batch in order.reshape(-1, size):
+        chosen = shard.of(batch)
+        inputs, labels = dataset.train_inputs[chosen], dataset.train_labels[chosen]
+        if options:
+            # Drawn for the global batch: the same draws whatever the number of processes.
+            inputs = augment(inputs, shard.of(draw(size, options, random)))
+        yield inputs, labels
 
 
 def evaluation_batches(
@@ -57,8 +78,9 @@ def evaluation_batches(
         yield dataset.test_inputs[chosen], dataset.test_labels[chosen], weights
 
 
-def noise_batch(dataset: Dataset, size: int) -> tuple[tuple, tuple]:
-    """A training and a test batch that teach nothing: constant inputs, labels without meaning."""
-    inputs = np.zeros((size, *dataset.train_inputs.shape[1:]), dataset.train_inputs.dtype)
+def noise_batches(dataset: Dataset, spec: Spec, size: int) -> tuple[tuple, tuple]:
+    """A training and an evaluation batch that teach nothing: empty inputs, labels without meaning."""
+    stored = np.zeros((size, *dataset.train_inputs.shape[1:]), dataset.train_inputs.dtype)
     labels = (np.arange(size) % len(dataset.class_names)).astype(np.int32)
-    return (inputs, labels), (inputs, labels, np.ones(size, np.float32))
+    training = stored.astype(train_dtype(dataset, spec))
+    return (training, labels), (stored, labels, np.ones(size, np.float32))

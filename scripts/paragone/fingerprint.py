@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 import sys
 from datetime import UTC, datetime
 from importlib import metadata
@@ -42,6 +43,16 @@ def claim_cores(threads: int) -> int:
     cores = sorted(os.sched_getaffinity(0))[:threads]
     os.sched_setaffinity(0, cores)
     return len(cores)
+
+
+def limit_memory(share: float = 0.9) -> None:
+    """Let this process allocate at most a share of the memory that is free now.
+
+    An allocation beyond it fails, which the run can report; without a limit the kernel would end the
+    process, and perhaps others, without a word.
+    """
+    limit = int(share * psutil.virtual_memory().available)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 class NeighbourWatch:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from paragone.batches import evaluation_batches, noise_batch, train_batches
+from paragone.batches import evaluation_batches, noise_batches, train_batches, train_examples
 from paragone.checkpoints import Checkpoints
 from paragone.clocks import Ledger
 from paragone.data import Dataset
-from paragone.engines import Engine, Metrics, OutOfMemory
+from paragone.engines import Engine, Metrics
 from paragone.progress import Progress
-from paragone.randomness import epoch_order, framework_seed
+from paragone.randomness import framework_seed
 from paragone.spec import Spec
 from paragone.weights import digest, draw, parameter_count
 
@@ -48,7 +48,7 @@ def train(
     workload does not fit the data set.
     """
     outcome = Outcome([process])
-    steps = spec.steps(len(dataset.train_labels))
+    steps = spec.steps(train_examples(dataset, spec))
     progress = Progress(spec, steps)
     ledger.switch("devices")
     try:
@@ -64,7 +64,7 @@ def train(
         ledger.switch("compilation")
         local_batch = spec.batch["global"] // engine.shard.replicas
         local_batch *= engine.shard.last - engine.shard.first
-        engine.warm_up(spec.learning_rate(1), *noise_batch(dataset, local_batch))
+        engine.warm_up(spec.learning_rate(1), *noise_batches(dataset, spec, local_batch))
         ledger.switch("checkpoint")
         if saved := checkpoints.last():
             engine.load(saved.folder)
@@ -88,9 +88,18 @@ def train(
         ledger.switch("other")
         outcome.model["final_weights"] = digest(engine.weights())
         outcome.probabilities = engine.predict(dataset.test_inputs[:SAMPLES])
-    except (OutOfMemory, MemoryError) as error:
-        outcome.status, outcome.reason = "out_of_memory", str(error) or "the host's memory is full"
+    except Exception as error:
+        if not (isinstance(error, MemoryError) or engine.out_of_memory(error)):
+            raise
+        outcome.status = "out_of_memory"
+        outcome.reason = _memory_line(str(error))
     return outcome
+
+
+def _memory_line(message: str) -> str:
+    """The line of a framework's long message that speaks of memory."""
+    lines = [line.strip() for line in message.splitlines() if "alloc" in line.lower()]
+    return lines[0] if lines else "the host's memory is full"
 
 
 def _progress(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
@@ -116,9 +125,8 @@ def _epochs(
     elapsed = outcome.epochs[-1]["elapsed"] if outcome.epochs else 0.0
     first_epoch = len(outcome.epochs) + 1
     for epoch in range(first_epoch, spec.epochs + 1):
-        order = epoch_order(len(dataset.train_labels), spec.seed, epoch)[: steps * batch]
         rate = spec.learning_rate(epoch)
-        batches = progress.watch(epoch, train_batches(dataset, order, batch, engine.shard))
+        batches = progress.watch(epoch, train_batches(dataset, spec, epoch, engine.shard))
         ledger.switch("train")
         during = engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
         train_seconds = ledger.switch("evaluate")

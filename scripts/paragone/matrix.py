@@ -10,15 +10,20 @@ from paragone.errors import UserError
 from paragone.spec import Spec
 
 REFERENCE = {
-    "engine": "torch_float64",
+    "engine": "torch",
     "strategy": "single",
     "device": "cpu",
     "environment": "torch",
 }
-PROBE = {"replicas": 1, "batch": {"global": 64}, "epochs": 1, "steps_per_epoch": 5}
+PROBE = {
+    "replicas": 1,
+    "batch": {"global": 16},
+    "epochs": 1,
+    "steps_per_epoch": 3,
+}
 
 # Keys of a workload that an experiment, or a cell of its matrix, may set otherwise.
-OVERRIDES = ("batch", "epochs", "steps_per_epoch", "target")
+OVERRIDES = ("batch", "epochs", "steps_per_epoch", "precision", "target")
 
 
 def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
@@ -39,9 +44,20 @@ def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
 
 
 def probe(config: dict[str, Any], workload: str, backend: str) -> Spec:
-    """The few steps that the parity gate compares; `reference` is a backend too."""
-    choice = {"workload": workload, "backend": backend, **PROBE}
-    return _spec(with_reference(config), choice, "parity", config["seed"])
+    """The few steps that the parity gate compares; `reference` is a backend too.
+
+    In double precision unless the backend's `parity` says otherwise: what is left of a deviation is
+    then a difference of method, not of rounding.
+    Without dropout: each framework draws its masks from its own generator.
+    """
+    config = with_reference(config)
+    precision = config["backends"][backend].get("parity", "float64")
+    choice = {"workload": workload, "backend": backend, "precision": precision, **PROBE}
+    spec = _spec(config, choice, "parity", config["seed"])
+    model = spec.workload["model"]
+    if "dropout" in model:
+        spec.workload["model"] = {**model, "dropout": 0.0}
+    return spec
 
 
 def with_reference(config: dict[str, Any]) -> dict[str, Any]:
@@ -65,6 +81,7 @@ def _spec(config: dict[str, Any], choice: dict[str, Any], where: str, seed: int)
         batch=_batch(workload.pop("batch"), choice["replicas"], where),
         epochs=workload.pop("epochs"),
         steps_per_epoch=workload.pop("steps_per_epoch", None),
+        precision=workload.pop("precision", "float32"),
         workload=workload,
         backend={"name": backend_name}
         | {key: backend[key] for key in ("engine", "strategy", "device")},

@@ -1,4 +1,4 @@
-"""What each published row corresponds to among the measured quantities, and the verdict on it."""
+"""The published numbers: one row a number, the protocol it was measured under, ratios of them."""
 
 import re
 from dataclasses import dataclass
@@ -7,64 +7,35 @@ from pathlib import Path
 import pandas as pd
 
 from paragone.errors import UserError
-from paragone.statistics import Summary, summarize
-
-MATCH, TREND, NOT_COMPARABLE = "match", "trend only", "not comparable"
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """The published conditions that a run must share; None leaves one open.
+    """The published conditions of one system; None leaves one open.
 
-    Another per-replica batch is no obstacle, but it is said: batch norm sees it.
+    `workload`: of this project, the variant that does what the source did. `model`: settings of the
+    model that matter. `epoch_examples`: training examples of one epoch. `training_time`: what a
+    published one covers, "whole run" or "fit call". `vocabulary` words of `parameters_per_word`
+    parameters each lie in the published model's embedding.
     """
 
-    global_batch: int
+    workload: str
+    model: dict[str, str]
+    replicas: int | None = None
+    global_batch: int | None = None
     steps_per_epoch: int | None = None
-    per_replica_batch: int | None = None
-
-
-PROTOCOLS = {
-    "xla_fashion_cnn": Protocol(global_batch=1024, per_replica_batch=128),
-    "tpu_fashion_conv": Protocol(global_batch=1000, steps_per_epoch=60),
-}
-
-
-@dataclass(frozen=True)
-class Metric:
-    """Where a published metric is found: a column of the epochs table, or of the runs table.
-
-    `hardware`: it measures the machine as much as the method. `meaning`: what the column holds,
-    said beside the value where that differs from the published quantity.
-    """
-
-    column: str
-    of_run: bool = False
-    hardware: bool = False
-    digits: int = 4
-    meaning: str = ""
-
-
-METRICS = {
-    "training_time": Metric(
-        "end_to_end_seconds", True, True, 1, "measured from process start to the end of the run"
-    ),
-    "step_time": Metric(
-        "step_milliseconds",
-        hardware=True,
-        digits=1,
-        meaning="measured without compilation and evaluation",
-    ),
-    **{
-        name: Metric(name)
-        for name in ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
-    },
-}
+    epoch_examples: int | None = None
+    training_time: str = ""
+    vocabulary: int | None = None
+    parameters_per_word: int | None = None
 
 
 @dataclass(frozen=True)
 class Row:
-    """One published number. `epoch`: after how many; `final`: at the end of the run."""
+    """One published number. `epoch`: after how many; `final`: at the end of the run.
+
+    `batch`: the batch size that the condition names, for each core if `batch_per_core`.
+    """
 
     metric: str
     condition: str
@@ -75,6 +46,13 @@ class Row:
     tolerance: float  # half a unit of the last digit that the source prints for this metric
     epoch: int | None
     final: bool
+    batch: int | None = None
+    batch_per_core: bool = False
+
+    @property
+    def quantity(self) -> str:
+        """The metric, or `target_accuracy` for an accuracy that is a goal and no result."""
+        return "target_accuracy" if self.condition == "target" else self.metric
 
     @property
     def lower_bound(self) -> bool:
@@ -84,110 +62,143 @@ class Row:
     @property
     def printed(self) -> str:
         """Value and unit, as the source states them."""
-        unit = "" if self.unit == "fraction" else f" {self.unit}"
+        unit = "" if self.unit in ("fraction", "count") else f" {self.unit}"
         return f"{'over ' if self.lower_bound else ''}{self.value}{unit}"
+
+    def global_batch(self, protocol: Protocol) -> int | None:
+        """Examples of one step, over all replicas; None where the source leaves it open."""
+        if self.batch is None:
+            return protocol.global_batch
+        return self.batch * (protocol.replicas or 1) if self.batch_per_core else self.batch
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """`row` against `reference`, both published under one experiment: meaningful on any hardware."""
+
+    name: str
+    row: Row
+    reference: Row
+    inverse: bool  # reference / row: a shorter time is a higher ratio
+
+    def of(self, row: float, reference: float) -> float:
+        """The ratio of two values, or of two series of values."""
+        return reference / row if self.inverse else row / reference
+
+    @property
+    def value(self) -> float:
+        """The published ratio."""
+        return self.of(float(self.row.value), float(self.reference.value))
+
+    @property
+    def rounding(self) -> tuple[float, float]:
+        """Between which ratios the rounding of the two published values leaves it."""
+        corners = [
+            self.of(
+                float(self.row.value) + a * self.row.tolerance,
+                float(self.reference.value) + b * self.reference.tolerance,
+            )
+            for a in (-1, 1)
+            for b in (-1, 1)
+        ]
+        return min(corners), max(corners)
+
+    @property
+    def system(self) -> str:
+        """The systems of both, where they differ."""
+        systems = dict.fromkeys([self.row.system, self.reference.system])
+        return " against ".join(systems)
+
+    @property
+    def condition(self) -> str:
+        """The condition of the row, over that of the reference."""
+        return f"{self.row.condition}, over {self.reference.condition}"
+
+    @property
+    def printed(self) -> str:
+        """The ratio and the two numbers it comes from."""
+        over, under = self.row.value, self.reference.value
+        if self.inverse:
+            over, under = under, over
+        return f"{self.value:.2f} = {over} / {under}"
 
 
 def read_rows(path: Path, experiment: str) -> list[Row]:
     """The published rows of one experiment, in file order. Raises UserError when there is none."""
-    try:
-        table = pd.read_csv(path, dtype="string", keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read as CSV ({error})") from None
-    table = table[table["experiment"] == experiment]
+    table = _of_experiment(path, experiment)
     if table.empty:
         raise UserError(
             f"{path}: no row of experiment {experiment!r}; correct `published` in the config"
         )
     # The sources print a metric with a fixed number of decimals; the CSV file drops final zeros.
     decimals = table["value"].str.extract(r"\.(\d+)", expand=False).fillna("").str.len()
-    decimals = decimals.groupby(table["metric"]).transform("max")
+    decimals = decimals.groupby([table["metric"], table["system"]]).transform("max")
     return [
         Row(
             *(row[name] for name in ("metric", "condition", "system", "value", "unit", "note")),
             tolerance=0.5 * 10.0 ** -int(decimals[index]),
             **_epoch_of(row["condition"]),
+            **_batch_of(row["condition"]),
         )
         for index, row in table.iterrows()
     ]
 
 
+def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
+    """The protocol of each system of one experiment. Raises UserError for a file that is none."""
+    table = _of_experiment(path, experiment)
+    counts = ("replicas", "global_batch", "steps_per_epoch", "epoch_examples")
+    counts += ("vocabulary", "parameters_per_word")
+    try:
+        return {
+            row["system"]: Protocol(
+                row["workload"],
+                settings(row["model"]),
+                training_time=row["training_time"],
+                **{name: int(row[name]) if row[name] else None for name in counts},
+            )
+            for _, row in table.iterrows()
+        }
+    except (KeyError, ValueError) as error:
+        raise UserError(f"{path}: not a table of protocols ({error})") from None
+
+
+def read_ratios(path: Path, experiment: str, rows: list[Row]) -> list[Ratio]:
+    """Every ratio that ratios.csv asks for among `rows`. Raises UserError if its row is not there."""
+    ratios = []
+    for _, line in _of_experiment(path, experiment).iterrows():
+        of_metric = [row for row in rows if row.metric == line["metric"]]
+        # The first: the row of one replica comes before those of two under the same condition.
+        reference = next((r for r in of_metric if r.condition == line["reference"]), None)
+        if reference is None:
+            raise UserError(
+                f"{path}: no published {line['metric']} of {experiment} under the condition "
+                f"{line['reference']!r}"
+            )
+        ratios += [
+            Ratio(line["name"], row, reference, line["formula"] == "reference / row")
+            for row in of_metric
+            if row is not reference
+        ]
+    return ratios
+
+
 def read_flaws(path: Path, experiment: str) -> list[str]:
     """What is known to be wrong or open in the sources of one experiment, one sentence each."""
-    table = pd.read_csv(path, dtype="string", keep_default_na=False)
-    return table.loc[table["experiment"] == experiment, "flaw"].tolist()
+    return _of_experiment(path, experiment)["flaw"].tolist()
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One published row against one series."""
-
-    measured: str
-    verdict: str
-    why: str
+def settings(text: str) -> dict[str, str]:
+    """`"a=1; b=x"` as a dictionary."""
+    return dict(part.strip().split("=", 1) for part in text.split(";") if part.strip())
 
 
-def compare(row: Row, experiment: str, runs: pd.DataFrame, epochs: pd.DataFrame) -> Finding:
-    """Judge `row` against the completed `runs` of one series and their `epochs`.
-
-    match: an outcome (loss, accuracy) under the same protocol whose interval, or rounding of the
-    published value, holds the published value. trend only: the same protocol, another value.
-    not comparable: anything that depends on the hardware, another protocol or other data.
-    """
-    metric, protocol = METRICS.get(row.metric), PROTOCOLS.get(experiment)
-    if metric is None or protocol is None or row.epoch is None:
-        return Finding("-", NOT_COMPARABLE, "no measured quantity stands for this metric")
-    if runs.empty:
-        return Finding("-", NOT_COMPARABLE, "no run was completed")
-    reached = int(runs["epochs"].min())
-    if reached < row.epoch and not row.final:
-        return Finding("-", NOT_COMPARABLE, f"not measured: the runs had {reached} epochs")
-    epoch = min(reached, row.epoch)
-    summary = summarize(_values(metric, epoch, runs, epochs))
-    if summary.n == 0:
-        why = "no finite value" if not metric.hardware else "parity is not proven: no speed"
-        return Finding("-", NOT_COMPARABLE, why)
-    text = _text(summary, metric.digits)
-    obstacles = _obstacles(metric, protocol, runs, epochs)
-    if reached < row.epoch:
-        text += f" at epoch {reached}"
-        obstacles.insert(0, f"only {reached} of the published {row.epoch} epochs were run")
-    if obstacles:
-        return Finding(text, NOT_COMPARABLE, "; ".join(obstacles))
-    verdict, why = _judge(row, summary)
-    per_replica = runs["per_replica_batch"].iloc[0]
-    if protocol.per_replica_batch not in (None, per_replica):
-        why += f" (batch {per_replica} a replica, published {protocol.per_replica_batch})"
-    return Finding(text, verdict, why)
-
-
-def differences(protocol: Protocol, runs: pd.DataFrame, epochs: pd.DataFrame) -> list[str]:
-    """In what the data and the protocol of one series' runs differ from the published ones."""
-    found = []
-    if (runs["data_source"] == "synthetic").any():
-        found.append("SYNTHETIC DATA")
-    for batch in sorted(set(runs["global_batch"]) - {protocol.global_batch}):
-        found.append(f"global batch {batch}, published {protocol.global_batch}")
-    steps = set(epochs.loc[epochs["run"].isin(runs["run"]), "steps"])
-    if protocol.steps_per_epoch is not None:
-        for count in sorted(steps - {protocol.steps_per_epoch}):
-            found.append(f"{count} steps an epoch, published {protocol.steps_per_epoch}")
-    return found
-
-
-def overall(findings: dict[str, Finding]) -> tuple[str, str]:
-    """The verdict over all series, and why: a match only when every series matches.
-
-    Series that cannot be compared do not outvote those that can.
-    """
-    judged = [one.verdict for one in findings.values() if one.verdict != NOT_COMPARABLE]
-    verdict = NOT_COMPARABLE if not judged else MATCH if set(judged) == {MATCH} else TREND
-    reasons: dict[str, list[str]] = {}
-    for label, finding in findings.items():
-        reasons.setdefault(finding.why, []).append(label)
-    if len(reasons) == 1:
-        return verdict, next(iter(reasons))
-    return verdict, "; ".join(f"{', '.join(labels)}: {why}" for why, labels in reasons.items())
+def _of_experiment(path: Path, experiment: str) -> pd.DataFrame:
+    try:
+        table = pd.read_csv(path, dtype="string", keep_default_na=False)
+        return table[table["experiment"] == experiment]
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: cannot be read as CSV of experiments ({error})") from None
 
 
 def _epoch_of(condition: str) -> dict:
@@ -198,37 +209,9 @@ def _epoch_of(condition: str) -> dict:
     return {"epoch": epoch, "final": after is not None}
 
 
-def _values(metric: Metric, epoch: int, runs: pd.DataFrame, epochs: pd.DataFrame) -> pd.Series:
-    if metric.of_run:
-        return runs[metric.column]
-    rows = epochs[epochs["run"].isin(runs["run"]) & (epochs["epoch"] == epoch)]
-    if metric.column == "step_milliseconds":
-        return 1000 * rows["train_seconds"] / rows["steps"].astype("float64")
-    return rows[metric.column]
-
-
-def _obstacles(
-    metric: Metric, protocol: Protocol, runs: pd.DataFrame, epochs: pd.DataFrame
-) -> list[str]:
-    hardware = [f"other hardware; {metric.meaning}"] if metric.hardware else []
-    return differences(protocol, runs, epochs) + hardware
-
-
-def _judge(row: Row, summary: Summary) -> tuple[str, str]:
-    published, difference = float(row.value), summary.median - float(row.value)
-    if row.lower_bound:
-        if difference > 0:
-            return MATCH, f"over the stated bound by {difference:.4f}"
-        return TREND, f"under the stated bound by {-difference:.4f}"
-    if summary.has_interval and summary.low <= published <= summary.high:
-        return MATCH, "the interval holds the published value"
-    if abs(difference) <= row.tolerance:
-        return MATCH, "equal within the rounding of the published value"
-    return TREND, f"differs by {difference:+.4f}"
-
-
-def _text(summary: Summary, digits: int) -> str:
-    interval = (
-        f" [{summary.low:,.{digits}f}, {summary.high:,.{digits}f}]" if summary.has_interval else ""
-    )
-    return f"{summary.median:,.{digits}f}{interval} (n = {summary.n})"
+def _batch_of(condition: str) -> dict:
+    found = re.search(r"batch (\d+)( a core)?", condition)
+    return {
+        "batch": int(found[1]) if found else None,
+        "batch_per_core": bool(found and found[2]),
+    }

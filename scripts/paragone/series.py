@@ -8,24 +8,22 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-_KEYS = [
-    "workload",
-    "backend",
-    "replicas",
-    "global_batch",
-    "data_source",
-    "data_edition",
-    "machine",
-]
+_CELL = ["workload", "backend", "replicas", "global_batch"]
+_SETTING = ["data_source", "data_edition", "machine"]
 
 
 @dataclass(frozen=True)
 class Series:
-    """Runs that differ only by seed. `label` is unique within the figure or table."""
+    """Runs that belong together. `label` is unique within the figure or table.
+
+    `name`: the label without the variant of the workload, where figures show variants side by side.
+    """
 
     label: str
+    name: str
     backend: str
-    number: int  # 0 for the backend's first series; later ones need another marker or line
+    workload: str
+    number: int  # 0 for the backend's first of a workload; later ones need another marker or line
     runs: pd.DataFrame
 
     @property
@@ -37,30 +35,67 @@ class Series:
 def series_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Series]:
     """The series of an experiment's runs, in the order of `labels`, then of backend name.
 
-    A label is the backend's, followed by what tells its series apart from each other, and by the
-    replicas wherever backends of one experiment differ in them. A run that stopped before it read
-    its data counts to the edition that the others have read, when there is just one.
+    Runs of a series differ only by seed. A label is the backend's, followed by what tells its
+    series apart from each other, and by the replicas wherever backends of one experiment differ in
+    them. A run that stopped before it read its data counts to the edition that the others have
+    read, when there is just one.
     """
-    editions = runs[["data_source", "data_edition"]].drop_duplicates().dropna()
+    return _grouped(runs, labels, [*_CELL, *_SETTING])
+
+
+def sweeps_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Series]:
+    """All cells of a backend on one machine and edition as one: a column of a comparison.
+
+    These runs differ in batch, replicas and workload: pick a cell before taking a median. `workload`
+    is that of the first.
+    """
+    found = _grouped(runs, labels, ["backend", *_SETTING])
+    cells = series_of(runs, labels)
+    if len(cells) == len(found):  # one cell each: name it
+        return cells
+    return found
+
+
+def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> list[Series]:
+    editions = runs[["dataset", "data_source", "data_edition"]].drop_duplicates().dropna()
     if len(editions) == 1:
         runs = runs.fillna(editions.iloc[0].to_dict())
     order = [*labels, *sorted(set(runs["backend"]) - set(labels))]
-    groups = [part for _, part in runs.groupby(_KEYS, sort=True, dropna=False)]
+    groups = [part for _, part in runs.groupby(keys, sort=True, dropna=False)]
     groups.sort(key=lambda part: order.index(part["backend"].iloc[0]))  # stable
-    shown = [key for key in _KEYS[2:] if _varies_within_backend(runs, key)]
-    if len(set(runs["replicas"])) > 1 and "replicas" not in shown:
+    shown = [key for key in keys if key != "backend" and _varies_within_backend(runs, key)]
+    if "replicas" in keys and "replicas" not in shown and len(set(runs["replicas"])) > 1:
         shown.insert(0, "replicas")
-    numbers: dict[str, int] = {}
+    variants = _variants(runs["workload"])
+    numbers: dict[tuple[str, str], int] = {}
     result = []
     for part in groups:
         first = part.iloc[0]
-        number = numbers.setdefault(first["backend"], 0)
-        numbers[first["backend"]] += 1
-        details = [_detail(key, first[key]) for key in shown]
+        cell = first["backend"], first["workload"]
+        number = numbers.setdefault(cell, 0)
+        numbers[cell] += 1
+        variant = variants[first["workload"]] if "workload" in shown else ""
+        details = [_detail(key, first[key]) for key in shown if key != "workload"]
         name = labels.get(first["backend"], first["backend"])
-        label = f"{name} ({', '.join(details)})" if details else name
-        result.append(Series(label, first["backend"], number, part.reset_index(drop=True)))
+        label = _with(name, [variant, *details] if variant else details)
+        frame = part.reset_index(drop=True)
+        result.append(Series(label, _with(name, details), *cell, number, frame))
     return result
+
+
+def _variants(workloads: pd.Series) -> dict[str, str]:
+    """What tells the names of workloads apart: the words after those that all of them begin with."""
+    words = {name: name.split("-") for name in sorted(set(workloads))}
+    same = 0
+    while len({tuple(parts[: same + 1]) for parts in words.values()}) == 1:
+        if same == max(map(len, words.values())):
+            break
+        same += 1
+    return {name: " ".join(parts[same:]) for name, parts in words.items()}
+
+
+def _with(name: str, details: list[str]) -> str:
+    return f"{name} ({', '.join(details)})" if details else name
 
 
 def _varies_within_backend(runs: pd.DataFrame, key: str) -> bool:

@@ -18,7 +18,8 @@ class Spec:
 
     `workload`: the validated `workloads` block without its batch and schedule length, plus its name.
     `backend`: name, engine, strategy and device. `batch`: the global and the per-replica batch size,
-    in examples. `steps_per_epoch`: None for all whole batches of the training split.
+    in examples. `steps_per_epoch`: None for all whole batches of the training split. `precision`:
+    of weights and arithmetic, "float32" or "float64".
     """
 
     workload: dict[str, Any]
@@ -27,6 +28,7 @@ class Spec:
     batch: dict[str, int]
     epochs: int
     steps_per_epoch: int | None
+    precision: str
     seed: int
     deterministic: bool
 

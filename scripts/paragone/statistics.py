@@ -58,3 +58,16 @@ def summarize_by(frame: pd.DataFrame, keys: list[str], column: str) -> pd.DataFr
         summary = summarize(part[column])
         rows.append({**dict(zip(keys, group, strict=True)), **vars(summary)})
     return pd.DataFrame(rows, columns=[*keys, "n", "median", "low", "high"])
+
+
+def summarize_times(seconds: pd.Series, reached: pd.Series, seed: int = 0) -> Summary:
+    """Median time to a target and its interval, over all runs; a miss counts as infinitely late.
+
+    A median or bound that no number of seconds expresses, because too many runs missed, is infinite.
+    """
+    # A finite stand-in: means and quantiles that touch it stay far beyond any number of seconds.
+    late = 1e100
+    times = seconds.astype("float64").where(reached.astype(bool), late)
+    summary = summarize(times, seed)
+    values = (summary.median, summary.low, summary.high)
+    return Summary(summary.n, *(np.inf if value > late / 1e6 else value for value in values))

@@ -15,7 +15,8 @@ from paragone.errors import UserError
 
 _TEXT, _COUNT, _REAL, _FLAG = "string", "Int64", "float64", "boolean"
 RUN_COLUMNS = {
-    **dict.fromkeys(["run", "experiment", "workload", "dataset", "model", "backend"], _TEXT),
+    **dict.fromkeys(["run", "experiment", "workload", "dataset"], _TEXT),
+    **dict.fromkeys(["model", "model_settings", "loss", "precision", "backend"], _TEXT),
     **dict.fromkeys(["engine", "strategy", "device"], _TEXT),
     **dict.fromkeys(["replicas", "workers", "global_batch", "per_replica_batch", "seed"], _COUNT),
     **dict.fromkeys(["planned_epochs", "planned_steps_per_epoch", "epochs"], _COUNT),
@@ -47,7 +48,8 @@ RUN_COLUMNS = {
     "software": _TEXT,
 }
 EPOCH_COLUMNS = {
-    **dict.fromkeys(["run", "experiment"], _TEXT),
+    **dict.fromkeys(["run", "experiment", "workload", "backend"], _TEXT),
+    **dict.fromkeys(["replicas", "global_batch", "seed"], _COUNT),
     **dict.fromkeys(["epoch", "steps", "examples"], _COUNT),
     **dict.fromkeys(["learning_rate", "train_loss", "train_accuracy"], _REAL),
     **dict.fromkeys(["test_loss", "test_accuracy"], _REAL),
@@ -141,6 +143,11 @@ def _run_row(record: dict, experiment: str, parity: Parity) -> dict:
         "workload": workload["name"],
         "dataset": workload["dataset"],
         "model": workload["model"]["name"],
+        "model_settings": "; ".join(
+            f"{key}={value}" for key, value in sorted(workload["model"].items()) if key != "name"
+        ),
+        "loss": workload.get("loss", "cross_entropy"),
+        "precision": spec.get("precision", "float32"),
         "backend": backend["name"],
         **{key: backend[key] for key in ("engine", "strategy", "device")},
         "replicas": spec["replicas"],
@@ -208,11 +215,17 @@ def _where(processes: list[dict]) -> dict:
 
 
 def _epoch_rows(record: dict, experiment: str) -> list[dict]:
+    spec = record["spec"]
     return [
         {
             **epoch,
             "run": record["run"],
             "experiment": experiment,
+            "workload": spec["workload"]["name"],
+            "backend": spec["backend"]["name"],
+            "replicas": spec["replicas"],
+            "global_batch": spec["batch"]["global"],
+            "seed": spec["seed"],
             "elapsed_train_seconds": epoch["elapsed"],
         }
         for epoch in record["epochs"]

@@ -1,6 +1,7 @@
 """Runs the figure programs over records made for the tests."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 from make_records import (
@@ -13,10 +14,13 @@ from make_records import (
     write_records,
 )
 
+import plot_batch_size_throughput
 import plot_clocks
+import plot_epoch_time
 import plot_learning_curves
 import plot_predictions
 import plot_throughput
+import plot_time_to_target
 from paragone import tables
 
 FIGURES = {
@@ -25,6 +29,12 @@ FIGURES = {
     "clocks": plot_clocks,
     "predictions": plot_predictions,
 }
+STUDIES = {
+    "epoch_time": plot_epoch_time,
+    "batch_size_throughput": plot_batch_size_throughput,
+    "time_to_target": plot_time_to_target,
+}
+PUBLISHED = Path(__file__).parents[2] / "published"
 THREE = list(BACKENDS)[:3]
 
 
@@ -44,10 +54,11 @@ class Drawing:
 
     def __init__(self, folder, made, **failed):
         verdicts = {**dict.fromkeys(BACKENDS, True), **failed}
-        workload = made[0]["spec"]["workload"]["name"]
+        workloads = sorted({one["spec"]["workload"]["name"] for one in made})
         self.folder, self.made = folder, made
         self.paths = [path.with_name("predictions.npz") for path in write_records(folder, made)]
-        parity = tables.read_parity([write_parity(folder, workload, verdicts)])
+        reports = [write_parity(folder, workload, verdicts) for workload in workloads]
+        parity = tables.read_parity(reports)
         self.runs, self.epochs = tables.tables(made, "one", parity)
         tables.write(self.runs, folder / "runs.parquet")
         tables.write(self.epochs, folder / "epochs.parquet")
@@ -56,8 +67,13 @@ class Drawing:
     def draw(self, figure, *extra, suffixes=("svg",), title="A title, batch 1,000"):
         outputs = [self.folder / "out" / f"{figure}.{suffix}" for suffix in suffixes]
         sidecar = self.folder / "out" / f"{figure}.csv"
+        epochs = ["--epochs", self.folder / "epochs.parquet"]
+        files = [f"--{name}={PUBLISHED / name}.csv" for name in ("published", "protocols")]
         more = {
-            "learning_curves": ["--epochs", self.folder / "epochs.parquet"],
+            "learning_curves": epochs,
+            "epoch_time": [*epochs, *files, f"--ratios={PUBLISHED / 'ratios.csv'}"],
+            "batch_size_throughput": files,
+            "time_to_target": epochs,
             "predictions": [
                 *("--predictions", *(path for path in self.paths if path.exists())),
                 *("--class-names", self.folder / "manifest.json"),
@@ -69,7 +85,7 @@ class Drawing:
             *("--labels", *(f"{name}={label}" for name, label in LABELS.items())),
             *("--title", title, "--output", *outputs, "--sidecar", sidecar),
         ]
-        FIGURES[figure].main([str(argument) for argument in arguments])
+        {**FIGURES, **STUDIES}[figure].main([str(argument) for argument in arguments])
         return outputs, pd.read_csv(sidecar)
 
 

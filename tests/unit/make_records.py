@@ -52,12 +52,26 @@ def make_record(
     resumed_at: int | None = None,
     target: float | None = None,
     accuracies: list[float] | None = None,
+    dataset: str = "fashion_mnist",
+    model: dict | None = None,
+    train_examples: int = TRAIN_EXAMPLES,
+    parameters: int = 108_810,
+    speed: float | None = None,
+    curves: dict[str, list[float]] | None = None,
+    patience: int = 1,
 ) -> dict:
-    """One record whose parts add up. Statuses other than completed stop it early."""
+    """One record whose parts add up. Statuses other than completed stop it early.
+
+    `speed`: examples/s, with 3 % of noise an epoch unless it is given. `curves`: values by epoch, for
+    each column of the epochs that is not to be made up.
+    """
     random = np.random.default_rng([seed, list(BACKENDS).index(backend), replicas, global_batch])
     measured = {"completed": epochs, "diverged": min(2, epochs)}.get(status, 0)
-    steps = steps_per_epoch or TRAIN_EXAMPLES // global_batch
-    rows = _epochs(random, measured, steps, global_batch, status, resumed_at, accuracies)
+    steps = steps_per_epoch or train_examples // global_batch
+    rows = _epochs(random, measured, steps, global_batch, status, resumed_at, accuracies, speed)
+    for column, values in (curves or {}).items():
+        for row, value in zip(rows, values, strict=False):
+            row[column] = value
     starts = [1] if resumed_at is None else [1, resumed_at]
     engine, strategy, device = BACKENDS[backend]
     train = sum(row["train_seconds"] for row in rows)
@@ -69,7 +83,11 @@ def make_record(
         "status": status,
         "reason": None if status == "completed" else f"the run was {status}",
         "spec": {
-            "workload": {"name": workload, "dataset": "fashion_mnist", "model": {"name": workload}},
+            "workload": {
+                "name": workload,
+                "dataset": dataset,
+                "model": {"name": workload, **(model or {})},
+            },
             "backend": {"name": backend, "engine": engine, "strategy": strategy, "device": device},
             "replicas": replicas,
             "batch": {"global": global_batch, "per_replica": global_batch // replicas},
@@ -81,17 +99,17 @@ def make_record(
         "data": None
         if status == "unavailable"
         else {
-            "dataset": "fashion_mnist",
+            "dataset": dataset,
             "source": source,
             "edition": edition,
             "manifest_sha256": "a" * 64,
-            "train_examples": TRAIN_EXAMPLES,
+            "train_examples": train_examples,
             "test_examples": 10_000,
         },
         "model": None
         if status == "unavailable"
         else {
-            "parameters": 108_810,
+            "parameters": parameters,
             "initial_weights": "b" * 64,
             "final_weights": f"{seed:064x}" if measured else None,
         },
@@ -100,7 +118,7 @@ def make_record(
         "clocks": _clocks(random, train, evaluate) if measured else None,
         "steady": _steady(rows),
         "epochs": rows,
-        "target": _target(rows, target),
+        "target": _target(rows, target, patience),
     }
 
 
@@ -142,12 +160,12 @@ def make_predictions(seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def _epochs(random, measured, steps, batch, status, resumed_at, accuracies) -> list[dict]:
+def _epochs(random, measured, steps, batch, status, resumed_at, accuracies, exact) -> list[dict]:
     rows, elapsed = [], 0.0
     final = 0.88 + random.normal(0, 0.004)
     speed = 9000 * random.uniform(0.6, 1.6)
     for epoch in range(1, measured + 1):
-        seconds = steps * batch / (speed * random.normal(1, 0.03))
+        seconds = steps * batch / (exact or speed * random.normal(1, 0.03))
         elapsed += seconds
         broken = status == "diverged" and epoch == measured
         accuracy = accuracies[epoch - 1] if accuracies else final - 0.2 / epoch**1.5
@@ -195,18 +213,19 @@ def _steady(rows: list[dict]) -> dict | None:
     }
 
 
-def _target(rows: list[dict], accuracy: float | None) -> dict | None:
+def _target(rows: list[dict], accuracy: float | None, patience: int) -> dict | None:
     if accuracy is None:
         return None
-    hit = next((row for row in rows if row["test_accuracy"] >= accuracy), None)
-    misses = [row["elapsed"] for row in rows if hit is None or row["epoch"] < hit["epoch"]]
+    hits = [row["test_accuracy"] >= accuracy for row in rows]
+    starts = [at for at in range(len(hits) - patience + 1) if all(hits[at : at + patience])]
+    first = starts[0] if starts else None
     return {
         "accuracy": accuracy,
-        "patience": 1,
-        "reached": hit is not None,
-        "epoch": hit and hit["epoch"],
-        "last_miss": max(misses, default=0),
-        "first_hit": hit and hit["elapsed"],
+        "patience": patience,
+        "reached": first is not None,
+        "epoch": None if first is None else rows[first]["epoch"],
+        "last_miss": None if first is None else rows[first - 1]["elapsed"] if first else 0.0,
+        "first_hit": None if first is None else rows[first]["elapsed"],
     }
 
 

@@ -2,11 +2,23 @@
 
 import numpy as np
 import pytest
-from draw_figures import Drawing, texts_of, varied
+from draw_figures import PUBLISHED, Drawing, texts_of, varied
+from make_experiments import reuters
 from make_records import LABELS, PALETTE, make_record
 
 import plot_learning_curves
+from paragone import published
 from paragone.series import series_of
+
+
+def beside(experiment):
+    files = [f"--{name}={PUBLISHED / name}.csv" for name in ("published", "protocols")]
+    return [*files, "--published-experiment", experiment]
+
+
+def published_of(experiment):
+    rows = published.read_rows(PUBLISHED / "published.csv", experiment)
+    return rows, published.read_protocols(PUBLISHED / "protocols.csv", experiment)
 
 
 @pytest.fixture(scope="module")
@@ -15,9 +27,8 @@ def everything(tmp_path_factory):
     return Drawing(tmp_path_factory.mktemp("varied"), varied(), **{"torch-xla": False})
 
 
-def test_learning_curve_points_are_those_of_the_records(everything, request):
-    published = request.config.rootpath / "published" / "published.csv"
-    extra = ["--published", published, "--published-experiment", "tpu_fashion_conv"]
+def test_learning_curve_points_are_those_of_the_records(everything):
+    extra = beside("tpu_fashion_conv")
     _, shown = everything.draw("learning_curves", *extra)
     medians = shown[(shown["kind"] == "median") & (shown["series"] == "TensorFlow Mirrored")]
     for metric in ("train_loss", "test_accuracy"):
@@ -38,7 +49,7 @@ def test_learning_curve_points_are_those_of_the_records(everything, request):
 
 def test_learning_curves_tell_what_is_missing(everything):
     series = series_of(everything.runs, LABELS)
-    shown = plot_learning_curves.points(series, everything.epochs, [])
+    shown = plot_learning_curves.points(series, everything.epochs, [], {})
     figure = plot_learning_curves.draw(series, shown, everything.runs, PALETTE, "t")
     text = texts_of(figure)
     assert "PyTorch: diverged (1 of 3 runs)" in text
@@ -47,36 +58,75 @@ def test_learning_curves_tell_what_is_missing(everything):
     assert "published" not in text
 
 
-def test_another_protocol_than_the_published_is_said(tmp_path, request):
-    published = request.config.rootpath / "published" / "published.csv"
+def test_another_protocol_than_the_published_is_said(tmp_path):
     drawing = Drawing(tmp_path, [make_record("torch", steps_per_epoch=8)])
-    found = plot_learning_curves._protocol("tpu_fashion_conv", drawing.runs, drawing.epochs)
+    rows, protocols = published_of("tpu_fashion_conv")
+    found = plot_learning_curves.conditions(rows, protocols, drawing.runs, drawing.epochs)
     assert found == ["Not the published conditions: 8 steps an epoch, published 60."]
-    extra = ["--published", published, "--published-experiment", "tpu_fashion_conv"]
-    assert "published" in set(drawing.draw("learning_curves", *extra)[1]["kind"])
+    _, shown = drawing.draw("learning_curves", *beside("tpu_fashion_conv"))
+    assert "published" in set(shown["kind"])
 
 
 def test_target_is_drawn(tmp_path):
     made = Drawing(tmp_path, [make_record("torch", target=0.85)])
     series = series_of(made.runs, LABELS)
-    shown = plot_learning_curves.points(series, made.epochs, [])
+    shown = plot_learning_curves.points(series, made.epochs, [], {})
     figure = plot_learning_curves.draw(series, shown, made.runs, PALETTE, "t")
     assert "target 0.85" in texts_of(figure)
 
 
-def test_published_value_beyond_the_measured_epochs_is_a_level(tmp_path, request):
+def test_published_value_beyond_the_measured_epochs_is_a_level(tmp_path):
     options = {"workload": "fashion-cnn", "global_batch": 1024, "steps_per_epoch": None}
     made = [make_record("torch", epochs=2, **options)]
     made += [make_record("torch-xla", epochs=2, replicas=8, **options)]
     drawing = Drawing(tmp_path, made)
-    rows = plot_learning_curves.published.read_rows(
-        request.config.rootpath / "published" / "published.csv", "xla_fashion_cnn"
-    )
     series = series_of(drawing.runs, LABELS)
-    shown = plot_learning_curves.points(series, drawing.epochs, rows)
+    shown = plot_learning_curves.points(series, drawing.epochs, *published_of("xla_fashion_cnn"))
     figure = plot_learning_curves.draw(series, shown, drawing.runs, PALETTE, "t")
     text = texts_of(figure)
     assert "published: over 0.89 after epoch 50" in text
     assert "PyTorch/XLA SPMD (8 replicas)" in text
     assert "n = 1 run each: no interval." in text
     assert figure.axes[1].get_xlim()[1] < 3
+
+
+def test_variants_stand_side_by_side_with_their_own_published_points(tmp_path):
+    drawing = Drawing(tmp_path, reuters())
+    _, shown = drawing.draw("learning_curves", *beside("reuters_strategies"))
+    points = shown[shown["kind"] == "published"].groupby("series")["workload"].unique()
+    assert {system: list(names) for system, names in points.items()} == {
+        "1 GPU (Colab), custom loop": ["reuters-cnn"],
+        "2 logical GPUs (Colab), MirroredStrategy": ["reuters-cnn"],
+        "8 TPU cores (Colab), TPUStrategy": ["reuters-cnn-double-softmax"],
+    }
+    assert set(shown["metric"]) == {"train_loss", "test_loss", "test_accuracy"}
+    losses = shown[(shown["kind"] == "median") & (shown["metric"] == "train_loss")]
+    assert len(losses) == 8 * 10  # the TPU was not there
+    for run in drawing.made:
+        here = losses[losses["runs"] == run["run"]].sort_values("epoch")["value"].tolist()
+        assert here == [row["train_loss"] for row in run["epochs"]]
+
+    series = series_of(drawing.runs, LABELS)
+    figure = plot_learning_curves.draw(series, shown, drawing.runs, PALETTE, "t")
+    assert len(figure.axes) == 6
+    assert [axes.get_title(loc="left") for axes in figure.axes[:2]] == [
+        "reuters-cnn",
+        "reuters-cnn-double-softmax",
+    ]
+    assert len({axes.get_ylim() for axes in figure.axes[:2]}) == 1  # flat beside falling
+    text = texts_of(figure)
+    assert "published: 2 logical GPUs (Colab), MirroredStrategy" in text
+    assert "TensorFlow TPU (8 replicas): device not available" in text
+    labels = [one.label for one in series]
+    assert len(set(labels)) == 10
+    assert "PyTorch (double softmax, 1 replica)" in labels
+    dashes = {one.label: one.number for one in series}
+    assert dashes["TensorFlow Mirrored (1 replica)"] == 0
+    assert dashes["TensorFlow Mirrored (2 replicas)"] == 1
+    assert dashes["TensorFlow Mirrored (double softmax, 1 replica)"] == 0
+
+
+def test_test_loss_is_shown_only_where_the_source_prints_it_by_epoch(tmp_path):
+    drawing = Drawing(tmp_path, [make_record("torch", epochs=5)])
+    _, shown = drawing.draw("learning_curves", *beside("tpu_fashion_conv"))
+    assert set(shown["metric"]) == {"train_loss", "test_accuracy"}

@@ -8,13 +8,16 @@ import pytest
 from make_records import LABELS, make_record
 
 import compare_published
-from paragone import published, tables
+from paragone import published, tables, verdicts
 from paragone.errors import UserError
-from paragone.series import series_of
+from paragone.quantities import QUANTITIES
+from paragone.series import sweeps_of
 from paragone.statistics import Summary
 
 CSV = Path(__file__).parents[2] / "published" / "published.csv"
-FLAWS = CSV.with_name("flaws.csv")
+FLAWS, PROTOCOLS, RATIOS = (
+    CSV.with_name(f"{name}.csv") for name in ("flaws", "protocols", "ratios")
+)
 CONV, CNN = "tpu_fashion_conv", "xla_fashion_cnn"
 
 
@@ -26,8 +29,9 @@ def row_of(experiment, metric, epoch=None):
 def judge(row, made, experiment=CONV, passed=True):
     key = made[0]["spec"]["workload"]["name"], made[0]["spec"]["backend"]["name"]
     runs, epochs = tables.tables(made, "one", {key: passed})
-    (series,) = series_of(runs, LABELS)
-    return published.compare(row, experiment, series.measured, epochs)
+    protocols = published.read_protocols(PROTOCOLS, experiment)
+    (sweep,) = sweeps_of(runs, LABELS)
+    return verdicts.compare(row, protocols[row.system], sweep.runs, epochs)
 
 
 def with_accuracy(values, **options):
@@ -42,7 +46,7 @@ def test_every_row_of_both_experiments_is_understood():
     assert [len(published.read_rows(CSV, key)) for key in (CNN, CONV)] == [2, 17]
     for key in (CNN, CONV):
         for row in published.read_rows(CSV, key):
-            assert row.metric in published.METRICS
+            assert row.metric in QUANTITIES
             assert row.epoch in (1, 2, 3, 4, 5, 50)
     assert row_of(CONV, "test_accuracy").final
     assert not row_of(CONV, "train_loss", 5).final
@@ -57,20 +61,21 @@ def test_precision_is_that_of_the_source():
 
 def test_match_when_the_interval_holds_the_published_value():
     finding = judge(row_of(CONV, "test_accuracy"), with_accuracy([0.880, 0.886, 0.889]))
-    assert finding.verdict == published.MATCH
+    assert finding.verdict == verdicts.MATCH
     assert finding.measured == "0.8860 [0.8800, 0.8890] (n = 3)"
 
 
 def test_match_within_rounding_with_one_run():
     row = row_of(CONV, "test_accuracy")
-    assert judge(row, with_accuracy([0.88484])).verdict == published.MATCH
-    assert judge(row, with_accuracy([0.88491])).verdict == published.TREND
+    assert judge(row, with_accuracy([0.88484])).verdict == verdicts.MATCH
+    assert judge(row, with_accuracy([0.88491])).verdict == verdicts.TREND
 
 
 def test_trend_only_tells_the_difference():
     finding = judge(row_of(CONV, "test_accuracy"), with_accuracy([0.860, 0.862, 0.864]))
-    assert finding.verdict == published.TREND
+    assert finding.verdict == verdicts.TREND
     assert finding.why == "differs by -0.0228"
+    assert finding.asides == ("1 x batch 1000 a replica, published 8 x 125",)
 
 
 def test_a_lower_bound_is_met_by_more():
@@ -79,12 +84,12 @@ def test_a_lower_bound_is_met_by_more():
     assert row.lower_bound
     assert row.printed == "over 0.89"
     made = with_accuracy([0.9], steps_per_epoch=None, **options)
-    assert judge(row, made, CNN).verdict == published.MATCH
+    assert judge(row, made, CNN).verdict == verdicts.MATCH
     below = judge(row, with_accuracy([0.88], steps_per_epoch=None, **options), CNN)
-    assert (below.verdict, below.why) == (published.TREND, "under the stated bound by 0.0100")
+    assert (below.verdict, below.why) == (verdicts.TREND, "under the stated bound by 0.0100")
     options["replicas"] = 1
     other = judge(row, with_accuracy([0.9], steps_per_epoch=None, **options), CNN)
-    assert "batch 1024 a replica, published 128" in other.why
+    assert other.asides == ("1 x batch 1024 a replica, published 8 x 128",)
 
 
 def test_times_are_never_a_match():
@@ -92,7 +97,7 @@ def test_times_are_never_a_match():
     finding = judge(row_of(CONV, "step_time", 2), made)
     epoch = [m["epochs"][1] for m in made]
     expected = sorted(1000 * e["train_seconds"] / e["steps"] for e in epoch)[1]
-    assert finding.verdict == published.NOT_COMPARABLE
+    assert finding.verdict == verdicts.NOT_COMPARABLE
     assert "other hardware" in finding.why
     assert float(finding.measured.split()[0]) == pytest.approx(expected, abs=0.051)
 
@@ -115,23 +120,23 @@ def test_training_time_is_the_whole_run():
 )
 def test_another_protocol_is_not_comparable(options, why):
     finding = judge(row_of(CONV, "test_accuracy"), with_accuracy([0.8848], **options))
-    assert (finding.verdict, finding.why) == (published.NOT_COMPARABLE, why)
+    assert (finding.verdict, finding.why) == (verdicts.NOT_COMPARABLE, why)
 
 
 def test_fewer_epochs_are_labelled():
     made = with_accuracy([0.8848], epochs=3)
     final = judge(row_of(CONV, "test_accuracy"), made)
-    assert final.verdict == published.NOT_COMPARABLE
+    assert final.verdict == verdicts.NOT_COMPARABLE
     assert final.measured == "0.8848 (n = 1) at epoch 3"
     assert final.why == "only 3 of the published 5 epochs were run"
     missing = judge(row_of(CONV, "train_loss", 4), made)
-    assert (missing.measured, missing.verdict) == ("-", published.NOT_COMPARABLE)
+    assert (missing.measured, missing.verdict) == ("-", verdicts.NOT_COMPARABLE)
     assert judge(row_of(CONV, "train_loss", 3), made).measured.endswith("(n = 1)")
 
 
 def test_without_parity_accuracy_is_compared_and_time_is_not():
     made = with_accuracy([0.8848])
-    assert judge(row_of(CONV, "test_accuracy"), made, passed=False).verdict == published.MATCH
+    assert judge(row_of(CONV, "test_accuracy"), made, passed=False).verdict == verdicts.MATCH
     time = judge(row_of(CONV, "step_time", 1), made, passed=False)
     assert (time.measured, time.why) == ("-", "parity is not proven: no speed")
 
@@ -139,23 +144,26 @@ def test_without_parity_accuracy_is_compared_and_time_is_not():
 def test_no_completed_run():
     made = [make_record(status="out_of_memory")]
     finding = judge(row_of(CONV, "test_accuracy"), made)
-    assert (finding.verdict, finding.why) == (published.NOT_COMPARABLE, "no run was completed")
+    assert (finding.verdict, finding.why) == (
+        verdicts.NOT_COMPARABLE,
+        "no run was completed: out of memory",
+    )
 
 
 def test_overall_needs_every_comparable_backend():
-    match = published.Finding("1", published.MATCH, "a")
-    trend = published.Finding("1", published.TREND, "b")
-    none = published.Finding("-", published.NOT_COMPARABLE, "c")
-    assert published.overall({"A": match, "B": match}) == (published.MATCH, "a")
-    assert published.overall({"A": match, "B": trend}) == (published.TREND, "A: a; B: b")
-    assert published.overall({"A": match, "B": none})[0] == published.MATCH
-    assert published.overall({"A": none, "B": none}) == (published.NOT_COMPARABLE, "c")
+    match = verdicts.Finding("1", verdicts.MATCH, "a")
+    trend = verdicts.Finding("1", verdicts.TREND, "b")
+    none = verdicts.Finding("-", verdicts.NOT_COMPARABLE, "c")
+    assert verdicts.overall({"A": match, "B": match}) == (verdicts.MATCH, "a")
+    assert verdicts.overall({"A": match, "B": trend}) == (verdicts.TREND, "A: a; B: b")
+    assert verdicts.overall({"A": match, "B": none})[0] == verdicts.MATCH
+    assert verdicts.overall({"A": none, "B": none}) == (verdicts.NOT_COMPARABLE, "c")
 
 
 def test_unknown_metric_is_said_not_guessed():
     rows = published.read_rows(CSV, "accelerator_reference")
-    finding = published.compare(rows[0], "accelerator_reference", pd.DataFrame(), pd.DataFrame())
-    assert finding.verdict == published.NOT_COMPARABLE
+    finding = verdicts.compare(rows[0], None, pd.DataFrame(), pd.DataFrame())
+    assert finding.verdict == verdicts.NOT_COMPARABLE
     assert "no measured quantity" in finding.why
 
 
@@ -167,7 +175,7 @@ def test_unknown_experiment_names_the_key():
 def test_interval_bounds_are_inside():
     row = row_of(CONV, "test_accuracy")
     edge = Summary(3, 0.88, 0.87, float(row.value))
-    assert published._judge(row, edge)[0] == published.MATCH
+    assert verdicts._judge(row, None, edge)[0] == verdicts.MATCH
 
 
 @pytest.fixture
@@ -180,6 +188,7 @@ def written(tmp_path):
     compare_published.main(
         ["--runs", str(tmp_path / "runs.parquet"), "--epochs", str(tmp_path / "epochs.parquet")]
         + ["--published", str(CSV), "--flaws", str(FLAWS), "--published-experiment", CONV]
+        + ["--protocols", str(PROTOCOLS), "--ratios", str(RATIOS)]
         + ["--labels", "torch=Py_Torch & 100 %", "torch-xla=XLA", "--title", "A_title #1"]
         + [f"--{kind}={tmp_path / 'c'}.{kind}" for kind in ("csv", "markdown", "latex")]
     )

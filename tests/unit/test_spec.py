@@ -101,9 +101,7 @@ def test_rate_without_scaling_is_the_base():
 
 
 def test_decay_holds_after_the_named_epochs():
-    spec = schedule(
-        base=1.0, decay=[{"after": 2, "factor": 0.5}, {"after": 4, "factor": 0.1}]
-    )
+    spec = schedule(base=1.0, decay=[{"after": 2, "factor": 0.5}, {"after": 4, "factor": 0.1}])
     rates = [spec.learning_rate(epoch) for epoch in range(1, 7)]
     assert rates == [1, 1, 0.5, 0.5, 0.1, 0.1]
 

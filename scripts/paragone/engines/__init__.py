@@ -18,10 +18,6 @@ class Unavailable(Exception):
     """The machine does not have the devices that the run asks for."""
 
 
-class OutOfMemory(Exception):
-    """The run does not fit into the memory of a device or of the host."""
-
-
 @dataclass(frozen=True)
 class Devices:
     """What a run trains on: the kind of device, copies of the model, and processes."""
@@ -87,6 +83,9 @@ class Engine(Protocol):
 
     def probe(self, batch: tuple) -> Probe:
         """Logits, loss and gradients in training mode; changes no trainable weight."""
+
+    def out_of_memory(self, error: Exception) -> bool:
+        """Whether this error of the framework says that a device's or the host's memory is full."""
 
     def save(self, folder: Path) -> None:
         """Write the full state: weights and optimiser."""

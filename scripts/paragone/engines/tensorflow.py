@@ -15,9 +15,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from paragone.batches import Shard
+from paragone.batches import Shard, train_dtype
 from paragone.data import Dataset
-from paragone.engines import Devices, Metrics, OutOfMemory, Probe, Unavailable
+from paragone.engines import Devices, Metrics, Probe, Unavailable
 from paragone.models import create_model
 from paragone.models.tensorflow import MODELS
 from paragone.spec import Spec
@@ -27,19 +27,49 @@ from paragone.weights import Weights
 def create_strategy(spec: Spec) -> tf.distribute.Strategy:
     """The strategy of the backend over as many devices as the run has replicas."""
     kind = spec.backend["device"].upper()
-    physical = tf.config.list_physical_devices(kind)
-    if kind == "CPU":  # any number of replicas: logical devices share the cores
-        logical = [tf.config.LogicalDeviceConfiguration()] * spec.replicas
-        tf.config.set_logical_device_configuration(physical[0], logical)
+    if spec.backend["strategy"] == "tpu":
+        strategy = _tpu_strategy()
     else:
-        tf.config.set_visible_devices([], "GPU") if kind == "TPU" else None
-        if len(physical) < spec.replicas:
-            raise Unavailable(
-                f"{spec.replicas} replica(s) need as many {kind}s; TensorFlow sees {len(physical)}"
-            )
+        devices = _open_devices(
+            kind, 1 if spec.backend["strategy"] == "multiworker" else spec.replicas
+        )
+        if spec.backend["strategy"] == "multiworker":
+            strategy = tf.distribute.MultiWorkerMirroredStrategy()  # reads TF_CONFIG
+        else:
+            strategy = tf.distribute.MirroredStrategy(devices)
+    if strategy.num_replicas_in_sync != spec.replicas:
+        raise Unavailable(
+            f"{spec.replicas} replica(s) asked for; {spec.backend['name']} has "
+            f"{strategy.num_replicas_in_sync} here"
+        )
+    return strategy
+
+
+def _open_devices(kind: str, count: int) -> list[str]:
+    """The names of `count` devices; logical ones that share the cores, where the kind is CPU."""
+    physical = tf.config.list_physical_devices(kind)
+    if kind == "CPU":
+        logical = [tf.config.LogicalDeviceConfiguration()] * count
+        tf.config.set_logical_device_configuration(physical[0], logical)
+    elif len(physical) < count:
+        raise Unavailable(
+            f"{count} replica(s) need as many {kind}s; TensorFlow sees {len(physical)}"
+        )
+    else:
         for device in physical:
             tf.config.experimental.set_memory_growth(device, True)
-    return tf.distribute.MirroredStrategy([f"/{kind}:{i}" for i in range(spec.replicas)])
+    return [f"/{kind}:{index}" for index in range(count)]
+
+
+def _tpu_strategy() -> tf.distribute.Strategy:
+    """All cores of the TPU that is local or that TPU_NAME names."""
+    try:
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver.connect(
+            os.environ.get("TPU_NAME", "local")
+        )
+    except (ValueError, RuntimeError, tf.errors.OpError) as error:
+        raise Unavailable(f"TensorFlow finds no TPU: {str(error).splitlines()[0]}") from error
+    return tf.distribute.TPUStrategy(resolver)
 
 
 class TensorFlow:
@@ -52,19 +82,23 @@ class TensorFlow:
         keras.utils.set_random_seed(spec.seed)
         if spec.deterministic:
             tf.config.experimental.enable_op_determinism()
+        keras.config.set_floatx(spec.precision)
+        self._dtype = tf.as_dtype(spec.precision)
         self._strategy = create_strategy(spec)
         replicas = self._strategy.num_replicas_in_sync
         self.devices = Devices(spec.backend["device"], replicas, workers=1)
         self.device_names = list(self._strategy.extended.worker_devices)
         self.shard = Shard(0, replicas, replicas)
         inputs = dataset.train_inputs
-        self._signature = (
-            tf.TensorSpec((None, *inputs.shape[1:]), inputs.dtype),
-            tf.TensorSpec((None,), tf.int32),
+        shape, labels = (None, *inputs.shape[1:]), tf.TensorSpec((None,), tf.int32)
+        self._train_signature = (tf.TensorSpec(shape, train_dtype(dataset, spec)), labels)
+        self._test_signature = (
+            tf.TensorSpec(shape, inputs.dtype),
+            labels,
             tf.TensorSpec((None,), tf.float32),
         )
         self._global_batch = spec.batch["global"]
-        self._input = spec.workload["input"]
+        self._workload = spec.workload
         with self._strategy.scope():
             self._model = create_model(MODELS, spec, dataset)
             self._optimizer = _optimizer(spec.workload["optimizer"])
@@ -74,9 +108,13 @@ class TensorFlow:
     # The device side
 
     def _forward(self, inputs: tf.Tensor, labels: tf.Tensor, training: bool) -> tuple:
-        scale = self._input
-        scaled = (tf.cast(inputs, tf.float32) / scale["divide"] - scale["mean"]) / scale["std"]
-        logits = self._model(scaled, training=training)
+        if scale := self._workload.get("input"):
+            inputs = tf.cast(inputs, self._dtype) / scale["divide"]
+            inputs = (inputs - scale["mean"]) / scale["std"]
+        logits = self._model(inputs, training=training)
+        if self._workload.get("loss") == "double_softmax":
+            # A source's flaw, reproduced on purpose: softmax outputs where logits are expected.
+            logits = tf.nn.softmax(logits)
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
         return logits, losses
 
@@ -85,7 +123,9 @@ class TensorFlow:
             logits, losses = self._forward(inputs, labels, training=True)
             # Summed over replicas this is the mean over the global batch.
             loss = tf.reduce_sum(losses) / self._global_batch
-        return logits, losses, tape.gradient(loss, self._model.trainable_variables)
+        gradients = tape.gradient(loss, self._model.trainable_variables)
+        # An embedding's gradient is sparse; the optimisers' rules are those of the dense one.
+        return logits, losses, [tf.convert_to_tensor(gradient) for gradient in gradients]
 
     def _train_step(self, inputs: tf.Tensor, labels: tf.Tensor) -> None:
         logits, losses, gradients = self._gradients(inputs, labels)
@@ -99,11 +139,12 @@ class TensorFlow:
     def _count(
         self, logits: tf.Tensor, losses: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor
     ) -> None:
-        correct = tf.cast(tf.argmax(logits, -1, tf.int32) == labels, tf.float32)
+        weights = tf.cast(weights, losses.dtype)
+        correct = tf.cast(tf.argmax(logits, -1, tf.int32) == labels, losses.dtype)
         for total, values in zip(
             self._totals, (losses, correct, tf.ones_like(losses)), strict=True
         ):
-            total.assign_add(tf.reduce_sum(values * weights))
+            total.assign_add(tf.cast(tf.reduce_sum(values * weights), tf.float32))
 
     @tf.function
     def _train_loop(self, iterator: Iterator, steps: tf.Tensor) -> None:
@@ -117,10 +158,9 @@ class TensorFlow:
 
     # The host side
 
-    def _distribute(self, batches: Iterable[tuple], weighted: bool) -> Iterator:
+    def _distribute(self, batches: Iterable[tuple], signature: tuple) -> Iterator:
         """Feed each replica its part of every batch, in order."""
         local = self.shard.last - self.shard.first
-        signature = self._signature[: 3 if weighted else 2]
 
         def parts() -> Iterator[tuple]:
             for batch in batches:
@@ -133,17 +173,17 @@ class TensorFlow:
         return iter(self._strategy.distribute_datasets_from_function(pipeline))
 
     def _run(
-        self, loop: tf.types.experimental.PolymorphicFunction, batches: Iterable[tuple], steps: int
+        self,
+        loop: tf.types.experimental.PolymorphicFunction,
+        batches: Iterable[tuple],
+        signature: tuple,
+        steps: int,
     ) -> Metrics:
         for total in self._totals:
             total.assign(0.0)
-        try:
-            loop(self._distribute(batches, weighted=loop is self._test_loop), tf.constant(steps))
-        except tf.errors.ResourceExhaustedError as error:
-            raise OutOfMemory(error.message.splitlines()[0]) from error
-        loss, correct, examples = (
-            float(total.read_value()) for total in self._totals
-        )  # waits for the devices
+        loop(self._distribute(batches, signature), tf.constant(steps))
+        # Reading waits for the devices.
+        loss, correct, examples = (float(total.read_value()) for total in self._totals)
         return Metrics(loss / examples, correct / examples)
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
@@ -159,13 +199,15 @@ class TensorFlow:
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
     ) -> Metrics:
         """See `Engine.train_epoch`."""
-        keras.utils.set_random_seed(seed)
+        for index, layer in enumerate(self._model.layers):
+            if isinstance(layer, keras.layers.Dropout) and layer.rate > 0:
+                layer.seed_generator.state.assign([seed, index])
         self._optimizer.learning_rate.assign(learning_rate)
-        return self._run(self._train_loop, batches, steps)
+        return self._run(self._train_loop, batches, self._train_signature, steps)
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         """See `Engine.evaluate`."""
-        return self._run(self._test_loop, batches, steps)
+        return self._run(self._test_loop, batches, self._test_signature, steps)
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
         """See `Engine.predict`."""
@@ -190,6 +232,10 @@ class TensorFlow:
         for name, variable in _named(self._model):
             variable.assign(weights[name])
 
+    def out_of_memory(self, error: Exception) -> bool:
+        """See `Engine.out_of_memory`."""
+        return isinstance(error, tf.errors.ResourceExhaustedError)
+
     def save(self, folder: Path) -> None:
         """See `Engine.save`."""
         self._checkpoint().write(str(folder / "state"))
@@ -206,7 +252,10 @@ ENGINE = TensorFlow
 
 # Keras layer class -> canonical kind and parts, in Keras' own order of variables
 _KINDS = {
+    "Conv1D": ("conv1d", ("kernel", "bias")),
     "Conv2D": ("conv2d", ("kernel", "bias")),
+    "DepthwiseConv2D": ("depthwise_conv2d", ("kernel", "bias")),
+    "Embedding": ("embedding", ("embeddings",)),
     "Dense": ("dense", ("kernel", "bias")),
     "BatchNormalization": ("batch_norm", ("gamma", "beta", "moving_mean", "moving_variance")),
 }
@@ -214,7 +263,7 @@ _KINDS = {
 
 def _named(model: keras.Model) -> Iterator[tuple[str, keras.Variable]]:
     """Canonical name and variable of every weight, in forward order. Keras' layout is canonical."""
-    weighted = [layer for layer in model.layers if layer.variables]
+    weighted = [layer for layer in model.layers if type(layer).__name__ in _KINDS]
     for index, layer in enumerate(weighted):
         kind, parts = _KINDS[type(layer).__name__]
         by_part = {variable.name: variable for variable in layer.variables}
@@ -224,7 +273,11 @@ def _named(model: keras.Model) -> Iterator[tuple[str, keras.Variable]]:
 
 
 def _optimizer(options: dict) -> keras.optimizers.Optimizer:
-    classes = {"sgd": keras.optimizers.SGD, "adam": keras.optimizers.Adam}
+    classes = {
+        "sgd": keras.optimizers.SGD,
+        "adam": keras.optimizers.Adam,
+        "nadam": keras.optimizers.Nadam,
+    }
     arguments = {key: value for key, value in options.items() if key != "name"}
     return classes[options["name"]](**arguments)
 

@@ -22,14 +22,13 @@ from paragone.weights import Weights
 class Torch:
     """The engine. Loss and accuracy are summed on the device and read once an epoch."""
 
-    dtype = torch.float32
-
     def build(self, spec: Spec, dataset: Dataset, threads: int) -> None:
         """See `Engine.build`."""
         self.device = self.open_device(spec, threads)
+        self.dtype = getattr(torch, spec.precision)
         torch.manual_seed(spec.seed)
         torch.use_deterministic_algorithms(spec.deterministic)
-        self.input = spec.workload["input"]
+        self.workload = spec.workload
         model = create_model(MODELS, spec, dataset)
         # Channels last is the layout of the stored images and the fast one on CPUs and tensor cores.
         self.model = model.to(self.device, self.dtype, memory_format=torch.channels_last)
@@ -57,21 +56,28 @@ class Torch:
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
     def end_of_step(self) -> None:
-        """What follows each step: nothing, the device runs by itself."""
+        """What follows each step, and comes before tensors are read one by one: nothing here."""
 
     # Training
 
     def prepare(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Stored examples to model inputs: scaled, channels first."""
-        scaled = (inputs.to(self.dtype) / self.input["divide"] - self.input["mean"]) / self.input[
-            "std"
-        ]
+        """Stored examples to model inputs: images scaled and channels first, word indices as they are."""
+        scale = self.workload.get("input")
+        if scale is None:
+            return inputs.long()
+        scaled = (inputs.to(self.dtype) / scale["divide"] - scale["mean"]) / scale["std"]
         return scaled.permute(0, 3, 1, 2)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Logits of stored examples."""
+        logits = self.model(self.prepare(inputs))
+        # A source's flaw, reproduced on purpose: softmax outputs where logits are expected.
+        return logits.softmax(1) if self.workload.get("loss") == "double_softmax" else logits
 
     def train_step(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
         """One optimiser step; (logits, mean loss), both on the device."""
         self.optimizer.zero_grad()
-        logits = self.model(self.prepare(inputs))
+        logits = self.forward(inputs)
         loss = functional.cross_entropy(logits, labels)
         loss.backward()
         self.optimizer.step()
@@ -101,7 +107,7 @@ class Torch:
         totals = self.put(np.zeros(3, np.float32))
         for inputs, labels, weights in batches:
             labels, weights = self.put(labels).long(), self.put(weights)
-            logits = self.model(self.prepare(self.put(inputs)))
+            logits = self.forward(self.put(inputs))
             losses = functional.cross_entropy(logits, labels, reduction="none")
             correct = (logits.argmax(1) == labels).to(losses.dtype)
             totals += torch.stack(
@@ -123,18 +129,17 @@ class Torch:
     def predict(self, inputs: np.ndarray) -> np.ndarray:
         """See `Engine.predict`."""
         self.model.eval()
-        return (
-            functional.softmax(self.model(self.prepare(self.put(inputs))), 1).float().cpu().numpy()
-        )
+        return functional.softmax(self.forward(self.put(inputs)), 1).float().cpu().numpy()
 
     def probe(self, batch: tuple) -> Probe:
         """See `Engine.probe`."""
         inputs, labels = self.put(batch[0]), self.put(batch[1]).long()
         self.model.train()
         self.optimizer.zero_grad()
-        logits = self.model(self.prepare(inputs))
+        logits = self.forward(inputs)
         loss = functional.cross_entropy(logits, labels)
         loss.backward()
+        self.end_of_step()
         gradients = torch_weights.export(self.model, lambda tensor: tensor.grad)
         return Probe(logits.detach().cpu().numpy(), loss.item(), gradients)
 
@@ -142,11 +147,17 @@ class Torch:
 
     def weights(self) -> Weights:
         """See `Engine.weights`."""
+        self.end_of_step()
         return torch_weights.export(self.model)
 
     def set_weights(self, weights: Weights) -> None:
         """See `Engine.set_weights`."""
         torch_weights.load(self.model, weights)
+
+    def out_of_memory(self, error: Exception) -> bool:
+        """See `Engine.out_of_memory`."""
+        full = ("can't allocate memory", "out of memory", "RESOURCE_EXHAUSTED", "Out of memory")
+        return isinstance(error, RuntimeError) and any(words in str(error) for words in full)
 
     def save(self, folder: Path) -> None:
         """See `Engine.save`."""
@@ -171,8 +182,18 @@ def create_optimizer(
         return torch.optim.SGD(model.parameters(), momentum=options["momentum"])
     betas = (options["beta_1"], options["beta_2"])
     # capturable: the step count stays on the device, or a lazy device would compile every step anew.
+    capturable = device.type != "cpu"
+    if options["name"] == "nadam":
+        # Keras' momentum schedule, beta_1 (1 - 0.96^t / 2), is PyTorch's at a momentum decay of 1.
+        return torch.optim.NAdam(
+            model.parameters(),
+            betas=betas,
+            eps=options["epsilon"],
+            momentum_decay=1.0,
+            capturable=capturable,
+        )
     return AdamEpsilonHat(
-        model.parameters(), betas=betas, eps=options["epsilon"], capturable=device.type != "cpu"
+        model.parameters(), betas=betas, eps=options["epsilon"], capturable=capturable
     )
 
 

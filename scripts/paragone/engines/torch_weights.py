@@ -5,27 +5,41 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import nn
 
-# Module class -> canonical kind, and for each part: attribute, native -> canonical axes
-_LAYOUTS: dict[type[nn.Module], tuple[str, dict[str, tuple[str, tuple[int, ...]]]]] = {
-    nn.Conv2d: ("conv2d", {"kernel": ("weight", (2, 3, 1, 0)), "bias": ("bias", (0,))}),
-    nn.Linear: ("dense", {"kernel": ("weight", (1, 0)), "bias": ("bias", (0,))}),
-    nn.BatchNorm2d: (
-        "batch_norm",
-        {
-            "gamma": ("weight", (0,)),
-            "beta": ("bias", (0,)),
-            "moving_mean": ("running_mean", (0,)),
-            "moving_variance": ("running_var", (0,)),
-        },
-    ),
-}
+Layout = tuple[str, dict[str, tuple[str, tuple[int, ...]]]]
+
+_BATCH_NORM: Layout = (
+    "batch_norm",
+    {
+        "gamma": ("weight", (0,)),
+        "beta": ("bias", (0,)),
+        "moving_mean": ("running_mean", (0,)),
+        "moving_variance": ("running_var", (0,)),
+    },
+)
+
+
+def _layout(module: nn.Module) -> Layout | None:
+    """Canonical kind, and for each part: attribute, native -> canonical axes; None without weights."""
+    match module:
+        case nn.Conv2d() if module.groups > 1:
+            return "depthwise_conv2d", {"kernel": ("weight", (2, 3, 0, 1)), "bias": ("bias", (0,))}
+        case nn.Conv2d():
+            return "conv2d", {"kernel": ("weight", (2, 3, 1, 0)), "bias": ("bias", (0,))}
+        case nn.Conv1d():
+            return "conv1d", {"kernel": ("weight", (2, 1, 0)), "bias": ("bias", (0,))}
+        case nn.Linear():
+            return "dense", {"kernel": ("weight", (1, 0)), "bias": ("bias", (0,))}
+        case nn.Embedding():
+            return "embedding", {"embeddings": ("weight", (0, 1))}
+        case nn.BatchNorm2d():
+            return _BATCH_NORM
+    return None
 
 
 def named(module: nn.Module) -> Iterator[tuple[str, torch.Tensor, tuple[int, ...]]]:
     """Canonical name, tensor and native -> canonical axes of every weight, in forward order."""
-    weighted = [child for child in module.modules() if type(child) in _LAYOUTS]
-    for index, child in enumerate(weighted):
-        kind, parts = _LAYOUTS[type(child)]
+    weighted = [(child, layout) for child in module.modules() if (layout := _layout(child))]
+    for index, (child, (kind, parts)) in enumerate(weighted):
         for part, (attribute, axes) in parts.items():
             tensor = getattr(child, attribute)
             if tensor is not None:
@@ -37,7 +51,11 @@ def export(
 ) -> dict:
     """Canonical arrays of `read(tensor)` for every weight (its gradient, say); None is left out."""
     return {
-        name: value.detach().cpu().permute(axes).contiguous().numpy()
+        name: value.detach()
+        .cpu()
+        .permute(axes)
+        .clone(memory_format=torch.contiguous_format)
+        .numpy()
         for name, tensor, axes in named(module)
         if (value := read(tensor)) is not None
     }

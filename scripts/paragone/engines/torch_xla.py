@@ -57,7 +57,10 @@ class TorchXLA(Torch):
         return xla_model.send_cpu_data_to_device(torch.from_numpy(array), self.device, sharding)[0]
 
     def end_of_step(self) -> None:
-        """Hand the traced step to the devices; they run while the next one is traced."""
+        """Hand all that was traced to the devices as one program; they run while the next is traced.
+
+        Without it each tensor that is read would be compiled as a program of its own.
+        """
         torch_xla.sync()
 
 

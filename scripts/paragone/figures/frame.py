@@ -65,7 +65,7 @@ class Frame:
                 loc="upper left",
                 borderaxespad=0,
                 borderpad=0,
-                handlelength=1.4,
+                handlelength=2.2,
                 handletextpad=0.5,
                 columnspacing=1.2,
                 labelspacing=0.25,
@@ -101,7 +101,7 @@ def _legend_shape(handles: list[Artist], width: float) -> tuple[int, int]:
     """Columns and rows of a legend no wider than the figure, by the length of its labels."""
     if not handles:
         return 1, 0
-    lengths = [_text_width(str(handle.get_label()), 7) + 0.42 for handle in handles]
+    lengths = [_text_width(str(handle.get_label()), 7) + 0.5 for handle in handles]
     for columns in range(len(handles), 0, -1):
         rows = -(-len(handles) // columns)
         # matplotlib fills a legend column by column.

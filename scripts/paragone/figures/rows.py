@@ -1,5 +1,6 @@
 """Horizontal figures: one row a series, values from zero on, words where there are none."""
 
+import re
 import textwrap
 
 from matplotlib.axes import Axes
@@ -71,6 +72,7 @@ def make_room(axes: Axes, texts: list[Annotation]) -> None:
 
 
 def _lines(text: str, width: int) -> str:
+    text = re.sub(r"(\d) (replica)", "\\1\N{NO-BREAK SPACE}\\2", text)
     return "\n".join(
         line
         for part in text.splitlines()

@@ -72,6 +72,11 @@ def color(palette: dict[str, str], backend: str) -> str:
     return palette.get(backend, MUTED)
 
 
+def marker(palette: dict[str, str], backend: str) -> str:
+    """The marker of a backend, by its place in the palette; a dot for one that it does not name."""
+    return MARKERS[list(palette).index(backend) % len(MARKERS)] if backend in palette else "o"
+
+
 def save(figure: Figure, outputs: list[Path]) -> None:
     """Write the figure once a suffix (.svg, .pdf, .png), each complete or not at all."""
     for path in outputs:

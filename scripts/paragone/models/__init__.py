@@ -11,6 +11,8 @@ from paragone.spec import Spec
 def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dataset) -> Any:
     """Call the function of the workload's model with the data set's shape, classes and options.
 
+    A model of texts is also given `vocabulary`, the number of word indices.
+
     Raises `UserError` if the framework has no such model or the options do not fit it.
     """
     options = dict(spec.workload["model"])
@@ -20,6 +22,8 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
             f"workloads.{spec.workload['name']}.model.name: backend {spec.backend['name']} has no "
             f"model {name!r}; it has {', '.join(models)}"
         )
+    if dataset.vocabulary is not None:
+        options["vocabulary"] = dataset.vocabulary
     shape, classes = dataset.train_inputs.shape[1:], len(dataset.class_names)
     try:
         return models[name](shape, classes, **options)

@@ -6,17 +6,20 @@ to logits. Layers are registered in forward order: `paragone.engines.torch_weigh
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
+import torchvision
 from torch import nn
+from torchvision.ops import Conv2dNormActivation
 
 
 class FlattenChannelsLast(nn.Module):
-    """(N, C, H, W) to (N, H*W*C): the canonical feature order, and free in channels-last memory."""
+    """(N, C, ...) to (N, ... * C): the canonical feature order, and free in channels-last memory."""
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Flatten one batch of feature maps."""
-        return features.permute(0, 2, 3, 1).flatten(1)
+        return features.movedim(1, -1).flatten(1)
 
 
 def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nn.Module:
@@ -50,7 +53,97 @@ def fashion_conv(shape: tuple[int, int, int], classes: int) -> nn.Module:
     )
 
 
+class TextCNN(nn.Module):
+    """Embedding of 7, then two 1-D convolutions of 64 and 32 filters, each rectified and pooled."""
+
+    def __init__(self, length: int, classes: int, vocabulary: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, 7)
+        self.features = nn.Sequential(
+            nn.Conv1d(7, 64, kernel_size=5),
+            nn.ReLU(),
+            nn.MaxPool1d(2),
+            nn.Conv1d(64, 32, kernel_size=3),
+            nn.ReLU(),
+            nn.MaxPool1d(2),
+            FlattenChannelsLast(),
+        )
+        self.classifier = nn.Linear(32 * (((length - 4) // 2 - 2) // 2), classes)
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        """Logits of (batch, length) word indices."""
+        return self.classifier(self.features(self.embedding(words).movedim(-1, 1)))
+
+
+def text_cnn(shape: tuple[int], classes: int, vocabulary: int) -> nn.Module:
+    """The text CNN for sequences of shape (length,)."""
+    return TextCNN(shape[0], classes, vocabulary)
+
+
+# Keras' defaults: its running average keeps 0.99 of the old value.
+KERAS_BATCH_NORM = {"momentum": 0.01, "eps": 1e-3}
+
+
+def _conv_norm_relu(inputs: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, kernel_size=3, padding=1),
+        nn.BatchNorm2d(outputs, **KERAS_BATCH_NORM),
+        nn.ReLU(),
+    )
+
+
+class WideBlock(nn.Module):
+    """Two convolutions beside a shortcut, which is a 1 x 1 convolution if it is to `project`."""
+
+    def __init__(self, inputs: int, outputs: int, dropout: float, project: bool) -> None:
+        super().__init__()
+        self.residual = nn.Sequential(
+            _conv_norm_relu(inputs, outputs),
+            nn.Dropout(dropout),
+            _conv_norm_relu(outputs, outputs),
+        )
+        self.shortcut = nn.Conv2d(inputs, outputs, kernel_size=1) if project else nn.Identity()
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """The block's output, (batch, outputs, height, width)."""
+        return self.shortcut(features) + self.residual(features)
+
+
+def wide_resnet(shape: tuple[int, int, int], classes: int, width: int, dropout: float) -> nn.Module:
+    """WideResNet-16 as the batch size lab has it: three stages of two blocks, pooled in between."""
+    widths = [16 * width, 32 * width, 64 * width]
+    layers: list[nn.Module] = [_conv_norm_relu(shape[2], 16)]
+    for inputs, outputs in zip([16, *widths], widths, strict=False):
+        pool = [] if outputs == widths[0] else [nn.MaxPool2d(2)]
+        layers += [
+            *pool,
+            WideBlock(inputs, outputs, dropout, project=True),
+            WideBlock(outputs, outputs, dropout, project=False),
+        ]
+    return nn.Sequential(
+        *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(widths[-1], classes)
+    )
+
+
+def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nn.Module:
+    """torchvision's MobileNetV2 with Keras' padding, batch norm and classifier without dropout.
+
+    `outputs` may exceed the classes: the source keeps ImageNet's 1,000.
+    """
+    norm = partial(nn.BatchNorm2d, eps=1e-3, momentum=1e-3)
+    model = torchvision.models.mobilenet_v2(num_classes=outputs, dropout=0.0, norm_layer=norm)
+    for block in model.features.modules():
+        if isinstance(block, Conv2dNormActivation) and block[0].stride == (2, 2):
+            # Keras pads an even side at its end only.
+            block[0].padding = (0, 0)
+            block.insert(0, nn.ZeroPad2d((0, 1, 0, 1)))
+    return model
+
+
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "fashion-cnn": fashion_cnn,
     "fashion-conv": fashion_conv,
+    "mobilenet-v2": mobilenet_v2,
+    "text-cnn": text_cnn,
+    "wide-resnet": wide_resnet,
 }

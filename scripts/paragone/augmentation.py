@@ -1,0 +1,42 @@
+"""Random shifts and flips of a batch of images, drawn once for all backends.
+
+The shifts are those of Keras' `ImageDataGenerator(width_shift_range, height_shift_range)`: a fraction
+of a pixel is interpolated linearly, and the image's edge is repeated outside. Gathering rows, then
+columns, of the whole batch is several times faster than one affine transform an image.
+"""
+
+from typing import Any
+
+import numpy as np
+
+
+def draw(batch: int, options: dict[str, Any], random: np.random.Generator) -> np.ndarray:
+    """Draw for a batch: (batch, 3) float64, the shifts down and right as fractions, and flip or not.
+
+    options: `shift`, the largest fraction of a side; `flip`, whether every second image is flipped.
+    """
+    shifts = random.uniform(-options["shift"], options["shift"], (batch, 2))
+    flips = random.random((batch, 1)) < (0.5 if options["flip"] else 0)
+    return np.hstack([shifts, flips])
+
+
+def augment(images: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Apply what was drawn to (batch, height, width, channels) of any dtype; float32."""
+    _, height, width, _ = images.shape
+    down, right, flip = drawn.T
+    images = _shift(images.astype(np.float32), down * height)
+    images = _shift(images.swapaxes(1, 2), right * width).swapaxes(1, 2)
+    images = np.where(flip[:, None, None, None] > 0, images[:, :, ::-1], images)
+    return np.ascontiguousarray(images)
+
+
+def _shift(images: np.ndarray, distance: np.ndarray) -> np.ndarray:
+    """Read axis 1 at `index + distance`: linear between pixels, the edge repeated outside."""
+    last = images.shape[1] - 1
+    position = np.arange(last + 1) + distance[:, None]
+    lower = np.floor(position)
+    fraction = (position - lower).astype(np.float32)[:, :, None, None]
+    image = np.arange(len(images))[:, None]
+    before = images[image, np.clip(lower, 0, last).astype(np.intp)]
+    after = images[image, np.clip(lower + 1, 0, last).astype(np.intp)]
+    return before + fraction * (after - before)

@@ -1,0 +1,42 @@
+"""Tables as Markdown and LaTeX text, each file written complete or not at all."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+from pandas.io.formats.style import Styler
+
+
+def booktabs(styler: Styler, layout: str, caption: str, remarks: list[str]) -> str:
+    """A `table*` as wide as the page, with booktabs rules, caption and small remarks below.
+
+    `layout`: tabularx columns, one a column of `styler`; captions and remarks are plain text.
+    """
+    styler = styler.format(escape="latex").format_index(escape_latex, axis="columns")
+    tabular = (
+        styler.to_latex(hrules=True, column_format=layout, multicol_align="l")
+        .replace(r"\begin{tabular}", r"\begin{tabularx}{\textwidth}")
+        .replace(r"\end{tabular}", r"\end{tabularx}")
+    )
+    small = "\n".join(rf"\par {escape_latex(remark)}" for remark in remarks)
+    return (
+        "% needs \\usepackage{booktabs,tabularx}\n"
+        "\\begin{table*}\n\\scriptsize\n"
+        f"\\caption{{{escape_latex(caption)}}}\n{tabular}\\smallskip\n{small}\n\\end{{table*}}\n"
+    )
+
+
+def escape_latex(text: str) -> str:
+    """Plain text for LaTeX."""
+    # pandas keeps its LaTeX escaping private; a one-cell Styler is its public door.
+    cell = pd.DataFrame([[text]]).style.hide(axis="index").hide(axis="columns")
+    lines = cell.format(escape="latex").to_latex().splitlines()
+    return lines[1].removesuffix(r"\\").strip()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write under a temporary name, then rename."""
+    partial = path.with_name(f".{path.name}.partial")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial.write_text(text)
+    os.replace(partial, path)

@@ -1,0 +1,186 @@
+"""Records of whole experiments with realistic values, for figures and tables. Deterministic."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from make_records import make_record
+
+CSV = Path(__file__).parents[2] / "published" / "published.csv"
+MOBILENET_SPEEDS = {  # images/s by (backend, replicas, global batch)
+    ("tensorflow-mirrored", 1, 64): 13.0,
+    ("tensorflow-mirrored", 2, 64): 11.5,
+    ("tensorflow-mirrored", 2, 256): 15.5,
+    ("torch", 1, 64): 17.5,
+    ("torch-xla", 1, 64): 9.0,
+    ("torch-xla", 2, 64): 12.4,
+    ("torch-xla", 2, 256): None,  # out of memory
+}
+THROUGHPUT = {8: 328, 16: 551, 32: 808, 64: 1002, 128: 1165, 256: 1273, 512: 1329, 700: 1332}
+
+
+def mobilenet(seeds: int = 3, epochs: int = 2, **options) -> list[dict]:
+    """Two steps an epoch on the subset of the images; the largest batch of PyTorch/XLA is too much."""
+    made = []
+    for (backend, replicas, batch), speed in MOBILENET_SPEEDS.items():
+        for seed in range(seeds):
+            noise = np.random.default_rng([seed, batch, replicas]).normal(1, 0.03)
+            made.append(
+                make_record(
+                    backend,
+                    seed=seed,
+                    replicas=replicas,
+                    global_batch=batch,
+                    speed=None if speed is None else speed * noise,
+                    status="completed" if speed else "out_of_memory",
+                    **{
+                        "workload": "mobilenet-v2",
+                        "dataset": "cats_vs_dogs",
+                        "edition": "subset-2002",
+                        "train_examples": 2002,
+                        "steps_per_epoch": 2,
+                        "epochs": epochs,
+                        "parameters": 3_504_872,
+                        **options,
+                    },
+                )
+            )
+    return made
+
+
+def multiworker(seeds: int = 1) -> list[dict]:
+    """One worker, two workers; the runs with the larger batch found no second worker."""
+    made = []
+    for replicas, batch, speed in ((1, 64, 12.0), (2, 64, 10.4), (2, 128, None)):
+        for seed in range(seeds):
+            made.append(
+                make_record(
+                    "tensorflow-multiworker",
+                    seed=seed,
+                    replicas=replicas,
+                    global_batch=batch,
+                    workload="mobilenet-v2",
+                    dataset="cats_vs_dogs",
+                    edition="subset-2002",
+                    train_examples=2002,
+                    steps_per_epoch=2,
+                    epochs=2,
+                    speed=speed and speed * (1 + 0.02 * seed),
+                    status="completed" if speed else "unavailable",
+                )
+            )
+    return made
+
+
+def reuters(seeds: int = 1) -> list[dict]:
+    """Both variants near the published curves; no TPU."""
+    plain, double = "reuters-cnn", "reuters-cnn-double-softmax"
+    cells = [
+        *((plain, backend, n) for backend in ("tensorflow-mirrored", "torch-xla") for n in (1, 2)),
+        (plain, "torch", 1),
+        (plain, "tensorflow-tpu", 8),
+        *((double, backend, 1) for backend in ("tensorflow-mirrored", "torch", "torch-xla")),
+        (double, "tensorflow-tpu", 8),
+    ]
+    systems = {plain: "1 GPU (Colab), custom loop", double: "8 TPU cores (Colab), TPUStrategy"}
+    made = []
+    for workload, backend, replicas in cells:
+        for seed in range(seeds):
+            random = np.random.default_rng([seed, replicas, len(workload), len(backend)])
+            curves = {
+                metric: [value * random.normal(1, 0.012) for value in values]
+                for metric, values in _published_curves(systems[workload]).items()
+            }
+            made.append(
+                make_record(
+                    backend,
+                    seed=seed,
+                    replicas=replicas,
+                    global_batch=32,
+                    workload=workload,
+                    dataset="reuters",
+                    edition="rebuilt",
+                    train_examples=8982,
+                    steps_per_epoch=None,
+                    epochs=10,
+                    parameters=332_870,
+                    speed=4000 / replicas,
+                    curves=curves,
+                    status="unavailable" if "tpu" in backend else "completed",
+                )
+            )
+    return made
+
+
+def batch_sizes(seeds: int = 3, width: int = 1) -> list[dict]:
+    """Throughput by batch size on three backends; memory ends at 1,024, and one run diverges."""
+    made = []
+    scale = {"tensorflow-mirrored": 0.36, "torch": 0.55, "torch-xla": 0.3}
+    for backend, factor in scale.items():
+        for batch in [*THROUGHPUT, 1024]:
+            for seed in range(seeds):
+                noise = np.random.default_rng([seed, batch, len(backend)]).normal(1, 0.02)
+                status = "out_of_memory" if batch == 1024 else "completed"
+                if backend == "torch" and batch == 700 and seed == 1:
+                    status = "diverged"
+                if backend == "torch-xla" and batch == 512:
+                    status = "diverged"
+                made.append(
+                    make_record(
+                        backend,
+                        seed=seed,
+                        global_batch=batch,
+                        workload="wide-resnet",
+                        model={"width": width, "dropout": 0.01},
+                        train_examples=10_000,
+                        steps_per_epoch=2,
+                        epochs=2,
+                        speed=factor * noise * THROUGHPUT.get(batch, 1300) ** 0.9,
+                        status=status,
+                    )
+                )
+    return made
+
+
+def to_target(seeds: int = 3, target: float = 0.85) -> list[dict]:
+    """Small batches hit, the larger ones miss more and more; memory ends at 512 for PyTorch."""
+    made = []
+    for backend, factor in {"torch": 1.0, "tensorflow-mirrored": 0.6}.items():
+        for batch in (8, 32, 128, 512):
+            for seed in range(seeds):
+                random = np.random.default_rng([seed, batch, len(backend)])
+                best = 0.885 - 0.012 * np.log2(batch / 8) + random.normal(0, 0.004)
+                pace = 2 + batch / 40
+                curve = [best - 0.45 * np.exp(-k / pace) for k in range(1, 21)]
+                hits = [k for k in range(1, 20) if min(curve[k - 1 : k + 1]) >= target]
+                status = "completed"
+                if backend == "torch" and batch == 512:
+                    status = "out_of_memory" if seed else "diverged"
+                epochs = hits[0] + 1 if hits else 20
+                made.append(
+                    make_record(
+                        backend,
+                        seed=seed,
+                        global_batch=batch,
+                        workload="wide-resnet",
+                        model={"width": 1, "dropout": 0.01},
+                        train_examples=10_000,
+                        steps_per_epoch=None,
+                        epochs=epochs,
+                        accuracies=curve,
+                        target=target,
+                        patience=2,
+                        speed=factor * THROUGHPUT[batch] * random.normal(1, 0.02),
+                        status=status,
+                    )
+                )
+    return made
+
+
+def _published_curves(system: str) -> dict[str, list[float]]:
+    table = pd.read_csv(CSV)
+    table = table[(table["experiment"] == "reuters_strategies") & (table["system"] == system)]
+    names = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
+    curves = {name: table.loc[table["metric"] == name, "value"].tolist() for name in names}
+    assert all(len(values) == 10 for values in curves.values())
+    return curves

@@ -1,0 +1,252 @@
+"""Epoch time, batch sizes, time to target: what is drawn is what the records say, in words if need be."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from draw_figures import STUDIES, Drawing, texts_of
+from make_experiments import batch_sizes, mobilenet, multiworker, to_target
+from make_records import LABELS, PALETTE, make_record
+from matplotlib.colors import to_rgb
+from matplotlib.image import imread
+
+import plot_batch_size_throughput
+import plot_epoch_time
+import plot_time_to_target
+from paragone.figures import style
+
+RECORDS = {
+    "epoch_time": mobilenet,
+    "batch_size_throughput": batch_sizes,
+    "time_to_target": to_target,
+}
+BESIDE = {
+    "epoch_time": ["--published-experiment", "mirrored_mobilenet"],
+    "batch_size_throughput": ["--published-experiment", "batch_size_throughput"],
+    "time_to_target": [],
+}
+
+
+@pytest.fixture(scope="module")
+def drawings(tmp_path_factory):
+    return {name: Drawing(tmp_path_factory.mktemp(name), make()) for name, make in RECORDS.items()}
+
+
+@pytest.fixture(scope="module")
+def shown(drawings):
+    return {name: drawing.draw(name, *BESIDE[name])[1] for name, drawing in drawings.items()}
+
+
+def speed(record):
+    return record["steady"]["examples_per_second"]
+
+
+def of_cell(made, backend, replicas, batch):
+    return [
+        one
+        for one in made
+        if one["spec"]["backend"]["name"] == backend
+        and one["spec"]["replicas"] == replicas
+        and one["spec"]["batch"]["global"] == batch
+    ]
+
+
+@pytest.mark.parametrize("figure", STUDIES)
+@pytest.mark.filterwarnings("error")
+def test_same_bytes_at_column_width(drawings, figure):
+    files = ("svg", "pdf", "png")
+    paths = drawings[figure].draw(figure, *BESIDE[figure], suffixes=files)[0]
+    first = [path.read_bytes() for path in paths]
+    assert f'width="{style.DOUBLE * 72:g}pt"'.encode() in first[0]
+    again = drawings[figure].draw(figure, *BESIDE[figure], suffixes=files)[0]
+    assert first == [path.read_bytes() for path in again]
+
+
+@pytest.mark.parametrize("figure", STUDIES)
+@pytest.mark.filterwarnings("error")
+def test_one_synthetic_run_each_without_published_rows(tmp_path, figure):
+    made = [
+        make_record("torch", global_batch=batch, target=0.85, source="synthetic", edition="made")
+        for batch in (8, 64)
+    ]
+    (png,), rows = Drawing(tmp_path, made).draw(figure, suffixes=("png",))
+    top = imread(png)[3, ::10, :3]
+    assert np.allclose(top, to_rgb(style.ALARM), atol=0.02)
+    assert rows["low"].isna().all()
+    assert set(rows.loc[rows["kind"] == "median", "n"]) == {1}
+    assert "published" not in set(rows["kind"])
+
+
+def test_epoch_times_are_extrapolated_from_the_records(drawings, shown):
+    rows, made = shown["epoch_time"], drawings["epoch_time"].made
+    medians = rows[(rows["panel"] == "measured") & (rows["kind"] == "median")]
+    here = medians[(medians["series"] == "PyTorch") & medians["x"].str.contains("batch 64")]
+    seconds = [23_262 / speed(one) for one in of_cell(made, "torch", 1, 64)]
+    assert here["value"].item() == pytest.approx(np.median(seconds))
+    assert (here["low"].item(), here["high"].item()) == pytest.approx((min(seconds), max(seconds)))
+    assert here["extrapolated"].item()
+    runs = rows[(rows["panel"] == "measured") & (rows["kind"] == "run")].set_index("runs")["value"]
+    assert len(runs) == 18
+    for one in made:
+        if one["status"] == "completed":
+            assert runs[one["run"]] == pytest.approx(23_262 / speed(one))
+
+
+def test_speed_up_pairs_seeds(drawings, shown):
+    rows, made = shown["epoch_time"], drawings["epoch_time"].made
+    here = rows[(rows["panel"] == "speed_up") & (rows["series"] == "PyTorch/XLA SPMD")]
+    one, two = (of_cell(made, "torch-xla", count, 64) for count in (1, 2))
+    ratios = [speed(b) / speed(a) for a, b in zip(one, two, strict=True)]
+    assert sorted(here.loc[here["kind"] == "run", "value"]) == pytest.approx(sorted(ratios))
+    published = rows[(rows["panel"] == "speed_up") & (rows["kind"] == "published")]
+    assert published["value"].tolist() == pytest.approx([150 / 36, 150 / 30])
+
+
+def test_cells_without_epoch_time_stand_in_words(drawings, shown):
+    rows = shown["epoch_time"]
+    words = rows[rows["kind"] == "words"].set_index(["panel", "series", "x"])["words"].to_dict()
+    large, small = "2 replicas\nbatch 256", "2 replicas\nbatch 64"
+    assert words == {
+        ("measured", "PyTorch/XLA SPMD", large): "out of memory (all 3 runs)",
+        ("speed_up", "PyTorch/XLA SPMD", large): "out of memory (all 3 runs)",
+        **{(panel, "PyTorch", x): "not run"
+           for panel in ("measured", "speed_up") for x in (small, large)},
+    }  # fmt: skip
+    drawing = drawings["epoch_time"]
+    remarks = plot_epoch_time.remarks(rows, drawing.epochs)
+    figure = plot_epoch_time.draw(
+        rows.assign(key=rows["x"]).fillna({"words": ""}),
+        drawing.runs, LABELS, PALETTE, "t", remarks,
+    )  # fmt: skip
+    text = texts_of(figure)
+    assert "out of memory (all 3 runs)" in text
+    assert "extrapolated from the steady throughput of epochs of 128 or more" in text
+
+
+def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
+    made = mobilenet(1, epochs=3, steps_per_epoch=None)
+    _, rows = Drawing(tmp_path, made).draw("epoch_time")
+    here = rows[(rows["panel"] == "measured") & (rows["series"] == "PyTorch")]
+    (one,) = of_cell(made, "torch", 1, 64)
+    later = [epoch["train_seconds"] for epoch in one["epochs"][1:]]
+    median = here[here["kind"] == "median"].iloc[0]
+    assert median["value"] == pytest.approx(np.mean(later))
+    assert not median["extrapolated"]
+
+
+def test_missing_workers_are_said(tmp_path):
+    drawing = Drawing(tmp_path, multiworker())
+    _, rows = drawing.draw("epoch_time", "--published-experiment", "multiworker_mobilenet")
+    assert set(rows.loc[rows["kind"] == "words", "words"]) == {"device not available"}
+
+
+def test_throughput_by_batch_is_that_of_the_records(drawings, shown):
+    rows, made = shown["batch_size_throughput"], drawings["batch_size_throughput"].made
+    medians = rows[(rows["panel"] == "measured") & (rows["kind"] == "median")]
+    found = medians[(medians["series"] == "TensorFlow Mirrored") & (medians["x"] == 64)]
+    speeds = [speed(one) for one in of_cell(made, "tensorflow-mirrored", 1, 64)]
+    assert found["value"].item() == pytest.approx(np.median(speeds))
+    chart = rows[(rows["panel"] == "published")].set_index("x")["value"].to_dict()
+    assert (chart[8], chart[700], len(chart)) == (328, 1332, 8)
+    relative = rows[(rows["panel"] == "relative") & (rows["x"] == 512)]
+    relative = relative[relative["kind"] != "run"].set_index("series")["value"]
+    assert relative["published"] == pytest.approx(1329 / 328)
+    base = of_cell(made, "torch", 1, 8)
+    ratios = [
+        speed(b) / speed(a) for a, b in zip(base, of_cell(made, "torch", 1, 512), strict=True)
+    ]
+    assert relative["PyTorch"] == pytest.approx(np.median(ratios))
+
+
+def test_batches_without_speed_stand_in_words(drawings, shown):
+    rows = shown["batch_size_throughput"]
+    words = rows[rows["panel"] == "measured"].drop_duplicates(["series", "x"])
+    words = words.set_index(["series", "x"])["words"].dropna().to_dict()
+    assert words == {
+        **dict.fromkeys(
+            [(LABELS[name], 1024) for name in ("tensorflow-mirrored", "torch", "torch-xla")],
+            "out of memory (all 3 runs)",
+        ),
+        ("PyTorch", 700): "diverged (1 of 3 runs)",
+        ("PyTorch/XLA SPMD", 512): "diverged (all 3 runs)",
+    }
+    drawing = drawings["batch_size_throughput"]
+    points = plot_batch_size_throughput.points(drawing.runs, LABELS, [])
+    remarks = plot_batch_size_throughput.remarks(drawing.runs, points, {"width": "10"})
+    assert "Not the published model: width 1, published 10." in remarks
+    figure = plot_batch_size_throughput.draw(points, drawing.runs, LABELS, PALETTE, "t", remarks)
+    assert texts_of(figure).count("out of memory (all 3 runs)") == 3
+
+
+def test_another_reference_batch_is_said(tmp_path):
+    made = [one for one in batch_sizes(1) if one["spec"]["batch"]["global"] in (32, 128)]
+    drawing = Drawing(tmp_path, made)
+    _, rows = drawing.draw("batch_size_throughput", *BESIDE["batch_size_throughput"])
+    rows = rows.assign(x=rows["x"].astype(str), words=rows["words"].astype("object").fillna(""))
+    assert (rows["words"] == "not run").sum() == 3 * 6
+    figure = plot_batch_size_throughput.draw(rows, drawing.runs, LABELS, PALETTE, "t", [])
+    text = texts_of(figure)
+    assert "relative to batch 8" in text
+    assert "PyTorch (to batch 32)" in text
+
+
+def test_every_try_is_a_hit_or_a_censored_miss(drawings, shown):
+    rows, made = shown["time_to_target"], drawings["time_to_target"].made
+    runs = rows[rows["kind"] != "median"].set_index("runs")
+    tried = [one for one in made if one["status"] in ("completed", "diverged")]
+    assert sorted(runs.index) == sorted(one["run"] for one in tried)
+    for one in tried:
+        row = runs.loc[one["run"]]
+        assert row["final_accuracy"] == one["epochs"][-1]["test_accuracy"]
+        if one["target"]["reached"]:
+            expected = one["target"]["last_miss"], one["target"]["first_hit"]
+            assert (row["last_miss"], row["first_hit"]) == pytest.approx(expected)
+            assert (row["kind"], np.isnan(row["censored_at"])) == ("hit", True)
+        else:
+            assert row["censored_at"] == pytest.approx(one["epochs"][-1]["elapsed"])
+            assert row["kind"] == ("miss" if one["status"] == "completed" else "diverged")
+
+
+def test_success_rates_and_medians_count_misses(drawings, shown):
+    rows, made = shown["time_to_target"], drawings["time_to_target"].made
+    cells = rows[rows["kind"] == "median"].set_index(["series", "batch"])
+    small = cells.loc["PyTorch", 8]
+    hits = [one["target"]["first_hit"] for one in of_cell(made, "torch", 1, 8)]
+    assert (small["reached"], small["n"], small["value"]) == (3, 3, pytest.approx(np.median(hits)))
+    missed = cells.loc["PyTorch", 128]
+    assert (missed["reached"], missed["n"], missed["value"]) == (0, 3, np.inf)
+    large = cells.loc["PyTorch", 512]
+    assert (large["reached"], large["n"]) == (0, 1)
+    assert large["words"] == "diverged (1 of 3 runs); out of memory (2 of 3 runs)"
+    drawing, drawn = drawings["time_to_target"], rows.fillna({"words": ""})
+    text = texts_of(plot_time_to_target.draw(drawn, drawing.runs, PALETTE, "t"))
+    for words in ("3/3", "0/3", "0/1", "out of memory (2 of 3 runs)", "target 0.85"):
+        assert words in text
+    assert "0.85 in 2 evaluations in a row" in text
+
+
+def test_a_median_between_hits_and_a_miss(tmp_path):
+    curves = [[0.5, 0.9, 0.9], [0.5, 0.5, 0.9], [0.5, 0.5, 0.5]]
+    made = [
+        make_record(seed=k, accuracies=curve, target=0.8, speed=1000.0)
+        for k, curve in enumerate(curves)
+    ]
+    drawing = Drawing(tmp_path, made)
+    _, rows = drawing.draw("time_to_target")
+    cell = rows[rows["kind"] == "median"].iloc[0]
+    # 60,000 examples an epoch: hits at 120 and 180 s, one miss after 180 s.
+    assert (cell["value"], cell["low"], cell["high"]) == (pytest.approx(180), 120, np.inf)
+    assert rows.loc[rows["kind"] == "miss", "censored_at"].tolist() == pytest.approx([180])
+
+
+def test_without_parity_a_hit_counts_and_has_no_time(tmp_path):
+    drawing = Drawing(tmp_path, [make_record("torch", target=0.5)], torch=False)
+    _, rows = drawing.draw("time_to_target")
+    cell = rows[rows["kind"] == "median"].iloc[0]
+    assert (cell["reached"], cell["n"], pd.isna(cell["value"])) == (1, 1, True)
+    assert cell["words"] == "parity not passed: no time"
+
+
+def test_no_target_names_the_key(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        Drawing(tmp_path, [make_record("torch")]).draw("time_to_target")
+    assert "set `target`" in capsys.readouterr().err

@@ -1,0 +1,154 @@
+"""Matrix products: measured through the program, proven right, refused or explained when not."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from workspace import CONFIG, call, command, refused, succeed
+
+from paragone.errors import UserError
+from paragone.matmul import measure, plan, result
+
+
+def products(output, engine, device="cpu", **options):
+    backend = {"name": f"a-{engine}", "engine": engine, "strategy": "single", "device": device}
+    defaults = {
+        "products": ["30,20,10"],
+        "squares": [64],
+        "precisions": ["float32", "bfloat16"],
+        "repeats": 3,
+        "threads": 1,
+    }
+    backend = json.dumps(backend)
+    return command("matmul", backend=backend, output=output, **{**defaults, **options})
+
+
+@pytest.mark.parametrize("engine", ["torch", "tensorflow", "torch_xla"])
+def test_small_products_are_measured(tmp_path, engine):
+    printed = succeed(products(tmp_path / "out" / "one.json", engine))
+    made = result.read(tmp_path / "out" / "one.json")
+    assert [(case["shape"], case["precision"]) for case in made["cases"]] == [
+        (shape, precision)
+        for precision in ("float32", "bfloat16")
+        for shape in ([30, 20, 10], [64, 64, 64])
+    ]
+    for case in made["cases"]:
+        assert (case["status"], case["flop"]) == ("completed", 2 * np.prod(case["shape"]))
+        assert len(case["runs"]) == 3
+        # bfloat16 rounds to 8 bits, float32 to 24: neither stands in for the other.
+        bounds = {"float32": (0, 1e-6), "bfloat16": (1e-4, 8e-3)}[case["precision"]]
+        assert bounds[0] <= case["relative_error"] < bounds[1]
+    assert made["process"]["threads"] == 1
+    assert made["process"]["software"]["numpy"] == np.__version__
+    assert printed.count("GFLOP/s") == 4
+
+
+def test_a_product_beyond_the_memory_is_refused_before_it_is_tried(tmp_path):
+    huge = products(
+        tmp_path / "r.json", "torch", products=["4000000,1,4000000"], precisions=["float32"]
+    )
+    succeed(huge, timeout=60)
+    too_large, square = result.read(tmp_path / "r.json")["cases"]
+    assert (too_large["status"], too_large["runs"]) == ("out_of_memory", [])
+    assert "64,000" in too_large["reason"]
+    assert square["status"] == "completed"
+
+
+def test_a_missing_device_is_a_status(tmp_path):
+    printed = succeed(products(tmp_path / "r.json", "torch", device="tpu"))
+    made = result.read(tmp_path / "r.json")
+    assert made["device_name"] is None
+    assert {case["status"] for case in made["cases"]} == {"unavailable"}
+    assert {case["reason"] for case in made["cases"]} == {"PyTorch sees no tpu"}
+    assert "unavailable: PyTorch sees no tpu" in printed
+
+
+def test_messages_for_people(tmp_path):
+    output = tmp_path / "r.json"
+    refused(call(products(output, "jax")), "jax", "scripts/paragone/matmul/jax.py")
+    refused(call(products(output, "torch", products=["1,2"])), "1,2", "m,k,n")
+    assert not output.exists()
+
+
+class NumPy:
+    """A framework whose product can be made wrong, or fail."""
+
+    def __init__(self, multiply=np.matmul):
+        self.multiply = multiply
+
+    put = staticmethod(lambda array, precision: array)
+    wait = staticmethod(lambda tensor: None)
+    sample = staticmethod(lambda tensor, steps: tensor[:: steps[0], :: steps[1]].astype("float64"))
+
+
+def tf32(a, b):
+    """What a GPU does with float32 unless told otherwise: 10 bits of each operand's fraction."""
+    mask = np.uint32(0xFFFFE000)
+    return (a.view("uint32") & mask).view("float32") @ (b.view("uint32") & mask).view("float32")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        tf32,
+        lambda a, b: a @ b * np.float32(1.001),
+        lambda a, b: np.zeros((len(a), b.shape[1])),
+        lambda a, b: np.full((len(a), b.shape[1]), np.nan),
+        lambda a, b: (a @ b).T,
+        lambda a, b: a[:, :-1] @ b[:-1],
+        lambda a, b: (a @ b)[:-9],
+    ],
+)
+def test_a_wrong_product_gets_no_speed(wrong):
+    shape = (80, 70, 80)
+    assert measure.measure(NumPy(), shape, "float32", 2)["status"] == "completed"
+    case = measure.measure(NumPy(wrong), shape, "float32", 2)
+    assert (case["status"], case["runs"]) == ("wrong", [])
+    assert "relative error" in case["reason"]
+
+
+def test_short_products_share_a_run_and_slow_cases_stop_early(monkeypatch):
+    now, calls = [0.0], []
+
+    def multiply(a, b):
+        calls.append(1)
+        now[0] += 0.01 if len(a) < 50 else 9.0
+        return a @ b
+
+    clock = SimpleNamespace(perf_counter=lambda: now[0])
+    monkeypatch.setattr(measure, "time", clock)
+    short = measure.measure(NumPy(multiply), (8, 8, 8), "float32", 4)
+    assert short["calls"] == 5
+    assert short["runs"] == pytest.approx([0.05] * 4)
+    calls.clear()
+    slow = measure.measure(NumPy(multiply), (64, 8, 8), "float32", 9)
+    assert (slow["calls"], len(slow["runs"])) == (1, 3)  # 27 s: the third went past 20 s
+    assert len(calls) == 1 + 3  # one warm-up
+
+
+def test_a_result_with_false_flop_is_not_written(tmp_path):
+    case = measure.measure(NumPy(), (4, 5, 6), "float32", 1)
+    with pytest.raises(ValueError, match="flop"):
+        result.check(_result([{**case, "flop": 120}]))
+    with pytest.raises(ValueError, match="runs"):
+        result.check(_result([{**case, "runs": []}]))
+    result.check(_result([case]))
+    broken = tmp_path / "r.json"
+    broken.write_text("{}")
+    with pytest.raises(UserError, match=r"r\.json"):
+        result.read(broken)
+
+
+def _result(cases):
+    from make_products import make_case, make_result
+
+    made = make_result("torch", [make_case((2, 2, 2), gflops=(1,))])
+    return {**made, "cases": cases}
+
+
+def test_the_plan_knows_every_backend_of_the_config():
+    assert list(plan.plan(CONFIG)) == CONFIG["matmul"]["backends"]
+    unknown = {**CONFIG, "matmul": {**CONFIG["matmul"], "backends": ["nobody"]}}
+    with pytest.raises(UserError, match=r"matmul\.backends: no 'nobody'"):
+        plan.plan(unknown)

@@ -1,0 +1,172 @@
+"""Peaks, comparison and figure of matrix products, from results made by hand."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from draw_figures import texts_of
+from make_products import PUBLISHED, make_case, make_result, varied, varied_table
+from make_records import LABELS, PALETTE
+
+import compare_matmul
+import plot_matmul
+import tabulate_matmul
+from paragone import published, tables, verdicts
+from paragone.errors import UserError
+from paragone.matmul import table
+
+CSV = Path(__file__).parents[2] / "published" / "published.csv"
+
+
+def test_the_peak_is_the_highest_median_of_a_square():
+    found = table.peaks(varied_table()).set_index(["backend", "precision"])
+    # The fastest single run, 400, belongs to a size whose median is 130.
+    assert found.loc[("torch", "float32"), "size"] == 512
+    assert found.loc[("torch", "float32"), "median"] == pytest.approx(155e9)
+    assert ("torch-xla", "bfloat16") not in found.index
+    assert len(found) == 5
+
+
+def test_a_faster_product_that_is_no_square_is_no_peak():
+    cases = [make_case((64, 64, 64), gflops=(1, 1)), make_case((64, 64, 65), gflops=(9, 9))]
+    (peak,) = table.peaks_document(table.table([make_result("torch", cases)]))["peaks"]
+    assert (peak["size"], peak["flops_per_second"], peak["n"]) == (64, pytest.approx(1e9), 2)
+
+
+def test_machines_are_not_pooled():
+    cases = [make_case((64, 64, 64), gflops=(5,))]
+    made = [make_result("torch", cases, host=host) for host in ("node-1", "node-2")]
+    runs = table.table(made)
+    assert len(table.peaks(runs)) == 2
+    labels = set(plot_matmul.points(runs, LABELS)["label"])
+    assert labels == {f"PyTorch on {machine}" for machine in set(runs["machine"])}
+
+
+def test_programs_write_every_run_and_the_peaks(tmp_path):
+    paths = []
+    for one in varied():
+        paths.append(tmp_path / f"{one['backend']['name']}.json")
+        paths[-1].write_text(json.dumps(one))
+    outputs = [tmp_path / "matmul.csv", tmp_path / "matmul.parquet"]
+    arguments = ["--results", *paths, "--output", *outputs, "--peaks", tmp_path / "peaks.json"]
+    tabulate_matmul.main([str(argument) for argument in arguments])
+    runs = tables.read(outputs[1])
+    assert len(runs) == len(pd.read_csv(outputs[0])) == 7 * 3 + (1 + 6 * 3) + (4 * 3 + 3)
+    row = runs[(runs["backend"] == "torch") & (runs["m"] == 256)].iloc[1]
+    assert row["flops_per_second"] == pytest.approx(100e9)
+    assert row["seconds"] * row["flops_per_second"] == pytest.approx(2 * 256**3)
+    document = json.loads((tmp_path / "peaks.json").read_text())
+    assert "highest median" in document["definition"]
+    assert len(document["peaks"]) == 5
+
+
+def test_one_run_has_no_interval_in_the_peaks():
+    runs = table.table([make_result("torch", [make_case((64, 64, 64), gflops=(5,))])])
+    (peak,) = table.peaks_document(runs)["peaks"]
+    assert (peak["n"], peak["low"], peak["high"]) == (1, None, None)
+
+
+def compared(runs):
+    rows = published.read_rows(CSV, "device_matmul")
+    return compare_matmul.comparison(rows, runs, LABELS).set_index("system")
+
+
+def test_published_times_stand_beside_measured_ones_of_their_device():
+    found = compared(varied_table())
+    cpu, gpu = found.loc["CPU (Colab)"], found.loc["GPU (Colab)"]
+    assert (cpu["published"], gpu["published"]) == ("6 s", "under 1 s")
+    m, k, n = PUBLISHED
+    assert float(cpu["PyTorch"].split()[0]) == pytest.approx(2 * m * k * n / 45e9, abs=5e-4)
+    assert cpu["PyTorch"].endswith("s (n = 3)")
+    assert cpu["TensorFlow Mirrored"] == "-"
+    assert "TensorFlow Mirrored: it was out_of_memory" in cpu["why"]
+    assert "other hardware" in cpu["why"]
+    assert "1 s resolution" in cpu["why"]
+    assert set(found["verdict"]) == {verdicts.NOT_COMPARABLE}
+    assert gpu["PyTorch"] == "-"
+    assert "measured on a cpu" in gpu["why"]
+
+
+def test_a_gpu_fills_the_row_of_the_gpu():
+    made = [make_result("torch", [make_case(PUBLISHED, gflops=(9000,))], device="gpu")]
+    found = compared(table.table(made))
+    assert found.loc["GPU (Colab)", "PyTorch"] == "0.022 s (n = 1)"
+    assert found.loc["CPU (Colab)", "PyTorch"] == "-"
+
+
+def test_a_published_row_of_another_kind_is_named():
+    rows = published.read_rows(CSV, "accelerator_reference")
+    with pytest.raises(UserError, match="TPU v1"):
+        compare_matmul.comparison(rows, varied_table(), LABELS)
+
+
+def test_comparison_in_three_formats(tmp_path):
+    tables.write(varied_table(), tmp_path / "matmul.parquet")
+    outputs = {kind: tmp_path / f"c.{kind}" for kind in ("csv", "markdown", "latex")}
+    arguments = [
+        *("--runs", tmp_path / "matmul.parquet", "--published", CSV),
+        *("--flaws", CSV.with_name("flaws.csv"), "--published-experiment", "device_matmul"),
+        *("--labels", *(f"{name}={label}" for name, label in LABELS.items()), "--title", "T"),
+        *(part for kind, path in outputs.items() for part in (f"--{kind}", path)),
+    ]
+    compare_matmul.main([str(argument) for argument in arguments])
+    assert len(pd.read_csv(outputs["csv"])) == 2
+    assert outputs["markdown"].read_text().count("not comparable") == 2
+    assert r"\bottomrule" in outputs["latex"].read_text()
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("matmul")
+    tables.write(varied_table(), folder / "matmul.parquet")
+
+    def draw():
+        outputs = [folder / f"matmul.{suffix}" for suffix in ("svg", "pdf", "png")]
+        arguments = [
+            *("--runs", folder / "matmul.parquet", "--title", "Products"),
+            *("--palette", *(f"{name}={color}" for name, color in PALETTE.items())),
+            *("--labels", *(f"{name}={label}" for name, label in LABELS.items())),
+            *("--output", *outputs, "--sidecar", folder / "matmul.csv"),
+        ]
+        plot_matmul.main([str(argument) for argument in arguments])
+        return [path.read_bytes() for path in outputs], pd.read_csv(folder / "matmul.csv")
+
+    return draw
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_figure_is_the_same_bytes_each_time(drawn):
+    assert drawn()[0] == drawn()[0]
+
+
+def test_the_sidecar_holds_every_case_and_its_interval(drawn):
+    _, shown = drawn()
+    assert len(shown) == 7 + 7 + 7
+    row = shown[(shown["backend"] == "torch") & (shown["m"] == 512)].iloc[0]
+    assert (row["median_gflops"], row["runs"], row["peak"]) == (pytest.approx(155), 3, True)
+    assert row["low_gflops"] <= row["median_gflops"] <= row["high_gflops"]
+    assert shown["peak"].sum() == 5
+
+
+def test_the_figure_says_what_has_no_speed():
+    runs = varied_table()
+    figure = plot_matmul.draw(plot_matmul.points(runs, LABELS), runs, PALETTE, "Products")
+    text = texts_of(figure)
+    for words in (
+        "TensorFlow Mirrored, float32, (10000,100) @(100,100000): out of memory",
+        "PyTorch/XLA SPMD: not available",
+        "n = 3 timed runs",
+        "95 % bootstrap interval",
+        "GFLOP/s",
+        "node-1: Example CPU 3.0 GHz, 2 cores",
+    ):
+        assert words in text
+    assert len(figure.axes) == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_measured_is_still_a_figure():
+    runs = table.table([make_result("torch", [make_case((64, 64, 64), status="unavailable")])])
+    cases = plot_matmul.points(runs, LABELS)
+    assert "PyTorch: not available" in texts_of(plot_matmul.draw(cases, runs, PALETTE, "Products"))
