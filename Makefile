@@ -10,7 +10,7 @@ CORES ?= $(shell nproc)
 VENV := .venv
 BIN := $(VENV)/bin
 # Compiled at installation: it makes every start of a framework two to three times faster.
-INSTALL = $(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode --python $(BIN)/python
+INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --python $(BIN)/python
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --overrides envs/overrides.in
 

@@ -81,5 +81,5 @@ rule serialize:
             --source {input.source:q} \
             --folder {params.folder:q} \
             --output {output.manifest:q} \
-            > {log:q} 2>&1
+            >{log:q} 2>&1
         """

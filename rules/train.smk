@@ -10,8 +10,6 @@
 
 
 rule train:
-    message:
-        "Training {wildcards.run}"
     input:
         code=lambda wildcards: engine_sources("scripts/train.py", RUNS[wildcards.run]),
         schema="rules/schemas/record.schema.json",
@@ -21,10 +19,6 @@ rule train:
     output:
         record="<results>/runs/{run}/record.json",
         predictions="<results>/runs/{run}/predictions.npz",
-    params:
-        spec=lambda wildcards: RUNS[wildcards.run].to_json(),
-        data_folder=config["data"]["folder"],
-        checkpoints=subpath(output.record, parent=True),
     log:
         "<results>/logs/runs/{run}.log",
     conda:
@@ -32,6 +26,12 @@ rule train:
     threads: workflow.cores or 1
     resources:
         machine=100,
+    params:
+        spec=lambda wildcards: RUNS[wildcards.run].to_json(),
+        data_folder=config["data"]["folder"],
+        checkpoints=subpath(output.record, parent=True),
+    message:
+        "Training {wildcards.run}"
     shell:
         r"""
         python {input.code[0]:q} \
@@ -42,29 +42,27 @@ rule train:
             --threads {threads} \
             --record {output.record:q} \
             --predictions {output.predictions:q} \
-            2>> {log:q} | tee -a {log:q}
+            2>>{log:q} | tee -a {log:q}
         """
 
 
 rule probe:
-    message:
-        "Probing {wildcards.workload} on {wildcards.backend}"
     input:
-        code=lambda wildcards: engine_sources(
-            "scripts/probe.py", probe_spec(wildcards)
-        ),
+        code=lambda wildcards: engine_sources("scripts/probe.py", probe_spec(wildcards)),
         manifest=lambda wildcards: (
             f"<results>/data/{config['workloads'][wildcards.workload]['dataset']}/manifest.json"
         ),
     output:
         probe="<results>/parity/{workload}/{backend}.npz",
-    params:
-        spec=lambda wildcards: probe_spec(wildcards).to_json(),
-        data_folder=config["data"]["folder"],
     log:
         "<results>/logs/parity/{workload}/{backend}.log",
     conda:
         lambda wildcards: environment(probe_spec(wildcards))
+    params:
+        spec=lambda wildcards: probe_spec(wildcards).to_json(),
+        data_folder=config["data"]["folder"],
+    message:
+        "Probing {wildcards.workload} on {wildcards.backend}"
     shell:
         r"""
         python {input.code[0]:q} \
@@ -72,13 +70,11 @@ rule probe:
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \
             --output {output.probe:q} \
-            2> {log:q}
+            2>{log:q}
         """
 
 
 rule check_parity:
-    message:
-        "Comparing what the backends compute for {wildcards.workload}"
     input:
         code=sources("scripts/check_parity.py"),
         reference="<results>/parity/{workload}/reference.npz",
@@ -92,6 +88,8 @@ rule check_parity:
         "<results>/logs/parity/{workload}.log",
     conda:
         "../envs/workflow.yaml"
+    message:
+        "Comparing what the backends compute for {wildcards.workload}"
     shell:
         r"""
         python {input.code[0]:q} \
