@@ -87,7 +87,8 @@ def train(
                 checkpoints.save(row["epoch"], engine.save, _progress(outcome, ledger))
         ledger.switch("other")
         outcome.model["final_weights"] = digest(engine.weights())
-        outcome.probabilities = engine.predict(dataset.test_inputs[:SAMPLES])
+        # A copy: PyTorch warns of arrays that cannot be written to.
+        outcome.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
     except (OutOfMemory, MemoryError) as error:
         outcome.status, outcome.reason = "out_of_memory", str(error) or "the host's memory is full"
     return outcome

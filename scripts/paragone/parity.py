@@ -4,6 +4,7 @@ Deviations are relative in the Euclidean norm, ||a - b|| / ||b||, against a refe
 precision; the largest over a model's arrays counts.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,9 +59,12 @@ def compare(found: Observation, reference: Observation) -> dict[str, Any]:
 
 
 def _largest(found: Weights, reference: Weights) -> float:
-    return max((_deviation(found[name], values) for name, values in reference.items()), default=0.0)
+    deviations = [_deviation(found.get(name), values) for name, values in reference.items()]
+    return float(np.max(deviations, initial=0.0))  # unlike Python's max it keeps a NaN
 
 
-def _deviation(found: np.ndarray, reference: np.ndarray) -> float:
+def _deviation(found: np.ndarray | None, reference: np.ndarray) -> float:
+    if found is None or found.shape != reference.shape:
+        return math.inf
     scale = np.linalg.norm(reference)
     return float(np.linalg.norm(found - reference) / (scale if scale > 0 else 1.0))

@@ -161,7 +161,18 @@ class TensorFlow:
         """See `Engine.train_epoch`."""
         keras.utils.set_random_seed(seed)
         self._optimizer.learning_rate.assign(learning_rate)
-        return self._run(self._train_loop, batches, steps)
+        metrics = self._run(self._train_loop, batches, steps)
+        self._unite_statistics()
+        return metrics
+
+    def _unite_statistics(self) -> None:
+        """Give every replica the mean of the batch-norm statistics that each has kept for itself.
+
+        Else each would evaluate by its own, while checkpoints and final weights hold the mean: a
+        resumed run would go on from other statistics than it stopped with.
+        """
+        for variable in self._model.non_trainable_variables:
+            variable.assign(variable.numpy())
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         """See `Engine.evaluate`."""
