@@ -23,7 +23,7 @@ rule train:
         "<results>/logs/runs/{run}.log",
     conda:
         lambda wildcards: environment(RUNS[wildcards.run])
-    threads: workflow.cores or 1
+    threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
     params:

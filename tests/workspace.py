@@ -71,10 +71,15 @@ def command(program: str, **options: object) -> list[str]:
     return line
 
 
-def call(line: list[str], timeout: float = 180) -> subprocess.CompletedProcess:
-    """Run a command to its end."""
+def call(line: list[str], timeout: float = 180, **variables: str) -> subprocess.CompletedProcess:
+    """Run a command to its end, with changes of its environment."""
     return subprocess.run(
-        line, env=environment(), capture_output=True, text=True, check=False, timeout=timeout
+        line,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
     )
 
 
@@ -115,7 +120,7 @@ def wait_for(found: Callable[[], Any], process: subprocess.Popen, seconds: float
     while not (result := found()):
         assert process.poll() is None, "the process ended too early"
         assert time.monotonic() < end, "waited too long"
-        time.sleep(0.005)
+        time.sleep(0.02)
     return result
 
 

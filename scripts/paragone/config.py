@@ -10,16 +10,26 @@ import yaml
 
 from paragone.errors import UserError
 
-SCHEMAS = Path(__file__).parents[2] / "rules" / "schemas"
+ROOT = Path(__file__).parents[2]
+SCHEMAS = ROOT / "rules" / "schemas"
+
+# Keys of a backend whose value names a file of this project
+FILES = {"engine": "scripts/paragone/engines/{}.py", "environment": "envs/{}.yaml"}
 
 
 def validate(config: dict[str, Any]) -> None:
     """Raise `UserError` that names the key, what is wrong and what would be right."""
     error = jsonschema.exceptions.best_match(_validator().iter_errors(config))
-    if error is None:
-        return
-    key = ".".join(str(part) for part in error.absolute_path) or "config"
-    raise UserError(f"{key}: {_explain(error)}")
+    if error:
+        key = ".".join(str(part) for part in error.absolute_path) or "config"
+        raise UserError(f"{key}: {_explain(error)}")
+    for name, backend in config["backends"].items():
+        for key, pattern in FILES.items():
+            file = pattern.format(backend[key])
+            if not (ROOT / file).is_file():
+                raise UserError(
+                    f"backends.{name}.{key}: there is no {file}; add it or name one that is there"
+                )
 
 
 def _explain(error: jsonschema.ValidationError) -> str:

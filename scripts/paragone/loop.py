@@ -87,7 +87,8 @@ def train(
                 checkpoints.save(row["epoch"], engine.save, _progress(outcome, ledger))
         ledger.switch("other")
         outcome.model["final_weights"] = digest(engine.weights())
-        outcome.probabilities = engine.predict(dataset.test_inputs[:SAMPLES])
+        # A copy: PyTorch warns of arrays that cannot be written to.
+        outcome.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
     except Exception as error:
         if not (isinstance(error, MemoryError) or engine.out_of_memory(error)):
             raise

@@ -5,6 +5,7 @@ precision; the largest over a model's arrays counts. An array is measured agains
 arrays' norm if its own is smaller: a convolution's bias before batch norm has no gradient but noise.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,11 +73,12 @@ def compare(found: Observation, reference: Observation) -> dict[str, Any]:
 
 def _largest(found: Weights, reference: Weights) -> float:
     floor = 0.01 * np.sqrt(sum(np.sum(values**2) for values in reference.values()))
-    return max(
-        (_deviation(found[n], values, floor) for n, values in reference.items()), default=0.0
-    )
+    deviations = [_deviation(found.get(name), values, floor) for name, values in reference.items()]
+    return float(np.max(deviations, initial=0.0))  # unlike Python's max it keeps a NaN
 
 
-def _deviation(found: np.ndarray, reference: np.ndarray, floor: float = 0.0) -> float:
+def _deviation(found: np.ndarray | None, reference: np.ndarray, floor: float = 0.0) -> float:
+    if found is None or found.shape != reference.shape:
+        return math.inf
     scale = max(np.linalg.norm(reference), floor)
     return float(np.linalg.norm(found - reference) / (scale if scale > 0 else 1.0))

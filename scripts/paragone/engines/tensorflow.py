@@ -156,7 +156,18 @@ class TensorFlow:
             if isinstance(layer, keras.layers.Dropout) and layer.rate > 0:
                 layer.seed_generator.state.assign([seed, index])
         self._optimizer.learning_rate.assign(learning_rate)
-        return self._run(self._train_loop, batches, self._train_signature, steps)
+        metrics = self._run(self._train_loop, batches, self._train_signature, steps)
+        self._unite_statistics()
+        return metrics
+
+    def _unite_statistics(self) -> None:
+        """Give every replica the mean of the batch-norm statistics that each has kept for itself.
+
+        Else each would evaluate by its own, while checkpoints and final weights hold the mean: a
+        resumed run would go on from other statistics than it stopped with.
+        """
+        for variable in self._model.non_trainable_variables:
+            variable.assign(variable.numpy())
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         """See `Engine.evaluate`."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -51,11 +52,8 @@ def export(
 ) -> dict:
     """Canonical arrays of `read(tensor)` for every weight (its gradient, say); None is left out."""
     return {
-        name: value.detach()
-        .cpu()
-        .permute(axes)
-        .clone(memory_format=torch.contiguous_format)
-        .numpy()
+        # A copy in every case: the array must not change when training goes on.
+        name: np.array(value.detach().cpu().permute(axes).numpy(), order="C")
         for name, tensor, axes in named(module)
         if (value := read(tensor)) is not None
     }

@@ -1,0 +1,134 @@
+"""A killed run goes on from its last checkpoint and ends as if nothing had happened."""
+
+import os
+import signal
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from workspace import call, environment, make_spec, refused, succeed, train_command, wait_for
+
+from paragone import record
+
+EPOCHS = 6
+CELLS = [("torch", 1), ("tensorflow-mirrored", 2), ("torch-xla", 2)]
+
+
+def spec_of(backend: str, replicas: int):
+    """Batch norm's statistics and Adam's moments: all the state that a checkpoint must hold."""
+    spec = make_spec("fashion-cnn", backend, replicas, batch=200, epochs=EPOCHS, steps_per_epoch=10)
+    adam = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
+    rate = {"base": 0.001, "decay": [{"after": 3, "factor": 0.5}]}
+    return replace(spec, workload={**spec.workload, "optimizer": adam, "learning_rate": rate})
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    return list(folder.glob("checkpoints/*/epoch-*"))
+
+
+def start_and_kill(line: list[str], folder: Path, number: int = signal.SIGKILL) -> None:
+    """Send a signal to the trainer as soon as its first checkpoint is there."""
+    with subprocess.Popen(
+        line, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        wait_for(lambda: checkpoints(folder), process)
+        process.send_signal(number)
+        process.communicate()
+    assert process.returncode == -number
+    assert not (folder / "record.json").exists()
+    assert checkpoints(folder)
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_killed_run_resumes_to_the_same_bits(small, tmp_path, cell):
+    spec = spec_of(*cell)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    succeed(train_command(spec, small, whole))
+    line = train_command(spec, small, killed)
+    start_and_kill(line, killed)
+    output = succeed(line)
+
+    one, two = record.read(whole / "record.json"), record.read(killed / "record.json")
+    assert two["model"] == one["model"]
+    assert one["model"]["final_weights"] != one["model"]["initial_weights"]
+    assert two["run"] == one["run"]
+    for measured, again in zip(one["epochs"], two["epochs"], strict=True):
+        for key in ("epoch", "learning_rate", "examples", "train_loss", "test_accuracy"):
+            assert again[key] == measured[key]
+    with np.load(whole / "predictions.npz") as first, np.load(killed / "predictions.npz") as second:
+        assert all(np.array_equal(first[name], second[name]) for name in first.files)
+
+    first, second = two["processes"]
+    assert first["first_epoch"] == 1
+    assert 1 < second["first_epoch"] <= EPOCHS
+    assert first["started"] < second["started"]
+    begins = [row["epoch"] for row in two["epochs"] if row["first_of_process"]]
+    assert begins == [1, second["first_epoch"]]
+    assert two["steady"]["epochs"] == EPOCHS - 2
+    assert f"resumed after epoch {second['first_epoch'] - 1}" in output
+    assert not (killed / "checkpoints").exists()
+    assert sorted(path.name for path in killed.iterdir()) == ["predictions.npz", "record.json"]
+
+
+def test_terminated_run_resumes_too(small, tmp_path):
+    """What a scheduler sends first is no different."""
+    line = train_command(spec_of("torch", 1), small, tmp_path)
+    start_and_kill(line, tmp_path, signal.SIGTERM)
+    succeed(line)
+    assert len(record.read(tmp_path / "record.json")["processes"]) == 2
+
+
+def test_another_specification_does_not_resume(small, tmp_path):
+    spec = spec_of("torch", 1)
+    start_and_kill(train_command(spec, small, tmp_path), tmp_path)
+    succeed(train_command(replace(spec, seed=1), small, tmp_path))
+    made = record.read(tmp_path / "record.json")
+    assert len(made["processes"]) == 1
+    assert not (tmp_path / "checkpoints").exists()
+
+
+def test_second_trainer_is_refused_while_the_first_lives(small, tmp_path):
+    line = train_command(spec_of("torch", 1), small, tmp_path)
+    with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as first:
+        wait_for(lambda: checkpoints(tmp_path), first)
+        first.send_signal(signal.SIGSTOP)
+        try:
+            refused(call(line), f"process {first.pid} still trains this run", str(tmp_path))
+            assert not (tmp_path / "record.json").exists()
+        finally:
+            first.kill()
+
+
+def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, mirror, checkout):
+    """SIGKILL of snakemake leaves its trainer behind; the next calls say so, then resume."""
+    made = checkout()
+    made.config["data"]["folder"] = str(fashion.folder)
+    made.only("xla_fashion_cnn", ["torch"], {"steps_per_epoch": 10}, epochs=5, steps_per_epoch=10)
+    line = ("all", "--cores", "2")
+    first = made.start(*line, PARAGONE_MIRRORS=str(mirror))
+    runs = made / "results/runs"
+    wait_for(lambda: list(runs.glob("*/checkpoints/*/epoch-*")), first)
+    (lock,) = runs.glob("*/checkpoints/lock")
+    trainer = int(lock.read_text())
+    os.kill(trainer, signal.SIGSTOP)
+    try:
+        first.kill()
+        first.wait()
+        assert not list(runs.glob("*/record.json"))
+        unlocked = made.snakemake("--unlock", PARAGONE_MIRRORS=str(mirror))
+        assert unlocked.returncode == 0, unlocked.stdout
+        second = made.snakemake(*line, PARAGONE_MIRRORS=str(mirror))
+        assert second.returncode == 1
+        assert f"process {trainer} still trains this run" in second.stdout
+        assert list(runs.glob("*/checkpoints/*/epoch-*")), "the checkpoints must survive"
+    finally:
+        os.kill(trainer, signal.SIGKILL)
+    third = made.snakemake(*line, PARAGONE_MIRRORS=str(mirror))
+    assert third.returncode == 0, third.stdout
+    assert "resumed after epoch" in third.stdout
+    (path,) = runs.glob("*/record.json")
+    assert len(record.read(path)["processes"]) == 2
+    assert not list(runs.glob("*/checkpoints"))
+    assert made.jobs(*line, PARAGONE_MIRRORS=str(mirror)) == {}

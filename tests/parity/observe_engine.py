@@ -1,0 +1,132 @@
+"""Observe one backend with one number of replicas: a program, since a process sets its devices once.
+
+    python observe_engine.py <backend> <replicas> <manifest> <data folder> <output.npz> <workload>...
+
+Writes arrays "<workload>/<series>/<weight>" and a JSON text "facts" with one object a workload.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+from workspace import make_spec
+
+from paragone import data, engines
+from paragone.batches import evaluation_batches, noise_batch, train_batches
+from paragone.randomness import epoch_order, framework_seed
+from paragone.weights import digest, draw
+
+BATCH, STEPS, EPOCHS = 64, 5, 2
+UNEVEN = 768  # divides over 4 replicas, does not divide 10,000
+
+
+class Lab:
+    """One workload on one backend, built as often as asked for."""
+
+    def __init__(self, workload: str, backend: str, replicas: int, dataset: data.Dataset) -> None:
+        self.spec = make_spec(workload, backend, replicas, BATCH, steps_per_epoch=STEPS)
+        self.dataset = dataset
+
+    def fresh(self) -> engines.Engine:
+        """A new engine on the initial weights."""
+        engine = engines.create(self.spec)
+        engine.build(self.spec, self.dataset, threads=2)
+        engine.set_weights(self.initial(engine))
+        return engine
+
+    def initial(self, engine: engines.Engine) -> dict:
+        shapes = {name: values.shape for name, values in engine.weights().items()}
+        return draw(shapes, self.spec.workload["initializer"], self.spec.seed)
+
+    def train(
+        self, engine: engines.Engine, epoch: int, batch: int = BATCH, steps: int = STEPS
+    ) -> engines.Metrics:
+        order = epoch_order(len(self.dataset.train_labels), self.spec.seed, epoch)
+        batches = train_batches(self.dataset, order[: steps * batch], batch, engine.shard)
+        seed = framework_seed(self.spec.seed, epoch)
+        return engine.train_epoch(seed, self.spec.learning_rate(epoch), batches, steps)
+
+    def plain_and_warmed(self) -> tuple[dict, dict]:
+        """Weights and metrics of the same epochs without and with a warm-up before them."""
+        series, facts = {}, {}
+        for name in ("plain", "warmed"):
+            engine = self.fresh()
+            if name == "warmed":
+                noise = noise_batch(self.dataset, BATCH)
+                engine.warm_up(self.spec.learning_rate(1), *noise)
+                facts["after_warm_up"] = digest(engine.weights())
+                facts["initial"] = digest(self.initial(engine))
+            metrics = [self.train(engine, epoch) for epoch in range(1, EPOCHS + 1)]
+            facts[f"{name}_metrics"] = [[one.loss, one.accuracy] for one in metrics]
+            series[name] = engine.weights()
+        self.engine = engine
+        return series, facts
+
+    def evaluation(self) -> dict:
+        """What the engine's evaluation says, and the same from its predictions one by one."""
+        tests = len(self.dataset.test_labels)
+        batches = evaluation_batches(self.dataset, UNEVEN, self.engine.shard)
+        found = self.engine.evaluate(batches, -(-tests // UNEVEN))
+        chances = self.engine.predict(np.asarray(self.dataset.test_inputs))
+        labels = np.asarray(self.dataset.test_labels)
+        return {
+            "evaluated": [found.loss, found.accuracy],
+            "correct": int((chances.argmax(1) == labels).sum()),
+            "loss": float(-np.log(chances[np.arange(tests), labels].astype(np.float64)).mean()),
+        }
+
+    def leak(self, engine: engines.Engine) -> list[float]:
+        """Work still to be waited for after an epoch, as a share of the epoch, in each of 5."""
+        shares = []
+        self.train(engine, 1, 1000, 2)
+        engine.weights()
+        for epoch in range(2, 7):
+            begun = time.perf_counter()
+            self.train(engine, epoch, 1000, 2)
+            returned = time.perf_counter()
+            engine.weights()
+            shares.append((time.perf_counter() - returned) / (returned - begun))
+        return shares
+
+
+class Late:
+    """An engine that returns from training before its work is done, as none may."""
+
+    def __init__(self, engine: engines.Engine) -> None:
+        self.engine = engine
+        self.shard = engine.shard
+
+    def train_epoch(self, *arguments: object) -> None:
+        self.work = Thread(target=self.engine.train_epoch, args=arguments)
+        self.work.start()
+
+    def weights(self) -> dict:
+        self.work.join()
+        return self.engine.weights()
+
+
+def main() -> None:
+    """Run the program."""
+    backend, replicas, manifest, folder, output, *workloads = sys.argv[1:]
+    dataset = data.load(manifest, folder)
+    arrays, facts = {}, {}
+    for workload in workloads:
+        lab = Lab(workload, backend, int(replicas), dataset)
+        series, facts[workload] = lab.plain_and_warmed()
+        for name, weights in series.items():
+            arrays |= {f"{workload}/{name}/{key}": values for key, values in weights.items()}
+        facts[workload]["replicas"] = lab.engine.devices.replicas
+        if workload == "fashion-cnn":
+            facts[workload] |= lab.evaluation()
+        elif replicas == "1":
+            facts[workload]["leak"] = lab.leak(lab.engine)
+            if backend == "torch":
+                facts[workload]["leak_of_a_late_engine"] = lab.leak(Late(lab.engine))
+    np.savez(Path(output), facts=np.array(json.dumps(facts)), **arrays)
+
+
+if __name__ == "__main__":
+    main()

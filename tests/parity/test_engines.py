@@ -1,0 +1,173 @@
+"""Every engine keeps the contract of `paragone.engines.Engine`, with one replica and with several."""
+
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from workspace import CONFIG, ROOT, call
+
+from paragone.parity import TOLERANCES
+
+CELLS = [
+    ("torch", 1),
+    ("tensorflow-mirrored", 1),
+    ("tensorflow-mirrored", 2),
+    ("tensorflow-mirrored", 4),
+    ("torch-xla", 1),
+    ("torch-xla", 2),
+    ("torch-xla", 4),
+]
+BACKENDS = sorted({backend for backend, _ in CELLS})
+SEVERAL = [cell for cell in CELLS if cell[1] > 1]
+WORKLOADS = sorted(CONFIG["workloads"])
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What tests/parity/observe_engine.py wrote for one cell."""
+
+    facts: dict
+    arrays: dict[str, np.ndarray]
+
+    def weights(self, workload: str, series: str = "plain") -> dict[str, np.ndarray]:
+        """Canonical weights after two epochs of five steps."""
+        prefix = f"{workload}/{series}/"
+        return {
+            name.removeprefix(prefix): values
+            for name, values in self.arrays.items()
+            if name.startswith(prefix)
+        }
+
+
+def programs(cell: tuple[str, int]) -> list[list[str]]:
+    """The workloads that one process after another observes.
+
+    The reductions of several replicas in TensorFlow are numbered by process: a second model there
+    would meet the first one's.
+    """
+    if cell[0] == "tensorflow-mirrored" and cell[1] > 1:
+        return [[workload] for workload in WORKLOADS]
+    return [WORKLOADS]
+
+
+def observe(cell: tuple[str, int], workloads: list[str], fashion, folder: Path) -> Observed:
+    backend, replicas = cell
+    output = folder / f"{backend}-{replicas}-{'-'.join(workloads)}.npz"
+    program = Path(__file__).with_name("observe_engine.py")
+    line = [sys.executable, program, backend, replicas, fashion.manifest, fashion.folder, output]
+    paths = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
+    done = call([*map(str, line), *workloads], timeout=400, PYTHONPATH=paths)
+    assert done.returncode == 0, done.stderr
+    with np.load(output) as arrays:
+        found = {name: arrays[name] for name in arrays.files}
+    return Observed(json.loads(str(found.pop("facts"))), found)
+
+
+@pytest.fixture(scope="module")
+def observed(fashion, tmp_path_factory) -> dict[tuple[str, int], Observed]:
+    """Every cell, each in a process of its own, two at a time."""
+    folder = tmp_path_factory.mktemp("observed")
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [
+            (cell, pool.submit(observe, cell, workloads, fashion, folder))
+            for cell in CELLS
+            for workloads in programs(cell)
+        ]
+    found = {cell: Observed({}, {}) for cell in CELLS}
+    for cell, future in waiting:
+        found[cell].facts.update(future.result().facts)
+        found[cell].arrays.update(future.result().arrays)
+    return found
+
+
+def deviation(found: np.ndarray, reference: np.ndarray) -> float:
+    return float(np.linalg.norm(found - reference) / max(np.linalg.norm(reference), 1e-30))
+
+
+def deviations(found: dict, reference: dict) -> tuple[float, float]:
+    """The largest deviation of the learned weights, and of the batch-norm statistics."""
+    assert found.keys() == reference.keys()
+    learned = [deviation(found[n], reference[n]) for n in found if "moving" not in n]
+    rest = [deviation(found[n], reference[n]) for n in found if "moving" in n]
+    return max(learned), max(rest, default=0.0)
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_devices_are_those_asked_for(observed, cell):
+    assert {facts["replicas"] for facts in observed[cell].facts.values()} == {cell[1]}
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_warm_up_leaves_no_trace(observed, cell, workload):
+    """Weights at once, and weights and metrics of two epochs later, to the last bit."""
+    facts = observed[cell].facts[workload]
+    assert facts["after_warm_up"] == facts["initial"]
+    assert facts["warmed_metrics"] == facts["plain_metrics"]
+    plain = observed[cell].weights(workload)
+    warmed = observed[cell].weights(workload, "warmed")
+    assert plain
+    assert all(np.array_equal(warmed[name], values) for name, values in plain.items())
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_evaluation_counts_each_example_once(observed, cell):
+    """In batches of 768, whose last holds 16 examples, against predictions of all 10,000."""
+    facts = observed[cell].facts["fashion-cnn"]
+    loss, accuracy = facts["evaluated"]
+    # An example whose two best classes are equal to the last digits may fall either way.
+    assert accuracy * 10_000 == pytest.approx(facts["correct"], abs=2)
+    assert loss == pytest.approx(facts["loss"], rel=1e-5)
+    assert 1200 < facts["correct"] < 10_000
+
+
+@pytest.mark.parametrize("cell", SEVERAL, ids=str)
+def test_replicas_share_a_batch_as_one_would_take_it(observed, cell):
+    found = observed[cell].weights("fashion-conv")
+    reference = observed[cell[0], 1].weights("fashion-conv")
+    learned, _ = deviations(found, reference)
+    assert learned < TOLERANCES["weights"]
+    for several, one in zip(
+        observed[cell].facts["fashion-conv"]["plain_metrics"],
+        observed[cell[0], 1].facts["fashion-conv"]["plain_metrics"],
+        strict=True,
+    ):
+        assert several == pytest.approx(one, rel=1e-4)
+
+
+@pytest.mark.parametrize("replicas", [2, 4])
+def test_spmd_batch_norm_sees_the_global_batch(observed, replicas):
+    learned, statistics = deviations(
+        observed["torch-xla", replicas].weights("fashion-cnn"),
+        observed["torch-xla", 1].weights("fashion-cnn"),
+    )
+    assert learned < TOLERANCES["weights"]
+    assert statistics < TOLERANCES["statistics"]
+
+
+@pytest.mark.parametrize("replicas", [2, 4])
+def test_mirrored_batch_norm_sees_its_replicas_batch(observed, replicas):
+    """Each replica normalises by its own examples: another model, measurably, but a near one."""
+    learned, statistics = deviations(
+        observed["tensorflow-mirrored", replicas].weights("fashion-cnn"),
+        observed["tensorflow-mirrored", 1].weights("fashion-cnn"),
+    )
+    assert 10 * TOLERANCES["weights"] < learned < 0.5
+    assert statistics < 0.2
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_no_work_leaks_out_of_the_train_window(observed, backend):
+    """Waiting for the devices right after an epoch of two big steps takes next to nothing."""
+    assert min(observed[backend, 1].facts["fashion-conv"]["leak"]) < 0.03
+
+
+def test_a_leak_would_be_seen(observed):
+    """The same measurement of an engine that returns without waiting."""
+    facts = observed["torch", 1].facts["fashion-conv"]
+    assert min(facts["leak_of_a_late_engine"]) > 1

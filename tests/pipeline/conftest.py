@@ -1,0 +1,35 @@
+"""One real run of the smoke preset, from a clean checkout, for all the tests that look at it."""
+
+from dataclasses import dataclass
+
+import pytest
+import yaml
+from workspace import Checkout
+
+
+@dataclass(frozen=True)
+class Smoke:
+    """The finished checkout, the options that made it and what snakemake printed."""
+
+    checkout: Checkout
+    options: tuple[str, ...]
+    output: str
+
+    def jobs(self, *more: str) -> dict[str, int]:
+        """What the same call would run now."""
+        return self.checkout.jobs("all", *more, "--cores", "2", *self.options)
+
+
+@pytest.fixture(scope="session")
+def smoke(fashion, mirror, tmp_path_factory) -> Smoke:
+    """`make all CONFIG=presets/smoke.yaml` without the set-up, on the shared arrays."""
+    checkout = Checkout(tmp_path_factory.mktemp("smoke"))
+    data = checkout / "shared_data.yaml"
+    data.write_text(yaml.safe_dump({"data": {"folder": str(fashion.folder)}}))
+    options = ("--configfile", "presets/smoke.yaml", data.name)
+    report = ("--report", "results/report.html", "--report-after-run")
+    done = checkout.snakemake(
+        "all", "--cores", "2", *options, *report, PARAGONE_MIRRORS=str(mirror)
+    )
+    assert done.returncode == 0, done.stdout
+    return Smoke(checkout, options, done.stdout)

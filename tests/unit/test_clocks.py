@@ -1,0 +1,79 @@
+"""Every second of a process is charged to exactly one part."""
+
+import json
+import math
+import subprocess
+import sys
+import time
+
+import pytest
+from workspace import ROOT
+
+from paragone.clocks import COLD, PARTS, Ledger
+
+PROGRAM = """
+import json, sys, time
+sys.path.insert(0, sys.argv[1])
+from paragone.clocks import Ledger
+time.sleep(0.1)
+ledger = Ledger()
+for part in ("data", "train", "evaluate", "train", "other"):
+    ledger.switch(part)
+    time.sleep(0.05)
+ledger.switch("other")
+print(json.dumps(ledger.seconds))
+"""
+
+
+def test_parts_are_the_life_of_the_process():
+    """From the start of the process as its parent sees it, imports before the ledger included."""
+    begun = time.perf_counter()
+    printed = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(ROOT / "scripts")],
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+    life = time.perf_counter() - begun
+    seconds = json.loads(printed)
+    assert life - 0.3 < math.fsum(seconds.values()) < life + 0.02
+    assert seconds["imports"] >= 0.09  # the kernel knows starts to a hundredth of a second
+    assert seconds["train"] >= 0.1
+    assert seconds["data"] >= 0.05
+    assert seconds["compilation"] == 0
+
+
+def test_windows_are_what_is_added():
+    ledger = Ledger()
+    begun = time.perf_counter()
+    ledger.switch("devices")
+    windows = {"train": 0.0, "evaluate": 0.0}
+    ledger.switch("train")
+    for _ in range(50):
+        windows["train"] += ledger.switch("evaluate")
+        windows["evaluate"] += ledger.switch("train")
+    last = ledger.switch("other")
+    passed = time.perf_counter() - begun
+    assert ledger.seconds["train"] == pytest.approx(windows["train"] + last, rel=1e-12)
+    assert ledger.seconds["evaluate"] == pytest.approx(windows["evaluate"], rel=1e-12)
+    measured = math.fsum(v for part, v in ledger.seconds.items() if part != "imports")
+    assert measured == pytest.approx(passed, abs=0.001)
+
+
+def test_seconds_of_an_earlier_process_are_added():
+    ledger = Ledger()
+    ledger.switch("other")
+    before = dict(ledger.seconds)
+    ledger.add(dict.fromkeys(PARTS, 2.0))
+    assert ledger.seconds == {part: value + 2 for part, value in before.items()}
+
+
+def test_unknown_part_is_a_mistake():
+    ledger = Ledger()
+    ledger.switch("tea")
+    with pytest.raises(KeyError):
+        ledger.switch("train")
+
+
+def test_cold_parts_are_parts():
+    assert set(COLD) < set(PARTS)
+    assert len(set(PARTS)) == len(PARTS)

@@ -1,0 +1,291 @@
+"""A record that does not add up is refused, whatever part of it is wrong."""
+
+import copy
+import json
+import math
+
+import pytest
+from unit.make_records import make_record
+from workspace import make_spec
+
+from paragone import record, summary
+from paragone.clocks import PARTS
+from paragone.engines import Devices
+from paragone.errors import UserError
+from paragone.loop import Outcome, stops
+
+TARGET = {"accuracy": 0.8, "patience": 2, "stop": False}
+
+
+def target(accuracies: list[float], patience: int = 2) -> dict:
+    """The record's target block for test accuracies of epochs that take 10 seconds each."""
+    rows = [
+        {"epoch": number, "test_accuracy": accuracy, "elapsed": 10.0 * number}
+        for number, accuracy in enumerate(accuracies, start=1)
+    ]
+    return summary._target({**TARGET, "patience": patience}, rows)
+
+
+def at(data: dict, path: str):
+    """The container and the last key of a dotted path."""
+    *parents, last = [int(key) if key.isdigit() else key for key in path.split(".")]
+    for key in parents:
+        data = data[key]
+    return data, last
+
+
+VALID = [
+    make_record("torch"),
+    make_record("torch-xla", resumed_at=2, replicas=8, global_batch=1024, target=0.5),
+    make_record("torch", target=0.99),
+    make_record("torch", epochs=1),
+    make_record("torch", status="diverged"),
+    make_record("torch", status="out_of_memory"),
+    make_record("torch-ddp", status="unavailable"),
+]
+
+
+@pytest.mark.parametrize("valid", VALID, ids=lambda made: made["run"] + made["status"])
+def test_valid_records_pass(valid):
+    record.check(valid)
+
+
+def numbers(data, prefix=""):
+    """Dotted paths of all leaves."""
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in items:
+        if isinstance(value, dict | list) and value:
+            yield from numbers(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+BASE = json.loads(json.dumps(make_record("torch", epochs=3, target=0.5)))
+CLOCKS = [path for path, _ in numbers(BASE["clocks"], "clocks.")]
+
+
+def test_the_clock_parts_are_those_of_the_ledger():
+    assert {path.rsplit(".", 1)[1] for path in CLOCKS} == {*PARTS, "end_to_end"}
+
+
+@pytest.mark.parametrize("path", CLOCKS)
+@pytest.mark.parametrize("change", [0.001, -0.001, 10])
+def test_each_part_of_the_clocks_must_add_up(path, change):
+    broken = copy.deepcopy(BASE)
+    clock, key = at(broken, path)
+    clock[key] += change
+    with pytest.raises(ValueError, match="clocks"):
+        record.check(broken)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("steady.examples_per_second", 1.0, "steady.examples_per_second"),
+        ("steady.examples", 1, "steady.examples_per_second"),
+        ("steady.seconds", 1e6, "steady.examples_per_second"),
+        ("epochs.1.train_seconds", 1e6, "clocks.train"),
+        ("epochs.1.epoch", 3, "epochs"),
+        ("epochs.0.epoch", 0, "epochs"),
+        ("epochs.0.train_accuracy", 1.5, "train_accuracy"),
+        ("epochs.0.test_accuracy", -0.1, "test_accuracy"),
+        ("epochs.0.train_seconds", -1.0, "train_seconds"),
+        ("epochs.0.train_loss", "nan", "train_loss"),
+        ("epochs.0.first_of_process", 1, "first_of_process"),
+        ("devices.observed.replicas", 2, "devices"),
+        ("devices.observed.kind", "gpu", "devices"),
+        ("devices.observed.workers", 2, "devices"),
+        ("devices.observed", None, "devices"),
+        ("devices.requested.replicas", 8, "devices"),
+        ("devices.requested.kind", "abacus", "kind"),
+        ("status", "fine", "status"),
+        ("schema", 2, "schema"),
+        ("run", "../up", "run"),
+        ("data.source", "auto", "source"),
+        ("data.manifest_sha256", "abc", "manifest_sha256"),
+        ("data.train_examples", 0, "train_examples"),
+        ("model.parameters", 1.5, "parameters"),
+        ("model.final_weights", 3, "final_weights"),
+        ("processes", [], "processes"),
+        ("processes.0.threads", 0, "threads"),
+        ("processes.0.first_epoch", 0, "first_epoch"),
+        ("processes.0.load.other_cpu_share", -1, "other_cpu_share"),
+        ("target.patience", 0, "patience"),
+        ("target.reached", "yes", "reached"),
+        ("clocks.cold.imports", "2", "imports"),
+        ("clocks.train", -1.0, "train"),
+    ],
+)
+def test_wrong_value(path, value, words):
+    broken = copy.deepcopy(BASE)
+    parent, key = at(broken, path)
+    parent[key] = value
+    with pytest.raises(ValueError, match=words):
+        record.check(broken)
+
+
+CONTAINERS = [
+    "",
+    "data.",
+    "model.",
+    "devices.",
+    "devices.observed.",
+    "processes.0.",
+    "processes.0.machine.",
+    "processes.0.load.",
+    "clocks.",
+    "clocks.cold.",
+    "steady.",
+    "epochs.0.",
+    "target.",
+]
+
+
+@pytest.mark.parametrize("prefix", CONTAINERS)
+def test_unknown_key_at_each_level(prefix):
+    broken = copy.deepcopy(BASE)
+    parent, key = at(broken, f"{prefix}colour")
+    parent[key] = 1
+    with pytest.raises(ValueError, match="colour"):
+        record.check(broken)
+
+
+@pytest.mark.parametrize("prefix", CONTAINERS)
+def test_no_key_may_be_missing(prefix):
+    parent, _ = at(BASE, f"{prefix}x")
+    for name in parent:
+        broken = copy.deepcopy(BASE)
+        del at(broken, f"{prefix}{name}")[0][name]
+        with pytest.raises(ValueError, match=name):
+            record.check(broken)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_missing_epoch(index):
+    broken = copy.deepcopy(BASE)
+    gone = broken["epochs"].pop(index)
+    broken["clocks"]["train"] -= gone["train_seconds"]
+    broken["clocks"]["end_to_end"] -= gone["train_seconds"]
+    with pytest.raises(ValueError, match="epochs: not every epoch"):
+        record.check(broken)
+
+
+def test_run_that_failed_may_have_other_devices():
+    other = make_record("torch", status="diverged")
+    other["devices"]["observed"] = {"kind": "cpu", "replicas": 2, "workers": 1}
+    record.check(other)
+
+
+# Target: the first of `patience` consecutive evaluations at or above it
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "patience", "epoch", "interval"),
+    [
+        ([0.7, 0.8, 0.9], 1, 2, (10, 20)),
+        ([0.8], 1, 1, (0, 10)),
+        ([0.9, 0.7, 0.8, 0.85], 2, 3, (20, 30)),
+        ([0.9, 0.7, 0.8, 0.7, 0.8, 0.8], 2, 5, (40, 50)),
+        ([0.8, 0.8, 0.1], 2, 1, (0, 10)),
+        ([0.7, 0.8, 0.8, 0.8], 3, 2, (10, 20)),
+    ],
+)
+def test_target_reached(accuracies, patience, epoch, interval):
+    found = target(accuracies, patience)
+    assert (found["reached"], found["epoch"]) == (True, epoch)
+    assert (found["last_miss"], found["first_hit"]) == interval
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "patience"),
+    [([], 1), ([0.79], 1), ([0.8], 2), ([0.8, 0.7, 0.8], 2), ([0.8, 0.8], 3), ([math.nan], 1)],
+)
+def test_target_missed_is_censored(accuracies, patience):
+    found = target(accuracies, patience)
+    assert found == {
+        "accuracy": 0.8,
+        "patience": patience,
+        "reached": False,
+        "epoch": None,
+        "last_miss": None,
+        "first_hit": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "stop", "expected"),
+    [
+        ([0.8, 0.9], True, True),
+        ([0.8, 0.9], False, False),
+        ([0.9], True, False),
+        ([0.9, 0.7], True, False),
+        ([0.9, 0.9, 0.7, 0.9], True, False),
+        ([0.1, 0.8, 0.8], True, True),
+    ],
+)
+def test_run_stops_after_patience(accuracies, stop, expected):
+    rows = [{"test_accuracy": accuracy} for accuracy in accuracies]
+    assert stops({**TARGET, "stop": stop}, rows) is expected
+    assert stops(None, rows) is False
+
+
+# Writing and reading
+
+
+def assembled(small_rows: list[dict], **outcome) -> dict:
+    """A record as `train.py` assembles it, of the epochs and the process of a made one."""
+
+    class Data:
+        name, source, edition, manifest_sha256 = "fashion_mnist", "real", "official", "a" * 64
+        train_labels = range(60_000)
+        test_labels = range(10_000)
+
+    seconds = dict.fromkeys(PARTS, 0.5)
+    seconds["train"] = math.fsum(row["train_seconds"] for row in small_rows)
+    return summary.assemble(
+        make_spec("fashion-conv", "torch", batch=1000),
+        Data,
+        Outcome(BASE["processes"], epochs=small_rows, model=BASE["model"], **outcome),
+        Devices("cpu", 1, 1),
+        seconds,
+    )
+
+
+def test_assembled_record_is_valid_and_counts_only_warm_epochs(tmp_path):
+    rows = copy.deepcopy(BASE["epochs"])
+    rows[1]["first_of_process"] = True
+    made = assembled(rows)
+    record.write(made, tmp_path / "new/record.json")
+    assert record.read(tmp_path / "new/record.json") == made
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["record.json"]
+    assert made["steady"]["epochs"] == 1
+    assert made["steady"]["seconds"] == rows[2]["train_seconds"]
+    assert made["steady"]["examples_per_second"] == 60_000 / rows[2]["train_seconds"]
+
+
+def test_losses_that_are_not_finite_become_null(tmp_path):
+    rows = copy.deepcopy(BASE["epochs"][:1])
+    rows[0] |= {"train_loss": math.nan, "test_loss": math.inf}
+    made = assembled(rows, status="diverged", reason="the loss is not finite")
+    record.write(made, tmp_path / "record.json")
+    (row,) = record.read(tmp_path / "record.json")["epochs"]
+    assert row["train_loss"] is row["test_loss"] is None
+    assert made["steady"] is None
+
+
+def test_broken_record_is_never_written(tmp_path):
+    broken = copy.deepcopy(BASE)
+    broken["clocks"]["train"] += 1
+    with pytest.raises(ValueError, match="clocks"):
+        record.write(broken, tmp_path / "record.json")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", json.dumps({**BASE, "run": 1})])
+def test_unreadable_record_is_one_error_that_names_it(tmp_path, content):
+    path = tmp_path / "record.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(UserError, match="not a valid record") as caught:
+        record.read(path)
+    assert str(path) in str(caught.value)

@@ -1,0 +1,87 @@
+"""What a rule declares as its code is all of it: else an edit would not rerun what it changes."""
+
+import subprocess
+import sys
+
+import pytest
+from workspace import CONFIG, ROOT, environment
+
+from paragone.sources import sources
+
+ENGINES = sorted({backend["engine"] for backend in CONFIG["backends"].values()})
+PROGRAMS = sorted(path.name for path in ROOT.glob("scripts/*.py"))
+
+
+@pytest.fixture(autouse=True)
+def in_the_repository(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_program_comes_first_and_nothing_twice(program):
+    found = sources(f"scripts/{program}")
+    assert found[0] == f"scripts/{program}"
+    assert len(set(found)) == len(found)
+    assert found[1:] == sorted(found[1:])
+    assert all((ROOT / path).is_file() for path in found)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_training_depends_on_loop_engine_models_and_data(engine):
+    framework = "tensorflow" if engine == "tensorflow" else "torch"
+    found = sources("scripts/train.py", f"paragone.engines.{engine}")
+    assert {
+        "scripts/paragone/__init__.py",
+        "scripts/paragone/loop.py",
+        "scripts/paragone/batches.py",
+        "scripts/paragone/data/loader.py",
+        "scripts/paragone/engines/__init__.py",
+        f"scripts/paragone/engines/{engine}.py",
+        f"scripts/paragone/models/{framework}.py",
+        "scripts/paragone/randomness.py",
+        "scripts/paragone/weights.py",
+    } <= set(found)
+
+
+def test_one_framework_does_not_depend_on_another():
+    assert not any(
+        "torch" in path for path in sources("scripts/train.py", "paragone.engines.tensorflow")
+    )
+    assert not any(
+        "tensorflow" in path for path in sources("scripts/train.py", "paragone.engines.torch")
+    )
+    assert not any("plot" in path for path in sources("scripts/train.py"))
+
+
+def test_figures_depend_on_no_loop():
+    found = sources("scripts/plot_throughput.py")
+    assert "scripts/paragone/loop.py" not in found
+    assert "scripts/paragone/figures/style.py" in found
+
+
+@pytest.mark.parametrize(
+    "program", ["fetch.py", "serialize.py", "collect.py", "check_parity.py", "plot_clocks.py"]
+)
+def test_closure_holds_every_module_that_python_really_loads(program):
+    code = (
+        "import importlib, sys; sys.path.insert(0, 'scripts'); importlib.import_module(sys.argv[1]);"
+        "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'paragone'))"
+    )
+    line = [sys.executable, "-c", code, program.removesuffix(".py")]
+    done = subprocess.run(
+        line, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True, check=True
+    )
+    loaded = {path.partition(f"{ROOT}/")[2] or path for path in done.stdout.split()}
+    assert len(loaded) > 2
+    assert loaded <= set(sources(f"scripts/{program}"))
+
+
+def test_the_workflow_may_parse_without_any_framework():
+    """What rules/common.smk imports must stay light."""
+    code = (
+        "import sys; sys.path.insert(0, 'scripts')\n"
+        "import paragone.config, paragone.matrix, paragone.sources\n"
+        "heavy = {'numpy', 'tensorflow', 'torch', 'pandas'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
