@@ -22,6 +22,7 @@ rule accelerator_reference:
         latex="<results>/tables/accelerator_reference/comparison.tex",
     log:
         "<results>/logs/tables/accelerator_reference/compare.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:
@@ -63,6 +64,7 @@ rule plot_accelerators:
         points="<results>/figures/accelerator_reference/accelerators.csv",
     log:
         "<results>/logs/figures/accelerator_reference/accelerators.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:

@@ -28,6 +28,14 @@ def engine_sources(program, spec):
     return sources(program, f"paragone.engines.{spec.backend['engine']}")
 
 
+def pretrained_of(spec):
+    """The description of the published weights that a specification starts from, if it does."""
+    wanted = spec.workload["initializer"] == "imagenet"
+    return (
+        [f"<results>/weights/{spec.workload['model']['name']}.json"] if wanted else []
+    )
+
+
 def environment(spec):
     """The environment file of a specification's backend."""
     backends = with_reference(config)["backends"]

@@ -1,8 +1,10 @@
-# Data: find and check the raw files, then turn them into arrays, once per data set.
+# Data: find and check the raw files, then turn them into arrays, once per data set; published
+# weights likewise, once per model.
 #
 # in:  the `data` block of the config; mirrors, the network, or neither
 # out: <results>/data/{dataset}/source.json    which files, from where, their checksums
 #      <results>/data/{dataset}/manifest.json  the arrays' shapes, checksums and edition
+#      <results>/weights/{model}.json          the published weights of a model, or that there are none
 #
 # The files and arrays themselves lie in `data.folder`, which checkouts and frameworks share. They
 # are no outputs: Snakemake deletes outputs before a job, and here a job often finds all done.
@@ -39,7 +41,7 @@ rule fetch:
         # What shapes the data, and nothing more: a change of it fetches anew.
         settings=lambda wildcards: json.dumps(
             {
-                **config["data"],
+                **{k: v for k, v in config["data"].items() if k != "pretrained"},
                 "mirrors": [],
                 "editions": {
                     wildcards.dataset: config["data"]["editions"].get(
@@ -82,4 +84,39 @@ rule serialize:
             --folder {params.folder:q} \
             --output {output.manifest:q} \
             >{log:q} 2>&1
+        """
+
+
+rule pretrained:
+    input:
+        code=sources("scripts/fetch_weights.py"),
+    output:
+        weights="<results>/weights/{model}.json",
+    log:
+        "<results>/logs/weights/{model}.log",
+    wildcard_constraints:
+        model="[a-z0-9-]+",
+    conda:
+        "../envs/tensorflow.yaml"
+    params:
+        settings=lambda wildcards: json.dumps(
+            {
+                **{key: config["data"][key] for key in ("folder", "source")},
+                "pretrained": {
+                    wildcards.model: config["data"]["pretrained"].get(
+                        wildcards.model, {}
+                    )
+                },
+            },
+            sort_keys=True,
+        ),
+    message:
+        "Looking for the weights of {wildcards.model}"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --model {wildcards.model:q} \
+            --config-data {params.settings:q} \
+            --output {output.weights:q} \
+            2>&1 | tee {log:q}
         """

@@ -23,6 +23,7 @@ rule learning_curves:
         points="<results>/figures/{experiment}/learning_curves.csv",
     log:
         "<results>/logs/figures/{experiment}/learning_curves.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:
@@ -65,6 +66,7 @@ rule throughput:
         points="<results>/figures/{experiment}/throughput.csv",
     log:
         "<results>/logs/figures/{experiment}/throughput.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:
@@ -102,6 +104,7 @@ rule clocks:
         points="<results>/figures/{experiment}/clocks.csv",
     log:
         "<results>/logs/figures/{experiment}/clocks.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:
@@ -141,6 +144,7 @@ rule predictions:
         points="<results>/figures/{experiment}/predictions.csv",
     log:
         "<results>/logs/figures/{experiment}/predictions.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:

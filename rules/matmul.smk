@@ -64,6 +64,7 @@ rule tabulate_matmul:
         peaks="<results>/tables/device_matmul/peaks.json",
     log:
         "<results>/logs/tables/device_matmul/tabulate.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     message:
@@ -95,6 +96,7 @@ rule compare_matmul:
         latex="<results>/tables/device_matmul/comparison.tex",
     log:
         "<results>/logs/tables/device_matmul/compare.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:
@@ -135,6 +137,7 @@ rule plot_matmul:
         points="<results>/figures/device_matmul/matmul.csv",
     log:
         "<results>/logs/figures/device_matmul/matmul.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:

@@ -4,6 +4,8 @@
 # out: <results>/tables/{experiment}/runs.parquet, epochs.parquet
 #      <results>/tables/{experiment}/comparison.csv, .md, .tex; epochs.csv, .md, .tex
 #      <results>/tables/runs.csv, runs.parquet, epochs.csv
+#
+# What only reads results has priority over training: a figure appears as soon as its runs are done.
 
 
 rule collect:
@@ -16,6 +18,7 @@ rule collect:
         epochs="<results>/tables/{experiment}/epochs.parquet",
     log:
         "<results>/logs/tables/{experiment}/collect.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     message:
@@ -54,6 +57,7 @@ rule collect_all:
         epochs="<results>/tables/epochs.csv",
     log:
         "<results>/logs/tables/collect_all.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     message:
@@ -91,6 +95,7 @@ rule compare:
         latex="<results>/tables/{experiment}/comparison.tex",
     log:
         "<results>/logs/tables/{experiment}/compare.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:
@@ -136,6 +141,7 @@ rule tabulate_epochs:
         latex="<results>/tables/{experiment}/epochs.tex",
     log:
         "<results>/logs/tables/{experiment}/epochs.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:

@@ -24,6 +24,7 @@ rule epoch_time:
         points="<results>/figures/{experiment}/epoch_time.csv",
     log:
         "<results>/logs/figures/{experiment}/epoch_time.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:
@@ -69,6 +70,7 @@ rule batch_size_throughput:
         points="<results>/figures/{experiment}/batch_size_throughput.csv",
     log:
         "<results>/logs/figures/{experiment}/batch_size_throughput.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:
@@ -111,6 +113,7 @@ rule time_to_target:
         points="<results>/figures/{experiment}/time_to_target.csv",
     log:
         "<results>/logs/figures/{experiment}/time_to_target.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:

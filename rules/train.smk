@@ -1,6 +1,7 @@
 # Training: the parity gate of each workload, then every run of every experiment.
 #
 # in:  <results>/data/{dataset}/manifest.json, and the arrays it names
+#      <results>/weights/{model}.json           where a workload starts from published weights
 # out: <results>/parity/{workload}.json        does each backend compute the same?
 #      <results>/runs/{run}/record.json        the result of one run
 #      <results>/runs/{run}/predictions.npz    its predictions of the first test examples
@@ -16,6 +17,7 @@ rule train:
         manifest=lambda wildcards: (
             f"<results>/data/{RUNS[wildcards.run].workload['dataset']}/manifest.json"
         ),
+        weights=lambda wildcards: pretrained_of(RUNS[wildcards.run]),
     output:
         record="<results>/runs/{run}/record.json",
         predictions="<results>/runs/{run}/predictions.npz",
@@ -29,6 +31,7 @@ rule train:
     params:
         spec=lambda wildcards: RUNS[wildcards.run].to_json(),
         data_folder=config["data"]["folder"],
+        weights=lambda _, input: [f"--weights={path}" for path in input.weights],
         checkpoints=subpath(output.record, parent=True),
     message:
         "Training {wildcards.run}"
@@ -38,6 +41,7 @@ rule train:
             --spec {params.spec:q} \
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \
+            {params.weights:q} \
             --checkpoints {params.checkpoints:q}/checkpoints \
             --threads {threads} \
             --record {output.record:q} \
@@ -52,6 +56,7 @@ rule probe:
         manifest=lambda wildcards: (
             f"<results>/data/{config['workloads'][wildcards.workload]['dataset']}/manifest.json"
         ),
+        weights=lambda wildcards: pretrained_of(probe_spec(wildcards)),
     output:
         probe="<results>/parity/{workload}/{backend}.npz",
     log:
@@ -61,6 +66,7 @@ rule probe:
     params:
         spec=lambda wildcards: probe_spec(wildcards).to_json(),
         data_folder=config["data"]["folder"],
+        weights=lambda _, input: [f"--weights={path}" for path in input.weights],
     message:
         "Probing {wildcards.workload} on {wildcards.backend}"
     shell:
@@ -69,6 +75,7 @@ rule probe:
             --spec {params.spec:q} \
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \
+            {params.weights:q} \
             --output {output.probe:q} \
             2>{log:q}
         """
@@ -86,6 +93,7 @@ rule check_parity:
         report="<results>/parity/{workload}.json",
     log:
         "<results>/logs/parity/{workload}.log",
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     message:

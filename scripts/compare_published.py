@@ -39,6 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
     table = comparison(rows, ratios, protocols, runs, epochs, labels)
     remarks = [
         notes.data(runs),
+        *notes.weights(runs),
         notes.machine(runs),
         notes.repeats([len(one.measured) for one in series_of(runs, labels)]),
         *published.read_flaws(options.flaws, experiment),

@@ -178,7 +178,7 @@ def _draw_relative(
     axes.set_ylim(bottom=0)
     axes.grid(axis="y")
     if axes.lines:
-        axes.legend(loc="lower right", handlelength=1.8, labelspacing=0.25, borderaxespad=0.2)
+        axes.legend(loc="best", handlelength=1.8, labelspacing=0.25, borderaxespad=0.2)
     _name_batches(axes)
 
 

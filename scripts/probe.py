@@ -8,24 +8,30 @@ import numpy as np
 from paragone import data, engines
 from paragone.batches import train_batches
 from paragone.errors import entry_point
+from paragone.initial_weights import Pretrained, initial, read
 from paragone.randomness import framework_seed
 from paragone.spec import Spec
-from paragone.weights import draw, parameter_count
+from paragone.weights import parameter_count
 
 
-def observe(engine: engines.Engine, spec: Spec, dataset: data.Dataset) -> dict[str, np.ndarray]:
+def observe(
+    engine: engines.Engine,
+    spec: Spec,
+    dataset: data.Dataset,
+    pretrained: Pretrained | None = None,
+) -> dict[str, np.ndarray]:
     """Arrays of a `parity.Observation`, by the names `logits`, `gradients/...`, `weights/...`."""
     engine.build(spec, dataset, threads=1)
     shapes = {name: values.shape for name, values in engine.weights().items()}
-    initial = draw(shapes, spec.workload["initializer"], spec.seed)
+    weights, _ = initial(shapes, spec, pretrained)
     batches = list(train_batches(dataset, spec, epoch=1))
-    engine.set_weights(initial)
+    engine.set_weights(weights)
     probe = engine.probe(batches[0])
-    engine.set_weights(initial)
+    engine.set_weights(weights)
     engine.train_epoch(framework_seed(spec.seed, 1), spec.learning_rate(1), batches, len(batches))
     return {
         "precision": np.array(spec.precision),
-        "parameters": np.array(parameter_count(initial)),
+        "parameters": np.array(parameter_count(weights)),
         "logits": probe.logits,
         "loss": np.array(probe.loss),
         **{f"gradients/{name}": values for name, values in probe.gradients.items()},
@@ -41,11 +47,13 @@ def main() -> None:
     parser.add_argument("--manifest", required=True, type=Path, help="manifest of its data set")
     parser.add_argument("--data-folder", required=True, type=Path, help="where the arrays lie")
     parser.add_argument("--output", required=True, type=Path, help="probe.npz to write")
+    parser.add_argument("--weights", type=Path, help="what scripts/fetch_weights.py wrote")
     options = parser.parse_args()
     spec = Spec.from_json(options.spec)
     dataset = data.load(options.manifest, options.data_folder)
+    pretrained = read(options.weights, options.data_folder)
     try:
-        observed = observe(engines.create(spec), spec, dataset)
+        observed = observe(engines.create(spec), spec, dataset, pretrained)
     except engines.Unavailable as error:
         observed = {"unavailable": np.array(str(error))}
     with options.output.open("wb") as file:

@@ -56,6 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
         "Measured: medians over runs (seeds); the CSV file has intervals, n and names of runs.",
         *missing,
         notes.data(runs),
+        *notes.weights(runs),
         notes.machine(runs),
         notes.repeats([len(one.measured) for one in series_of(runs, labels)]),
     ]

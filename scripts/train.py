@@ -10,10 +10,13 @@ from paragone import data, engines, fingerprint, record
 from paragone.checkpoints import Checkpoints
 from paragone.clocks import Ledger
 from paragone.errors import entry_point
+from paragone.initial_weights import Pretrained, read
 from paragone.loop import SAMPLES, Outcome, train
 from paragone.sources import sources
 from paragone.spec import Spec
 from paragone.summary import assemble
+
+THUMBNAIL = 4096  # bytes; larger images are not kept with the predictions
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -22,6 +25,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--spec", required=True, help="specification of the run, JSON")
     parser.add_argument("--manifest", required=True, type=Path, help="manifest of its data set")
     parser.add_argument("--data-folder", required=True, type=Path, help="where the arrays lie")
+    parser.add_argument("--weights", type=Path, help="what scripts/fetch_weights.py wrote")
     parser.add_argument("--checkpoints", required=True, type=Path, help="folder to resume from")
     parser.add_argument("--threads", required=True, type=int, help="CPU cores to use at most")
     parser.add_argument("--record", required=True, type=Path, help="record.json to write")
@@ -43,11 +47,12 @@ def main(arguments: list[str] | None = None) -> None:
     engine = engines.create(spec)
     ledger.switch("data")
     dataset = data.load(options.manifest, options.data_folder)
-    checkpoints = Checkpoints(options.checkpoints, context(spec, dataset))
+    pretrained = read(options.weights, options.data_folder)
+    checkpoints = Checkpoints(options.checkpoints, context(spec, dataset, pretrained))
     try:
-        outcome = train(engine, spec, dataset, threads, ledger, checkpoints, process)
-        observed = engine.devices
-        process["machine"]["devices"] = engine.device_names
+        outcome = train(engine, spec, dataset, threads, ledger, checkpoints, process, pretrained)
+        observed = getattr(engine, "devices", None)  # the memory may be full before they are known
+        process["machine"]["devices"] = getattr(engine, "device_names", [])
     except engines.Unavailable as error:
         outcome = Outcome([process], status="unavailable", reason=str(error))
         observed = None
@@ -60,12 +65,10 @@ def main(arguments: list[str] | None = None) -> None:
     checkpoints.remove()
 
 
-THUMBNAIL = 4096  # bytes; larger images are not kept
-
-
-def context(spec: Spec, dataset: data.Dataset) -> str:
-    """A hash of specification, data and the code at work: what a checkpoint must agree with."""
-    sha = hashlib.sha256(f"{spec.to_json()} {dataset.manifest_sha256}".encode())
+def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:
+    """A hash of all that a checkpoint must agree with: specification, data, weights, code at work."""
+    start = pretrained.sha256 if pretrained else "random"
+    sha = hashlib.sha256(f"{spec.to_json()} {dataset.manifest_sha256} {start}".encode())
     for module in sources(__file__, f"paragone.engines.{spec.backend['engine']}"):
         sha.update(Path(module).read_bytes())
     return sha.hexdigest()[:12]

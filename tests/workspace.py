@@ -31,6 +31,11 @@ class Arrays:
     manifest: Path
     folder: Path
 
+    @property
+    def source(self) -> str:
+        """Whether they are "real" or "synthetic"."""
+        return json.loads(self.manifest.read_text())["source"]
+
 
 def small_copy(arrays: Arrays, to: Path, **counts: int) -> Arrays:
     """The first examples of each split as a data set of its own; counts: examples by split."""
@@ -153,12 +158,22 @@ class Checkout:
     def only(
         self, experiment: str, backends: list[str], workload: dict | None = None, **changes: Any
     ) -> None:
-        """Leave one experiment with one replica a backend; `workload`, `changes`: keys to replace."""
+        """Leave one experiment with one replica a backend; `workload`, `changes`: keys to replace.
+
+        Of the matrix products one small one is left.
+        """
         block = self.config["experiments"][experiment]
         cell = {"backend": backends, "replicas": 1, "batch": {"global": 100}}
         block |= {"matrix": [cell], **changes}
         self.config["experiments"] = {experiment: block}
         self.config["workloads"][block["workload"]] |= workload or {}
+        self.config["matmul"] |= {
+            "backends": ["torch"],
+            "products": [],
+            "squares": [64],
+            "precisions": ["float32"],
+            "repeats": 2,
+        }
         self.configure()
 
     def start(self, *arguments: str, **variables: str) -> subprocess.Popen:

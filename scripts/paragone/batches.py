@@ -63,24 +63,28 @@ def train_batches(
 
 
 def evaluation_batches(
-    dataset: Dataset, global_batch: int, shard: Shard = WHOLE
+    dataset: Dataset, spec: Spec, shard: Shard = WHOLE
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield (inputs, labels, weights) over the whole test split in order.
 
     The last batch is filled up with its first example at weight 0, so that shapes are constant and
     each example counts once. weights: (local batch,) float32.
     """
-    examples = len(dataset.test_labels)
-    for start in range(0, examples, global_batch):
-        index = np.arange(start, start + global_batch)
+    examples, size = len(dataset.test_labels), spec.evaluation_batch
+    for start in range(0, examples, size):
+        index = np.arange(start, start + size)
         chosen = shard.of(np.where(index < examples, index, start))
         weights = shard.of((index < examples).astype(np.float32))
         yield dataset.test_inputs[chosen], dataset.test_labels[chosen], weights
 
 
-def noise_batches(dataset: Dataset, spec: Spec, size: int) -> tuple[tuple, tuple]:
+def noise_batches(dataset: Dataset, spec: Spec, shard: Shard = WHOLE) -> tuple[tuple, tuple]:
     """A training and an evaluation batch that teach nothing: empty inputs, labels without meaning."""
-    stored = np.zeros((size, *dataset.train_inputs.shape[1:]), dataset.train_inputs.dtype)
-    labels = (np.arange(size) % len(dataset.class_names)).astype(np.int32)
-    training = stored.astype(train_dtype(dataset, spec))
-    return (training, labels), (stored, labels, np.ones(size, np.float32))
+    training = _noise(dataset, shard, spec.batch["global"], train_dtype(dataset, spec))
+    evaluation = _noise(dataset, shard, spec.evaluation_batch, dataset.train_inputs.dtype)
+    return training, (*evaluation, np.ones(len(evaluation[0]), np.float32))
+
+
+def _noise(dataset: Dataset, shard: Shard, size: int, dtype: np.dtype) -> tuple:
+    labels = shard.of((np.arange(size) % len(dataset.class_names)).astype(np.int32))
+    return np.zeros((len(labels), *dataset.train_inputs.shape[1:]), dtype), labels

@@ -46,13 +46,15 @@ def claim_cores(threads: int) -> int:
 
 
 def limit_memory(share: float = 0.9) -> None:
-    """Let this process allocate at most a share of the memory that is free now.
+    """Let this process allocate at most a share of the memory that is free now, or what it may already.
 
     An allocation beyond it fails, which the run can report; without a limit the kernel would end the
     process, and perhaps others, without a word.
     """
-    limit = int(share * psutil.virtual_memory().available)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+    limit = min([int(share * psutil.virtual_memory().available), *limits])
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
 
 
 class NeighbourWatch:

@@ -12,10 +12,11 @@ from paragone.checkpoints import Checkpoints
 from paragone.clocks import Ledger
 from paragone.data import Dataset
 from paragone.engines import Engine, Metrics
+from paragone.initial_weights import Pretrained, initial
 from paragone.progress import Progress
 from paragone.randomness import framework_seed
 from paragone.spec import Spec
-from paragone.weights import digest, draw, parameter_count
+from paragone.weights import digest, parameter_count
 
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
 
@@ -40,12 +41,13 @@ def train(
     ledger: Ledger,
     checkpoints: Checkpoints,
     process: dict[str, Any],
+    pretrained: Pretrained | None = None,
 ) -> Outcome:
     """Train one run to its end, from its last checkpoint if there is one.
 
     Statuses other than `completed` are results, not errors: `diverged` when a loss is no longer
     finite, `out_of_memory`. Raises `Unavailable` if the devices are not there, `UserError` if the
-    workload does not fit the data set.
+    workload does not fit the data set or the pretrained weights.
     """
     outcome = Outcome([process])
     steps = spec.steps(train_examples(dataset, spec))
@@ -54,17 +56,16 @@ def train(
     try:
         engine.build(spec, dataset, threads)
         shapes = {name: values.shape for name, values in engine.weights().items()}
-        initial = draw(shapes, spec.workload["initializer"], spec.seed)
-        engine.set_weights(initial)
+        weights, initializer = initial(shapes, spec, pretrained)
+        engine.set_weights(weights)
         outcome.model = {
-            "parameters": parameter_count(initial),
-            "initial_weights": digest(initial),
+            "parameters": parameter_count(weights),
+            "initializer": initializer,
+            "initial_weights": digest(weights),
             "final_weights": None,
         }
         ledger.switch("compilation")
-        local_batch = spec.batch["global"] // engine.shard.replicas
-        local_batch *= engine.shard.last - engine.shard.first
-        engine.warm_up(spec.learning_rate(1), *noise_batches(dataset, spec, local_batch))
+        engine.warm_up(spec.learning_rate(1), *noise_batches(dataset, spec, engine.shard))
         ledger.switch("checkpoint")
         if saved := checkpoints.last():
             engine.load(saved.folder)
@@ -122,7 +123,7 @@ def _epochs(
 ) -> Iterator[dict[str, Any]]:
     """Train and evaluate epoch by epoch; the device is idle at both edges of every window."""
     batch = spec.batch["global"]
-    tests = math.ceil(len(dataset.test_labels) / batch)
+    tests = math.ceil(len(dataset.test_labels) / spec.evaluation_batch)
     elapsed = outcome.epochs[-1]["elapsed"] if outcome.epochs else 0.0
     first_epoch = len(outcome.epochs) + 1
     for epoch in range(first_epoch, spec.epochs + 1):
@@ -131,7 +132,7 @@ def _epochs(
         ledger.switch("train")
         during = engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
         train_seconds = ledger.switch("evaluate")
-        after = engine.evaluate(evaluation_batches(dataset, batch, engine.shard), tests)
+        after = engine.evaluate(evaluation_batches(dataset, spec, engine.shard), tests)
         evaluate_seconds = ledger.switch("other")
         elapsed += train_seconds
         yield {

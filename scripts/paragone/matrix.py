@@ -23,7 +23,7 @@ PROBE = {
 }
 
 # Keys of a workload that an experiment, or a cell of its matrix, may set otherwise.
-OVERRIDES = ("batch", "epochs", "steps_per_epoch", "precision", "target")
+OVERRIDES = ("batch", "epochs", "steps_per_epoch", "train_examples", "precision", "target")
 
 
 def expand(config: dict[str, Any], experiment: str) -> list[Spec]:

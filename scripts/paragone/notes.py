@@ -44,6 +44,21 @@ def data(runs: pd.DataFrame) -> str:
     return "; ".join(texts) + "." if texts else "No data were read."
 
 
+def weights(runs: pd.DataFrame) -> list[str]:
+    """Where the initial weights are from, if ImageNet's were asked for; none otherwise."""
+    asked = runs.loc[runs["planned_initializer"] == "imagenet", ["workload", "initializer"]]
+    known = asked.dropna().drop_duplicates().sort_values(["workload", "initializer"])
+    return [
+        f"{workload}: initial weights are "
+        + (
+            "ImageNet's, as Keras publishes them."
+            if used == "imagenet"
+            else "random draws by Keras' rule: ImageNet's were not to be had."
+        )
+        for workload, used in known.itertuples(index=False)
+    ]
+
+
 def machine(runs: pd.DataFrame) -> str:
     """Every machine that the runs saw."""
     names = sorted(set(runs["machine"].dropna()))

@@ -13,17 +13,17 @@ import numpy as np
 
 from paragone.weights import Weights, trainable
 
-# By the precision of the probe. Frameworks keep some of Adam's constants in single precision (6e-8)
-# even where the weights are double; deep networks multiply that. In single precision a rectifier or a
+# By the precision of the probe. PyTorch/XLA keeps some constants of Adam and of batch norm in single
+# precision (6e-8) even where the weights are double; a deep network multiplies that. In single precision a rectifier or a
 # pooling window whose inputs tie to the last digit may decide otherwise, which changes whole gradients.
 # The running variance differs by definition: PyTorch keeps the unbiased one, Keras the biased one,
 # n/(n-1) apart for n values of a channel.
 TOLERANCES = {
     "float64": {
-        "logits": 1e-7,
-        "loss": 1e-7,
-        "gradients": 1e-6,
-        "weights": 5e-3,
+        "logits": 1e-6,
+        "loss": 1e-6,
+        "gradients": 1e-5,
+        "weights": 1e-2,
         "statistics": 1e-2,
     },
     "float32": {

@@ -11,6 +11,8 @@ from typing import Any
 
 from paragone.errors import UserError
 
+EVALUATION_BATCH = 256
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -64,6 +66,14 @@ class Spec:
                 "lower batch or steps_per_epoch"
             )
         return steps
+
+    @property
+    def evaluation_batch(self) -> int:
+        """Examples of one evaluation step over all replicas: the global batch, or about 256 if more.
+
+        Training in small batches is a question; evaluating in small batches only takes longer.
+        """
+        return max(self.batch["global"], EVALUATION_BATCH // self.replicas * self.replicas)
 
     def learning_rate(self, epoch: int) -> float:
         """Learning rate of an epoch (from 1).

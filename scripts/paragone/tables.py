@@ -23,6 +23,7 @@ RUN_COLUMNS = {
     **dict.fromkeys(["status", "reason", "parity"], _TEXT),
     **dict.fromkeys(["data_source", "data_edition", "manifest_sha256"], _TEXT),
     **dict.fromkeys(["train_examples", "test_examples", "parameters"], _COUNT),
+    **dict.fromkeys(["planned_initializer", "initializer"], _TEXT),
     **dict.fromkeys(["initial_weights", "final_weights"], _TEXT),
     **dict.fromkeys(["final_train_loss", "final_train_accuracy"], _REAL),
     **dict.fromkeys(["final_test_loss", "final_test_accuracy", "best_test_accuracy"], _REAL),
@@ -72,7 +73,8 @@ def read_parity(paths: list[Path]) -> Parity:
         try:
             report = json.loads(Path(path).read_text())
             for backend, verdict in report["backends"].items():
-                verdicts[report["workload"], backend] = bool(verdict["passed"])
+                if verdict["passed"] is not None:  # the backend could run
+                    verdicts[report["workload"], backend] = bool(verdict["passed"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(
                 f"{path}: not a parity report ({error!r}); delete it and make it again"
@@ -157,6 +159,7 @@ def _run_row(record: dict, experiment: str, parity: Parity) -> dict:
         "seed": spec["seed"],
         "planned_epochs": spec["epochs"],
         "planned_steps_per_epoch": spec.get("steps_per_epoch"),
+        "planned_initializer": workload["initializer"],
         "status": record["status"],
         "reason": record["reason"],
         "parity": {True: "passed", False: "failed", None: "not checked"}[passed],

@@ -14,6 +14,7 @@ import numpy as np
 from paragone.randomness import generator
 
 Weights = dict[str, np.ndarray]
+Shapes = dict[str, tuple[int, ...]]
 
 # Updated by batch norm, not by the optimiser.
 STATISTICS = ("moving_mean", "moving_variance")
@@ -25,7 +26,7 @@ def trainable(name: str) -> bool:
     return name.rsplit(".", 1)[1] not in STATISTICS
 
 
-def draw(shapes: dict[str, tuple[int, ...]], initializer: str, seed: int) -> Weights:
+def draw(shapes: Shapes, initializer: str, seed: int) -> Weights:
     """Draw initial weights by the default rules of a framework.
 
     `pytorch`: kernels and biases uniform within 1/sqrt(fan_in) (`torch.nn.Linear.reset_parameters`),

@@ -8,12 +8,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from workspace import call, environment, make_spec, refused, succeed, train_command, wait_for
+from workspace import (
+    Arrays,
+    call,
+    environment,
+    make_spec,
+    refused,
+    small_copy,
+    succeed,
+    train_command,
+    wait_for,
+)
 
 from paragone import record
+from paragone.spec import Spec
 
 EPOCHS = 6
 CELLS = [("torch", 1), ("tensorflow-mirrored", 2), ("torch-xla", 2)]
+# PyTorch/XLA compiles the deep model for a minute.
+RANDOM_CELLS = [("torch", 1), ("tensorflow-mirrored", 1), ("tensorflow-mirrored", 2)]
 
 
 def spec_of(backend: str, replicas: int):
@@ -22,6 +35,19 @@ def spec_of(backend: str, replicas: int):
     adam = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
     rate = {"base": 0.001, "decay": [{"after": 3, "factor": 0.5}]}
     return replace(spec, workload={**spec.workload, "optimizer": adam, "learning_rate": rate})
+
+
+def random_spec_of(backend: str, replicas: int):
+    """Dropout and augmentation: draws of the framework and of the host in every step."""
+    spec = make_spec("wide-resnet", backend, replicas, batch=20, epochs=EPOCHS, steps_per_epoch=2)
+    model = {**spec.workload["model"], "dropout": 0.3}
+    return replace(spec, workload={**spec.workload, "model": model})
+
+
+@pytest.fixture(scope="module")
+def tiny(small, tmp_path_factory):
+    """The first 200 training and 64 test images."""
+    return small_copy(small, tmp_path_factory.mktemp("tiny"), train=200, test=64)
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -43,10 +69,19 @@ def start_and_kill(line: list[str], folder: Path, number: int = signal.SIGKILL) 
 
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_killed_run_resumes_to_the_same_bits(small, tmp_path, cell):
-    spec = spec_of(*cell)
+    resumes_to_the_same_bits(spec_of(*cell), small, tmp_path)
+
+
+@pytest.mark.parametrize("cell", RANDOM_CELLS, ids=str)
+def test_killed_run_with_dropout_and_augmentation_resumes_too(tiny, tmp_path, cell):
+    resumes_to_the_same_bits(random_spec_of(*cell), tiny, tmp_path)
+
+
+def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None:
+    """A run, and the same one killed after its first checkpoint and called again, end alike."""
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    succeed(train_command(spec, small, whole))
-    line = train_command(spec, small, killed)
+    succeed(train_command(spec, arrays, whole))
+    line = train_command(spec, arrays, killed)
     start_and_kill(line, killed)
     output = succeed(line)
 
@@ -101,13 +136,13 @@ def test_second_trainer_is_refused_while_the_first_lives(small, tmp_path):
             first.kill()
 
 
-def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, mirror, checkout):
+def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, checkout):
     """SIGKILL of snakemake leaves its trainer behind; the next calls say so, then resume."""
     made = checkout()
     made.config["data"]["folder"] = str(fashion.folder)
     made.only("xla_fashion_cnn", ["torch"], {"steps_per_epoch": 10}, epochs=5, steps_per_epoch=10)
     line = ("all", "--cores", "2")
-    first = made.start(*line, PARAGONE_MIRRORS=str(mirror))
+    first = made.start(*line)
     runs = made / "results/runs"
     wait_for(lambda: list(runs.glob("*/checkpoints/*/epoch-*")), first)
     (lock,) = runs.glob("*/checkpoints/lock")
@@ -117,18 +152,18 @@ def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, mirror, check
         first.kill()
         first.wait()
         assert not list(runs.glob("*/record.json"))
-        unlocked = made.snakemake("--unlock", PARAGONE_MIRRORS=str(mirror))
+        unlocked = made.snakemake("--unlock")
         assert unlocked.returncode == 0, unlocked.stdout
-        second = made.snakemake(*line, PARAGONE_MIRRORS=str(mirror))
+        second = made.snakemake(*line)
         assert second.returncode == 1
         assert f"process {trainer} still trains this run" in second.stdout
         assert list(runs.glob("*/checkpoints/*/epoch-*")), "the checkpoints must survive"
     finally:
         os.kill(trainer, signal.SIGKILL)
-    third = made.snakemake(*line, PARAGONE_MIRRORS=str(mirror))
+    third = made.snakemake(*line)
     assert third.returncode == 0, third.stdout
     assert "resumed after epoch" in third.stdout
     (path,) = runs.glob("*/record.json")
     assert len(record.read(path)["processes"]) == 2
     assert not list(runs.glob("*/checkpoints"))
-    assert made.jobs(*line, PARAGONE_MIRRORS=str(mirror)) == {}
+    assert made.jobs(*line) == {}

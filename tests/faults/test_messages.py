@@ -101,6 +101,7 @@ def one_message(done, *words: str) -> None:
 
 def test_missing_mirror_folder(checkout, tmp_path):
     made = checkout()
+    made.only("xla_fashion_cnn", ["torch"], steps_per_epoch=1)
     gone = tmp_path / "gone"
     done = made.snakemake("all", "--cores", "1", PARAGONE_MIRRORS=str(gone))
     one_message(done, f"error: mirror folder {gone} does not exist", "PARAGONE_MIRRORS")
@@ -114,12 +115,13 @@ def test_wrong_checksum(checkout, mirror, tmp_path):
     labels.write_bytes(labels.read_bytes()[:-1] + b"x")
     expected = CONFIG["data"]["editions"]["fashion_mnist"]["official"][labels.name]
     made = checkout()
+    made.only("xla_fashion_cnn", ["torch"], steps_per_epoch=1)
     done = made.snakemake("all", "--cores", "1", PARAGONE_MIRRORS=str(copy.parent))
     one_message(done, "error: ", labels.name, "wrong checksum", expected)
     assert not list((made / "results").rglob("source.json"))
 
 
-def test_truncated_array_through_the_workflow(checkout, small, mirror, tmp_path):
+def test_truncated_array_through_the_workflow(checkout, small, tmp_path):
     """The message reaches the terminal, not only the log, and its remedy is a folder to delete."""
     made = checkout()
     made.only("xla_fashion_cnn", ["torch"], {"steps_per_epoch": 1}, steps_per_epoch=1)
@@ -135,7 +137,6 @@ def test_truncated_array_through_the_workflow(checkout, small, mirror, tmp_path)
         "1",
         "--allowed-rules",
         "probe",
-        PARAGONE_MIRRORS=str(mirror),
     )
     one_message(done, "error: ", array.name, "delete the folder results/data/fashion_mnist")
     assert not (made / "results/parity/fashion-cnn/torch.npz").exists()

@@ -78,7 +78,7 @@ def test_target_ends_the_run(small, tmp_path):
     assert made["target"]["first_hit"] == made["epochs"][-2]["elapsed"]
 
 
-def test_holes_are_drawn_and_do_not_stop_the_others(fashion, mirror, checkout):
+def test_holes_are_drawn_and_do_not_stop_the_others(fashion, checkout):
     """Through the workflow: one backend diverges, one has no device, one completes."""
     made = checkout()
     made.config["data"]["folder"] = str(fashion.folder)
@@ -104,7 +104,7 @@ def test_holes_are_drawn_and_do_not_stop_the_others(fashion, mirror, checkout):
         "matrix": [{"backend": "torch", "replicas": 1, "batch": {"global": 100}}],
     }
     made.configure()
-    done = made.snakemake("all", "--cores", "2", PARAGONE_MIRRORS=str(mirror))
+    done = made.snakemake("all", "--cores", "2")
     assert done.returncode == 0, done.stdout
     runs = pd.read_csv(made / "results/tables/runs.csv")
     assert sorted(runs["status"]) == ["completed", "diverged", "unavailable"]

@@ -1,6 +1,6 @@
 """Observe one backend with one number of replicas: a program, since a process sets its devices once.
 
-    python observe_engine.py <backend> <replicas> <manifest> <data folder> <output.npz> <workload>...
+    python observe_engine.py <backend> <replicas> <output.npz> <workload>=<manifest>=<data folder>...
 
 Writes arrays "<workload>/<series>/<weight>" and a JSON text "facts" with one object a workload.
 """
@@ -8,6 +8,7 @@ Writes arrays "<workload>/<series>/<weight>" and a JSON text "facts" with one ob
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
@@ -15,11 +16,14 @@ import numpy as np
 from workspace import make_spec
 
 from paragone import data, engines
-from paragone.batches import evaluation_batches, noise_batch, train_batches
-from paragone.randomness import epoch_order, framework_seed
-from paragone.weights import digest, draw
+from paragone.batches import evaluation_batches, noise_batches, train_batches
+from paragone.initial_weights import initial
+from paragone.randomness import framework_seed
+from paragone.spec import Spec
+from paragone.weights import digest
 
 BATCH, STEPS, EPOCHS = 64, 5, 2
+SHORT = {"mobilenet-v2": 2, "wide-resnet": 2}  # steps of the deep ones
 UNEVEN = 768  # divides over 4 replicas, does not divide 10,000
 
 
@@ -27,7 +31,8 @@ class Lab:
     """One workload on one backend, built as often as asked for."""
 
     def __init__(self, workload: str, backend: str, replicas: int, dataset: data.Dataset) -> None:
-        self.spec = make_spec(workload, backend, replicas, BATCH, steps_per_epoch=STEPS)
+        steps = SHORT.get(workload, STEPS)
+        self.spec = make_spec(workload, backend, replicas, BATCH, steps_per_epoch=steps)
         self.dataset = dataset
 
     def fresh(self) -> engines.Engine:
@@ -39,15 +44,16 @@ class Lab:
 
     def initial(self, engine: engines.Engine) -> dict:
         shapes = {name: values.shape for name, values in engine.weights().items()}
-        return draw(shapes, self.spec.workload["initializer"], self.spec.seed)
+        return initial(shapes, self.spec, None)[0]
 
     def train(
-        self, engine: engines.Engine, epoch: int, batch: int = BATCH, steps: int = STEPS
+        self, engine: engines.Engine, epoch: int, spec: Spec | None = None
     ) -> engines.Metrics:
-        order = epoch_order(len(self.dataset.train_labels), self.spec.seed, epoch)
-        batches = train_batches(self.dataset, order[: steps * batch], batch, engine.shard)
-        seed = framework_seed(self.spec.seed, epoch)
-        return engine.train_epoch(seed, self.spec.learning_rate(epoch), batches, steps)
+        """One epoch of this specification, or of another batch and length."""
+        spec = spec or self.spec
+        batches = train_batches(self.dataset, spec, epoch, engine.shard)
+        seed = framework_seed(spec.seed, epoch)
+        return engine.train_epoch(seed, spec.learning_rate(epoch), batches, spec.steps_per_epoch)
 
     def plain_and_warmed(self) -> tuple[dict, dict]:
         """Weights and metrics of the same epochs without and with a warm-up before them."""
@@ -55,7 +61,7 @@ class Lab:
         for name in ("plain", "warmed"):
             engine = self.fresh()
             if name == "warmed":
-                noise = noise_batch(self.dataset, BATCH)
+                noise = noise_batches(self.dataset, self.spec, engine.shard)
                 engine.warm_up(self.spec.learning_rate(1), *noise)
                 facts["after_warm_up"] = digest(engine.weights())
                 facts["initial"] = digest(self.initial(engine))
@@ -68,7 +74,8 @@ class Lab:
     def evaluation(self) -> dict:
         """What the engine's evaluation says, and the same from its predictions one by one."""
         tests = len(self.dataset.test_labels)
-        batches = evaluation_batches(self.dataset, UNEVEN, self.engine.shard)
+        spec = replace(self.spec, batch={"global": UNEVEN, "per_replica": UNEVEN})
+        batches = evaluation_batches(self.dataset, spec, self.engine.shard)
         found = self.engine.evaluate(batches, -(-tests // UNEVEN))
         chances = self.engine.predict(np.asarray(self.dataset.test_inputs))
         labels = np.asarray(self.dataset.test_labels)
@@ -81,11 +88,12 @@ class Lab:
     def leak(self, engine: engines.Engine) -> list[float]:
         """Work still to be waited for after an epoch, as a share of the epoch, in each of 5."""
         shares = []
-        self.train(engine, 1, 1000, 2)
+        big = replace(self.spec, batch={"global": 1000, "per_replica": 1000}, steps_per_epoch=2)
+        self.train(engine, 1, big)
         engine.weights()
         for epoch in range(2, 7):
             begun = time.perf_counter()
-            self.train(engine, epoch, 1000, 2)
+            self.train(engine, epoch, big)
             returned = time.perf_counter()
             engine.weights()
             shares.append((time.perf_counter() - returned) / (returned - begun))
@@ -110,18 +118,18 @@ class Late:
 
 def main() -> None:
     """Run the program."""
-    backend, replicas, manifest, folder, output, *workloads = sys.argv[1:]
-    dataset = data.load(manifest, folder)
+    backend, replicas, output, *named = sys.argv[1:]
     arrays, facts = {}, {}
-    for workload in workloads:
-        lab = Lab(workload, backend, int(replicas), dataset)
+    for name in named:
+        workload, manifest, folder = name.split("=")
+        lab = Lab(workload, backend, int(replicas), data.load(manifest, folder))
         series, facts[workload] = lab.plain_and_warmed()
         for name, weights in series.items():
             arrays |= {f"{workload}/{name}/{key}": values for key, values in weights.items()}
         facts[workload]["replicas"] = lab.engine.devices.replicas
         if workload == "fashion-cnn":
             facts[workload] |= lab.evaluation()
-        elif replicas == "1":
+        elif workload == "fashion-conv" and replicas == "1":
             facts[workload]["leak"] = lab.leak(lab.engine)
             if backend == "torch":
                 facts[workload]["leak_of_a_late_engine"] = lab.leak(Late(lab.engine))

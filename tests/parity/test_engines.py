@@ -11,20 +11,34 @@ import numpy as np
 import pytest
 from workspace import CONFIG, ROOT, call
 
-from paragone.parity import TOLERANCES
-
 CELLS = [
     ("torch", 1),
     ("tensorflow-mirrored", 1),
-    ("tensorflow-mirrored", 2),
     ("tensorflow-mirrored", 4),
     ("torch-xla", 1),
-    ("torch-xla", 2),
     ("torch-xla", 4),
 ]
 BACKENDS = sorted({backend for backend, _ in CELLS})
 SEVERAL = [cell for cell in CELLS if cell[1] > 1]
 WORKLOADS = sorted(CONFIG["workloads"])
+# Of weights learned in single precision, relative; replicas add up in another order than one.
+TOLERANCE = {"weights": 1e-4, "statistics": 1e-3}
+# The deep ones on one replica of the frameworks that need not compile them for a minute.
+DEEP = {"mobilenet-v2", "wide-resnet"}
+
+
+def workloads_of(cell: tuple[str, int]) -> list[str]:
+    """What is trained in a cell; with several replicas, the one with and the one without batch norm."""
+    backend, replicas = cell
+    if replicas > 1:
+        return ["fashion-cnn", "fashion-conv"]
+    left_out = {"reuters-cnn-double-softmax"}  # differs by its loss alone, which the gate has seen
+    if backend == "torch-xla":
+        left_out |= DEEP
+    return [name for name in WORKLOADS if name not in left_out]
+
+
+OBSERVED = [(cell, workload) for cell in CELLS for workload in workloads_of(cell)]
 
 
 @dataclass(frozen=True)
@@ -51,17 +65,20 @@ def programs(cell: tuple[str, int]) -> list[list[str]]:
     would meet the first one's.
     """
     if cell[0] == "tensorflow-mirrored" and cell[1] > 1:
-        return [[workload] for workload in WORKLOADS]
-    return [WORKLOADS]
+        return [[workload] for workload in workloads_of(cell)]
+    return [workloads_of(cell)]
 
 
-def observe(cell: tuple[str, int], workloads: list[str], fashion, folder: Path) -> Observed:
+def observe(cell: tuple[str, int], workloads: list[str], data_of: dict, folder: Path) -> Observed:
     backend, replicas = cell
     output = folder / f"{backend}-{replicas}-{'-'.join(workloads)}.npz"
     program = Path(__file__).with_name("observe_engine.py")
-    line = [sys.executable, program, backend, replicas, fashion.manifest, fashion.folder, output]
+    line = [sys.executable, program, backend, replicas, output]
+    for workload in workloads:
+        arrays = data_of[CONFIG["workloads"][workload]["dataset"]]
+        line.append(f"{workload}={arrays.manifest}={arrays.folder}")
     paths = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
-    done = call([*map(str, line), *workloads], timeout=400, PYTHONPATH=paths)
+    done = call([*map(str, line)], timeout=400, PYTHONPATH=paths)
     assert done.returncode == 0, done.stderr
     with np.load(output) as arrays:
         found = {name: arrays[name] for name in arrays.files}
@@ -69,12 +86,12 @@ def observe(cell: tuple[str, int], workloads: list[str], fashion, folder: Path) 
 
 
 @pytest.fixture(scope="module")
-def observed(fashion, tmp_path_factory) -> dict[tuple[str, int], Observed]:
+def observed(data_of, tmp_path_factory) -> dict[tuple[str, int], Observed]:
     """Every cell, each in a process of its own, two at a time."""
     folder = tmp_path_factory.mktemp("observed")
     with ThreadPoolExecutor(2) as pool:
         waiting = [
-            (cell, pool.submit(observe, cell, workloads, fashion, folder))
+            (cell, pool.submit(observe, cell, workloads, data_of, folder))
             for cell in CELLS
             for workloads in programs(cell)
         ]
@@ -102,10 +119,12 @@ def test_devices_are_those_asked_for(observed, cell):
     assert {facts["replicas"] for facts in observed[cell].facts.values()} == {cell[1]}
 
 
-@pytest.mark.parametrize("workload", WORKLOADS)
-@pytest.mark.parametrize("cell", CELLS, ids=str)
+@pytest.mark.parametrize(("cell", "workload"), OBSERVED, ids=str)
 def test_warm_up_leaves_no_trace(observed, cell, workload):
-    """Weights at once, and weights and metrics of two epochs later, to the last bit."""
+    """Weights at once, and weights and metrics of two epochs later, to the last bit.
+
+    Dropout and augmentation included.
+    """
     facts = observed[cell].facts[workload]
     assert facts["after_warm_up"] == facts["initial"]
     assert facts["warmed_metrics"] == facts["plain_metrics"]
@@ -131,7 +150,7 @@ def test_replicas_share_a_batch_as_one_would_take_it(observed, cell):
     found = observed[cell].weights("fashion-conv")
     reference = observed[cell[0], 1].weights("fashion-conv")
     learned, _ = deviations(found, reference)
-    assert learned < TOLERANCES["weights"]
+    assert learned < TOLERANCE["weights"]
     for several, one in zip(
         observed[cell].facts["fashion-conv"]["plain_metrics"],
         observed[cell[0], 1].facts["fashion-conv"]["plain_metrics"],
@@ -140,24 +159,22 @@ def test_replicas_share_a_batch_as_one_would_take_it(observed, cell):
         assert several == pytest.approx(one, rel=1e-4)
 
 
-@pytest.mark.parametrize("replicas", [2, 4])
-def test_spmd_batch_norm_sees_the_global_batch(observed, replicas):
+def test_spmd_batch_norm_sees_the_global_batch(observed):
     learned, statistics = deviations(
-        observed["torch-xla", replicas].weights("fashion-cnn"),
+        observed["torch-xla", 4].weights("fashion-cnn"),
         observed["torch-xla", 1].weights("fashion-cnn"),
     )
-    assert learned < TOLERANCES["weights"]
-    assert statistics < TOLERANCES["statistics"]
+    assert learned < TOLERANCE["weights"]
+    assert statistics < TOLERANCE["statistics"]
 
 
-@pytest.mark.parametrize("replicas", [2, 4])
-def test_mirrored_batch_norm_sees_its_replicas_batch(observed, replicas):
+def test_mirrored_batch_norm_sees_its_replicas_batch(observed):
     """Each replica normalises by its own examples: another model, measurably, but a near one."""
     learned, statistics = deviations(
-        observed["tensorflow-mirrored", replicas].weights("fashion-cnn"),
+        observed["tensorflow-mirrored", 4].weights("fashion-cnn"),
         observed["tensorflow-mirrored", 1].weights("fashion-cnn"),
     )
-    assert 10 * TOLERANCES["weights"] < learned < 0.5
+    assert 0.001 < learned < 0.5
     assert statistics < 0.2
 
 

@@ -1,18 +1,43 @@
 """The parity gate through its programs: every backend passes, and a broken one would not."""
 
 import json
+import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-from workspace import CONFIG, call, command, refused, succeed
+from workspace import CONFIG, ROOT, call, command, refused, succeed
 
+from paragone import data
+from paragone.batches import train_batches
 from paragone.matrix import probe
 from paragone.parity import TOLERANCES
 
 BACKENDS = sorted(CONFIG["backends"])
 WORKLOADS = sorted(CONFIG["workloads"])
+# Left to the smoke run: PyTorch/XLA compiles MobileNetV2 for a minute or two on a CPU.
+SLOW = {("mobilenet-v2", "torch-xla")}
+ABSENT = {"tensorflow-tpu"}
+# Trainable parameters: as published for the text CNN (at the official vocabulary of 30,982 words);
+# as Keras and torchvision document it for MobileNetV2; the others by hand.
+PARAMETERS = {
+    "fashion-cnn": 260 + 20 + 5_020 + 40 + 16_050 + 510,
+    "fashion-conv": 640 + 108_170,
+    "mobilenet-v2": 3_504_872,
+    "reuters-cnn": 332_856,
+    "reuters-cnn-double-softmax": 332_856,
+    "wide-resnet": 192 + 9_680 + 33_184 + 131_904 + 650,
+}
+
+
+def dataset_of(workload: str) -> str:
+    return CONFIG["workloads"][workload]["dataset"]
+
+
+def backends_of(workload: str) -> list[str]:
+    return [backend for backend in BACKENDS if (workload, backend) not in SLOW]
 
 
 def probe_command(workload: str, backend: str, arrays, output: Path) -> list[str]:
@@ -33,47 +58,117 @@ def judge(workload: str, reference: Path, probes: list[Path], output: Path) -> d
     return json.loads(output.read_text())["backends"]
 
 
+def observe(backend: str, data_of: dict, folder: Path) -> None:
+    """All workloads on one backend, in one process."""
+    program = Path(__file__).with_name("observe_probes.py")
+    named = [
+        f"{workload}={arrays.manifest}={arrays.folder}"
+        for workload in WORKLOADS
+        if (workload, backend) not in SLOW
+        for arrays in (data_of[dataset_of(workload)],)
+    ]
+    paths = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
+    done = call([sys.executable, str(program), backend, str(folder), *named], 400, PYTHONPATH=paths)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.fixture(scope="module")
-def probes(fashion, tmp_path_factory) -> Path:
+def probes(data_of, tmp_path_factory) -> Path:
     """A folder with <workload>/<backend>.npz of every backend and the reference."""
     folder = tmp_path_factory.mktemp("probes")
-    lines = []
-    for workload in WORKLOADS:
-        (folder / workload).mkdir()
-        for backend in ["reference", *BACKENDS]:
-            output = folder / workload / f"{backend}.npz"
-            lines.append(probe_command(workload, backend, fashion, output))
+    slowest_first = ["torch-xla", *(name for name in BACKENDS if name != "torch-xla"), "reference"]
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(succeed, lines))
+        list(pool.map(lambda backend: observe(backend, data_of, folder), slowest_first))
     return folder
 
 
-@pytest.mark.parametrize("workload", WORKLOADS)
-def test_every_backend_passes(probes, workload, tmp_path):
-    paths = [probes / workload / f"{backend}.npz" for backend in BACKENDS]
-    found = judge(workload, probes / workload / "reference.npz", paths, tmp_path / "parity.json")
-    assert sorted(found) == BACKENDS
-    for backend, verdict in found.items():
-        assert verdict["passed"] is True, f"{backend}: {verdict['reason']}"
-        assert verdict["deviations"].keys() == TOLERANCES.keys()
-        # Single precision is no double precision: all zeros would mean that nothing was compared.
-        assert max(verdict["deviations"].values()) > 1e-9
+@pytest.fixture(scope="module")
+def verdicts_of(probes, tmp_path_factory) -> dict[str, dict]:
+    """The gate's verdicts by workload and backend."""
+    folder = tmp_path_factory.mktemp("verdicts")
+    return {
+        workload: judge(
+            workload,
+            probes / workload / "reference.npz",
+            [probes / workload / f"{backend}.npz" for backend in backends_of(workload)],
+            folder / f"{workload}.json",
+        )
+        for workload in WORKLOADS
+    }
+
+
+@pytest.mark.parametrize(
+    ("workload", "backend"),
+    [(workload, backend) for workload in WORKLOADS for backend in backends_of(workload)],
+)
+def test_every_backend_passes(verdicts_of, workload, backend):
+    verdict = verdicts_of[workload][backend]
+    if backend in ABSENT:
+        assert verdict["passed"] is None
+        assert "TPU" in verdict["reason"]
+        return
+    assert verdict["passed"] is True, verdict["reason"]
+    assert verdict["deviations"].keys() == TOLERANCES["float64"].keys()
+    if backend != "torch":  # the reference itself, by another name
+        # Two methods never agree to the last bit: all zeros would mean that nothing was compared.
+        assert max(verdict["deviations"].values()) > 1e-15
+
+
+def test_torch_is_the_reference(verdicts_of):
+    """Bit by bit, with as many threads: the gate adds no deviation of its own."""
+    for workload in WORKLOADS:
+        assert set(verdicts_of[workload]["torch"]["deviations"].values()) == {0.0}
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_the_probe_trains(probes, workload):
     """The weights move by far more than the tolerance: equal initial weights alone cannot pass."""
+    outputs = CONFIG["workloads"][workload]["model"].get("outputs")
+    classes = {"fashion_mnist": 10, "cats_vs_dogs": 2, "reuters": 46}[dataset_of(workload)]
     with np.load(probes / workload / "reference.npz") as reference:
         gradients = {name for name in reference.files if name.startswith("gradients/")}
         weights = {name for name in reference.files if name.startswith("weights/")}
         assert len(weights) >= len(gradients) >= 4
-        assert reference["logits"].shape == (64, 10)
-        assert all(np.linalg.norm(reference[name]) > 0 for name in gradients)
+        assert reference["logits"].shape == (16, outputs or classes)
+        assert reference["logits"].dtype == np.float64
+        assert all(np.isfinite(reference[name]).all() for name in weights)
+        norms = [np.linalg.norm(reference[name]) for name in gradients]
+        assert all(norm > 0 for norm in norms)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_trainable_parameters(probes, workload):
+    for backend in ["reference", *backends_of(workload)]:
+        with np.load(probes / workload / f"{backend}.npz") as arrays:
+            if backend not in ABSENT:
+                assert int(arrays["parameters"]) == PARAMETERS[workload]
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    powers = np.exp(logits - logits.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
+
+
+@pytest.mark.parametrize("backend", [name for name in BACKENDS if name not in ABSENT])
+def test_double_softmax_by_hand(probes, data_of, backend):
+    """The flaw: the cross entropy of softmax(softmax(logits)), from the same initial weights."""
+    arrays = data_of["reuters"]
+    spec = probe(CONFIG, "reuters-cnn", backend)
+    dataset = data.load(arrays.manifest, arrays.folder)
+    _, labels = next(train_batches(dataset, spec, 1))
+    rows = np.arange(len(labels))
+    with np.load(probes / f"reuters-cnn/{backend}.npz") as plain:
+        chances = softmax(plain["logits"])
+        assert plain["loss"] == pytest.approx(-np.log(chances[rows, labels]).mean(), rel=1e-12)
+    with np.load(probes / f"reuters-cnn-double-softmax/{backend}.npz") as double:
+        np.testing.assert_allclose(double["logits"], chances, rtol=1e-10)
+        expected = -np.log(softmax(chances)[rows, labels]).mean()
+        assert double["loss"] == pytest.approx(expected, rel=1e-12)
 
 
 def nudge(values: np.ndarray) -> np.ndarray:
-    """One per cent off."""
-    return values * 1.01
+    """Three per cent off."""
+    return values * 1.03
 
 
 def one_nan(values: np.ndarray) -> np.ndarray:

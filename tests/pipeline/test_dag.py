@@ -3,20 +3,46 @@
 import pytest
 from workspace import CONFIG
 
+# Cells of each experiment's published matrix x seeds, counted by hand.
+PAPER = {
+    "xla_fashion_cnn": 3 * 3,
+    "tpu_fashion_conv": 3 * 3,
+    "mirrored_mobilenet": 7 * 3,
+    "multiworker_mobilenet": 3 * 3,
+    "reuters_strategies": 10 * 3,
+    "batch_size_throughput": 3 * 12 * 3,
+    "batch_size_time_to_accuracy": 3 * 12 * 5,
+}
+# Backends that train each workload there; one more probe is the reference.
+PROBED = {
+    "fashion-cnn": 3,
+    "fashion-conv": 3,
+    "mobilenet-v2": 4,
+    "reuters-cnn": 4,
+    "reuters-cnn-double-softmax": 4,
+    "wide-resnet": 3,
+}
+
 
 def test_paper_preset_lists_the_whole_matrix(checkout):
-    """Six runs of the two experiments, three seeds each."""
     jobs = checkout().jobs("all", "--cores", "2", "--configfile", "presets/paper.yaml")
-    assert jobs["train"] == 6 * 3
-    assert jobs["probe"] == 2 * (len(CONFIG["backends"]) + 1)
-    assert jobs["compare"] == jobs["throughput"] == 2
+    assert PAPER.keys() == CONFIG["experiments"].keys()
+    assert PROBED.keys() == CONFIG["workloads"].keys()
+    assert jobs["train"] == sum(PAPER.values()) == 366
+    assert jobs["probe"] == sum(PROBED.values()) + len(PROBED)
+    assert jobs["check_parity"] == len(PROBED)
+    assert jobs["compare"] == jobs["collect"] == len(PAPER)
+    assert jobs["matmul"] == jobs["fetch"] == jobs["serialize"] == 3
+    assert jobs["accelerator_reference"] == jobs["compare_matmul"] == 1
+    assert jobs["tabulate_epochs"] == 2
 
 
 def test_figures_ask_for_the_same_figures_without_the_comparison(checkout):
-    made = checkout()
-    jobs = made.jobs("figures", "--cores", "2")
-    assert jobs["clocks"] == jobs["throughput"] == 2
-    assert "compare" not in jobs
+    jobs = checkout().jobs("figures", "--cores", "2")
+    wanted = [figure for block in CONFIG["experiments"].values() for figure in block["figures"]]
+    assert {name: jobs[name] for name in wanted} == {name: wanted.count(name) for name in wanted}
+    assert jobs["plot_matmul"] == jobs["plot_accelerators"] == 1
+    assert not {"compare", "compare_matmul", "accelerator_reference", "tabulate_epochs"} & set(jobs)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,14 @@
 """What a change reruns: all that depends on it, and nothing else."""
 
 import os
+from collections import Counter
 
 import pytest
+from workspace import CONFIG
 
-FIGURES = {"learning_curves": 2, "throughput": 2, "clocks": 2, "predictions": 2}
+FIGURES = Counter(figure for block in CONFIG["experiments"].values() for figure in block["figures"])
+OTHER_FIGURES = {"plot_matmul": 1, "plot_accelerators": 1}
+RUNS = 29  # of the smoke preset, as in test_smoke.py
 
 
 def append(text: str) -> str:
@@ -30,39 +34,51 @@ def test_editing_a_figures_program_redraws_only_it(smoke, figure):
     with smoke.checkout.edited(f"scripts/plot_{figure}.py", append):
         jobs = smoke.jobs()
     jobs.pop("all")
-    assert jobs == {figure: 2}
+    assert jobs == {figure: FIGURES[figure]}
 
 
 def test_editing_the_style_redraws_every_figure(smoke):
     with smoke.checkout.edited("scripts/paragone/figures/style.py", append):
         jobs = smoke.jobs()
     jobs.pop("all")
-    assert jobs == FIGURES
+    assert jobs == {**FIGURES, **OTHER_FIGURES}
 
 
 def test_editing_the_loop_retrains_and_does_not_touch_the_data(smoke):
     with smoke.checkout.edited("scripts/paragone/loop.py", append):
         jobs = smoke.jobs()
-    assert jobs["train"] == 6
-    assert not {"fetch", "serialize"} & set(jobs)
+    assert jobs["train"] == RUNS
+    assert not {"fetch", "serialize", "matmul", "probe"} & set(jobs)
 
 
 def test_editing_one_engine_retrains_only_its_backends(smoke):
     with smoke.checkout.edited("scripts/paragone/engines/tensorflow.py", append):
         jobs = smoke.jobs()
-    assert (jobs["train"], jobs["probe"]) == (2, 2)
+    assert (jobs["train"], jobs["probe"]) == (14, 8)
     with smoke.checkout.edited("scripts/paragone/engines/torch_xla.py", append):
-        assert smoke.jobs()["train"] == 2
+        jobs = smoke.jobs()
+    assert (jobs["train"], jobs["probe"]) == (6, 5)
+    assert "matmul" not in jobs
+
+
+def test_editing_one_product_measures_only_its_framework_again(smoke):
+    with smoke.checkout.edited("scripts/paragone/matmul/torch_xla.py", append):
+        jobs = smoke.jobs()
+    assert jobs["matmul"] == jobs["tabulate_matmul"] == 1
+    assert not {"train", "probe", "collect"} & set(jobs)
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("#D55E00", "#123456"), ("label: PyTorch\n", "label: Torch\n")]
+    ("old", "new"), [("#0072B2", "#123456"), ("label: PyTorch\n", "label: Torch\n")]
 )
 def test_another_colour_or_label_redraws_without_training(smoke, old, new):
+    """Of PyTorch, which is in one experiment of every figure."""
     with smoke.checkout.edited("config.yaml", lambda text: text.replace(old, new)):
         jobs = smoke.jobs()
     assert FIGURES.keys() <= jobs.keys()
+    assert OTHER_FIGURES.keys() <= jobs.keys()
     assert not {"train", "probe", "check_parity", "collect", "fetch", "serialize"} & set(jobs)
+    assert "matmul" not in jobs
 
 
 def test_another_mirror_changes_nothing(smoke, tmp_path):
@@ -82,10 +98,13 @@ def test_more_repeats_train_only_the_new_ones(smoke):
 
 def test_another_learning_rate_retrains_only_its_workload(smoke):
     def edit(text: str) -> str:
-        return text.replace("learning_rate: {base: 0.001}", "learning_rate: {base: 0.002}")
+        head, workload, rest = text.partition("  fashion-conv:\n")
+        old, new = (f"learning_rate: {{base: {rate}}}" for rate in (0.001, 0.002))
+        return head + workload + rest.replace(old, new, 1)
 
     with smoke.checkout.edited("config.yaml", edit):
-        assert smoke.jobs()["train"] == 3
+        jobs = smoke.jobs()
+    assert (jobs["train"], jobs["probe"]) == (3, 4)
 
 
 def test_all_is_as_before(smoke):

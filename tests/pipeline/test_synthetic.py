@@ -53,7 +53,7 @@ def test_figures_say_so(offline, figure):
     assert "SYNTHETIC DATA: shows that the workflow runs" in svg
 
 
-def test_real_figures_do_not(smoke):
+def test_real_figures_do_not(smoke, mirror):
     """The check above can fail."""
     for path in (smoke.checkout / "results").glob("figures/*/*.svg"):
         assert "SYNTHETIC" not in path.read_text()

@@ -21,7 +21,7 @@ def run(program: str, *options: str, environment: str = "") -> subprocess.Comple
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
 
 

@@ -59,6 +59,8 @@ def make_record(
     speed: float | None = None,
     curves: dict[str, list[float]] | None = None,
     patience: int = 1,
+    planned_initializer: str = "keras",
+    initializer: str = "keras",
 ) -> dict:
     """One record whose parts add up. Statuses other than completed stop it early.
 
@@ -87,6 +89,7 @@ def make_record(
                 "name": workload,
                 "dataset": dataset,
                 "model": {"name": workload, **(model or {})},
+                "initializer": planned_initializer,
             },
             "backend": {"name": backend, "engine": engine, "strategy": strategy, "device": device},
             "replicas": replicas,
@@ -110,6 +113,7 @@ def make_record(
         if status == "unavailable"
         else {
             "parameters": parameters,
+            "initializer": initializer,
             "initial_weights": "b" * 64,
             "final_weights": f"{seed:064x}" if measured else None,
         },

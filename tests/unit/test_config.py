@@ -1,6 +1,7 @@
 """Every mistake in the config is one message that names the key and says what would be right."""
 
 import copy
+import json
 
 import pytest
 import yaml
@@ -17,7 +18,7 @@ CONV = "experiments.tpu_fashion_conv"
 
 def changed(path: list, value) -> dict:
     """The config with one value set, or removed if it is ..., at a path."""
-    config = copy.deepcopy(CONFIG)
+    config = json.loads(json.dumps(CONFIG))  # a deep copy would keep what YAML's anchors share
     at = config
     for key in path[:-1]:
         at = at[key]
@@ -63,6 +64,12 @@ def test_presets_are_valid_and_only_change_what_is_there(preset):
         (["workloads", "fashion-conv", "optimizer"], "epsilon"),
         (["workloads", "fashion-cnn", "learning_rate"], "per_batch"),
         (["workloads", "fashion-cnn", "batch"], "global"),
+        (["workloads", "wide-resnet", "augmentation"], "shift"),
+        (["workloads", "wide-resnet", "learning_rate", "decay", 0], "factor"),
+        (["workloads", "reuters-cnn", "optimizer"], "beta_1"),
+        (["experiments", "batch_size_time_to_accuracy", "target"], "patience"),
+        (["matmul"], "squares"),
+        (["accelerator_reference"], "title"),
         (["experiments", "tpu_fashion_conv"], "repeats"),
         (["experiments", "tpu_fashion_conv", "matrix", 0], "replicas"),
     ],
@@ -133,6 +140,25 @@ def test_unknown_key_at_each_level(path, known):
             {"accuracy": 0.9},
             [f"{CNN}.target", "'patience'", "add it"],
         ),
+        (["workloads", "wide-resnet", "train_examples"], 0, ["wide-resnet.train_examples", "of 1"]),
+        (["workloads", "wide-resnet", "augmentation", "shift"], 1, ["augmentation.shift", "1"]),
+        (["workloads", "wide-resnet", "augmentation", "flip"], 1, ["augmentation.flip", "boolean"]),
+        (["workloads", "wide-resnet", "augmentation", "flip"], ..., ["'flip'", "add it"]),
+        (
+            ["workloads", "reuters-cnn-double-softmax", "loss"],
+            "mse",
+            ["double-softmax.loss", '"cross_entropy", "double_softmax"'],
+        ),
+        (["workloads", "fashion-cnn", "precision"], "float16", ["precision", '"float64"']),
+        (["workloads", "wide-resnet", "model"], {}, ["wide-resnet.model", "'name'", "add it"]),
+        (["workloads", "mobilenet-v2", "model", "outputs"], 2, ["model.outputs", "1000"]),
+        (["backends", "tensorflow-tpu", "parity"], "bfloat16", ["parity", '"float32"']),
+        (["matmul", "squares"], [], ["matmul.squares"]),
+        (["matmul", "squares", 0], 0, ["matmul.squares.0", "minimum of 1"]),
+        (["matmul", "products", 0], [1, 2], ["matmul.products.0"]),
+        (["matmul", "precisions", 0], "int8", ["matmul.precisions.0", '"bfloat16"']),
+        (["matmul"], ..., ["'matmul'", "add it"]),
+        (["accelerator_reference"], ..., ["'accelerator_reference'", "add it"]),
         (["experiments"], {}, ["experiments"]),
         (["experiments", "tpu_fashion_conv", "workload"], ..., [CONV, "'workload'", "add it"]),
         (["experiments", "tpu_fashion_conv", "repeats"], 0, [f"{CONV}.repeats", "minimum of 1"]),

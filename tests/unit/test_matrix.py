@@ -6,7 +6,7 @@ import pytest
 from workspace import CONFIG
 
 from paragone.errors import UserError
-from paragone.matrix import expand, probe
+from paragone.matrix import expand, probe, with_reference
 
 
 def config_with(matrix, **block):
@@ -120,14 +120,76 @@ def test_errors_name_the_key_and_what_would_be_right(matrix, block, words):
         assert word in str(caught.value)
 
 
-def test_probes_of_all_backends_and_the_reference_differ_only_in_the_backend():
-    specs = [probe(CONFIG, "fashion-cnn", name) for name in ["reference", *CONFIG["backends"]]]
-    assert len({spec.backend["engine"] for spec in specs}) == len(specs)
-    assert len({spec.name.rsplit(".", 1)[1] for spec in specs}) == len(specs)
-    for spec in specs:
-        assert spec.workload == specs[0].workload
-        assert (spec.batch, spec.replicas, spec.steps_per_epoch) == (
-            {"global": 64, "per_replica": 64},
-            1,
-            5,
-        )
+@pytest.mark.parametrize("workload", CONFIG["workloads"])
+def test_probes_of_all_backends_and_the_reference_differ_only_in_the_backend(workload):
+    names = ["reference", *CONFIG["backends"]]
+    specs = {name: probe(CONFIG, workload, name) for name in names}
+    assert len({spec.name.rsplit(".", 1)[1] for spec in specs.values()}) == len(names)
+    reference = specs["reference"]
+    assert reference.backend == {
+        "name": "reference",
+        "engine": "torch",
+        "strategy": "single",
+        "device": "cpu",
+    }
+    for name, spec in specs.items():
+        assert spec.workload == reference.workload
+        assert (spec.replicas, spec.epochs, spec.steps_per_epoch) == (1, 1, 3)
+        assert spec.batch == {"global": 16, "per_replica": 16}
+        # A TPU has no double precision.
+        assert spec.precision == ("float32" if name == "tensorflow-tpu" else "float64")
+
+
+def test_probes_have_no_dropout_and_runs_do():
+    """Each framework draws its masks from its own generator."""
+    assert probe(CONFIG, "wide-resnet", "torch").workload["model"]["dropout"] == 0.0
+    matrix = [{"workload": "wide-resnet", "backend": "torch", "replicas": 1}]
+    (run,) = expand(config_with(matrix), "one")
+    assert run.workload["model"]["dropout"] == 0.01
+    assert CONFIG["workloads"]["wide-resnet"]["model"]["dropout"] == 0.01
+
+
+def test_the_reference_is_no_backend_of_the_config():
+    assert "reference" not in CONFIG["backends"]
+    known = with_reference(CONFIG)["backends"]
+    assert set(known) == {"reference", *CONFIG["backends"]}
+    with pytest.raises(UserError, match="'reference'"):
+        expand(config_with([{"backend": "reference", "replicas": 1}]), "one")
+
+
+def test_a_cell_may_name_another_workload():
+    matrix = [
+        {"backend": "torch", "replicas": 1},
+        {"workload": "reuters-cnn-double-softmax", "backend": "torch", "replicas": 1},
+    ]
+    first, second = expand(config_with(matrix, workload="reuters-cnn"), "one")
+    assert (first.workload["name"], second.workload["name"]) == (
+        "reuters-cnn",
+        "reuters-cnn-double-softmax",
+    )
+    assert second.workload["loss"] == "double_softmax"
+    assert "loss" not in first.workload
+    same = {key: value for key, value in second.workload.items() if key not in ("name", "loss")}
+    assert same == {key: value for key, value in first.workload.items() if key != "name"}
+
+
+def test_runs_are_in_single_precision_unless_the_workload_says_otherwise():
+    config = config_with([{"backend": "torch", "replicas": 1}])
+    assert expand(config, "one")[0].precision == "float32"
+    config["workloads"]["fashion-conv"]["precision"] = "float64"
+    (spec,) = expand(config, "one")
+    assert spec.precision == "float64"
+    assert "precision" not in spec.workload
+
+
+@pytest.mark.parametrize("experiment", CONFIG["experiments"])
+def test_every_experiment_of_the_config_has_runs(experiment):
+    assert expand(CONFIG, experiment)
+
+
+def test_an_experiment_may_use_fewer_examples_than_its_workload():
+    matrix = [{"backend": "torch", "replicas": 1}]
+    (fewer,) = expand(config_with(matrix, workload="wide-resnet", train_examples=64), "one")
+    assert fewer.workload["train_examples"] == 64
+    (all_of_it,) = expand(config_with(matrix, workload="wide-resnet"), "one")
+    assert all_of_it.workload["train_examples"] == 10_000

@@ -1,5 +1,6 @@
 """The specification: its identity, its steps and its learning rates."""
 
+import hashlib
 import json
 from dataclasses import asdict, fields, replace
 
@@ -19,6 +20,7 @@ OTHER = {
     "batch": {"global": 1024, "per_replica": 256},
     "epochs": 51,
     "steps_per_epoch": 7,
+    "precision": "float64",
     "seed": 1,
     "deterministic": False,
 }
@@ -45,12 +47,15 @@ def test_name_does_not_depend_on_the_order_of_keys():
 
 def test_identity_is_the_hash_of_the_canonical_text():
     """A changed identity retrains everything: this fails when that happens by accident."""
-    spec = Spec({"name": "w"}, {"name": "b"}, 1, {"global": 2, "per_replica": 2}, 1, None, 0, True)
+    batch = {"global": 2, "per_replica": 2}
+    spec = Spec({"name": "w"}, {"name": "b"}, 1, batch, 1, None, "float32", 0, True)
     assert spec.to_json() == (
         '{"backend":{"name":"b"},"batch":{"global":2,"per_replica":2},"deterministic":true,'
-        '"epochs":1,"replicas":1,"seed":0,"steps_per_epoch":null,"workload":{"name":"w"}}'
+        '"epochs":1,"precision":"float32","replicas":1,"seed":0,"steps_per_epoch":null,'
+        '"workload":{"name":"w"}}'
     )
-    assert spec.name == "w.b.r1.b2.s0.0e30eaea"
+    digest = hashlib.sha256(spec.to_json().encode()).hexdigest()
+    assert spec.name == f"w.b.r1.b2.s0.{digest[:8]}" == "w.b.r1.b2.s0.9bfdf378"
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Spec)])
@@ -111,3 +116,16 @@ def test_decay_holds_after_the_named_epochs():
 def test_decay_and_scaling_multiply():
     spec = schedule(base=0.01, per_batch=512, decay=[{"after": 1, "factor": 0.1}])
     assert spec.learning_rate(2) == pytest.approx(0.002)
+
+
+def test_decay_of_the_batch_size_lab():
+    """Published: 0.01, divided by 10 after 15 epochs, by 100 after 25, by 1,000 after 35."""
+    spec = make_spec("wide-resnet", "torch", batch=32)
+    rates = {epoch: spec.learning_rate(epoch) for epoch in (1, 15, 16, 25, 26, 35, 36, 40)}
+    assert rates == pytest.approx(
+        {1: 1e-2, 15: 1e-2, 16: 1e-3, 25: 1e-3, 26: 1e-4, 35: 1e-4, 36: 1e-5, 40: 1e-5}
+    )
+
+
+def test_rate_of_the_lab_does_not_grow_with_the_batch():
+    assert make_spec("wide-resnet", "torch", batch=512).learning_rate(1) == 0.01

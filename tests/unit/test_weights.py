@@ -68,10 +68,10 @@ def test_frameworks_rules_are_those_of_the_frameworks(initializer):
 
 
 def test_embeddings():
-    shapes = {"0.embedding.kernel": (1000, 50)}
-    normal = draw(shapes, "pytorch", 0)["0.embedding.kernel"]
+    shapes = {"0.embedding.embeddings": (1000, 50)}
+    normal = draw(shapes, "pytorch", 0)["0.embedding.embeddings"]
     assert normal.std() == pytest.approx(1, rel=0.02)
-    uniform = draw(shapes, "keras", 0)["0.embedding.kernel"]
+    uniform = draw(shapes, "keras", 0)["0.embedding.embeddings"]
     assert 0.0499 < np.abs(uniform).max() <= 0.05
 
 

@@ -129,8 +129,8 @@ def identify(
             expected = ", ".join(f"{digest} ({edition})" for edition, digest in known.items())
             raise UserError(
                 f"{where}: {name} of {dataset} has a wrong checksum: expected SHA-256 {expected}, "
-                f"found {found}. Replace the file, or list it as an edition under "
-                f"data.editions.{dataset} in the config"
+                f"found {found}. Replace the file, or list its checksum for {dataset} in "
+                "the `data` block of the config"
             )
     missing = [name for name in _names(editions) if name not in paths]
     raise UserError(f"{where}: {dataset} is incomplete, missing {', '.join(missing)}")

@@ -2,13 +2,12 @@
 
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from paragone.data import store, synthetic
 from paragone.data.catalogue import entry
 from paragone.data.download import Unreachable
-from paragone.data.places import Address, Folder, Found, mirror
+from paragone.data.places import Address, Editions, Folder, Found, mirror
 from paragone.errors import UserError
 
 ENVIRONMENT = "PARAGONE_MIRRORS"
@@ -30,21 +29,12 @@ def find(dataset: str, settings: dict) -> dict:
     if settings["source"] == "synthetic":
         return _synthetic(dataset, parameters, "data.source is synthetic")
     editions = settings["editions"].get(dataset, {})
-    raw = folder / "raw" / dataset
-    mirrors = [mirror(named, dataset, raw) for named in _named(settings)]
+    mirrors = named_mirrors(dataset, settings)
     if stored := _stored(dataset, editions, parameters, folder):
         return stored
-    official = [Address(facts.address, raw)] if "official" in editions else []
-    with store.lock(folder, dataset):
-        downloaded = [
-            Folder(raw / edition, "downloaded before")
-            for edition in editions
-            if (raw / edition).is_dir()
-        ]
-        found, tried = _search([*downloaded, *mirrors, *official], dataset, editions)
+    found, reason = search(dataset, editions, mirrors, facts.address, folder)
     if found:
         return _real(dataset, parameters, editions, found)
-    reason = "; ".join(tried)
     if settings["source"] == "real":
         raise UserError(
             f"no real {dataset} to be had ({reason}). Put its files into the folder {dataset} of a "
@@ -54,24 +44,41 @@ def find(dataset: str, settings: dict) -> dict:
     return _synthetic(dataset, parameters, reason)
 
 
-def _named(settings: dict) -> list[str]:
+def named_mirrors(name: str, settings: dict) -> list[Folder | Address]:
+    """The places of a data set or model in the mirrors of config and environment.
+
+    Raises UserError for a mirror folder that does not exist.
+    """
     named = [*settings.get("mirrors", []), *os.environ.get(ENVIRONMENT, "").split(";")]
-    return [name.strip() for name in named if name.strip()]
+    raw = Path(settings["folder"]) / "raw" / name
+    return [mirror(one.strip(), name, raw) for one in named if one.strip()]
 
 
-def _search(
-    places: Iterable[Folder | Address], dataset: str, editions: dict
-) -> tuple[Found | None, list[str]]:
-    """The first place that has the data set, and why those before it did not."""
+def search(
+    name: str, editions: Editions, mirrors: list[Folder | Address], address: str, folder: Path
+) -> tuple[Found | None, str]:
+    """Look for a data set or model: in the store, in its mirrors, at its official address.
+
+    folder: `data.folder`, locked meanwhile. Returns the first edition found, or None and why each
+    place does not have it. Raises UserError on a wrong checksum.
+    """
+    raw = folder / "raw" / name
+    official = [Address(address, raw)] if "official" in editions else []
     tried = []
-    for place in places:
-        try:
-            if found := place.find(dataset, editions):
-                return found, tried
-            tried.append(f"{place.title}: not there")
-        except Unreachable as error:
-            tried.append(f"{place.title}: {error}")
-    return None, tried or ["no mirror and no official edition is listed"]
+    with store.lock(folder, name):
+        downloaded = [
+            Folder(raw / edition, "downloaded before")
+            for edition in editions
+            if (raw / edition).is_dir()
+        ]
+        for place in [*downloaded, *mirrors, *official]:
+            try:
+                if found := place.find(name, editions):
+                    return found, ""
+                tried.append(f"{place.title}: not there")
+            except Unreachable as error:
+                tried.append(f"{place.title}: {error}")
+    return None, "; ".join(tried) or "no mirror and no official edition is listed"
 
 
 def _stored(dataset: str, editions: dict, parameters: dict, folder: Path) -> dict | None:

@@ -3,6 +3,7 @@
     raw/<dataset>/<edition>/           files downloaded from an address, checked
     tfds/                              what TensorFlow Datasets prepared from them
     arrays/<dataset>-<recipe>/         the arrays and their manifest.json
+    weights/<model>-<recipe>/          pretrained weights, see pretrained.py
 
 A folder of arrays appears whole (built aside, then renamed) and is never changed afterwards.
 """

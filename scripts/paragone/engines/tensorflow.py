@@ -19,6 +19,7 @@ from paragone.batches import Shard, train_dtype
 from paragone.data import Dataset
 from paragone.engines import Devices, Metrics, Probe
 from paragone.engines.tensorflow_strategies import create_strategy
+from paragone.engines.tensorflow_weights import named
 from paragone.models import create_model
 from paragone.models.tensorflow import MODELS
 from paragone.spec import Spec
@@ -184,16 +185,16 @@ class TensorFlow:
         logits, losses, gradients = self._gradients(inputs, labels)
         trainable = [variable.path for variable in self._model.trainable_variables]
         by_path = dict(zip(trainable, gradients, strict=True))
-        named = {n: by_path[v.path].numpy() for n, v in _named(self._model) if v.path in by_path}
-        return Probe(logits.numpy(), float(tf.reduce_mean(losses)), named)
+        by_name = {n: by_path[v.path].numpy() for n, v in named(self._model) if v.path in by_path}
+        return Probe(logits.numpy(), float(tf.reduce_mean(losses)), by_name)
 
     def weights(self) -> Weights:
         """See `Engine.weights`."""
-        return {name: variable.numpy() for name, variable in _named(self._model)}
+        return {name: variable.numpy() for name, variable in named(self._model)}
 
     def set_weights(self, weights: Weights) -> None:
         """See `Engine.set_weights`."""
-        for name, variable in _named(self._model):
+        for name, variable in named(self._model):
             variable.assign(weights[name])
 
     def out_of_memory(self, error: Exception) -> bool:
@@ -213,27 +214,6 @@ class TensorFlow:
 
 
 ENGINE = TensorFlow
-
-# Keras layer class -> canonical kind and parts, in Keras' own order of variables
-_KINDS = {
-    "Conv1D": ("conv1d", ("kernel", "bias")),
-    "Conv2D": ("conv2d", ("kernel", "bias")),
-    "DepthwiseConv2D": ("depthwise_conv2d", ("kernel", "bias")),
-    "Embedding": ("embedding", ("embeddings",)),
-    "Dense": ("dense", ("kernel", "bias")),
-    "BatchNormalization": ("batch_norm", ("gamma", "beta", "moving_mean", "moving_variance")),
-}
-
-
-def _named(model: keras.Model) -> Iterator[tuple[str, keras.Variable]]:
-    """Canonical name and variable of every weight, in forward order. Keras' layout is canonical."""
-    weighted = [layer for layer in model.layers if type(layer).__name__ in _KINDS]
-    for index, layer in enumerate(weighted):
-        kind, parts = _KINDS[type(layer).__name__]
-        by_part = {variable.name: variable for variable in layer.variables}
-        for part in parts:
-            if part in by_part:
-                yield f"{index}.{kind}.{part}", by_part[part]
 
 
 def _optimizer(options: dict) -> keras.optimizers.Optimizer:

@@ -1,0 +1,256 @@
+"""Published initial weights: found like data, converted once, the same numbers in every framework."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from data_programs import CONFIG_DATA, refused
+from workspace import ROOT, UNREACHABLE, make_spec
+
+from paragone import notes
+from paragone.engines import torch_weights
+from paragone.errors import UserError
+from paragone.initial_weights import initial, read
+from paragone.models.torch import mobilenet_v2
+from paragone.weights import draw
+
+MODEL = "mobilenet-v2"
+((FILE, LISTED),) = CONFIG_DATA["pretrained"][MODEL].items()
+SPEC = make_spec(MODEL, "torch")
+# Batch norm and bias are drawn too, or a mix-up of constants would go unseen. The layout is that of the
+# published file, its image size is not.
+PUBLISH = """
+import sys
+import h5py
+import keras
+import numpy as np
+from keras.src.legacy.saving import legacy_h5_format
+
+random = np.random.default_rng(5)
+images = random.uniform(0, 1, (8, 3, 3, 3)).repeat(32, 1).repeat(32, 2).astype(np.float32)
+options = {"classes": 1000, "classifier_activation": None}
+model = keras.applications.MobileNetV2((96, 96, 3), weights=None, **options)
+for one in model.weights:
+    if one.name in ("gamma", "beta", "bias"):
+        one.assign(random.uniform(0.5, 1.5, one.shape) - (one.name != "gamma"))
+for layer in model.layers:
+    layer.momentum = 0  # the statistics become those of the images: no layer is deaf to them
+model(images, training=True)
+with h5py.File(sys.argv[1], "w") as file:
+    legacy_h5_format.save_weights_to_hdf5_group(file, model)
+loaded = keras.applications.MobileNetV2((96, 96, 3), weights=sys.argv[1], **options)
+np.savez(sys.argv[2], images=images, logits=loaded(images, training=False).numpy())
+"""
+
+
+def provide(
+    to: Path, environment: str = "", proxy: str = UNREACHABLE, path: str = "", **settings: object
+) -> subprocess.CompletedProcess:
+    """Run scripts/fetch_weights.py; `proxy` stands between it and the official address."""
+    data = CONFIG_DATA | {"folder": str(to / "data")} | settings
+    line = [sys.executable, str(ROOT / "scripts/fetch_weights.py"), f"--model={MODEL}"]
+    line += [f"--config-data={json.dumps(data)}", f"--output={to / 'weights.json'}"]
+    network = {"HTTPS_PROXY": proxy, "NO_PROXY": "", "no_proxy": ""}
+    return subprocess.run(
+        line,
+        env=os.environ | network | {"PARAGONE_MIRRORS": environment, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def described(to: Path) -> dict:
+    return json.loads((to / "weights.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def no_keras(tmp_path_factory) -> str:
+    """An import path on which TensorFlow and Keras cannot be imported."""
+    folder = tmp_path_factory.mktemp("no_keras")
+    for name in ("keras", "tensorflow"):
+        (folder / f"{name}.py").write_text(f"raise AssertionError('{name} was imported')\n")
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory) -> Path:
+    """A mirror with a file as Keras publishes it, of weights made up; and what Keras computes."""
+    folder = tmp_path_factory.mktemp("published")
+    file = folder / MODEL / FILE
+    file.parent.mkdir()
+    line = [sys.executable, "-c", PUBLISH, str(file), str(folder / "keras.npz")]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def listed(published) -> dict:
+    """The settings that name the made-up file's checksum."""
+    digest = hashlib.sha256((published / MODEL / FILE).read_bytes()).hexdigest()
+    return {"pretrained": {MODEL: {FILE: digest}}}
+
+
+@pytest.fixture(scope="module")
+def converted(published, listed, tmp_path_factory) -> Path:
+    """A folder with weights.json and data/ of the made-up file; not to be written to."""
+    to = tmp_path_factory.mktemp("converted")
+    done = provide(to, str(published), source="real", **listed)
+    assert done.returncode == 0, done.stderr
+    return to
+
+
+# Without the file
+
+
+def test_auto_falls_back_to_random_draws_and_says_so(tmp_path, no_keras):
+    done = provide(tmp_path, path=no_keras)
+    assert done.returncode == 0, done.stderr
+    (notice,) = done.stderr.splitlines()
+    assert notice.startswith(f"NOTICE: RANDOM INITIAL WEIGHTS in place of ImageNet's for {MODEL}")
+    assert "storage.googleapis.com" in notice
+    assert described(tmp_path) == {
+        "model": MODEL,
+        "initializer": "keras",
+        "file": None,
+        "sha256": None,
+        "origin": None,
+    }
+
+
+def test_real_never_falls_back(tmp_path, no_keras):
+    done = provide(tmp_path, path=no_keras, source="real")
+    refused(done, f"no ImageNet weights of {MODEL}", "storage.googleapis.com", "data.source")
+    assert not (tmp_path / "weights.json").exists()
+
+
+def test_real_without_a_listed_file_is_an_error(tmp_path, published):
+    done = provide(tmp_path, str(published), source="real", pretrained={})
+    refused(done, "data.pretrained.mobilenet-v2 lists no file")
+
+
+def test_synthetic_does_not_look_for_the_file(tmp_path, published, listed, no_keras):
+    done = provide(tmp_path, str(published), path=no_keras, source="synthetic", **listed)
+    assert done.returncode == 0, done.stderr
+    assert described(tmp_path)["initializer"] == "keras"
+    assert "data.source is synthetic" in done.stderr
+
+
+@pytest.mark.parametrize("policy", ["auto", "real"])
+def test_wrong_checksum_never_falls_back(tmp_path, published, policy):
+    done = provide(tmp_path, str(published), source=policy)
+    refused(done, FILE, LISTED, "wrong checksum", str(published))
+    assert not (tmp_path / "weights.json").exists()
+
+
+def test_file_of_another_model_is_an_error(tmp_path):
+    file = tmp_path / "mirror" / MODEL / FILE
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"no HDF5")
+    digest = hashlib.sha256(b"no HDF5").hexdigest()
+    done = provide(tmp_path, str(file.parents[1]), pretrained={MODEL: {FILE: digest}})
+    refused(done, str(file), f"no weights of {MODEL}", "data.pretrained")
+    assert not list((tmp_path / "data").rglob("*.npz"))
+
+
+# With the file
+
+
+def test_description_names_the_published_file(converted, listed):
+    found = described(converted)
+    assert found["initializer"] == "imagenet"
+    assert found["sha256"] == listed["pretrained"][MODEL][FILE]
+    assert found["origin"] == "mirror folder"
+    assert (converted / "data" / found["file"]).is_file()
+
+
+def test_torch_computes_what_keras_computes(converted, published):
+    pretrained = read(converted / "weights.json", converted / "data")
+    model = mobilenet_v2((96, 96, 3), 2, outputs=1000)
+    shapes = {name: values.shape for name, values in torch_weights.export(model).items()}
+    weights, used = initial(shapes, SPEC, pretrained)
+    assert used == "imagenet"
+    torch_weights.load(model, weights)
+    expected = np.load(published / "keras.npz")
+    model.eval()
+    with torch.no_grad():
+        images = torch.from_numpy(expected["images"]).permute(0, 3, 1, 2)
+        logits = model(images).numpy()
+    assert (
+        expected["logits"].std(axis=0).mean() > 0.1
+    )  # it sees its images, or it would prove little
+    np.testing.assert_allclose(logits, expected["logits"], atol=1e-3)
+
+
+def test_second_call_does_nothing(converted, listed, no_keras):
+    before = (converted / "weights.json").read_bytes()
+    # Neither mirror nor network nor Keras: all that is needed is in the data folder.
+    done = provide(converted, path=no_keras, source="real", **listed)
+    assert done.returncode == 0, done.stderr
+    assert (converted / "weights.json").read_bytes() == before
+
+
+def test_truncated_weights_are_converted_anew(tmp_path, converted, published, listed):
+    found = described(converted)
+    path = tmp_path / "data" / found["file"]
+    path.parent.mkdir(parents=True)
+    path.write_bytes((converted / "data" / found["file"]).read_bytes()[:1000])
+    (path.parent / "manifest.json").write_text(json.dumps(found))
+    assert provide(tmp_path, str(published), **listed).returncode == 0
+    assert zipfile.ZipFile(path).testzip() is None
+
+
+# In a run
+
+
+def test_random_draws_are_those_of_keras():
+    shapes = {"0.conv2d.kernel": (3, 3, 3, 8), "1.dense.bias": (8,)}
+    weights, used = initial(shapes, SPEC, None)
+    assert used == "keras"
+    expected = draw(shapes, "keras", SPEC.seed)
+    assert all((weights[name] == values).all() for name, values in expected.items())
+
+
+def test_weights_of_another_shape_are_an_error(converted):
+    pretrained = read(converted / "weights.json", converted / "data")
+    shapes = {name: values.shape for name, values in pretrained.weights.items()}
+    last = list(shapes)[-1]
+    with pytest.raises(UserError, match=rf"mobilenet-v2.initializer.*{last} is \(1000,\)"):
+        initial({**shapes, last: (2,)}, SPEC, pretrained)
+
+
+def test_damaged_weights_name_what_to_delete(tmp_path, converted):
+    found = described(converted)
+    path = tmp_path / found["file"]
+    path.parent.mkdir(parents=True)
+    content = bytearray((converted / "data" / found["file"]).read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"damaged.*delete the folder"):
+        read(converted / "weights.json", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("planned", "used", "words"),
+    [
+        ("keras", ["keras"], []),
+        ("imagenet", ["imagenet", "imagenet"], ["ImageNet's, as Keras publishes them."]),
+        ("imagenet", ["keras"], ["random draws by Keras' rule: ImageNet's were not to be had."]),
+        ("imagenet", [None], []),  # such a run had no devices, so no weights
+    ],
+)
+def test_note_says_which_weights(planned, used, words):
+    runs = pd.DataFrame(
+        {"workload": MODEL, "planned_initializer": planned, "initializer": used}, dtype="string"
+    )
+    assert notes.weights(runs) == [f"{MODEL}: initial weights are {one}" for one in words]
