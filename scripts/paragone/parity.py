@@ -14,10 +14,10 @@ import numpy as np
 from paragone.weights import Weights, trainable
 
 # By the precision of the probe. PyTorch/XLA keeps some constants of Adam and of batch norm in single
-# precision (6e-8) even where the weights are double; a deep network multiplies that. In single precision a rectifier or a
-# pooling window whose inputs tie to the last digit may decide otherwise, which changes whole gradients.
-# The running variance differs by definition: PyTorch keeps the unbiased one, Keras the biased one,
-# n/(n-1) apart for n values of a channel.
+# precision (6e-8) even where the weights are double; a deep network multiplies that. In single
+# precision a rectifier or a pooling window whose inputs tie to the last digit may decide otherwise,
+# which changes whole gradients. The running variance differs by definition: PyTorch keeps the unbiased
+# one, Keras the biased one, n/(n-1) apart for n values of a channel.
 TOLERANCES = {
     "float64": {
         "logits": 1e-6,
