@@ -69,6 +69,20 @@ def test_best_is_kept_apart_from_final(tmp_path):
     assert found == (0.7, 0.9, 2)
 
 
+def test_a_backend_that_could_not_run_did_not_fail_parity(tmp_path):
+    report = {
+        "workload": "fashion-conv",
+        "backends": {
+            name: {"passed": value} for name, value in zip("abc", (True, False, None), strict=True)
+        },
+    }
+    (tmp_path / "parity.json").write_text(json.dumps(report))
+    assert tables.read_parity([tmp_path / "parity.json"]) == {
+        ("fashion-conv", "a"): True,
+        ("fashion-conv", "b"): False,
+    }
+
+
 @pytest.mark.parametrize(("passed", "word"), [(False, "failed"), (None, "not checked")])
 def test_without_parity_no_speed(tmp_path, passed, word):
     made = [make_record("torch"), make_record("torch-xla")]
