@@ -48,10 +48,10 @@ $(VENV)/uv: envs/uv.txt
 
 # The tests' environment holds the workflow's: whichever came last serves both.
 $(VENV)/dev: envs/dev.txt | $(VENV)/uv
-	$(INSTALL) $<
+	$(INSTALL) -r $<
 	touch $@ $(VENV)/workflow
 
 $(VENV)/workflow: envs/requirements.txt | $(VENV)/uv
-	$(INSTALL) $<
+	$(INSTALL) -r $<
 	rm -f $(VENV)/dev
 	touch $@
