@@ -1,7 +1,7 @@
 # Paragone: which way of training is best on this machine, and do the published numbers hold?
 #
 #   snakemake --cores 8 all                                       train, compare, draw, report
-#   snakemake --cores 8 --configfile presets/paper.yaml all      the published protocols, whole
+#   snakemake all --cores 8 --configfile presets/paper.yaml      the published protocols, whole
 #   snakemake --cores 1 figures                                   only figures and tables
 
 from snakemake.utils import min_version

@@ -61,11 +61,14 @@ class TensorFlow:
 
     # The device side
 
-    def _forward(self, inputs: tf.Tensor, labels: tf.Tensor, training: bool) -> tuple:
+    def _logits(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
         if scale := self._workload.get("input"):
             inputs = tf.cast(inputs, self._dtype) / scale["divide"]
             inputs = (inputs - scale["mean"]) / scale["std"]
-        logits = self._model(inputs, training=training)
+        return self._model(inputs, training=training)
+
+    def _forward(self, inputs: tf.Tensor, labels: tf.Tensor, training: bool) -> tuple:
+        logits = self._logits(inputs, training)
         if self._workload.get("loss") == "double_softmax":
             # A source's flaw, reproduced on purpose: softmax outputs where logits are expected.
             logits = tf.nn.softmax(logits)
@@ -176,8 +179,7 @@ class TensorFlow:
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
         """See `Engine.predict`."""
-        labels = tf.zeros(len(inputs), tf.int32)
-        return tf.nn.softmax(self._forward(tf.constant(inputs), labels, training=False)[0]).numpy()
+        return tf.nn.softmax(self._logits(tf.constant(inputs), training=False)).numpy()
 
     def probe(self, batch: tuple) -> Probe:
         """See `Engine.probe`."""

@@ -69,7 +69,7 @@ class Torch:
         return scaled.permute(0, 3, 1, 2)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Logits of stored examples."""
+        """What the loss takes for logits, of stored examples."""
         logits = self.model(self.prepare(inputs))
         # A source's flaw, reproduced on purpose: softmax outputs where logits are expected.
         return logits.softmax(1) if self.workload.get("loss") == "double_softmax" else logits
@@ -129,7 +129,8 @@ class Torch:
     def predict(self, inputs: np.ndarray) -> np.ndarray:
         """See `Engine.predict`."""
         self.model.eval()
-        return functional.softmax(self.forward(self.put(inputs)), 1).float().cpu().numpy()
+        logits = self.model(self.prepare(self.put(inputs)))
+        return functional.softmax(logits, 1).float().cpu().numpy()
 
     def probe(self, batch: tuple) -> Probe:
         """See `Engine.probe`."""
