@@ -23,7 +23,7 @@ rule matmul:
         lambda wildcards: (
             f"../envs/{config['backends'][wildcards.backend]['environment']}.yaml"
         )
-    threads: workflow.cores or 1
+    threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
     params:
