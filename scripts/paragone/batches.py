@@ -1,7 +1,8 @@
 """The one input pipeline: host batches for every engine, drawn from the mapped arrays.
 
-Fancy indexing of a mapped uint8 array reads more than a million small images a second, so no
-framework's loader is needed, and every backend is fed the same bytes in the same order.
+Indexing a mapped array is several times faster than a loader that handles example by example
+(benchmarks/input_pipeline.py), so no framework's loader is needed, and every backend is fed the same
+bytes in the same order.
 """
 
 from collections.abc import Iterator
