@@ -51,7 +51,8 @@ def train_batches(
     inputs: (local batch, ...) of `train_dtype`; labels: (local batch,) int32.
     """
     examples, size = train_examples(dataset, spec), spec.batch["global"]
-    order = epoch_order(examples, spec.seed, epoch)[: spec.steps(examples) * size]
+    shuffled = 1 if spec.workload.get("shuffle") == "once" else epoch
+    order = epoch_order(examples, spec.seed, shuffled)[: spec.steps(examples) * size]
     options = spec.workload.get("augmentation")
     random = generator("augmentation", spec.seed, epoch)
     for batch in order.reshape(-1, size):

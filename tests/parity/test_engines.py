@@ -28,10 +28,10 @@ DEEP = {"mobilenet-v2", "wide-resnet"}
 
 
 def workloads_of(cell: tuple[str, int]) -> list[str]:
-    """What is trained in a cell; with several replicas, the one with and the one without batch norm."""
+    """What is trained in a cell; with several replicas: batch norm, none, and sparse gradients."""
     backend, replicas = cell
     if replicas > 1:
-        return ["fashion-cnn", "fashion-conv"]
+        return ["fashion-cnn", "fashion-conv", "reuters-cnn"]
     left_out = {"reuters-cnn-double-softmax"}  # differs by its loss alone, which the gate has seen
     if backend == "torch-xla":
         left_out |= DEEP
@@ -145,15 +145,16 @@ def test_evaluation_counts_each_example_once(observed, cell):
     assert 1200 < facts["correct"] < 10_000
 
 
+@pytest.mark.parametrize("workload", ["fashion-conv", "reuters-cnn"])
 @pytest.mark.parametrize("cell", SEVERAL, ids=str)
-def test_replicas_share_a_batch_as_one_would_take_it(observed, cell):
-    found = observed[cell].weights("fashion-conv")
-    reference = observed[cell[0], 1].weights("fashion-conv")
+def test_replicas_share_a_batch_as_one_would_take_it(observed, cell, workload):
+    found = observed[cell].weights(workload)
+    reference = observed[cell[0], 1].weights(workload)
     learned, _ = deviations(found, reference)
     assert learned < TOLERANCE["weights"]
     for several, one in zip(
-        observed[cell].facts["fashion-conv"]["plain_metrics"],
-        observed[cell[0], 1].facts["fashion-conv"]["plain_metrics"],
+        observed[cell].facts[workload]["plain_metrics"],
+        observed[cell[0], 1].facts[workload]["plain_metrics"],
         strict=True,
     ):
         assert several == pytest.approx(one, rel=1e-4)

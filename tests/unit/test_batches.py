@@ -58,6 +58,13 @@ def test_training_follows_the_order_and_drops_a_partial_batch(size, count):
     assert np.array_equal(np.concatenate([index_of(b) for b in batches]), order[: size * count])
 
 
+def test_shuffled_once_every_epoch_has_the_order_of_the_first():
+    spec = spec_of(10, shuffle="once")
+    first, third = (list(map(index_of, train_batches(dataset(), spec, n))) for n in (1, 3))
+    assert np.array_equal(first, third)
+    assert np.array_equal(first[0], epoch_order(100, 0, 1)[:10])
+
+
 def test_an_epoch_of_fewer_steps_takes_the_beginning_of_the_order():
     spec = replace(spec_of(16), steps_per_epoch=2)
     batches = list(train_batches(dataset(), spec, 1))

@@ -81,8 +81,11 @@ class TensorFlow:
             # Summed over replicas this is the mean over the global batch.
             loss = tf.reduce_sum(losses) / self._global_batch
         gradients = tape.gradient(loss, self._model.trainable_variables)
-        # An embedding's gradient is sparse; the optimisers' rules are those of the dense one.
-        return logits, losses, [tf.convert_to_tensor(gradient) for gradient in gradients]
+        if self._workload["optimizer"].get("deduplicate", True):
+            # An embedding's gradient is sparse, a slice an occurrence of a word; dense, each word's
+            # slices are added. Keras' optimisers would square the slices one by one.
+            gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        return logits, losses, gradients
 
     def _train_step(self, inputs: tf.Tensor, labels: tf.Tensor) -> None:
         logits, losses, gradients = self._gradients(inputs, labels)
@@ -187,7 +190,11 @@ class TensorFlow:
         logits, losses, gradients = self._gradients(inputs, labels)
         trainable = [variable.path for variable in self._model.trainable_variables]
         by_path = dict(zip(trainable, gradients, strict=True))
-        by_name = {n: by_path[v.path].numpy() for n, v in named(self._model) if v.path in by_path}
+        by_name = {
+            name: tf.convert_to_tensor(by_path[variable.path]).numpy()
+            for name, variable in named(self._model)
+            if variable.path in by_path
+        }
         return Probe(logits.numpy(), float(tf.reduce_mean(losses)), by_name)
 
     def weights(self) -> Weights:
@@ -224,7 +231,7 @@ def _optimizer(options: dict) -> keras.optimizers.Optimizer:
         "adam": keras.optimizers.Adam,
         "nadam": keras.optimizers.Nadam,
     }
-    arguments = {key: value for key, value in options.items() if key != "name"}
+    arguments = {k: v for k, v in options.items() if k not in ("name", "deduplicate")}
     return classes[options["name"]](**arguments)
 
 

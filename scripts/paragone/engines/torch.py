@@ -1,18 +1,17 @@
 """PyTorch, eager, on one device (CPU or CUDA)."""
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 from torch.nn import functional
 
 from paragone.batches import WHOLE
 from paragone.data import Dataset
 from paragone.engines import Devices, Metrics, Probe, Unavailable, torch_weights
+from paragone.engines.torch_optimizers import create_optimizer
 from paragone.models import create_model
 from paragone.models.torch import MODELS
 from paragone.spec import Spec
@@ -173,45 +172,6 @@ class Torch:
 
 
 ENGINE = Torch
-
-
-def create_optimizer(
-    options: dict[str, Any], model: nn.Module, device: torch.device
-) -> torch.optim.Optimizer:
-    """The workload's optimiser in PyTorch's words."""
-    if options["name"] == "sgd":
-        return torch.optim.SGD(model.parameters(), momentum=options["momentum"])
-    betas = (options["beta_1"], options["beta_2"])
-    # capturable: the step count stays on the device, or a lazy device would compile every step anew.
-    capturable = device.type != "cpu"
-    if options["name"] == "nadam":
-        # Keras' momentum schedule, beta_1 (1 - 0.96^t / 2), is PyTorch's at a momentum decay of 1.
-        return torch.optim.NAdam(
-            model.parameters(),
-            betas=betas,
-            eps=options["epsilon"],
-            momentum_decay=1.0,
-            capturable=capturable,
-        )
-    return AdamEpsilonHat(
-        model.parameters(), betas=betas, eps=options["epsilon"], capturable=capturable
-    )
-
-
-class AdamEpsilonHat(torch.optim.Adam):
-    """Adam as Keras has it, with epsilon added before the bias correction.
-
-    The "epsilon hat" of Kingma & Ba (arXiv:1412.6980, end of section 2): PyTorch adds epsilon after
-    the correction, which is the same with epsilon / sqrt(1 - beta_2^t) in step t. Weights whose
-    gradients are as small as epsilon learn visibly otherwise without it.
-    """
-
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
-        """Take one step."""
-        for group in self.param_groups:
-            taken = self.state[group["params"][0]].get("step", 0)
-            group["eps"] = self.defaults["eps"] / (1 - group["betas"][1] ** (taken + 1)) ** 0.5
-        return super().step(closure)
 
 
 def _metrics(totals: torch.Tensor) -> Metrics:

@@ -1,0 +1,80 @@
+"""The workloads' optimisers in PyTorch, by the rules that Keras has for the same names."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+
+def create_optimizer(
+    options: dict[str, Any], model: nn.Module, device: torch.device
+) -> torch.optim.Optimizer:
+    """The workload's optimiser in PyTorch's words."""
+    if options["name"] == "sgd":
+        return torch.optim.SGD(model.parameters(), momentum=options["momentum"])
+    arguments = {
+        "betas": (options["beta_1"], options["beta_2"]),
+        "eps": options["epsilon"],
+        # The step count stays on the device, or a lazy device would compile every step anew.
+        "capturable": device.type != "cpu",
+    }
+    if options["name"] == "nadam":
+        # Keras' momentum schedule, beta_1 (1 - 0.96^t / 2), is PyTorch's at a momentum decay of 1.
+        arguments["momentum_decay"] = 1.0
+        if options.get("deduplicate", True):
+            return torch.optim.NAdam(model.parameters(), **arguments)
+        return NAdamOfOccurrences(model, **arguments)
+    return AdamEpsilonHat(model.parameters(), **arguments)
+
+
+class AdamEpsilonHat(torch.optim.Adam):
+    """Adam as Keras has it, with epsilon added before the bias correction.
+
+    The "epsilon hat" of Kingma & Ba (arXiv:1412.6980, end of section 2): PyTorch adds epsilon after
+    the correction, which is the same with epsilon / sqrt(1 - beta_2^t) in step t. Weights whose
+    gradients are as small as epsilon learn visibly otherwise without it.
+    """
+
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        """Take one step."""
+        for group in self.param_groups:
+            taken = self.state[group["params"][0]].get("step", 0)
+            group["eps"] = self.defaults["eps"] / (1 - group["betas"][1] ** (taken + 1)) ** 0.5
+        return super().step(closure)
+
+
+class NAdamOfOccurrences(torch.optim.NAdam):
+    """NAdam as Keras has it for an embedding's sparse gradient, which it does not deduplicate.
+
+    A word that occurs several times in a batch has one gradient g an occurrence. The second moment
+    takes the sum of g^2 here, where the rule for dense gradients takes the square of the sum of g.
+    """
+
+    def __init__(self, model: nn.Module, **options: Any) -> None:
+        super().__init__(model.parameters(), **options)
+        self._squares: dict[nn.Parameter, torch.Tensor] = {}
+        for module in model.modules():
+            if isinstance(module, nn.Embedding):
+                module.register_forward_hook(self._follow)
+
+    def _follow(self, embedding: nn.Embedding, inputs: tuple, output: torch.Tensor) -> None:
+        if output.requires_grad:
+            output.register_hook(partial(self._add_squares, embedding.weight, inputs[0]))
+
+    def _add_squares(
+        self, weight: nn.Parameter, words: torch.Tensor, gradient: torch.Tensor
+    ) -> None:
+        squares = gradient.flatten(end_dim=-2).square()
+        self._squares[weight] = torch.zeros_like(weight).index_add_(0, words.flatten(), squares)
+
+    def _init_group(self, group: dict[str, Any], *lists: list[torch.Tensor]) -> bool:
+        """Called by `step` when it has made the state and has not yet used it."""
+        is_complex = super()._init_group(group, *lists)
+        beta = group["betas"][1]
+        for weight, squares in self._squares.items():
+            # The step to come makes this beta v + (1 - beta) g^2; correct now what it will square.
+            moment = self.state[weight]["exp_avg_sq"]
+            moment.add_(squares - weight.grad.square(), alpha=(1 - beta) / beta)
+        return is_complex

@@ -1,0 +1,59 @@
+"""PyTorch's optimisers against their rules, written out in double precision."""
+
+import pytest
+import torch
+from torch import nn
+
+from paragone.engines.torch_optimizers import create_optimizer
+
+RATE, BETA_1, BETA_2, EPSILON = 0.1, 0.9, 0.999, 1e-7
+OPTIONS = {"name": "nadam", "beta_1": BETA_1, "beta_2": BETA_2, "epsilon": EPSILON}
+WORDS = torch.tensor([[0, 2, 2], [2, 1, 0]])  # word 2 three times, word 3 never
+
+
+def output_gradient(step: int) -> torch.Tensor:
+    return torch.arange(1.0, 7.0).sin().reshape(2, 3, 1) * step
+
+
+def expected(deduplicate: bool, steps: int) -> torch.Tensor:
+    """Nadam as Keras computes it (Dozat, 2016), from the gradients of the embedding's output."""
+    weight = moment = square = torch.zeros(4)
+    product = 1.0
+    for step in range(1, steps + 1):
+        occurrences = output_gradient(step).flatten()
+        gradient = torch.zeros(4).index_add(0, WORDS.flatten(), occurrences)
+        apart = torch.zeros(4).index_add(0, WORDS.flatten(), occurrences**2)
+        now, after = (BETA_1 * (1 - 0.5 * 0.96**t) for t in (step, step + 1))
+        product *= now
+        moment = BETA_1 * moment + (1 - BETA_1) * gradient
+        square = BETA_2 * square + (1 - BETA_2) * (gradient**2 if deduplicate else apart)
+        ahead = after * moment / (1 - product * after) + (1 - now) * gradient / (1 - product)
+        weight = weight - RATE * ahead / ((square / (1 - BETA_2**step)).sqrt() + EPSILON)
+    return weight
+
+
+@pytest.fixture(autouse=True)
+def double_precision():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("deduplicate", [True, False])
+def test_nadam_of_repeated_words(deduplicate):
+    model = nn.Sequential(nn.Embedding(4, 1))
+    nn.init.zeros_(model[0].weight)
+    options = {**OPTIONS, "deduplicate": deduplicate}
+    optimizer = create_optimizer(options, model, torch.device("cpu"))
+    for group in optimizer.param_groups:
+        group["lr"] = RATE
+    for step in (1, 2, 3):
+        optimizer.zero_grad()
+        (model(WORDS) * output_gradient(step)).sum().backward()
+        optimizer.step()
+        found = model[0].weight.detach().flatten()
+        torch.testing.assert_close(found, expected(deduplicate, step), rtol=1e-12, atol=1e-12)
+
+
+def test_the_two_rules_differ():
+    assert not torch.allclose(expected(True, 3), expected(False, 3), rtol=0.1)
