@@ -11,8 +11,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Compiled at installation: it makes every start of a framework two to three times faster.
 INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --python $(BIN)/python
-LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-annotate --no-header --overrides envs/overrides.in
 
 .PHONY: all test lint format lock clean
 
@@ -33,9 +31,9 @@ format: $(VENV)/dev
 	$(BIN)/ruff format scripts tests benchmarks
 	$(BIN)/snakefmt Snakefile rules
 
-# Pinned requirements with hashes, from the short lists of what is needed.
+# Pinned requirements with hashes and conda files, from the short lists of what is needed.
 lock: $(VENV)/uv
-	for name in requirements dev uv; do $(LOCK) envs/$$name.in -o envs/$$name.txt; done
+	source $(BIN)/activate && bash envs/lock.sh
 
 clean:
 	rm -rf $(VENV) results .snakemake

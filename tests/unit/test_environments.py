@@ -1,4 +1,4 @@
-"""One set of pins: what conda users get is what the tests run on."""
+"""One set of pins: what each conda file and each pin file holds is what the tests run on."""
 
 import re
 
@@ -7,8 +7,14 @@ import yaml
 from packaging.requirements import Requirement
 from workspace import CONFIG, ROOT
 
-LISTS = ("requirements", "dev", "uv")
-ENVIRONMENTS = sorted(ROOT.glob("envs/*.yaml"))
+TRAINING = {
+    "cpu": ("tensorflow", "torch", "torch-xla"),
+    "gpu": ("tensorflow-gpu", "torch-cuda"),
+    "tpu": ("tensorflow-tpu", "torch-xla-tpu"),
+}
+ACCELERATORS = TRAINING["gpu"] + TRAINING["tpu"]
+ENVIRONMENTS = ("workflow", *TRAINING["cpu"], *ACCELERATORS)
+LISTS = ("requirements", "dev", "uv", *(f"{name}.linux-64" for name in ENVIRONMENTS))
 
 
 def blocks(name: str) -> list[str]:
@@ -58,25 +64,70 @@ def test_tests_run_on_the_pins_of_the_workflow():
     assert {"pytest", "ruff", "snakefmt"} <= set(dev) - set(workflow)
 
 
-@pytest.mark.parametrize("path", ENVIRONMENTS, ids=lambda path: path.stem)
-def test_conda_pins_are_those_of_the_workflow(path):
-    *_, pip = yaml.safe_load(path.read_text())["dependencies"]
-    requirements = [Requirement(line) for line in pip["pip"]]
-    assert [r.name for r in requirements] == sorted(r.name for r in requirements)
-    for requirement in requirements:
-        (specifier,) = requirement.specifier
-        assert specifier.operator == "=="
-        assert pins("requirements")[requirement.name] == specifier.version
+def test_every_environment_has_its_files():
+    for pattern in ("{}.in", "{}.yaml", "{}.linux-64.txt"):
+        assert all((ROOT / "envs" / pattern.format(name)).is_file() for name in ENVIRONMENTS)
+    assert {path.stem for path in ROOT.glob("envs/*.yaml")} == set(ENVIRONMENTS)
+    # Snakemake would give such a file to conda instead of the conda file and its pip section.
+    assert not list(ROOT.glob("envs/*.pin.txt"))
 
 
-def test_every_backend_has_an_environment_and_none_is_left_over():
-    used = {backend["environment"] for backend in CONFIG["backends"].values()}
-    assert used | {"workflow", "torch"} == {path.stem for path in ENVIRONMENTS}
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_conda_file_holds_the_pins_of_the_pin_file(name):
+    conda = yaml.safe_load((ROOT / f"envs/{name}.yaml").read_text())
+    assert conda["channels"] == ["conda-forge"]
+    python, pip, listed = conda["dependencies"]
+    assert re.fullmatch(r"python =3\.11\.\d+", python)
+    assert re.fullmatch(r"pip =\d+\.\d+(\.\d+)?", pip)
+    assert listed["pip"] == [
+        f"{package}=={version}" for package, version in pins(f"{name}.linux-64").items()
+    ]
 
 
-def test_short_lists_are_covered():
+@pytest.mark.parametrize("name", ["workflow", *TRAINING["cpu"]])
+def test_environment_is_part_of_the_one_the_tests_run_on(name):
+    assert pins(f"{name}.linux-64").items() <= pins("requirements").items()
+
+
+@pytest.mark.parametrize("name", ACCELERATORS)
+def test_environment_of_an_accelerator_differs_by_the_accelerator_only(name):
+    """Each framework asks for its own versions of NVIDIA's libraries; all else that both have agrees."""
+    there, workflow = pins(f"{name}.linux-64"), pins("requirements")
+    differing = {p for p in set(there) & set(workflow) if there[p] != workflow[p]}
+    assert {"jsonschema", "numpy", "psutil"} <= set(there)
+    assert [package for package in differing if not package.startswith("nvidia-")] == []
+
+
+def test_one_version_of_each_framework():
+    """Under each of its names; of TensorFlow for TPUs there is none as new."""
+    cpu = pins("requirements")
+    assert pins("tensorflow-gpu.linux-64")["tensorflow"] == cpu["tensorflow-cpu"]
+    assert pins("torch-cuda.linux-64") == pins("torch.linux-64")
+    xla, tensorflow = pins("torch-xla-tpu.linux-64"), pins("tensorflow-tpu.linux-64")
+    assert xla["torch-xla"] == cpu["torch-xla"]
+    assert xla["libtpu"] == tensorflow["libtpu"]
+
+
+def test_every_backend_has_the_environment_of_its_device():
+    for backend in CONFIG["backends"].values():
+        assert backend["environment"] in TRAINING[backend["device"]]
+
+
+def wanted(name: str) -> set[str]:
+    """The packages of a short list, and of those that it includes."""
+    found = set()
+    for line in (ROOT / f"envs/{name}.in").read_text().splitlines():
+        entry = line.partition("#")[0].strip()
+        if entry.startswith("-r "):
+            found |= wanted(entry.removeprefix("-r ").removesuffix(".in"))
+        elif entry:
+            found.add(Requirement(entry).name)
+    return found
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_short_list_is_covered(name):
     """Each package of the short list is in the compiled one."""
-    for name in ("requirements", "uv"):
-        lines = (line.partition("#")[0] for line in (ROOT / f"envs/{name}.in").open())
-        wanted = {Requirement(line.strip()).name for line in lines if line.strip()}
-        assert wanted <= set(pins(name))
+    short = wanted(name.removesuffix(".linux-64"))
+    assert short
+    assert short <= set(pins(name))

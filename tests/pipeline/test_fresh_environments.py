@@ -1,0 +1,78 @@
+"""Every environment from its pins alone: the CPU ones are installed and used, the others resolve."""
+
+import os
+
+import pandas as pd
+import pytest
+import yaml
+from workspace import ROOT, Checkout, call
+
+from paragone import record
+
+BACKENDS = {"tensorflow-mirrored": "tensorflow", "torch": "torch", "torch-xla": "torch-xla"}
+ACCELERATORS = ["tensorflow-gpu", "tensorflow-tpu", "torch-cuda", "torch-xla-tpu"]
+CONDA = ROOT / "tests/pipeline/conda/bin"
+
+
+@pytest.fixture(scope="module")
+def separate(tmp_path_factory) -> Checkout:
+    """The whole workflow with two steps an epoch on synthetic data, each rule in its environment."""
+    checkout = Checkout(tmp_path_factory.mktemp("separate"))
+    checkout.config["data"]["source"] = "synthetic"
+    checkout.only("tpu_fashion_conv", [*BACKENDS], {"steps_per_epoch": 2, "epochs": 2}, epochs=2)
+    done = checkout.snakemake(
+        *("all", "--cores", "2", "--software-deployment-method", "conda"),
+        PATH=f"{CONDA}{os.pathsep}{os.environ['PATH']}",
+        PYTHONDONTWRITEBYTECODE="",  # each framework is imported several times
+    )
+    assert done.returncode == 0, done.stdout
+    return checkout
+
+
+def test_each_environment_was_made_from_its_conda_file(separate):
+    """Snakemake keeps a copy of the file beside each environment."""
+    made = [path.read_text() for path in (separate / ".snakemake/conda").glob("*.yaml")]
+    used = ["workflow", *BACKENDS.values()]
+    assert sorted(made) == sorted((ROOT / f"envs/{name}.yaml").read_text() for name in used)
+
+
+def test_each_backend_trained_in_its_own_environment(separate):
+    """It saw the frameworks of its conda file, in their versions, and no other."""
+    records = [record.read(path) for path in separate.folder.glob("results/runs/*/record.json")]
+    assert {made["spec"]["backend"]["name"] for made in records} == set(BACKENDS)
+    for made in records:
+        assert made["status"] == "completed"
+        environment = BACKENDS[made["spec"]["backend"]["name"]]
+        (process,) = made["processes"]
+        assert process["software"].pop("python")
+        assert process["software"].items() <= pinned(environment).items()
+        frameworks = {"tensorflow-cpu", "torch", "torch-xla"}
+        assert frameworks & set(process["software"]) == frameworks & set(pinned(environment))
+
+
+def test_figures_and_tables_were_made(separate):
+    runs = pd.read_csv(separate / "results/tables/runs.csv")
+    assert (runs["parity"] == "passed").all()
+    for suffix in ("svg", "pdf", "png"):
+        assert (separate / f"results/figures/tpu_fashion_conv/throughput.{suffix}").is_file()
+
+
+@pytest.mark.parametrize("name", ACCELERATORS)
+def test_environment_of_an_accelerator_resolves(name, tmp_path):
+    """For every pin the package index has a file for Linux on x86-64 whose hash is pinned."""
+    done = call(
+        [
+            *("uv", "pip", "install", "--dry-run", "--require-hashes", "--target", str(tmp_path)),
+            *("--python-platform", "x86_64-manylinux_2_31", "--python-version", "3.11"),
+            *("--requirements", str(ROOT / f"envs/{name}.linux-64.txt")),
+        ]
+    )
+    assert done.returncode == 0, done.stderr
+    planned = [line.removeprefix(" + ") for line in done.stderr.splitlines() if line[:3] == " + "]
+    assert dict(line.split("==") for line in planned) == pinned(name)
+
+
+def pinned(name: str) -> dict[str, str]:
+    """Package -> version that a conda file pins."""
+    *_, pip = yaml.safe_load((ROOT / f"envs/{name}.yaml").read_text())["dependencies"]
+    return dict(line.split("==") for line in pip["pip"])
