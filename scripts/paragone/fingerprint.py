@@ -11,7 +11,17 @@ from typing import Any
 
 import psutil
 
-PACKAGES = ("keras", "numpy", "tensorflow", "tensorflow-cpu", "torch", "torch-xla", "torchvision")
+PACKAGES = (
+    "keras",
+    "libtpu",
+    "numpy",
+    "tensorflow",
+    "tensorflow-cpu",
+    "tensorflow-tpu",
+    "torch",
+    "torch-xla",
+    "torchvision",
+)
 
 
 def process_entry(rank: int, threads: int) -> dict[str, Any]:

@@ -7,6 +7,8 @@ import yaml
 from packaging.requirements import Requirement
 from workspace import CONFIG, ROOT
 
+from paragone.fingerprint import PACKAGES
+
 TRAINING = {
     "cpu": ("tensorflow", "torch", "torch-xla"),
     "gpu": ("tensorflow-gpu", "torch-cuda"),
@@ -123,6 +125,14 @@ def wanted(name: str) -> set[str]:
         elif entry:
             found.add(Requirement(entry).name)
     return found
+
+
+@pytest.mark.parametrize("name", sum(TRAINING.values(), ()))
+def test_records_name_the_version_of_the_framework(name):
+    pattern = r"tensorflow(-cpu|-tpu)?|torch(vision|-xla)?|libtpu|keras"
+    frameworks = {package for package in pins(f"{name}.linux-64") if re.fullmatch(pattern, package)}
+    assert frameworks
+    assert frameworks <= set(PACKAGES)
 
 
 @pytest.mark.parametrize("name", LISTS)
