@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 from types import ModuleType
 
-from paragone import fingerprint
+from paragone import fingerprint, isolation
 from paragone.errors import UserError, entry_point
 from paragone.matmul import Unavailable
 from paragone.matmul.measure import TOLERANCES, measure, not_tried
@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
     backend = read_backend(options.backend)
     shapes = [read_shape(text) for text in options.products]
     shapes += [(size, size, size) for size in options.squares]
-    neighbours = fingerprint.NeighbourWatch()
+    neighbours = isolation.LoadWatch()
     threads = fingerprint.claim_cores(options.threads)
     process = fingerprint.process_entry(rank=0, threads=threads)
     framework, cases = load(backend["engine"]), []
@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"[{backend['name']}] {summary(cases[-1])}", flush=True)
         else:
             cases.append(not_tried(shape, precision, missing))
-    process["load"]["other_cpu_share"] = neighbours.other_cpu_share()
+    process["load"] |= neighbours.stop()
     only_of_runs = ("rank", "first_epoch")
     write(
         {

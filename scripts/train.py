@@ -15,6 +15,7 @@ from paragone.loop import SAMPLES, Outcome, train
 from paragone.sources import sources
 from paragone.spec import Spec
 from paragone.summary import assemble
+from paragone.usage import Usage, of_run
 
 THUMBNAIL = 4096  # bytes; larger images are not kept with the predictions
 
@@ -39,7 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
     ledger = Ledger()
     options = parse(arguments)
     spec = Spec.from_json(options.spec)
-    neighbours = fingerprint.NeighbourWatch()
+    usage = Usage()
     if spec.backend["device"] == "cpu":
         fingerprint.limit_memory()
     threads = fingerprint.claim_cores(options.threads)
@@ -47,6 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
     engine = engines.create(spec)
     ledger.switch("data")
     dataset = data.load(options.manifest, options.data_folder)
+    process |= of_run(spec, dataset)
     pretrained = read(options.weights, options.data_folder)
     checkpoints = Checkpoints(options.checkpoints, context(spec, dataset, pretrained))
     try:
@@ -58,7 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
         observed = None
     if outcome.status != "completed":
         print(f"[{spec.name}] {outcome.status}: {outcome.reason}", flush=True)
-    process["load"]["other_cpu_share"] = neighbours.other_cpu_share()
+    usage.stop(process, engine)
     write_predictions(options.predictions, dataset, outcome.probabilities)
     ledger.switch("other")
     record.write(assemble(spec, dataset, outcome, observed, ledger.seconds), options.record)

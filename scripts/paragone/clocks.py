@@ -15,7 +15,7 @@ class Ledger:
     """Charges time to the current part, from the start of the process on."""
 
     def __init__(self) -> None:
-        self._mark = time.perf_counter() - _age()
+        self._mark = time.perf_counter() - age()
         self._part = "imports"
         self.seconds = dict.fromkeys(PARTS, 0.0)
 
@@ -33,7 +33,7 @@ class Ledger:
             self.seconds[part] += seconds
 
 
-def _age() -> float:
+def age() -> float:
     """Seconds since this process started.
 
     From the kernel's clock since boot: what psutil says is up to a second off, because it adds the

@@ -1,15 +1,18 @@
-"""What a result depends on besides its specification: machine, software, and who else was busy."""
+"""What a result depends on besides its specification: machine, software, code at work."""
 
 import os
 import platform
 import resource
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import psutil
+
+from paragone import isolation, machine
+from paragone.clocks import age
+from paragone.provenance import git_state
 
 PACKAGES = (
     "keras",
@@ -26,22 +29,17 @@ PACKAGES = (
 
 def process_entry(rank: int, threads: int) -> dict[str, Any]:
     """The record's `processes` entry of this process, as far as it is known at its start."""
-    started = datetime.fromtimestamp(psutil.Process().create_time(), UTC)
+    started = datetime.now(UTC) - timedelta(seconds=age())  # the ledger's zero
     return {
         "rank": rank,
         "started": started.isoformat(timespec="milliseconds"),
         "first_epoch": 1,
         "host": platform.node(),
-        "machine": {
-            "system": platform.platform(),
-            "processor": _processor(),
-            "cores": len(os.sched_getaffinity(0)),
-            "memory_bytes": psutil.virtual_memory().total,
-            "devices": [],
-        },
+        "machine": machine.describe(),
         "threads": threads,
         "software": _software(),
-        "load": {"before": os.getloadavg()[0], "other_cpu_share": None},
+        "git": git_state(),
+        "load": isolation.unknown(),
     }
 
 
@@ -65,38 +63,6 @@ def limit_memory(share: float = 0.9) -> None:
     limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
     limit = min([int(share * psutil.virtual_memory().available), *limits])
     resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
-
-
-class NeighbourWatch:
-    """Measures the CPU time that other processes used while this one ran."""
-
-    def __init__(self) -> None:
-        self._machine, self._own = _busy_seconds(), _own_seconds()
-        self._idle = psutil.cpu_times().idle
-
-    def other_cpu_share(self) -> float:
-        """Share of the machine's CPU time since the start that others used, 0 to 1."""
-        busy = _busy_seconds() - self._machine
-        total = busy + psutil.cpu_times().idle - self._idle
-        others = busy - (_own_seconds() - self._own)
-        return max(0.0, others / total) if total > 0 else 0.0
-
-
-def _busy_seconds() -> float:
-    times = psutil.cpu_times()
-    return times.user + times.system + times.nice
-
-
-def _own_seconds() -> float:
-    own = psutil.Process().cpu_times()
-    return own.user + own.system + own.children_user + own.children_system
-
-
-def _processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
 
 
 def _software() -> dict[str, str]:

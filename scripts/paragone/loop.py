@@ -11,13 +11,15 @@ from paragone.batches import evaluation_batches, noise_batches, train_batches, t
 from paragone.checkpoints import Checkpoints
 from paragone.clocks import Ledger
 from paragone.data import Dataset
-from paragone.engines import Engine, Metrics
+from paragone.engines import Engine, FlopCount, Metrics
 from paragone.initial_weights import Pretrained, initial
 from paragone.progress import Progress
 from paragone.randomness import framework_seed
 from paragone.spec import Spec
 from paragone.weights import digest, parameter_count
 
+# Nats a training example: a chance that no float32 can hold, 1e-46, costs 106.
+DIVERGED = 1e6
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
 
 
@@ -31,6 +33,7 @@ class Outcome:
     model: dict[str, Any] | None = None
     epochs: list[dict[str, Any]] = field(default_factory=list)
     probabilities: np.ndarray | None = None
+    flop: FlopCount | None = None
 
 
 def train(
@@ -45,8 +48,8 @@ def train(
 ) -> Outcome:
     """Train one run to its end, from its last checkpoint if there is one.
 
-    Statuses other than `completed` are results, not errors: `diverged` when a loss is no longer
-    finite, `out_of_memory`. Raises `Unavailable` if the devices are not there, `UserError` if the
+    Statuses other than `completed` are results, not errors: `diverged` when a training loss is above
+    `DIVERGED` or not finite, `out_of_memory`. Raises `Unavailable` if the devices are not there, `UserError` if the
     workload does not fit the data set or the pretrained weights.
     """
     outcome = Outcome([process])
@@ -77,9 +80,9 @@ def train(
         for row in _epochs(engine, spec, dataset, steps, ledger, progress, outcome):
             outcome.epochs.append(row)
             progress.epoch_done(row)
-            if not math.isfinite(row["train_loss"]):
+            if not row["train_loss"] <= DIVERGED:
                 outcome.status = "diverged"
-                outcome.reason = f"the training loss of epoch {row['epoch']} is not finite"
+                outcome.reason = _divergence(row)
                 break
             if stops(spec.workload.get("target"), outcome.epochs):
                 break
@@ -90,12 +93,18 @@ def train(
         outcome.model["final_weights"] = digest(engine.weights())
         # A copy: PyTorch warns of arrays that cannot be written to.
         outcome.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
+        outcome.flop = engine.count_flop(spec, dataset)
     except Exception as error:
         if not (isinstance(error, MemoryError) or engine.out_of_memory(error)):
             raise
         outcome.status = "out_of_memory"
         outcome.reason = _memory_line(str(error))
     return outcome
+
+
+def _divergence(row: dict[str, Any]) -> str:
+    loss, begin = row["train_loss"], f"the training loss of epoch {row['epoch']} is"
+    return f"{begin} {loss:.3g}" if math.isfinite(loss) else f"{begin} not finite"
 
 
 def _memory_line(message: str) -> str:

@@ -4,6 +4,7 @@ The schema (rules/schemas/record.schema.json) fixes the shape; the rules that no
 asserted here: the clocks add up, and throughput is examples over seconds.
 """
 
+import hashlib
 import json
 import math
 from functools import cache
@@ -13,12 +14,13 @@ from typing import Any
 import jsonschema
 
 from paragone.errors import UserError
+from paragone.spec import canonical
 
 SCHEMA = Path(__file__).parents[2] / "rules" / "schemas" / "record.schema.json"
 
 
 def check(record: dict[str, Any]) -> None:
-    """Raise `ValueError` if the record breaks its schema, its sums or its devices."""
+    """Raise `ValueError` if the record breaks its schema, its sums, its devices or its sources."""
     errors = sorted(_validator().iter_errors(record), key=lambda error: list(error.path))
     if errors:
         raise ValueError(f"{errors[0].json_path}: {errors[0].message}")
@@ -38,11 +40,35 @@ def check(record: dict[str, Any]) -> None:
             steady["examples_per_second"],
             steady["examples"] / steady["seconds"],
         )
+    _check_efficiency(record["efficiency"], steady)
+    _check_sources(record)
     devices = record["devices"]
     if record["status"] == "completed" and devices["observed"] != devices["requested"]:
         raise ValueError(
             f"devices: requested {devices['requested']}, observed {devices['observed']}"
         )
+
+
+def _check_efficiency(efficiency: dict[str, Any] | None, steady: dict[str, Any] | None) -> None:
+    if efficiency is None:
+        return
+    speed = efficiency["steady_flop_per_second"]
+    if (speed is None) != (steady is None):
+        raise ValueError("efficiency: a speed is there without steady epochs, or they without it")
+    if steady:
+        expected = efficiency["train_flop_per_example"] * steady["examples_per_second"]
+        _equal("efficiency.steady_flop_per_second", speed, expected)
+
+
+def _check_sources(record: dict[str, Any]) -> None:
+    """Every process has read this specification and this manifest."""
+    config = hashlib.sha256(canonical(record["spec"]).encode()).hexdigest()
+    manifest = (record["data"] or {}).get("manifest_sha256")
+    for process in record["processes"]:
+        if process["config_sha256"] != config:
+            raise ValueError("processes: one has read another specification (config_sha256)")
+        if manifest and process["manifest_sha256"] != manifest:
+            raise ValueError("processes: one has read another data manifest (manifest_sha256)")
 
 
 def write(record: dict[str, Any], path: Path) -> None:

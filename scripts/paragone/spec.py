@@ -44,15 +44,19 @@ class Spec:
 
     def to_json(self) -> str:
         """Canonical JSON: sorted keys, no spaces. The run's identity is the hash of this text."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        return canonical(asdict(self))
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the whole specification: of all that the config says of this run."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @cached_property
     def name(self) -> str:
         """A file name that a person can read, made unique by the hash of the whole specification."""
-        digest = hashlib.sha256(self.to_json().encode()).hexdigest()[:8]
         return (
             f"{self.workload['name']}.{self.backend['name']}.r{self.replicas}"
-            f".b{self.batch['global']}.s{self.seed}.{digest}"
+            f".b{self.batch['global']}.s{self.seed}.{self.sha256[:8]}"
         )
 
     def steps(self, examples: int) -> int:
@@ -85,6 +89,11 @@ class Spec:
         scale = self.batch["global"] / schedule["per_batch"] if "per_batch" in schedule else 1
         passed = [step["factor"] for step in schedule.get("decay", []) if epoch > step["after"]]
         return schedule["base"] * scale * (passed[-1] if passed else 1)
+
+
+def canonical(spec: dict[str, Any]) -> str:
+    """JSON with sorted keys and no spaces: the text whose hash identifies a run."""
+    return json.dumps(spec, sort_keys=True, separators=(",", ":"))
 
 
 def as_list(value: Any) -> list[Any]:

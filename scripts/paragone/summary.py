@@ -4,9 +4,10 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from paragone.batches import train_examples
 from paragone.clocks import COLD
 from paragone.data import Dataset
-from paragone.engines import Devices
+from paragone.engines import Devices, FlopCount
 from paragone.loop import Outcome
 from paragone.spec import Spec
 
@@ -30,7 +31,7 @@ def assemble(
             "source": dataset.source,
             "edition": dataset.edition,
             "manifest_sha256": dataset.manifest_sha256,
-            "train_examples": len(dataset.train_labels),
+            "train_examples": train_examples(dataset, spec),
             "test_examples": len(dataset.test_labels),
         },
         "model": outcome.model,
@@ -44,7 +45,8 @@ def assemble(
             **{part: value for part, value in seconds.items() if part not in COLD},
             "end_to_end": math.fsum(seconds.values()),
         },
-        "steady": _steady(outcome.epochs),
+        "steady": (steady := _steady(outcome.epochs)),
+        "efficiency": _efficiency(outcome.flop, steady),
         "epochs": [_finite(row) for row in outcome.epochs],
         "target": _target(spec.workload.get("target"), outcome.epochs),
     }
@@ -62,6 +64,17 @@ def _steady(epochs: list[dict[str, Any]]) -> dict[str, Any] | None:
         "examples": examples,
         "seconds": seconds,
         "examples_per_second": examples / seconds,
+    }
+
+
+def _efficiency(flop: FlopCount | None, steady: dict[str, Any] | None) -> dict[str, Any] | None:
+    """FLOP of training on one example, and per second over the steady epochs."""
+    if flop is None:
+        return None
+    return {
+        "train_flop_per_example": flop.per_example,
+        "counter": flop.counter,
+        "steady_flop_per_second": steady and flop.per_example * steady["examples_per_second"],
     }
 
 

@@ -1,5 +1,7 @@
 """Results of matrix products made by hand, valid against their schema."""
 
+from make_records import fingerprint
+
 from paragone.matmul import result, table
 
 
@@ -27,15 +29,27 @@ def make_result(backend, cases, device="cpu", host="node-1"):
             "started": "2026-01-01T00:00:00+00:00",
             "host": host,
             "machine": {
+                "fingerprint": fingerprint(host),
                 "system": "Linux",
                 "processor": "Example CPU 3.0 GHz",
+                "accelerators": [],
+                "driver": None,
                 "cores": 2,
                 "memory_bytes": 8 * 2**30,
                 "devices": [device],
             },
             "threads": 2,
             "software": {"python": "3.11.9"},
-            "load": {"before": 0.1, "other_cpu_share": 0.02},
+            "git": None,
+            "load": {
+                "before": 0.1,
+                "other_cpu_share": 0.02,
+                "busy": False,
+                "cpu_mhz": 3000.0,
+                "cpu_throttles": None,
+                "accelerator_mhz": None,
+                "accelerator_throttled": None,
+            },
         },
         "repeats": 3,
         "cases": cases,

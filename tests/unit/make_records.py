@@ -1,9 +1,12 @@
 """Valid, varied records for the tests of everything after the records. Deterministic."""
 
+import hashlib
 import json
 from pathlib import Path
 
 import numpy as np
+
+from paragone.spec import canonical
 
 BACKENDS = {
     "tensorflow-mirrored": ("tensorflow", "mirrored", "cpu"),
@@ -79,7 +82,8 @@ def make_record(
     train = sum(row["train_seconds"] for row in rows)
     evaluate = sum(row["evaluate_seconds"] for row in rows)
     count = {"kind": device, "replicas": replicas, "workers": 1}
-    return {
+    steady = _steady(rows)
+    record = {
         "schema": 1,
         "run": f"{workload}.{backend}.r{replicas}.b{global_batch}.s{seed}.{host.replace('_', '-')}",
         "status": status,
@@ -118,12 +122,16 @@ def make_record(
             "final_weights": f"{seed:064x}" if measured else None,
         },
         "devices": {"requested": count, "observed": None if status == "unavailable" else count},
-        "processes": [_process(start, host, index) for index, start in enumerate(starts)],
+        "processes": [],
         "clocks": _clocks(random, train, evaluate) if measured else None,
-        "steady": _steady(rows),
+        "steady": steady,
+        "efficiency": _efficiency(steady) if measured else None,
         "epochs": rows,
         "target": _target(rows, target, patience),
     }
+    config = hashlib.sha256(canonical(record["spec"]).encode()).hexdigest()
+    record["processes"] = [_process(start, host, at, config) for at, start in enumerate(starts)]
+    return record
 
 
 def write_records(folder: Path, records: list[dict]) -> list[Path]:
@@ -233,20 +241,51 @@ def _target(rows: list[dict], accuracy: float | None, patience: int) -> dict | N
     }
 
 
-def _process(first_epoch: int, host: str, index: int) -> dict:
+def _efficiency(steady: dict | None) -> dict:
+    flop = 2_206_464  # of fashion-conv
+    return {
+        "train_flop_per_example": flop,
+        "counter": "torch.utils.flop_counter",
+        "steady_flop_per_second": steady and flop * steady["examples_per_second"],
+    }
+
+
+def fingerprint(host: str) -> str:
+    """The fingerprint of the made machine of this name."""
+    return hashlib.sha256(host.encode()).hexdigest()
+
+
+def _process(first_epoch: int, host: str, index: int, config: str) -> dict:
     return {
         "rank": 0,
         "started": f"2026-01-01T00:0{index}:00+00:00",
         "first_epoch": first_epoch,
         "host": host,
         "machine": {
+            "fingerprint": fingerprint(host),
             "system": "Linux",
             "processor": "Example CPU 3.0 GHz",
+            "accelerators": [],
+            "driver": None,
             "cores": 2,
             "memory_bytes": 8 * 2**30,
             "devices": ["cpu:0"],
         },
         "threads": 2,
+        "system_threads": 12,
         "software": {"python": "3.11.9", "numpy": "2.3.0"},
-        "load": {"before": 0.1, "other_cpu_share": 0.02},
+        "git": {"commit": "c" * 40, "dirty": False},
+        "config_sha256": config,
+        "manifest_sha256": "a" * 64,
+        "load": {
+            "before": 0.1,
+            "other_cpu_share": 0.02,
+            "busy": False,
+            "cpu_mhz": 3000.0,
+            "cpu_throttles": None,
+            "accelerator_mhz": None,
+            "accelerator_throttled": None,
+        },
+        "memory": {"peak_host_bytes": 2**30, "peak_device_bytes": None},
+        "energy": {"cpu_joules": None, "accelerator_joules": None},
     }

@@ -242,10 +242,12 @@ def assembled(small_rows: list[dict], **outcome) -> dict:
 
     seconds = dict.fromkeys(PARTS, 0.5)
     seconds["train"] = math.fsum(row["train_seconds"] for row in small_rows)
+    spec = make_spec("fashion-conv", "torch", batch=1000)
+    processes = [{**one, "config_sha256": spec.sha256} for one in BASE["processes"]]
     return summary.assemble(
-        make_spec("fashion-conv", "torch", batch=1000),
+        spec,
         Data,
-        Outcome(BASE["processes"], epochs=small_rows, model=BASE["model"], **outcome),
+        Outcome(processes, epochs=small_rows, model=BASE["model"], **outcome),
         Devices("cpu", 1, 1),
         seconds,
     )

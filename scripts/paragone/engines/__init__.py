@@ -44,6 +44,18 @@ class Probe:
     gradients: Weights
 
 
+@dataclass(frozen=True)
+class FlopCount:
+    """FLOP of training on one example, forward and backward, and by what they were counted.
+
+    Those of convolutions and products of matrices, as the peak that they are compared with counts them:
+    a multiplication with its addition is two. Nothing else of a model, nor the optimiser, is in it.
+    """
+
+    per_example: int
+    counter: str
+
+
 class Engine(Protocol):
     """One framework under one strategy.
 
@@ -83,6 +95,12 @@ class Engine(Protocol):
 
     def probe(self, batch: tuple) -> Probe:
         """Logits, loss and gradients in training mode; changes no trainable weight."""
+
+    def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
+        """The FLOP of one example, by the framework's own counter; touches no state and runs nothing."""
+
+    def peak_device_memory(self) -> int | None:
+        """The most bytes of a device that were ever allocated at once; None where nobody tells."""
 
     def out_of_memory(self, error: Exception) -> bool:
         """Whether this error of the framework says that a device's or the host's memory is full."""

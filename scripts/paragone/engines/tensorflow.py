@@ -17,7 +17,8 @@ import tensorflow as tf
 
 from paragone.batches import Shard, train_dtype
 from paragone.data import Dataset
-from paragone.engines import Devices, Metrics, Probe
+from paragone.engines import Devices, FlopCount, Metrics, Probe
+from paragone.engines.tensorflow_flop import count
 from paragone.engines.tensorflow_strategies import create_strategy
 from paragone.engines.tensorflow_weights import named
 from paragone.models import create_model
@@ -205,6 +206,17 @@ class TensorFlow:
         """See `Engine.set_weights`."""
         for name, variable in named(self._model):
             variable.assign(weights[name])
+
+    def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
+        """See `Engine.count_flop`."""
+        return count(create_model(MODELS, spec, dataset), self._train_signature)
+
+    def peak_device_memory(self) -> int | None:
+        """See `Engine.peak_device_memory`."""
+        if self.devices.kind == "cpu":
+            return None  # TensorFlow keeps no account of the host's
+        told = [tf.config.experimental.get_memory_info(name) for name in self.device_names]
+        return max(device["peak"] for device in told)
 
     def out_of_memory(self, error: Exception) -> bool:
         """See `Engine.out_of_memory`."""

@@ -10,7 +10,8 @@ from torch.nn import functional
 
 from paragone.batches import WHOLE
 from paragone.data import Dataset
-from paragone.engines import Devices, Metrics, Probe, Unavailable, torch_weights
+from paragone.engines import Devices, FlopCount, Metrics, Probe, Unavailable, torch_weights
+from paragone.engines.torch_flop import count
 from paragone.engines.torch_optimizers import create_optimizer
 from paragone.models import create_model
 from paragone.models.torch import MODELS
@@ -153,6 +154,15 @@ class Torch:
     def set_weights(self, weights: Weights) -> None:
         """See `Engine.set_weights`."""
         torch_weights.load(self.model, weights)
+
+    def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
+        """See `Engine.count_flop`."""
+        with torch.device("meta"):
+            return count(create_model(MODELS, spec, dataset), dataset.train_inputs.shape[1:])
+
+    def peak_device_memory(self) -> int | None:
+        """See `Engine.peak_device_memory`."""
+        return torch.cuda.max_memory_allocated() if self.device.type == "cuda" else None
 
     def out_of_memory(self, error: Exception) -> bool:
         """See `Engine.out_of_memory`."""

@@ -56,6 +56,13 @@ class TorchXLA(Torch):
         sharding = spmd.ShardingSpec(self._mesh, axes)
         return xla_model.send_cpu_data_to_device(torch.from_numpy(array), self.device, sharding)[0]
 
+    def peak_device_memory(self) -> int | None:
+        """See `Engine.peak_device_memory`; of the first device, since SPMD loads all alike."""
+        if self.devices.kind == "cpu":
+            return None  # PJRT's CPU client keeps no account
+        told = xla_model.get_memory_info(f"xla:{runtime.global_ordinal()}")
+        return told.get("peak_bytes_used")
+
     def end_of_step(self) -> None:
         """Hand all that was traced to the devices as one program; they run while the next is traced.
 

@@ -1,0 +1,78 @@
+"""FLOP of a Keras model, by TensorFlow's profiler: convolutions and products in its training graph."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import tensorflow as tf
+from tensorflow.compat.v1 import profiler
+
+from paragone.engines import FlopCount
+
+_BATCH = 2
+_COUNTED = ("Conv", "MatMul")  # in the types of operations: DepthwiseConv2dNative, BatchMatMulV2, ...
+
+
+def count(model: keras.Model, signature: tuple[tf.TensorSpec, ...]) -> FlopCount:
+    """FLOP of one example of `signature` (inputs, labels), in training mode.
+
+    The graph is traced and never run. Counted is what the gradients need: the gradient with respect
+    to the model's input is in the graph too, but no device computes it.
+    """
+    specs = [tf.TensorSpec((_BATCH, *one.shape[1:]), one.dtype) for one in signature]
+
+    @tf.function
+    def gradients(inputs: tf.Tensor, labels: tf.Tensor) -> list[tf.Tensor]:
+        with tf.GradientTape() as tape:
+            logits = model(tf.cast(inputs, model.inputs[0].dtype), training=True)
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+            loss = tf.reduce_mean(losses)
+        return tape.gradient(loss, model.trainable_variables)
+
+    traced = gradients.get_concrete_function(*specs)
+    needed = _needed([output.op for output in traced.outputs])
+    options = profiler.ProfileOptionBuilder(profiler.ProfileOptionBuilder.float_operation())
+    tree = profiler.profile(traced.graph, options=options.with_empty_output().build(), cmd="scope")
+    found = {node.name: node.float_ops for node in _nodes(tree)}
+    total = sum(_flop(operation, found) for operation in needed)
+    return FlopCount(total // _BATCH, "tf.compat.v1.profiler")
+
+
+def _flop(operation: tf.Operation, found: dict[str, int]) -> int:
+    if not any(word in operation.type for word in _COUNTED):
+        return 0
+    if operation.type.startswith("DepthwiseConv2dNativeBackprop"):
+        return _depthwise_gradient(operation)
+    return found[operation.name]
+
+
+def _depthwise_gradient(operation: tf.Operation) -> int:
+    """The profiler has no count of it: as many multiplications and additions as the forward pass has.
+
+    Per value of the output's gradient one of each with every weight of its filter.
+    """
+    gradient = operation.inputs[2].shape
+    if operation.type.endswith("Filter"):
+        rows, columns = tf.get_static_value(operation.inputs[1])[:2]
+    else:
+        rows, columns = operation.inputs[1].shape[:2]
+    return 2 * int(gradient.num_elements() * rows * columns)
+
+
+def _needed(outputs: list[tf.Operation]) -> set[tf.Operation]:
+    """The operations that the outputs depend on."""
+    found: set[tf.Operation] = set()
+    waiting = list(outputs)
+    while waiting:
+        operation = waiting.pop()
+        if operation not in found:
+            found.add(operation)
+            waiting += [tensor.op for tensor in operation.inputs]
+    return found
+
+
+def _nodes(node: Any) -> Iterator[Any]:
+    """A node of the profiler's tree and all below it."""
+    yield node
+    for child in node.children:
+        yield from _nodes(child)

@@ -1,0 +1,24 @@
+"""FLOP of a PyTorch model, by `torch.utils.flop_counter`: it knows convolutions and products."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
+
+from paragone.engines import FlopCount
+
+_BATCH = 2  # batch norm refuses a single value a channel
+
+
+def count(model: nn.Module, shape: tuple[int, ...]) -> FlopCount:
+    """FLOP of one example of `shape`, as stored, in training mode.
+
+    The model has to be on the device "meta", where shapes are computed and nothing else. What a
+    device really runs can differ: XLA may fuse or drop operations, cuDNN may choose Winograd.
+    """
+    inputs = torch.empty((_BATCH, *shape), device="meta")
+    inputs = inputs.permute(0, 3, 1, 2) if len(shape) == 3 else inputs.long()
+    labels = torch.zeros(_BATCH, dtype=torch.long, device="meta")
+    with FlopCounterMode(display=False) as counter:
+        functional.cross_entropy(model.train()(inputs), labels).backward()
+    return FlopCount(counter.get_total_flops() // _BATCH, "torch.utils.flop_counter")

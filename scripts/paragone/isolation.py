@@ -1,0 +1,69 @@
+"""Whether a timed process had the machine for itself: load, neighbours, frequency, throttling."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from paragone import nvml
+
+BUSY_SHARE = 0.05  # of the machine's CPU time, by other processes: above it the run is flagged
+_CPUS = Path("/sys/devices/system/cpu")
+
+
+def unknown() -> dict[str, Any]:
+    """The record's `load` block at the start of a process; it stays so if the process is killed."""
+    return {
+        "before": os.getloadavg()[0],
+        **dict.fromkeys(["other_cpu_share", "busy", "cpu_mhz", "cpu_throttles"]),
+        **dict.fromkeys(["accelerator_mhz", "accelerator_throttled"]),
+    }
+
+
+class LoadWatch:
+    """Measures what else the machine did from its making on."""
+
+    def __init__(self) -> None:
+        self._machine, self._own = _busy_seconds(), _own_seconds()
+        self._idle = psutil.cpu_times().idle
+        self._throttles = cpu_throttles()
+
+    def stop(self) -> dict[str, Any]:
+        """All of `load` but `before`; None for what the system does not tell.
+
+        Clocks are those of this moment: call it right after the work.
+        """
+        share, throttles = self.other_cpu_share(), cpu_throttles()
+        frequency = psutil.cpu_freq()
+        return {
+            "cpu_mhz": frequency.current if frequency else None,
+            "accelerator_mhz": nvml.clocks(),
+            "accelerator_throttled": nvml.throttled(),
+            "other_cpu_share": share,
+            "busy": share > BUSY_SHARE,
+            "cpu_throttles": None if throttles is None else throttles - (self._throttles or 0),
+        }
+
+    def other_cpu_share(self) -> float:
+        """Share of the machine's CPU time since the start that others used, 0 to 1."""
+        busy = _busy_seconds() - self._machine
+        total = busy + psutil.cpu_times().idle - self._idle
+        others = busy - (_own_seconds() - self._own)
+        return max(0.0, others / total) if total > 0 else 0.0
+
+
+def cpu_throttles(cpus: Path = _CPUS) -> int | None:
+    """How often heat has slowed cores or packages down since boot; None if the kernel does not count."""
+    counts = list(cpus.glob("cpu*/thermal_throttle/*_throttle_count"))
+    return sum(int(path.read_text()) for path in counts) if counts else None
+
+
+def _busy_seconds() -> float:
+    times = psutil.cpu_times()
+    return times.user + times.system + times.nice
+
+
+def _own_seconds() -> float:
+    own = psutil.Process().cpu_times()
+    return own.user + own.system + own.children_user + own.children_system
