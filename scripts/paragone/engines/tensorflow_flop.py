@@ -41,22 +41,21 @@ def count(model: keras.Model, signature: tuple[tf.TensorSpec, ...]) -> FlopCount
 def _flop(operation: tf.Operation, found: dict[str, int]) -> int:
     if not any(word in operation.type for word in _COUNTED):
         return 0
-    if operation.type.startswith("DepthwiseConv2dNativeBackprop"):
-        return _depthwise_gradient(operation)
-    return found[operation.name]
+    return _gradient(operation) if "Backprop" in operation.type else found[operation.name]
 
 
-def _depthwise_gradient(operation: tf.Operation) -> int:
-    """The profiler has no count of it: as many multiplications and additions as the forward pass has.
+def _gradient(operation: tf.Operation) -> int:
+    """Of a convolution's gradient: as much as the convolution itself takes.
 
-    Per value of the output's gradient one of each with every weight of its filter.
+    A multiplication with its addition for every value of the output's gradient and every weight behind
+    it. The profiler takes the input's size for the output's, 16 % too much for 3 x 3 on 28 x 28
+    unpadded, and counts nothing for a depthwise convolution.
     """
-    gradient = operation.inputs[2].shape
-    if operation.type.endswith("Filter"):
-        rows, columns = tf.get_static_value(operation.inputs[1])[:2]
-    else:
-        rows, columns = operation.inputs[1].shape[:2]
-    return 2 * int(gradient.num_elements() * rows * columns)
+    of_filter = operation.type.endswith("Filter")
+    rows, columns, depth, _ = (operation.outputs[0] if of_filter else operation.inputs[1]).shape
+    depthwise = operation.type.startswith("Depthwise")
+    behind = rows * columns * (1 if depthwise else depth)
+    return 2 * behind * operation.inputs[2].shape.num_elements()
 
 
 def _needed(outputs: list[tf.Operation]) -> set[tf.Operation]:

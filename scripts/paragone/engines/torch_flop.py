@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
 from paragone.engines import FlopCount
 
@@ -19,6 +19,19 @@ def count(model: nn.Module, shape: tuple[int, ...]) -> FlopCount:
     inputs = torch.empty((_BATCH, *shape), device="meta")
     inputs = inputs.permute(0, 3, 1, 2) if len(shape) == 3 else inputs.long()
     labels = torch.zeros(_BATCH, dtype=torch.long, device="meta")
-    with FlopCounterMode(display=False) as counter:
+    formulas = {torch.ops.aten.convolution_backward: _convolution_backward}
+    with FlopCounterMode(display=False, custom_mapping=formulas) as counter:
         functional.cross_entropy(model.train()(inputs), labels).backward()
     return FlopCount(counter.get_total_flops() // _BATCH, "torch.utils.flop_counter")
+
+
+def _convolution_backward(
+    gradient: list[int], inputs: list[int], weights: list[int], *rest: object, **_: object
+) -> int:
+    """For the gradient of the inputs and that of the weights each as much as the convolution takes.
+
+    PyTorch's own formula forgets the groups: for a depthwise convolution it counts as many times too
+    much as there are channels. `rest` ends with the mask of the gradients that are wanted.
+    """
+    *_, (of_inputs, of_weights, _) = rest
+    return (of_inputs + of_weights) * conv_flop_count(inputs, weights, gradient)
