@@ -31,7 +31,7 @@ done
 
 # Every environment has the versions of requirements.txt, and TensorFlow one version under each of its
 # names. NVIDIA's libraries are left out: each framework asks for its own.
-sed -n 's/ \\$//; /^nvidia-/d; /^[a-z0-9]/p; s/^tensorflow-cpu==/tensorflow==/p' requirements.txt >"$constraints"
+sed -n 's/ \\$//; /^nvidia-.*-cu/d; /^[a-z0-9]/p; s/^tensorflow-cpu==/tensorflow==/p' requirements.txt >"$constraints"
 
 for name in "${environments[@]}"; do
     pin "$name.in" --output-file "$name.linux-64.txt" \

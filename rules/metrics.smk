@@ -1,6 +1,7 @@
 # Metrics: from records to tidy tables, and the published numbers beside the measured ones.
 #
-# in:  <results>/runs/{run}/record.json, <results>/parity/{workload}.json, published/
+# in:  <results>/runs/{run}/record.json, <results>/parity/{workload}.json, published/,
+#      <results>/tables/device_matmul/peaks.json
 # out: <results>/tables/{experiment}/runs.parquet, epochs.parquet
 #      <results>/tables/{experiment}/comparison.csv, .md, .tex; epochs.csv, .md, .tex
 #      <results>/tables/runs.csv, runs.parquet, epochs.csv
@@ -13,6 +14,7 @@ rule collect:
         code=sources("scripts/collect.py"),
         records=records_of,
         parity=parity_of,
+        peaks="<results>/tables/device_matmul/peaks.json",
     output:
         runs="<results>/tables/{experiment}/runs.parquet",
         epochs="<results>/tables/{experiment}/epochs.parquet",
@@ -29,6 +31,7 @@ rule collect:
             --experiment {wildcards.experiment:q} \
             --records {input.records:q} \
             --parity {input.parity:q} \
+            --peaks {input.peaks:q} \
             --runs {output.runs:q} \
             --epochs {output.epochs:q} \
             >{log:q} 2>&1

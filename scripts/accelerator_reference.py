@@ -7,7 +7,7 @@ from paragone import notes, published, tables, verdicts
 from paragone.errors import entry_point
 from paragone.files import write_text
 from paragone.matmul.options import comparison_parser
-from paragone.matmul.table import PEAK, busy, peaks, with_labels
+from paragone.matmul.table import PEAK, peaks, with_labels
 from paragone.options import pairs
 from paragone.statistics import INTERVAL
 
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> None:
     remarks = [
         notes.machine(runs),
         f"Measured peak: {PEAK}; median [{INTERVAL}] (n timed runs), one device.",
-        *busy(runs),
+        *notes.isolation(runs),
         *published.read_flaws(options.flaws, options.published_experiment),
     ]
     tables.write(compared, options.csv)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from paragone import record, tables
 from paragone.errors import entry_point
+from paragone.peaks import read_peaks
 
 
 @entry_point
@@ -21,6 +22,12 @@ def main(arguments: list[str] | None = None) -> None:
         metavar="workload.json",
         help="parity reports; a backend that none of them passes gets no speed",
     )
+    parser.add_argument(
+        "--peaks",
+        type=Path,
+        metavar="peaks.json",
+        help="of tabulate_matmul.py; no shares without it",
+    )
     parser.add_argument("--runs", type=Path, required=True, help=".parquet or .csv to write")
     parser.add_argument("--epochs", type=Path, required=True, help=".parquet or .csv to write")
     options = parser.parse_args(arguments)
@@ -28,6 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
         [record.read(path) for path in options.records],
         options.experiment,
         tables.read_parity(options.parity),
+        read_peaks(options.peaks) if options.peaks else (),
     )
     tables.write(runs, options.runs)
     tables.write(epochs, options.epochs)

@@ -9,7 +9,7 @@ from paragone import notes, published, tables, verdicts
 from paragone.errors import UserError, entry_point
 from paragone.files import write_text
 from paragone.matmul.options import comparison_parser
-from paragone.matmul.table import busy, medians, with_labels
+from paragone.matmul.table import medians, with_labels
 from paragone.options import pairs
 from paragone.statistics import INTERVAL, Summary
 
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
         notes.machine(runs),
         f"Measured: median [{INTERVAL}] of the timed runs (n) of one process, devices "
         "synchronised at both edges, after a warm-up.",
-        *busy(runs),
+        *notes.isolation(runs),
         *published.read_flaws(options.flaws, options.published_experiment),
     ]
     tables.write(compared, options.csv)

@@ -13,7 +13,7 @@ from paragone import published, tables
 from paragone.errors import entry_point
 from paragone.figures import style
 from paragone.figures.frame import Frame
-from paragone.matmul.table import busy, peaks, spread, with_labels
+from paragone.matmul.table import peaks, spread, with_labels
 from paragone.options import figure_parser, pairs
 from paragone.statistics import INTERVAL
 
@@ -209,7 +209,6 @@ def _remarks(drawn: Drawn, runs: pd.DataFrame) -> list[str]:
         *remarks,
         f"Measured: highest median over square products, {INTERVAL}, "
         f"n = {spread(drawn.measured['runs'])} timed runs; the number is the highest of its row.",
-        *busy(runs),
         "Normal random matrices.",
     ]
 

@@ -10,7 +10,7 @@ from paragone import tables
 from paragone.errors import entry_point
 from paragone.figures import style
 from paragone.figures.frame import Frame
-from paragone.matmul.table import SERIES, busy, medians, peaks, spread, with_labels
+from paragone.matmul.table import SERIES, medians, peaks, spread, with_labels
 from paragone.options import figure_parser, pairs
 from paragone.statistics import INTERVAL
 
@@ -199,7 +199,6 @@ def _remarks(cases: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     remarks = [
         f"{interval}, n = {spread(shown)} timed runs of one process.",
         "Peak: highest median over the squares.",
-        *busy(runs),
     ]
     # What is missing as a whole stands in its panel.
     some = cases.groupby(["label", "precision"])["runs"].transform("max") > 0

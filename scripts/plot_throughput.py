@@ -16,6 +16,11 @@ from paragone.series import Series, series_of
 from paragone.statistics import summarize
 
 ROW = 0.36  # inches a series
+PEAK = (
+    "% of peak: FLOP/s of convolutions and products over those of the fastest matrix product "
+    "of this machine's devices."
+)
+SPEEDS = ["steady_examples_per_second", "steady_flop_per_second", "steady_peak_share"]
 
 
 @entry_point
@@ -38,9 +43,9 @@ def points(series: list[Series]) -> pd.DataFrame:
     parts = []
     for one in series:
         summary = summarize(measured(one)["steady_examples_per_second"])
-        shown = one.runs[["run", "seed", "status", "parity", "steady_examples_per_second"]].copy()
+        shown = one.runs[["run", "seed", "status", "parity", *SPEEDS]].copy()
         # A diverged run keeps its speed in the runs table, but it is drawn in words.
-        shown.loc[shown["status"] != "completed", "steady_examples_per_second"] = float("nan")
+        shown.loc[shown["status"] != "completed", SPEEDS] = float("nan")
         parts.append(
             shown.assign(
                 series=one.label,
@@ -67,6 +72,8 @@ def draw(series: list[Series], runs: pd.DataFrame, palette: dict[str, str], titl
         "Steady: epochs after the first of each process, without evaluation.",
         notes.repeats([len(measured(one)) for one in series]),
     ]
+    if runs["steady_peak_share"].notna().any():
+        remarks.append(PEAK)
     frame = Frame(style.SINGLE, ROW * len(series) + 0.36, title, runs, remarks, handles)
     axes = frame.figure.subplots()
     row_axes(axes, series, "steady training throughput (examples/s)")
@@ -98,7 +105,9 @@ def _draw_row(axes: Axes, row: int, one: Series, values: pd.Series, color: str) 
         markeredgewidth=0,
     )
     axes.vlines(summary.median, row - 0.25, row + 0.25, color=color, linewidth=1.6)
-    text = f"{summary.median:,.0f} (n = {summary.n})"
+    share = summarize(measured(one)["steady_peak_share"]).median
+    of_peak = "" if pd.isna(share) else f", {100 * share:.2g} % of peak"
+    text = f"{summary.median:,.0f} (n = {summary.n}){of_peak}"
     return write_value(axes, row, values.max(), text, notes.no_speed(one.runs))
 
 

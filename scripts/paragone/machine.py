@@ -38,12 +38,6 @@ def describe() -> dict[str, Any]:
     }
 
 
-def label(host: str, machine: dict[str, Any]) -> str:
-    """What tables and figures call it. Its fingerprint is part of it: no two machines are pooled."""
-    cores, mark = machine["cores"], machine["fingerprint"][:6]
-    return f"{host}: {machine['processor']}, {cores} cores [{mark}]"
-
-
 def _processor() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):

@@ -67,6 +67,20 @@ def machine(runs: pd.DataFrame) -> str:
     return f"Machine {names[0]}."
 
 
+def isolation(runs: pd.DataFrame) -> list[str]:
+    """A warning for each thing that disturbed some of the runs; none when all had the machine alone."""
+    warnings = []
+    if flagged := int(runs["busy"].sum()):
+        share = runs["other_cpu_share"].max()
+        warnings.append(
+            f"BUSY MACHINE: others used up to {100 * share:.0f} % of it during "
+            f"{flagged} of {len(runs)} runs."
+        )
+    if "throttled" in runs and (slowed := int(runs["throttled"].sum())):
+        warnings.append(f"THROTTLED: heat or power slowed {slowed} of {len(runs)} runs down.")
+    return warnings
+
+
 def no_speed(runs: pd.DataFrame) -> list[str]:
     """Why runs of one series have no steady speed, in words; empty when all have one."""
     total, reasons = len(runs), {}

@@ -5,11 +5,18 @@ or of real and synthetic data, can never be pooled.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 _CELL = ["workload", "backend", "replicas", "global_batch"]
 _SETTING = ["data_source", "data_edition", "machine"]
+
+
+def machine_label(host: str, machine: dict[str, Any]) -> str:
+    """The name of a record's machine. Its fingerprint is part of it: no two machines are pooled."""
+    cores, mark = machine["cores"], machine["fingerprint"][:6]
+    return f"{host}: {machine['processor']}, {cores} cores [{mark}]"
 
 
 @dataclass(frozen=True)

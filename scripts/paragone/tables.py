@@ -6,12 +6,16 @@ proof its seconds belong to another computation. The row stays and its `parity` 
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from paragone.clocks import PARTS as CLOCK_PARTS
 from paragone.errors import UserError
+from paragone.peaks import Peaks, with_share
+from paragone.series import machine_label
 
 _TEXT, _COUNT, _REAL, _FLAG = "string", "Int64", "float64", "boolean"
 RUN_COLUMNS = {
@@ -32,6 +36,9 @@ RUN_COLUMNS = {
     "steady_epochs": _COUNT,
     "steady_examples": _COUNT,
     "steady_seconds": _REAL,
+    "train_flop_per_example": _COUNT,
+    **dict.fromkeys(["steady_flop_per_second", "steady_peak_share"], _REAL),
+    "peak_flop_per_second": _REAL,
     **dict.fromkeys([f"{part}_seconds" for part in (*CLOCK_PARTS, "end_to_end")], _REAL),
     "target_accuracy": _REAL,
     "target_patience": _COUNT,
@@ -46,7 +53,13 @@ RUN_COLUMNS = {
     "accelerators": _TEXT,
     "threads": _COUNT,
     **dict.fromkeys(["load_before", "other_cpu_share"], _REAL),
+    **dict.fromkeys(["busy", "throttled"], _FLAG),
+    **dict.fromkeys(["peak_host_bytes", "peak_device_bytes"], _COUNT),
+    **dict.fromkeys(["cpu_joules", "accelerator_joules"], _REAL),
     "software": _TEXT,
+    "commit": _TEXT,
+    "dirty": _FLAG,
+    "config_sha256": _TEXT,
 }
 EPOCH_COLUMNS = {
     **dict.fromkeys(["run", "experiment", "workload", "backend"], _TEXT),
@@ -57,6 +70,8 @@ EPOCH_COLUMNS = {
     **dict.fromkeys(["train_seconds", "evaluate_seconds", "elapsed_train_seconds"], _REAL),
     "first_of_process": _FLAG,
 }
+MEMORY = ("peak_host_bytes", "peak_device_bytes")
+ENERGY = ("cpu_joules", "accelerator_joules")
 # What a run without proven parity does not show.
 SPEED_COLUMNS = [
     name for name in RUN_COLUMNS if name.endswith("_seconds") or name.startswith("steady_")
@@ -83,9 +98,11 @@ def read_parity(paths: list[Path]) -> Parity:
 
 
 def tables(
-    records: list[dict], experiment: str, parity: Parity
+    records: list[dict], experiment: str, parity: Parity, peaks: Peaks = ()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
+
+    `peaks`: what matrix products reached; runs on other machines or in other precisions have no share.
 
     Raises UserError when two records tell of the same run.
     """
@@ -96,6 +113,7 @@ def tables(
     epochs = pd.DataFrame([row for record in records for row in _epoch_rows(record, experiment)])
     runs = runs.reindex(columns=list(RUN_COLUMNS)).astype(RUN_COLUMNS)
     epochs = epochs.reindex(columns=list(EPOCH_COLUMNS)).astype(EPOCH_COLUMNS)
+    runs = with_share(runs, peaks)
     unproven = runs["parity"] != "passed"
     runs.loc[unproven, SPEED_COLUMNS] = pd.NA
     epochs.loc[epochs["run"].isin(runs.loc[unproven, "run"]), _EPOCH_SPEED_COLUMNS] = pd.NA
@@ -167,6 +185,7 @@ def _run_row(record: dict, experiment: str, parity: Parity) -> dict:
         **(record["model"] or {}),
         **_outcome(record["epochs"]),
         **_renamed(record["steady"], {}, "steady_"),
+        **(record["efficiency"] or {}),
         **{f"target_{key}": target.get(key) for key in ("accuracy", "patience", "reached")},
         "target_epoch": target.get("epoch"),
         "target_last_miss_seconds": target.get("last_miss"),
@@ -195,11 +214,8 @@ def _outcome(epochs: list[dict]) -> dict:
 def _where(processes: list[dict]) -> dict:
     first, machine = processes[0], processes[0]["machine"]
     # A run whose processes saw several machines belongs to that set, not to its first member.
-    names = {
-        f"{one['host']}: {one['machine']['processor']}, {one['machine']['cores']} cores": None
-        for one in processes
-    }
-    shares = [one["load"]["other_cpu_share"] for one in processes]
+    names = dict.fromkeys(machine_label(one["host"], one["machine"]) for one in processes)
+    loads = [one["load"] for one in processes]
     return {
         "resumed": any(one["first_epoch"] > 1 for one in processes),
         "processes": len(processes),
@@ -210,11 +226,34 @@ def _where(processes: list[dict]) -> dict:
         "accelerators": "; ".join(machine["devices"]),
         "threads": first["threads"],
         "load_before": first["load"]["before"],
-        "other_cpu_share": max((share for share in shares if share is not None), default=None),
+        "other_cpu_share": _of_all(max, [load["other_cpu_share"] for load in loads]),
+        "busy": _of_all(any, [load["busy"] for load in loads]),
+        "throttled": _of_all(any, [_throttled(load) for load in loads]),
+        **{key: _of_all(max, [one["memory"][key] for one in processes]) for key in MEMORY},
+        **{key: _total([one["energy"][key] for one in processes]) for key in ENERGY},
+        "commit": (first["git"] or {}).get("commit"),
+        "dirty": (first["git"] or {}).get("dirty"),
+        "config_sha256": first["config_sha256"],
         "software": "; ".join(
             f"{name} {first['software'][name]}" for name in sorted(first["software"])
         ),
     }
+
+
+def _throttled(load: dict) -> bool | None:
+    told = [load["cpu_throttles"], load["accelerator_throttled"]]
+    return _of_all(any, told)
+
+
+def _of_all(combine: Callable, values: list) -> Any:
+    """Combine what is known; None when nothing is."""
+    known = [value for value in values if value is not None]
+    return combine(known) if known else None
+
+
+def _total(values: list) -> float | None:
+    """The sum over all processes; None when one of them does not know its part."""
+    return None if None in values else sum(values)
 
 
 def _epoch_rows(record: dict, experiment: str) -> list[dict]:

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from paragone.series import machine_label
 from paragone.statistics import INTERVAL, summarize
 
 _TEXT, _COUNT, _REAL = "string", "Int64", "float64"
@@ -16,6 +17,7 @@ COLUMNS = {
     **dict.fromkeys(["machine", "host", "processor"], _TEXT),
     **dict.fromkeys(["cores", "memory_bytes", "threads"], _COUNT),
     **dict.fromkeys(["load_before", "other_cpu_share"], _REAL),
+    "busy": "boolean",
     **dict.fromkeys(["started", "software"], _TEXT),
 }
 # What tells two series of one figure or table apart: machines are never pooled.
@@ -79,14 +81,6 @@ def spread(counts: pd.Series) -> str:
     return " to ".join(str(count) for count in dict.fromkeys([*known[:1], *known[-1:]])) or "0"
 
 
-def busy(runs: pd.DataFrame) -> list[str]:
-    """One sentence when others used the machine while it was measured; none otherwise."""
-    share = runs["other_cpu_share"].max()
-    if pd.isna(share) or share < 0.05:
-        return []
-    return [f"Others used up to {100 * share:.0f} % of the machine meanwhile."]
-
-
 def _rows(result: dict) -> list[dict]:
     process = result["process"]
     machine, software = process["machine"], process["software"]
@@ -94,12 +88,13 @@ def _rows(result: dict) -> list[dict]:
         **{key: result["backend"][key] for key in ("engine", "strategy", "device")},
         "backend": result["backend"]["name"],
         "device_name": result["device_name"],
-        "machine": f"{process['host']}: {machine['processor']}, {machine['cores']} cores",
+        "machine": machine_label(process["host"], machine),
         "host": process["host"],
         **{key: machine[key] for key in ("processor", "cores", "memory_bytes")},
         "threads": process["threads"],
         "load_before": process["load"]["before"],
         "other_cpu_share": process["load"]["other_cpu_share"],
+        "busy": process["load"]["busy"],
         "started": process["started"],
         "software": "; ".join(f"{name} {software[name]}" for name in sorted(software)),
     }
