@@ -49,8 +49,8 @@ def train(
     """Train one run to its end, from its last checkpoint if there is one.
 
     Statuses other than `completed` are results, not errors: `diverged` when a training loss is above
-    `DIVERGED` or not finite, `out_of_memory`. Raises `Unavailable` if the devices are not there, `UserError` if the
-    workload does not fit the data set or the pretrained weights.
+    `DIVERGED` or not finite, `out_of_memory`. Raises `Unavailable` if the devices are not there,
+    `UserError` if the workload does not fit the data set or the pretrained weights.
     """
     outcome = Outcome([process])
     steps = spec.steps(train_examples(dataset, spec))

@@ -1,0 +1,45 @@
+"""Timed windows hold all of their work and nothing waits inside them; a warm-up leaves no trace."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from workspace import ROOT, call
+
+BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def facts(request, small) -> dict:
+    """What observe_windows.py saw of one backend."""
+    program = Path(__file__).with_name("observe_windows.py")
+    line = [sys.executable, str(program), request.param, str(small.manifest), str(small.folder)]
+    paths = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
+    done = call(line, timeout=300, PYTHONPATH=paths)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("workload", ["fashion-cnn", "fashion-conv"])
+def test_warm_up_restores_weights_statistics_and_optimiser(facts, workload):
+    """Every array to the last bit, after training has filled the optimiser's state."""
+    before, after = facts[workload]["before"], facts[workload]["after"]
+    assert after == before
+    assert any("optimizer" in name for name in before)
+    if workload == "fashion-cnn":
+        words = ("running_mean", "moving_mean", "_operations", "layers")
+        assert any(word in name for name in before for word in words)
+
+
+def test_the_host_waits_as_often_in_a_long_epoch_as_in_a_short_one(facts):
+    short, long = facts["waits"]
+    assert short == long
+    assert 1 <= short <= 10
+
+
+def test_work_enqueued_with_the_last_batch_is_inside_the_window(facts):
+    window = facts["window"]
+    assert window["loaded"] - window["plain"] > 0.5 * window["alone"], window
+    assert window["left"] < 0.25 * window["alone"], window

@@ -1,0 +1,99 @@
+"""Where a result is from: machine, code, start; results of different machines are kept apart."""
+
+import subprocess
+import time
+from datetime import datetime
+
+import psutil
+import pytest
+from make_records import make_record
+
+from paragone import fingerprint, machine, record, tables
+from paragone.provenance import git_state
+from paragone.series import series_of
+
+
+def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):
+    first = machine.describe()
+    assert machine.describe() == first
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
+    fewer = machine.describe()
+    assert fewer["cores"] == 1
+    assert fewer["fingerprint"] == first["fingerprint"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("platform.node", "elsewhere"),
+        ("platform.platform", "Linux-0.1"),
+        ("psutil.cpu_count", 1024),
+        ("paragone.nvml.names", ["NVIDIA H100"]),
+        ("paragone.nvml.driver", "999.1"),
+        ("paragone.machine._processor", "abacus"),
+    ],
+)
+def test_another_machine_has_another_fingerprint(monkeypatch, name, value):
+    before = machine.describe()["fingerprint"]
+    monkeypatch.setattr(name, lambda *_: value)
+    assert machine.describe()["fingerprint"] != before
+
+
+def test_machines_that_share_a_name_are_kept_apart():
+    made = [make_record(seed=seed) for seed in range(2)]
+    made[1]["processes"][0]["machine"]["fingerprint"] = "d" * 64
+    runs, _ = tables.tables(made, "one", {})
+    series = series_of(runs, {})
+    assert [len(one.runs) for one in series] == [1, 1]
+    assert sum("[dddddd]" in one.label for one in series) == 1
+
+
+def test_the_start_is_the_ledgers_zero():
+    entry = fingerprint.process_entry(rank=0, threads=1)
+    started = datetime.fromisoformat(entry["started"]).timestamp()
+    boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    ticks = psutil.Process().create_time() - psutil.boot_time()  # exact since boot
+    assert started == pytest.approx(boot + ticks, abs=0.05)
+
+
+def git(folder, *arguments):
+    names = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    line = ["git", *names, *arguments]
+    return subprocess.run(line, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def test_git_state(tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert git_state(tmp_path) is None
+    git(tmp_path, "init")
+    assert git_state(tmp_path) is None  # nothing is committed
+    (tmp_path / "code.py").write_text("1")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-m", "one")
+    head = git(tmp_path, "rev-parse", "HEAD").strip()
+    assert git_state(tmp_path) == {"commit": head, "dirty": False}
+    (tmp_path / "results.txt").write_text("not tracked")
+    assert git_state(tmp_path)["dirty"] is False
+    (tmp_path / "code.py").write_text("2")
+    assert git_state(tmp_path) == {"commit": head, "dirty": True}
+
+
+def test_without_git_no_state(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert git_state() is None
+
+
+@pytest.mark.parametrize("key", ["config_sha256", "manifest_sha256"])
+def test_every_process_has_read_the_same(key):
+    made = make_record(resumed_at=2)
+    made["processes"][1][key] = "e" * 64
+    with pytest.raises(ValueError, match=key):
+        record.check(made)
+
+
+@pytest.mark.parametrize("value", [1.0, None])
+def test_achieved_flop_is_checked(value):
+    made = make_record()
+    made["efficiency"]["steady_flop_per_second"] = value
+    with pytest.raises(ValueError, match="efficiency"):
+        record.check(made)
