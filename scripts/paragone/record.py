@@ -40,6 +40,7 @@ def check(record: dict[str, Any]) -> None:
             steady["examples_per_second"],
             steady["examples"] / steady["seconds"],
         )
+    _check_examples(record)
     _check_efficiency(record["efficiency"], steady)
     _check_sources(record)
     devices = record["devices"]
@@ -47,6 +48,21 @@ def check(record: dict[str, Any]) -> None:
         raise ValueError(
             f"devices: requested {devices['requested']}, observed {devices['observed']}"
         )
+
+
+def _check_examples(record: dict[str, Any]) -> None:
+    """Every example counts once, however many replicas shared its batch; steady is the warm epochs."""
+    batch, steady = record["spec"]["batch"]["global"], record["steady"]
+    for row in record["epochs"]:
+        if row["examples"] != row["steps"] * batch:
+            raise ValueError(f"epochs: {row['examples']} examples are not steps x global batch")
+    warm = [row for row in record["epochs"] if not row["first_of_process"]]
+    if (steady["epochs"] if steady else 0) != len(warm):
+        raise ValueError("steady: its epochs are not those after the first of each process")
+    if steady:
+        _equal("steady.examples", steady["examples"], sum(row["examples"] for row in warm))
+        seconds = math.fsum(row["train_seconds"] for row in warm)
+        _equal("steady.seconds", steady["seconds"], seconds)
 
 
 def _check_efficiency(efficiency: dict[str, Any] | None, steady: dict[str, Any] | None) -> None:

@@ -85,6 +85,16 @@ def test_each_part_of_the_clocks_must_add_up(path, change):
         ("steady.examples", 1, "steady.examples_per_second"),
         ("steady.seconds", 1e6, "steady.examples_per_second"),
         ("epochs.1.train_seconds", 1e6, "clocks.train"),
+        ("epochs.1.examples", 480_000, "global batch"),
+        ("epochs.1.steps", 30, "global batch"),
+        ("epochs.1.first_of_process", True, "steady"),
+        ("steady.epochs", 1, "steady"),
+        ("processes.0.machine.fingerprint", "abc", "fingerprint"),
+        ("processes.0.load.cpu_throttles", -1, "cpu_throttles"),
+        ("processes.0.git.dirty", "yes", "dirty"),
+        ("processes.0.memory.peak_host_bytes", 0, "peak_host_bytes"),
+        ("processes.0.energy.cpu_joules", -1.0, "cpu_joules"),
+        ("efficiency.counter", "by hand", "counter"),
         ("epochs.1.epoch", 3, "epochs"),
         ("epochs.0.epoch", 0, "epochs"),
         ("epochs.0.train_accuracy", 1.5, "train_accuracy"),
@@ -133,6 +143,10 @@ CONTAINERS = [
     "processes.0.",
     "processes.0.machine.",
     "processes.0.load.",
+    "processes.0.git.",
+    "processes.0.memory.",
+    "processes.0.energy.",
+    "efficiency.",
     "clocks.",
     "clocks.cold.",
     "steady.",
@@ -158,6 +172,26 @@ def test_no_key_may_be_missing(prefix):
         del at(broken, f"{prefix}{name}")[0][name]
         with pytest.raises(ValueError, match=name):
             record.check(broken)
+
+
+def test_both_counts_of_a_doubled_world_are_caught():
+    """Replicas counted twice, in the epochs and in the throughput alike."""
+    broken = copy.deepcopy(make_record("torch-xla", replicas=8, global_batch=1024))
+    for row in broken["epochs"]:
+        row["examples"] *= 8
+    for key in ("examples", "examples_per_second"):
+        broken["steady"][key] *= 8
+    broken["efficiency"]["steady_flop_per_second"] *= 8
+    with pytest.raises(ValueError, match="global batch"):
+        record.check(broken)
+
+
+@pytest.mark.parametrize("path", ["processes.0.git", "processes.0.load.busy"])
+def test_what_is_not_known_is_null(path):
+    unknown = copy.deepcopy(BASE)
+    parent, key = at(unknown, path)
+    parent[key] = None
+    record.check(unknown)
 
 
 @pytest.mark.parametrize("index", [0, 1])

@@ -1,0 +1,43 @@
+"""A real run beside a real busy neighbour says so in its record, and its figure warns."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pandas as pd
+import psutil
+from workspace import command, make_spec, succeed, train_command
+
+from paragone import record
+
+
+def test_the_record_is_flagged_and_the_figure_warns(small, tmp_path):
+    spec = make_spec("fashion-conv", "torch", batch=200, epochs=2, steps_per_epoch=5)
+    count = max(1, psutil.cpu_count() // 2)
+    spinning = [sys.executable, "-c", "while True: pass"]
+    neighbours = [subprocess.Popen(spinning) for _ in range(count)]
+    try:
+        succeed(train_command(replace(spec, deterministic=False), small, tmp_path))
+    finally:
+        for one in neighbours:
+            one.kill()
+            one.wait()
+    made = record.read(tmp_path / "record.json")
+    (process,) = made["processes"]
+    assert process["load"]["busy"] is True
+    assert process["load"]["other_cpu_share"] > 0.15
+    assert process["system_threads"] >= process["threads"]
+    assert process["memory"]["peak_host_bytes"] > 50 * 2**20
+    assert process["memory"]["peak_device_bytes"] is None  # of a CPU
+    assert made["data"]["train_examples"] == 2000
+    speed = made["efficiency"]["train_flop_per_example"] * made["steady"]["examples_per_second"]
+    assert made["efficiency"]["steady_flop_per_second"] == speed
+    runs, epochs = tmp_path / "runs.parquet", tmp_path / "epochs.parquet"
+    options = {"experiment": "one", "records": tmp_path / "record.json"}
+    succeed(command("collect", **options, runs=runs, epochs=epochs))
+    assert pd.read_parquet(runs)["busy"].tolist() == [True]
+    files = [tmp_path / f"throughput.{suffix}" for suffix in ("svg", "pdf", "png")]
+    options = {"palette": "torch=#0072B2", "labels": "torch=PyTorch", "title": "Flagged"}
+    points = tmp_path / "throughput.csv"
+    succeed(command("plot_throughput", runs=runs, **options, output=files, sidecar=points))
+    assert "BUSY" in files[0].read_text()  # in a comment beside its outlines
