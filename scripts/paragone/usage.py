@@ -34,8 +34,9 @@ class Usage:
         process["load"] |= self._load.stop()
         process["energy"] = self._energy.stop()
         process["system_threads"] = psutil.Process().num_threads()
+        opened = hasattr(engine, "devices")  # not where the run was unavailable
         process["memory"] = {
             # Linux tells KiB.
             "peak_host_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-            "peak_device_bytes": engine.peak_device_memory(),
+            "peak_device_bytes": engine.peak_device_memory() if opened else None,
         }
