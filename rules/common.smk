@@ -150,6 +150,11 @@ def tables_of_all():
         for name in [*COMPARED, "device_matmul", "accelerator_reference"]
         for suffix in ("csv", "md", "tex")
     ]
+    differences = [
+        f"<results>/tables/{name}/differences.{suffix}"
+        for name in config["experiments"]
+        for suffix in ("csv", "md", "tex")
+    ]
     by_epoch = printed_by_epoch()
     epochs = [
         f"<results>/tables/{name}/epochs.{suffix}"
@@ -164,5 +169,6 @@ def tables_of_all():
         "<results>/tables/device_matmul/matmul.csv",
         "<results>/tables/device_matmul/peaks.json",
         *comparisons,
+        *differences,
         *epochs,
     ]

@@ -8,6 +8,8 @@
 #
 # A run asks for all of `machine` and so trains alone. Its checkpoints lie beside the declared
 # outputs, because Snakemake deletes those when a job fails; an interrupted run goes on from them.
+# Later repeats have lower priority: all first ones run before any second one, so that a machine that
+# slows down over the hours slows every backend alike.
 
 
 rule train:
@@ -25,6 +27,7 @@ rule train:
         "<results>/logs/runs/{run}.log",
     conda:
         lambda wildcards: environment(RUNS[wildcards.run])
+    priority: lambda wildcards: config["seed"] - RUNS[wildcards.run].seed
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,

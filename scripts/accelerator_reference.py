@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from compare_published import latex, markdown
+from compare_published import RUNS, latex, markdown
 from paragone import notes, published, tables, verdicts
 from paragone.errors import entry_point
 from paragone.files import write_text
@@ -47,6 +47,7 @@ def reference(
             "verdict": verdicts.NOT_COMPARABLE,
             "why": _WHY.get(row.metric, _ELSEWHERE),
             "note": row.note,
+            f"{RUNS}measured here": "",
         }
         for row in rows
     ]
@@ -71,6 +72,7 @@ def _measured(peak: pd.Series) -> dict[str, str]:
         "verdict": verdicts.NOT_COMPARABLE,
         "why": "other hardware; a measured product, no vendor's peak",
         "note": "",
+        f"{RUNS}measured here": peak["names"],
     }
 
 

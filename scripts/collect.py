@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from paragone import record, tables
+from paragone.compliance import violations
 from paragone.errors import entry_point
 from paragone.peaks import read_peaks
 
@@ -28,6 +29,12 @@ def main(arguments: list[str] | None = None) -> None:
         metavar="peaks.json",
         help="of tabulate_matmul.py; no shares without it",
     )
+    parser.add_argument(
+        "--compliance",
+        type=Path,
+        metavar="compliance.csv",
+        help="what check_records.py found; a run that it calls invalid enters no median",
+    )
     parser.add_argument("--runs", type=Path, required=True, help=".parquet or .csv to write")
     parser.add_argument("--epochs", type=Path, required=True, help=".parquet or .csv to write")
     options = parser.parse_args(arguments)
@@ -36,6 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
         options.experiment,
         tables.read_parity(options.parity),
         read_peaks(options.peaks) if options.peaks else (),
+        violations.read(options.compliance) if options.compliance else [],
     )
     tables.write(runs, options.runs)
     tables.write(epochs, options.epochs)

@@ -4,7 +4,7 @@ import re
 
 import pandas as pd
 
-from compare_published import latex, markdown
+from compare_published import latex, markdown, runs_behind
 from paragone import notes, published, tables, verdicts
 from paragone.errors import UserError, entry_point
 from paragone.files import write_text
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
 def comparison(
     rows: list[published.Row], runs: pd.DataFrame, labels: dict[str, str]
 ) -> pd.DataFrame:
-    """One row a published time; one column of measured times a series; verdict, why, note."""
+    """One row a published time; one column of measured times a series; verdict, why, note, runs."""
     cases = with_labels(medians(runs, "seconds"), labels)
     lines = []
     for row in rows:
@@ -59,6 +59,7 @@ def comparison(
                 "verdict": verdict,
                 "why": why,
                 "note": row.note,
+                **runs_behind(findings),
             }
         )
     return pd.DataFrame(lines)
@@ -81,7 +82,8 @@ def _finding(row: published.Row, cases: pd.DataFrame) -> verdicts.Finding:
     summary = Summary(*(case[key] for key in ("runs", "median", "low", "high")))
     interval = f" [{summary.low:.3f}, {summary.high:.3f}]" if summary.has_interval else ""
     text = f"{summary.median:.3f}{interval} s (n = {summary.n})"
-    return verdicts.Finding(text, verdicts.NOT_COMPARABLE, CLOCK)
+    names = tuple(case["names"].split())
+    return verdicts.Finding(text, verdicts.NOT_COMPARABLE, CLOCK, runs=names)
 
 
 def _what(row: published.Row) -> tuple[str, tuple[int, int, int], str]:

@@ -11,6 +11,8 @@ from paragone.errors import entry_point
 from paragone.options import pairs
 from paragone.series import series_of, sweeps_of
 
+RUNS = "runs of "  # the column of a series' run names is called after that of its values
+
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
@@ -42,6 +44,7 @@ def main(arguments: list[str] | None = None) -> None:
         *notes.weights(runs),
         notes.machine(runs),
         *notes.isolation(runs),
+        *notes.violations(runs),
         notes.repeats([len(one.measured) for one in series_of(runs, labels)]),
         *published.read_flaws(options.flaws, experiment),
     ]
@@ -61,7 +64,7 @@ def comparison(
     labels: dict[str, str],
 ) -> pd.DataFrame:
     """One row a published number or ratio; one column of measured values a backend and machine;
-    verdict, why, note."""
+    verdict, why, note; and the names of the runs behind each measured value."""
     sweeps = sweeps_of(runs, labels)
     lines = []
     for row in rows:
@@ -92,12 +95,23 @@ def _line(
         "verdict": verdict,
         "why": why,
         "note": note,
+        **runs_behind(findings),
     }
+
+
+def runs_behind(findings: dict[str, verdicts.Finding]) -> dict[str, str]:
+    """The runs behind each measured value, in columns of their own, for the CSV file."""
+    return {f"{RUNS}{label}": " ".join(one.runs) for label, one in findings.items()}
+
+
+def printed(table: pd.DataFrame) -> pd.DataFrame:
+    """The table without the columns that name runs: too long for a page."""
+    return table.drop(columns=[name for name in table if name.startswith(RUNS)])
 
 
 def markdown(table: pd.DataFrame, title: str, remarks: list[str]) -> str:
     """A heading, the table, and the remarks as a list."""
-    cells = table.replace({r"\|": r"\\|"}, regex=True)
+    cells = printed(table).replace({r"\|": r"\\|"}, regex=True)
     text = cells.to_markdown(index=False, disable_numparse=True)
     return f"# {title}: published and measured\n\n{text}\n\n" + "".join(
         f"- {remark}\n" for remark in remarks
@@ -106,6 +120,7 @@ def markdown(table: pd.DataFrame, title: str, remarks: list[str]) -> str:
 
 def latex(table: pd.DataFrame, title: str, remarks: list[str]) -> str:
     """A `table*` with booktabs rules. It needs the packages booktabs and tabularx."""
+    table = printed(table)
     measured = list(table.columns[4:-3])
     shown = table.drop(columns=["system", "note"])
     shown["why"] = table["why"] + table["note"].map(lambda note: note and f"; source: {note}")

@@ -13,7 +13,7 @@ from paragone import published, tables
 from paragone.errors import entry_point
 from paragone.figures import style
 from paragone.figures.frame import Frame
-from paragone.matmul.table import peaks, spread, with_labels
+from paragone.matmul.table import NOT_HERE, peaks, spread, with_labels
 from paragone.options import figure_parser, pairs
 from paragone.statistics import INTERVAL
 
@@ -70,7 +70,7 @@ def points(drawn: Drawn) -> pd.DataFrame:
         for row in rows
     ]
     names = {"label": "backend_label", "median": "value"}
-    columns = ["backend", "label", "device", "machine", "precision", "size", "runs"]
+    columns = ["backend", "label", "device", "machine", "precision", "size", "runs", "names"]
     measured = drawn.measured[[*columns, "median", "low", "high"]].rename(columns=names)
     measured = measured.assign(
         kind="measured", system="this machine", metric="peak_throughput", unit="TFLOP/s"
@@ -83,7 +83,7 @@ def draw(drawn: Drawn, runs: pd.DataFrame, palette: dict[str, str], title: str) 
     here = list(drawn.measured.groupby(["machine", "device", "precision"], sort=False))
     rows = len(drawn.published["peak_throughput"]) + len(here)
     heights = [ROW * rows + 0.36, ROW * 1.5 * len(RELATIVE) + 0.36]
-    about = runs.assign(dataset=pd.NA, data_source=pd.NA, data_edition=pd.NA)
+    about = runs.assign(**dict.fromkeys(NOT_HERE, pd.NA))
     handles = _handles(drawn, palette)
     frame = Frame(style.SINGLE, sum(heights), title, about, _remarks(drawn, runs), handles)
     above, below = frame.figure.subplots(2, 1, height_ratios=heights)

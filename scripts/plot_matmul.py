@@ -10,7 +10,7 @@ from paragone import tables
 from paragone.errors import entry_point
 from paragone.figures import style
 from paragone.figures.frame import Frame
-from paragone.matmul.table import SERIES, medians, peaks, spread, with_labels
+from paragone.matmul.table import NOT_HERE, SERIES, medians, peaks, spread, with_labels
 from paragone.options import figure_parser, pairs
 from paragone.statistics import INTERVAL
 
@@ -51,7 +51,7 @@ def draw(cases: pd.DataFrame, runs: pd.DataFrame, palette: dict[str, str], title
     looks = _looks(cases, palette)
     columns = min(2, len(precisions))
     rows = -(-len(precisions) // columns)
-    about = runs.assign(dataset=pd.NA, data_source=pd.NA, data_edition=pd.NA)
+    about = runs.assign(**dict.fromkeys(NOT_HERE, pd.NA))
     height = HEIGHT * rows + 0.2
     frame = Frame(style.SINGLE, height, title, about, _remarks(cases, runs), _handles(looks))
     panels = frame.figure.subplots(rows, columns, sharey=True, squeeze=False).flat

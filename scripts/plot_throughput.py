@@ -44,8 +44,6 @@ def points(series: list[Series]) -> pd.DataFrame:
     for one in series:
         summary = summarize(measured(one)["steady_examples_per_second"])
         shown = one.runs[["run", "seed", "status", "parity", *SPEEDS]].copy()
-        # A diverged run keeps its speed in the runs table, but it is drawn in words.
-        shown.loc[shown["status"] != "completed", SPEEDS] = float("nan")
         parts.append(
             shown.assign(
                 series=one.label,

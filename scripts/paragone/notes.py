@@ -11,6 +11,7 @@ _STATUSES = {
     "diverged": "diverged",
     "out_of_memory": "out of memory",
     "unavailable": "device not available",
+    "invalid": "breaks a rule",
 }
 _NO_SPEED = {
     "failed": "failed parity: no speed compared",
@@ -79,6 +80,13 @@ def isolation(runs: pd.DataFrame) -> list[str]:
     if "throttled" in runs and (slowed := int(runs["throttled"].sum())):
         warnings.append(f"THROTTLED: heat or power slowed {slowed} of {len(runs)} runs down.")
     return warnings
+
+
+def violations(runs: pd.DataFrame) -> list[str]:
+    """Which measurement rules the runs break, in one sentence; none when all hold."""
+    rules = runs["violations"].dropna().str.split().explode().value_counts()
+    told = [f"{rule} ({count} of {len(runs)} runs)" for rule, count in sorted(rules.items())]
+    return [f"Rules broken: {', '.join(told)}."] if told else []
 
 
 def no_speed(runs: pd.DataFrame) -> list[str]:

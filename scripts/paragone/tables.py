@@ -2,17 +2,21 @@
 
 A backend gets durations and speeds only where the parity gate passed for its workload: without that
 proof its seconds belong to another computation. The row stays and its `parity` column says why.
+A run that breaks a measurement rule stays too: `violations` names the rules, and where one of them makes
+it invalid, its `status` is `invalid`.
 """
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from paragone.clocks import PARTS as CLOCK_PARTS
+from paragone.compliance.rules import INVALID
+from paragone.compliance.violations import Violation, by_run
 from paragone.errors import UserError
 from paragone.peaks import Peaks, with_share
 from paragone.series import machine_label
@@ -24,7 +28,7 @@ RUN_COLUMNS = {
     **dict.fromkeys(["engine", "strategy", "device"], _TEXT),
     **dict.fromkeys(["replicas", "workers", "global_batch", "per_replica_batch", "seed"], _COUNT),
     **dict.fromkeys(["planned_epochs", "planned_steps_per_epoch", "epochs"], _COUNT),
-    **dict.fromkeys(["status", "reason", "parity"], _TEXT),
+    **dict.fromkeys(["status", "reason", "parity", "violations"], _TEXT),
     **dict.fromkeys(["data_source", "data_edition", "manifest_sha256"], _TEXT),
     **dict.fromkeys(["train_examples", "test_examples", "parameters"], _COUNT),
     **dict.fromkeys(["planned_initializer", "initializer"], _TEXT),
@@ -72,9 +76,11 @@ EPOCH_COLUMNS = {
 }
 MEMORY = ("peak_host_bytes", "peak_device_bytes")
 ENERGY = ("cpu_joules", "accelerator_joules")
-# What a run without proven parity does not show.
+# A run that was not completed has no steady speed, even if some of its epochs were trained.
+STEADY_COLUMNS = [name for name in RUN_COLUMNS if name.startswith("steady_")]
+# What a run without proven parity, or one that is invalid, does not show.
 SPEED_COLUMNS = [
-    name for name in RUN_COLUMNS if name.endswith("_seconds") or name.startswith("steady_")
+    name for name in RUN_COLUMNS if name.endswith("_seconds") or name in STEADY_COLUMNS
 ]
 _EPOCH_SPEED_COLUMNS = ["train_seconds", "evaluate_seconds", "elapsed_train_seconds"]
 
@@ -85,28 +91,45 @@ def read_parity(paths: list[Path]) -> Parity:
     """(workload, backend) -> passed, of the given parity reports. Raises UserError."""
     verdicts = {}
     for path in paths:
-        try:
-            report = json.loads(Path(path).read_text())
-            for backend, verdict in report["backends"].items():
-                if verdict["passed"] is not None:  # the backend could run
-                    verdicts[report["workload"], backend] = bool(verdict["passed"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UserError(
-                f"{path}: not a parity report ({error!r}); delete it and make it again"
-            ) from None
+        workload, of_backends = read_verdicts(path)
+        for backend, passed in of_backends.items():
+            if passed is not None:  # the backend could run
+                verdicts[workload, backend] = passed
     return verdicts
 
 
+def read_verdicts(path: Path) -> tuple[str, dict[str, bool | None]]:
+    """The workload of a parity report, and backend -> passed; None where it could not run."""
+    try:
+        report = json.loads(path.read_text())
+        verdicts = {name: verdict["passed"] for name, verdict in report["backends"].items()}
+        return report["workload"], {
+            name: None if passed is None else bool(passed) for name, passed in verdicts.items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{path}: not a parity report ({error!r}); delete it and make it again"
+        ) from None
+
+
 def tables(
-    records: list[dict], experiment: str, parity: Parity, peaks: Peaks = ()
+    records: list[dict],
+    experiment: str,
+    parity: Parity,
+    peaks: Peaks = (),
+    violations: Sequence[Violation] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
 
     `peaks`: what matrix products reached; runs on other machines or in other precisions have no share.
+    `violations`: what scripts/check_records.py found.
 
     Raises UserError when two records tell of the same run.
     """
-    runs = pd.DataFrame([_run_row(record, experiment, parity) for record in records])
+    broken = by_run(violations)
+    runs = pd.DataFrame(
+        [_run_row(record, experiment, parity, broken.get(record["run"], [])) for record in records]
+    )
     repeated = runs.loc[runs["run"].duplicated(), "run"].unique()
     if len(repeated):
         raise UserError(f"run {repeated[0]} was given more than once; name each record once")
@@ -114,8 +137,9 @@ def tables(
     runs = runs.reindex(columns=list(RUN_COLUMNS)).astype(RUN_COLUMNS)
     epochs = epochs.reindex(columns=list(EPOCH_COLUMNS)).astype(EPOCH_COLUMNS)
     runs = with_share(runs, peaks)
-    unproven = runs["parity"] != "passed"
+    unproven = (runs["parity"] != "passed") | (runs["status"] == "invalid")
     runs.loc[unproven, SPEED_COLUMNS] = pd.NA
+    runs.loc[runs["status"] != "completed", STEADY_COLUMNS] = pd.NA
     epochs.loc[epochs["run"].isin(runs.loc[unproven, "run"]), _EPOCH_SPEED_COLUMNS] = pd.NA
     order = ["workload", "backend", "replicas", "global_batch", "seed", "run"]
     return (
@@ -153,7 +177,7 @@ def write(frame: pd.DataFrame, path: Path) -> None:
     os.replace(partial, path)
 
 
-def _run_row(record: dict, experiment: str, parity: Parity) -> dict:
+def _run_row(record: dict, experiment: str, parity: Parity, violations: list[Violation]) -> dict:
     spec, clocks, target = record["spec"], record["clocks"], record["target"] or {}
     workload, backend = spec["workload"], spec["backend"]
     passed = parity.get((workload["name"], backend["name"]))
@@ -178,8 +202,7 @@ def _run_row(record: dict, experiment: str, parity: Parity) -> dict:
         "planned_epochs": spec["epochs"],
         "planned_steps_per_epoch": spec.get("steps_per_epoch"),
         "planned_initializer": workload["initializer"],
-        "status": record["status"],
-        "reason": record["reason"],
+        **_standing(record, violations),
         "parity": {True: "passed", False: "failed", None: "not checked"}[passed],
         **_renamed(record["data"], {"source": "data_source", "edition": "data_edition"}),
         **(record["model"] or {}),
@@ -196,6 +219,16 @@ def _run_row(record: dict, experiment: str, parity: Parity) -> dict:
         parts = {**clocks["cold"], **{key: clocks[key] for key in clocks if key != "cold"}}
         row |= {f"{part}_seconds": seconds for part, seconds in parts.items()}
     return row
+
+
+def _standing(record: dict, violations: list[Violation]) -> dict:
+    """How the run ended, and whether that counts."""
+    rules = list(dict.fromkeys(one.rule for one in violations))
+    told = {"violations": " ".join(rules) or None}
+    if invalid := [one for one in violations if one.severity == INVALID]:
+        reason = "; ".join(f"{one.rule}: {one.where} {one.value}" for one in invalid)
+        return {"status": "invalid", "reason": f"was {record['status']}; {reason}", **told}
+    return {"status": record["status"], "reason": record["reason"], **told}
 
 
 def _outcome(epochs: list[dict]) -> dict:

@@ -16,13 +16,15 @@ MATCH, TREND, NOT_COMPARABLE = "match", "trend only", "not comparable"
 class Finding:
     """One published row against one column of the comparison.
 
-    `asides`: differences that leave the verdict standing, but that a reader must know.
+    `asides`: differences that leave the verdict standing, but that a reader must know. `runs`: the
+    names of those that were measured.
     """
 
     measured: str
     verdict: str
     why: str
     asides: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
 
 
 def compare(
@@ -48,10 +50,11 @@ def compare(
         return Finding("-", NOT_COMPARABLE, why)
     text = _text(summary, quantity.digits) + quantity.remark(cell, row)
     obstacles = quantity.obstacles(cell, row)
+    runs_used = tuple(cell.runs["run"])
     if obstacles:
-        return Finding(text, NOT_COMPARABLE, "; ".join(obstacles))
+        return Finding(text, NOT_COMPARABLE, "; ".join(obstacles), runs=runs_used)
     verdict, why = _judge(row, protocol, summary)
-    return Finding(text, verdict, why, tuple(cell.asides(row)))
+    return Finding(text, verdict, why, tuple(cell.asides(row)), runs_used)
 
 
 def compare_ratio(
@@ -70,7 +73,7 @@ def compare_ratio(
             pair.append((cell, quantity.values(cell, row)))
     except Missing as missing:
         return Finding("-", NOT_COMPARABLE, str(missing))
-    (cell, values), (_, references) = pair
+    (cell, values), (base, references) = pair
     paired = ratio.of(values, references).dropna()  # by seed; a seed of one alone gives none
     if paired.empty:
         lacking = values.dropna().empty or references.dropna().empty
@@ -78,12 +81,17 @@ def compare_ratio(
         return Finding("-", NOT_COMPARABLE, why)
     summary = summarize(paired)
     text = _text(summary, 2)
+    used = tuple(
+        run
+        for one in (cell, base)
+        for run in one.runs.loc[one.runs["seed"].isin(paired.index), "run"]
+    )
     if cell.synthetic:
-        return Finding(text, NOT_COMPARABLE, "SYNTHETIC DATA")
+        return Finding(text, NOT_COMPARABLE, "SYNTHETIC DATA", runs=used)
     verdict, why = _judge_ratio(ratio, summary)
     if other := cell.other_model():
-        return Finding(text, TREND, f"{why}; {', '.join(other)}")
-    return Finding(text, verdict, why)
+        return Finding(text, TREND, f"{why}; {', '.join(other)}", runs=used)
+    return Finding(text, verdict, why, runs=used)
 
 
 def overall(findings: dict[str, Finding]) -> tuple[str, str]:

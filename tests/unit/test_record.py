@@ -13,6 +13,7 @@ from paragone.clocks import PARTS
 from paragone.engines import Devices
 from paragone.errors import UserError
 from paragone.loop import Outcome, stops
+from paragone.outcomes import time_to_target
 
 TARGET = {"accuracy": 0.8, "patience": 2, "stop": False}
 
@@ -23,7 +24,7 @@ def target(accuracies: list[float], patience: int = 2) -> dict:
         {"epoch": number, "test_accuracy": accuracy, "elapsed": 10.0 * number}
         for number, accuracy in enumerate(accuracies, start=1)
     ]
-    return summary._target({**TARGET, "patience": patience}, rows)
+    return time_to_target({**TARGET, "patience": patience}, rows)
 
 
 def at(data: dict, path: str):
@@ -275,7 +276,8 @@ def assembled(small_rows: list[dict], **outcome) -> dict:
         test_labels = range(10_000)
 
     seconds = dict.fromkeys(PARTS, 0.5)
-    seconds["train"] = math.fsum(row["train_seconds"] for row in small_rows)
+    for part in ("train", "evaluate"):
+        seconds[part] = math.fsum(row[f"{part}_seconds"] for row in small_rows)
     spec = make_spec("fashion-conv", "torch", batch=1000)
     processes = [{**one, "config_sha256": spec.sha256} for one in BASE["processes"]]
     return summary.assemble(

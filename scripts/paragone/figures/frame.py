@@ -33,15 +33,16 @@ class Frame:
         """Make a figure of `width` inches whose axes get `height` inches, whatever surrounds them.
 
         `handles` fill one legend above the axes. Below, every figure
-        names data and machine, after its own `remarks` (n and interval among them), and warns of
-        runs that others disturbed.
+        names data, machine and broken rules, after its own `remarks` (n and interval among them), and
+        warns of runs that others disturbed.
         Synthetic data get a banner across the top.
         """
         synthetic = notes.holds_synthetic(runs)
         banner = _wrapped(notes.SYNTHETIC, width, 7, "bold") if synthetic else []
         heading = _wrapped(title, width, 8, "bold")
-        about = " ".join([*remarks, *notes.isolation(runs), notes.data(runs), notes.machine(runs)])
-        foot = _wrapped(about, width, _NOTE_SIZE)
+        about = [*remarks, *notes.isolation(runs), notes.data(runs), notes.machine(runs)]
+        about += notes.violations(runs)
+        foot = _wrapped(" ".join(about), width, _NOTE_SIZE)
         legend_columns, legend_rows = _legend_shape(handles or [], width)
 
         self._above = _MARGIN + len(heading) * _LINE * 1.1 + legend_rows * _LINE * 1.08 + _GAP

@@ -11,6 +11,7 @@ COLUMNS = {
     "precision": _TEXT,
     **dict.fromkeys(["m", "k", "n", "flop"], _COUNT),
     "square": "boolean",
+    "name": _TEXT,
     **dict.fromkeys(["status", "reason"], _TEXT),
     **dict.fromkeys(["run", "calls"], _COUNT),
     **dict.fromkeys(["seconds", "flops_per_second", "relative_error"], _REAL),
@@ -23,6 +24,8 @@ COLUMNS = {
 # What tells two series of one figure or table apart: machines are never pooled.
 SERIES = ["backend", "device", "device_name", "machine", "threads"]
 CASE = [*SERIES, "precision", "m", "k", "n", "square"]
+# What the runs of workloads have and products of matrices have not.
+NOT_HERE = ["dataset", "data_source", "data_edition", "violations"]
 PEAK = "highest median over the square sizes, FLOP = 2 m k n"
 
 
@@ -33,7 +36,7 @@ def table(results: list[dict]) -> pd.DataFrame:
 
 
 def medians(runs: pd.DataFrame, column: str) -> pd.DataFrame:
-    """One row a case of `CASE`, in the order of the table: runs (their number), median, low, high.
+    """One row a case of `CASE`, in the order of the table: runs (number and names), median, interval.
 
     A case without numbers has 0 runs and its `status` and `reason`.
     """
@@ -42,6 +45,7 @@ def medians(runs: pd.DataFrame, column: str) -> pd.DataFrame:
         summary = vars(summarize(part[column]))
         summary["runs"] = summary.pop("n")  # n is a side of the matrices
         told = part[["status", "reason"]].iloc[0].to_dict()
+        told["names"] = " ".join(part["name"].dropna())
         rows.append({**dict(zip(CASE, group, strict=True)), **told, **summary})
     return pd.DataFrame(rows)
 
@@ -110,6 +114,8 @@ def _rows(result: dict) -> list[dict]:
                     **shared,
                     **told,
                     "run": seconds and number,
+                    "name": seconds
+                    and f"{shared['backend']}.{case['precision']}.{m}x{k}x{n}.{number}",
                     "seconds": each,
                     "flops_per_second": each and case["flop"] / each,
                 }

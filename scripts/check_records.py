@@ -1,0 +1,57 @@
+"""Check records against all measurement rules (rules/schemas/compliance.csv); name every violation.
+
+    python scripts/check_records.py results/
+
+Exit status 1 when a rule is broken that makes a run or its speed invalid; remarks alone are none.
+With --output the violations go to a file and the status is 0: figures and tables show them.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+
+from paragone.compliance import checks, violations
+from paragone.compliance.rules import REMARK, SEVERITIES, table
+from paragone.errors import UserError, entry_point
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Run the program."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "records", type=Path, nargs="+", help="a folder of results, or the records of an experiment"
+    )
+    parser.add_argument("--experiment", help="its name, where records are given")
+    parser.add_argument("--parity", type=Path, nargs="*", default=[], metavar="workload.json")
+    parser.add_argument("--output", type=Path, help="CSV file to write, one row a violation")
+    options = parser.parse_args(arguments)
+    paths, parity, experiments = inputs(options)
+    found = checks.find(paths, parity, experiments)
+    for one in found:
+        print(f"{one.file}: {one.rule} ({one.severity}): {one.where}: {one.value}")
+    count = Counter(one.severity for one in found)
+    told = ", ".join(f"{count[severity]} {severity}" for severity in SEVERITIES)
+    print(f"{len(paths)} records, {len(table())} rules, {len(found)} violations: {told}")
+    if options.output:
+        violations.write(found, options.output)
+    elif any(one.severity != REMARK for one in found):
+        sys.exit(1)
+
+
+def inputs(options: argparse.Namespace) -> tuple[list[Path], list[Path], dict[str, set[str]]]:
+    """Records, parity reports and experiments that the command line names."""
+    paths = options.records
+    if options.experiment:
+        return paths, options.parity, {options.experiment: {path.parent.name for path in paths}}
+    if len(paths) != 1 or not paths[0].is_dir():
+        raise UserError(f"{paths[0]}: name one folder of results, or an --experiment with records")
+    records, parity, experiments = checks.in_folder(paths[0])
+    return records, [*parity, *options.parity], experiments
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Compare the backends of an experiment with each other, two by two: CSV, Markdown and LaTeX."""
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from paragone import notes, tables
+from paragone.differences import differences
+from paragone.documents import booktabs
+from paragone.errors import entry_point
+from paragone.files import write_text
+from paragone.options import pairs
+from paragone.statistics import INTERVAL
+
+METHOD = (
+    "Paired by seed: sign-flip permutation test, two-sided, p adjusted by Holm's method over the rows "
+    f"of a metric; a verdict at p <= 0.05. Median over pairs [{INTERVAL}]. No difference shown is no "
+    "proof of equality."
+)
+PRINTED = ["metric", "workload", "batch", "first", "second", "n", "effect", "p", "verdict", "why"]
+NONE = "No two backends trained the same workload at the same global batch: nothing to compare."
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Write the comparison of one experiment in three formats."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=Path, required=True, help="runs.parquet of the experiment")
+    parser.add_argument("--labels", nargs="*", default=[], metavar="backend=Label")
+    parser.add_argument("--title", required=True)
+    parser.add_argument("--csv", type=Path, required=True)
+    parser.add_argument("--markdown", type=Path, required=True)
+    parser.add_argument("--latex", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    runs = tables.read(options.runs)
+    found = differences(runs, pairs(options.labels))
+    remarks = [
+        METHOD if len(found) else NONE,
+        notes.data(runs),
+        notes.machine(runs),
+        *notes.violations(runs),
+    ]
+    if notes.holds_synthetic(runs):
+        remarks.insert(0, notes.SYNTHETIC + ".")
+    shown, title = printed(found), f"{options.title}: backends compared"
+    table = shown.to_markdown(index=False, disable_numparse=True) if len(shown) else ""
+    listed = "".join(f"- {remark}\n" for remark in remarks)
+    tables.write(found, options.csv)
+    write_text(f"# {title}\n\n{table}\n\n{listed}", options.markdown)
+    wide = r">{\raggedright\arraybackslash}X"
+    layout = f"llrllr{wide}r{wide}{wide}"
+    write_text(booktabs(shown.style.hide(axis="index"), layout, title, remarks), options.latex)
+
+
+def printed(found: pd.DataFrame) -> pd.DataFrame:
+    """The rows as text, for a page: no names of runs."""
+    rows = [
+        {
+            "metric": row["metric"],
+            "workload": row["workload"],
+            "batch": f"{row['global_batch']:,}",
+            "first": row["first"],
+            "second": row["second"],
+            "n": row["n"],
+            "effect": _effect(row),
+            "p": "" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}",
+            "verdict": row["verdict"],
+            "why": row["why"],
+        }
+        for row in found.to_dict("records")
+    ]
+    return pd.DataFrame(rows, columns=PRINTED)
+
+
+def _effect(row: dict) -> str:
+    if not row["n"]:
+        return "-"
+    digits = 3 if row["effect"] == "ratio" else 4
+    interval = ""
+    if not pd.isna(row["low"]):
+        interval = f" [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"
+    sign = "/" if row["effect"] == "ratio" else "-"
+    return f"first {sign} second = {row['median']:.{digits}f}{interval}"
+
+
+if __name__ == "__main__":
+    main()

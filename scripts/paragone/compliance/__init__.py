@@ -1,0 +1,5 @@
+"""The measurement rules, checked on any folder of records.
+
+rules/schemas/compliance.csv says what must hold, with what severity and limit; `of_record` and
+`of_experiment` hold one function a rule, `checks` puts them together.
+"""

@@ -1,0 +1,54 @@
+"""Convergence against reference runs, as MLPerf's reference convergence points have it.
+
+A backend that needs fewer epochs than the reference does not compute the same: it is too fast to be
+true. MLPerf compares mean epochs by a t-test (mlcommons/logging, rcp_checker); here ranks are
+compared, because a run that missed its target has no number of epochs, and is still later than all.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import PermutationMethod, mannwhitneyu
+
+MISSED = math.inf  # epochs of a run that did not reach its target
+ENUMERATED = 20_000  # arrangements; all of 8 runs against 8, of more than that so many drawn ones
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """Median epochs to the target (infinite: most runs missed it) of `n` and `n_reference` runs.
+
+    `p`: how probable as few epochs are if nothing differs; None where even the fewest possible would
+    not be improbable (p > 0.05), because there are too few runs.
+    """
+
+    n: int
+    n_reference: int
+    median: float
+    reference: float
+    p: float | None
+
+    def __str__(self) -> str:
+        return (
+            f"median {self.median:g} epochs (n = {self.n}), "
+            f"reference {self.reference:g} (n = {self.n_reference}), one-sided p = {self.p:.4f}"
+            if self.p is not None
+            else f"too few runs: {self.n}, reference {self.n_reference}"
+        )
+
+
+def too_fast(epochs: list[float], reference: list[float]) -> Convergence:
+    """Whether `epochs` to the target are fewer than those of the reference runs.
+
+    One-sided Mann-Whitney test; the distribution of its statistic is that of all rearrangements of
+    these values, so that ties and misses are allowed for.
+    """
+    n, m = len(epochs), len(reference)
+    medians = [float(np.median(values)) if values else math.nan for values in (epochs, reference)]
+    if math.comb(n + m, n) < 20:  # the one extreme arrangement has p = 1 / comb
+        return Convergence(n, m, *medians, p=None)
+    ranked = np.nan_to_num([*epochs, *reference], posinf=1e9)
+    method = PermutationMethod(n_resamples=ENUMERATED, rng=np.random.default_rng(0))
+    found = mannwhitneyu(ranked[:n], ranked[n:], alternative="less", method=method)
+    return Convergence(n, m, *medians, p=float(found.pvalue))

@@ -1,0 +1,54 @@
+"""A folder of results that obeys every measurement rule, and programs run over it."""
+
+import json
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from make_records import make_record, write_parity
+from workspace import make_spec
+
+BACKENDS = ("torch", "tensorflow-mirrored", "torch-xla")
+SEEDS = range(3)
+TARGET = {"accuracy": 0.8, "patience": 2, "stop": False}
+
+
+def valid_records(seeds=SEEDS, backends=BACKENDS, accuracies=None, batch: int = 1000) -> list[dict]:
+    """One run a seed and backend, repeats outermost, one after the other, two epochs of ten at 0.8.
+
+    `accuracies`: by backend, the test accuracies of the epochs of a run.
+    """
+    clock = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+    made = []
+    for seed in seeds:
+        for place, backend in enumerate(backends):
+            course = (accuracies or {}).get(backend, [0.7, 0.75, 0.81, 0.82])
+            spec = make_spec("fashion-conv", backend, batch=batch, seed=seed, epochs=len(course))
+            spec = type(spec)(**{**asdict(spec), "workload": {**spec.workload, "target": TARGET}})
+            record = make_record(
+                backend,
+                seed=seed,
+                global_batch=batch,
+                epochs=len(course),
+                accuracies=course,
+                target=TARGET["accuracy"],
+                patience=TARGET["patience"],
+            )
+            record["spec"] = json.loads(spec.to_json())
+            record["run"] = spec.name
+            record["model"]["initial_weights"] = f"{seed + 1:064x}"
+            record["model"]["final_weights"] = f"{1000 * seed + place + 100:064x}"
+            record["processes"][0]["started"] = clock.isoformat()
+            clock += timedelta(seconds=record["clocks"]["end_to_end"] + 2)
+            made.append(record)
+    return made
+
+
+def write_results(folder: Path, records: list[dict], **passed: bool | None) -> Path:
+    """Records and the parity report of their workload, as the workflow leaves them; the folder."""
+    for record in records:
+        path = folder / "runs" / record["run"] / "record.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(record))
+    write_parity(folder, "fashion-conv", {**dict.fromkeys(BACKENDS, True), **passed})
+    return folder

@@ -1,0 +1,433 @@
+"""The measurement rules: a valid folder passes; each planted fault is caught by the rule meant."""
+
+import copy
+import csv
+import shutil
+
+import pandas as pd
+import pytest
+from draw_figures import texts_of
+from make_records import LABELS, PALETTE
+from make_results import BACKENDS, valid_records, write_results
+
+import check_records
+import collect
+import plot_throughput
+from paragone import notes, tables
+from paragone.compliance import checks, of_experiment, of_record, rules, violations
+from paragone.convergence import MISSED, too_fast
+from paragone.series import series_of
+
+VALID = valid_records()
+FIRST = VALID[0]["run"]  # torch, seed 0
+
+
+def find(folder) -> list[violations.Violation]:
+    return checks.find(*checks.in_folder(folder))
+
+
+def broken_rules(folder) -> set[str]:
+    return {one.rule for one in find(folder)}
+
+
+@pytest.fixture
+def records() -> list[dict]:
+    return copy.deepcopy(VALID)
+
+
+def test_a_valid_folder_breaks_no_rule(tmp_path, records, capsys):
+    folder = write_results(tmp_path, records)
+    assert find(folder) == []
+    check_records.main([str(folder)])
+    assert "9 records" in capsys.readouterr().out
+
+
+def test_every_rule_of_the_table_has_one_check_and_every_check_a_rule():
+    checked = [*of_record.CHECKS, *of_experiment.CHECKS, *checks.ELSEWHERE]
+    assert sorted(checked) == sorted(rules.table())
+    for rule in rules.table().values():
+        assert rule.severity in rules.SEVERITIES
+        assert rule.says
+        assert rule.source.startswith(("DESIGN ", "MLPerf "))
+    with rules.TABLE.open() as file:
+        assert len(list(csv.DictReader(file))) == len(rules.table())  # no id twice
+
+
+def resume(record: dict) -> None:
+    """As if the third epoch had begun a second process."""
+    second = copy.deepcopy(record["processes"][0])
+    record["processes"].append({**second, "first_epoch": 3, "started": "2026-01-01T06:00:00+00:00"})
+    record["epochs"][2]["first_of_process"] = True
+    record["steady"] |= {"epochs": 2}
+    warm = [record["epochs"][at] for at in (1, 3)]
+    seconds = sum(row["train_seconds"] for row in warm)
+    examples = sum(row["examples"] for row in warm)
+    record["steady"] |= {"examples": examples, "seconds": seconds}
+    record["steady"]["examples_per_second"] = examples / seconds
+
+
+def test_a_resumed_run_breaks_no_rule(tmp_path, records):
+    resume(records[0])
+    assert find(write_results(tmp_path, records)) == []
+
+
+# One fault each, in the run of PyTorch and seed 0: what is set, and the rules it must break, exactly.
+VALUES = [
+    ("schema", 2, {"schema", "seeds"}),  # the seed of a record that cannot be read is missing
+    ("colour", "red", {"schema", "seeds"}),
+    ("status", "fine", {"schema", "seeds"}),
+    ("epochs.1.test_accuracy", 1.5, {"schema", "seeds"}),
+    ("clocks.train", -1.0, {"schema", "seeds"}),
+    ("spec.seed", 7, {"name", "seeds", "interleaved"}),
+    ("spec.colour", "red", {"specification", "seeds"}),
+    ("spec.backend", None, {"specification", "seeds"}),
+    ("spec.deterministic", False, {"name"}),
+    ("reason", "it rained", {"status"}),
+    ("status", "diverged", {"status"}),
+    ("model.final_weights", None, {"status"}),
+    ("epochs.3.train_loss", None, {"status"}),
+    ("data.dataset", "cifar", {"data"}),
+    ("data.source", "synthetic", {"data", "one-edition"}),
+    ("devices.observed.replicas", 2, {"devices"}),
+    ("devices.observed.kind", "gpu", {"devices"}),
+    ("devices.observed", None, {"devices"}),
+    ("processes.0.threads", 3, {"threads", "one-setting"}),
+    ("clocks.other", 9.0, {"clock-sum"}),
+    ("clocks.cold.imports", 0.0, {"clock-sum"}),
+    ("clocks.end_to_end", 1.0, {"clock-sum"}),
+    ("epochs.1.evaluate_seconds", 9.0, {"epoch-sum"}),
+    ("epochs.0.train_seconds", 9.0, {"epoch-sum"}),
+    ("epochs.0.elapsed", 9.0, {"epoch-sum"}),
+    ("steady.examples_per_second", 1e6, {"throughput"}),
+    ("steady.examples", 240_000, {"throughput", "steady"}),
+    ("steady.epochs", 4, {"steady"}),
+    ("steady", None, {"steady"}),
+    ("epochs.1.epoch", 3, {"epochs"}),
+    ("epochs.1.first_of_process", True, {"processes", "steady"}),
+    ("processes.0.first_epoch", 2, {"processes"}),
+    ("processes.0.rank", 1, {"ranks"}),
+    ("epochs.2.steps", 59, {"work"}),
+    ("epochs.2.examples", 120_000, {"work", "steady"}),
+    ("epochs.3.learning_rate", 0.1, {"learning-rate"}),
+    ("epochs.0.test_accuracy", 0.70004, {"accuracy"}),
+    ("target.epoch", 2, {"target"}),
+    ("target.reached", False, {"target"}),
+    ("target.first_hit", 0.5, {"target"}),
+    ("target.last_miss", 0.0, {"target"}),
+    ("target.patience", 1, {"target"}),
+    ("target", None, {"target"}),
+    ("model.final_weights", VALID[0]["model"]["initial_weights"], {"weights"}),
+    ("model.initial_weights", "c" * 64, {"initial-weights"}),
+    ("model.parameters", 108_811, {"parameters"}),
+    ("data.manifest_sha256", "c" * 64, {"same-data"}),
+    ("data.edition", "rebuilt", {"one-edition"}),
+    ("processes.0.started", "2026-01-01T05:00:00+00:00", {"interleaved"}),
+    ("processes.0.load.other_cpu_share", 0.4, {"isolation"}),
+    ("processes.0.host", "node-2", {"one-machine"}),
+    ("processes.0.machine.memory_bytes", 2**30, {"one-machine"}),
+    ("processes.0.software.numpy", "1.0", {"one-setting"}),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "expected"), VALUES)
+def test_wrong_value_is_caught_by_its_rule(tmp_path, records, path, value, expected):
+    *parents, last = [int(key) if key.isdigit() else key for key in path.split(".")]
+    at = records[0]
+    for key in parents:
+        at = at[key]
+    at[last] = value
+    if path.startswith("spec."):  # the folder keeps the name; the record gives it still
+        records[0]["run"] = FIRST
+    found = find(write_results(tmp_path, records))
+    assert {one.rule for one in found} == expected
+    for one in found:
+        assert one.run
+        assert one.file.endswith("record.json")
+        assert one.severity == rules.table()[one.rule].severity
+    assert FIRST in {one.run for one in found}
+    if not expected & {"seeds", "interleaved"}:  # those tell of other runs too
+        assert {one.run for one in found} == {FIRST}
+
+
+def of(records: list[dict], backend: str) -> list[dict]:
+    return [one for one in records if one["spec"]["backend"]["name"] == backend]
+
+
+def drop_an_epoch(records):
+    record = records[0]
+    gone = record["epochs"].pop(0)
+    for part in ("train", "evaluate"):
+        record["clocks"][part] -= gone[f"{part}_seconds"]
+        record["clocks"]["end_to_end"] -= gone[f"{part}_seconds"]
+
+
+def stop_early(records):
+    record = records[0]
+    gone = record["epochs"].pop()
+    for part in ("train", "evaluate"):
+        record["clocks"][part] -= gone[f"{part}_seconds"]
+        record["clocks"]["end_to_end"] -= gone[f"{part}_seconds"]
+    record["target"] |= {"reached": False, "epoch": None, "last_miss": None, "first_hit": None}
+
+
+def count_each_replica(records):
+    """World size counted twice: twice the examples in the same seconds."""
+    record = records[0]
+    for row in record["epochs"]:
+        row["examples"] *= 2
+    for key in ("examples", "examples_per_second"):
+        record["steady"][key] *= 2
+
+
+def resume_in_the_past(records):
+    resume(records[0])
+    records[0]["processes"][1]["started"] = "2025-01-01T00:00:00+00:00"
+
+
+def forget_the_resumption(records):
+    resume(records[0])
+    records[0]["processes"].pop()
+
+
+def lose_a_rank(records):
+    for count in records[0]["devices"].values():
+        count["workers"] = 2
+
+
+def ask_for_another_device(records):
+    for count in records[0]["devices"].values():
+        count["kind"] = "gpu"
+
+
+def overlap(records):
+    records[1]["processes"][0]["started"] = records[0]["processes"][0]["started"]
+
+
+def run_backend_by_backend(records):
+    starts = sorted(record["processes"][0]["started"] for record in records)
+    in_turn = [one for backend in BACKENDS for one in of(records, backend)]
+    for record, start in zip(in_turn, starts, strict=True):
+        record["processes"][0]["started"] = start
+
+
+def same_ends(records):
+    torch = of(records, "torch")
+    torch[1]["model"]["final_weights"] = torch[0]["model"]["final_weights"]
+
+
+def lack_a_seed(records):
+    records.remove(of(records, "torch-xla")[2])
+
+
+@pytest.mark.parametrize(
+    ("plant", "expected"),
+    [
+        (drop_an_epoch, {"epochs", "planned-epochs", "epoch-sum", "processes"}),
+        (stop_early, {"planned-epochs", "steady"}),
+        (count_each_replica, {"work"}),
+        (resume_in_the_past, {"processes"}),
+        (forget_the_resumption, {"processes"}),
+        (lose_a_rank, {"ranks"}),
+        (ask_for_another_device, {"devices"}),
+        (overlap, {"alone"}),
+        (run_backend_by_backend, {"interleaved"}),
+        (same_ends, {"seed-used"}),
+        (lack_a_seed, {"seeds"}),
+    ],
+)
+def test_wrong_course_is_caught_by_its_rule(tmp_path, records, plant, expected):
+    plant(records)
+    found = broken_rules(write_results(tmp_path, records))
+    assert expected <= found
+    assert found - expected <= {"target", "alone"}  # what follows from it
+
+
+def test_two_runs_of_one_seed(tmp_path, records):
+    """Another specification, the same cell: n would be one too many."""
+    twin = copy.deepcopy(records[0])
+    twin["spec"]["deterministic"] = False
+    twin["run"] = checks.of_record.Spec(**twin["spec"]).name
+    twin["processes"][0]["started"] = "2025-12-31T00:00:00+00:00"
+    found = find(write_results(tmp_path, [*records, twin]))
+    assert {(one.rule, one.run) for one in found} == {
+        ("seed-repeated", FIRST),
+        ("seed-repeated", twin["run"]),
+    }
+
+
+def test_a_copy_of_a_record(tmp_path, records):
+    folder = write_results(tmp_path, records)
+    shutil.copytree(folder / "runs" / FIRST, folder / "runs" / "again")
+    (one,) = find(folder)
+    assert (one.rule, one.run) == ("one-record", FIRST)
+
+
+def test_a_record_in_the_folder_of_another_run(tmp_path, records):
+    folder = write_results(tmp_path, records)
+    (folder / "runs" / FIRST).rename(folder / "runs" / "elsewhere")
+    (one,) = find(folder)
+    assert (one.rule, one.run) == ("name", FIRST)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null"])
+def test_an_unreadable_record(tmp_path, records, content):
+    folder = write_results(tmp_path, records)
+    path = folder / "runs" / FIRST / "record.json"
+    path.write_text(content)
+    found = find(folder)
+    assert {(one.rule, one.run, one.file) for one in found} >= {("schema", FIRST, str(path))}
+    assert {one.rule for one in found} <= {"schema", "seeds"}
+
+
+def test_a_record_that_is_gone(tmp_path, records):
+    """The tables know of a run that has no record."""
+    folder = write_results(tmp_path, records)
+    runs, _ = tables.tables(records, "one", {})
+    tables.write(runs, folder / "tables/one/runs.parquet")
+    shutil.rmtree(folder / "runs" / FIRST)
+    found = [one for one in find(folder) if one.rule == "missing"]
+    assert [(one.experiment, one.run) for one in found] == [("one", FIRST)]
+
+
+@pytest.mark.parametrize("passed", [False, None])
+def test_parity_that_was_not_passed(tmp_path, records, passed):
+    found = find(write_results(tmp_path, records, torch=passed))
+    assert {one.rule for one in found} == {"parity"}
+    assert {one.run for one in found} == {one["run"] for one in of(records, "torch")}
+
+
+def test_parity_that_was_not_checked(tmp_path, records):
+    folder = write_results(tmp_path, records)
+    (folder / "parity/fashion-conv.json").unlink()
+    found = find(folder)
+    assert {one.rule for one in found} == {"parity"}
+    assert len(found) == len(records)
+
+
+# Convergence against reference runs
+
+SLOW, FAST, NEVER = [0.5] * 7 + [0.81] * 2 + [0.7], [0.81] * 10, [0.5] * 10
+
+
+def courses(reference, other, n):
+    made = valid_records(range(n), ("torch", "torch-xla"), {"torch": reference, "torch-xla": other})
+    return made
+
+
+@pytest.mark.parametrize(
+    ("reference", "other", "n", "expected"),
+    [
+        (SLOW, FAST, 4, {"too-fast"}),
+        (NEVER, FAST, 4, {"too-fast"}),  # misses are later than every hit
+        (SLOW, FAST, 2, set()),  # too few runs to tell
+        (FAST, SLOW, 4, set()),  # slower is no offence
+        (SLOW, SLOW, 4, set()),
+        (NEVER, NEVER, 4, set()),
+    ],
+)
+def test_too_fast_to_be_true(tmp_path, reference, other, n, expected):
+    found = find(write_results(tmp_path, courses(reference, other, n)))
+    assert {one.rule for one in found} == expected
+    if expected:
+        assert {one.run.split(".")[1] for one in found} == {"torch-xla"}
+
+
+def test_the_p_value_of_convergence_by_hand():
+    """Of the C(6,3) = 20 arrangements of six distinct values, one has the three least first."""
+    assert too_fast([1, 2, 3], [4, 5, MISSED]).p == pytest.approx(1 / 20)
+    assert too_fast([1, 2, 4], [3, 5, 6]).p == pytest.approx(2 / 20)
+    assert too_fast([1, 2], [3, 4]).p is None
+    assert too_fast([], [3, 4]).p is None
+    equal = too_fast([3, 3, 3, 3], [3, 3, 3, 3])
+    assert equal.p == 1
+    assert (equal.median, equal.reference) == (3, 3)
+
+
+# The program, and what figures and tables make of it
+
+
+def test_program_names_file_rule_and_value(tmp_path, records, capsys):
+    records[0]["clocks"]["end_to_end"] = 1.0
+    folder = write_results(tmp_path, records)
+    with pytest.raises(SystemExit) as stopped:
+        check_records.main([str(folder)])
+    told = capsys.readouterr().out
+    assert stopped.value.code == 1
+    assert f"runs/{FIRST}/record.json: clock-sum (invalid): clocks.end_to_end: 1.0 is not" in told
+    assert "1 violations: 1 invalid" in told
+
+
+def test_remarks_alone_are_no_failure(tmp_path, records, capsys):
+    records[0]["processes"][0]["load"]["other_cpu_share"] = 0.5
+    check_records.main([str(write_results(tmp_path, records))])
+    assert "isolation (remark): processes[0].load.other_cpu_share: 0.500" in capsys.readouterr().out
+
+
+def test_a_folder_without_records_is_an_error(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        check_records.main([str(tmp_path)])
+    assert "no record.json" in capsys.readouterr().err
+
+
+def run_workflow(folder, records):
+    """Check and collect as the rules do; the runs and epochs."""
+    write_results(folder, records)
+    paths = sorted(map(str, folder.glob("runs/*/record.json")))
+    found, parity = folder / "compliance.csv", str(folder / "parity/fashion-conv.json")
+    check_records.main(
+        ["--experiment", "one", "--parity", parity, "--output", str(found), "--", *paths]
+    )
+    outputs = [folder / "runs.parquet", folder / "epochs.parquet"]
+    collect.main(
+        [
+            *("--experiment", "one", "--parity", parity, "--compliance", str(found)),
+            *("--records", *paths, "--runs", str(outputs[0]), "--epochs", str(outputs[1])),
+        ]
+    )
+    return [tables.read(path) for path in outputs]
+
+
+def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
+    records[0]["clocks"]["end_to_end"] = 1.0
+    records[1]["processes"][0]["load"]["other_cpu_share"] = 0.5
+    runs, epochs = run_workflow(tmp_path, records)
+    assert len(runs) == len(records)
+    broken = runs.set_index("run").loc[FIRST]
+    assert (broken["status"], broken["violations"]) == ("invalid", "clock-sum")
+    assert broken["reason"].startswith("was completed; clock-sum: clocks.end_to_end 1.0 is not")
+    assert broken[tables.SPEED_COLUMNS].isna().all()
+    assert epochs.loc[epochs["run"] == FIRST, "train_seconds"].isna().all()
+    busy = runs.set_index("run").loc[records[1]["run"]]
+    assert (busy["status"], busy["violations"]) == ("completed", "isolation")
+    assert busy["steady_examples_per_second"] > 0
+    series = series_of(runs, LABELS)
+    assert [len(one.measured) for one in series] == [3, 2, 3]
+    text = texts_of(plot_throughput.draw(series, runs, PALETTE, "A title"))
+    assert "breaks a rule (1 of 3 runs)" in text
+    assert "Rules broken: clock-sum (1 of 9 runs), isolation (1 of 9 runs)." in text
+
+
+def test_without_violations_no_figure_speaks_of_them(tmp_path, records):
+    runs, _ = run_workflow(tmp_path, records)
+    assert runs["violations"].isna().all()
+    assert notes.violations(runs) == []
+
+
+def test_violations_survive_their_file(tmp_path, records):
+    records[0]["reason"] = 'it said "no", twice,\nand ended'
+    found = find(write_results(tmp_path, records))
+    violations.write(found, tmp_path / "compliance.csv")
+    assert violations.read(tmp_path / "compliance.csv") == found
+    violations.write([], tmp_path / "none.csv")
+    assert violations.read(tmp_path / "none.csv") == []
+    assert list(pd.read_csv(tmp_path / "none.csv").columns)[:3] == [
+        "experiment",
+        "rule",
+        "severity",
+    ]
+
+
+def test_a_file_without_violations_is_an_error(tmp_path):
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(violations.UserError, match=r"other\.csv"):
+        violations.read(tmp_path / "other.csv")
