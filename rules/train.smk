@@ -25,9 +25,9 @@ rule train:
         predictions="<results>/runs/{run}/predictions.npz",
     log:
         "<results>/logs/runs/{run}.log",
+    priority: lambda wildcards: config["seed"] - RUNS[wildcards.run].seed
     conda:
         lambda wildcards: environment(RUNS[wildcards.run])
-    priority: lambda wildcards: config["seed"] - RUNS[wildcards.run].seed
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,

@@ -14,7 +14,7 @@ from paragone.figures.bars import COLUMNS, INKED, NOT_RUN, bar_rows, draw_bars, 
 from paragone.figures.frame import Frame
 from paragone.options import figure_parser, pairs
 from paragone.published import Row
-from paragone.series import Series, series_of, sweeps_of
+from paragone.series import BY_BATCH, Series, series_of, sweeps_of
 
 ACROSS = 3  # panels a row
 
@@ -53,7 +53,7 @@ def points(runs: pd.DataFrame, labels: dict[str, str], rows: list[Row]) -> pd.Da
             published_row("relative", str(r.batch), float(r.value) / float(base.value), r.printed)
             for r in rows
         ]
-    for sweep in sweeps_of(runs, labels):
+    for sweep in sweeps_of(runs, labels, *BY_BATCH):
         cells = series_of(sweep.runs, labels)
         base = _base(cells, smallest)
         about = {"panel": "measured", "series": sweep.label, "kind": "words", "words": NOT_RUN}
@@ -119,7 +119,7 @@ def draw(
     words: list[str],
 ) -> Figure:
     """The figure: one bar chart a system over the same batch sizes, and all relative in one."""
-    sweeps = sweeps_of(runs, labels)
+    sweeps = sweeps_of(runs, labels, *BY_BATCH)
     colors = {one.label: style.color(palette, one.backend) for one in sweeps}
     xs = list(dict.fromkeys(shown["x"]))
     charts = [*(["published"] if (shown["panel"] == "published").any() else []), *colors]
@@ -142,23 +142,30 @@ def draw(
     row, column = divmod(len(charts), ACROSS)
     axes = frame.figure.add_subplot(grid[row, column:])  # what is left of the last row
     relative = shown[shown["panel"] == "relative"]
-    _draw_relative(axes, relative, xs, colors, {one.label: one.backend for one in sweeps}, palette)
+    _draw_relative(axes, relative, xs, _looks(sweeps, palette))
     return frame.figure
+
+
+def _looks(sweeps: list[Series], palette: dict[str, str]) -> dict[str, dict]:
+    """By label: colour and marker of the backend, the line by its number among the backend's."""
+    published = {"color": style.PUBLISHED, "marker": "*", "markersize": 5.5, "linestyle": "--"}
+    looks = {"published": published}
+    for at, one in enumerate(sweeps):
+        number = sum(other.backend == one.backend for other in sweeps[:at])
+        looks[one.label] = {
+            "color": style.color(palette, one.backend),
+            "marker": style.marker(palette, one.backend),
+            "linestyle": style.LINES[number % len(style.LINES)],
+        }
+    return looks
 
 
 def _draw_relative(
     axes: Axes,
     shown: pd.DataFrame,
     xs: list[str],
-    colors: dict[str, str],
-    backends: dict[str, str],
-    palette: dict[str, str],
+    looks: dict[str, dict],
 ) -> None:
-    looks = {"published": {"color": style.PUBLISHED, "marker": "*", "markersize": 5.5}}
-    looks |= {
-        name: {"color": color, "marker": style.marker(palette, backends[name])}
-        for name, color in colors.items()
-    }
     ones = shown[(shown["value"] == 1) & shown["kind"].isin(["published", "median"])]
     bases = dict(zip(ones["series"], ones["x"], strict=True))
     base = bases.get("published") or next(iter(bases.values()), "")
@@ -167,9 +174,8 @@ def _draw_relative(
         if here.empty:
             continue
         at = [xs.index(x) + 0.08 * (place - len(looks) / 2) for x in here["x"]]
-        line = "--" if name == "published" else "-"
         label = name if bases.get(name) == base else f"{name} (to batch {bases.get(name)})"
-        axes.plot(at, here["value"], linestyle=line, linewidth=0.9, label=label, **look)
+        axes.plot(at, here["value"], linewidth=0.9, label=label, **look)
         axes.vlines(at, here["low"], here["high"], color=look["color"], linewidth=0.9)
     axes.set_title(f"relative to batch {base}", loc="left")
     axes.set_ylabel("throughput ratio")

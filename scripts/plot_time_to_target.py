@@ -14,7 +14,7 @@ from paragone.figures import style
 from paragone.figures.bars import write_upright
 from paragone.figures.frame import Frame
 from paragone.options import figure_parser, pairs
-from paragone.series import Series, series_of, sweeps_of
+from paragone.series import BY_BATCH, Series, series_of, sweeps_of
 from paragone.statistics import summarize, summarize_times
 
 TRIED = ("completed", "diverged")  # the others ended before they could reach anything
@@ -35,7 +35,8 @@ def main(arguments: list[str] | None = None) -> None:
 def points(runs: pd.DataFrame, epochs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
     """What is drawn: a row of kind `hit`, `miss` or `diverged` (a miss too) a run that tried, and
     one of kind `median` a batch of a backend. Seconds are of the train clock; infinite: too many
-    runs missed. Raises UserError when no run had a target.
+    runs missed. A target is reached in (last_miss, first_hit], no evaluation lies between; the same
+    holds of the medians. Raises UserError when no run had a target.
     """
     if runs["target_accuracy"].isna().all():
         raise UserError(
@@ -44,7 +45,7 @@ def points(runs: pd.DataFrame, epochs: pd.DataFrame, labels: dict[str, str]) -> 
     ends = epochs.groupby("run")["elapsed_train_seconds"].max()
     finals = epochs.sort_values("epoch").groupby("run")["test_accuracy"].last()
     found = []
-    for sweep in sweeps_of(runs, labels):
+    for sweep in sweeps_of(runs, labels, *BY_BATCH):
         for one in series_of(sweep.runs, labels):
             found += _of_batch(sweep.label, one, ends, finals)
     return pd.DataFrame(found).reindex(columns=COLUMNS)
@@ -73,11 +74,17 @@ def _of_batch(label: str, one: Series, last: pd.Series, finals: pd.Series) -> li
     ]
     proven = tried["parity"] == "passed"
     times = summarize_times(tried.loc[proven, "target_first_hit_seconds"], hits[proven])
+    # A run's time lies in (last miss, first hit], so the median of the times lies between the medians.
+    misses = [
+        row["last_miss"] if hit else row["censored_at"] for row, hit in zip(rows, hits, strict=True)
+    ]
     ends = [row["final_accuracy"] for row in rows if row["kind"] != "diverged"]
     accuracy = summarize(pd.Series(ends, dtype="float64"))
     median = {
         **about,
         "kind": "median",
+        "last_miss": pd.Series(misses, index=tried.index, dtype="float64")[proven].median(),
+        "first_hit": times.median,
         "value": times.median,
         "low": times.low,
         "high": times.high,
@@ -99,7 +106,7 @@ def draw(shown: pd.DataFrame, runs: pd.DataFrame, palette: dict[str, str], title
     """The figure: success rates, times to target and final accuracies over the batch sizes."""
     names = dict(shown[["series", "backend"]].drop_duplicates().itertuples(index=False))
     colors = {name: style.color(palette, backend) for name, backend in names.items()}
-    markers = {name: style.marker(palette, backend) for name, backend in names.items()}
+    markers = _markers(names, palette)
     frame = Frame(
         style.DOUBLE,
         2.9,
@@ -132,6 +139,17 @@ def draw(shown: pd.DataFrame, runs: pd.DataFrame, palette: dict[str, str], title
     edge = max(0.55 * slot * len(names), 0.5)
     finals.set_xlim(batches.min() - edge, batches.max() + edge)
     return frame.figure
+
+
+def _markers(names: dict[str, str], palette: dict[str, str]) -> dict[str, str]:
+    """By series: the backend's marker, and others for its further workloads and replicas."""
+    backends = list(names.values())
+    markers = {}
+    for at, (name, backend) in enumerate(names.items()):
+        number = backends[:at].count(backend)
+        own = style.MARKERS.index(style.marker(palette, backend))
+        markers[name] = style.MARKERS[(own + 3 * number) % len(style.MARKERS)]
+    return markers
 
 
 def _draw_median(axes: Axes, middle: float, slot: float, median: pd.Series, color: str) -> None:

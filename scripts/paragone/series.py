@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 _CELL = ["workload", "backend", "replicas", "global_batch"]
+BY_BATCH = ("workload", "replicas")  # what figures over batch sizes keep apart
 _SETTING = ["data_source", "data_edition", "machine"]
 
 
@@ -50,13 +51,13 @@ def series_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Series]:
     return _grouped(runs, labels, [*_CELL, *_SETTING])
 
 
-def sweeps_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Series]:
+def sweeps_of(runs: pd.DataFrame, labels: dict[str, str], *apart: str) -> list[Series]:
     """All cells of a backend on one machine and edition as one: a column of a comparison.
 
-    These runs differ in batch, replicas and workload: pick a cell before taking a median. `workload`
-    is that of the first.
+    These runs differ in batch, and in replicas and workload unless they are kept `apart`: pick a cell
+    before taking a median. `workload` is that of the first.
     """
-    found = _grouped(runs, labels, ["backend", *_SETTING])
+    found = _grouped(runs, labels, [*apart, "backend", *_SETTING])
     cells = series_of(runs, labels)
     if len(cells) == len(found):  # one cell each: name it
         return cells

@@ -250,3 +250,37 @@ def test_no_target_names_the_key(tmp_path, capsys):
     with pytest.raises(SystemExit):
         Drawing(tmp_path, [make_record("torch")]).draw("time_to_target")
     assert "set `target`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("figure", ["batch_size_throughput", "time_to_target"])
+def test_two_workloads_of_one_batch_size_are_two_series(tmp_path, figure):
+    made = [
+        make_record(
+            "torch",
+            seed=seed,
+            workload=workload,
+            target=0.8,
+            accuracies=[0.7, 0.81, 0.82],
+            speed=speed_of,
+        )
+        for workload, speed_of in (("wide-resnet", 1000.0), ("fashion-conv", 3000.0))
+        for seed in range(3)
+    ]
+    files = () if figure == "time_to_target" else ("--published-experiment", "")
+    _, rows = Drawing(tmp_path, made).draw(figure, *files)
+    medians = rows[rows["kind"] == "median"]
+    if figure == "batch_size_throughput":
+        medians = medians[medians["panel"] == "measured"]
+    assert sorted(medians["series"]) == ["PyTorch (fashion conv)", "PyTorch (wide resnet)"]
+    assert medians["n"].tolist() == [3, 3]
+
+
+def test_the_median_time_lies_between_the_medians_of_the_edges(drawings, shown):
+    medians = shown["time_to_target"].query("kind == 'median' and n > 0").set_index("batch")
+    runs = shown["time_to_target"].query("kind != 'median'")
+    for batch, row in medians.iterrows():
+        same = runs[(runs["batch"] == batch) & (runs["series"] == row["series"])]
+        edges = same["last_miss"].fillna(same["censored_at"])
+        assert row["last_miss"] == pytest.approx(edges.median())
+        assert row["first_hit"] == row["value"]
+        assert row["last_miss"] < row["value"]
