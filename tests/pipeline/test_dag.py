@@ -31,7 +31,8 @@ def test_paper_preset_lists_the_whole_matrix(checkout):
     assert jobs["train"] == sum(PAPER.values()) == 366
     assert jobs["probe"] == sum(PROBED.values()) + len(PROBED)
     assert jobs["check_parity"] == len(PROBED)
-    assert jobs["compare"] == jobs["collect"] == len(PAPER)
+    assert jobs["compare"] == jobs["compare_backends"] == len(PAPER)
+    assert jobs["check_records"] == jobs["collect"] == len(PAPER)
     assert jobs["matmul"] == jobs["fetch"] == jobs["serialize"] == 3
     assert jobs["accelerator_reference"] == jobs["compare_matmul"] == 1
     assert jobs["tabulate_epochs"] == 2
@@ -42,7 +43,14 @@ def test_figures_ask_for_the_same_figures_without_the_comparison(checkout):
     wanted = [figure for block in CONFIG["experiments"].values() for figure in block["figures"]]
     assert {name: jobs[name] for name in wanted} == {name: wanted.count(name) for name in wanted}
     assert jobs["plot_matmul"] == jobs["plot_accelerators"] == 1
-    assert not {"compare", "compare_matmul", "accelerator_reference", "tabulate_epochs"} & set(jobs)
+    assert jobs["check_records"] == len(PAPER)  # no figure without
+    assert not {
+        "compare",
+        "compare_backends",
+        "compare_matmul",
+        "accelerator_reference",
+        "tabulate_epochs",
+    } & set(jobs)
 
 
 @pytest.mark.parametrize(

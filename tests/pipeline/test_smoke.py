@@ -8,9 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from unit.tracing import named_runs
 from workspace import CONFIG, job_stats
 
+import check_records
 from paragone import record
+from paragone.compliance import checks
 
 EXPERIMENTS = sorted(CONFIG["experiments"])
 # Runs of each experiment, counted by hand; one repeat each.
@@ -120,6 +123,39 @@ def test_every_comparison(results, experiment):
     assert comparison["published"].notna().any()
     for suffix, words in ((".md", "|"), (".tex", r"\begin{tabular")):
         assert words in (tables / f"comparison{suffix}").read_text()
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_backends_are_compared_and_one_repeat_shows_nothing(results, experiment):
+    tables = results / "tables" / experiment
+    found = pd.read_csv(tables / "differences.csv")
+    assert set(found["verdict"]) <= {"no difference shown", "not compared"}
+    assert len(found) > 0 or experiment == "batch_size_time_to_accuracy"  # one backend only
+    for suffix, words in ((".md", "# "), (".tex", r"\begin{tabular")):
+        assert words in (tables / f"differences{suffix}").read_text()
+
+
+def test_all_records_obey_the_rules(results, capsys):
+    """The command of the README on a fresh run, and what the workflow wrote of each experiment."""
+    check_records.main([str(results)])
+    assert f"{TOTAL} records" in capsys.readouterr().out
+    _, _, experiments = checks.in_folder(results)
+    assert {name: len(runs) for name, runs in experiments.items()} == RUNS
+    for experiment in EXPERIMENTS:
+        found = pd.read_csv(results / "tables" / experiment / "compliance.csv")
+        assert set(found["severity"]) <= {"remark"}
+
+
+def test_every_run_named_beside_a_figure_or_in_a_table_is_in_the_runs_table(results):
+    known = set(pd.read_csv(results / "tables/runs.csv")["run"])
+    known |= set(pd.read_csv(results / "tables/device_matmul/matmul.csv")["name"].dropna())
+    files = [*results.glob("figures/*/*.csv"), *results.glob("tables/*/[cde]*.csv")]
+    silent = {"predictions"}  # without images, of synthetic data of other shapes
+    for path in files:
+        named = named_runs(pd.read_csv(path))
+        assert named <= known, path
+        empty = len(pd.read_csv(path)) == 0 or path.stem in silent
+        assert named or empty or path.stem == "compliance", path
 
 
 @pytest.mark.parametrize("experiment", ["tpu_fashion_conv", "xla_fashion_cnn"])

@@ -1,0 +1,141 @@
+"""From each point of a figure and each cell of a table one finds its runs."""
+
+import re
+
+import pandas as pd
+import pytest
+from draw_figures import FIGURES, PUBLISHED, STUDIES, Drawing, varied
+from make_experiments import batch_sizes, mobilenet, multiworker, reuters, to_target
+from make_products import varied_table
+from make_records import LABELS, make_record
+from tracing import named_runs
+
+import accelerator_reference
+import compare_backends
+import compare_matmul
+import compare_published
+import tabulate_epochs
+from paragone import tables
+
+RECORDS = {
+    **dict.fromkeys(FIGURES, varied),
+    "epoch_time": mobilenet,
+    "batch_size_throughput": batch_sizes,
+    "time_to_target": to_target,
+}
+BESIDE = {
+    "epoch_time": ["--published-experiment", "mirrored_mobilenet"],
+    "batch_size_throughput": ["--published-experiment", "batch_size_throughput"],
+}
+LABELLED = [f"{name}={label}" for name, label in LABELS.items()]
+
+
+@pytest.mark.parametrize("figure", [*FIGURES, *STUDIES])
+def test_every_point_of_a_figure_names_its_runs(tmp_path, figure):
+    drawing = Drawing(tmp_path, RECORDS[figure]())
+    _, rows = drawing.draw(figure, *BESIDE.get(figure, []))
+    named = named_runs(rows)
+    assert named
+    assert named <= set(drawing.runs["run"])
+    column = "runs" if "runs" in rows else "run"
+    values = [name for name in ("value", "seconds", "steady_examples_per_second") if name in rows]
+    for value in values:
+        assert rows.loc[rows[value].notna(), column].notna().all()
+
+
+def test_n_is_the_number_of_runs_named(tmp_path):
+    """Where a point is a median over runs."""
+    for figure, records in RECORDS.items():
+        if figure in ("throughput", "clocks", "predictions"):  # a row a run, or a part of one
+            continue
+        (tmp_path / figure).mkdir()
+        _, rows = Drawing(tmp_path / figure, records()).draw(figure, *BESIDE.get(figure, []))
+        medians = rows[(rows["kind"] == "median") & rows["value"].notna()]
+        assert len(medians)
+        assert (medians["runs"].str.split().str.len() == medians["n"]).all(), figure
+
+
+def outputs(folder) -> list[str]:
+    return [f"--{kind}={folder / f'x.{kind}'}" for kind in ("csv", "markdown", "latex")]
+
+
+@pytest.mark.parametrize(
+    ("records", "experiment"),
+    [
+        (mobilenet, "mirrored_mobilenet"),
+        (multiworker, "multiworker_mobilenet"),
+        (reuters, "reuters_strategies"),
+        (batch_sizes, "batch_size_throughput"),
+    ],
+)
+def test_every_cell_of_a_comparison_names_its_runs(tmp_path, records, experiment):
+    drawing = Drawing(tmp_path, records())
+    compare_published.main(
+        [
+            *("--runs", str(tmp_path / "runs.parquet"), "--title", "A title"),
+            *("--epochs", str(tmp_path / "epochs.parquet"), "--labels", *LABELLED),
+            *(f"--{name}={PUBLISHED / name}.csv" for name in ("published", "protocols", "ratios")),
+            *(f"--flaws={PUBLISHED / 'flaws.csv'}", "--published-experiment", experiment),
+            *outputs(tmp_path),
+        ]
+    )
+    table = pd.read_csv(tmp_path / "x.csv", dtype=str)
+    assert named_runs(table) <= set(drawing.runs["run"])
+    series = [name.removeprefix("runs of ") for name in table if name.startswith("runs of ")]
+    cells = 0
+    for name in series:
+        shown = table[table[name].notna() & (table[name] != "-")]
+        counts = shown[name].str.extract(r"n = (\d+)")[0].astype(int)
+        assert (shown[f"runs of {name}"].str.split().str.len() >= counts).all()
+        cells += len(shown)
+    assert cells
+    for kind in ("markdown", "latex"):  # too long for a page
+        assert not re.search(r"\.s0\.", (tmp_path / f"x.{kind}").read_text())
+
+
+def test_every_cell_of_a_table_by_epoch_names_its_runs(tmp_path):
+    drawing = Drawing(tmp_path, reuters(seeds=2))
+    tabulate_epochs.main(
+        [
+            *("--runs", str(tmp_path / "runs.parquet"), "--title", "A title"),
+            *("--epochs", str(tmp_path / "epochs.parquet"), "--labels", *LABELLED),
+            *(f"--{name}={PUBLISHED / name}.csv" for name in ("published", "protocols")),
+            *("--published-experiment", "reuters_strategies", *outputs(tmp_path)),
+        ]
+    )
+    table = pd.read_csv(tmp_path / "x.csv")
+    measured = table[table["source"] != "published"]
+    assert named_runs(table) <= set(drawing.runs["run"])
+    assert (measured["runs"].str.split().str.len() == measured["n"]).all()
+
+
+def test_every_row_of_the_differences_names_its_pairs(tmp_path):
+    made = [make_record(name, seed=k) for name in ("torch", "torch-xla") for k in range(3)]
+    drawing = Drawing(tmp_path, made)
+    compare_backends.main(
+        ["--runs", str(tmp_path / "runs.parquet"), "--title", "A title", *outputs(tmp_path)]
+    )
+    table = pd.read_csv(tmp_path / "x.csv")
+    assert named_runs(table) == set(drawing.runs["run"])
+    assert (table["runs"].str.split().str.len() == 2 * table["n"]).all()
+
+
+@pytest.mark.parametrize(
+    ("program", "experiment"),
+    [(compare_matmul, "device_matmul"), (accelerator_reference, "accelerator_reference")],
+)
+def test_every_measured_product_is_found_by_its_name(tmp_path, program, experiment):
+    runs = varied_table()
+    assert runs["name"].dropna().is_unique
+    tables.write(runs, tmp_path / "matmul.parquet")
+    program.main(
+        [
+            *("--runs", str(tmp_path / "matmul.parquet"), "--title", "A title"),
+            *(f"--{name}={PUBLISHED / name}.csv" for name in ("published", "flaws")),
+            *("--published-experiment", experiment, *outputs(tmp_path)),
+        ]
+    )
+    table = pd.read_csv(tmp_path / "x.csv")
+    named = named_runs(table)
+    assert named <= set(runs["name"].dropna())
+    assert len(named) >= 3
