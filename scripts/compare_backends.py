@@ -39,6 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
         METHOD if len(found) else NONE,
         notes.data(runs),
         notes.machine(runs),
+        *notes.isolation(runs),
         *notes.violations(runs),
     ]
     if notes.holds_synthetic(runs):

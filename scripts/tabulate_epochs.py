@@ -58,6 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
         notes.data(runs),
         *notes.weights(runs),
         notes.machine(runs),
+        *notes.isolation(runs),
         *notes.violations(runs),
         notes.repeats([len(one.measured) for one in series_of(runs, labels)]),
     ]

@@ -13,13 +13,12 @@ from paragone.clocks import Ledger
 from paragone.data import Dataset
 from paragone.engines import Engine, FlopCount, Metrics
 from paragone.initial_weights import Pretrained, initial
+from paragone.outcomes import DIVERGED
 from paragone.progress import Progress
 from paragone.randomness import framework_seed
 from paragone.spec import Spec
 from paragone.weights import digest, parameter_count
 
-# Nats a training example: a chance that no float32 can hold, 1e-46, costs 106.
-DIVERGED = 1e6
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
 
 

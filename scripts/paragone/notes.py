@@ -83,8 +83,12 @@ def isolation(runs: pd.DataFrame) -> list[str]:
 
 
 def violations(runs: pd.DataFrame) -> list[str]:
-    """Which measurement rules the runs break, in one sentence; none when all hold."""
+    """Which measurement rules the runs break, in one sentence; none when all hold.
+
+    But for those of `isolation`, which says more.
+    """
     rules = runs["violations"].dropna().str.split().explode().value_counts()
+    rules = rules.drop(["isolation", "throttling"], errors="ignore")
     told = [f"{rule} ({count} of {len(runs)} runs)" for rule, count in sorted(rules.items())]
     return [f"Rules broken: {', '.join(told)}."] if told else []
 

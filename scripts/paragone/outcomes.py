@@ -1,7 +1,10 @@
-"""What follows from the epochs of a run: steady throughput, time to target."""
+"""What follows from the epochs of a run: divergence, steady throughput, time to target."""
 
 import math
 from typing import Any
+
+# Nats a training example: a chance that no float32 can hold, 1e-46, costs 106.
+DIVERGED = 1e6
 
 
 def steady(epochs: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -36,6 +36,7 @@ def valid_records(seeds=SEEDS, backends=BACKENDS, accuracies=None, batch: int = 
             )
             record["spec"] = json.loads(spec.to_json())
             record["run"] = spec.name
+            record["processes"][0]["config_sha256"] = spec.sha256
             record["model"]["initial_weights"] = f"{seed + 1:064x}"
             record["model"]["final_weights"] = f"{1000 * seed + place + 100:064x}"
             record["processes"][0]["started"] = clock.isoformat()

@@ -17,6 +17,7 @@ from paragone import notes, tables
 from paragone.compliance import checks, of_experiment, of_record, rules, violations
 from paragone.convergence import MISSED, too_fast
 from paragone.series import series_of
+from paragone.spec import Spec
 
 VALID = valid_records()
 FIRST = VALID[0]["run"]  # torch, seed 0
@@ -64,6 +65,8 @@ def resume(record: dict) -> None:
     examples = sum(row["examples"] for row in warm)
     record["steady"] |= {"examples": examples, "seconds": seconds}
     record["steady"]["examples_per_second"] = examples / seconds
+    flop = record["efficiency"]["train_flop_per_example"]
+    record["efficiency"]["steady_flop_per_second"] = flop * examples / seconds
 
 
 def test_a_resumed_run_breaks_no_rule(tmp_path, records):
@@ -78,10 +81,10 @@ VALUES = [
     ("status", "fine", {"schema", "seeds"}),
     ("epochs.1.test_accuracy", 1.5, {"schema", "seeds"}),
     ("clocks.train", -1.0, {"schema", "seeds"}),
-    ("spec.seed", 7, {"name", "seeds", "interleaved"}),
+    ("spec.seed", 7, {"name", "seeds", "interleaved", "read"}),
     ("spec.colour", "red", {"specification", "seeds"}),
     ("spec.backend", None, {"specification", "seeds"}),
-    ("spec.deterministic", False, {"name"}),
+    ("spec.deterministic", False, {"name", "read"}),
     ("reason", "it rained", {"status"}),
     ("status", "diverged", {"status"}),
     ("model.final_weights", None, {"status"}),
@@ -98,10 +101,10 @@ VALUES = [
     ("epochs.1.evaluate_seconds", 9.0, {"epoch-sum"}),
     ("epochs.0.train_seconds", 9.0, {"epoch-sum"}),
     ("epochs.0.elapsed", 9.0, {"epoch-sum"}),
-    ("steady.examples_per_second", 1e6, {"throughput"}),
+    ("steady.examples_per_second", 1e6, {"throughput", "efficiency"}),
     ("steady.examples", 240_000, {"throughput", "steady"}),
     ("steady.epochs", 4, {"steady"}),
-    ("steady", None, {"steady"}),
+    ("steady", None, {"steady", "efficiency"}),
     ("epochs.1.epoch", 3, {"epochs"}),
     ("epochs.1.first_of_process", True, {"processes", "steady"}),
     ("processes.0.first_epoch", 2, {"processes"}),
@@ -119,12 +122,22 @@ VALUES = [
     ("model.final_weights", VALID[0]["model"]["initial_weights"], {"weights"}),
     ("model.initial_weights", "c" * 64, {"initial-weights"}),
     ("model.parameters", 108_811, {"parameters"}),
-    ("data.manifest_sha256", "c" * 64, {"same-data"}),
+    ("data.manifest_sha256", "c" * 64, {"same-data", "read"}),
     ("data.edition", "rebuilt", {"one-edition"}),
     ("processes.0.started", "2026-01-01T05:00:00+00:00", {"interleaved"}),
-    ("processes.0.load.other_cpu_share", 0.4, {"isolation"}),
-    ("processes.0.host", "node-2", {"one-machine"}),
-    ("processes.0.machine.memory_bytes", 2**30, {"one-machine"}),
+    ("processes.0.load.busy", True, {"busy-flag", "isolation"}),
+    ("processes.0.load.other_cpu_share", 0.4, {"busy-flag"}),
+    ("processes.0.load.cpu_throttles", 2, {"throttling"}),
+    ("processes.0.load.accelerator_throttled", True, {"throttling"}),
+    ("processes.0.machine.fingerprint", "d" * 64, {"one-machine"}),
+    ("processes.0.git", None, {"clean-code", "one-code"}),
+    ("processes.0.git.dirty", True, {"clean-code"}),
+    ("processes.0.git.commit", "d" * 40, {"one-code"}),
+    ("processes.0.config_sha256", "d" * 64, {"read"}),
+    ("processes.0.manifest_sha256", "d" * 64, {"read"}),
+    ("efficiency.steady_flop_per_second", 1.0, {"efficiency"}),
+    ("efficiency.steady_flop_per_second", None, {"efficiency"}),
+    ("efficiency.train_flop_per_example", 10_000, {"efficiency", "flop"}),
     ("processes.0.software.numpy", "1.0", {"one-setting"}),
 ]
 
@@ -177,6 +190,7 @@ def count_each_replica(records):
         row["examples"] *= 2
     for key in ("examples", "examples_per_second"):
         record["steady"][key] *= 2
+    record["efficiency"]["steady_flop_per_second"] *= 2
 
 
 def resume_in_the_past(records):
@@ -246,7 +260,9 @@ def test_two_runs_of_one_seed(tmp_path, records):
     """Another specification, the same cell: n would be one too many."""
     twin = copy.deepcopy(records[0])
     twin["spec"]["deterministic"] = False
-    twin["run"] = checks.of_record.Spec(**twin["spec"]).name
+    spec = Spec(**twin["spec"])
+    twin["run"] = spec.name
+    twin["processes"][0]["config_sha256"] = spec.sha256
     twin["processes"][0]["started"] = "2025-12-31T00:00:00+00:00"
     found = find(write_results(tmp_path, [*records, twin]))
     assert {(one.rule, one.run) for one in found} == {
@@ -358,9 +374,12 @@ def test_program_names_file_rule_and_value(tmp_path, records, capsys):
 
 
 def test_remarks_alone_are_no_failure(tmp_path, records, capsys):
-    records[0]["processes"][0]["load"]["other_cpu_share"] = 0.5
+    records[0]["processes"][0]["load"] |= {"other_cpu_share": 0.5, "busy": True}
     check_records.main([str(write_results(tmp_path, records))])
-    assert "isolation (remark): processes[0].load.other_cpu_share: 0.500" in capsys.readouterr().out
+    assert (
+        "isolation (remark): processes[0].load.busy: true, others used 0.500"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_folder_without_records_is_an_error(tmp_path, capsys):
@@ -389,7 +408,8 @@ def run_workflow(folder, records):
 
 def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
     records[0]["clocks"]["end_to_end"] = 1.0
-    records[1]["processes"][0]["load"]["other_cpu_share"] = 0.5
+    records[1]["processes"][0]["load"] |= {"other_cpu_share": 0.5, "busy": True}
+    records[2]["processes"][0]["git"]["dirty"] = True
     runs, epochs = run_workflow(tmp_path, records)
     assert len(runs) == len(records)
     broken = runs.set_index("run").loc[FIRST]
@@ -404,7 +424,8 @@ def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
     assert [len(one.measured) for one in series] == [3, 2, 3]
     text = texts_of(plot_throughput.draw(series, runs, PALETTE, "A title"))
     assert "breaks a rule (1 of 3 runs)" in text
-    assert "Rules broken: clock-sum (1 of 9 runs), isolation (1 of 9 runs)." in text
+    assert "BUSY MACHINE: others used up to 50 %" in text
+    assert "Rules broken: clean-code (1 of 9 runs), clock-sum (1 of 9 runs)." in text
 
 
 def test_without_violations_no_figure_speaks_of_them(tmp_path, records):

@@ -6,6 +6,7 @@ Every function gets valid records, and yields the run that breaks its rule with 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from statistics import median
 from typing import Any
 
 from paragone.compliance.rules import Checks, Finding, Record, limit
@@ -125,12 +126,14 @@ def alone(records: list[Record]) -> Found:
 
 @CHECKS.rule("one-machine")
 def one_machine(records: list[Record]) -> Found:
-    """Host, processor, cores and memory."""
+    """The fingerprints of the machines."""
     yield from _odd_ones_out(
         records,
         "processes.machine",
         alike=lambda _: None,
-        value=lambda record: "; ".join(sorted({_machine(one) for one in record["processes"]})),
+        value=lambda record: "; ".join(
+            sorted({one["machine"]["fingerprint"] for one in record["processes"]})
+        ),
     )
 
 
@@ -168,6 +171,32 @@ def one_setting(records: list[Record]) -> Found:
         alike=lambda _: None,
         value=lambda record: sorted({process["threads"] for process in record["processes"]}),
     )
+
+
+@CHECKS.rule("one-code")
+def one_code(records: list[Record]) -> Found:
+    """The commits of the processes."""
+    yield from _odd_ones_out(
+        records,
+        "processes.git.commit",
+        alike=lambda _: None,
+        value=lambda record: "; ".join(
+            sorted({(one["git"] or {}).get("commit", "none") for one in record["processes"]})
+        ),
+    )
+
+
+@CHECKS.rule("flop")
+def flop(records: list[Record]) -> Found:
+    """Counts of one model, by the counters of different frameworks."""
+    counted = [record for record in records if record["efficiency"]]
+    for same in _grouped(counted, lambda record: record["spec"]["workload"]["name"]).values():
+        counts = [record["efficiency"]["train_flop_per_example"] for record in same]
+        middle = median(counts)
+        for record, count in zip(same, counts, strict=True):
+            if abs(count / middle - 1) > limit("flop"):
+                told = f"{count}, the median of {len(counts)} runs is {middle:g}"
+                yield record["run"], Finding("efficiency.train_flop_per_example", told)
 
 
 @CHECKS.rule("too-fast")
@@ -244,9 +273,3 @@ def _epochs_to_target(record: Record) -> float:
 
 def _start(record: Record) -> datetime:
     return datetime.fromisoformat(record["processes"][0]["started"])
-
-
-def _machine(process: dict[str, Any]) -> str:
-    machine = process["machine"]
-    memory = f"{machine['memory_bytes']} bytes"
-    return f"{process['host']}: {machine['processor']}, {machine['cores']} cores, {memory}"

@@ -3,6 +3,7 @@
 `specification` expects a record that is valid against the schema, the others a valid specification too.
 """
 
+import hashlib
 import json
 import math
 from collections import defaultdict
@@ -14,8 +15,8 @@ import jsonschema
 
 from paragone.clocks import COLD, PARTS
 from paragone.compliance.rules import Checks, Finding, Record, limit
-from paragone.outcomes import steady, time_to_target
-from paragone.spec import Spec
+from paragone.outcomes import DIVERGED, steady, time_to_target
+from paragone.spec import Spec, canonical
 
 SCHEMA = Path(__file__).parents[3] / "rules" / "schemas" / "record.schema.json"
 CHECKS = Checks()
@@ -72,8 +73,9 @@ def status(record: Record) -> Iterator[Finding]:
     for epoch, key in lost:
         if key == "train_loss" and (ended != "diverged" or epoch != len(epochs)):
             yield Finding(f"epochs[{epoch - 1}].{key}", f"not finite in a run that is {ended}")
-    if ended == "diverged" and (len(epochs), "train_loss") not in lost:
-        yield Finding("status", "diverged, but the last training loss is finite")
+    last = epochs[-1]["train_loss"] if epochs else None
+    if ended == "diverged" and last is not None and last <= DIVERGED:
+        yield Finding("status", f"diverged, but the last training loss is {last}")
 
 
 @CHECKS.rule("data")
@@ -265,14 +267,70 @@ def weights(record: Record) -> Iterator[Finding]:
         yield Finding("model.final_weights", f"{model['final_weights']}, as before training")
 
 
+@CHECKS.rule("efficiency")
+def efficiency(record: Record) -> Iterator[Finding]:
+    """FLOP/s of the steady epochs."""
+    found, warm = record["efficiency"], record["steady"]
+    if found is None:
+        return
+    speed = found["steady_flop_per_second"]
+    if (speed is None) != (warm is None):
+        yield Finding("efficiency.steady_flop_per_second", f"{speed}, steady is {warm}")
+    elif warm:
+        expected = found["train_flop_per_example"] * warm["examples_per_second"]
+        yield from _unequal("efficiency.steady_flop_per_second", speed, expected)
+
+
+@CHECKS.rule("read")
+def read(record: Record) -> Iterator[Finding]:
+    """Hashes of specification and manifest, of every process."""
+    config = hashlib.sha256(canonical(record["spec"]).encode()).hexdigest()
+    manifest = (record["data"] or {}).get("manifest_sha256")
+    for at, process in enumerate(record["processes"]):
+        if process["config_sha256"] != config:
+            told = f"{process['config_sha256']}, the specification's is {config}"
+            yield Finding(f"processes[{at}].config_sha256", told)
+        if manifest and process["manifest_sha256"] != manifest:
+            told = f"{process['manifest_sha256']}, the run's is {manifest}"
+            yield Finding(f"processes[{at}].manifest_sha256", told)
+
+
+@CHECKS.rule("busy-flag")
+def busy_flag(record: Record) -> Iterator[Finding]:
+    """The flag says what the share says."""
+    for at, process in enumerate(record["processes"]):
+        share, busy = process["load"]["other_cpu_share"], process["load"]["busy"]
+        expected = None if share is None else share > limit("busy-flag")
+        if busy != expected:
+            yield Finding(f"processes[{at}].load.busy", f"{busy}, others used {share}")
+
+
 @CHECKS.rule("isolation")
 def isolation(record: Record) -> Iterator[Finding]:
     """Who else was busy."""
     for at, process in enumerate(record["processes"]):
-        share = process["load"]["other_cpu_share"]
-        if share is not None and share > limit("isolation"):
-            told = f"{share:.3f} of the machine, allowed {limit('isolation'):g}"
-            yield Finding(f"processes[{at}].load.other_cpu_share", told)
+        if process["load"]["busy"]:
+            told = f"true, others used {process['load']['other_cpu_share']:.3f} of the machine"
+            yield Finding(f"processes[{at}].load.busy", told)
+
+
+@CHECKS.rule("throttling")
+def throttling(record: Record) -> Iterator[Finding]:
+    """Heat and power."""
+    for at, process in enumerate(record["processes"]):
+        for key in ("cpu_throttles", "accelerator_throttled"):
+            if process["load"][key]:
+                yield Finding(f"processes[{at}].load.{key}", str(process["load"][key]))
+
+
+@CHECKS.rule("clean-code")
+def clean_code(record: Record) -> Iterator[Finding]:
+    """A commit that says what ran."""
+    for at, process in enumerate(record["processes"]):
+        if process["git"] is None:
+            yield Finding(f"processes[{at}].git", "null: not a repository")
+        elif process["git"]["dirty"]:
+            yield Finding(f"processes[{at}].git.dirty", f"true, on {process['git']['commit']}")
 
 
 def _unequal(where: str, found: float, expected: float) -> Iterator[Finding]:
