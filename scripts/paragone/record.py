@@ -9,19 +9,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from paragone.compliance import of_record
+from paragone.compliance import asserted
 from paragone.errors import UserError
-
-ASSERTED = (
-    *("schema", "epochs", "clock-sum", "epoch-sum", "throughput", "efficiency"),
-    *("read", "devices"),
-)
 
 
 def check(record: dict[str, Any]) -> None:
     """Raise `ValueError` if the record breaks its schema, its sums, its devices or its sources."""
-    for rule in ASSERTED:
-        for finding in of_record.CHECKS[rule](record):
+    for rule in asserted.CHECKS.values():
+        for finding in rule(record):
             raise ValueError(f"{finding.where}: {finding.value}")
 
 
@@ -41,7 +36,7 @@ def read(path: Path) -> dict[str, Any]:
     """
     try:
         record = json.loads(Path(path).read_text())
-        for finding in of_record.schema(record):
+        for finding in asserted.schema(record):
             raise ValueError(f"{finding.where}: {finding.value}")
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not a valid record: {error}; delete it and run again") from error

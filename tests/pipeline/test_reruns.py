@@ -61,6 +61,17 @@ def test_editing_one_engine_retrains_only_its_backends(smoke):
     assert "matmul" not in jobs
 
 
+@pytest.mark.parametrize(
+    "name", ["rules/schemas/compliance.csv", "scripts/paragone/compliance/of_experiment.py"]
+)
+def test_editing_a_measurement_rule_checks_again_and_trains_nothing(smoke, name):
+    """The rule that has a remark for busy machines, or a comment."""
+    with smoke.checkout.edited(name, lambda text: text.replace("No process", "No run") + "\n"):
+        jobs = smoke.jobs()
+    assert jobs["check_records"] == len(CONFIG["experiments"])
+    assert not {"train", "probe", "matmul"} & set(jobs)
+
+
 def test_editing_one_product_measures_only_its_framework_again(smoke):
     with smoke.checkout.edited("scripts/paragone/matmul/torch_xla.py", append):
         jobs = smoke.jobs()

@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from paragone import tables
-from paragone.compliance import of_experiment, of_record
+from paragone.compliance import asserted, of_experiment, of_record
 from paragone.compliance.rules import Finding, Record, table
 from paragone.compliance.violations import Violation
 from paragone.errors import UserError
 
 ALONE = ""  # the name of the experiment of records of which none is known
+OF_ONE = asserted.CHECKS | of_record.CHECKS
 ELSEWHERE = ("one-record", "missing", "parity")  # rules about files, checked here
 
 
@@ -22,32 +23,7 @@ def find(
     `parity`: reports of the gate. `experiments`: the runs of each; records of none of them are
     compared with those of the same protocol, as far as their specification tells it.
     """
-    broken: list[tuple[str, str, Path, Finding]] = []  # rule, run, file, finding
-    files: dict[str, Path] = {}
-    records: dict[str, Record] = {}
-    whole: list[tuple[Path, Record]] = []
-    for path in paths:
-        record, findings = _read(path)
-        run = path.parent.name
-        broken += [(rule, run, path, finding) for rule, finding in findings]
-        if record is None:
-            files[run] = path
-        else:
-            whole.append((path, record))
-    # Of two records of a run the one in the run's own folder counts.
-    for path, record in sorted(
-        whole, key=lambda one: (one[0].parent.name != one[1]["run"], one[0])
-    ):
-        run = record["run"]
-        if run in records:
-            broken.append(("one-record", run, path, Finding("run", f"also in {files[run]}")))
-            continue
-        if path.parent.name != run:
-            finding = Finding("run", f"{run}, in the folder {path.parent.name}")
-            broken.append(("name", run, path, finding))
-        files[run], records[run] = path, record
-        for rule, check in of_record.CHECKS.items():
-            broken += [(rule, run, path, finding) for finding in check(record)]
+    broken, files, records = _one_by_one(paths)
     verdicts = _verdicts(parity)
     for run, record in records.items():
         broken += [("parity", run, files[run], finding) for finding in _unproven(record, verdicts)]
@@ -84,6 +60,37 @@ def in_folder(folder: Path) -> tuple[list[Path], list[Path], dict[str, set[str]]
     return records, sorted(folder.glob("parity/*.json")), known
 
 
+def _one_by_one(
+    paths: Iterable[Path],
+) -> tuple[list[tuple[str, str, Path, Finding]], dict[str, Path], dict[str, Record]]:
+    """What breaks the rules of single records (rule, run, file, finding); the file of each run, and
+    its record if other rules can read it."""
+    broken, files, records, whole = [], {}, {}, []
+    for path in paths:
+        record, findings = _read(path)
+        run = path.parent.name
+        broken += [(rule, run, path, finding) for rule, finding in findings]
+        if record is None:
+            files[run] = path
+        else:
+            whole.append((path, record))
+    # Of two records of a run the one in the run's own folder counts.
+    for path, record in sorted(
+        whole, key=lambda one: (one[0].parent.name != one[1]["run"], one[0])
+    ):
+        run = record["run"]
+        if run in records:
+            broken.append(("one-record", run, path, Finding("run", f"also in {files[run]}")))
+            continue
+        if path.parent.name != run:
+            finding = Finding("run", f"{run}, in the folder {path.parent.name}")
+            broken.append(("name", run, path, finding))
+        files[run], records[run] = path, record
+        for rule, check in OF_ONE.items():
+            broken += [(rule, run, path, finding) for finding in check(record)]
+    return broken, files, records
+
+
 def _read(path: Path) -> tuple[Record | None, list[tuple[str, Finding]]]:
     """A record that the other rules can read, or why it is none."""
     try:
@@ -91,7 +98,7 @@ def _read(path: Path) -> tuple[Record | None, list[tuple[str, Finding]]]:
     except (OSError, ValueError) as error:
         return None, [("schema", Finding("record", f"cannot be read: {error}"))]
     for rule in ("schema", "specification"):
-        if findings := list(of_record.CHECKS[rule](record)):
+        if findings := list(OF_ONE[rule](record)):
             return None, [(rule, finding) for finding in findings]
     return record, []
 

@@ -1,33 +1,19 @@
 """The rules that one record must obey, one function each: what it yields is what breaks them.
 
-`specification` expects a record that is valid against the schema, the others a valid specification too.
+Those that are asserted when it is written are in `asserted`. `specification` expects a record that is
+valid against the schema, the others a valid specification too.
 """
 
-import hashlib
-import json
-import math
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
-import jsonschema
-
-from paragone.clocks import COLD, PARTS
+from paragone.compliance.asserted import unequal
 from paragone.compliance.rules import Checks, Finding, Record, limit
 from paragone.outcomes import DIVERGED, steady, time_to_target
-from paragone.spec import Spec, canonical
+from paragone.spec import Spec
 
-SCHEMA = Path(__file__).parents[3] / "rules" / "schemas" / "record.schema.json"
 CHECKS = Checks()
 LOSSES = ("train_loss", "test_loss")
-
-
-@CHECKS.rule("schema")
-def schema(record: Record) -> Iterator[Finding]:
-    """Shape, types and ranges."""
-    for error in sorted(_validator().iter_errors(record), key=lambda error: list(error.path)):
-        yield Finding(error.json_path, error.message)
 
 
 @CHECKS.rule("specification")
@@ -90,19 +76,6 @@ def data(record: Record) -> Iterator[Finding]:
         yield Finding("data.source", f"{read['source']}, of edition {read['edition']}")
 
 
-@CHECKS.rule("devices")
-def devices(record: Record) -> Iterator[Finding]:
-    """Requested = specified, observed = requested."""
-    spec, requested = record["spec"], record["devices"]["requested"]
-    planned = {"kind": spec["backend"]["device"], "replicas": spec["replicas"]}
-    for key, value in planned.items():
-        if requested[key] != value:
-            yield Finding(f"devices.requested.{key}", f"{requested[key]}, specified {value}")
-    observed = record["devices"]["observed"]
-    if record["status"] == "completed" and observed != requested:
-        yield Finding("devices.observed", f"{observed}, requested {requested}")
-
-
 @CHECKS.rule("threads")
 def threads(record: Record) -> Iterator[Finding]:
     """Threads within the cores of the process."""
@@ -110,37 +83,6 @@ def threads(record: Record) -> Iterator[Finding]:
         given, cores = process["threads"], process["machine"]["cores"]
         if given > cores:
             yield Finding(f"processes[{at}].threads", f"{given} on {cores} cores")
-
-
-@CHECKS.rule("clock-sum")
-def clock_sum(record: Record) -> Iterator[Finding]:
-    """Cold parts, train, evaluate, checkpoint and other add up."""
-    if clocks := record["clocks"]:
-        parts = (clocks["cold"][part] if part in COLD else clocks[part] for part in PARTS)
-        yield from _unequal("clocks.end_to_end", clocks["end_to_end"], math.fsum(parts))
-
-
-@CHECKS.rule("epoch-sum")
-def epoch_sum(record: Record) -> Iterator[Finding]:
-    """The clocks of training and evaluation, and the running sum."""
-    epochs, clocks = record["epochs"], record["clocks"]
-    # A full memory ends a run in the middle of an epoch.
-    if epochs and clocks and record["status"] != "out_of_memory":
-        for part in ("train", "evaluate"):
-            total = math.fsum(row[f"{part}_seconds"] for row in epochs)
-            yield from _unequal(f"clocks.{part}", clocks[part], total)
-    elapsed = 0.0
-    for at, row in enumerate(epochs):
-        elapsed += row["train_seconds"]
-        yield from _unequal(f"epochs[{at}].elapsed", row["elapsed"], elapsed)
-
-
-@CHECKS.rule("throughput")
-def throughput(record: Record) -> Iterator[Finding]:
-    """Examples over seconds."""
-    if found := record["steady"]:
-        speed = found["examples"] / found["seconds"] if found["seconds"] else math.inf
-        yield from _unequal("steady.examples_per_second", found["examples_per_second"], speed)
 
 
 @CHECKS.rule("steady")
@@ -151,15 +93,7 @@ def steady_epochs(record: Record) -> Iterator[Finding]:
         yield Finding("steady", f"{found}, by the epochs it is {expected}")
     elif found and expected:
         for key in ("epochs", "examples", "seconds"):
-            yield from _unequal(f"steady.{key}", found[key], expected[key])
-
-
-@CHECKS.rule("epochs")
-def epochs(record: Record) -> Iterator[Finding]:
-    """No hole, none twice."""
-    numbers = [row["epoch"] for row in record["epochs"]]
-    if numbers != list(range(1, len(numbers) + 1)):
-        yield Finding("epochs", f"not every epoch from the first on is there once: {numbers}")
+            yield from unequal(f"steady.{key}", found[key], expected[key])
 
 
 @CHECKS.rule("planned-epochs")
@@ -230,7 +164,7 @@ def learning_rate(record: Record) -> Iterator[Finding]:
     spec = Spec(**record["spec"])
     for at, row in enumerate(record["epochs"]):
         expected = spec.learning_rate(row["epoch"])
-        yield from _unequal(f"epochs[{at}].learning_rate", row["learning_rate"], expected)
+        yield from unequal(f"epochs[{at}].learning_rate", row["learning_rate"], expected)
 
 
 @CHECKS.rule("accuracy")
@@ -265,34 +199,6 @@ def weights(record: Record) -> Iterator[Finding]:
     model = record["model"]
     if record["epochs"] and model and model["final_weights"] == model["initial_weights"]:
         yield Finding("model.final_weights", f"{model['final_weights']}, as before training")
-
-
-@CHECKS.rule("efficiency")
-def efficiency(record: Record) -> Iterator[Finding]:
-    """FLOP/s of the steady epochs."""
-    found, warm = record["efficiency"], record["steady"]
-    if found is None:
-        return
-    speed = found["steady_flop_per_second"]
-    if (speed is None) != (warm is None):
-        yield Finding("efficiency.steady_flop_per_second", f"{speed}, steady is {warm}")
-    elif warm:
-        expected = found["train_flop_per_example"] * warm["examples_per_second"]
-        yield from _unequal("efficiency.steady_flop_per_second", speed, expected)
-
-
-@CHECKS.rule("read")
-def read(record: Record) -> Iterator[Finding]:
-    """Hashes of specification and manifest, of every process."""
-    config = hashlib.sha256(canonical(record["spec"]).encode()).hexdigest()
-    manifest = (record["data"] or {}).get("manifest_sha256")
-    for at, process in enumerate(record["processes"]):
-        if process["config_sha256"] != config:
-            told = f"{process['config_sha256']}, the specification's is {config}"
-            yield Finding(f"processes[{at}].config_sha256", told)
-        if manifest and process["manifest_sha256"] != manifest:
-            told = f"{process['manifest_sha256']}, the run's is {manifest}"
-            yield Finding(f"processes[{at}].manifest_sha256", told)
 
 
 @CHECKS.rule("busy-flag")
@@ -331,13 +237,3 @@ def clean_code(record: Record) -> Iterator[Finding]:
             yield Finding(f"processes[{at}].git", "null: not a repository")
         elif process["git"]["dirty"]:
             yield Finding(f"processes[{at}].git.dirty", f"true, on {process['git']['commit']}")
-
-
-def _unequal(where: str, found: float, expected: float) -> Iterator[Finding]:
-    if not math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-6):
-        yield Finding(where, f"{found} is not {expected}")
-
-
-@cache
-def _validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
