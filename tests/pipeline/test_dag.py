@@ -1,7 +1,11 @@
 """The jobs that the presets ask for, and mistakes in the config through snakemake itself."""
 
+import re
+
 import pytest
 from workspace import CONFIG
+
+from paragone.matrix import expand
 
 # Cells of each experiment's published matrix x seeds, counted by hand.
 PAPER = {
@@ -51,6 +55,33 @@ def test_figures_ask_for_the_same_figures_without_the_comparison(checkout):
         "accelerator_reference",
         "tabulate_epochs",
     } & set(jobs)
+
+
+# In place of the program that trains: here only the order counts.
+TOUCH = """
+import sys
+from pathlib import Path
+
+options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+for name in ("--record", "--predictions"):
+    Path(options[name]).touch()
+"""
+
+
+def test_repeats_take_turns(checkout):
+    """No second repeat starts before every first one: time passes for all backends alike."""
+    made = checkout()
+    made.only("tpu_fashion_conv", ["torch-xla", "tensorflow-mirrored", "torch"], repeats=3)
+    (made / "scripts/train.py").write_text(TOUCH)
+    manifest = made / "results/data/fashion_mnist/manifest.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.touch()
+    runs = [spec.name for spec in expand(made.config, "tpu_fashion_conv")]
+    done = made.snakemake(*(f"results/runs/{name}/record.json" for name in runs), "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    order = re.findall(r"Training (\S+)", done.stdout)
+    assert sorted(order) == sorted(runs)
+    assert re.findall(r"\.s(\d)\.", " ".join(order)) == list("000111222")
 
 
 @pytest.mark.parametrize(
