@@ -5,6 +5,7 @@ from pathlib import Path
 
 from paragone import record, tables
 from paragone.compliance import violations
+from paragone.compliance.rules import UNREADABLE
 from paragone.errors import entry_point
 from paragone.peaks import read_peaks
 
@@ -38,12 +39,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--runs", type=Path, required=True, help=".parquet or .csv to write")
     parser.add_argument("--epochs", type=Path, required=True, help=".parquet or .csv to write")
     options = parser.parse_args(arguments)
+    broken = violations.read(options.compliance) if options.compliance else []
+    unreadable = {one.file for one in broken if one.rule in UNREADABLE}
     runs, epochs = tables.tables(
-        [record.read(path) for path in options.records],
+        [record.read(path) for path in options.records if str(path) not in unreadable],
         options.experiment,
         tables.read_parity(options.parity),
         read_peaks(options.peaks) if options.peaks else (),
-        violations.read(options.compliance) if options.compliance else [],
+        broken,
     )
     tables.write(runs, options.runs)
     tables.write(epochs, options.epochs)

@@ -45,8 +45,8 @@ def series_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Series]:
 
     Runs of a series differ only by seed. A label is the backend's, followed by what tells its
     series apart from each other, and by the replicas wherever backends of one experiment differ in
-    them. A run that stopped before it read its data counts to the edition that the others have
-    read, when there is just one.
+    them. A run that stopped before it read its data, or whose record cannot be read, counts to the
+    edition and the machine of the others, when there is just one.
     """
     return _grouped(runs, labels, [*_CELL, *_SETTING])
 
@@ -65,9 +65,10 @@ def sweeps_of(runs: pd.DataFrame, labels: dict[str, str], *apart: str) -> list[S
 
 
 def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> list[Series]:
-    editions = runs[["dataset", "data_source", "data_edition"]].drop_duplicates().dropna()
-    if len(editions) == 1:
-        runs = runs.fillna(editions.iloc[0].to_dict())
+    for known in (["dataset", "data_source", "data_edition"], ["machine"]):
+        values = runs[known].drop_duplicates().dropna()
+        if len(values) == 1:
+            runs = runs.fillna(values.iloc[0].to_dict())
     order = [*labels, *sorted(set(runs["backend"]) - set(labels))]
     groups = [part for _, part in runs.groupby(keys, sort=True, dropna=False)]
     groups.sort(key=lambda part: order.index(part["backend"].iloc[0]))  # stable

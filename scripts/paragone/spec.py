@@ -5,6 +5,7 @@ Standard library only: the Snakefile imports this module at parse time.
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -89,6 +90,23 @@ class Spec:
         scale = self.batch["global"] / schedule["per_batch"] if "per_batch" in schedule else 1
         passed = [step["factor"] for step in schedule.get("decay", []) if epoch > step["after"]]
         return schedule["base"] * scale * (passed[-1] if passed else 1)
+
+
+def cell_of(name: str) -> dict[str, Any]:
+    """What `Spec.name` says of a run for people: workload, backend, replicas, global_batch, seed.
+
+    Raises `UserError` for what is no name of a run.
+    """
+    found = re.fullmatch(
+        r"(?P<workload>[^.]+)\.(?P<backend>[^.]+)\.r(?P<replicas>\d+)\.b(?P<global_batch>\d+)"
+        r"\.s(?P<seed>\d+)\.[0-9a-f]{8}",
+        name,
+    )
+    if found is None:
+        raise UserError(
+            f"{name}: not the name of a run; remove what lies in the folder of that name"
+        )
+    return {key: int(text) if text.isdigit() else text for key, text in found.groupdict().items()}
 
 
 def canonical(spec: dict[str, Any]) -> str:

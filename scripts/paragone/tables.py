@@ -15,11 +15,12 @@ from typing import Any
 import pandas as pd
 
 from paragone.clocks import PARTS as CLOCK_PARTS
-from paragone.compliance.rules import INVALID
+from paragone.compliance.rules import INVALID, UNREADABLE
 from paragone.compliance.violations import Violation, by_run
 from paragone.errors import UserError
 from paragone.peaks import Peaks, with_share
 from paragone.series import machine_label
+from paragone.spec import cell_of
 
 _TEXT, _COUNT, _REAL, _FLAG = "string", "Int64", "float64", "boolean"
 RUN_COLUMNS = {
@@ -84,6 +85,7 @@ SPEED_COLUMNS = [
 ]
 _EPOCH_SPEED_COLUMNS = ["train_seconds", "evaluate_seconds", "elapsed_train_seconds"]
 
+_PARITY = {True: "passed", False: "failed", None: "not checked"}
 Parity = dict[tuple[str, str], bool]
 
 
@@ -122,13 +124,16 @@ def tables(
     """The runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
 
     `peaks`: what matrix products reached; runs on other machines or in other precisions have no share.
-    `violations`: what scripts/check_records.py found.
+    `violations`: what scripts/check_records.py found. A run whose record cannot be read is a row with
+    what its name tells.
 
     Raises UserError when two records tell of the same run.
     """
     broken = by_run(violations)
+    unreadable = [run for run, told in broken.items() if {one.rule for one in told} & UNREADABLE]
     runs = pd.DataFrame(
         [_run_row(record, experiment, parity, broken.get(record["run"], [])) for record in records]
+        + [_unreadable_row(run, experiment, parity, broken[run]) for run in unreadable]
     )
     repeated = runs.loc[runs["run"].duplicated(), "run"].unique()
     if len(repeated):
@@ -180,7 +185,6 @@ def write(frame: pd.DataFrame, path: Path) -> None:
 def _run_row(record: dict, experiment: str, parity: Parity, violations: list[Violation]) -> dict:
     spec, clocks, target = record["spec"], record["clocks"], record["target"] or {}
     workload, backend = spec["workload"], spec["backend"]
-    passed = parity.get((workload["name"], backend["name"]))
     row = {
         "run": record["run"],
         "experiment": experiment,
@@ -202,8 +206,8 @@ def _run_row(record: dict, experiment: str, parity: Parity, violations: list[Vio
         "planned_epochs": spec["epochs"],
         "planned_steps_per_epoch": spec.get("steps_per_epoch"),
         "planned_initializer": workload["initializer"],
-        **_standing(record, violations),
-        "parity": {True: "passed", False: "failed", None: "not checked"}[passed],
+        **_standing(record["status"], record["reason"], violations),
+        "parity": _PARITY[parity.get((workload["name"], backend["name"]))],
         **_renamed(record["data"], {"source": "data_source", "edition": "data_edition"}),
         **(record["model"] or {}),
         **_outcome(record["epochs"]),
@@ -221,14 +225,26 @@ def _run_row(record: dict, experiment: str, parity: Parity, violations: list[Vio
     return row
 
 
-def _standing(record: dict, violations: list[Violation]) -> dict:
+def _unreadable_row(run: str, experiment: str, parity: Parity, violations: list[Violation]) -> dict:
+    cell = cell_of(run)
+    return {
+        "run": run,
+        "experiment": experiment,
+        **cell,
+        **_standing("unreadable", None, violations),
+        "parity": _PARITY[parity.get((cell["workload"], cell["backend"]))],
+        "epochs": 0,
+    }
+
+
+def _standing(status: str, reason: str | None, violations: list[Violation]) -> dict:
     """How the run ended, and whether that counts."""
     rules = list(dict.fromkeys(one.rule for one in violations))
     told = {"violations": " ".join(rules) or None}
     if invalid := [one for one in violations if one.severity == INVALID]:
-        reason = "; ".join(f"{one.rule}: {one.where} {one.value}" for one in invalid)
-        return {"status": "invalid", "reason": f"was {record['status']}; {reason}", **told}
-    return {"status": record["status"], "reason": record["reason"], **told}
+        invalid_reason = "; ".join(f"{one.rule}: {one.where} {one.value}" for one in invalid)
+        return {"status": "invalid", "reason": f"was {status}; {invalid_reason}", **told}
+    return {"status": status, "reason": reason, **told}
 
 
 def _outcome(epochs: list[dict]) -> dict:

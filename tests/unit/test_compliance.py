@@ -6,13 +6,16 @@ import shutil
 
 import pandas as pd
 import pytest
-from draw_figures import texts_of
+from draw_figures import PUBLISHED, Drawing, texts_of
 from make_records import LABELS, PALETTE
 from make_results import BACKENDS, valid_records, write_results
 
 import check_records
 import collect
+import compare_backends
+import compare_published
 import plot_throughput
+import tabulate_epochs
 from paragone import notes, sources, tables
 from paragone.compliance import checks, of_experiment, rules, violations
 from paragone.convergence import MISSED, too_fast
@@ -432,6 +435,41 @@ def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
     assert "breaks a rule (1 of 3 runs)" in text
     assert "BUSY MACHINE: others used up to 50 %" in text
     assert "Rules broken: clean-code (1 of 9 runs), clock-sum (1 of 9 runs)." in text
+
+
+@pytest.mark.parametrize("figure", ["throughput", "clocks", "learning_curves", "time_to_target"])
+def test_a_record_that_cannot_be_read_is_drawn_in_words(tmp_path, records, figure):
+    records[0]["status"] = "fine"
+    runs, epochs = run_workflow(tmp_path, records)
+    broken = runs.set_index("run").loc[FIRST]
+    assert (broken["status"], broken["violations"]) == ("invalid", "schema")
+    assert "'fine' is not one of" in broken["reason"]
+    assert (broken["backend"], broken["seed"], broken["global_batch"]) == ("torch", 0, 1000)
+    assert [len(one.runs) for one in series_of(runs, LABELS)] == [3, 3, 3]
+    drawing = Drawing(tmp_path / "drawn", VALID)
+    tables.write(runs, tmp_path / "drawn/runs.parquet")
+    tables.write(epochs, tmp_path / "drawn/epochs.parquet")
+    (svg,), _ = drawing.draw(figure)
+    assert "breaks a rule (1 of 3 runs)" in " ".join(svg.read_text().split())
+
+
+@pytest.mark.parametrize("program", [compare_published, tabulate_epochs, compare_backends])
+def test_a_record_that_cannot_be_read_stops_no_table(tmp_path, records, program):
+    records[0]["status"] = "fine"
+    run_workflow(tmp_path, records)
+    names = {
+        compare_published: ("published", "protocols", "ratios", "flaws"),
+        tabulate_epochs: ("published", "protocols"),
+    }.get(program, ())
+    arguments = [f"--{name}={PUBLISHED / name}.csv" for name in names]
+    if names:
+        arguments += [f"--epochs={tmp_path / 'epochs.parquet'}"]
+        arguments += ["--published-experiment", "tpu_fashion_conv"]
+    outputs = {kind: tmp_path / f"x.{kind}" for kind in ("csv", "markdown", "latex")}
+    arguments += [f"--{kind}={path}" for kind, path in outputs.items()]
+    program.main([f"--runs={tmp_path / 'runs.parquet'}", "--title", "A title", *arguments])
+    assert "schema (1 of 9 runs)" in outputs["markdown"].read_text()
+    assert len(pd.read_csv(outputs["csv"])) > 0
 
 
 def test_without_violations_no_figure_speaks_of_them(tmp_path, records):

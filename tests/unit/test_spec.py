@@ -8,7 +8,7 @@ import pytest
 from workspace import make_spec
 
 from paragone.errors import UserError
-from paragone.spec import Spec
+from paragone.spec import Spec, cell_of
 
 SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, batch=1024)
 
@@ -129,3 +129,15 @@ def test_decay_of_the_batch_size_lab():
 
 def test_rate_of_the_lab_does_not_grow_with_the_batch():
     assert make_spec("wide-resnet", "torch", batch=512).learning_rate(1) == 0.01
+
+
+def test_a_name_tells_the_cell():
+    assert cell_of(SPEC.name) == {
+        "workload": "fashion-cnn",
+        "backend": "torch-xla",
+        "replicas": 8,
+        "global_batch": 1024,
+        "seed": SPEC.seed,
+    }
+    with pytest.raises(UserError, match="not the name of a run"):
+        cell_of("elsewhere")
