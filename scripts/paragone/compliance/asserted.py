@@ -15,6 +15,7 @@ import jsonschema
 
 from paragone.clocks import COLD, PARTS
 from paragone.compliance.rules import Checks, Finding, Record
+from paragone.outcomes import steady
 from paragone.spec import canonical
 
 SCHEMA = Path(__file__).parents[3] / "rules" / "schemas" / "record.schema.json"
@@ -65,6 +66,27 @@ def throughput(record: Record) -> Iterator[Finding]:
     if found := record["steady"]:
         speed = found["examples"] / found["seconds"] if found["seconds"] else math.inf
         yield from unequal("steady.examples_per_second", found["examples_per_second"], speed)
+
+
+@CHECKS.rule("examples")
+def examples(record: Record) -> Iterator[Finding]:
+    """Steps x global batch, however many replicas shared a batch."""
+    batch = record["spec"]["batch"]["global"]
+    for at, row in enumerate(record["epochs"]):
+        if row["examples"] != row["steps"] * batch:
+            told = f"{row['examples']}, not {row['steps']} steps of the global batch {batch}"
+            yield Finding(f"epochs[{at}].examples", told)
+
+
+@CHECKS.rule("steady")
+def steady_epochs(record: Record) -> Iterator[Finding]:
+    """Which epochs are counted."""
+    found, expected = record["steady"], steady(record["epochs"])
+    if (found is None) != (expected is None):
+        yield Finding("steady", f"{found}, by the epochs it is {expected}")
+    elif found and expected:
+        for key in ("epochs", "examples", "seconds"):
+            yield from unequal(f"steady.{key}", found[key], expected[key])
 
 
 @CHECKS.rule("efficiency")

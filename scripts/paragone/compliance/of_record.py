@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from paragone.compliance.asserted import unequal
 from paragone.compliance.rules import Checks, Finding, Record, limit
-from paragone.outcomes import DIVERGED, steady, time_to_target
+from paragone.outcomes import DIVERGED, time_to_target
 from paragone.spec import Spec
 
 CHECKS = Checks()
@@ -85,17 +85,6 @@ def threads(record: Record) -> Iterator[Finding]:
             yield Finding(f"processes[{at}].threads", f"{given} on {cores} cores")
 
 
-@CHECKS.rule("steady")
-def steady_epochs(record: Record) -> Iterator[Finding]:
-    """Which epochs are counted."""
-    found, expected = record["steady"], steady(record["epochs"])
-    if (found is None) != (expected is None):
-        yield Finding("steady", f"{found}, by the epochs it is {expected}")
-    elif found and expected:
-        for key in ("epochs", "examples", "seconds"):
-            yield from unequal(f"steady.{key}", found[key], expected[key])
-
-
 @CHECKS.rule("planned-epochs")
 def planned_epochs(record: Record) -> Iterator[Finding]:
     """No end too early or too late."""
@@ -139,7 +128,7 @@ def ranks(record: Record) -> Iterator[Finding]:
 
 @CHECKS.rule("work")
 def work(record: Record) -> Iterator[Finding]:
-    """Steps and examples; each replica counted once."""
+    """Planned steps; each replica counted once."""
     spec = record["spec"]
     batch = spec["batch"]
     if batch["global"] != batch["per_replica"] * spec["replicas"]:
@@ -153,9 +142,6 @@ def work(record: Record) -> Iterator[Finding]:
     for at, row in enumerate(record["epochs"]):
         if row["steps"] != steps:
             yield Finding(f"epochs[{at}].steps", f"{row['steps']}, planned {steps}")
-        if row["examples"] != row["steps"] * batch["global"]:
-            told = f"{row['examples']}, {row['steps']} steps of {batch['global']}"
-            yield Finding(f"epochs[{at}].examples", told)
 
 
 @CHECKS.rule("learning-rate")
