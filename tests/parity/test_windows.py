@@ -36,7 +36,7 @@ def test_warm_up_restores_weights_statistics_and_optimiser(facts, workload):
 def test_the_host_waits_as_often_in_a_long_epoch_as_in_a_short_one(facts):
     short, long = facts["waits"]
     assert short == long
-    assert 1 <= short <= 10
+    assert 1 <= short < 20  # for the sums of the metrics, and to unite batch-norm statistics
 
 
 def test_work_enqueued_with_the_last_batch_is_inside_the_window(facts):
