@@ -95,6 +95,7 @@ def main() -> None:
             "names exchanged": declared(effects, repeats, swap=True, rng=rng),
         }
         for repeats in (3, 5, 6, 8, 10)
+        if repeats <= len(effects)
     ]
     print(f"declared differences, share of {RESAMPLES} resamples")
     print(pd.DataFrame(rates).to_string(index=False))
