@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from paragone import record, tables
+from paragone import parity_reports, record, tables
 from paragone.compliance import violations
 from paragone.compliance.rules import UNREADABLE
 from paragone.errors import entry_point
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> None:
     runs, epochs = tables.tables(
         [record.read(path) for path in options.records if str(path) not in unreadable],
         options.experiment,
-        tables.read_parity(options.parity),
+        parity_reports.read_parity(options.parity),
         read_peaks(options.peaks) if options.peaks else (),
         broken,
     )

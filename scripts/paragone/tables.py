@@ -6,7 +6,6 @@ A run that breaks a measurement rule stays too: `violations` names the rules, an
 it invalid, its `status` is `invalid`.
 """
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from paragone.clocks import PARTS as CLOCK_PARTS
 from paragone.compliance.rules import INVALID, UNREADABLE
 from paragone.compliance.violations import Violation, by_run
 from paragone.errors import UserError
+from paragone.parity_reports import Parity
 from paragone.peaks import Peaks, with_share
 from paragone.series import machine_label
 from paragone.spec import cell_of
@@ -86,32 +86,6 @@ SPEED_COLUMNS = [
 _EPOCH_SPEED_COLUMNS = ["train_seconds", "evaluate_seconds", "elapsed_train_seconds"]
 
 _PARITY = {True: "passed", False: "failed", None: "not checked"}
-Parity = dict[tuple[str, str], bool]
-
-
-def read_parity(paths: list[Path]) -> Parity:
-    """(workload, backend) -> passed, of the given parity reports. Raises UserError."""
-    verdicts = {}
-    for path in paths:
-        workload, of_backends = read_verdicts(path)
-        for backend, passed in of_backends.items():
-            if passed is not None:  # the backend could run
-                verdicts[workload, backend] = passed
-    return verdicts
-
-
-def read_verdicts(path: Path) -> tuple[str, dict[str, bool | None]]:
-    """The workload of a parity report, and backend -> passed; None where it could not run."""
-    try:
-        report = json.loads(path.read_text())
-        verdicts = {name: verdict["passed"] for name, verdict in report["backends"].items()}
-        return report["workload"], {
-            name: None if passed is None else bool(passed) for name, passed in verdicts.items()
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{path}: not a parity report ({error!r}); delete it and make it again"
-        ) from None
 
 
 def tables(

@@ -21,7 +21,7 @@ import plot_learning_curves
 import plot_predictions
 import plot_throughput
 import plot_time_to_target
-from paragone import tables
+from paragone import parity_reports, tables
 
 FIGURES = {
     "learning_curves": plot_learning_curves,
@@ -58,7 +58,7 @@ class Drawing:
         self.folder, self.made = folder, made
         self.paths = [path.with_name("predictions.npz") for path in write_records(folder, made)]
         reports = [write_parity(folder, workload, verdicts) for workload in workloads]
-        parity = tables.read_parity(reports)
+        parity = parity_reports.read_parity(reports)
         self.runs, self.epochs = tables.tables(made, "one", parity)
         tables.write(self.runs, folder / "runs.parquet")
         tables.write(self.epochs, folder / "epochs.parquet")

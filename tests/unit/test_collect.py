@@ -8,8 +8,8 @@ from make_records import make_record, write_parity, write_records
 
 import collect
 import collect_all
+from paragone import parity_reports, tables
 from paragone import record as records
-from paragone import tables
 from paragone.errors import UserError
 from paragone.series import series_of
 
@@ -77,7 +77,7 @@ def test_a_backend_that_could_not_run_did_not_fail_parity(tmp_path):
         },
     }
     (tmp_path / "parity.json").write_text(json.dumps(report))
-    assert tables.read_parity([tmp_path / "parity.json"]) == {
+    assert parity_reports.read_parity([tmp_path / "parity.json"]) == {
         ("fashion-conv", "a"): True,
         ("fashion-conv", "b"): False,
     }
@@ -145,7 +145,7 @@ def test_broken_parity_report_is_named(tmp_path):
     path = tmp_path / "fashion-conv.json"
     path.write_text(json.dumps({"workload": "fashion-conv", "backends": {"torch": "yes"}}))
     with pytest.raises(UserError, match=r"fashion-conv\.json"):
-        tables.read_parity([path])
+        parity_reports.read_parity([path])
 
 
 def test_the_same_run_twice_is_an_error():

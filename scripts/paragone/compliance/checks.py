@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from paragone import tables
+from paragone import parity_reports, tables
 from paragone.compliance import asserted, of_experiment, of_record
 from paragone.compliance.rules import Finding, Record, table
 from paragone.compliance.violations import Violation
@@ -107,7 +107,7 @@ def _verdicts(parity: Iterable[Path]) -> dict[tuple[str, str], bool | None]:
     """(workload, backend) -> passed; None where the backend could not run."""
     verdicts = {}
     for path in parity:
-        workload, of_backends = tables.read_verdicts(path)
+        workload, of_backends = parity_reports.read_verdicts(path)
         verdicts |= {(workload, backend): passed for backend, passed in of_backends.items()}
     return verdicts
 
