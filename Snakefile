@@ -24,6 +24,7 @@ include: "rules/figures.smk"
 include: "rules/studies.smk"
 include: "rules/matmul.smk"
 include: "rules/accelerators.smk"
+include: "rules/scaling.smk"
 
 
 localrules:

@@ -6,6 +6,8 @@ import sys
 
 sys.path.insert(0, f"{workflow.basedir}/scripts")
 
+from paragone.allreduce.plan import FIGURE as SCALING_FIGURE
+from paragone.allreduce.plan import plan as allreduce_plan
 from paragone.config import validate
 from paragone.errors import UserError
 from paragone.matmul.plan import plan as matmul_plan
@@ -16,10 +18,16 @@ try:
     validate(config)
     EXPERIMENTS = {name: expand(config, name) for name in config["experiments"]}
     MATMUL = matmul_plan(config)
+    ALLREDUCE = allreduce_plan(config, EXPERIMENTS)
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 
 RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
+SCALING = [
+    name
+    for name, block in config["experiments"].items()
+    if SCALING_FIGURE in block["figures"]
+]
 COMPARED = [name for name, block in config["experiments"].items() if block["published"]]
 
 
@@ -111,6 +119,16 @@ def matmul_labels():
     return [f"{name}={config['backends'][name]['label']}" for name in MATMUL]
 
 
+def scaling_palette():
+    """Colours of the backends that are scaled, name=#rrggbb."""
+    return [f"{name}={config['backends'][name]['color']}" for name in ALLREDUCE]
+
+
+def scaling_labels():
+    """Labels of the backends that are scaled, name=label."""
+    return [f"{name}={config['backends'][name]['label']}" for name in ALLREDUCE]
+
+
 def title(wildcards):
     """The title of an experiment."""
     return config["experiments"][wildcards.experiment]["title"]
@@ -129,8 +147,10 @@ def printed_by_epoch():
 
 
 def figures_of_all():
-    """Every figure of every experiment, of the matrix products and of the accelerators."""
+    """Every figure of every experiment, of the matrix products, accelerators and cost model."""
     of_devices = ["device_matmul/matmul", "accelerator_reference/accelerators"]
+    if SCALING:
+        of_devices += ["scaling_model/scaling_model", "scaling_model/beyond"]
     return [
         f"<results>/figures/{figure}.{suffix}"
         for figure in of_devices
@@ -171,4 +191,18 @@ def tables_of_all():
         *comparisons,
         *differences,
         *epochs,
+        *scaling_tables(),
+    ]
+
+
+def scaling_tables():
+    """The tables of scaling and of its cost model, if an experiment asks for them."""
+    if not SCALING:
+        return []
+    names = [f"{name}/scaling" for name in SCALING]
+    names += ["scaling_model/steps", "scaling_model/comparison"]
+    return [
+        f"<results>/tables/{name}.{suffix}"
+        for name in names
+        for suffix in ("csv", "md", "tex")
     ]

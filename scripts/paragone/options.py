@@ -14,10 +14,14 @@ def pairs(texts: list[str]) -> dict[str, str]:
     return dict(text.split("=", 1) for text in texts)
 
 
-def figure_parser(description: str | None, *, epochs: bool = False) -> argparse.ArgumentParser:
-    """The options of every figure program; `epochs` adds the table of epochs."""
+def figure_parser(
+    description: str | None, *, epochs: bool = False, several: bool = False
+) -> argparse.ArgumentParser:
+    """The options of every figure program; `epochs` adds the table of epochs, `several` takes the
+    runs of more than one experiment."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--runs", type=Path, required=True, help="runs.parquet of the experiment")
+    runs = parser.add_argument("--runs", type=Path, required=True, help="runs.parquet")
+    runs.nargs = "+" if several else None
     if epochs:
         parser.add_argument("--epochs", type=Path, required=True, help="epochs.parquet")
     parser.add_argument("--palette", nargs="*", default=[], metavar="backend=#hex")

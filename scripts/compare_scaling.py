@@ -1,0 +1,69 @@
+"""Hold published speed-ups against the cost model: CSV, Markdown and LaTeX."""
+
+import argparse
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from paragone import published, tables
+from paragone.documents import booktabs, write_text
+from paragone.errors import entry_point
+from paragone.scaling.external import Check, rows_of, table_of
+
+BEST = (
+    "Model: the best case. Compute of one replica as published, shared out evenly, no fixed cost a step; "
+    "one ring all-reduce of all gradients in float32 over the assumed link, hidden behind nothing. "
+    "The sources do not say what joined their devices."
+)
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Write the comparison in three formats."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--checks", type=read_checks, required=True, help="JSON")
+    parser.add_argument("--published", type=Path, required=True, help="published.csv")
+    parser.add_argument("--protocols", type=Path, required=True, help="published conditions, CSV")
+    parser.add_argument("--ratios", type=Path, required=True, help="ratios to compare, CSV")
+    parser.add_argument("--flaws", type=Path, required=True, help="known flaws of the sources, CSV")
+    parser.add_argument("--title", required=True)
+    for suffix in ("csv", "markdown", "latex"):
+        parser.add_argument(f"--{suffix}", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    rows, flaws = [], []
+    for check in options.checks:
+        values = published.read_rows(options.published, check.experiment)
+        ratios = published.read_ratios(options.ratios, check.experiment, values)
+        rows += rows_of(
+            check, ratios, published.read_protocols(options.protocols, check.experiment)
+        )
+        flaws += published.read_flaws(options.flaws, check.experiment)
+    found, remarks = table_of(rows), [BEST, *flaws]
+    tables.write(found, options.csv)
+    shown = _printed(found)
+    text = shown.to_markdown(index=False, disable_numparse=True)
+    title = f"{options.title}: published speed-ups"
+    listed = "".join(f"- {remark}\n" for remark in remarks)
+    write_text(options.markdown, f"# {title}\n\n{text}\n\n{listed}")
+    wide = r">{\raggedright\arraybackslash}X"
+    layout = f"{wide * 2}l{wide}rl{wide}"
+    write_text(options.latex, booktabs(shown.style.hide(axis="index"), layout, title, remarks))
+
+
+def read_checks(text: str) -> list[Check]:
+    """The checks that the command line names as JSON."""
+    try:
+        return [Check.from_config(entry) for entry in json.loads(text)]
+    except (ValueError, KeyError, TypeError) as error:
+        raise argparse.ArgumentTypeError(f"not a list of checks ({error!r})") from None
+
+
+def _printed(found: pd.DataFrame) -> pd.DataFrame:
+    shown = found.drop(columns=["experiment", "published"]).rename(columns={"printed": "published"})
+    best = found["predicted"].map(lambda value: "-" if pd.isna(value) else f"{value:.2f}")
+    return shown.assign(predicted=best).rename(columns={"predicted": "at best"})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Tabulate step time, speed-up and efficiency by replicas: CSV, Markdown and LaTeX."""
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from paragone import notes, tables
+from paragone.documents import booktabs, write_text
+from paragone.errors import entry_point
+from paragone.options import pairs
+from paragone.scaling.measured import SHARED, points_of, scaling_kind, shares_cores, table_of
+
+SPEED_UP = "Speed-up: examples/s over those of one replica, paired by seed. Efficiency: speed-up over replicas."
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Write the table in three formats."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=Path, required=True)
+    parser.add_argument("--labels", nargs="*", default=[], metavar="backend=Label")
+    parser.add_argument("--title", required=True)
+    for suffix in ("csv", "markdown", "latex"):
+        parser.add_argument(f"--{suffix}", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    runs = tables.read(options.runs)
+    found = table_of(points_of(runs, pairs(options.labels)))
+    remarks = [
+        SPEED_UP,
+        *([SHARED] if shares_cores(runs) else []),
+        notes.data(runs),
+        notes.machine(runs),
+        notes.repeats(found["n"].tolist()),
+    ]
+    if notes.holds_synthetic(runs):
+        remarks.insert(0, notes.SYNTHETIC + ".")
+    tables.write(found, options.csv)
+    shown = _printed(found)
+    title = f"{options.title} ({scaling_kind(runs)} scaling)"
+    text = shown.to_markdown(index=False, disable_numparse=True)
+    listed = "".join(f"- {remark}\n" for remark in remarks)
+    write_text(options.markdown, f"# {title}\n\n{text}\n\n{listed}")
+    wide = r">{\raggedright\arraybackslash}X"
+    layout = f"{wide}rrr{wide * 3}r{wide}"
+    write_text(options.latex, booktabs(shown.style.hide(axis="index"), layout, title, remarks))
+
+
+def _printed(found: pd.DataFrame) -> pd.DataFrame:
+    texts = {
+        name: [_text(row, column, scale, digits) for _, row in found.iterrows()]
+        for name, column, scale, digits in (
+            ("step (ms)", "step_seconds", 1e3, 1),
+            ("speed-up", "speed_up", 1, 2),
+            ("efficiency", "efficiency", 1, 2),
+        )
+    }
+    return pd.DataFrame(
+        {
+            "backend": found["series"],
+            "replicas": found["replicas"].astype(str),
+            "batch": found["global_batch"].map("{:,}".format),
+            "a replica": found["per_replica_batch"].map("{:,}".format),
+            **texts,
+            "ideal": found["ideal"].astype(str),
+            "devices": found["devices"],
+        }
+    )
+
+
+def _text(row: pd.Series, column: str, scale: float, digits: int) -> str:
+    value, low, high = (scale * row[f"{column}{end}"] for end in ("", "_low", "_high"))
+    if pd.isna(value):
+        return row["words"] or "-"
+    interval = "" if pd.isna(low) or low == high else f" [{low:,.{digits}f}, {high:,.{digits}f}]"
+    return f"{value:,.{digits}f}{interval}"
+
+
+if __name__ == "__main__":
+    main()
