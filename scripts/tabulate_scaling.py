@@ -11,7 +11,9 @@ from paragone.errors import entry_point
 from paragone.options import pairs
 from paragone.scaling.measured import SHARED, points_of, scaling_kind, shares_cores, table_of
 
-SPEED_UP = "Speed-up: examples/s over those of one replica, paired by seed. Efficiency: speed-up over replicas."
+SPEED_UP = (
+    "Speed-up: examples/s over those of one replica, by seed. Efficiency: speed-up over replicas."
+)
 
 
 @entry_point

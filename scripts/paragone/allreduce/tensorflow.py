@@ -30,7 +30,9 @@ class _Group:
         return self._sum(vectors)
 
     def wait(self, sums: tf.distribute.DistributedValues) -> None:
-        tf.test.experimental.sync_devices()
+        # On a CPU a function returns when it is done; across workers the call below is an error.
+        if "GPU" in self.device_names[0]:
+            tf.test.experimental.sync_devices()
 
     def fetch(self, sums: tf.distribute.DistributedValues) -> list[np.ndarray]:
         return [one.numpy() for one in self._strategy.experimental_local_results(sums)]
@@ -59,4 +61,5 @@ def open_group(backend: dict[str, str], place: Place, threads: int) -> _Group:
 
 
 def _sum(vector: tf.Tensor) -> tf.Tensor:
-    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, vector)
+    here = tf.identity(vector)  # on the replica's device: the sum goes where its operand is
+    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, here)

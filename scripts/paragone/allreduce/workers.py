@@ -4,6 +4,7 @@ import ctypes
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from multiprocessing import connection, get_context
@@ -65,23 +66,28 @@ def _work(
 def _first_result(
     processes: list[BaseProcess], receiver: connection.Connection, seconds: float
 ) -> Any:
+    end = time.monotonic() + seconds
     by_sentinel = {process.sentinel: process for process in processes}
-    ready = connection.wait([receiver, *by_sentinel], seconds)
-    if not ready:
-        raise UserError(
-            f"all-reduce: no result of {len(processes)} process(es) after {seconds:g} s; they were ended"
-        )
-    for sentinel in ready:
-        if process := by_sentinel.get(sentinel):
-            process.join()
-            raise UserError(
-                f"all-reduce: {process.name} ended with exit code {process.exitcode}; "
-                "its messages stand above in the log"
-            )
-    result = receiver.recv()
-    if isinstance(result, UserError):
-        raise result
-    return result
+    watched = [receiver, *by_sentinel]
+    while ready := connection.wait(watched, max(0.0, end - time.monotonic())):
+        for sentinel in ready:
+            if process := by_sentinel.get(sentinel):
+                process.join()
+                raise UserError(
+                    f"all-reduce: {process.name} ended with exit code {process.exitcode}; "
+                    "its messages stand above in the log"
+                )
+        try:
+            result = receiver.recv()
+        except EOFError:  # all are ending; their sentinels follow
+            watched.remove(receiver)
+            continue
+        if isinstance(result, UserError):
+            raise result
+        return result
+    raise UserError(
+        f"all-reduce: no result of {len(processes)} process(es) after {seconds:g} s; they were ended"
+    )
 
 
 def _free_addresses(count: int) -> tuple[str, ...]:
