@@ -1,0 +1,197 @@
+"""All-reduces: measured through the program, proven right, and never a process left behind."""
+
+import json
+import os
+import subprocess
+import time
+
+import numpy as np
+import psutil
+import pytest
+from make_scaling import all_reduce_result
+from workspace import CONFIG, call, command, refused, succeed
+
+from paragone.allreduce import Place, measure, plan, result, table, workers
+from paragone.errors import UserError
+from paragone.matrix import expand
+
+
+def program(output, engine, strategy, device="cpu", **options):
+    backend = {"name": f"a-{strategy}", "engine": engine, "strategy": strategy, "device": device}
+    given = {"replicas": [1, 2], "bytes": [4096, 65_536], "repeats": 3, "threads": 2, **options}
+    return command("allreduce", backend=json.dumps(backend), output=output, **given)
+
+
+@pytest.mark.parametrize(
+    ("engine", "strategy"),
+    [
+        ("torch", "ddp"),
+        ("tensorflow", "mirrored"),
+        ("tensorflow", "multiworker"),
+        ("torch_xla", "spmd"),
+    ],
+)
+def test_small_all_reduces_are_measured(tmp_path, engine, strategy):
+    printed = succeed(program(tmp_path / "r.json", engine, strategy), timeout=120)
+    made = result.read(tmp_path / "r.json")
+    each = 2 if strategy in ("ddp", "multiworker") else 1
+    assert [(one["replicas"], one["workers"]) for one in made["groups"]] == [(1, 1), (2, each)]
+    for group in made["groups"]:
+        assert [case["bytes"] for case in group["cases"]] == [4096, 65_536]
+        for case in group["cases"]:
+            assert len(case["runs"]) == 3
+            assert 1e-7 < min(case["runs"]) / case["calls"] < 1
+    assert printed.count("fastest all-reduce") == 2
+    times = table.table([made])
+    assert len(times) == 2 * 2 * 3
+    cases = made["groups"][1]["cases"][0]
+    assert times["seconds"].iloc[6] == cases["runs"][0] / cases["calls"]
+
+
+def test_a_missing_device_is_a_status(tmp_path):
+    succeed(program(tmp_path / "r.json", "torch", "ddp", device="tpu"))
+    groups = result.read(tmp_path / "r.json")["groups"]
+    assert [one["status"] for one in groups] == ["unavailable"] * 2
+    assert table.table([result.read(tmp_path / "r.json")])["seconds"].isna().all()
+
+
+def test_messages_for_people(tmp_path):
+    output = tmp_path / "r.json"
+    refused(call(program(output, "jax", "spmd")), "jax", "scripts/paragone/allreduce/jax.py")
+    refused(call(program(output, "torch", "ddp", bytes=[6])), "--bytes", "multiple of 4")
+    refused(call(program(output, "torch", "ddp", timeout=0.1)), "no result of 1", "0.1 s")
+    assert not output.exists()
+
+
+class Vectors:
+    """A group of two replicas in this process whose sum can be made wrong."""
+
+    device_names = ("here",)
+
+    def __init__(self, factor=1):
+        self.factor, self.calls = factor, 0
+
+    def put(self, elements):
+        return [np.full(elements, 1.0, np.float32), np.full(elements, 2.0, np.float32)]
+
+    def all_reduce(self, vectors):
+        self.calls += 1
+        return [self.factor * sum(vectors)] * 2
+
+    def wait(self, sums):
+        pass
+
+    def fetch(self, sums):
+        return sums
+
+
+def test_a_wrong_sum_gets_no_time(monkeypatch):
+    def measured(group):
+        engine = type("Engine", (), {"open_group": staticmethod(lambda *_: group)})
+        monkeypatch.setattr(measure, "load", lambda _: engine)
+        place = Place(0, 1, 2, (), "")
+        return measure.measure({"engine": "any"}, place, [4096, 1 << 22], 5, 1)
+
+    right = Vectors()
+    cases = measured(right)["cases"]
+    assert [case["calls"] for case in cases] == [20, 1]
+    assert right.calls == sum(1 + (3 + 5) * case["calls"] for case in cases)
+    with pytest.raises(UserError, match="not the sum"):
+        measured(Vectors(1.5))
+
+
+def children():
+    """The processes of `workers.run` that this process has; not multiprocessing's own tracker."""
+    found = psutil.Process().children(recursive=True)
+    return [one for one in found if "spawn_main" in " ".join(one.cmdline())]
+
+
+def answer(place, word):
+    return f"{word} {place.workers} {len(set(place.addresses))}"
+
+
+def die(place):
+    if place.rank == 1:
+        os._exit(7)
+    time.sleep(60)
+
+
+def complain(place):
+    if place.rank == 1:
+        raise UserError("rank 1 is unhappy")
+    time.sleep(60)
+
+
+def sleep(place):
+    time.sleep(60)
+
+
+def test_the_first_process_answers_and_all_end():
+    assert workers.run(answer, "ddp", 3, 30, "hello") == "hello 3 3"
+    assert workers.run(answer, "spmd", 3, 30, "hello") == "hello 1 1"
+    assert children() == []
+
+
+@pytest.mark.parametrize(
+    ("work", "seconds", "words"),
+    [
+        (die, 30, "rank 1 of 2 ended with exit code 7"),
+        (complain, 30, "rank 1 is unhappy"),
+        (sleep, 1, "no result of 2 process"),
+    ],
+)
+def test_one_failure_ends_all_within_the_bound(work, seconds, words):
+    start = time.monotonic()
+    with pytest.raises(UserError, match=words):
+        workers.run(work, "ddp", 2, seconds)
+    assert time.monotonic() - start < 20
+    assert children() == []
+
+
+def test_killed_it_leaves_no_process(tmp_path):
+    line = program(tmp_path / "r.json", "torch", "ddp", replicas=[2], repeats=1_000_000)
+    parent = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    own = psutil.Process(parent.pid)
+    end = time.monotonic() + 60
+    ranks = []
+    while len(ranks) < 2:
+        assert parent.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.2)
+        ranks = [one for one in own.children() if one.cpu_times().user > 0.5]
+    parent.kill()
+    parent.wait()
+    gone, alive = psutil.wait_procs(ranks, timeout=10)
+    assert (len(gone), alive) == (2, [])
+
+
+def test_a_result_that_contradicts_itself_is_not_written(tmp_path):
+    made = all_reduce_result("torch-xla")
+    made["groups"][1]["devices"] = ["cpu"]
+    with pytest.raises(ValueError, match="not 2 device"):
+        result.check(made)
+    made["groups"][1] |= {"devices": ["cpu", "cpu"], "cases": []}
+    with pytest.raises(ValueError, match="cases"):
+        result.check(made)
+    broken = tmp_path / "r.json"
+    broken.write_text("{}")
+    with pytest.raises(UserError, match=r"r\.json"):
+        result.read(broken)
+
+
+def test_the_plan_follows_the_experiments():
+    runs = {name: expand(CONFIG, name) for name in CONFIG["experiments"]}
+    found = plan.plan(CONFIG, runs)
+    assert list(found) == ["tensorflow-mirrored", "torch-xla"]
+    assert found["torch-xla"]["replicas"] == [1, 2, 4, 8]
+    assert found["torch-xla"]["backend"]["strategy"] == "spmd"
+    assert plan.plan(CONFIG, {"tpu_fashion_conv": runs["tpu_fashion_conv"]}) == {}
+    mixed = CONFIG["experiments"]["strong_scaling"] | {
+        "matrix": [
+            {"backend": "torch-xla", "replicas": n, "batch": {"global": 100 * n * n}}
+            for n in (1, 2, 4)
+        ]
+    }
+    config = {**CONFIG, "experiments": {"mixed": mixed}}
+    with pytest.raises(UserError, match=r"experiments\.mixed: the figure 'scaling' needs"):
+        plan.plan(config, {"mixed": expand(config, "mixed")})
