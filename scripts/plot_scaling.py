@@ -109,7 +109,7 @@ def draw(shown: pd.DataFrame, runs: pd.DataFrame, palette: dict[str, str], title
     grid = frame.figure.subplots(1, len(PANELS))
     counts = sorted(set(measured["replicas"]))
     for axes, column in zip(grid, PANELS, strict=True):
-        _draw_ideal(axes, column, counts, how, measured, shared)
+        _draw_ideal(axes, column, counts, shared)
         for number, (label, look) in enumerate(looks.items()):
             aside = DODGE ** (number - (len(looks) - 1) / 2)
             _draw_model(axes, model[model["series"] == label], column, look)
@@ -152,11 +152,9 @@ def _draw_model(axes: Axes, here: pd.DataFrame, column: str, look: dict) -> None
     )
 
 
-def _draw_ideal(
-    axes: Axes, column: str, counts: list[int], how: str, measured: pd.DataFrame, shared: bool
-) -> None:
+def _draw_ideal(axes: Axes, column: str, counts: list[int], shared: bool) -> None:
     """Lines of the ideal: the work shared out over n devices, or over the same cores."""
-    n = np.array(counts, dtype=float)
+    n = np.arange(min(counts), max(counts) + 1, dtype=float)
     if column == "step_seconds":
         return  # each backend has its own
     own, cores = (n, np.ones_like(n)) if column == "speed_up" else (np.ones_like(n), 1 / n)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -107,14 +108,9 @@ def _draw_all_reduces(axes: Axes, here: pd.DataFrame, color: str) -> None:
             alpha=alpha,
             elinewidth=0.8,
         )
-        axes.plot(
-            part["bytes"],
-            1e3 * part["fitted"],
-            linestyle="--",
-            linewidth=0.8,
-            color=color,
-            alpha=alpha,
-        )
+        grid = np.geomspace(min(sizes), max(sizes), 50)
+        fitted = np.interp(grid, part["bytes"], part["fitted"])  # the model is straight in bytes
+        axes.plot(grid, 1e3 * fitted, linestyle="--", linewidth=0.8, color=color, alpha=alpha)
         last = part.iloc[-1]
         axes.annotate(
             f"{count} replica" + ("s" if count > 1 else ""),

@@ -16,6 +16,8 @@ PAPER = {
     "reuters_strategies": 10 * 3,
     "batch_size_throughput": 3 * 12 * 3,
     "batch_size_time_to_accuracy": 3 * 12 * 5,
+    "strong_scaling": 2 * 4 * 5,
+    "weak_scaling": 2 * 4 * 5,
 }
 # Backends that train each workload there; one more probe is the reference.
 PROBED = {
@@ -32,11 +34,14 @@ def test_paper_preset_lists_the_whole_matrix(checkout):
     jobs = checkout().jobs("all", "--cores", "2", "--configfile", "presets/paper.yaml")
     assert PAPER.keys() == CONFIG["experiments"].keys()
     assert PROBED.keys() == CONFIG["workloads"].keys()
-    assert jobs["train"] == sum(PAPER.values()) == 366
+    shared = 2 * 5  # 8 replicas of 128 are a cell of both scaling experiments
+    assert jobs["train"] == sum(PAPER.values()) - shared == 436
     assert jobs["probe"] == sum(PROBED.values()) + len(PROBED)
     assert jobs["check_parity"] == len(PROBED)
-    assert jobs["compare"] == jobs["compare_backends"] == len(PAPER)
-    assert jobs["check_records"] == jobs["collect"] == len(PAPER)
+    assert jobs["check_records"] == jobs["collect"] == jobs["compare_backends"] == len(PAPER)
+    assert jobs["compare"] == len(PAPER) - 2  # nobody has published a scaling curve
+    assert jobs["allreduce"] == jobs["tabulate_scaling"] == 2
+    assert jobs["fit_scaling"] == jobs["compare_scaling"] == 1
     assert jobs["matmul"] == jobs["fetch"] == jobs["serialize"] == 3
     assert jobs["accelerator_reference"] == jobs["compare_matmul"] == 1
     assert jobs["tabulate_epochs"] == 2
@@ -47,6 +52,7 @@ def test_figures_ask_for_the_same_figures_without_the_comparison(checkout):
     wanted = [figure for block in CONFIG["experiments"].values() for figure in block["figures"]]
     assert {name: jobs[name] for name in wanted} == {name: wanted.count(name) for name in wanted}
     assert jobs["plot_matmul"] == jobs["plot_accelerators"] == 1
+    assert jobs["plot_scaling_model"] == jobs["plot_scaling_beyond"] == 1
     assert jobs["check_records"] == len(PAPER)  # no figure without
     assert not {
         "compare",
@@ -95,6 +101,8 @@ def test_repeats_take_turns(checkout):
         ("experiments.tpu_fashion_conv.workload", "mnist", ["'mnist'", "fashion-conv"]),
         ("experiments.tpu_fashion_conv.batch", {"global": 999}, []),
         ("backends.torch.engine", "jax", ["backends.torch.engine", "jax.py"]),
+        ("scaling.allreduce.bytes", [6, 8], ["scaling.allreduce.bytes", "6"]),
+        ("experiments.mirrored_mobilenet.figures", ["scaling"], ["mirrored_mobilenet", "strong"]),
     ],
 )
 def test_mistake_in_the_config_is_one_message(checkout, path, value, words):

@@ -7,8 +7,18 @@ import pytest
 from workspace import CONFIG
 
 FIGURES = Counter(figure for block in CONFIG["experiments"].values() for figure in block["figures"])
-OTHER_FIGURES = {"plot_matmul": 1, "plot_accelerators": 1}
-RUNS = 29  # of the smoke preset, as in test_smoke.py
+OTHER_FIGURES = {
+    "plot_matmul": 1,
+    "plot_accelerators": 1,
+    "plot_scaling_model": 1,
+    "plot_scaling_beyond": 1,
+}
+SCALING = {
+    "scaling",
+    "plot_scaling_model",
+    "plot_scaling_beyond",
+}  # without PyTorch: it has no replicas
+RUNS = 35  # of the smoke preset, as in test_smoke.py
 
 
 def append(text: str) -> str:
@@ -54,10 +64,10 @@ def test_editing_the_loop_retrains_and_does_not_touch_the_data(smoke):
 def test_editing_one_engine_retrains_only_its_backends(smoke):
     with smoke.checkout.edited("scripts/paragone/engines/tensorflow.py", append):
         jobs = smoke.jobs()
-    assert (jobs["train"], jobs["probe"]) == (14, 8)
+    assert (jobs["train"], jobs["probe"]) == (17, 8)
     with smoke.checkout.edited("scripts/paragone/engines/torch_xla.py", append):
         jobs = smoke.jobs()
-    assert (jobs["train"], jobs["probe"]) == (6, 5)
+    assert (jobs["train"], jobs["probe"]) == (9, 5)
     assert "matmul" not in jobs
 
 
@@ -80,15 +90,22 @@ def test_editing_one_product_measures_only_its_framework_again(smoke):
     assert not {"train", "probe"} & set(jobs)
 
 
+def test_editing_one_all_reduce_measures_only_its_framework_again(smoke):
+    with smoke.checkout.edited("scripts/paragone/allreduce/torch_xla.py", append):
+        jobs = smoke.jobs()
+    assert jobs["allreduce"] == jobs["tabulate_allreduce"] == 1
+    assert not {"train", "probe", "collect", "matmul"} & set(jobs)
+
+
 @pytest.mark.parametrize(
     ("old", "new"), [("#0072B2", "#123456"), ("label: PyTorch\n", "label: Torch\n")]
 )
 def test_another_colour_or_label_redraws_without_training(smoke, old, new):
-    """Of PyTorch, which is in one experiment of every figure."""
+    """Of PyTorch, which is in one experiment of every figure but those of scaling."""
     with smoke.checkout.edited("config.yaml", lambda text: text.replace(old, new)):
         jobs = smoke.jobs()
-    assert FIGURES.keys() <= jobs.keys()
-    assert OTHER_FIGURES.keys() <= jobs.keys()
+    assert FIGURES.keys() - SCALING <= jobs.keys()
+    assert OTHER_FIGURES.keys() - SCALING <= jobs.keys()
     assert not {"train", "probe", "check_parity", "collect", "fetch", "serialize"} & set(jobs)
     assert "matmul" not in jobs
 

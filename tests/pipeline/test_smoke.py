@@ -16,6 +16,7 @@ from paragone import record
 from paragone.compliance import checks
 
 EXPERIMENTS = sorted(CONFIG["experiments"])
+COMPARED = [name for name in EXPERIMENTS if CONFIG["experiments"][name]["published"]]
 # Runs of each experiment, counted by hand; one repeat each.
 RUNS = {
     "batch_size_throughput": 6,
@@ -23,10 +24,13 @@ RUNS = {
     "mirrored_mobilenet": 5,
     "multiworker_mobilenet": 3,
     "reuters_strategies": 7,
+    "strong_scaling": 4,
     "tpu_fashion_conv": 3,
+    "weak_scaling": 4,
     "xla_fashion_cnn": 3,
 }
-TOTAL = 29
+SHARED = 2  # two replicas of 128 are a cell of both scaling experiments
+TOTAL = 35
 # (backend, replicas, global batch): no TPU is here, and one process is one worker.
 UNAVAILABLE = [
     ("tensorflow-multiworker", 2, 64),
@@ -35,7 +39,12 @@ UNAVAILABLE = [
 ]
 FIGURES = [
     (name, figure) for name in EXPERIMENTS for figure in CONFIG["experiments"][name]["figures"]
-] + [("device_matmul", "matmul"), ("accelerator_reference", "accelerators")]
+] + [
+    ("device_matmul", "matmul"),
+    ("accelerator_reference", "accelerators"),
+    ("scaling_model", "scaling_model"),
+    ("scaling_model", "beyond"),
+]
 BY_EPOCH = ["reuters_strategies", "tpu_fashion_conv"]  # published epoch by epoch
 
 
@@ -62,7 +71,7 @@ def cell(made: dict) -> tuple[str, int, int]:
 
 def test_every_run_trained_once(smoke):
     jobs = job_stats(smoke.output)
-    assert sum(RUNS.values()) == TOTAL
+    assert sum(RUNS.values()) == TOTAL + SHARED
     assert jobs["train"] == TOTAL
     assert jobs["probe"] == 19 + 6
     assert jobs["check_parity"] == 6
@@ -86,9 +95,9 @@ def test_nothing_runs_beside_a_timed_run(smoke):
     events = re.findall(
         r"^(?:Job (\d+): (\w+)|Finished jobid: (\d+))", smoke.output, flags=re.MULTILINE
     )
-    words = ("Training", "Multiplying")
+    words = ("Training", "Multiplying", "Timing")
     timed = [number for number, (_, what, _) in enumerate(events) if what in words]
-    assert len(timed) == TOTAL + 3
+    assert len(timed) == TOTAL + 3 + 2
     assert len(events) > 200
     for number in timed:
         assert events[number + 1][2] == events[number][0]
@@ -107,7 +116,7 @@ def test_every_figure_in_every_format(results, experiment, figure):
 def test_tables_of_all_runs_and_epochs(results):
     runs = pd.read_csv(results / "tables/runs.csv")
     assert len(runs) == len(pd.read_parquet(results / "tables/runs.parquet")) == TOTAL
-    assert runs["experiment"].value_counts().to_dict() == RUNS
+    assert runs["experiment"].str.split().explode().value_counts().to_dict() == RUNS
     assert runs["status"].value_counts().to_dict() == {
         "completed": TOTAL - len(UNAVAILABLE),
         "unavailable": len(UNAVAILABLE),
@@ -116,7 +125,7 @@ def test_tables_of_all_runs_and_epochs(results):
     assert len(epochs) == 2 * (TOTAL - len(UNAVAILABLE))
 
 
-@pytest.mark.parametrize("experiment", [*EXPERIMENTS, "device_matmul", "accelerator_reference"])
+@pytest.mark.parametrize("experiment", [*COMPARED, "device_matmul", "accelerator_reference"])
 def test_every_comparison(results, experiment):
     tables = results / "tables" / experiment
     comparison = pd.read_csv(tables / "comparison.csv")
@@ -181,6 +190,25 @@ def test_products_of_matrices_were_measured_on_every_framework(results):
     assert set(products["backend"]) == set(CONFIG["matmul"]["backends"])
     assert len(json.loads((results / "tables/device_matmul/peaks.json").read_text())) > 0
     assert len(list(results.glob("matmul/*.json"))) == 3
+
+
+def test_scaling_is_measured_and_modelled(results):
+    for name in ("strong_scaling", "weak_scaling"):
+        found = pd.read_csv(results / f"tables/{name}/scaling.csv")
+        assert sorted(found["replicas"]) == [1, 1, 2, 2]
+        assert (found.loc[found["replicas"] == 1, "speed_up"] == 1).all()
+        # Two virtual replicas share two cores: they cannot be twice as fast.
+        assert found.loc[found["replicas"] == 2, "speed_up"].between(0.05, 1.9).all()
+        assert set(found["devices"]) == {"shared cores"}
+    models = json.loads((results / "tables/scaling_model/models.json").read_text())["models"]
+    assert {one["backend"] for one in models} == {"tensorflow-mirrored", "torch-xla"}
+    for one in models:
+        assert one["model"]["size"] == 4 * 21_900
+        assert min(one["model"]["compute"].values()) >= 0
+    reduces = pd.read_csv(results / "tables/scaling_model/allreduce.csv")
+    assert len(reduces) == 2 * 2 * 2 * 3
+    assert reduces["seconds"].between(1e-6, 1).all()
+    assert len(pd.read_csv(results / "tables/scaling_model/comparison.csv")) == 6
 
 
 def test_this_machines_peak_stands_among_the_published_ones(results):
@@ -264,7 +292,7 @@ def test_backends_agree_after_equal_epochs(completed, smoke):
 
 def test_devices_are_those_asked_for(completed):
     replicas = [made["devices"]["observed"]["replicas"] for made in completed]
-    assert {count: replicas.count(count) for count in replicas} == {1: 21, 2: 3, 8: 2}
+    assert {count: replicas.count(count) for count in replicas} == {1: 25, 2: 5, 8: 2}
     for made in completed:
         assert made["devices"]["observed"] == made["devices"]["requested"]
         (process,) = made["processes"]
