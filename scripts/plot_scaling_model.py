@@ -13,6 +13,7 @@ from paragone import notes, tables
 from paragone.errors import entry_point
 from paragone.figures import style
 from paragone.figures.frame import Frame
+from paragone.matmul.table import busy
 from paragone.options import figure_parser, pairs
 from paragone.scaling.measured import SHARED, shares_cores
 
@@ -172,7 +173,7 @@ def _draw_steps(axes: Axes, here: pd.DataFrame, palette: dict[str, str]) -> None
 
 
 def _name_logarithms(axis: object) -> None:
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
+    axis.set_major_locator(LogLocator(subs=(1, 3)))
     axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
     axis.set_minor_locator(NullLocator())
 
@@ -180,6 +181,9 @@ def _name_logarithms(axis: object) -> None:
 def _remarks(shown: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     steps = shown[shown["panel"] == "steps"]
     known = steps.dropna(subset="relative_error")
+    known = known.drop_duplicates(
+        ["series", "workload", "machine", "replicas", "per_replica_batch"]
+    )
     found = [SHARED] if shares_cores(runs) else []
     for name, part in known.groupby("series", sort=False):
         worst = 100 * part["relative_error"].abs()
@@ -187,6 +191,7 @@ def _remarks(shown: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
             f"{name}: predictions off by {worst.median():.0f} % (median), {worst.max():.0f} % (most) "
             f"in {len(part)} cells."
         )
+    found += busy(runs)
     return [
         *found,
         "Line: predicted equals measured.",
