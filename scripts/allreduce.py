@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from paragone import fingerprint
+from paragone import fingerprint, isolation
 from paragone.allreduce import WORKERS, Place, workers
 from paragone.allreduce.measure import BYTES, measure
 from paragone.allreduce.result import write
@@ -11,8 +11,7 @@ from paragone.errors import UserError, entry_point
 from paragone.matmul.plan import read_backend
 
 TIMEOUT = 300.0  # seconds for all sizes of one number of replicas, imports included
-OF_MACHINE = ("system", "processor", "cores", "memory_bytes")
-OF_PROCESS = ("started", "host", "threads", "software", "load")
+ONLY_OF_RUNS = ("rank", "first_epoch")
 
 
 @entry_point
@@ -35,7 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
         raise UserError(f"--bytes: {options.bytes}: a multiple of {BYTES}, the bytes of a float32")
 
     backend = read_backend(options.backend)
-    neighbours = fingerprint.NeighbourWatch()
+    neighbours = isolation.LoadWatch()
     threads = fingerprint.claim_cores(options.threads)
     process = fingerprint.process_entry(rank=0, threads=threads)
     groups = []
@@ -49,13 +48,13 @@ def main(arguments: list[str] | None = None) -> None:
         )
         groups.append({"replicas": replicas, **found})
         print(f"[{backend['name']} x{replicas}] {summary(groups[-1])}", flush=True)
-    process["load"]["other_cpu_share"] = neighbours.other_cpu_share()
-    machine = {key: process["machine"][key] for key in OF_MACHINE}
+    process["load"] |= neighbours.stop()
+    process["machine"].pop("devices")  # each group has its own
     write(
         {
             "schema": 1,
             "backend": backend,
-            "process": {**{key: process[key] for key in OF_PROCESS}, "machine": machine},
+            "process": {key: process[key] for key in process if key not in ONLY_OF_RUNS},
             "repeats": options.repeats,
             "groups": groups,
         },

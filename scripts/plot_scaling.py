@@ -13,7 +13,6 @@ from paragone import notes, tables
 from paragone.errors import entry_point
 from paragone.figures import style
 from paragone.figures.frame import Frame
-from paragone.matmul.table import busy
 from paragone.options import figure_parser, pairs
 from paragone.scaling.measured import (
     SHARED,
@@ -198,7 +197,7 @@ def remarks(shown: pd.DataFrame, runs: pd.DataFrame, how: str) -> list[str]:
         f"{row['series']}, {row['replicas']} replica(s): {row['words']}."
         for _, row in gone.iterrows()
     ]
-    return [*found, *busy(runs), notes.repeats(measured["n"].astype(int).tolist())]
+    return [*found, notes.repeats(measured["n"].astype(int).tolist())]
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from paragone import notes, tables
 from paragone.errors import entry_point
 from paragone.figures import style
 from paragone.figures.frame import Frame
-from paragone.matmul.table import busy
 from paragone.options import figure_parser, pairs
 from paragone.scaling.measured import SHARED, shares_cores
 
@@ -191,7 +190,6 @@ def _remarks(shown: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
             f"{name}: predictions off by {worst.median():.0f} % (median), {worst.max():.0f} % (most) "
             f"in {len(part)} cells."
         )
-    found += busy(runs)
     return [
         *found,
         "Line: predicted equals measured.",

@@ -8,7 +8,6 @@ import pandas as pd
 from paragone import notes, tables
 from paragone.documents import booktabs, write_text
 from paragone.errors import entry_point
-from paragone.matmul.table import busy
 from paragone.options import pairs
 from paragone.scaling.measured import SHARED, points_of, scaling_kind, shares_cores, table_of
 
@@ -34,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
         *([SHARED] if shares_cores(runs) else []),
         notes.data(runs),
         notes.machine(runs),
-        *busy(runs),
+        *notes.isolation(runs),
         notes.repeats(found["n"].tolist()),
     ]
     if notes.holds_synthetic(runs):

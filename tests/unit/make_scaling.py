@@ -1,6 +1,7 @@
 """Scaling experiments and all-reduces made from a cost model with known parts."""
 
 import numpy as np
+from make_products import make_case, make_result
 from make_records import BACKENDS, make_record
 
 from paragone.allreduce import WORKERS, result, table
@@ -80,24 +81,19 @@ def all_reduce_result(backend, counts=COUNTS, noise=0.0, missing=(), host="node-
     made = {
         "schema": 1,
         "backend": {"name": backend, "engine": engine, "strategy": strategy, "device": device},
-        "process": {
-            "started": "2026-01-01T00:00:00+00:00",
-            "host": host,
-            "machine": {
-                "system": "Linux",
-                "processor": "Example CPU 3.0 GHz",
-                "cores": 2,
-                "memory_bytes": 8 * 2**30,
-            },
-            "threads": 2,
-            "software": {"python": "3.11.9"},
-            "load": {"before": 0.1, "other_cpu_share": 0.02},
-        },
+        "process": process_of(host),
         "repeats": 3,
         "groups": groups,
     }
     result.check(made)
     return made
+
+
+def process_of(host):
+    """What a measuring program tells of itself; the devices stand in each group."""
+    process = make_result("torch", [make_case((2, 2, 2), gflops=(1,))], host=host)["process"]
+    process["machine"].pop("devices")
+    return process
 
 
 def all_reduces(**options):

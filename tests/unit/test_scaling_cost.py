@@ -109,7 +109,7 @@ def test_without_cells_enough_the_error_is_unknown():
 
 def test_a_run_elsewhere_and_a_backend_without_all_reduce_get_no_model():
     runs = both(seeds=1)
-    runs.loc[runs["backend"] == "torch-xla", "machine"] = "a: CPU, 2 cores; b: CPU, 2 cores"
+    runs.loc[runs["backend"] == "torch-xla", "machine"] = "a: CPU, 2 cores [1]; b: CPU, 2 cores [2]"
     models, steps, _ = calibrate(runs, all_reduces())
     assert [one.backend for one in models] == ["tensorflow-mirrored"]
     runs["machine"] = "elsewhere: CPU, 2 cores"

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from paragone.series import machine_label
 from paragone.statistics import summarize
 
 _TEXT, _COUNT, _REAL = "string", "Int64", "float64"
@@ -14,6 +15,7 @@ COLUMNS = {
     **dict.fromkeys(["machine", "host", "processor"], _TEXT),
     **dict.fromkeys(["cores", "threads"], _COUNT),
     **dict.fromkeys(["load_before", "other_cpu_share"], _REAL),
+    "busy": "boolean",
     **dict.fromkeys(["started", "software"], _TEXT),
 }
 # What tells two series apart: machines are never pooled.
@@ -41,12 +43,13 @@ def _rows(result: dict) -> list[dict]:
     shared = {
         **{key: result["backend"][key] for key in ("engine", "strategy", "device")},
         "backend": result["backend"]["name"],
-        "machine": f"{process['host']}: {machine['processor']}, {machine['cores']} cores",
+        "machine": machine_label(process["host"], machine),
         "host": process["host"],
         **{key: machine[key] for key in ("processor", "cores")},
         "threads": process["threads"],
         "load_before": process["load"]["before"],
         "other_cpu_share": process["load"]["other_cpu_share"],
+        "busy": process["load"]["busy"],
         "started": process["started"],
         "software": "; ".join(f"{name} {software[name]}" for name in sorted(software)),
     }
