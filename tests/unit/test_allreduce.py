@@ -25,7 +25,7 @@ def program(output, engine, strategy, device="cpu", **options):
 @pytest.mark.parametrize(
     ("engine", "strategy"),
     [
-        ("torch", "ddp"),
+        ("torch_ddp", "ddp"),
         ("tensorflow", "mirrored"),
         ("tensorflow", "multiworker"),
         ("torch_xla", "spmd"),
@@ -49,7 +49,7 @@ def test_small_all_reduces_are_measured(tmp_path, engine, strategy):
 
 
 def test_a_missing_device_is_a_status(tmp_path):
-    succeed(program(tmp_path / "r.json", "torch", "ddp", device="tpu"))
+    succeed(program(tmp_path / "r.json", "torch_ddp", "ddp", device="tpu"))
     groups = result.read(tmp_path / "r.json")["groups"]
     assert [one["status"] for one in groups] == ["unavailable"] * 2
     assert table.table([result.read(tmp_path / "r.json")])["seconds"].isna().all()
@@ -58,8 +58,8 @@ def test_a_missing_device_is_a_status(tmp_path):
 def test_messages_for_people(tmp_path):
     output = tmp_path / "r.json"
     refused(call(program(output, "jax", "spmd")), "jax", "scripts/paragone/allreduce/jax.py")
-    refused(call(program(output, "torch", "ddp", bytes=[6])), "--bytes", "multiple of 4")
-    refused(call(program(output, "torch", "ddp", timeout=0.1)), "no result of 1", "0.1 s")
+    refused(call(program(output, "torch_ddp", "ddp", bytes=[6])), "--bytes", "multiple of 4")
+    refused(call(program(output, "torch_ddp", "ddp", timeout=0.1)), "no result of 1", "0.1 s")
     assert not output.exists()
 
 
@@ -149,7 +149,7 @@ def test_one_failure_ends_all_within_the_bound(work, seconds, words):
 
 
 def test_killed_it_leaves_no_process(tmp_path):
-    line = program(tmp_path / "r.json", "torch", "ddp", replicas=[2], repeats=1_000_000)
+    line = program(tmp_path / "r.json", "torch_ddp", "ddp", replicas=[2], repeats=1_000_000)
     parent = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     own = psutil.Process(parent.pid)
     end = time.monotonic() + 60
