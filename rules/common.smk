@@ -200,7 +200,7 @@ def scaling_tables():
     if not SCALING:
         return []
     names = [f"{name}/scaling" for name in SCALING]
-    names += ["scaling_model/steps", "scaling_model/comparison"]
+    names += ["scaling_model/steps", "scaling_model/published"]
     return [
         f"<results>/tables/{name}.{suffix}"
         for name in names

@@ -4,9 +4,9 @@
 #      the `scaling` block of the config, published/
 # out: <results>/allreduce/{backend}.json                       every timed run of one backend
 #      <results>/tables/scaling_model/allreduce.parquet, .csv   one row a timed run
-#      <results>/tables/scaling_model/models.json, cases.csv    the model; its all-reduces
+#      <results>/tables/scaling_model/models.json, allreduce_fit.csv  the model; its all-reduces
 #      <results>/tables/scaling_model/steps.csv, .md, .tex      steps, measured and predicted
-#      <results>/tables/scaling_model/comparison.csv, .md, .tex published speed-ups and the model
+#      <results>/tables/scaling_model/published.csv, .md, .tex published speed-ups and the model
 #      <results>/tables/{experiment}/scaling.csv, .md, .tex
 #      <results>/figures/{experiment}/scaling.*, figures/scaling_model/scaling_model.*, beyond.*
 
@@ -80,7 +80,7 @@ rule fit_scaling:
         allreduce="<results>/tables/scaling_model/allreduce.parquet",
     output:
         models="<results>/tables/scaling_model/models.json",
-        cases="<results>/tables/scaling_model/cases.csv",
+        cases="<results>/tables/scaling_model/allreduce_fit.csv",
         csv=report(
             "<results>/tables/scaling_model/steps.csv",
             caption="report/scaling_steps.rst",
@@ -160,13 +160,13 @@ rule compare_scaling:
         flaws="published/flaws.csv",
     output:
         csv=report(
-            "<results>/tables/scaling_model/comparison.csv",
+            "<results>/tables/scaling_model/published.csv",
             caption="report/scaling_comparison.rst",
             category=config["scaling"]["title"],
             labels={"table": "published speed-ups and the model"},
         ),
-        markdown="<results>/tables/scaling_model/comparison.md",
-        latex="<results>/tables/scaling_model/comparison.tex",
+        markdown="<results>/tables/scaling_model/published.md",
+        latex="<results>/tables/scaling_model/published.tex",
     log:
         "<results>/logs/tables/scaling_model/compare.log",
     priority: 1
@@ -238,7 +238,7 @@ rule plot_scaling_model:
         code=sources("scripts/plot_scaling_model.py"),
         runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=SCALING),
         steps="<results>/tables/scaling_model/steps.csv",
-        cases="<results>/tables/scaling_model/cases.csv",
+        cases="<results>/tables/scaling_model/allreduce_fit.csv",
     output:
         svg=report(
             "<results>/figures/scaling_model/scaling_model.svg",

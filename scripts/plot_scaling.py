@@ -18,6 +18,7 @@ from paragone.scaling.measured import (
     SHARED,
     Point,
     batch_at,
+    fixed_batch,
     points_of,
     scaling_kind,
     shares_cores,
@@ -80,7 +81,8 @@ def _curve(label: str, own: list[Point], one: Calibrated, how: str, most: int) -
     rate = work / curve["step_seconds"]
     curve["speed_up"] = rate / rate[0]
     curve["efficiency"] = curve["speed_up"] / curve["replicas"]
-    about = {"series": label, "backend": own[0].backend, "kind": "model", "words": one.error_words}
+    about = {"series": label, "backend": own[0].backend, "kind": "model"}
+    about |= {"words": one.error_words, "runs": one.runs}
     return curve.assign(**about)
 
 
@@ -183,9 +185,8 @@ def _dress(axes: Axes, column: str, counts: list[int]) -> None:
 def remarks(shown: pd.DataFrame, runs: pd.DataFrame, how: str) -> list[str]:
     """Which batch is fixed, how far off the model is, and what has no value."""
     measured, model = (shown[shown["kind"] == kind] for kind in ("measured", "model"))
-    column = "global_batch" if how == "strong" else "per_replica_batch"
     fixed = "global batch" if how == "strong" else "batch per replica"
-    found = [f"{how.capitalize()} scaling: {fixed} {int(runs[column].iloc[0]):,}."]
+    found = [f"{how.capitalize()} scaling: {fixed} {fixed_batch(runs):,}."]
     if shares_cores(runs):
         found.append(SHARED)
     found += [

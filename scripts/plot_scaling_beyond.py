@@ -17,7 +17,7 @@ from paragone.figures import style
 from paragone.figures.frame import Frame
 from paragone.options import figure_parser, pairs
 from paragone.scaling.beyond import Machine, predict
-from paragone.scaling.measured import scaling_kind
+from paragone.scaling.measured import fixed_batch, scaling_kind
 from paragone.scaling.model import Calibrated, read_models
 
 HEIGHT = 1.55  # inches a row of panels
@@ -58,8 +58,7 @@ def predictions(
     found = []
     for runs in experiments:
         how = scaling_kind(runs)
-        column = "global_batch" if how == STRONG else "per_replica_batch"
-        batch, first = int(runs[column].iloc[0]), runs.iloc[0]
+        batch, first = fixed_batch(runs), runs.iloc[0]
         for one in models:
             if one.workload != first["workload"] or one.backend not in set(runs["backend"]):
                 continue
@@ -71,6 +70,7 @@ def predictions(
                     "machine": machine.label,
                     "series": labels.get(one.backend, one.backend),
                     "backend": one.backend,
+                    "runs": one.runs,
                 }
                 found.append(predict(one, machine, how, batch, most).assign(**about))
     if not found:

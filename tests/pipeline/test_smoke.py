@@ -207,7 +207,7 @@ def test_scaling_is_measured_and_modelled(results):
     reduces = pd.read_csv(results / "tables/scaling_model/allreduce.csv")
     assert len(reduces) == 2 * 2 * 2 * 3
     assert reduces["seconds"].between(1e-6, 1).all()
-    assert len(pd.read_csv(results / "tables/scaling_model/comparison.csv")) == 6
+    assert len(pd.read_csv(results / "tables/scaling_model/published.csv")) == 6
 
 
 def test_this_machines_peak_stands_among_the_published_ones(results):

@@ -192,6 +192,21 @@ def test_cells_without_speed_stand_in_words(tmp_path):
     assert set(measured["words"]) == {"no run of one replica with its seed"}
 
 
+def test_a_record_that_cannot_be_read_stands_in_words(study, tmp_path):
+    """Of such a run only what its name says is known."""
+    runs = tables.read(study.folder / "weak.parquet")
+    known = ["run", "experiment", "workload", "backend", "replicas", "global_batch", "seed"]
+    broken = (runs["backend"] == "torch-xla") & (runs["replicas"] == 4)
+    runs.loc[broken, [name for name in runs if name not in known]] = pd.NA
+    runs.loc[broken, "status"] = "unreadable"
+    tables.write(runs, tmp_path / "runs.parquet")
+    found = tabulate_scaling.table_of(tabulate_scaling.points_of(runs, LABELS))
+    row = found[(found["backend"] == "torch-xla") & (found["replicas"] == 4)].iloc[0]
+    assert (row["per_replica_batch"], row["n"], row["ideal"]) == (EACH, 0, 1)
+    assert row["words"]
+    assert found["speed_up"].notna().sum() == 7
+
+
 def test_too_few_cells_and_synthetic_data_are_said(tmp_path):
     options = {"counts": (1,), "source": "synthetic", "edition": "made"}
     study = Study(tmp_path, *(scaling(how, 1, **options) for how in ("strong", "weak")))

@@ -55,6 +55,9 @@ def test_parts_are_recovered_from_their_times(backend):
     assert one.errors["largest"] < 1e-9
     assert steps["relative_error"].abs().max() < 1e-9
     assert len(steps) == 2 * 8
+    own = set(" ".join(steps.loc[steps["backend"] == backend, "runs"]).split())
+    assert set(one.runs.split()) == own
+    assert len(own) == 7 * 2
     assert cases["relative_error"].abs().max() < 1e-6
     assert (cases["fitted"] / cases["median"]).tolist() == pytest.approx([1] * len(cases))
 

@@ -38,7 +38,7 @@ class Point:
 
 def scaling_kind(runs: pd.DataFrame) -> str:
     """`strong` or `weak`. Raises `UserError` when the runs of the experiment scale neither way."""
-    found = kind(zip(runs["global_batch"], runs["per_replica_batch"], strict=True))
+    found = kind(zip(runs["global_batch"], runs["global_batch"] // runs["replicas"], strict=True))
     if found is None:
         raise UserError("these runs have neither one global batch nor one batch per replica")
     return found
@@ -46,7 +46,13 @@ def scaling_kind(runs: pd.DataFrame) -> str:
 
 def shares_cores(runs: pd.DataFrame) -> bool:
     """Whether the replicas of these runs share the cores of one machine."""
-    return bool((runs["device"] == "cpu").all())
+    return bool((runs["device"].dropna() == "cpu").all())  # a record that cannot be read names none
+
+
+def fixed_batch(runs: pd.DataFrame) -> int:
+    """What stays fixed: the global batch in strong, the batch of a replica in weak scaling."""
+    first = runs.iloc[0]
+    return int(first["global_batch"]) // (1 if scaling_kind(runs) == STRONG else first["replicas"])
 
 
 def points_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Point]:
@@ -57,13 +63,13 @@ def points_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Point]:
         single = [one for one in cells if _replicas(one) == 1]
         base = _speeds(single[0]) if single else pd.Series(dtype="float64")
         name = labels.get(sweep.backend, sweep.backend) if len(cells) == 1 else sweep.label
-        found += [_point(name, one, base) for one in cells]
+        shared = shares_cores(sweep.runs)
+        found += [_point(name, one, base, shared) for one in cells]
     return found
 
 
-def _point(label: str, one: Series, base: pd.Series) -> Point:
-    first, speeds = one.runs.iloc[0], _speeds(one)
-    batch = int(first["global_batch"])
+def _point(label: str, one: Series, base: pd.Series, shared: bool) -> Point:
+    speeds, batch = _speeds(one), int(one.runs["global_batch"].iloc[0])
     words = notes.no_speed(one.runs)
     gain = (speeds / base).dropna()
     if len(speeds) and gain.empty:
@@ -73,8 +79,8 @@ def _point(label: str, one: Series, base: pd.Series) -> Point:
         one.backend,
         _replicas(one),
         batch,
-        int(first["per_replica_batch"]),
-        shares_cores(one.runs),
+        batch // _replicas(one),
+        shared,
         batch / speeds,
         gain,
         one.measured.set_index("seed")["run"],

@@ -24,6 +24,7 @@ class Calibrated:
 
     `errors`: relative errors of the predictions for cells that were left out of the fit: how many,
     their median and the largest, as fractions; None where the other cells do not determine the model.
+    `runs`: the names of those that it was fitted to.
     """
 
     workload: str
@@ -32,6 +33,7 @@ class Calibrated:
     model: StepModel | None
     reason: str | None
     errors: dict[str, Any] | None
+    runs: str
 
     @property
     def error_words(self) -> str:
@@ -57,10 +59,10 @@ def calibrate(
     for key, part in _measured(runs).groupby(SERIES, sort=True):
         _, backend, machine = key
         here = cases[(cases["backend"] == backend) & (cases["machine"] == machine)]
-        cells = _cells(part)
+        cells, names = _cells(part), " ".join(sorted(set(part["run"])))
         if here["replicas"].nunique() < 2:
             reason = "no all-reduce was measured here"
-            found.append(Calibrated(*key, None, reason, None))
+            found.append(Calibrated(*key, None, reason, None, names))
             steps.append(cells.assign(**dict(zip(SERIES, key, strict=True))))
             continue
         shared = shares_cores(part)
@@ -74,12 +76,12 @@ def calibrate(
         unique = cells.drop_duplicates(["replicas", "per_replica_batch"])
         compute, fit = fit_compute(unique, link, size, shared=shared)
         model = StepModel(compute, link, size, shared)
-        found.append(Calibrated(*key, model, None, _errors(unique["seconds"], fit)))
+        found.append(Calibrated(*key, model, None, _errors(unique["seconds"], fit), names))
         predicted = unique.assign(predicted=fit.left_out)
         told = predicted[["replicas", "per_replica_batch", "predicted"]]
         cells = cells.merge(told, on=["replicas", "per_replica_batch"])
         steps.append(cells.assign(**dict(zip(SERIES, key, strict=True))))
-    columns = [*SERIES, *CELL, "seconds", "n", "predicted"]
+    columns = [*SERIES, *CELL, "seconds", "n", "runs", "predicted"]
     whole = pd.concat(steps, ignore_index=True) if steps else pd.DataFrame()
     return (
         found,
@@ -90,19 +92,20 @@ def calibrate(
 
 def _measured(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs that have a speed and whose replicas are on one machine."""
-    one_machine = ~runs["machine"].str.contains("; ", regex=False)
+    one_machine = ~runs["machine"].str.contains("; ", regex=False, na=False)
     timed = runs["steady_examples_per_second"].notna() & (runs["status"] == "completed")
     return runs[one_machine & timed]
 
 
 def _cells(runs: pd.DataFrame) -> pd.DataFrame:
-    """Median seconds of a step a cell, `n` runs behind it."""
+    """Median seconds of a step a cell, `n` runs behind it, and their names."""
     each = runs["global_batch"].astype(float) / runs["steady_examples_per_second"]
     rows = []
     for cell, part in runs.assign(step=each).groupby(CELL, sort=True):
         summary = summarize(part["step"])
         about = dict(zip(CELL, cell, strict=True))
-        rows.append({**about, "seconds": summary.median, "n": summary.n})
+        names = " ".join(sorted(part["run"]))
+        rows.append({**about, "seconds": summary.median, "n": summary.n, "runs": names})
     return pd.DataFrame(rows)
 
 
