@@ -58,7 +58,8 @@ def main(arguments: list[str] | None = None) -> None:
     heading = f"# {options.title}: predicted and measured"
     listed = "".join(f"- {remark}\n" for remark in remarks)
     write_text(options.markdown, f"{heading}\n\n{text}\n\n{listed}")
-    layout = "XXXrrrrrr" if len(shown.columns) == 9 else "X" * len(shown.columns)
+    wide = r">{\raggedright\arraybackslash}X"
+    layout = f"{wide * 3}rrrrrr"
     write_text(
         options.latex, booktabs(shown.style.hide(axis="index"), layout, options.title, remarks)
     )

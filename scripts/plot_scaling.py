@@ -57,17 +57,9 @@ def shown_of(points: list[Point], runs: pd.DataFrame, models: list[Calibrated]) 
     found = [table_of(points).assign(kind="measured")]
     for label in dict.fromkeys(point.label for point in points):
         own = [point for point in points if point.label == label]
-        machines = set(runs.loc[runs["backend"] == own[0].backend, "machine"])
-        one = next(
-            (
-                each
-                for each in models
-                if (each.workload, each.backend) == (workload, own[0].backend)
-                and each.machine in machines
-                and each.model
-            ),
-            None,
-        )
+        key = (workload, own[0].backend, own[0].machine)
+        same = [one for one in models if (one.workload, one.backend, one.machine) == key]
+        one = next((one for one in same if one.model), None)
         if one:
             found.append(_curve(label, own, one, how, most))
     return pd.concat(found, ignore_index=True)

@@ -26,6 +26,7 @@ class Point:
 
     label: str
     backend: str
+    machine: str
     replicas: int
     global_batch: int
     per_replica_batch: int
@@ -77,6 +78,7 @@ def _point(label: str, one: Series, base: pd.Series, shared: bool) -> Point:
     return Point(
         label,
         one.backend,
+        str(one.runs["machine"].iloc[0]),
         _replicas(one),
         batch,
         batch // _replicas(one),
