@@ -58,8 +58,8 @@ def shown_of(points: list[Point], runs: pd.DataFrame, models: list[Calibrated]) 
     for label in dict.fromkeys(point.label for point in points):
         own = [point for point in points if point.label == label]
         key = (workload, own[0].backend, own[0].machine)
-        same = [one for one in models if (one.workload, one.backend, one.machine) == key]
-        one = next((one for one in same if one.model), None)
+        known = (one for one in models if one.model)
+        one = next((m for m in known if (m.workload, m.backend, m.machine) == key), None)
         if one:
             found.append(_curve(label, own, one, how, most))
     return pd.concat(found, ignore_index=True)
