@@ -19,7 +19,7 @@ import plot_scaling_beyond
 import plot_scaling_model
 import tabulate_allreduce
 import tabulate_scaling
-from paragone import tables
+from paragone import parity_reports, tables
 from paragone.figures import style
 
 SUFFIXES = ("svg", "pdf", "png")
@@ -35,7 +35,7 @@ class Study:
 
     def __init__(self, folder, strong, weak):
         self.folder, self.made, self.drawn = folder, {"strong": strong, "weak": weak}, {}
-        parity = tables.read_parity(
+        parity = parity_reports.read_parity(
             [write_parity(folder, "fashion-cnn", dict.fromkeys(MODELS, True))]
         )
         for how, made in self.made.items():
