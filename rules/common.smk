@@ -31,9 +31,9 @@ SCALING = [
 COMPARED = [name for name, block in config["experiments"].items() if block["published"]]
 
 
-def engine_sources(program, spec):
-    """The program, the loop, and the engine and models of a specification."""
-    return sources(program, f"paragone.engines.{spec.backend['engine']}")
+def engine_sources(program, spec, *programs):
+    """The program, others that it starts, and the engine and models of a specification."""
+    return sources(program, *programs, f"paragone.engines.{spec.backend['engine']}")
 
 
 def pretrained_of(spec):

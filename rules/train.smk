@@ -6,7 +6,8 @@
 #      <results>/runs/{run}/record.json        the result of one run
 #      <results>/runs/{run}/predictions.npz    its predictions of the first test examples
 #
-# A run asks for all of `machine` and so trains alone. Its checkpoints lie beside the declared
+# A run asks for all of `machine` and so trains alone. Its workers are started by scripts/launch.py, on
+# more than one of the nodes of a Slurm job if `nodes` says so. Its checkpoints lie beside the declared
 # outputs, because Snakemake deletes those when a job fails; an interrupted run goes on from them.
 # Later repeats have lower priority: all first ones run before any second one, so that a machine that
 # slows down over the hours slows every backend alike.
@@ -14,7 +15,9 @@
 
 rule train:
     input:
-        code=lambda wildcards: engine_sources("scripts/train.py", RUNS[wildcards.run]),
+        code=lambda wildcards: engine_sources(
+            "scripts/launch.py", RUNS[wildcards.run], "train"
+        ),
         schema="rules/schemas/record.schema.json",
         manifest=lambda wildcards: (
             f"<results>/data/{RUNS[wildcards.run].workload['dataset']}/manifest.json"
@@ -31,6 +34,7 @@ rule train:
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
+        nodes=1,
     params:
         spec=lambda wildcards: RUNS[wildcards.run].to_json(),
         data_folder=config["data"]["folder"],
@@ -47,6 +51,7 @@ rule train:
             {params.weights:q} \
             --checkpoints {params.checkpoints:q}/checkpoints \
             --threads {threads} \
+            --nodes {resources.nodes} \
             --record {output.record:q} \
             --predictions {output.predictions:q} \
             2>>{log:q} | tee -a {log:q}

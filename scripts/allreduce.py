@@ -11,7 +11,7 @@ from paragone.errors import UserError, entry_point
 from paragone.matmul.plan import read_backend
 
 TIMEOUT = 300.0  # seconds for all sizes of one number of replicas, imports included
-ONLY_OF_RUNS = ("rank", "first_epoch")
+ONLY_OF_RUNS = ("rank", "workers", "first_epoch")
 
 
 @entry_point
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
     backend = read_backend(options.backend)
     neighbours = isolation.LoadWatch()
     threads = fingerprint.claim_cores(options.threads)
-    process = fingerprint.process_entry(rank=0, threads=threads)
+    process = fingerprint.process_entry(workers=1, threads=threads)
     groups = []
     for replicas in options.replicas:
         found = workers.run(

@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
     shapes += [(size, size, size) for size in options.squares]
     neighbours = isolation.LoadWatch()
     threads = fingerprint.claim_cores(options.threads)
-    process = fingerprint.process_entry(rank=0, threads=threads)
+    process = fingerprint.process_entry(workers=1, threads=threads)
     framework, cases = load(backend["engine"]), []
     try:
         device_name, missing = framework.open_device(backend["device"], threads), None
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
         else:
             cases.append(not_tried(shape, precision, missing))
     process["load"] |= neighbours.stop()
-    only_of_runs = ("rank", "first_epoch")
+    only_of_runs = ("rank", "workers", "first_epoch")
     write(
         {
             "schema": 1,

@@ -1,36 +1,29 @@
-"""Train one run and write its record and its sample predictions."""
+"""Train one run, as its only worker or as one of several, and write its record and predictions."""
 
 import argparse
 import hashlib
+import sys
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from paragone import data, engines, fingerprint, record
+from paragone import data, engines, fingerprint, isolation, predictions, record
 from paragone.checkpoints import Checkpoints
 from paragone.clocks import Ledger
-from paragone.errors import entry_point
+from paragone.errors import UserError, entry_point
 from paragone.initial_weights import Pretrained, read
-from paragone.loop import SAMPLES, Outcome, train
+from paragone.loop import Outcome, train
+from paragone.rendezvous import Rendezvous
+from paragone.run_options import run_parser
 from paragone.sources import sources
 from paragone.spec import Spec
 from paragone.summary import assemble
 from paragone.usage import Usage, of_run
 
-THUMBNAIL = 4096  # bytes; larger images are not kept with the predictions
-
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--spec", required=True, help="specification of the run, JSON")
-    parser.add_argument("--manifest", required=True, type=Path, help="manifest of its data set")
-    parser.add_argument("--data-folder", required=True, type=Path, help="where the arrays lie")
-    parser.add_argument("--weights", type=Path, help="what scripts/fetch_weights.py wrote")
-    parser.add_argument("--checkpoints", required=True, type=Path, help="folder to resume from")
-    parser.add_argument("--threads", required=True, type=int, help="CPU cores to use at most")
-    parser.add_argument("--record", required=True, type=Path, help="record.json to write")
-    parser.add_argument("--predictions", required=True, type=Path, help="predictions.npz to write")
+    parser = run_parser(__doc__)
+    parser.add_argument("--rendezvous", type=Path, help="folder where the run's workers meet")
     return parser.parse_args(arguments)
 
 
@@ -40,31 +33,77 @@ def main(arguments: list[str] | None = None) -> None:
     ledger = Ledger()
     options = parse(arguments)
     spec = Spec.from_json(options.spec)
+    meeting = Rendezvous(options.rendezvous, spec.workers, options.join_timeout)
+    try:
+        work(options, spec, meeting, ledger)
+    except UserError as error:
+        meeting.report("refused", str(error))
+        raise
+    except Exception as error:
+        meeting.report("failed", f"{type(error).__name__}: {error}")
+        raise
+
+
+def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> None:
+    """What one worker does. Only rank 0 writes, and only when every rank has come to the end."""
     usage = Usage()
+    process = fingerprint.process_entry(spec.workers, fingerprint.claim_cores(options.threads))
+    world = meeting.join()
+    process["rank"] = world.rank
+    threads = fingerprint.claim_cores(options.threads, world.core_rank, world.core_workers)
+    process["threads"] = threads
     if spec.backend["device"] == "cpu":
-        fingerprint.limit_memory()
-    threads = fingerprint.claim_cores(options.threads)
-    process = fingerprint.process_entry(rank=0, threads=threads)
+        fingerprint.limit_memory(world.local_workers)
+    if world.rank == 0 and not world.on_one_host:
+        print(
+            f"warning: workers listen on {', '.join(world.addresses)} (TensorFlow's on all interfaces) "
+            "without authentication; use a private network or a firewall",
+            flush=True,
+        )
     engine = engines.create(spec)
     ledger.switch("data")
     dataset = data.load(options.manifest, options.data_folder)
     process |= of_run(spec, dataset)
     pretrained = read(options.weights, options.data_folder)
-    checkpoints = Checkpoints(options.checkpoints, context(spec, dataset, pretrained))
+    checkpoints = Checkpoints(
+        options.checkpoints, context(spec, dataset, pretrained), rank=world.rank
+    )
+    processes = meeting.meet("devices", process)
     try:
-        outcome = train(engine, spec, dataset, threads, ledger, checkpoints, process, pretrained)
+        outcome = train(
+            engine, spec, dataset, threads, ledger, checkpoints, processes, world, pretrained
+        )
         observed = getattr(engine, "devices", None)  # the memory may be full before they are known
         process["machine"]["devices"] = getattr(engine, "device_names", [])
     except engines.Unavailable as error:
-        outcome = Outcome([process], status="unavailable", reason=str(error))
+        outcome = Outcome(processes, status="unavailable", reason=str(error))
         observed = None
-    if outcome.status != "completed":
+    if outcome.status != "completed" and world.rank == 0:
         print(f"[{spec.name}] {outcome.status}: {outcome.reason}", flush=True)
     usage.stop(process, engine)
-    write_predictions(options.predictions, dataset, outcome.probabilities)
-    ledger.switch("other")
-    record.write(assemble(spec, dataset, outcome, observed, ledger.seconds), options.record)
-    checkpoints.remove()
+    if world.workers > 1 and outcome.status in ("unavailable", "out_of_memory"):
+        # The others may not know, and wait: the launcher ends them and writes the record.
+        meeting.report(outcome.status, outcome.reason)
+        sys.exit(1)
+    ends = meeting.meet("end-of-training", {"process": process, "cpu": usage.cpu_seconds()})
+    complete(processes, ends)
+    if world.rank == 0:
+        predictions.write(options.predictions, dataset, outcome.probabilities)
+        ledger.switch("other")
+        record.write(assemble(spec, dataset, outcome, observed, ledger.seconds), options.record)
+        checkpoints.remove()
+    meeting.meet(
+        "end", {}
+    )  # a worker that left earlier would look like a dead one to its framework
+
+
+def complete(processes: list[dict[str, Any]], ends: list[dict[str, Any]]) -> None:
+    """Add what each worker of this start knew at its end only: devices, and who else was busy."""
+    for process, end in zip(processes, ends, strict=True):
+        process.update(end["process"])
+        neighbours = [one for one in ends if one["process"]["host"] == process["host"]]
+        of_the_run = sum(one["cpu"]["own"] for one in neighbours)
+        process["load"] |= isolation.others(end["cpu"], of_the_run)
 
 
 def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:
@@ -74,29 +113,6 @@ def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) ->
     for module in sources(__file__, f"paragone.engines.{spec.backend['engine']}"):
         sha.update(Path(module).read_bytes())
     return sha.hexdigest()[:12]
-
-
-def write_predictions(path: Path, dataset: data.Dataset, probabilities: np.ndarray | None) -> None:
-    """Write the first test examples with their labels and predictions; no rows if there are none.
-
-    Arrays: images (n, height, width, channels) uint8 if they are small; labels and
-    predictions (n,) int32; probabilities (n,) float32, those of the predicted classes.
-    """
-    if probabilities is None:
-        probabilities = np.empty((0, len(dataset.class_names)), np.float32)
-    count = min(SAMPLES, len(probabilities))
-    arrays = {
-        "labels": np.asarray(dataset.test_labels[:count]),
-        "predictions": probabilities.argmax(1).astype(np.int32),
-        "probabilities": probabilities.max(1, initial=0),
-    }
-    if dataset.test_inputs.ndim == 4 and dataset.test_inputs[0].nbytes <= THUMBNAIL:
-        arrays["images"] = np.asarray(dataset.test_inputs[:count])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    with unfinished.open("wb") as file:
-        np.savez_compressed(file, **arrays)
-    unfinished.rename(path)
 
 
 if __name__ == "__main__":

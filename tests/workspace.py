@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -105,10 +106,13 @@ def refused(done: subprocess.CompletedProcess, *words: str) -> None:
         assert word in errors[0]
 
 
-def train_command(spec: Spec, arrays: Arrays, folder: Path) -> list[str]:
-    """The command that trains `spec`; everything it writes is in `folder`."""
+def train_command(spec: Spec, arrays: Arrays, folder: Path, program: str = "train") -> list[str]:
+    """The command that trains `spec`; everything it writes is in `folder`.
+
+    `program`: "train", the worker itself, or "launch", which starts it.
+    """
     return command(
-        "train",
+        program,
         spec=spec.to_json(),
         manifest=arrays.manifest,
         data_folder=arrays.folder,
@@ -117,6 +121,17 @@ def train_command(spec: Spec, arrays: Arrays, folder: Path) -> list[str]:
         record=folder / "record.json",
         predictions=folder / "predictions.npz",
     )
+
+
+@contextmanager
+def memory_limited(limit: int) -> Iterator[None]:
+    """Let processes that are started meanwhile allocate at most so many bytes; the limit is inherited."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def wait_for(found: Callable[[], Any], process: subprocess.Popen, seconds: float = 120) -> Any:

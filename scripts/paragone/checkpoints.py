@@ -29,13 +29,18 @@ class Checkpoints:
     """The checkpoints of one run; holds the run's lock as long as the process lives.
 
     `context` names all that must be the same for a checkpoint to be worth resuming from; those of
-    another context are left out.
+    another context are left out. Of several workers only rank 0 keeps what it writes, and locks.
     """
 
-    def __init__(self, folder: Path, context: str) -> None:
-        self._whole = folder
+    def __init__(self, folder: Path, context: str, rank: int = 0) -> None:
+        self._whole, self._rank = folder, rank
         self._folder = folder / context
         self._folder.mkdir(parents=True, exist_ok=True)
+        if rank == 0:
+            self._take_lock()
+
+    def _take_lock(self) -> None:
+        folder = self._whole
         self._lock = open(folder / "lock", "a+")  # noqa: SIM115 - open until the process ends
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -53,10 +58,13 @@ class Checkpoints:
         self, epoch: int, write_state: Callable[[Path], None], progress: dict[str, Any]
     ) -> None:
         """Write the checkpoint of `epoch`, then remove the earlier ones."""
-        unfinished = self._folder / "unfinished"
+        unfinished = self._folder / f"unfinished-{self._rank}"
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir()
-        write_state(unfinished)
+        write_state(unfinished)  # on every rank: TensorFlow reduces statistics over them meanwhile
+        if self._rank > 0:
+            shutil.rmtree(unfinished)
+            return
         (unfinished / "progress.json").write_text(json.dumps(progress))
         earlier = list(self._folder.glob("epoch-*"))
         unfinished.rename(self._folder / f"epoch-{epoch:04d}")

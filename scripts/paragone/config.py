@@ -9,6 +9,7 @@ import jsonschema
 import yaml
 
 from paragone.errors import UserError
+from paragone.strategies import strategies
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "rules" / "schemas"
@@ -30,6 +31,12 @@ def validate(config: dict[str, Any]) -> None:
                 raise UserError(
                     f"backends.{name}.{key}: there is no {file}; add it or name one that is there"
                 )
+        if backend["strategy"] not in (known := strategies(backend["engine"])):
+            allowed = ", ".join(map(json.dumps, known))
+            raise UserError(
+                f"backends.{name}.strategy: {json.dumps(backend['strategy'])} is not one of {allowed}, "
+                f"which engine {backend['engine']} has"
+            )
 
 
 def _explain(error: jsonschema.ValidationError) -> str:

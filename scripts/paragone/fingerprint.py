@@ -27,11 +27,12 @@ PACKAGES = (
 )
 
 
-def process_entry(rank: int, threads: int) -> dict[str, Any]:
+def process_entry(workers: int, threads: int) -> dict[str, Any]:
     """The record's `processes` entry of this process, as far as it is known at its start."""
     started = datetime.now(UTC) - timedelta(seconds=age())  # the ledger's zero
     return {
-        "rank": rank,
+        "rank": 0,
+        "workers": workers,
         "started": started.isoformat(timespec="milliseconds"),
         "first_epoch": 1,
         "host": platform.node(),
@@ -43,25 +44,30 @@ def process_entry(rank: int, threads: int) -> dict[str, Any]:
     }
 
 
-def claim_cores(threads: int) -> int:
+def claim_cores(threads: int, part: int = 0, parts: int = 1) -> int:
     """Keep this process on at most `threads` of its cores, whatever the framework; return how many.
 
-    Affinity is the one limit that every framework obeys; PyTorch/XLA knows no other.
+    Of several workers on the same cores each takes its part of them; where there are fewer cores than
+    workers, they share. Affinity is the one limit that every framework obeys; PyTorch/XLA knows no other.
     """
     cores = sorted(os.sched_getaffinity(0))[:threads]
-    os.sched_setaffinity(0, cores)
-    return len(cores)
+    own = cores[part * len(cores) // parts : (part + 1) * len(cores) // parts]
+    own = own or [cores[part % len(cores)]]
+    os.sched_setaffinity(0, own)
+    return len(own)
 
 
-def limit_memory(share: float = 0.9) -> None:
-    """Let this process allocate at most a share of the memory that is free now, or what it may already.
+def limit_memory(workers: int = 1) -> None:
+    """Let this process allocate at most nine tenths of the memory that is free now, or what it may already.
+
+    `workers` on this host share that evenly.
 
     An allocation beyond it fails, which the run can report; without a limit the kernel would end the
     process, and perhaps others, without a word.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
-    limit = min([int(share * psutil.virtual_memory().available), *limits])
+    limit = min([int(0.9 * psutil.virtual_memory().available / workers), *limits])
     resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
 
 

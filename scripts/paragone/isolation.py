@@ -34,23 +34,33 @@ class LoadWatch:
 
         Clocks are those of this moment: call it right after the work.
         """
-        share, throttles = self.other_cpu_share(), cpu_throttles()
+        throttles, seconds = cpu_throttles(), self.cpu_seconds()
         frequency = psutil.cpu_freq()
         return {
             "cpu_mhz": frequency.current if frequency else None,
             "accelerator_mhz": nvml.clocks(),
             "accelerator_throttled": nvml.throttled(),
-            "other_cpu_share": share,
-            "busy": share > BUSY_SHARE,
+            **others(seconds, seconds["own"]),
             "cpu_throttles": None if throttles is None else throttles - (self._throttles or 0),
         }
 
-    def other_cpu_share(self) -> float:
-        """Share of the machine's CPU time since the start that others used, 0 to 1."""
-        busy = _busy_seconds() - self._machine
-        total = busy + psutil.cpu_times().idle - self._idle
-        others = busy - (_own_seconds() - self._own)
-        return max(0.0, others / total) if total > 0 else 0.0
+    def cpu_seconds(self) -> dict[str, float]:
+        """CPU time since the start: of this process, of the machine, and idle."""
+        return {
+            "own": _own_seconds() - self._own,
+            "busy": _busy_seconds() - self._machine,
+            "idle": psutil.cpu_times().idle - self._idle,
+        }
+
+
+def others(seconds: dict[str, float], of_the_run: float) -> dict[str, Any]:
+    """Share of a machine's CPU time that other work used, 0 to 1, and whether that is too much.
+
+    `of_the_run`: CPU seconds that the workers of the run took on this machine.
+    """
+    total = seconds["busy"] + seconds["idle"]
+    share = max(0.0, (seconds["busy"] - of_the_run) / total) if total > 0 else 0.0
+    return {"other_cpu_share": share, "busy": share > BUSY_SHARE}
 
 
 def cpu_throttles(cpus: Path = _CPUS) -> int | None:

@@ -11,20 +11,21 @@ from paragone.batches import evaluation_batches, noise_batches, train_batches, t
 from paragone.checkpoints import Checkpoints
 from paragone.clocks import Ledger
 from paragone.data import Dataset
-from paragone.engines import Engine, FlopCount, Metrics
+from paragone.engines import Engine, FlopCount, Metrics, requested
+from paragone.errors import UserError
 from paragone.initial_weights import Pretrained, initial
 from paragone.outcomes import DIVERGED
+from paragone.predictions import SAMPLES
 from paragone.progress import Progress
 from paragone.randomness import framework_seed
 from paragone.spec import Spec
 from paragone.weights import digest, parameter_count
-
-SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
+from paragone.world import ALONE, World
 
 
 @dataclass
 class Outcome:
-    """What the loop found out: parts of the record. The last process is this one."""
+    """What the loop found out: parts of the record. The last processes are those of this start."""
 
     processes: list[dict[str, Any]]
     status: str = "completed"
@@ -42,21 +43,25 @@ def train(
     threads: int,
     ledger: Ledger,
     checkpoints: Checkpoints,
-    process: dict[str, Any],
+    processes: list[dict[str, Any]],
+    world: World = ALONE,
     pretrained: Pretrained | None = None,
 ) -> Outcome:
     """Train one run to its end, from its last checkpoint if there is one.
 
     Statuses other than `completed` are results, not errors: `diverged` when a training loss is above
     `DIVERGED` or not finite, `out_of_memory`. Raises `Unavailable` if the devices are not there,
-    `UserError` if the workload does not fit the data set or the pretrained weights.
+    `UserError` if the workload does not fit the data set or the pretrained weights, or the devices are
+    others than asked for. `processes`: the entries of this start, one a rank; every rank runs this loop.
     """
-    outcome = Outcome([process])
+    outcome = Outcome(processes)
     steps = spec.steps(train_examples(dataset, spec))
-    progress = Progress(spec, steps)
+    progress = Progress(spec, steps, quiet=world.rank > 0)
     ledger.switch("devices")
     try:
-        engine.build(spec, dataset, threads)
+        engine.build(spec, dataset, threads, world)
+        if engine.devices != requested(spec):
+            raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
         shapes = {name: values.shape for name, values in engine.weights().items()}
         weights, initializer = initial(shapes, spec, pretrained)
         engine.set_weights(weights)
@@ -73,8 +78,9 @@ def train(
             engine.load(saved.folder)
             ledger.add(saved.progress["seconds"])
             outcome.epochs = saved.progress["epochs"]
-            outcome.processes = [*saved.progress["processes"], process]
-            process["first_epoch"] = saved.epoch + 1
+            outcome.processes = [*saved.progress["processes"], *processes]
+            for process in processes:
+                process["first_epoch"] = saved.epoch + 1
             progress.say(f"resumed after epoch {saved.epoch}")
         for row in _epochs(engine, spec, dataset, steps, ledger, progress, outcome):
             outcome.epochs.append(row)

@@ -8,6 +8,7 @@ from typing import Any
 
 from paragone.errors import UserError
 from paragone.spec import Spec
+from paragone.strategies import ONE_REPLICA_EACH, ONE_WORKER, strategies
 
 REFERENCE = {
     "engine": "torch",
@@ -86,6 +87,7 @@ def _spec(config: dict[str, Any], choice: dict[str, Any], where: str, seed: int)
         backend={"name": backend_name}
         | {key: backend[key] for key in ("engine", "strategy", "device")},
         replicas=choice["replicas"],
+        workers=_workers(choice, backend, where),
         seed=seed,
         deterministic=config["deterministic"],
     )
@@ -100,6 +102,20 @@ def _batch(batch: dict[str, int], replicas: int, where: str) -> dict[str, int]:
             "replicas; choose a multiple"
         )
     return {"global": batch["global"], "per_replica": batch["global"] // replicas}
+
+
+def _workers(choice: dict[str, Any], backend: dict[str, str], where: str) -> int:
+    """The row's `workers`; else one, or one a replica where the strategy trains in several."""
+    replicas = choice["replicas"]
+    spread = strategies(backend["engine"])[backend["strategy"]]
+    workers = choice.get("workers", 1 if spread == ONE_WORKER else replicas)
+    allowed = {ONE_WORKER: workers == 1, ONE_REPLICA_EACH: workers == replicas}
+    if replicas % workers or not allowed.get(spread, True):
+        raise UserError(
+            f"{where}.workers: {replicas} replica(s) cannot be spread over {workers} worker(s) by "
+            f"strategy {backend['strategy']}, which has {spread}; leave workers out"
+        )
+    return workers
 
 
 def _known(blocks: dict[str, Any], name: str, where: str) -> str:

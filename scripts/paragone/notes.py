@@ -10,6 +10,7 @@ SYNTHETIC = "SYNTHETIC DATA: shows that the workflow runs, says nothing about th
 _STATUSES = {
     "diverged": "diverged",
     "out_of_memory": "out of memory",
+    "crashed": "crashed",
     "unavailable": "device not available",
     "invalid": "breaks a rule",
 }

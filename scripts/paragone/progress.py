@@ -11,9 +11,13 @@ SILENCE = 10.0  # seconds without a line after which an unfinished epoch reports
 
 
 class Progress:
-    """Prints one line an epoch, and one every ten seconds inside a long epoch."""
+    """Prints one line an epoch, and one every ten seconds inside a long epoch.
 
-    def __init__(self, spec: Spec, steps: int) -> None:
+    `quiet`: nothing, as every rank but the first, which would say the same.
+    """
+
+    def __init__(self, spec: Spec, steps: int, *, quiet: bool = False) -> None:
+        self._quiet = quiet
         backend, seed = spec.backend["name"], spec.seed
         self._prefix = f"[{spec.workload['name']} {backend} x{spec.replicas} seed {seed}]"
         self._steps = steps
@@ -25,7 +29,8 @@ class Progress:
     def say(self, text: str) -> None:
         """Print one line."""
         self._last_line = time.perf_counter()
-        print(f"{self._prefix} {text}", flush=True)
+        if not self._quiet:
+            print(f"{self._prefix} {text}", flush=True)
 
     def watch(self, epoch: int, batches: Iterable[Any]) -> Iterator[Any]:
         """Pass batches on and report how far the epoch is, without synchronising any device."""

@@ -21,13 +21,15 @@ class Spec:
 
     `workload`: the validated `workloads` block without its batch and schedule length, plus its name.
     `backend`: name, engine, strategy and device. `batch`: the global and the per-replica batch size,
-    in examples. `steps_per_epoch`: None for all whole batches of the training split. `precision`:
-    of weights and arithmetic, "float32" or "float64".
+    in examples. `workers`: processes, each with as many of the replicas. `steps_per_epoch`: None for
+    all whole batches of the training split. `precision`: of weights and arithmetic, "float32" or
+    "float64".
     """
 
     workload: dict[str, Any]
     backend: dict[str, str]
     replicas: int
+    workers: int
     batch: dict[str, int]
     epochs: int
     steps_per_epoch: int | None

@@ -7,7 +7,7 @@ from typing import Any
 from paragone.batches import train_examples
 from paragone.clocks import COLD
 from paragone.data import Dataset
-from paragone.engines import Devices, FlopCount
+from paragone.engines import Devices, FlopCount, requested
 from paragone.loop import Outcome
 from paragone.outcomes import steady, time_to_target
 from paragone.spec import Spec
@@ -18,9 +18,13 @@ def assemble(
     dataset: Dataset,
     outcome: Outcome,
     observed: Devices | None,
-    seconds: dict[str, float],
+    seconds: dict[str, float] | None,
 ) -> dict[str, Any]:
-    """The record as plain JSON data. `seconds`: of each part of `clocks.PARTS`, all processes added."""
+    """The record as plain JSON data.
+
+    `seconds`: of each part of `clocks.PARTS`, all processes added, of rank 0 where there are several
+    workers; None when the process that knew them is gone.
+    """
     return {
         "schema": 1,
         "run": spec.name,
@@ -37,19 +41,23 @@ def assemble(
         },
         "model": outcome.model,
         "devices": {
-            "requested": asdict(Devices(spec.backend["device"], spec.replicas, workers=1)),
+            "requested": asdict(requested(spec)),
             "observed": asdict(observed) if observed else None,
         },
         "processes": outcome.processes,
-        "clocks": {
-            "cold": {part: seconds[part] for part in COLD},
-            **{part: value for part, value in seconds.items() if part not in COLD},
-            "end_to_end": math.fsum(seconds.values()),
-        },
+        "clocks": _clocks(seconds) if seconds else None,
         "steady": (warm := steady(outcome.epochs)),
         "efficiency": _efficiency(outcome.flop, warm),
         "epochs": [_finite(row) for row in outcome.epochs],
         "target": time_to_target(spec.workload.get("target"), outcome.epochs),
+    }
+
+
+def _clocks(seconds: dict[str, float]) -> dict[str, Any]:
+    return {
+        "cold": {part: seconds[part] for part in COLD},
+        **{part: value for part, value in seconds.items() if part not in COLD},
+        "end_to_end": math.fsum(seconds.values()),
     }
 
 

@@ -29,6 +29,10 @@ class Usage:
     def __init__(self) -> None:
         self._load, self._energy = LoadWatch(), EnergyMeter()
 
+    def cpu_seconds(self) -> dict[str, float]:
+        """See `LoadWatch.cpu_seconds`."""
+        return self._load.cpu_seconds()
+
     def stop(self, process: dict[str, Any], engine: Engine) -> None:
         """Fill in this process's entry. Call it right after the last timed work."""
         process["load"] |= self._load.stop()

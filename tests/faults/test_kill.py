@@ -24,9 +24,20 @@ from paragone import record
 from paragone.spec import Spec
 
 EPOCHS = 6
-CELLS = [("torch", 1), ("tensorflow-mirrored", 2), ("torch-xla", 2)]
+CELLS = [
+    ("torch", 1),
+    ("tensorflow-mirrored", 2),
+    ("torch-xla", 2),
+    ("torch-ddp", 2),
+    ("tensorflow-multiworker", 2),
+]
 # PyTorch/XLA compiles the deep model for a minute.
-RANDOM_CELLS = [("torch", 1), ("tensorflow-mirrored", 1), ("tensorflow-mirrored", 2)]
+RANDOM_CELLS = [
+    ("torch", 1),
+    ("tensorflow-mirrored", 1),
+    ("tensorflow-mirrored", 2),
+    ("torch-ddp", 2),
+]
 
 
 def spec_of(backend: str, replicas: int):
@@ -80,8 +91,9 @@ def test_killed_run_with_dropout_and_augmentation_resumes_too(tiny, tmp_path, ce
 def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None:
     """A run, and the same one killed after its first checkpoint and called again, end alike."""
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    succeed(train_command(spec, arrays, whole))
-    line = train_command(spec, arrays, killed)
+    program = "launch" if spec.workers > 1 else "train"
+    succeed(train_command(spec, arrays, whole, program))
+    line = train_command(spec, arrays, killed, program)
     start_and_kill(line, killed)
     output = succeed(line)
 
@@ -95,7 +107,8 @@ def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None
     with np.load(whole / "predictions.npz") as first, np.load(killed / "predictions.npz") as second:
         assert all(np.array_equal(first[name], second[name]) for name in first.files)
 
-    first, second = two["processes"]
+    assert len(two["processes"]) == 2 * spec.workers
+    first, second = two["processes"][0], two["processes"][-1]
     assert first["first_epoch"] == 1
     assert 1 < second["first_epoch"] <= EPOCHS
     assert first["started"] < second["started"]

@@ -3,28 +3,15 @@
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 import pytest
-from workspace import ROOT, Checkout, call, make_spec, small_copy, train_command
+from workspace import ROOT, Checkout, call, make_spec, memory_limited, small_copy, train_command
 
 from paragone import record
 
 LIMIT = 3 * 2**30  # bytes; the frameworks themselves need less than half of it
-
-
-@contextmanager
-def memory_limited(limit: int = LIMIT) -> Iterator[None]:
-    """Let processes that are started meanwhile allocate at most so much; the limit is inherited."""
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def test_limit_is_never_raised():
@@ -48,7 +35,7 @@ def test_batch_too_large_is_a_record(fashion, tmp_path, backend):
     """In training: the feature maps of 8,000 images are more than the limit several times over."""
     arrays = small_copy(fashion, tmp_path / "small", train=8_000, test=64)
     spec = make_spec("wide-resnet", backend, batch=8_000, epochs=2, steps_per_epoch=1)
-    with memory_limited():
+    with memory_limited(LIMIT):
         done = call(train_command(spec, arrays, tmp_path))
     assert done.returncode == 0, done.stderr
     made = record.read(tmp_path / "record.json")
@@ -65,7 +52,7 @@ def test_the_same_batch_fits_into_more(fashion, tmp_path):
     """The limit is what the test above is about."""
     arrays = small_copy(fashion, tmp_path / "small", train=1_000, test=64)
     spec = make_spec("fashion-conv", "torch", batch=1_000, epochs=1, steps_per_epoch=1)
-    with memory_limited():
+    with memory_limited(LIMIT):
         done = call(train_command(spec, arrays, tmp_path))
     assert done.returncode == 0, done.stderr
     assert record.read(tmp_path / "record.json")["status"] == "completed"
@@ -90,7 +77,7 @@ def swept(fashion, tmp_path_factory):
         {**cell, "workload": "wild", "batch": {"global": 200}},
     ]
     made.configure()
-    with memory_limited():
+    with memory_limited(LIMIT):
         done = made.snakemake("all", "--cores", "2")
     assert done.returncode == 0, done.stdout
     return made

@@ -18,7 +18,7 @@ SCALING = {
     "plot_scaling_model",
     "plot_scaling_beyond",
 }  # without PyTorch: it has no replicas
-RUNS = 35  # of the smoke preset, as in test_smoke.py
+RUNS = 36  # of the smoke preset, as in test_smoke.py
 
 
 def append(text: str) -> str:

@@ -12,7 +12,7 @@ BACKENDS = {
     "tensorflow-mirrored": ("tensorflow", "mirrored", "cpu"),
     "torch": ("torch", "single", "cpu"),
     "torch-xla": ("torch_xla", "spmd", "cpu"),
-    "torch-ddp": ("torch", "ddp", "cpu"),
+    "torch-ddp": ("torch_ddp", "ddp", "cpu"),
     "tensorflow-multiworker": ("tensorflow", "multiworker", "cpu"),
     "tensorflow-tpu": ("tensorflow", "tpu", "tpu"),
 }
@@ -81,7 +81,8 @@ def make_record(
     engine, strategy, device = BACKENDS[backend]
     train = sum(row["train_seconds"] for row in rows)
     evaluate = sum(row["evaluate_seconds"] for row in rows)
-    count = {"kind": device, "replicas": replicas, "workers": 1}
+    workers = replicas if strategy in ("ddp", "multiworker") else 1
+    count = {"kind": device, "replicas": replicas, "workers": workers}
     steady = _steady(rows)
     record = {
         "schema": 1,
@@ -97,6 +98,7 @@ def make_record(
             },
             "backend": {"name": backend, "engine": engine, "strategy": strategy, "device": device},
             "replicas": replicas,
+            "workers": workers,
             "batch": {"global": global_batch, "per_replica": global_batch // replicas},
             "epochs": epochs,
             "steps_per_epoch": steps_per_epoch,
@@ -130,7 +132,11 @@ def make_record(
         "target": _target(rows, target, patience),
     }
     config = hashlib.sha256(canonical(record["spec"]).encode()).hexdigest()
-    record["processes"] = [_process(start, host, at, config) for at, start in enumerate(starts)]
+    record["processes"] = [
+        _process(start, host, at, rank, workers, config)
+        for at, start in enumerate(starts)
+        for rank in range(workers)
+    ]
     return record
 
 
@@ -255,9 +261,10 @@ def fingerprint(host: str) -> str:
     return hashlib.sha256(host.encode()).hexdigest()
 
 
-def _process(first_epoch: int, host: str, index: int, config: str) -> dict:
+def _process(first_epoch: int, host: str, index: int, rank: int, workers: int, config: str) -> dict:
     return {
-        "rank": 0,
+        "rank": rank,
+        "workers": workers,
         "started": f"2026-01-01T00:0{index}:00+00:00",
         "first_epoch": first_epoch,
         "host": host,

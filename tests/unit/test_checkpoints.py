@@ -85,7 +85,7 @@ checkpoints.save(2, write, {})
 """
     line = [sys.executable, "-c", program, str(ROOT / "scripts"), str(tmp_path)]
     assert subprocess.run(line, check=False).returncode == -9
-    assert list(tmp_path.glob("*/unfinished/state"))
+    assert list(tmp_path.glob("*/unfinished-0/state"))
     checkpoints = Checkpoints(tmp_path, "context")
     assert checkpoints.last().epoch == 1
     checkpoints.save(2, write_nothing, {})

@@ -34,7 +34,9 @@ def passing(folder, **failed):
     return [write_parity(folder, "fashion-conv", verdicts)]
 
 
-@pytest.mark.parametrize("status", ["completed", "diverged", "out_of_memory", "unavailable"])
+@pytest.mark.parametrize(
+    "status", ["completed", "diverged", "out_of_memory", "crashed", "unavailable"]
+)
 def test_the_generator_makes_valid_records(status):
     records.check(make_record(status=status, resumed_at=None, target=0.8))
     records.check(make_record(status=status, source="synthetic", replicas=8, global_batch=1024))

@@ -250,7 +250,7 @@ def lack_a_seed(records):
         (count_each_replica, {"examples"}),
         (resume_in_the_past, {"processes"}),
         (forget_the_resumption, {"processes"}),
-        (lose_a_rank, {"ranks"}),
+        (lose_a_rank, {"ranks", "devices"}),
         (ask_for_another_device, {"devices"}),
         (overlap, {"alone"}),
         (run_backend_by_backend, {"interleaved"}),

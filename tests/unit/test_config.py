@@ -94,6 +94,11 @@ def test_unknown_key_at_each_level(path, known):
         (["data", "folder"], ..., ["data", "'folder'", "add it"]),
         (["backends", "torch", "device"], "cuda", ["backends.torch.device", '"gpu"']),
         (["backends", "torch", "strategy"], "ddp", ["backends.torch.strategy", '"single"']),
+        (
+            ["backends", "torch", "strategy"],
+            "spmd",
+            ["backends.torch.strategy", "engine torch has"],
+        ),
         (["backends", "torch", "color"], "blue", ["backends.torch.color", "#[0-9A-Fa-f]{6}"]),
         (["backends", "torch", "label"], "", ["backends.torch.label", "non-empty"]),
         (["backends", "torch", "engine"], ..., ["backends.torch", "'engine'", "add it"]),

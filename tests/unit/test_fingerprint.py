@@ -49,7 +49,7 @@ def test_machines_that_share_a_name_are_kept_apart():
 
 
 def test_the_start_is_the_ledgers_zero():
-    entry = fingerprint.process_entry(rank=0, threads=1)
+    entry = fingerprint.process_entry(workers=1, threads=1)
     started = datetime.fromisoformat(entry["started"]).timestamp()
     boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
     ticks = psutil.Process().create_time() - psutil.boot_time()  # exact since boot

@@ -75,7 +75,8 @@ def _known(processes: list[psutil.Process]) -> dict[int, float]:
 
 @pytest.mark.parametrize(("share", "busy"), [(BUSY_SHARE, False), (BUSY_SHARE + 1e-6, True)])
 def test_the_threshold(monkeypatch, share, busy):
-    monkeypatch.setattr(LoadWatch, "other_cpu_share", lambda _: share)
+    seconds = {"own": 0.0, "busy": share, "idle": 1 - share}
+    monkeypatch.setattr(LoadWatch, "cpu_seconds", lambda _: seconds)
     assert LoadWatch().stop()["busy"] is busy
 
 

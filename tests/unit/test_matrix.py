@@ -111,6 +111,21 @@ def test_config_is_left_as_it_was():
             {},
             ["experiments.one.matrix[0]", "100", "3 replicas", "choose a multiple"],
         ),
+        (
+            [{"backend": "torch-ddp", "replicas": 4, "workers": 2}],
+            {},
+            ["experiments.one.matrix[0].workers", "ddp", "one replica each", "leave workers out"],
+        ),
+        (
+            [{"backend": "tensorflow-mirrored", "replicas": 4, "workers": 2}],
+            {},
+            ["experiments.one.matrix[0].workers", "mirrored", "one worker"],
+        ),
+        (
+            [{"backend": "tensorflow-multiworker", "replicas": 4, "workers": 3}],
+            {},
+            ["experiments.one.matrix[0].workers", "3 worker(s)"],
+        ),
     ],
 )
 def test_errors_name_the_key_and_what_would_be_right(matrix, block, words):
@@ -132,12 +147,12 @@ def test_probes_of_all_backends_and_the_reference_differ_only_in_the_backend(wor
         "strategy": "single",
         "device": "cpu",
     }
-    for name, spec in specs.items():
+    for spec in specs.values():
         assert spec.workload == reference.workload
         assert (spec.replicas, spec.epochs, spec.steps_per_epoch) == (1, 1, 3)
         assert spec.batch == {"global": 16, "per_replica": 16}
         # A TPU has no double precision.
-        assert spec.precision == ("float32" if name == "tensorflow-tpu" else "float64")
+        assert spec.precision == ("float32" if spec.backend["device"] == "tpu" else "float64")
 
 
 def test_probes_have_no_dropout_and_runs_do():
@@ -185,6 +200,21 @@ def test_runs_are_in_single_precision_unless_the_workload_says_otherwise():
 @pytest.mark.parametrize("experiment", CONFIG["experiments"])
 def test_every_experiment_of_the_config_has_runs(experiment):
     assert expand(CONFIG, experiment)
+
+
+@pytest.mark.parametrize(
+    ("cell", "workers"),
+    [
+        ({"backend": "tensorflow-mirrored", "replicas": 4}, 1),
+        ({"backend": "torch-xla", "replicas": 4}, 1),
+        ({"backend": "torch-ddp", "replicas": 4}, 4),
+        ({"backend": "tensorflow-multiworker", "replicas": 4}, 4),
+        ({"backend": "tensorflow-multiworker", "replicas": 4, "workers": 2}, 2),
+    ],
+)
+def test_workers_are_those_of_the_strategy(cell, workers):
+    (spec,) = expand(config_with([{**cell, "batch": {"global": 64}}]), "one")
+    assert (spec.replicas, spec.workers) == (4, workers)
 
 
 def test_an_experiment_may_use_fewer_examples_than_its_workload():

@@ -43,6 +43,8 @@ VALID = [
     make_record("torch", status="diverged"),
     make_record("torch", status="out_of_memory"),
     make_record("torch-ddp", status="unavailable"),
+    make_record("torch-ddp", replicas=2, resumed_at=2),
+    make_record("tensorflow-mirrored", status="crashed"),
 ]
 
 
@@ -118,6 +120,7 @@ def test_each_part_of_the_clocks_must_add_up(path, change):
         ("model.parameters", 1.5, "parameters"),
         ("model.final_weights", 3, "final_weights"),
         ("processes", [], "processes"),
+        ("processes.0.workers", 2, "workers"),
         ("processes.0.threads", 0, "threads"),
         ("processes.0.first_epoch", 0, "first_epoch"),
         ("processes.0.load.other_cpu_share", -1, "other_cpu_share"),

@@ -121,13 +121,21 @@ def read(record: Record) -> Iterator[Finding]:
 def devices(record: Record) -> Iterator[Finding]:
     """Requested = specified, observed = requested."""
     spec, requested = record["spec"], record["devices"]["requested"]
-    planned = {"kind": spec["backend"]["device"], "replicas": spec["replicas"]}
+    planned = {
+        "kind": spec["backend"]["device"],
+        "replicas": spec["replicas"],
+        "workers": spec["workers"],
+    }
     for key, value in planned.items():
         if requested[key] != value:
             yield Finding(f"devices.requested.{key}", f"{requested[key]}, specified {value}")
     observed = record["devices"]["observed"]
     if record["status"] == "completed" and observed != requested:
         yield Finding("devices.observed", f"{observed}, requested {requested}")
+    for at, process in enumerate(record["processes"]):
+        if process["workers"] != spec["workers"]:
+            told = f"{process['workers']}, specified {spec['workers']}"
+            yield Finding(f"processes[{at}].workers", told)
 
 
 def unequal(where: str, found: float, expected: float) -> Iterator[Finding]:

@@ -10,8 +10,10 @@ import numpy as np
 
 from paragone.batches import Shard
 from paragone.data import Dataset
+from paragone.errors import UserError
 from paragone.spec import Spec
 from paragone.weights import Weights
+from paragone.world import ALONE, World
 
 
 class Unavailable(Exception):
@@ -67,8 +69,11 @@ class Engine(Protocol):
     device_names: list[str]
     shard: Shard
 
-    def build(self, spec: Spec, dataset: Dataset, threads: int) -> None:
-        """Put model and optimiser on the devices. Raises `Unavailable`."""
+    def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
+        """Put model and optimiser on the devices. Raises `Unavailable`.
+
+        With several workers, this and all that follows is called by each of them, in one order.
+        """
 
     def weights(self) -> Weights:
         """The current weights in canonical layout."""
@@ -114,5 +119,16 @@ class Engine(Protocol):
 
 def create(spec: Spec) -> Engine:
     """Import the engine's framework and return it unbuilt; the import is the slow part."""
-    module: Any = importlib.import_module(f"paragone.engines.{spec.backend['engine']}")
+    engine = spec.backend["engine"]
+    module: Any = importlib.import_module(f"paragone.engines.{engine}")
+    if spec.backend["strategy"] not in module.STRATEGIES:
+        raise UserError(
+            f"backends.{spec.backend['name']}.strategy: engine {engine} has no "
+            f"{spec.backend['strategy']!r}; it has {', '.join(module.STRATEGIES)}"
+        )
     return module.ENGINE()
+
+
+def requested(spec: Spec) -> Devices:
+    """The devices that a run asks for."""
+    return Devices(spec.backend["device"], spec.replicas, spec.workers)

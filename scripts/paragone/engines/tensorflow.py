@@ -19,18 +19,21 @@ from paragone.batches import Shard, train_dtype
 from paragone.data import Dataset
 from paragone.engines import Devices, FlopCount, Metrics, Probe
 from paragone.engines.tensorflow_flop import count
-from paragone.engines.tensorflow_strategies import create_strategy
+from paragone.engines.tensorflow_strategies import create_strategy, workers_of
 from paragone.engines.tensorflow_weights import named
 from paragone.models import create_model
 from paragone.models.tensorflow import MODELS
 from paragone.spec import Spec
 from paragone.weights import Weights
+from paragone.world import ALONE, World
+
+STRATEGIES = {"mirrored": "one worker", "multiworker": "several workers", "tpu": "one worker"}
 
 
 class TensorFlow:
     """The engine. Loss and accuracy are summed on the devices and read once an epoch."""
 
-    def build(self, spec: Spec, dataset: Dataset, threads: int) -> None:
+    def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """See `Engine.build`."""
         tf.config.threading.set_intra_op_parallelism_threads(threads)
         tf.config.threading.set_inter_op_parallelism_threads(threads)
@@ -39,11 +42,12 @@ class TensorFlow:
             tf.config.experimental.enable_op_determinism()
         keras.config.set_floatx(spec.precision)
         self._dtype = tf.as_dtype(spec.precision)
-        self._strategy = create_strategy(spec)
+        self._strategy = create_strategy(spec, world)
         replicas = self._strategy.num_replicas_in_sync
-        self.devices = Devices(spec.backend["device"], replicas, workers=1)
+        self.devices = Devices(spec.backend["device"], replicas, workers_of(self._strategy))
         self.device_names = list(self._strategy.extended.worker_devices)
-        self.shard = Shard(0, replicas, replicas)
+        local = replicas // self.devices.workers
+        self.shard = Shard(world.rank * local, (world.rank + 1) * local, replicas)
         inputs = dataset.train_inputs
         shape, labels = (None, *inputs.shape[1:]), tf.TensorSpec((None,), tf.int32)
         self._train_signature = (tf.TensorSpec(shape, train_dtype(dataset, spec)), labels)
@@ -171,11 +175,22 @@ class TensorFlow:
     def _unite_statistics(self) -> None:
         """Give every replica the mean of the batch-norm statistics that each has kept for itself.
 
-        Else each would evaluate by its own, while checkpoints and final weights hold the mean: a
-        resumed run would go on from other statistics than it stopped with.
+        Else each would evaluate by its own, and a resumed run would go on from other ones than it
+        stopped with: Keras reads, and saves, only those of a worker's first replica.
         """
-        for variable in self._model.non_trainable_variables:
-            variable.assign(variable.numpy())
+        if statistics := self._statistics():
+            for variable, mean in zip(statistics, self._mean_statistics(), strict=True):
+                variable.assign(mean)
+
+    def _statistics(self) -> list[keras.Variable]:
+        variables = self._model.non_trainable_variables
+        return [one for one in variables if tf.as_dtype(one.dtype).is_floating]  # no random states
+
+    @tf.function
+    def _mean_statistics(self) -> list[tf.Tensor]:
+        """Of `_statistics`, over the replicas of all workers."""
+        each = self._strategy.run(lambda: [tf.identity(one.value) for one in self._statistics()])
+        return [self._strategy.reduce(tf.distribute.ReduceOp.MEAN, one, axis=None) for one in each]
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         """See `Engine.evaluate`."""

@@ -17,14 +17,17 @@ from paragone.models import create_model
 from paragone.models.torch import MODELS
 from paragone.spec import Spec
 from paragone.weights import Weights
+from paragone.world import ALONE, World
+
+STRATEGIES = {"single": "one worker"}
 
 
 class Torch:
     """The engine. Loss and accuracy are summed on the device and read once an epoch."""
 
-    def build(self, spec: Spec, dataset: Dataset, threads: int) -> None:
+    def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """See `Engine.build`."""
-        self.device = self.open_device(spec, threads)
+        self.device = self.open_device(spec, threads, world)
         self.dtype = getattr(torch, spec.precision)
         torch.manual_seed(spec.seed)
         torch.use_deterministic_algorithms(spec.deterministic)
@@ -32,10 +35,11 @@ class Torch:
         model = create_model(MODELS, spec, dataset)
         # Channels last is the layout of the stored images and the fast one on CPUs and tensor cores.
         self.model = model.to(self.device, self.dtype, memory_format=torch.channels_last)
+        self.replica: torch.nn.Module = self.model
         self.optimizer = create_optimizer(spec.workload["optimizer"], self.model, self.device)
 
-    def open_device(self, spec: Spec, threads: int) -> torch.device:
-        """Open the device and describe it."""
+    def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
+        """Open this worker's device and describe what the run has."""
         torch.set_num_threads(threads)
         kind = spec.backend["device"]
         present = {"cpu": 1, "gpu": torch.cuda.device_count()}.get(kind, 0)
@@ -49,14 +53,24 @@ class Torch:
         self.shard = WHOLE
         return torch.device("cuda" if kind == "gpu" else "cpu")
 
-    # What a device that is not driven eagerly does otherwise
+    # What a device that is not driven eagerly, or several workers, do otherwise
 
     def put(self, array: np.ndarray) -> torch.Tensor:
         """A host array on the device."""
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
+    def reduce_gradients(self) -> None:
+        """What comes between the backward pass and the optimiser: nothing here."""
+
     def end_of_step(self) -> None:
         """What follows each step, and comes before tensors are read one by one: nothing here."""
+
+    def end_of_epoch(self) -> None:
+        """What follows the last step of an epoch: nothing here."""
+
+    def own_seed(self, seed: int) -> int:
+        """The seed of this worker's own draws (dropout masks)."""
+        return seed
 
     # Training
 
@@ -70,7 +84,7 @@ class Torch:
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """What the loss takes for logits, of stored examples."""
-        logits = self.model(self.prepare(inputs))
+        logits = self.replica(self.prepare(inputs))
         # A source's flaw, reproduced on purpose: softmax outputs where logits are expected.
         return logits.softmax(1) if self.workload.get("loss") == "double_softmax" else logits
 
@@ -80,6 +94,7 @@ class Torch:
         logits = self.forward(inputs)
         loss = functional.cross_entropy(logits, labels)
         loss.backward()
+        self.reduce_gradients()
         self.optimizer.step()
         return logits.detach(), loss.detach()
 
@@ -87,7 +102,7 @@ class Torch:
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
     ) -> Metrics:
         """See `Engine.train_epoch`."""
-        torch.manual_seed(seed)
+        torch.manual_seed(self.own_seed(seed))
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
         self.model.train()
@@ -98,7 +113,8 @@ class Torch:
             correct = (logits.argmax(1) == labels).sum()
             totals += torch.stack([loss * len(labels), correct, correct.new_tensor(len(labels))])
             self.end_of_step()
-        return _metrics(totals)
+        self.end_of_epoch()
+        return self.metrics(totals)
 
     @torch.no_grad()
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
@@ -114,7 +130,12 @@ class Torch:
                 [(losses * weights).sum(), (correct * weights).sum(), weights.sum()]
             )
             self.end_of_step()
-        return _metrics(totals)
+        return self.metrics(totals)
+
+    def metrics(self, totals: torch.Tensor) -> Metrics:
+        """Means of (loss, correct, examples) summed over the examples of every worker."""
+        loss, correct, examples = totals.tolist()  # waits for the device
+        return Metrics(loss / examples, correct / examples)
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """See `Engine.warm_up`."""
@@ -182,11 +203,6 @@ class Torch:
 
 
 ENGINE = Torch
-
-
-def _metrics(totals: torch.Tensor) -> Metrics:
-    loss, correct, examples = totals.tolist()  # waits for the device
-    return Metrics(loss / examples, correct / examples)
 
 
 def _to_host(state: object) -> object:

@@ -13,6 +13,7 @@ from paragone.batches import WHOLE
 from paragone.engines import Devices, Unavailable
 from paragone.engines.torch import Torch
 from paragone.spec import Spec
+from paragone.world import World
 
 # An import without it asks every plug-in for devices.
 os.environ.setdefault("PJRT_DEVICE", "CPU")
@@ -22,14 +23,16 @@ from torch_xla import runtime
 from torch_xla.core import xla_model
 from torch_xla.distributed import spmd
 
+STRATEGIES = {"spmd": "one worker"}
+
 
 class TorchXLA(Torch):
     """The eager engine, traced lazily, with every batch split over a mesh of all devices."""
 
-    def open_device(self, spec: Spec, threads: int) -> torch.device:
+    def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
         """Open all devices of the process as one mesh; `threads` is set by the process's affinity."""
         kind = spec.backend["device"]
-        os.environ["PJRT_DEVICE"] = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}[kind]
+        os.environ["PJRT_DEVICE"] = device_variable(kind)
         if kind == "cpu":
             os.environ["CPU_NUM_DEVICES"] = str(spec.replicas)
         runtime.use_spmd()
@@ -72,3 +75,8 @@ class TorchXLA(Torch):
 
 
 ENGINE = TorchXLA
+
+
+def device_variable(kind: str) -> str:
+    """The value of PJRT_DEVICE for a kind of device."""
+    return {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}[kind]

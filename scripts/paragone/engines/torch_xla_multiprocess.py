@@ -1,0 +1,94 @@
+"""PyTorch/XLA's multi-process mode: one process a TPU chip, gradients averaged by `xm.reduce_gradients`.
+
+As pytorch/xla's docs/source/learn/pjrt.md has it for torchrun, whose variables it is given here. On CPU
+it works for one replica only: the all-reduce of several never completes in torch_xla 2.9.
+
+Batch norm normalises each replica's part of the batch; statistics are the mean over replicas.
+"""
+
+import os
+
+import numpy as np
+import torch
+import torch_xla
+import torch_xla.distributed.xla_backend  # registers the backend "xla" and `xla://`
+from torch import distributed
+from torch_xla import runtime
+from torch_xla._internal import tpu
+from torch_xla.core import xla_model
+
+from paragone.batches import WHOLE, Shard
+from paragone.engines import Devices, Metrics, Unavailable
+from paragone.engines.torch import Torch
+from paragone.engines.torch_xla import TorchXLA, device_variable
+from paragone.randomness import framework_seed
+from paragone.spec import Spec
+from paragone.world import World
+
+STRATEGIES = {"multiprocess": "one replica each"}
+
+
+class TorchXLAMultiprocess(TorchXLA):
+    """The lazy engine on one device of this process, without a mesh."""
+
+    def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
+        """Open this worker's chip; `threads` is set by the process's affinity."""
+        kind = spec.backend["device"]
+        present = {"cpu": 1, "tpu": tpu.num_available_chips()}.get(kind, 0)
+        if world.local_workers > present:
+            raise Unavailable(
+                f"{world.local_workers} replica(s) on {kind} asked for on one host; PyTorch/XLA finds "
+                f"{present} in its multi-process mode"
+            )
+        os.environ["PJRT_DEVICE"] = device_variable(kind)
+        if world.workers > 1:
+            _join(world)
+        device = torch_xla.device()
+        self.devices = Devices(kind, runtime.world_size(), runtime.world_size())
+        self.device_names = [xla_model.xla_device_hw(device)]
+        self.shard = (
+            Shard(world.rank, world.rank + 1, world.workers) if world.workers > 1 else WHOLE
+        )
+        return device
+
+    def put(self, array: np.ndarray) -> torch.Tensor:
+        """A host array on the device."""
+        return torch.from_numpy(array).to(self.device)
+
+    def reduce_gradients(self) -> None:
+        """The mean over replicas."""
+        xla_model.reduce_gradients(self.optimizer)
+
+    def end_of_epoch(self) -> None:
+        """Give every replica the mean of the batch-norm statistics that each has kept for itself."""
+        statistics = [one for one in self.model.buffers() if one.is_floating_point()]
+        xla_model.all_reduce(xla_model.REDUCE_SUM, statistics, scale=1 / self.devices.workers)
+        self.end_of_step()
+
+    def own_seed(self, seed: int) -> int:
+        """Every replica draws dropout masks of its own; the first those of a run with one replica."""
+        return framework_seed(seed, self.shard.first) if self.shard.first else seed
+
+    def metrics(self, totals: torch.Tensor) -> Metrics:
+        """See `Torch.metrics`."""
+        xla_model.all_reduce(xla_model.REDUCE_SUM, [totals])
+        self.end_of_step()
+        return Torch.metrics(self, totals)
+
+
+ENGINE = TorchXLAMultiprocess
+
+
+def _join(world: World) -> None:
+    """What torchrun and a program that it has started do."""
+    host, port = world.address(0)
+    os.environ |= {
+        "TORCHELASTIC_RUN_ID": "paragone",
+        "RANK": str(world.rank),
+        "WORLD_SIZE": str(world.workers),
+        "LOCAL_RANK": str(world.local_rank),
+        "LOCAL_WORLD_SIZE": str(world.local_workers),
+        "MASTER_ADDR": host,
+        "MASTER_PORT": str(port),
+    }
+    distributed.init_process_group("xla", init_method="xla://")

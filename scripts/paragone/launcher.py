@@ -1,0 +1,188 @@
+"""Starts the workers of one run, passes on what they print, and ends all of them when one fails.
+
+Why not torchrun: it needs torch, which TensorFlow's environment does not have; it leaves its workers
+behind when it is killed itself; and it knows nothing of a run's statuses. On several hosts srun
+starts the workers, and this module watches srun.
+"""
+
+import ctypes
+import os
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from threading import Lock, Thread
+from types import FrameType
+from typing import BinaryIO
+
+GRACE = 5.0  # seconds between SIGTERM and SIGKILL: TensorFlow's workers swallow the first
+TAIL = 20  # lines of a failed worker that are shown
+_LABEL = re.compile(r"(\d+): ?(.*)", re.DOTALL)  # of srun --label
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+_printing = Lock()
+
+
+class Interrupted(BaseException):
+    """The launcher itself was asked to end, by this signal."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+@dataclass
+class Child:
+    """A process of the launcher: one worker, or the srun of all of them.
+
+    `rank`: None for srun, whose lines say which rank they are from. `tails`: the last lines by rank.
+    """
+
+    process: subprocess.Popen
+    rank: int | None
+    prefixed: bool
+    tails: dict[int | None, deque[str]] = field(default_factory=dict)
+    relays: list[Thread] = field(default_factory=list)
+
+    @property
+    def status(self) -> int:
+        """Exit status, or minus the signal that ended the process."""
+        return self.process.returncode
+
+    def relay(self) -> None:
+        """Pass on both streams from now on."""
+        streams = [(self.process.stdout, sys.stdout), (self.process.stderr, sys.stderr)]
+        self.relays = [Thread(target=self._pass_on, args=pair, daemon=True) for pair in streams]
+        for thread in self.relays:
+            thread.start()
+
+    def settle(self) -> None:
+        """Wait until what the ended process has printed is passed on."""
+        for thread in self.relays:
+            thread.join(timeout=GRACE)  # a helper that it left behind may hold the pipe
+
+    def _pass_on(self, source: BinaryIO, target: object) -> None:
+        for raw in source:
+            rank, line = self._attributed(raw.decode(errors="replace"))
+            self.tails.setdefault(rank, deque(maxlen=TAIL)).append(line.rstrip("\n"))
+            prefix = f"[rank {rank}] " if self.prefixed and rank is not None else ""
+            # If nobody reads any more: go on, or the worker would wait for ever.
+            with suppress(OSError), _printing:
+                print(f"{prefix}{line}", end="", file=target, flush=True)
+
+    def _attributed(self, line: str) -> tuple[int | None, str]:
+        if self.rank is None and (labelled := _LABEL.fullmatch(line)):
+            return int(labelled[1]), labelled[2]
+        return self.rank, line
+
+
+def start(line: list[str], ranks: int, nodes: int = 1, cores: int = 1) -> list[Child]:
+    """Start `ranks` workers of this command: on this host, or on those of the Slurm allocation.
+
+    `cores`: of each worker, for srun, which does not take them over from the job.
+    """
+    if nodes == 1:
+        return [
+            _start(line, os.environ | {"RANK": str(rank)}, rank, ranks > 1, signal.SIGKILL)
+            for rank in range(ranks)
+        ]
+    environment = {name: value for name, value in os.environ.items() if name != "RANK"}
+    options = [
+        f"--nodes={nodes}",
+        f"--ntasks={ranks}",
+        f"--cpus-per-task={cores}",
+        "--label",
+        "--kill-on-bad-exit=1",
+    ]
+    srun = ["srun", *options, "--unbuffered", *line]
+    # SIGTERM: srun then ends its tasks on the other hosts.
+    return [_start(srun, environment, None, True, signal.SIGTERM)]
+
+
+def _start(
+    line: list[str], environment: dict[str, str], rank: int | None, prefixed: bool, last_will: int
+) -> Child:
+    process = subprocess.Popen(
+        line,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,  # a process group of its own, so that its helpers end with it
+        preexec_fn=_dies_with(os.getpid(), last_will),
+    )
+    child = Child(process, rank, prefixed)
+    child.relay()
+    return child
+
+
+def _dies_with(parent: int, number: int) -> Callable[[], None]:
+    """What a child does before its program: ask the kernel for a signal when its parent ends."""
+
+    def prepare() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, number)
+        if os.getppid() != parent:  # it ended before we asked
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return prepare
+
+
+def first_to_fail(children: list[Child]) -> Child | None:
+    """Wait until all have ended well (None), or until one has not."""
+    with selectors.DefaultSelector() as selector:
+        for child in children:
+            # Not `wait` in turn: the first to end may be any of them.
+            selector.register(os.pidfd_open(child.process.pid), selectors.EVENT_READ, child)
+        while selector.get_map():
+            ended = [key for key, _ in selector.select()]
+            for key in ended:
+                selector.unregister(key.fd)
+                os.close(key.fd)
+                key.data.process.wait()
+            # Of several at once, one that a signal ended pulled down those that end by themselves.
+            failed = [key.data for key in ended if key.data.status != 0]
+            if failed:
+                return min(failed, key=lambda child: child.status)
+    return None
+
+
+def end(children: list[Child]) -> None:
+    """End every child and whatever it has started; returns when they are gone."""
+    for child in children:
+        _signal_group(child.process.pid, signal.SIGTERM)
+    last = time.monotonic() + GRACE
+    for child in children:
+        with suppress(subprocess.TimeoutExpired):
+            child.process.wait(max(0.0, last - time.monotonic()))
+    for child in children:
+        _signal_group(child.process.pid, signal.SIGKILL)
+        child.process.wait()
+        child.settle()
+
+
+def _signal_group(group: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, number)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGTERM, SIGINT and SIGHUP raise `Interrupted` in the block, once."""
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        for each in numbers:
+            signal.signal(each, signal.SIG_IGN)
+        raise Interrupted(number)
+
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

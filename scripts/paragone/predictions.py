@@ -1,0 +1,33 @@
+"""Sample predictions of a run, for people to look at."""
+
+from pathlib import Path
+
+import numpy as np
+
+from paragone.data import Dataset
+
+SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
+THUMBNAIL = 4096  # bytes; larger images are not kept with the predictions
+
+
+def write(path: Path, dataset: Dataset, probabilities: np.ndarray | None) -> None:
+    """Write the first test examples with their labels and predictions; no rows if there are none.
+
+    Arrays: images (n, height, width, channels) uint8 if they are small; labels and
+    predictions (n,) int32; probabilities (n,) float32, those of the predicted classes.
+    """
+    if probabilities is None:
+        probabilities = np.empty((0, len(dataset.class_names)), np.float32)
+    count = min(SAMPLES, len(probabilities))
+    arrays = {
+        "labels": np.asarray(dataset.test_labels[:count]),
+        "predictions": probabilities.argmax(1).astype(np.int32),
+        "probabilities": probabilities.max(1, initial=0),
+    }
+    if dataset.test_inputs.ndim == 4 and dataset.test_inputs[0].nbytes <= THUMBNAIL:
+        arrays["images"] = np.asarray(dataset.test_inputs[:count])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    with unfinished.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    unfinished.rename(path)

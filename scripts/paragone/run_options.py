@@ -1,0 +1,38 @@
+"""The options of one run, which the launcher hands on to its workers."""
+
+import argparse
+from pathlib import Path
+
+_OPTIONS = {
+    "spec": (str, True, "specification of the run, JSON"),
+    "manifest": (Path, True, "manifest of its data set"),
+    "data-folder": (Path, True, "where the arrays lie"),
+    "weights": (Path, False, "what scripts/fetch_weights.py wrote"),
+    "checkpoints": (Path, True, "folder to resume from"),
+    "threads": (int, True, "CPU cores to use at most, of each host"),
+    "record": (Path, True, "record.json to write"),
+    "predictions": (Path, True, "predictions.npz to write"),
+}
+JOIN_TIMEOUT = 180.0
+
+
+def run_parser(description: str | None) -> argparse.ArgumentParser:
+    """The options that launcher and worker have in common."""
+    parser = argparse.ArgumentParser(description=description)
+    for name, (kind, required, text) in _OPTIONS.items():
+        parser.add_argument(f"--{name}", type=kind, required=required, help=text)
+    parser.add_argument(
+        "--join-timeout",
+        type=float,
+        default=JOIN_TIMEOUT,
+        help="seconds that workers wait for each other before, between and after training",
+    )
+    return parser
+
+
+def run_arguments(options: argparse.Namespace) -> list[str]:
+    """The command line that gives another program the same options."""
+    values = {
+        name: getattr(options, name.replace("-", "_")) for name in (*_OPTIONS, "join-timeout")
+    }
+    return [f"--{name}={value}" for name, value in values.items() if value is not None]

@@ -1,0 +1,186 @@
+"""The launcher with small programs for workers: what it passes on, and that it leaves nothing behind."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+from workspace import ROOT, environment
+
+from paragone import launcher
+from paragone.errors import UserError
+from paragone.rendezvous import Rendezvous
+
+# A worker that starts a helper, says which processes the two are, and sleeps deaf to SIGTERM.
+STUBBORN = (
+    "import os, signal, subprocess, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    "helper = subprocess.Popen(['sleep', '600']); "
+    "print('pids', os.getpid(), helper.pid, flush=True); time.sleep(600)"
+)
+# The launcher as a program, with workers that do what the first argument says.
+PROGRAM = (
+    "import sys; from paragone import launcher; "
+    "children = launcher.start([sys.executable, '-c', sys.argv[1]], 2); "
+    "launcher.first_to_fail(children); launcher.end(children)"
+)
+
+
+def python(program: str) -> list[str]:
+    return [sys.executable, "-c", program]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def gone(pids: list[int], seconds: float = 10) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if not any(map(alive, pids)):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_lines_carry_their_rank_and_keep_their_stream(capfd):
+    program = "import os, sys; print('out'); print('err', os.environ['RANK'], file=sys.stderr)"
+    children = launcher.start(python(program), 3)
+    assert launcher.first_to_fail(children) is None
+    for child in children:
+        child.settle()
+    output, errors = capfd.readouterr()
+    assert sorted(output.splitlines()) == [f"[rank {rank}] out" for rank in range(3)]
+    assert sorted(errors.splitlines()) == [f"[rank {rank}] err {rank}" for rank in range(3)]
+
+
+def test_the_only_worker_needs_no_prefix(capfd):
+    children = launcher.start(python("print('out')"), 1)
+    assert launcher.first_to_fail(children) is None
+    children[0].settle()
+    assert capfd.readouterr().out == "out\n"
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [("raise SystemExit(3)", 3), ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL)],
+)
+def test_one_that_fails_ends_all_with_their_helpers(capfd, fault, status):
+    program = f"import os, signal, time\nif os.environ['RANK'] == '1':\n time.sleep(1); {fault}\n{STUBBORN}"
+    begun = time.monotonic()
+    children = launcher.start(python(program), 3)
+    failed = launcher.first_to_fail(children)
+    launcher.end(children)
+    assert (failed.rank, failed.status) == (1, status)
+    assert time.monotonic() - begun < 30
+    lines = [line for line in capfd.readouterr().out.splitlines() if " pids " in line]
+    pids = [int(word) for line in lines for word in line.split()[3:]]
+    assert len(pids) == 4
+    assert gone(pids)
+
+
+def test_a_killed_launcher_leaves_no_worker():
+    line = [
+        sys.executable,
+        "-c",
+        PROGRAM,
+        STUBBORN.replace("subprocess.Popen(['sleep', '600'])", "0"),
+    ]
+    line[-1] = line[-1].replace("helper.pid", "0")
+    variables = environment(PYTHONPATH=str(ROOT / "scripts"))
+    with subprocess.Popen(line, env=variables, stdout=subprocess.PIPE, text=True) as process:
+        pids = [int(process.stdout.readline().split()[3]) for _ in range(2)]
+        assert all(map(alive, pids))
+        process.kill()
+    assert gone(pids)
+
+
+def test_workers_meet_and_share_what_they_bring(tmp_path, monkeypatch):
+    found = together(tmp_path, monkeypatch, 3)
+    assert [world.rank for world in found] == [0, 1, 2]
+    assert {world.addresses for world in found} == {found[0].addresses}
+    assert found[0].on_one_host
+    assert len(set(found[0].addresses)) == 3
+    assert [(world.local_rank, world.local_workers) for world in found] == [(0, 3), (1, 3), (2, 3)]
+
+
+def test_a_rank_that_never_joins_is_named_in_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    begun = time.monotonic()
+    with pytest.raises(UserError, match=r"rank 0, 2 of 3 has not joined .* within 1 s") as caught:
+        Rendezvous(tmp_path, 3, timeout=1).join()
+    assert "--join-timeout" in str(caught.value)
+    assert time.monotonic() - begun < 5
+
+
+def test_a_port_in_use_is_named(tmp_path, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setenv("RANK", "0")
+        monkeypatch.setenv("PARAGONE_PORT", str(port))
+        with pytest.raises(UserError, match=f"PARAGONE_PORT: port {port} for rank 0"):
+            Rendezvous(tmp_path, 2, timeout=1).join()
+
+
+@pytest.mark.parametrize("value", ["http", "-1", "70000"])
+def test_an_impossible_port_is_named(tmp_path, monkeypatch, value):
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("PARAGONE_PORT", value)
+    with pytest.raises(UserError, match=f"PARAGONE_PORT.*{value}"):
+        Rendezvous(tmp_path, 2, timeout=1).join()
+
+
+def test_an_unknown_host_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("PARAGONE_ADDRESS", "no-such-host.invalid")
+    with pytest.raises(
+        UserError, match=r"PARAGONE_ADDRESS: host .no-such-host\.invalid. is unknown"
+    ):
+        Rendezvous(tmp_path, 2, timeout=1).join()
+
+
+def test_the_first_word_stands(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANK", "0")
+    meeting = Rendezvous(tmp_path, 2, timeout=1)
+    meeting.report("out_of_memory", "full")
+    meeting.report("failed", "and then this")
+    assert json.loads((tmp_path / "report-0.json").read_text())["status"] == "out_of_memory"
+
+
+def test_several_workers_without_the_launcher_are_refused():
+    with pytest.raises(UserError, match=r"scripts/launch\.py"):
+        Rendezvous(None, 2, timeout=1)
+
+
+def together(folder: Path, monkeypatch, workers: int) -> list:
+    """What as many workers find when they join at once."""
+    meetings = []
+    for rank in range(workers):
+        monkeypatch.setenv("RANK", str(rank))
+        meetings.append(Rendezvous(folder, workers, timeout=10))
+    monkeypatch.delenv("RANK")
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(Rendezvous.join, meetings))
+
+
+def test_an_own_affinity_is_not_divided_again():
+    """Two workers on two cores take one each; four on two cores share; one takes all."""
+    program = (
+        "import os; from paragone.fingerprint import claim_cores; "
+        "cores = sorted(os.sched_getaffinity(0)); "
+        "print(claim_cores(2, *map(int, os.environ['PART'].split())), len(cores))"
+    )
+    for part, expected in (("0 1", 2), ("1 2", 1), ("3 4", 1)):
+        variables = environment(PYTHONPATH=str(ROOT / "scripts"), PART=part)
+        found, cores = subprocess.check_output(python(program), env=variables, text=True).split()
+        assert int(found) == min(expected, int(cores))
+    assert os.sched_getaffinity(0)

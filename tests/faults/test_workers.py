@@ -1,0 +1,240 @@
+"""Runs of several workers: what they record, what happens when one of them dies, and crashes."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+from workspace import (
+    CONFIG,
+    call,
+    environment,
+    make_spec,
+    memory_limited,
+    refused,
+    train_command,
+    wait_for,
+)
+
+from paragone import record
+from paragone.spec import Spec
+
+BACKENDS = ["torch-ddp", "tensorflow-multiworker"]
+
+
+def spec_of(backend: str, epochs: int = 500) -> Spec:
+    return make_spec("fashion-cnn", backend, 2, batch=200, epochs=epochs, steps_per_epoch=10)
+
+
+def workers_of(launcher: subprocess.Popen) -> dict[int, psutil.Process]:
+    """The workers by rank."""
+    children = psutil.Process(launcher.pid).children()
+    return {int(child.environ()["RANK"]): child for child in children}
+
+
+@contextmanager
+def at_work(spec: Spec, arrays, folder: Path) -> Iterator[subprocess.Popen]:
+    """A launched run, from its first checkpoint on."""
+    line = train_command(spec, arrays, folder, "launch")
+    # Not pipes, which would be read at the end only: a full one would stop the run.
+    with (
+        open(folder / "out", "w+") as out,
+        open(folder / "err", "w+") as err,
+        subprocess.Popen(line, env=environment(), stdout=out, stderr=err) as run,
+    ):
+        try:
+            wait_for(lambda: list(folder.glob("checkpoints/*/epoch-*")), run)
+            yield run
+        finally:
+            run.kill()
+
+
+def gone(processes: list[psutil.Process], seconds: float = 10) -> bool:
+    return not psutil.wait_procs(processes, seconds)[1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_rank_records_where_it_ran(small, tmp_path, backend):
+    spec = spec_of(backend, epochs=2)
+    done = call(train_command(spec, small, tmp_path, "launch"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = record.read(tmp_path / "record.json")
+    assert made["devices"]["observed"] == {"kind": "cpu", "replicas": 2, "workers": 2}
+    assert [(one["rank"], one["workers"]) for one in made["processes"]] == [(0, 2), (1, 2)]
+    for process in made["processes"]:
+        assert process["host"] == os.uname().nodename
+        assert len(process["machine"]["devices"]) == 1
+        assert process["threads"] == max(1, min(2, os.cpu_count()) // 2)
+        assert 0 <= process["load"]["other_cpu_share"] <= 1
+    # One rank reports the progress; it says so.
+    epochs = [line for line in done.stdout.splitlines() if " epoch " in line]
+    assert len(epochs) == 2
+    assert all(line.startswith("[rank 0] ") for line in epochs)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"record.json", "predictions.npz"}
+
+
+@pytest.mark.parametrize(
+    ("backend", "rank"),
+    [("torch-ddp", 1), ("tensorflow-multiworker", 0), ("tensorflow-multiworker", 1)],
+)
+def test_a_killed_rank_ends_the_run_in_time_and_is_named(small, tmp_path, backend, rank):
+    with at_work(spec_of(backend), small, tmp_path) as run:
+        workers = workers_of(run)
+        assert sorted(workers) == [0, 1]
+        workers[rank].kill()
+        begun = time.monotonic()
+        assert run.wait(60) == 1
+        assert time.monotonic() - begun < 60
+        assert gone(list(workers.values()), 0)
+    errors = (tmp_path / "err").read_text()
+    (message,) = [line for line in errors.splitlines() if line.startswith("error: ")]
+    assert f"rank {rank} of 2 on {os.uname().nodename} was ended by SIGKILL" in message
+    assert "its last lines" in message
+    assert not (tmp_path / "record.json").exists()
+    assert list(tmp_path.glob("checkpoints/*/epoch-*")), "the checkpoints must survive"
+    assert not list(tmp_path.glob("workers-*"))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_killed_launcher_leaves_no_worker(small, tmp_path, backend):
+    with at_work(spec_of(backend), small, tmp_path) as run:
+        workers = list(workers_of(run).values())
+        assert len(workers) == 2
+        run.kill()
+        assert gone(workers)
+
+
+@pytest.mark.parametrize(
+    ("backend", "number"),
+    [("tensorflow-multiworker", signal.SIGTERM), ("torch-ddp", signal.SIGINT)],
+)
+def test_an_evicted_launcher_ends_its_workers(small, tmp_path, backend, number):
+    with at_work(spec_of(backend), small, tmp_path) as run:
+        workers = list(workers_of(run).values())
+        run.send_signal(number)
+        assert run.wait(30) == -number
+        assert gone(workers, 0)
+    assert not (tmp_path / "record.json").exists()
+    assert not list(tmp_path.glob("workers-*"))
+
+
+def test_a_rank_that_never_joins_ends_the_run(small, tmp_path):
+    """Stopped before it could say where it is: the other waits no longer than it is told to."""
+    line = [*train_command(spec_of("torch-ddp"), small, tmp_path, "launch"), "--join-timeout", "5"]
+    with subprocess.Popen(line, env=environment(), stderr=subprocess.PIPE, text=True) as run:
+        late = wait_for(lambda: workers_of(run).get(1), run)
+        late.suspend()
+        _, errors = run.communicate(timeout=60)
+    assert run.returncode == 1
+    (message,) = [line for line in errors.splitlines() if line.startswith("error: ")]
+    assert re.search(r"rank 0 of 2: rank 1 of 2 has not joined .* within 5 s", message)
+    assert gone([late], 0)
+
+
+def test_an_absent_device_is_a_record(small, tmp_path):
+    """Found by a worker, written by the launcher."""
+    spec = spec_of("torch-ddp")
+    spec = replace(spec, backend={**spec.backend, "device": "gpu"})
+    done = call(train_command(spec, small, tmp_path, "launch"))
+    assert done.returncode == 0, done.stderr
+    made = record.read(tmp_path / "record.json")
+    assert made["status"] == "unavailable"
+    assert "2 replica(s) on gpu asked for" in made["reason"]
+    assert [one["rank"] for one in made["processes"]] == [0, 1]
+    assert made["clocks"] is None
+    assert not list(tmp_path.glob("workers-*"))
+
+
+@pytest.mark.parametrize(
+    ("number", "result"),
+    [
+        (signal.SIGSEGV, "crashed"),
+        (signal.SIGABRT, "crashed"),
+        (signal.SIGTERM, None),
+        (signal.SIGKILL, None),
+    ],
+)
+def test_an_only_worker_that_crashes_is_a_record_and_an_evicted_one_is_not(
+    small, tmp_path, number, result
+):
+    spec = make_spec("fashion-cnn", "torch", batch=200, epochs=500, steps_per_epoch=10)
+    with at_work(spec, small, tmp_path) as run:
+        workers_of(run)[0].send_signal(number)
+        status = run.wait(60)
+    if result is None:
+        assert status == 1
+        assert number.name in (tmp_path / "err").read_text()
+        assert not (tmp_path / "record.json").exists()
+        assert list(tmp_path.glob("checkpoints/*/epoch-*"))
+        return
+    assert status == 0
+    made = record.read(tmp_path / "record.json")
+    assert made["status"] == result
+    assert number.name in made["reason"]
+    assert (made["epochs"], made["steady"], made["clocks"]) == ([], None, None)
+    assert made["reason"] in (tmp_path / "out").read_text()
+
+
+def test_a_full_memory_of_one_worker_is_a_record(small, tmp_path):
+    spec = make_spec("wide-resnet", "torch-ddp", 2, batch=2000, epochs=1, steps_per_epoch=1)
+    with memory_limited(2 * 2**30):
+        done = call(train_command(spec, small, tmp_path, "launch"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = record.read(tmp_path / "record.json")
+    assert made["status"] == "out_of_memory"
+    assert made["devices"]["requested"]["workers"] == 2
+
+
+def test_several_workers_need_the_launcher(small, tmp_path):
+    done = call(train_command(spec_of("torch-ddp"), small, tmp_path))
+    refused(done, "2 workers", "scripts/launch.py")
+
+
+def test_several_hosts_need_slurm(small, tmp_path):
+    line = [*train_command(spec_of("torch-ddp"), small, tmp_path, "launch"), "--nodes", "2"]
+    refused(call(line), "--nodes", "no Slurm allocation", "profiles/slurm")
+    line = [*train_command(spec_of("torch-ddp"), small, tmp_path, "launch"), "--nodes", "3"]
+    refused(call(line), "--nodes", "2 worker(s)", "3 hosts")
+
+
+@pytest.mark.parametrize("strategy", ["spmd", "mirrored"])
+def test_a_strategy_of_another_engine_is_refused(small, tmp_path, strategy):
+    spec = make_spec("fashion-cnn", "torch", batch=200, epochs=1, steps_per_epoch=1)
+    spec = replace(spec, backend={**spec.backend, "strategy": strategy})
+    refused(call(train_command(spec, small, tmp_path)), "backends.torch.strategy", strategy)
+
+
+def test_through_the_workflow(fashion, checkout):
+    """Two workers of each framework, one crash-free run each, and a backend with a colour of its own."""
+    made = checkout()
+    made.config["data"]["folder"] = str(fashion.folder)
+    short = {"epochs": 2, "steps_per_epoch": 4}
+    made.only("xla_fashion_cnn", BACKENDS, short, **short)
+    block = made.config["experiments"]["xla_fashion_cnn"]
+    block["matrix"] = [{"backend": BACKENDS, "replicas": 2, "batch": {"global": 100}}]
+    made.configure()
+    done = made.snakemake("all", "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    paths = list((made / "results/runs").glob("*/record.json"))
+    found = {(one := record.read(path))["spec"]["backend"]["name"]: one for path in paths}
+    assert sorted(found) == sorted(BACKENDS)
+    for one in found.values():
+        assert one["status"] == "completed"
+        assert one["devices"]["observed"]["workers"] == 2
+        assert len(one["processes"]) == 2
+    parity = json.loads((made / "results/parity/fashion-cnn.json").read_text())["backends"]
+    assert {name: verdict["passed"] for name, verdict in parity.items()} == dict.fromkeys(
+        BACKENDS, True
+    )
+    points = (made / "results/figures/xla_fashion_cnn/throughput.svg").read_text()
+    for name in BACKENDS:
+        assert CONFIG["backends"][name]["label"] in points

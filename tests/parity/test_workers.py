@@ -1,0 +1,118 @@
+"""N replicas at global batch B give the weights of one replica at batch B, in double precision.
+
+Batch norm is the one exception, and differs in exactly the way that README states.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from workspace import ROOT, environment, make_spec
+
+from paragone import launcher
+
+REPLICAS, BATCH, STEPS = 2, 64, 4
+ONE = {
+    "torch-ddp": "torch",
+    "tensorflow-mirrored": "tensorflow-mirrored",
+    "tensorflow-multiworker": "tensorflow-mirrored",
+    "torch-xla": "torch-xla",
+}
+PER_REPLICA = ["torch-ddp", "tensorflow-mirrored", "tensorflow-multiworker"]
+# PyTorch/XLA keeps some constants of the optimisers in single precision.
+TOLERANCE = {"torch-xla": 1e-5}
+
+
+def run(folder: Path, arrays, workload: str, backend: str, replicas: int, mode: str = "") -> dict:
+    """What tests/parity/observe_workers.py wrote."""
+    spec = make_spec(workload, backend, replicas, BATCH, steps_per_epoch=STEPS, precision="float64")
+    place = folder / f"{workload}-{backend}-{replicas}"
+    place.mkdir()
+    output = folder / f"{place.name}{mode}.npz"
+    line = [sys.executable, str(Path(__file__).with_name("observe_workers.py")), spec.to_json()]
+    line += [str(arrays.manifest), str(arrays.folder), str(output), mode or str(place)]
+    paths = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment(PYTHONPATH=paths).items():
+            patch.setenv(name, value)
+        children = launcher.start(line, 1 if mode else spec.workers)
+    failed = launcher.first_to_fail(children)
+    launcher.end(children)
+    assert failed is None, failed.tails
+    with np.load(output) as found:
+        return {name: found[name] for name in found.files}
+
+
+def deviation(found: dict, reference: dict, part: str) -> float:
+    """The largest relative deviation of the arrays whose name holds `part`."""
+    names = [name for name in reference if part in name]
+    assert names
+    return max(
+        float(np.linalg.norm(found[name] - reference[name]) / np.linalg.norm(reference[name]))
+        for name in names
+    )
+
+
+@pytest.fixture(scope="module")
+def without(small, tmp_path_factory) -> dict:
+    """A model without batch norm: (backend, replicas) -> what came out."""
+    folder = tmp_path_factory.mktemp("without")
+    cells = {(backend, REPLICAS) for backend in ONE} | {(one, 1) for one in ONE.values()}
+    return {cell: run(folder, small, "fashion-conv", *cell) for cell in sorted(cells)}
+
+
+@pytest.fixture(scope="module")
+def normalised(small, tmp_path_factory) -> dict:
+    """A model with batch norm: backend -> what came out of two replicas."""
+    folder = tmp_path_factory.mktemp("normalised")
+    return {
+        backend: run(folder, small, "fashion-cnn", backend, REPLICAS) for backend in PER_REPLICA
+    }
+
+
+@pytest.fixture(scope="module")
+def by_shards(small, tmp_path_factory) -> dict:
+    """The definition of what two replicas compute, in one process."""
+    folder = tmp_path_factory.mktemp("shards")
+    return run(folder, small, "fashion-cnn", "torch-ddp", REPLICAS, "shards")
+
+
+@pytest.mark.parametrize("backend", ONE)
+def test_replicas_give_the_weights_of_one(without, backend):
+    found, reference = without[backend, REPLICAS], without[ONE[backend], 1]
+    assert deviation(found, reference, ".") < TOLERANCE.get(backend, 1e-9)
+
+
+@pytest.mark.parametrize("backend", ONE)
+def test_losses_are_of_the_global_batch_and_each_test_example_counts_once(without, backend):
+    found, reference = without[backend, REPLICAS], without[ONE[backend], 1]
+    assert found["loss"] == pytest.approx(reference["loss"], rel=1e-5)
+    assert found["accuracy"] == pytest.approx(reference["accuracy"], rel=1e-6)
+
+
+@pytest.mark.parametrize("backend", PER_REPLICA)
+def test_batch_norm_normalises_each_replicas_part(normalised, by_shards, backend):
+    learned = {name: values for name, values in by_shards.items() if "moving" not in name}
+    assert deviation(normalised[backend], learned, ".") < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("backend", "whose"),
+    [("torch-ddp", "first"), ("tensorflow-mirrored", "mean"), ("tensorflow-multiworker", "mean")],
+)
+def test_batch_norm_statistics_are_of_the_replicas_stated(normalised, by_shards, backend, whose):
+    other = {"first": "mean", "mean": "first"}[whose]
+
+    def reference(of: str) -> dict:
+        return {
+            name.removeprefix(f"{of}/"): values
+            for name, values in by_shards.items()
+            if name.startswith(f"{of}/")
+        }
+
+    assert deviation(normalised[backend], reference(whose), "moving_mean") < 1e-6
+    assert deviation(normalised[backend], reference(other), "moving_mean") > 1e-3
+    # Keras keeps the biased variance, PyTorch the unbiased one: n / (n - 1) apart.
+    assert deviation(normalised[backend], reference(whose), "moving_variance") < 1e-2
