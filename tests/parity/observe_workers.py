@@ -6,6 +6,7 @@ Rank 0 writes the canonical weights after one epoch, "loss" and "accuracy" of tr
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,7 @@ def by_shards(spec: Spec, dataset: Dataset) -> dict:
     the mean of the gradients is one optimiser step. Statistics: "first/..." and "mean/..." of replicas.
     """
     engine = Torch()
-    engine.build(spec, dataset, threads=1)
+    engine.build(replace(spec, replicas=1, workers=1), dataset, threads=1)
     start(engine, spec)
     engine.model.train()
     for group in engine.optimizer.param_groups:
