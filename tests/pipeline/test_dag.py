@@ -78,7 +78,7 @@ def test_repeats_take_turns(checkout):
     """No second repeat starts before every first one: time passes for all backends alike."""
     made = checkout()
     made.only("tpu_fashion_conv", ["torch-xla", "tensorflow-mirrored", "torch"], repeats=3)
-    (made / "scripts/train.py").write_text(TOUCH)
+    (made / "scripts/launch.py").write_text(TOUCH)
     manifest = made / "results/data/fashion_mnist/manifest.json"
     manifest.parent.mkdir(parents=True)
     manifest.touch()
