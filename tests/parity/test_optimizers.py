@@ -44,7 +44,7 @@ def test_nadam_of_repeated_words(deduplicate):
     model = nn.Sequential(nn.Embedding(4, 1))
     nn.init.zeros_(model[0].weight)
     options = {**OPTIONS, "deduplicate": deduplicate}
-    optimizer = create_optimizer(options, model, torch.device("cpu"))
+    optimizer = create_optimizer(options, model, torch.device("cpu"), lambda squares: squares)
     for group in optimizer.param_groups:
         group["lr"] = RATE
     for step in (1, 2, 3):

@@ -36,7 +36,9 @@ class Torch:
         # Channels last is the layout of the stored images and the fast one on CPUs and tensor cores.
         self.model = model.to(self.device, self.dtype, memory_format=torch.channels_last)
         self.replica: torch.nn.Module = self.model
-        self.optimizer = create_optimizer(spec.workload["optimizer"], self.model, self.device)
+        self.optimizer = create_optimizer(
+            spec.workload["optimizer"], self.model, self.device, self.add_squares
+        )
 
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
         """Open this worker's device and describe what the run has."""
@@ -61,6 +63,10 @@ class Torch:
 
     def reduce_gradients(self) -> None:
         """What comes between the backward pass and the optimiser: nothing here."""
+
+    def add_squares(self, squares: torch.Tensor) -> torch.Tensor:
+        """Squares of this replica's gradients, added to those of the others: there are none here."""
+        return squares
 
     def end_of_step(self) -> None:
         """What follows each step, and comes before tensors are read one by one: nothing here."""

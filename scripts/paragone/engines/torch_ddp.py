@@ -61,6 +61,11 @@ class TorchDDP(Torch):
         self.replica = self.wrapped if self.model.training else self.model
         return super().forward(inputs)
 
+    def add_squares(self, squares: torch.Tensor) -> torch.Tensor:
+        """See `Torch.add_squares`; a replica's gradients weigh 1 / replicas in the global batch's."""
+        distributed.all_reduce(squares)
+        return squares / self.devices.workers**2
+
     def end_of_epoch(self) -> None:
         """Give every worker the batch-norm statistics of rank 0, by which all evaluate."""
         for buffer in self.model.buffers():

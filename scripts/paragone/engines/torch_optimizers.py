@@ -7,11 +7,16 @@ from typing import Any
 import torch
 from torch import nn
 
+Reduction = Callable[[torch.Tensor], torch.Tensor]
+
 
 def create_optimizer(
-    options: dict[str, Any], model: nn.Module, device: torch.device
+    options: dict[str, Any], model: nn.Module, device: torch.device, add_squares: Reduction
 ) -> torch.optim.Optimizer:
-    """The workload's optimiser in PyTorch's words."""
+    """The workload's optimiser in PyTorch's words.
+
+    `add_squares`: from the summed squares of this worker's gradients to those of the global batch's.
+    """
     if options["name"] == "sgd":
         return torch.optim.SGD(model.parameters(), momentum=options["momentum"])
     arguments = {
@@ -25,7 +30,7 @@ def create_optimizer(
         arguments["momentum_decay"] = 1.0
         if options.get("deduplicate", True):
             return torch.optim.NAdam(model.parameters(), **arguments)
-        return NAdamOfOccurrences(model, **arguments)
+        return NAdamOfOccurrences(model, add_squares, **arguments)
     return AdamEpsilonHat(model.parameters(), **arguments)
 
 
@@ -52,8 +57,9 @@ class NAdamOfOccurrences(torch.optim.NAdam):
     takes the sum of g^2 here, where the rule for dense gradients takes the square of the sum of g.
     """
 
-    def __init__(self, model: nn.Module, **options: Any) -> None:
+    def __init__(self, model: nn.Module, add_squares: Reduction, **options: Any) -> None:
         super().__init__(model.parameters(), **options)
+        self._add_squares = add_squares
         self._squares: dict[nn.Parameter, torch.Tensor] = {}
         for module in model.modules():
             if isinstance(module, nn.Embedding):
@@ -61,11 +67,9 @@ class NAdamOfOccurrences(torch.optim.NAdam):
 
     def _follow(self, embedding: nn.Embedding, inputs: tuple, output: torch.Tensor) -> None:
         if output.requires_grad:
-            output.register_hook(partial(self._add_squares, embedding.weight, inputs[0]))
+            output.register_hook(partial(self._square, embedding.weight, inputs[0]))
 
-    def _add_squares(
-        self, weight: nn.Parameter, words: torch.Tensor, gradient: torch.Tensor
-    ) -> None:
+    def _square(self, weight: nn.Parameter, words: torch.Tensor, gradient: torch.Tensor) -> None:
         squares = gradient.flatten(end_dim=-2).square()
         self._squares[weight] = torch.zeros_like(weight).index_add_(0, words.flatten(), squares)
 
@@ -76,5 +80,6 @@ class NAdamOfOccurrences(torch.optim.NAdam):
         for weight, squares in self._squares.items():
             # The step to come makes this beta v + (1 - beta) g^2; correct now what it will square.
             moment = self.state[weight]["exp_avg_sq"]
-            moment.add_(squares - weight.grad.square(), alpha=(1 - beta) / beta)
+            difference = self._add_squares(squares) - weight.grad.square()
+            moment.add_(difference, alpha=(1 - beta) / beta)
         return is_complex

@@ -59,6 +59,11 @@ class TorchXLAMultiprocess(TorchXLA):
         """The mean over replicas."""
         xla_model.reduce_gradients(self.optimizer)
 
+    def add_squares(self, squares: torch.Tensor) -> torch.Tensor:
+        """See `Torch.add_squares`; a replica's gradients weigh 1 / replicas in the global batch's."""
+        scale = 1 / self.devices.workers**2
+        return xla_model.all_reduce(xla_model.REDUCE_SUM, squares, scale=scale)
+
     def end_of_epoch(self) -> None:
         """Give every replica the mean of the batch-norm statistics that each has kept for itself."""
         statistics = [one for one in self.model.buffers() if one.is_floating_point()]
