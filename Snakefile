@@ -27,6 +27,10 @@ include: "rules/accelerators.smk"
 include: "rules/scaling.smk"
 
 
+onstart:
+    check_submission()
+
+
 localrules:
     all,
     figures,

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import sys
 
 sys.path.insert(0, f"{workflow.basedir}/scripts")
@@ -48,6 +49,16 @@ def environment(spec):
     """The environment file of a specification's backend."""
     backends = with_reference(config)["backends"]
     return f"../envs/{backends[spec.backend['name']]['environment']}.yaml"
+
+
+def gpus(backend, replicas=1):
+    """How many GPUs a backend needs; None, which Snakemake leaves out, if none."""
+    return replicas if backend["device"] == "gpu" else None
+
+
+def several(workers):
+    """The number of workers if there are several, else None, likewise."""
+    return workers if workers > 1 else None
 
 
 def probe_spec(wildcards):
@@ -206,3 +217,24 @@ def scaling_tables():
         for name in names
         for suffix in ("csv", "md", "tex")
     ]
+
+
+def check_submission():
+    """Raise `WorkflowError` where the profile leaves Slurm to guess what decides the times, or the bill."""
+    if workflow.executor_plugin.name != "slurm":
+        return
+    remedy = "set it under default-resources in the workflow profile (profiles/slurm/profile.yaml)"
+    submitted = [
+        each.resources for each in workflow.rules if not workflow.is_local(each)
+    ]
+    if not all("slurm_partition" in resources for resources in submitted):
+        raise WorkflowError(
+            f"slurm: no slurm_partition; {remedy} to one that `sinfo` lists"
+        )
+    free = workflow.executor_settings.no_account
+    if not (free or all("slurm_account" in resources for resources in submitted)):
+        raise WorkflowError(
+            f"slurm: no slurm_account; {remedy}, or slurm-no-account: true where nobody is charged"
+        )
+    if shutil.which("sbatch") is None:
+        raise WorkflowError("slurm: no sbatch on PATH; submit from a login node")

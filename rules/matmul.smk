@@ -26,6 +26,7 @@ rule matmul:
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
+        gpu=lambda wildcards: gpus(MATMUL[wildcards.backend]),
     params:
         backend=lambda wildcards: json.dumps(MATMUL[wildcards.backend]),
         products=[",".join(map(str, shape)) for shape in config["matmul"]["products"]],

@@ -34,7 +34,13 @@ rule train:
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
-        nodes=1,
+        gpu=lambda wildcards: gpus(
+            RUNS[wildcards.run].backend, RUNS[wildcards.run].replicas
+        ),
+        # One node a worker. A profile for which that is too many says `nodes: 1`.
+        nodes=lambda wildcards: RUNS[wildcards.run].workers,
+        tasks=lambda wildcards: several(RUNS[wildcards.run].workers),
+        mpi=lambda wildcards: several(RUNS[wildcards.run].workers) and "srun",
     params:
         spec=lambda wildcards: RUNS[wildcards.run].to_json(),
         data_folder=config["data"]["folder"],
@@ -71,6 +77,10 @@ rule probe:
         "<results>/logs/parity/{workload}/{backend}.log",
     conda:
         lambda wildcards: environment(probe_spec(wildcards))
+    resources:
+        gpu=lambda wildcards: gpus(
+            probe_spec(wildcards).backend, probe_spec(wildcards).replicas
+        ),
     params:
         spec=lambda wildcards: probe_spec(wildcards).to_json(),
         data_folder=config["data"]["folder"],

@@ -1,0 +1,157 @@
+"""The workflow on a real Slurm of two nodes: its jobs, what they ask for, how they fail and resume."""
+
+import os
+import re
+import signal
+from dataclasses import dataclass
+
+import pytest
+from cluster.slurm import GPUS, NODES, PARTITION
+from workspace import Checkout, job_stats, wait_for
+
+from paragone import record
+from paragone.matrix import expand
+
+SUBMIT = ("--workflow-profile", "profiles/slurm")
+SECONDS = 300  # of one call of snakemake
+EXPERIMENT = "tpu_fashion_conv"
+TWO_WORKERS = ["tensorflow-multiworker", "torch-ddp"]
+PEAKS = "results/tables/device_matmul/peaks.json"
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A finished call: its checkout, what snakemake printed, its records, and the jobs of Slurm."""
+
+    checkout: Checkout
+    output: str
+    records: dict[str, dict]
+    jobs: list[dict[str, str]]
+
+    def jobs_of(self, rule: str) -> list[dict[str, str]]:
+        """The jobs of a rule; Slurm knows rule and wildcards as the comment."""
+        return [job for job in self.jobs if job["Comment"].startswith(f"rule_{rule}_")]
+
+    def train_job(self, backend: str) -> dict[str, str]:
+        """The job that trained a backend."""
+        (job,) = [job for job in self.jobs_of("train") if f".{backend}." in job["Comment"]]
+        return job
+
+
+@pytest.fixture(scope="module")
+def submitted(cluster, slurm_checkout, tmp_path_factory) -> Submitted:
+    """One call from data to records: an ordinary run, one that wants GPUs, two of two workers.
+
+    And the matrix products up to their tables.
+    """
+    made = slurm_checkout(tmp_path_factory.mktemp("submitted"))
+    made.config["backends"]["tensorflow-gpu"] = {
+        **made.config["backends"]["tensorflow-mirrored"],
+        "device": "gpu",
+        "label": "TensorFlow on GPUs",
+        "color": "#000000",
+    }
+    made.only(EXPERIMENT, ["torch"], epochs=2, steps_per_epoch=4)
+    block = made.config["experiments"][EXPERIMENT]
+    (one_replica,) = block["matrix"]
+    two_replicas = {**one_replica, "backend": [*TWO_WORKERS, "tensorflow-gpu"], "replicas": 2}
+    block["matrix"].append(two_replicas)
+    made.configure()
+    paths = records_of(made)
+    done = made.snakemake(*paths, PEAKS, *SUBMIT, timeout=SECONDS, **cluster.variables)
+    assert done.returncode == 0, done.stdout
+    records = [record.read(made / path) for path in paths]
+    by_backend = {each["spec"]["backend"]["name"]: each for each in records}
+    return Submitted(made, done.stdout, by_backend, cluster.jobs())
+
+
+def records_of(made: Checkout) -> list[str]:
+    """The records that a checkout's config asks for."""
+    return [f"results/runs/{spec.name}/record.json" for spec in expand(made.config, EXPERIMENT)]
+
+
+def test_every_job_went_through_slurm_and_ended_well(submitted):
+    stats = job_stats(submitted.output)
+    assert {name: len(submitted.jobs_of(name)) for name in stats} == stats
+    assert stats["train"] == 4
+    assert {job["JobState"] for job in submitted.jobs} == {"COMPLETED"}
+    assert {job["Partition"] for job in submitted.jobs} == {PARTITION}
+    assert (submitted.checkout / PEAKS).is_file()
+
+
+def test_ordinary_run_trains_on_one_node(submitted):
+    assert submitted.train_job("torch")["NumNodes"] == "1"
+    assert submitted.records["torch"]["status"] == "completed"
+
+
+def test_timed_jobs_have_their_nodes_alone(submitted):
+    timed = [*submitted.jobs_of("train"), *submitted.jobs_of("matmul")]
+    assert len(timed) == 5
+    for job in submitted.jobs:
+        assert job["OverSubscribe"] == ("NO" if job in timed else "OK"), job
+
+
+@pytest.mark.parametrize("backend", TWO_WORKERS)
+def test_two_workers_train_on_two_nodes(submitted, cluster, backend):
+    job = submitted.train_job(backend)
+    assert (job["NumNodes"], job["NumTasks"]) == ("2", "2")
+    made = submitted.records[backend]
+    assert made["status"] == "completed"
+    assert [process["rank"] for process in made["processes"]] == [0, 1]
+    assert made["devices"]["observed"] == made["devices"]["requested"]
+    assert made["devices"]["observed"]["workers"] == 2
+    # Both nodes are this host, and only their daemons know which of them started a rank.
+    for node in NODES:
+        log = (cluster.state / f"slurmd-{node}.log").read_text()
+        assert f"launch task StepId={job['JobId']}.0 " in log
+
+
+def test_run_on_gpus_gets_them_and_is_started_once(submitted):
+    """The cluster's GPUs are fake: the run is granted them, and then finds none that computes."""
+    job = submitted.train_job("tensorflow-gpu")
+    assert job["TresPerJob"] == f"gres:gpu:{GPUS}"
+    assert (job["NumNodes"], job["NumTasks"]) == ("1", "1")
+    assert submitted.records["tensorflow-gpu"]["status"] == "unavailable"
+    (log,) = submitted.checkout.folder.glob("results/logs/runs/*.tensorflow-gpu.*.log")
+    assert log.read_text().count("] unavailable: ") == 1
+    assert "TresPerJob" not in submitted.train_job("torch")
+
+
+def test_message_of_a_failed_job_names_its_log(submitted, cluster):
+    made = submitted.checkout
+    made.only(EXPERIMENT, ["torch"], steps_per_epoch=1000)
+    done = made.snakemake(*records_of(made), *SUBMIT, timeout=SECONDS, **cluster.variables)
+    assert done.returncode == 1, done.stdout
+    assert "error: workloads.fashion-conv: 1000 step(s) of 100 examples do not fit" in done.stdout
+    job = cluster.jobs()[-1]
+    assert job["JobState"] == "FAILED"
+    assert f"SLURM-job '{job['JobId']}' failed, SLURM status is: 'FAILED'" in done.stdout
+    named = re.search(rf"/\S*/results/logs/slurm/rule_train/\S*/{job['JobId']}\.log", done.stdout)
+    assert named, done.stdout
+    assert "rule train" in (made / named[0]).read_text()
+
+
+def test_cancelled_job_is_told_and_its_run_goes_on(submitted, cluster):
+    made = submitted.checkout
+    made.only(EXPERIMENT, ["torch"], epochs=40, steps_per_epoch=20)
+    (path,) = records_of(made)
+    checkpoints = (made / path).parent / "checkpoints"
+    first = made.start(path, *SUBMIT, **cluster.variables)
+    try:
+        wait_for(lambda: list(checkpoints.glob("*/epoch-*")), first)
+        cluster.call("scancel", cluster.jobs()[-1]["JobId"])
+        output, _ = first.communicate(timeout=SECONDS)
+    finally:
+        if first.poll() is None:
+            os.killpg(first.pid, signal.SIGKILL)
+            first.wait()
+    assert first.returncode == 1, output
+    assert cluster.jobs()[-1]["JobState"] == "CANCELLED"
+    assert "SLURM status is: 'CANCELLED'" in output
+    assert not (made / path).exists()
+
+    second = made.snakemake(path, *SUBMIT, timeout=SECONDS, **cluster.variables)
+    assert second.returncode == 0, second.stdout
+    begins = [process["first_epoch"] for process in record.read(made / path)["processes"]]
+    assert len(begins) == 2
+    assert begins[0] == 1 < begins[1]
