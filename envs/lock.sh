@@ -2,6 +2,7 @@
 # Pin all that is ever installed, from the short lists *.in; `make lock` calls this with its uv.
 #
 #   requirements.txt, dev.txt, uv.txt   what `make` installs, on every platform
+#   cloud.txt                           what submits to clouds, likewise
 #   <name>.linux-64.txt                 the pin file of one backend, for Linux on x86-64
 #   <name>.yaml                         the same pins for conda
 #
@@ -25,7 +26,7 @@ pin() {
     uv pip compile --quiet --generate-hashes --no-annotate --no-header "$@"
 }
 
-for name in requirements dev uv; do
+for name in requirements dev cloud uv; do
     pin "$name.in" --output-file "$name.txt" --universal --python-version "${python%.*}"
 done
 

@@ -1,0 +1,104 @@
+"""The profiles that no test can run, through their real executors; and a Slurm profile left unedited."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from workspace import ROOT, Checkout, job_stats
+
+PROFILES = sorted(path.parent.name for path in ROOT.glob("profiles/*/profile.yaml"))
+CLOUDS = ["googlebatch", "kubernetes"]
+
+
+@pytest.fixture(scope="module")
+def cloud_python(tmp_path_factory) -> Path:
+    """The environment of envs/cloud.txt, which cannot be that of the workflow: two protobufs."""
+    folder = tmp_path_factory.mktemp("cloud") / "venv"
+    uv = Path(sys.executable).with_name("uv")
+    python = folder / "bin/python"
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, folder], check=True)
+    install = [uv, "pip", "install", "--quiet", "--require-hashes", "--python", python]
+    subprocess.run([*install, "-r", ROOT / "envs/cloud.txt"], check=True)
+    return python
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> dict[str, int]:
+    """The jobs of each rule that the default profile would run for the whole workflow."""
+    return Checkout(tmp_path_factory.mktemp("whole")).jobs("all", "--cores", "2")
+
+
+def dry_run(made: Checkout, python: Path, profile: str) -> dict[str, int]:
+    """How many jobs of each rule would be submitted; the executor's own settings are parsed."""
+    line = ["-m", "snakemake", "all", "--workflow-profile", f"profiles/{profile}"]
+    done = subprocess.run(
+        [python, *line, "--dry-run", "--quiet", "rules"],
+        cwd=made.folder,
+        env=os.environ | {"PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
+    return job_stats(done.stdout)
+
+
+@pytest.mark.parametrize("profile", CLOUDS)
+def test_cloud_profile_would_submit_the_whole_workflow(checkout, whole, cloud_python, profile):
+    made = checkout()
+    path = made / f"profiles/{profile}/profile.yaml"
+    edited = yaml.safe_load(path.read_text())
+    # The volume, as it would be mounted where Snakemake is called.
+    edited["default-storage-prefix"] = str(made.folder)
+    path.write_text(yaml.safe_dump(edited))
+    assert dry_run(made, cloud_python, profile) == whole
+
+
+@pytest.mark.parametrize("profile", sorted({*PROFILES} - {*CLOUDS, "default"}))
+def test_profile_would_run_the_whole_workflow(checkout, whole, profile):
+    assert dry_run(checkout(), Path(sys.executable), profile) == whole
+
+
+@pytest.mark.parametrize("profile", CLOUDS)
+def test_unknown_key_of_an_executor_is_refused(checkout, cloud_python, profile):
+    """So the dry runs above can fail: the executor itself reads the profile."""
+    made = checkout()
+    path = made / f"profiles/{profile}/profile.yaml"
+    path.write_text(path.read_text() + f"{profile}-colour: red\n")
+    with pytest.raises(AssertionError, match=f"{profile}-colour"):
+        dry_run(made, cloud_python, profile)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_key_is_explained(profile):
+    """Whatever has a value has a comment beside it."""
+    lines = (ROOT / f"profiles/{profile}/profile.yaml").read_text().splitlines()
+    valued = [line for line in lines if line and line.lstrip()[0] != "#" and line[-1] != ":"]
+    assert len(valued) > 5
+    assert [line for line in valued if " # " not in line] == []
+
+
+def test_slurm_without_partition_or_account_is_one_message(checkout):
+    made = checkout()
+    path = made / "profiles/slurm/profile.yaml"
+    line = ("all", "--workflow-profile", "profiles/slurm")
+    refused(
+        made.snakemake(*line).stdout, "no slurm_partition", "profiles/slurm/profile.yaml", "sinfo"
+    )
+    profile = yaml.safe_load(path.read_text())
+    profile["default-resources"]["slurm_partition"] = "main"
+    path.write_text(yaml.safe_dump(profile))
+    refused(made.snakemake(*line).stdout, "no slurm_account", "slurm-no-account")
+    assert not (made / "results").exists()
+
+
+def refused(output: str, *words: str) -> None:
+    assert "Traceback" not in output
+    assert output.count("WorkflowError in ") == 1, output
+    for word in words:
+        assert word in output
