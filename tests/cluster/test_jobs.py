@@ -29,8 +29,9 @@ class Submitted:
     jobs: list[dict[str, str]]
 
     def jobs_of(self, rule: str) -> list[dict[str, str]]:
-        """The jobs of a rule; Slurm knows rule and wildcards as the comment."""
-        return [job for job in self.jobs if job["Comment"].startswith(f"rule_{rule}_")]
+        """The jobs of a rule; their comment is rule_<name>, with _wildcards_<...> if it has any."""
+        names = [job["Comment"].partition("_wildcards_")[0] for job in self.jobs]
+        return [job for job, name in zip(self.jobs, names, strict=True) if name == f"rule_{rule}"]
 
     def train_job(self, backend: str) -> dict[str, str]:
         """The job that trained a backend."""
