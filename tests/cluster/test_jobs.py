@@ -134,7 +134,7 @@ def test_message_of_a_failed_job_names_its_log(submitted, cluster):
 
 def test_cancelled_job_is_told_and_its_run_goes_on(submitted, cluster):
     made = submitted.checkout
-    made.only(EXPERIMENT, ["torch"], epochs=40, steps_per_epoch=20)
+    made.only(EXPERIMENT, ["torch"], epochs=12, steps_per_epoch=4)
     (path,) = records_of(made)
     checkpoints = (made / path).parent / "checkpoints"
     first = made.start(path, *SUBMIT, **cluster.variables)
