@@ -29,6 +29,10 @@ rule allreduce:
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
+        gpu=lambda wildcards: gpus(
+            ALLREDUCE[wildcards.backend]["backend"],
+            max(ALLREDUCE[wildcards.backend]["replicas"]),
+        ),
     params:
         backend=lambda wildcards: json.dumps(ALLREDUCE[wildcards.backend]["backend"]),
         replicas=lambda wildcards: ALLREDUCE[wildcards.backend]["replicas"],
