@@ -1,6 +1,7 @@
 """The cluster, once a session, and checkouts whose Slurm profile is edited for it as a user would."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,11 +25,14 @@ def cluster() -> Iterator[Cluster]:
             pytest.fail(f"{REQUIRED} is set, but {reason}")
         pytest.skip(reason)
     made = Cluster()
+    # As Ctrl-C does it: pytest then ends its fixtures, and no job outlives a test that ran out of time.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         made.start()
         yield made
     finally:
         made.stop()
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture(scope="session")
