@@ -5,13 +5,14 @@ A framework is one module here, named like its engine, with one function:
     open_group(backend, place, threads)   open this process's devices; raises `Unavailable`
 
 It returns a `Group`. The strategies of `WORKERS` have a process a replica, all others drive every
-replica from one process.
+replica from one process. Standard library only: the Snakefile imports this package at parse time.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 WORKERS = ("ddp", "multiworker")
 
@@ -48,5 +49,5 @@ class Group(Protocol):
     def wait(self, sums: Any) -> None:
         """Return when the devices of this process are done."""
 
-    def fetch(self, sums: Any) -> list[np.ndarray]:
+    def fetch(self, sums: Any) -> "list[np.ndarray]":
         """The sum as each replica of this process holds it, on the host."""
