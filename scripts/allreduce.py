@@ -6,9 +6,10 @@ from pathlib import Path
 from paragone import fingerprint, isolation
 from paragone.allreduce import WORKERS, Place, workers
 from paragone.allreduce.measure import BYTES, measure
-from paragone.allreduce.result import write
+from paragone.allreduce.result import check
 from paragone.errors import UserError, entry_point
 from paragone.matmul.plan import read_backend
+from paragone.results import write
 
 TIMEOUT = 300.0  # seconds for all sizes of one number of replicas, imports included
 ONLY_OF_RUNS = ("rank", "workers", "first_epoch")
@@ -59,6 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
             "groups": groups,
         },
         options.output,
+        check,
     )
 
 

@@ -1,8 +1,5 @@
 """Compare the backends of an experiment with each other, two by two: CSV, Markdown and LaTeX."""
 
-import argparse
-from pathlib import Path
-
 import pandas as pd
 
 from paragone import notes, tables
@@ -10,7 +7,7 @@ from paragone.differences import differences
 from paragone.documents import booktabs
 from paragone.errors import entry_point
 from paragone.files import write_text
-from paragone.options import pairs
+from paragone.options import pairs, table_parser
 from paragone.statistics import INTERVAL
 
 METHOD = (
@@ -25,13 +22,7 @@ NONE = "No two backends trained the same workload at the same global batch: noth
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Write the comparison of one experiment in three formats."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=Path, required=True, help="runs.parquet of the experiment")
-    parser.add_argument("--labels", nargs="*", default=[], metavar="backend=Label")
-    parser.add_argument("--title", required=True)
-    parser.add_argument("--csv", type=Path, required=True)
-    parser.add_argument("--markdown", type=Path, required=True)
-    parser.add_argument("--latex", type=Path, required=True)
+    parser = table_parser(__doc__)
     options = parser.parse_args(arguments)
     runs = tables.read(options.runs)
     found = differences(runs, pairs(options.labels))

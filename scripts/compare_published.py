@@ -1,14 +1,14 @@
 """Set measured values beside published ones, with a verdict a row: CSV, Markdown and LaTeX."""
 
-import argparse
 from pathlib import Path
 
 import pandas as pd
 
 from paragone import notes, published, tables, verdicts
-from paragone.documents import booktabs, write_text
+from paragone.documents import booktabs
 from paragone.errors import entry_point
-from paragone.options import pairs
+from paragone.files import write_text
+from paragone.options import pairs, table_parser
 from paragone.series import series_of, sweeps_of
 
 RUNS = "runs of "  # the column of a series' run names is called after that of its values
@@ -17,19 +17,12 @@ RUNS = "runs of "  # the column of a series' run names is called after that of i
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Write the comparison of one experiment in three formats."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=Path, required=True)
-    parser.add_argument("--epochs", type=Path, required=True)
-    parser.add_argument("--published", type=Path, required=True, help="published.csv")
+    parser = table_parser(__doc__, published=True)
     parser.add_argument("--protocols", type=Path, required=True, help="published conditions, CSV")
+    parser.add_argument("--epochs", type=Path, required=True)
     parser.add_argument("--ratios", type=Path, required=True, help="ratios to compare, CSV")
     parser.add_argument("--flaws", type=Path, required=True, help="known flaws of the sources, CSV")
     parser.add_argument("--published-experiment", required=True, help="whose published rows")
-    parser.add_argument("--labels", nargs="*", default=[], metavar="backend=Label")
-    parser.add_argument("--title", required=True)
-    parser.add_argument("--csv", type=Path, required=True)
-    parser.add_argument("--markdown", type=Path, required=True)
-    parser.add_argument("--latex", type=Path, required=True)
     options = parser.parse_args(arguments)
 
     runs, epochs = tables.read(options.runs), tables.read(options.epochs)
@@ -51,8 +44,8 @@ def main(arguments: list[str] | None = None) -> None:
     if notes.holds_synthetic(runs):
         remarks.insert(0, notes.SYNTHETIC + ".")
     tables.write(table, options.csv)
-    write_text(options.markdown, markdown(table, options.title, remarks))
-    write_text(options.latex, latex(table, options.title, remarks))
+    write_text(markdown(table, options.title, remarks), options.markdown)
+    write_text(latex(table, options.title, remarks), options.latex)
 
 
 def comparison(

@@ -7,8 +7,10 @@ from pathlib import Path
 import pandas as pd
 
 from paragone import published, tables
-from paragone.documents import booktabs, write_text
+from paragone.documents import booktabs
 from paragone.errors import entry_point
+from paragone.files import write_text
+from paragone.options import table_parser
 from paragone.scaling.external import Check, rows_of, table_of
 
 BEST = (
@@ -21,15 +23,11 @@ BEST = (
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Write the comparison in three formats."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--checks", type=read_checks, required=True, help="JSON")
-    parser.add_argument("--published", type=Path, required=True, help="published.csv")
+    parser = table_parser(__doc__, runs=False, published=True)
     parser.add_argument("--protocols", type=Path, required=True, help="published conditions, CSV")
+    parser.add_argument("--checks", type=read_checks, required=True, help="JSON")
     parser.add_argument("--ratios", type=Path, required=True, help="ratios to compare, CSV")
     parser.add_argument("--flaws", type=Path, required=True, help="known flaws of the sources, CSV")
-    parser.add_argument("--title", required=True)
-    for suffix in ("csv", "markdown", "latex"):
-        parser.add_argument(f"--{suffix}", type=Path, required=True)
     options = parser.parse_args(arguments)
     rows, flaws = [], []
     for check in options.checks:
@@ -45,10 +43,10 @@ def main(arguments: list[str] | None = None) -> None:
     text = shown.to_markdown(index=False, disable_numparse=True)
     title = f"{options.title}: published speed-ups"
     listed = "".join(f"- {remark}\n" for remark in remarks)
-    write_text(options.markdown, f"# {title}\n\n{text}\n\n{listed}")
+    write_text(f"# {title}\n\n{text}\n\n{listed}", options.markdown)
     wide = r">{\raggedright\arraybackslash}X"
     layout = f"{wide * 2}l{wide}rl{wide}"
-    write_text(options.latex, booktabs(shown.style.hide(axis="index"), layout, title, remarks))
+    write_text(booktabs(shown.style.hide(axis="index"), layout, title, remarks), options.latex)
 
 
 def read_checks(text: str) -> list[Check]:

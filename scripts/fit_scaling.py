@@ -6,8 +6,9 @@ from pathlib import Path
 import pandas as pd
 
 from paragone import notes, tables
-from paragone.documents import booktabs, write_text
+from paragone.documents import booktabs
 from paragone.errors import entry_point
+from paragone.files import write_text
 from paragone.options import pairs
 from paragone.scaling.measured import SHARED, shares_cores
 from paragone.scaling.model import Calibrated, calibrate, write_models
@@ -50,19 +51,18 @@ def main(arguments: list[str] | None = None) -> None:
     ]
     if notes.holds_synthetic(runs):
         remarks.insert(0, notes.SYNTHETIC + ".")
-    write_text(options.models, write_models(models))
+    write_text(write_models(models), options.models)
     tables.write(cases, options.cases)
     tables.write(steps, options.csv)
     shown = _printed(steps, labels)
     text = shown.to_markdown(index=False, disable_numparse=True)
     heading = f"# {options.title}: predicted and measured"
     listed = "".join(f"- {remark}\n" for remark in remarks)
-    write_text(options.markdown, f"{heading}\n\n{text}\n\n{listed}")
+    write_text(f"{heading}\n\n{text}\n\n{listed}", options.markdown)
     wide = r">{\raggedright\arraybackslash}X"
     layout = f"{wide * 3}rrrrrr"
-    write_text(
-        options.latex, booktabs(shown.style.hide(axis="index"), layout, options.title, remarks)
-    )
+    latex = booktabs(shown.style.hide(axis="index"), layout, options.title, remarks)
+    write_text(latex, options.latex)
 
 
 def _printed(steps: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:

@@ -11,7 +11,8 @@ from paragone.errors import UserError, entry_point
 from paragone.matmul import Unavailable
 from paragone.matmul.measure import TOLERANCES, measure, not_tried
 from paragone.matmul.plan import read_backend, read_shape
-from paragone.matmul.result import write
+from paragone.matmul.result import check
+from paragone.results import write
 
 
 @entry_point
@@ -60,6 +61,7 @@ def main(arguments: list[str] | None = None) -> None:
             "cases": cases,
         },
         options.output,
+        check,
     )
 
 

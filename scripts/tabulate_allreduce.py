@@ -4,9 +4,10 @@ import argparse
 from pathlib import Path
 
 from paragone import tables
-from paragone.allreduce.result import read
+from paragone.allreduce.result import check
 from paragone.allreduce.table import table
 from paragone.errors import entry_point
+from paragone.results import read
 
 
 @entry_point
@@ -16,7 +17,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--results", type=Path, nargs="+", required=True, metavar="backend.json")
     parser.add_argument("--output", type=Path, nargs="+", required=True, help=".csv, .parquet")
     options = parser.parse_args(arguments)
-    runs = table([read(path) for path in options.results])
+    runs = table([read(path, check) for path in options.results])
     for path in options.output:
         tables.write(runs, path)
 

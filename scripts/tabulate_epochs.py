@@ -1,15 +1,15 @@
 """Set the epochs that a source prints beside the measured ones: CSV, Markdown and LaTeX."""
 
-import argparse
 from pathlib import Path
 
 import pandas as pd
 
 from paragone import notes, published, tables
 from paragone.cells import Missing, pick
-from paragone.documents import booktabs, write_text
+from paragone.documents import booktabs
 from paragone.errors import UserError, entry_point
-from paragone.options import pairs
+from paragone.files import write_text
+from paragone.options import pairs, table_parser
 from paragone.published import Protocol, Row
 from paragone.quantities import QUANTITIES
 from paragone.series import Series, series_of, sweeps_of
@@ -29,17 +29,10 @@ PUBLISHED = "published"
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Write the table of epochs of one experiment in three formats."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=Path, required=True)
-    parser.add_argument("--epochs", type=Path, required=True)
-    parser.add_argument("--published", type=Path, required=True, help="published.csv")
+    parser = table_parser(__doc__, published=True)
     parser.add_argument("--protocols", type=Path, required=True, help="published conditions, CSV")
+    parser.add_argument("--epochs", type=Path, required=True)
     parser.add_argument("--published-experiment", required=True, help="whose published rows")
-    parser.add_argument("--labels", nargs="*", default=[], metavar="backend=Label")
-    parser.add_argument("--title", required=True)
-    parser.add_argument("--csv", type=Path, required=True)
-    parser.add_argument("--markdown", type=Path, required=True)
-    parser.add_argument("--latex", type=Path, required=True)
     options = parser.parse_args(arguments)
     runs, epochs = tables.read(options.runs), tables.read(options.epochs)
     experiment, labels = options.published_experiment, pairs(options.labels)
@@ -66,8 +59,8 @@ def main(arguments: list[str] | None = None) -> None:
         remarks.insert(0, notes.SYNTHETIC + ".")
     tables.write(table, options.csv)
     blocks = {system: wide(part) for system, part in table.groupby("system", sort=False)}
-    write_text(options.markdown, markdown(blocks, options.title, remarks))
-    write_text(options.latex, latex(blocks, options.title, remarks))
+    write_text(markdown(blocks, options.title, remarks), options.markdown)
+    write_text(latex(blocks, options.title, remarks), options.latex)
 
 
 def tidy(

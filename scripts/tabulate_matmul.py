@@ -7,8 +7,9 @@ from pathlib import Path
 from paragone import tables
 from paragone.errors import entry_point
 from paragone.files import write_text
-from paragone.matmul.result import read
+from paragone.matmul.result import check
 from paragone.matmul.table import peaks_document, table
+from paragone.results import read
 
 
 @entry_point
@@ -19,7 +20,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, nargs="+", required=True, help=".csv, .parquet")
     parser.add_argument("--peaks", type=Path, required=True, help="JSON file to write")
     options = parser.parse_args(arguments)
-    runs = table([read(path) for path in options.results])
+    runs = table([read(path, check) for path in options.results])
     for path in options.output:
         tables.write(runs, path)
     write_text(json.dumps(peaks_document(runs), indent=1) + "\n", options.peaks)

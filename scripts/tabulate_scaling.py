@@ -1,14 +1,12 @@
 """Tabulate step time, speed-up and efficiency by replicas: CSV, Markdown and LaTeX."""
 
-import argparse
-from pathlib import Path
-
 import pandas as pd
 
 from paragone import notes, tables
-from paragone.documents import booktabs, write_text
+from paragone.documents import booktabs
 from paragone.errors import entry_point
-from paragone.options import pairs
+from paragone.files import write_text
+from paragone.options import pairs, table_parser
 from paragone.scaling.measured import SHARED, points_of, scaling_kind, shares_cores, table_of
 
 SPEED_UP = (
@@ -19,12 +17,7 @@ SPEED_UP = (
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Write the table in three formats."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=Path, required=True)
-    parser.add_argument("--labels", nargs="*", default=[], metavar="backend=Label")
-    parser.add_argument("--title", required=True)
-    for suffix in ("csv", "markdown", "latex"):
-        parser.add_argument(f"--{suffix}", type=Path, required=True)
+    parser = table_parser(__doc__)
     options = parser.parse_args(arguments)
     runs = tables.read(options.runs)
     found = table_of(points_of(runs, pairs(options.labels)))
@@ -43,10 +36,10 @@ def main(arguments: list[str] | None = None) -> None:
     title = f"{options.title} ({scaling_kind(runs)} scaling)"
     text = shown.to_markdown(index=False, disable_numparse=True)
     listed = "".join(f"- {remark}\n" for remark in remarks)
-    write_text(options.markdown, f"# {title}\n\n{text}\n\n{listed}")
+    write_text(f"# {title}\n\n{text}\n\n{listed}", options.markdown)
     wide = r">{\raggedright\arraybackslash}X"
     layout = f"{wide}rrr{wide * 3}r{wide}"
-    write_text(options.latex, booktabs(shown.style.hide(axis="index"), layout, title, remarks))
+    write_text(booktabs(shown.style.hide(axis="index"), layout, title, remarks), options.latex)
 
 
 def _printed(found: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,4 @@
-"""Tables as Markdown and LaTeX text, each file written complete or not at all."""
-
-import os
-from pathlib import Path
+"""Tables as LaTeX text."""
 
 import pandas as pd
 from pandas.io.formats.style import Styler
@@ -32,11 +29,3 @@ def escape_latex(text: str) -> str:
     cell = pd.DataFrame([[text]]).style.hide(axis="index").hide(axis="columns")
     lines = cell.format(escape="latex").to_latex().splitlines()
     return lines[1].removesuffix(r"\\").strip()
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write under a temporary name, then rename."""
-    partial = path.with_name(f".{path.name}.partial")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial.write_text(text)
-    os.replace(partial, path)

@@ -42,3 +42,22 @@ def figure_parser(
         help="CSV file to write: what is drawn, with run names, n and interval",
     )
     return parser
+
+
+def table_parser(
+    description: str | None, *, runs: bool = True, published: bool = False
+) -> argparse.ArgumentParser:
+    """The options of every program that writes a table in three formats.
+
+    `runs`: it shows runs under their backends' labels; `published`: beside published values.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    if runs:
+        parser.add_argument("--runs", type=Path, required=True, help="runs.parquet")
+        parser.add_argument("--labels", nargs="*", default=[], metavar="backend=Label")
+    if published:
+        parser.add_argument("--published", type=Path, required=True, help="published.csv")
+    parser.add_argument("--title", required=True)
+    for suffix in ("csv", "markdown", "latex"):
+        parser.add_argument(f"--{suffix}", type=Path, required=True, help="to write")
+    return parser

@@ -11,6 +11,7 @@ import pytest
 from make_scaling import all_reduce_result
 from workspace import CONFIG, call, command, refused, succeed
 
+from paragone import results
 from paragone.allreduce import Place, measure, plan, result, table, workers
 from paragone.errors import UserError
 from paragone.matrix import expand
@@ -33,7 +34,7 @@ def program(output, engine, strategy, device="cpu", **options):
 )
 def test_small_all_reduces_are_measured(tmp_path, engine, strategy):
     printed = succeed(program(tmp_path / "r.json", engine, strategy), timeout=120)
-    made = result.read(tmp_path / "r.json")
+    made = results.read(tmp_path / "r.json", result.check)
     each = 2 if strategy in ("ddp", "multiworker") else 1
     assert [(one["replicas"], one["workers"]) for one in made["groups"]] == [(1, 1), (2, each)]
     for group in made["groups"]:
@@ -50,9 +51,9 @@ def test_small_all_reduces_are_measured(tmp_path, engine, strategy):
 
 def test_a_missing_device_is_a_status(tmp_path):
     succeed(program(tmp_path / "r.json", "torch_ddp", "ddp", device="tpu"))
-    groups = result.read(tmp_path / "r.json")["groups"]
+    groups = results.read(tmp_path / "r.json", result.check)["groups"]
     assert [one["status"] for one in groups] == ["unavailable"] * 2
-    assert table.table([result.read(tmp_path / "r.json")])["seconds"].isna().all()
+    assert table.table([results.read(tmp_path / "r.json", result.check)])["seconds"].isna().all()
 
 
 def test_messages_for_people(tmp_path):
@@ -176,7 +177,7 @@ def test_a_result_that_contradicts_itself_is_not_written(tmp_path):
     broken = tmp_path / "r.json"
     broken.write_text("{}")
     with pytest.raises(UserError, match=r"r\.json"):
-        result.read(broken)
+        results.read(broken, result.check)
 
 
 def test_the_plan_follows_the_experiments():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from workspace import CONFIG, call, command, refused, succeed
 
+from paragone import results
 from paragone.errors import UserError
 from paragone.matmul import measure, plan, result
 
@@ -27,7 +28,7 @@ def products(output, engine, device="cpu", **options):
 @pytest.mark.parametrize("engine", ["torch", "tensorflow", "torch_xla"])
 def test_small_products_are_measured(tmp_path, engine):
     printed = succeed(products(tmp_path / "out" / "one.json", engine))
-    made = result.read(tmp_path / "out" / "one.json")
+    made = results.read(tmp_path / "out" / "one.json", result.check)
     assert [(case["shape"], case["precision"]) for case in made["cases"]] == [
         (shape, precision)
         for precision in ("float32", "bfloat16")
@@ -49,7 +50,7 @@ def test_a_product_beyond_the_memory_is_refused_before_it_is_tried(tmp_path):
         tmp_path / "r.json", "torch", products=["4000000,1,4000000"], precisions=["float32"]
     )
     succeed(huge, timeout=60)
-    too_large, square = result.read(tmp_path / "r.json")["cases"]
+    too_large, square = results.read(tmp_path / "r.json", result.check)["cases"]
     assert (too_large["status"], too_large["runs"]) == ("out_of_memory", [])
     assert "64,000" in too_large["reason"]
     assert square["status"] == "completed"
@@ -57,7 +58,7 @@ def test_a_product_beyond_the_memory_is_refused_before_it_is_tried(tmp_path):
 
 def test_a_missing_device_is_a_status(tmp_path):
     printed = succeed(products(tmp_path / "r.json", "torch", device="tpu"))
-    made = result.read(tmp_path / "r.json")
+    made = results.read(tmp_path / "r.json", result.check)
     assert made["device_name"] is None
     assert {case["status"] for case in made["cases"]} == {"unavailable"}
     assert {case["reason"] for case in made["cases"]} == {"PyTorch sees no tpu"}
@@ -137,7 +138,7 @@ def test_a_result_with_false_flop_is_not_written(tmp_path):
     broken = tmp_path / "r.json"
     broken.write_text("{}")
     with pytest.raises(UserError, match=r"r\.json"):
-        result.read(broken)
+        results.read(broken, result.check)
 
 
 def _result(cases):
