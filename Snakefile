@@ -24,11 +24,9 @@ include: "rules/figures.smk"
 include: "rules/studies.smk"
 include: "rules/matmul.smk"
 include: "rules/accelerators.smk"
+include: "rules/allreduce.smk"
 include: "rules/scaling.smk"
-
-
-onstart:
-    check_submission()
+include: "rules/submission.smk"
 
 
 localrules:

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import shutil
 import sys
 
 sys.path.insert(0, f"{workflow.basedir}/scripts")
@@ -157,84 +156,47 @@ def printed_by_epoch():
     return {row["experiment"] for row in rows}
 
 
+def in_formats(kind, names, suffixes):
+    """The files of these figures or tables, each in every format."""
+    return [
+        f"<results>/{kind}/{name}.{suffix}" for name in names for suffix in suffixes
+    ]
+
+
 def figures_of_all():
     """Every figure of every experiment, of the matrix products, accelerators and cost model."""
-    of_devices = ["device_matmul/matmul", "accelerator_reference/accelerators"]
+    names = ["device_matmul/matmul", "accelerator_reference/accelerators"]
     if SCALING:
-        of_devices += ["scaling_model/scaling_model", "scaling_model/beyond"]
-    return [
-        f"<results>/figures/{figure}.{suffix}"
-        for figure in of_devices
-        for suffix in ("svg", "pdf", "png")
-    ] + [
-        f"<results>/figures/{name}/{figure}.{suffix}"
+        names += ["scaling_model/scaling_model", "scaling_model/beyond"]
+    names += [
+        f"{name}/{figure}"
         for name, block in config["experiments"].items()
         for figure in block["figures"]
-        for suffix in ("svg", "pdf", "png")
     ]
+    return in_formats("figures", names, ("svg", "pdf", "png"))
 
 
 def tables_of_all():
     """Every table."""
-    comparisons = [
-        f"<results>/tables/{name}/comparison.{suffix}"
-        for name in [*COMPARED, "device_matmul", "accelerator_reference"]
-        for suffix in ("csv", "md", "tex")
-    ]
-    differences = [
-        f"<results>/tables/{name}/differences.{suffix}"
-        for name in config["experiments"]
-        for suffix in ("csv", "md", "tex")
-    ]
     by_epoch = printed_by_epoch()
-    epochs = [
-        f"<results>/tables/{name}/epochs.{suffix}"
+    names = [
+        f"{name}/comparison"
+        for name in [*COMPARED, "device_matmul", "accelerator_reference"]
+    ]
+    names += [f"{name}/differences" for name in config["experiments"]]
+    names += [
+        f"{name}/epochs"
         for name in COMPARED
         if config["experiments"][name]["published"] in by_epoch
-        for suffix in ("csv", "md", "tex")
     ]
+    names += [f"{name}/scaling" for name in SCALING]
+    if SCALING:
+        names += ["scaling_model/steps", "scaling_model/published"]
     return [
         "<results>/tables/runs.csv",
         "<results>/tables/runs.parquet",
         "<results>/tables/epochs.csv",
         "<results>/tables/device_matmul/matmul.csv",
         "<results>/tables/device_matmul/peaks.json",
-        *comparisons,
-        *differences,
-        *epochs,
-        *scaling_tables(),
+        *in_formats("tables", names, ("csv", "md", "tex")),
     ]
-
-
-def scaling_tables():
-    """The tables of scaling and of its cost model, if an experiment asks for them."""
-    if not SCALING:
-        return []
-    names = [f"{name}/scaling" for name in SCALING]
-    names += ["scaling_model/steps", "scaling_model/published"]
-    return [
-        f"<results>/tables/{name}.{suffix}"
-        for name in names
-        for suffix in ("csv", "md", "tex")
-    ]
-
-
-def check_submission():
-    """Raise `WorkflowError` where the profile leaves Slurm to guess what decides the times, or the bill."""
-    if workflow.executor_plugin.name != "slurm":
-        return
-    remedy = "set it under default-resources in the workflow profile (profiles/slurm/profile.yaml)"
-    submitted = [
-        each.resources for each in workflow.rules if not workflow.is_local(each)
-    ]
-    if not all("slurm_partition" in resources for resources in submitted):
-        raise WorkflowError(
-            f"slurm: no slurm_partition; {remedy} to one that `sinfo` lists"
-        )
-    free = workflow.executor_settings.no_account
-    if not (free or all("slurm_account" in resources for resources in submitted)):
-        raise WorkflowError(
-            f"slurm: no slurm_account; {remedy}, or slurm-no-account: true where nobody is charged"
-        )
-    if shutil.which("sbatch") is None:
-        raise WorkflowError("slurm: no sbatch on PATH; submit from a login node")

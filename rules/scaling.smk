@@ -1,80 +1,12 @@
-# Scaling: what more replicas gain, what an all-reduce costs, and a cost model made from both.
+# Scaling: what more replicas gain, and a cost model of a step.
 #
 # in:  <results>/tables/{experiment}/runs.parquet of the experiments with the figure `scaling`,
-#      the `scaling` block of the config, published/
-# out: <results>/allreduce/{backend}.json                       every timed run of one backend
-#      <results>/tables/scaling_model/allreduce.parquet, .csv   one row a timed run
-#      <results>/tables/scaling_model/models.json, allreduce_fit.csv  the model; its all-reduces
+#      <results>/tables/scaling_model/allreduce.parquet, the `scaling` block of the config, published/
+# out: <results>/tables/scaling_model/models.json, allreduce_fit.csv  the model; its all-reduces
 #      <results>/tables/scaling_model/steps.csv, .md, .tex      steps, measured and predicted
 #      <results>/tables/scaling_model/published.csv, .md, .tex published speed-ups and the model
 #      <results>/tables/{experiment}/scaling.csv, .md, .tex
 #      <results>/figures/{experiment}/scaling.*, figures/scaling_model/scaling_model.*, beyond.*
-
-
-rule allreduce:
-    input:
-        code=lambda wildcards: sources(
-            "scripts/allreduce.py",
-            f"paragone.allreduce.{ALLREDUCE[wildcards.backend]['backend']['engine']}",
-        ),
-        schema="rules/schemas/allreduce.schema.json",
-    output:
-        result="<results>/allreduce/{backend}.json",
-    log:
-        "<results>/logs/allreduce/{backend}.log",
-    conda:
-        lambda wildcards: (
-            f"../envs/{config['backends'][wildcards.backend]['environment']}.yaml"
-        )
-    threads: lambda wildcards: workflow.cores
-    resources:
-        machine=100,
-        gpu=lambda wildcards: gpus(
-            ALLREDUCE[wildcards.backend]["backend"],
-            max(ALLREDUCE[wildcards.backend]["replicas"]),
-        ),
-    params:
-        backend=lambda wildcards: json.dumps(ALLREDUCE[wildcards.backend]["backend"]),
-        replicas=lambda wildcards: ALLREDUCE[wildcards.backend]["replicas"],
-        bytes=config["scaling"]["allreduce"]["bytes"],
-        repeats=config["scaling"]["allreduce"]["repeats"],
-    message:
-        "Timing all-reduces of {wildcards.backend}"
-    shell:
-        r"""
-        python {input.code[0]:q} \
-            --backend {params.backend:q} \
-            --replicas {params.replicas} \
-            --bytes {params.bytes} \
-            --repeats {params.repeats} \
-            --threads {threads} \
-            --output {output.result:q} \
-            2>{log:q} | tee -a {log:q}
-        """
-
-
-rule tabulate_allreduce:
-    input:
-        code=sources("scripts/tabulate_allreduce.py"),
-        schema="rules/schemas/allreduce.schema.json",
-        results=collect("<results>/allreduce/{backend}.json", backend=list(ALLREDUCE)),
-    output:
-        csv="<results>/tables/scaling_model/allreduce.csv",
-        parquet="<results>/tables/scaling_model/allreduce.parquet",
-    log:
-        "<results>/logs/tables/scaling_model/allreduce.log",
-    priority: 1
-    conda:
-        "../envs/workflow.yaml"
-    message:
-        "Collecting all-reduces"
-    shell:
-        r"""
-        python {input.code[0]:q} \
-            --results {input.results:q} \
-            --output {output.csv:q} {output.parquet:q} \
-            >{log:q} 2>&1
-        """
 
 
 rule fit_scaling:
