@@ -159,8 +159,9 @@ def test_every_run_named_beside_a_figure_or_in_a_table_is_in_the_runs_table(resu
     for path in files:
         named = named_runs(pd.read_csv(path))
         assert named <= known, path
-        # These may hold no row, or rows of what could not be compared.
-        assert named or path.stem in ("compliance", "differences"), path
+        # These may hold no row, or rows of what could not be compared: this preset has no published product.
+        unnamed = path.stem in ("compliance", "differences") or path.parent.name == "device_matmul"
+        assert named or unnamed, path
 
 
 @pytest.mark.parametrize("experiment", ["tpu_fashion_conv", "xla_fashion_cnn"])
@@ -232,7 +233,8 @@ def test_records_say_what_data_they_are_of(records, smoke):
             assert (manifest["source"] == "real") is smoke.real
             assert manifest["edition"] == ("official" if smoke.real else "synthetic")
             counts = made["data"]["train_examples"], made["data"]["test_examples"]
-            assert counts == (60_000, 10_000)
+            used = made["spec"]["workload"].get("train_examples", 60_000)
+            assert counts == (used, 10_000)
 
 
 def test_every_data_set_of_the_mirror_was_used(records, mirror):
@@ -329,7 +331,8 @@ def test_predictions_are_of_the_first_test_examples(results, completed):
             if name == "fashion_mnist":
                 images = np.load(folder / manifest["folder"] / "test_images.npy", mmap_mode="r")
                 assert np.array_equal(arrays["images"], images[:25])
-                if made["spec"]["workload"]["name"] != "wide-resnet":
+                learned = (made["spec"]["steps_per_epoch"] or 0) >= 8  # more than the scaling runs
+                if learned and made["spec"]["workload"]["name"] != "wide-resnet":
                     assert (arrays["predictions"] == arrays["labels"]).mean() > 0.3
 
 
@@ -337,7 +340,8 @@ def test_progress_reaches_the_terminal_and_the_log(smoke, results, completed):
     for made in completed:
         log = (results / f"logs/runs/{made['run']}.log").read_text()
         workload, backend = made["spec"]["workload"]["name"], made["spec"]["backend"]["name"]
-        lines = [line for line in log.splitlines() if line.startswith(f"[{workload} {backend} x")]
+        printed = [line.removeprefix("[rank 0] ") for line in log.splitlines()]
+        lines = [line for line in printed if line.startswith(f"[{workload} {backend} x")]
         lines = [line for line in lines if ", step " not in line]  # a slow machine says more
         assert len(lines) == 2
         for number, line in enumerate(lines, start=1):
