@@ -135,7 +135,7 @@ def _remarks(models: list[Calibrated], series: pd.DataFrame) -> list[str]:
         "speed named above; a device and a link a replica, with the assumed latency and bandwidth; "
         "nothing overlaps, nobody waits for another.",
         *(
-            f"On this machine the model of {names[one.backend]} is {one.error_words}."
+            f"On this machine the model of {names[one.backend]}: {one.error_words}."
             for one in models
             if one.backend in names
         ),
