@@ -8,7 +8,9 @@ import psutil
 
 from paragone import nvml
 
-BUSY_SHARE = 0.05  # of the machine's CPU time, by other processes: above it the run is flagged
+# Of the machine's CPU time, by other processes: above it a run is flagged. Snakemake, which waits for the
+# run, takes 0.05 of two cores by itself.
+BUSY_SHARE = 0.1
 _CPUS = Path("/sys/devices/system/cpu")
 
 
