@@ -4,9 +4,8 @@ import pandas as pd
 
 from paragone import notes, tables
 from paragone.differences import differences
-from paragone.documents import booktabs
+from paragone.documents import WIDE, write_documents
 from paragone.errors import entry_point
-from paragone.files import write_text
 from paragone.options import pairs, table_parser
 from paragone.statistics import INTERVAL
 
@@ -36,13 +35,9 @@ def main(arguments: list[str] | None = None) -> None:
     if notes.holds_synthetic(runs):
         remarks.insert(0, notes.SYNTHETIC + ".")
     shown, title = printed(found), f"{options.title}: backends compared"
-    table = shown.to_markdown(index=False, disable_numparse=True) if len(shown) else ""
-    listed = "".join(f"- {remark}\n" for remark in remarks)
     tables.write(found, options.csv)
-    write_text(f"# {title}\n\n{table}\n\n{listed}", options.markdown)
-    wide = r">{\raggedright\arraybackslash}X"
-    layout = f"llrllr{wide}r{wide}{wide}"
-    write_text(booktabs(shown.style.hide(axis="index"), layout, title, remarks), options.latex)
+    layout = f"llrllr{WIDE}r{WIDE}{WIDE}"
+    write_documents(shown, title, layout, remarks, options.markdown, options.latex)
 
 
 def printed(found: pd.DataFrame) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from paragone import notes, published, tables, verdicts
-from paragone.documents import booktabs
+from paragone.documents import WIDE, booktabs
 from paragone.errors import entry_point
 from paragone.files import write_text
 from paragone.options import pairs, table_parser
@@ -117,11 +117,10 @@ def latex(table: pd.DataFrame, title: str, remarks: list[str]) -> str:
     measured = list(table.columns[4:-3])
     shown = table.drop(columns=["system", "note"])
     shown["why"] = table["why"] + table["note"].map(lambda note: note and f"; source: {note}")
-    wide = r">{\raggedright\arraybackslash}X"
     systems = "; ".join(table["system"].unique())
     return booktabs(
         shown.style.hide(axis="index"),
-        f"l{wide}l{wide * len(measured)}l{wide}",
+        f"l{WIDE}l{WIDE * len(measured)}l{WIDE}",
         f"{title}. Published on: {systems}.",
         remarks,
     )

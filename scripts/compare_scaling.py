@@ -7,9 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from paragone import published, tables
-from paragone.documents import booktabs
+from paragone.documents import WIDE, write_documents
 from paragone.errors import entry_point
-from paragone.files import write_text
 from paragone.options import table_parser
 from paragone.scaling.external import Check, rows_of, table_of
 
@@ -40,13 +39,9 @@ def main(arguments: list[str] | None = None) -> None:
     found, remarks = table_of(rows), [BEST, *flaws]
     tables.write(found, options.csv)
     shown = _printed(found)
-    text = shown.to_markdown(index=False, disable_numparse=True)
     title = f"{options.title}: published speed-ups"
-    listed = "".join(f"- {remark}\n" for remark in remarks)
-    write_text(f"# {title}\n\n{text}\n\n{listed}", options.markdown)
-    wide = r">{\raggedright\arraybackslash}X"
-    layout = f"{wide * 2}l{wide}rl{wide}"
-    write_text(booktabs(shown.style.hide(axis="index"), layout, title, remarks), options.latex)
+    layout = f"{WIDE * 2}l{WIDE}rl{WIDE}"
+    write_documents(shown, title, layout, remarks, options.markdown, options.latex)
 
 
 def read_checks(text: str) -> list[Check]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from paragone import notes, tables
-from paragone.documents import booktabs
+from paragone.documents import WIDE, write_documents
 from paragone.errors import entry_point
 from paragone.files import write_text
 from paragone.options import pairs
@@ -55,14 +55,9 @@ def main(arguments: list[str] | None = None) -> None:
     tables.write(cases, options.cases)
     tables.write(steps, options.csv)
     shown = _printed(steps, labels)
-    text = shown.to_markdown(index=False, disable_numparse=True)
-    heading = f"# {options.title}: predicted and measured"
-    listed = "".join(f"- {remark}\n" for remark in remarks)
-    write_text(f"{heading}\n\n{text}\n\n{listed}", options.markdown)
-    wide = r">{\raggedright\arraybackslash}X"
-    layout = f"{wide * 3}rrrrrr"
-    latex = booktabs(shown.style.hide(axis="index"), layout, options.title, remarks)
-    write_text(latex, options.latex)
+    title = f"{options.title}: predicted and measured"
+    layout = f"{WIDE * 3}rrrrrr"
+    write_documents(shown, title, layout, remarks, options.markdown, options.latex)
 
 
 def _printed(steps: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:

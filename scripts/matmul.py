@@ -1,13 +1,12 @@
 """Measure matrix products of several shapes and precisions on the one device of a backend."""
 
 import argparse
-import importlib
 from itertools import product
 from pathlib import Path
-from types import ModuleType
 
 from paragone import fingerprint, isolation
 from paragone.errors import UserError, entry_point
+from paragone.frameworks import functions_of
 from paragone.matmul import Unavailable
 from paragone.matmul.measure import TOLERANCES, measure, not_tried
 from paragone.matmul.plan import read_backend, read_shape
@@ -36,7 +35,9 @@ def main(arguments: list[str] | None = None) -> None:
     neighbours = isolation.LoadWatch()
     threads = fingerprint.claim_cores(options.threads)
     process = fingerprint.process_entry(workers=1, threads=threads)
-    framework, cases = load(backend["engine"]), []
+    remedy = "leave the backend out of matmul.backends"
+    framework = functions_of(backend["engine"], "matmul", "products", remedy)
+    cases = []
     try:
         device_name, missing = framework.open_device(backend["device"], threads), None
         process["machine"]["devices"] = [device_name]
@@ -63,20 +64,6 @@ def main(arguments: list[str] | None = None) -> None:
         options.output,
         check,
     )
-
-
-def load(engine: str) -> ModuleType:
-    """The framework's functions. Raises `UserError` for an engine that has none."""
-    name = f"paragone.matmul.{engine}"
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        raise UserError(
-            f"--backend: no products for engine {engine!r}; "
-            f"add scripts/paragone/matmul/{engine}.py or leave the backend out of matmul.backends"
-        ) from None
 
 
 def summary(case: dict) -> str:

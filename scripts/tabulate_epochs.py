@@ -6,7 +6,7 @@ import pandas as pd
 
 from paragone import notes, published, tables
 from paragone.cells import Missing, pick
-from paragone.documents import booktabs
+from paragone.documents import WIDE, booktabs
 from paragone.errors import UserError, entry_point
 from paragone.files import write_text
 from paragone.options import pairs, table_parser
@@ -125,8 +125,7 @@ def latex(blocks: dict[str, pd.DataFrame], title: str, remarks: list[str]) -> st
     parts = []
     for system, block in blocks.items():
         styler = block.reset_index(names="epoch").style.hide(axis="index")
-        wide_column = r">{\raggedright\arraybackslash}X"
-        layout = "r" + wide_column * block.shape[1]
+        layout = "r" + WIDE * block.shape[1]
         parts.append(booktabs(styler, layout, f"{title}. Published on: {system}.", remarks))
     small = "\\tiny\\setlength{\\tabcolsep}{2pt}"  # many columns
     return "\n".join(parts).replace("\\scriptsize", small)

@@ -3,9 +3,8 @@
 import pandas as pd
 
 from paragone import notes, tables
-from paragone.documents import booktabs
+from paragone.documents import WIDE, write_documents
 from paragone.errors import entry_point
-from paragone.files import write_text
 from paragone.options import pairs, table_parser
 from paragone.scaling.measured import SHARED, points_of, scaling_kind, shares_cores, table_of
 
@@ -34,12 +33,8 @@ def main(arguments: list[str] | None = None) -> None:
     tables.write(found, options.csv)
     shown = _printed(found)
     title = f"{options.title} ({scaling_kind(runs)} scaling)"
-    text = shown.to_markdown(index=False, disable_numparse=True)
-    listed = "".join(f"- {remark}\n" for remark in remarks)
-    write_text(f"# {title}\n\n{text}\n\n{listed}", options.markdown)
-    wide = r">{\raggedright\arraybackslash}X"
-    layout = f"{wide}rrr{wide * 3}r{wide}"
-    write_text(booktabs(shown.style.hide(axis="index"), layout, title, remarks), options.latex)
+    layout = f"{WIDE}rrr{WIDE * 3}r{WIDE}"
+    write_documents(shown, title, layout, remarks, options.markdown, options.latex)
 
 
 def _printed(found: pd.DataFrame) -> pd.DataFrame:

@@ -1,13 +1,35 @@
-"""Tables as LaTeX text."""
+"""Tables as Markdown and LaTeX text."""
+
+from pathlib import Path
 
 import pandas as pd
 from pandas.io.formats.style import Styler
+
+from paragone.files import write_text
+
+WIDE = r">{\raggedright\arraybackslash}X"
+
+
+def write_documents(
+    shown: pd.DataFrame,
+    title: str,
+    layout: str,
+    remarks: list[str],
+    markdown: Path,
+    latex: Path,
+) -> None:
+    """A table of texts with title and remarks, as Markdown and as LaTeX; `layout`: see `booktabs`."""
+    text = shown.to_markdown(index=False, disable_numparse=True) if len(shown) else ""
+    listed = "".join(f"- {remark}\n" for remark in remarks)
+    write_text(f"# {title}\n\n{text}\n\n{listed}", markdown)
+    write_text(booktabs(shown.style.hide(axis="index"), layout, title, remarks), latex)
 
 
 def booktabs(styler: Styler, layout: str, caption: str, remarks: list[str]) -> str:
     """A `table*` as wide as the page, with booktabs rules, caption and small remarks below.
 
-    `layout`: tabularx columns, one a column of `styler`; captions and remarks are plain text.
+    `layout`: tabularx columns, one a column of `styler`; `WIDE` is one that breaks its lines. Captions
+    and remarks are plain text.
     """
     styler = styler.format(escape="latex").format_index(escape_latex, axis="columns")
     tabular = (

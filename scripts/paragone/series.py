@@ -20,6 +20,25 @@ def machine_label(host: str, machine: dict[str, Any]) -> str:
     return f"{host}: {machine['processor']}, {cores} cores [{mark}]"
 
 
+def columns_of_result(result: dict[str, Any]) -> dict[str, Any]:
+    """What every row of a result of products or all-reduces tells of its backend and its process."""
+    process = result["process"]
+    machine, software = process["machine"], process["software"]
+    return {
+        **{key: result["backend"][key] for key in ("engine", "strategy", "device")},
+        "backend": result["backend"]["name"],
+        "machine": machine_label(process["host"], machine),
+        "host": process["host"],
+        **{key: machine[key] for key in ("processor", "cores", "memory_bytes")},
+        "threads": process["threads"],
+        "load_before": process["load"]["before"],
+        "other_cpu_share": process["load"]["other_cpu_share"],
+        "busy": process["load"]["busy"],
+        "started": process["started"],
+        "software": "; ".join(f"{name} {software[name]}" for name in sorted(software)),
+    }
+
+
 @dataclass(frozen=True)
 class Series:
     """Runs that belong together. `label` is unique within the figure or table.

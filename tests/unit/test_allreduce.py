@@ -89,7 +89,7 @@ class Vectors:
 def test_a_wrong_sum_gets_no_time(monkeypatch):
     def measured(group):
         engine = type("Engine", (), {"open_group": staticmethod(lambda *_: group)})
-        monkeypatch.setattr(measure, "load", lambda _: engine)
+        monkeypatch.setattr(measure, "functions_of", lambda *_: engine)
         place = Place(0, 1, 2, (), "")
         return measure.measure({"engine": "any"}, place, [4096, 1 << 22], 5, 1)
 

@@ -8,8 +8,9 @@ from make_records import make_record, write_parity, write_records
 
 import collect
 import collect_all
-from paragone import parity_reports, tables
+from paragone import columns, parity_reports, tables
 from paragone import record as records
+from paragone.clocks import PARTS
 from paragone.errors import UserError
 from paragone.series import series_of
 
@@ -46,7 +47,7 @@ def test_values_arrive_in_named_columns(tmp_path):
     made = make_record("torch", seed=3, target=0.8, resumed_at=2, epochs=4)
     runs, epochs = run_collect(tmp_path, [made], passing(tmp_path))
     row = runs.iloc[0]
-    assert list(runs.columns) == list(tables.RUN_COLUMNS)
+    assert list(runs.columns) == list(columns.RUN_COLUMNS)
     assert row["run"] == made["run"]
     assert row["seed"] == 3
     assert row["experiment"] == "one"
@@ -57,7 +58,7 @@ def test_values_arrive_in_named_columns(tmp_path):
     assert row["target_first_hit_seconds"] == made["target"]["first_hit"]
     assert bool(row["resumed"])
     assert row["parity"] == "passed"
-    parts = sum(row[f"{part}_seconds"] for part in tables.CLOCK_PARTS)
+    parts = sum(row[f"{part}_seconds"] for part in PARTS)
     assert parts == pytest.approx(row["end_to_end_seconds"])
     assert epochs["test_accuracy"].tolist() == [e["test_accuracy"] for e in made["epochs"]]
     assert epochs["elapsed_train_seconds"].tolist() == [e["elapsed"] for e in made["epochs"]]
@@ -93,7 +94,7 @@ def test_without_parity_no_speed(tmp_path, passed, word):
     runs, epochs = run_collect(tmp_path, made, parity)
     proven, unproven = (runs[runs["backend"] == name].iloc[0] for name in ("torch", "torch-xla"))
     assert unproven["parity"] == word
-    assert unproven[tables.SPEED_COLUMNS].isna().all()
+    assert unproven[columns.SPEED_COLUMNS].isna().all()
     assert proven[["steady_examples_per_second", "end_to_end_seconds"]].notna().all()
     seconds = epochs.loc[epochs["run"] == unproven["run"], "train_seconds"]
     assert len(seconds) == 3

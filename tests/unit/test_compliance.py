@@ -16,7 +16,7 @@ import compare_backends
 import compare_published
 import plot_throughput
 import tabulate_epochs
-from paragone import notes, sources, tables
+from paragone import columns, notes, sources, tables
 from paragone.compliance import checks, of_experiment, rules, violations
 from paragone.convergence import MISSED, too_fast
 from paragone.series import series_of
@@ -424,7 +424,7 @@ def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
     broken = runs.set_index("run").loc[FIRST]
     assert (broken["status"], broken["violations"]) == ("invalid", "clock-sum")
     assert broken["reason"].startswith("was completed; clock-sum: clocks.end_to_end 1.0 is not")
-    assert broken[tables.SPEED_COLUMNS].isna().all()
+    assert broken[columns.SPEED_COLUMNS].isna().all()
     assert epochs.loc[epochs["run"] == FIRST, "train_seconds"].isna().all()
     busy = runs.set_index("run").loc[records[1]["run"]]
     assert (busy["status"], busy["violations"]) == ("completed", "isolation")

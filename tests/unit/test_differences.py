@@ -8,7 +8,7 @@ import pytest
 from make_records import LABELS, make_record
 
 import compare_backends
-from paragone import tables
+from paragone import columns, tables
 from paragone.differences import NOT_COMPARED, NOT_SHOWN, differences
 from paragone.statistics import holm, paired_p, pairs_needed
 
@@ -199,7 +199,7 @@ def test_a_diverged_run_has_no_steady_speed():
     runs = tabulated(made)
     diverged = runs[runs["status"] == "diverged"].iloc[0]
     assert made[1]["steady"] is not None
-    assert diverged[tables.STEADY_COLUMNS].isna().all()
+    assert diverged[columns.STEADY_COLUMNS].isna().all()
     assert diverged["train_seconds"] > 0
 
 

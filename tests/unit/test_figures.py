@@ -13,7 +13,8 @@ from matplotlib.colors import to_rgb
 
 import plot_clocks
 import plot_throughput
-from paragone import notes, tables
+from paragone import notes
+from paragone.clocks import PARTS
 from paragone.figures import style
 from paragone.series import series_of
 
@@ -145,7 +146,7 @@ def test_clocks_show_a_real_run_whose_parts_add_up(everything):
 
 def test_clock_colors_are_not_backend_colors():
     faces = [face for face, *_ in plot_clocks.LOOK.values()]
-    assert tuple(plot_clocks.LOOK) == tables.CLOCK_PARTS
+    assert tuple(plot_clocks.LOOK) == PARTS
     for face in faces:
         for color in PALETTE.values():
             assert np.abs(np.subtract(to_rgb(face), to_rgb(color))).max() > 0.15

@@ -1,14 +1,13 @@
 """The one timing loop of all all-reduces, in every process of a group, and the proof that each is right."""
 
-import importlib
 import time
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from paragone.allreduce import Group, Place, Unavailable
 from paragone.errors import UserError
+from paragone.frameworks import functions_of
 
 BYTES = 4  # of a float32
 # A timed run repeats short all-reduces. Every process must count alike: by size, never by the clock.
@@ -23,8 +22,10 @@ def measure(
 
     `sizes` in bytes a replica. Raises `UserError` when a sum is wrong.
     """
+    remedy = "take `scaling` from the figures of its experiments"
+    framework = functions_of(backend["engine"], "allreduce", "all-reduce", remedy)
     try:
-        group = load(backend["engine"]).open_group(backend, place, threads)
+        group = framework.open_group(backend, place, threads)
     except Unavailable as error:
         return {"status": "unavailable", "reason": str(error), "devices": [], "cases": []}
     return {
@@ -33,20 +34,6 @@ def measure(
         "devices": group.device_names,
         "cases": [_case(group, place.replicas, size, repeats) for size in sizes],
     }
-
-
-def load(engine: str) -> ModuleType:
-    """The framework's functions. Raises `UserError` for an engine that has none."""
-    name = f"paragone.allreduce.{engine}"
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        raise UserError(
-            f"--backend: no all-reduce for engine {engine!r}; add scripts/paragone/allreduce/"
-            f"{engine}.py or take `scaling` from the figures of its experiments"
-        ) from None
 
 
 def _case(group: Group, replicas: int, size: int, repeats: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from paragone.series import machine_label
+from paragone.series import columns_of_result
 from paragone.statistics import summarize
 
 _TEXT, _COUNT, _REAL = "string", "Int64", "float64"
@@ -38,22 +38,7 @@ def medians(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rows(result: dict) -> list[dict]:
-    process = result["process"]
-    machine, software = process["machine"], process["software"]
-    shared = {
-        **{key: result["backend"][key] for key in ("engine", "strategy", "device")},
-        "backend": result["backend"]["name"],
-        "machine": machine_label(process["host"], machine),
-        "host": process["host"],
-        **{key: machine[key] for key in ("processor", "cores")},
-        "threads": process["threads"],
-        "load_before": process["load"]["before"],
-        "other_cpu_share": process["load"]["other_cpu_share"],
-        "busy": process["load"]["busy"],
-        "started": process["started"],
-        "software": "; ".join(f"{name} {software[name]}" for name in sorted(software)),
-    }
-    rows = []
+    shared, rows = columns_of_result(result), []
     for group in result["groups"]:
         about = {key: group[key] for key in ("replicas", "workers", "status", "reason")}
         timed = [

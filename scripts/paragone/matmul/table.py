@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from paragone.series import machine_label
+from paragone.series import columns_of_result
 from paragone.statistics import INTERVAL, summarize
 
 _TEXT, _COUNT, _REAL = "string", "Int64", "float64"
@@ -86,22 +86,7 @@ def spread(counts: pd.Series) -> str:
 
 
 def _rows(result: dict) -> list[dict]:
-    process = result["process"]
-    machine, software = process["machine"], process["software"]
-    shared = {
-        **{key: result["backend"][key] for key in ("engine", "strategy", "device")},
-        "backend": result["backend"]["name"],
-        "device_name": result["device_name"],
-        "machine": machine_label(process["host"], machine),
-        "host": process["host"],
-        **{key: machine[key] for key in ("processor", "cores", "memory_bytes")},
-        "threads": process["threads"],
-        "load_before": process["load"]["before"],
-        "other_cpu_share": process["load"]["other_cpu_share"],
-        "busy": process["load"]["busy"],
-        "started": process["started"],
-        "software": "; ".join(f"{name} {software[name]}" for name in sorted(software)),
-    }
+    shared = {**columns_of_result(result), "device_name": result["device_name"]}
     rows = []
     for case in result["cases"]:
         m, k, n = case["shape"]
