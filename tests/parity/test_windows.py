@@ -14,8 +14,13 @@ BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
 @pytest.fixture(scope="module", params=BACKENDS)
 def facts(request, small) -> dict:
     """What observe_windows.py saw of one backend."""
-    program = Path(__file__).with_name("observe_windows.py")
-    line = [sys.executable, str(program), request.param, str(small.manifest), str(small.folder)]
+    return observed("observe_windows.py", request.param, small.manifest, small.folder)
+
+
+def observed(name: str, *arguments: object) -> dict:
+    """What a program of this folder printed."""
+    program = Path(__file__).with_name(name)
+    line = [sys.executable, str(program), *map(str, arguments)]
     paths = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
     done = call(line, timeout=300, PYTHONPATH=paths)
     assert done.returncode == 0, done.stderr
@@ -43,3 +48,10 @@ def test_work_enqueued_with_the_last_batch_is_inside_the_window(facts):
     window = facts["window"]
     assert window["loaded"] - window["plain"] > 0.5 * window["alone"], window
     assert window["left"] < 0.25 * window["alone"], window
+
+
+@pytest.mark.parametrize(("backend", "replicas"), [("tensorflow-mirrored", 8), ("torch-xla", 8)])
+def test_a_window_ends_with_its_work(small, backend, replicas):
+    """tf.data's own tuning made windows of many replicas last up to twice as long."""
+    facts = observed("observe_tails.py", backend, replicas, small.manifest, small.folder)
+    assert max(facts["tails"]) < 0.5, facts
