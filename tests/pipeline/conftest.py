@@ -6,6 +6,8 @@ import pytest
 import yaml
 from workspace import Checkout
 
+from paragone import record
+
 
 @dataclass(frozen=True)
 class Smoke:
@@ -35,3 +37,19 @@ def smoke(fashion, tmp_path_factory) -> Smoke:
     done = checkout.snakemake("all", "--cores", "2", *options, *report, timeout=3600)
     assert done.returncode == 0, done.stdout
     return Smoke(checkout, options, done.stdout, fashion.source == "real")
+
+
+@pytest.fixture(scope="session")
+def results(smoke):
+    return smoke.checkout / "results"
+
+
+@pytest.fixture(scope="session")
+def records(results):
+    """The valid records; `record.read` checks each."""
+    return [record.read(path) for path in sorted(results.glob("runs/*/record.json"))]
+
+
+@pytest.fixture(scope="session")
+def completed(records):
+    return [made for made in records if made["status"] == "completed"]

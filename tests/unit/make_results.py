@@ -8,6 +8,9 @@ from pathlib import Path
 from make_records import make_record, write_parity
 from workspace import make_spec
 
+from paragone.compliance import checks
+from paragone.compliance.violations import Violation
+
 BACKENDS = ("torch", "tensorflow-mirrored", "torch-xla")
 SEEDS = range(3)
 TARGET = {"accuracy": 0.8, "patience": 2, "stop": False}
@@ -53,3 +56,12 @@ def write_results(folder: Path, records: list[dict], **passed: bool | None) -> P
         path.write_text(json.dumps(record))
     write_parity(folder, "fashion-conv", {**dict.fromkeys(BACKENDS, True), **passed})
     return folder
+
+
+def find(folder: Path) -> list[Violation]:
+    """What the compliance program finds in a folder."""
+    return checks.find(*checks.in_folder(folder))
+
+
+VALID = valid_records()
+FIRST = VALID[0]["run"]  # torch, seed 0

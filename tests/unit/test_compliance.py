@@ -4,39 +4,17 @@ import copy
 import csv
 import shutil
 
-import pandas as pd
 import pytest
-from draw_figures import PUBLISHED, Drawing, texts_of
-from make_records import LABELS, PALETTE
-from make_results import BACKENDS, valid_records, write_results
+from make_results import BACKENDS, FIRST, VALID, find, write_results
 
 import check_records
-import collect
-import compare_backends
-import compare_published
-import plot_throughput
-import tabulate_epochs
-from paragone import columns, notes, sources, tables
-from paragone.compliance import checks, of_experiment, rules, violations
-from paragone.convergence import MISSED, too_fast
-from paragone.series import series_of
+from paragone import sources, tables
+from paragone.compliance import checks, of_experiment, rules
 from paragone.spec import Spec
-
-VALID = valid_records()
-FIRST = VALID[0]["run"]  # torch, seed 0
-
-
-def find(folder) -> list[violations.Violation]:
-    return checks.find(*checks.in_folder(folder))
 
 
 def broken_rules(folder) -> set[str]:
     return {one.rule for one in find(folder)}
-
-
-@pytest.fixture
-def records() -> list[dict]:
-    return copy.deepcopy(VALID)
 
 
 def test_a_valid_folder_breaks_no_rule(tmp_path, records, capsys):
@@ -327,172 +305,3 @@ def test_parity_that_was_not_checked(tmp_path, records):
     found = find(folder)
     assert {one.rule for one in found} == {"parity"}
     assert len(found) == len(records)
-
-
-# Convergence against reference runs
-
-SLOW, FAST, NEVER = [0.5] * 7 + [0.81] * 2 + [0.7], [0.81] * 10, [0.5] * 10
-
-
-def courses(reference, other, n):
-    made = valid_records(range(n), ("torch", "torch-xla"), {"torch": reference, "torch-xla": other})
-    return made
-
-
-@pytest.mark.parametrize(
-    ("reference", "other", "n", "expected"),
-    [
-        (SLOW, FAST, 4, {"too-fast"}),
-        (NEVER, FAST, 4, {"too-fast"}),  # misses are later than every hit
-        (SLOW, FAST, 2, set()),  # too few runs to tell
-        (FAST, SLOW, 4, set()),  # slower is no offence
-        (SLOW, SLOW, 4, set()),
-        (NEVER, NEVER, 4, set()),
-    ],
-)
-def test_too_fast_to_be_true(tmp_path, reference, other, n, expected):
-    found = find(write_results(tmp_path, courses(reference, other, n)))
-    assert {one.rule for one in found} == expected
-    if expected:
-        assert {one.run.split(".")[1] for one in found} == {"torch-xla"}
-
-
-def test_the_p_value_of_convergence_by_hand():
-    """Of the C(6,3) = 20 arrangements of six distinct values, one has the three least first."""
-    assert too_fast([1, 2, 3], [4, 5, MISSED]).p == pytest.approx(1 / 20)
-    assert too_fast([1, 2, 4], [3, 5, 6]).p == pytest.approx(2 / 20)
-    assert too_fast([1, 2], [3, 4]).p is None
-    assert too_fast([], [3, 4]).p is None
-    equal = too_fast([3, 3, 3, 3], [3, 3, 3, 3])
-    assert equal.p == 1
-    assert (equal.median, equal.reference) == (3, 3)
-
-
-# The program, and what figures and tables make of it
-
-
-def test_program_names_file_rule_and_value(tmp_path, records, capsys):
-    records[0]["clocks"]["end_to_end"] = 1.0
-    folder = write_results(tmp_path, records)
-    with pytest.raises(SystemExit) as stopped:
-        check_records.main([str(folder)])
-    told = capsys.readouterr().out
-    assert stopped.value.code == 1
-    assert f"runs/{FIRST}/record.json: clock-sum (invalid): clocks.end_to_end: 1.0 is not" in told
-    assert "1 violations: 1 invalid" in told
-
-
-def test_remarks_alone_are_no_failure(tmp_path, records, capsys):
-    records[0]["processes"][0]["load"] |= {"other_cpu_share": 0.5, "busy": True}
-    check_records.main([str(write_results(tmp_path, records))])
-    assert (
-        "isolation (remark): processes[0].load.busy: true, others used 0.500"
-        in capsys.readouterr().out
-    )
-
-
-def test_a_folder_without_records_is_an_error(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        check_records.main([str(tmp_path)])
-    assert "no record.json" in capsys.readouterr().err
-
-
-def run_workflow(folder, records):
-    """Check and collect as the rules do; the runs and epochs."""
-    write_results(folder, records)
-    paths = sorted(map(str, folder.glob("runs/*/record.json")))
-    found, parity = folder / "compliance.csv", str(folder / "parity/fashion-conv.json")
-    check_records.main(
-        ["--experiment", "one", "--parity", parity, "--output", str(found), "--", *paths]
-    )
-    outputs = [folder / "runs.parquet", folder / "epochs.parquet"]
-    collect.main(
-        [
-            *("--experiment", "one", "--parity", parity, "--compliance", str(found)),
-            *("--records", *paths, "--runs", str(outputs[0]), "--epochs", str(outputs[1])),
-        ]
-    )
-    return [tables.read(path) for path in outputs]
-
-
-def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
-    records[0]["clocks"]["end_to_end"] = 1.0
-    records[1]["processes"][0]["load"] |= {"other_cpu_share": 0.5, "busy": True}
-    records[2]["processes"][0]["git"]["dirty"] = True
-    runs, epochs = run_workflow(tmp_path, records)
-    assert len(runs) == len(records)
-    broken = runs.set_index("run").loc[FIRST]
-    assert (broken["status"], broken["violations"]) == ("invalid", "clock-sum")
-    assert broken["reason"].startswith("was completed; clock-sum: clocks.end_to_end 1.0 is not")
-    assert broken[columns.SPEED_COLUMNS].isna().all()
-    assert epochs.loc[epochs["run"] == FIRST, "train_seconds"].isna().all()
-    busy = runs.set_index("run").loc[records[1]["run"]]
-    assert (busy["status"], busy["violations"]) == ("completed", "isolation")
-    assert busy["steady_examples_per_second"] > 0
-    series = series_of(runs, LABELS)
-    assert [len(one.measured) for one in series] == [3, 2, 3]
-    text = texts_of(plot_throughput.draw(series, runs, PALETTE, "A title"))
-    assert "breaks a rule (1 of 3 runs)" in text
-    assert "BUSY MACHINE: others used up to 50 %" in text
-    assert "Rules broken: clean-code (1 of 9 runs), clock-sum (1 of 9 runs)." in text
-
-
-@pytest.mark.parametrize("figure", ["throughput", "clocks", "learning_curves", "time_to_target"])
-def test_a_record_that_cannot_be_read_is_drawn_in_words(tmp_path, records, figure):
-    records[0]["status"] = "fine"
-    runs, epochs = run_workflow(tmp_path, records)
-    broken = runs.set_index("run").loc[FIRST]
-    assert (broken["status"], broken["violations"]) == ("invalid", "schema")
-    assert "'fine' is not one of" in broken["reason"]
-    assert (broken["backend"], broken["seed"], broken["global_batch"]) == ("torch", 0, 1000)
-    assert [len(one.runs) for one in series_of(runs, LABELS)] == [3, 3, 3]
-    drawing = Drawing(tmp_path / "drawn", VALID)
-    tables.write(runs, tmp_path / "drawn/runs.parquet")
-    tables.write(epochs, tmp_path / "drawn/epochs.parquet")
-    (svg,), _ = drawing.draw(figure)
-    assert "breaks a rule (1 of 3 runs)" in " ".join(svg.read_text().split())
-
-
-@pytest.mark.parametrize("program", [compare_published, tabulate_epochs, compare_backends])
-def test_a_record_that_cannot_be_read_stops_no_table(tmp_path, records, program):
-    records[0]["status"] = "fine"
-    run_workflow(tmp_path, records)
-    names = {
-        compare_published: ("published", "protocols", "ratios", "flaws"),
-        tabulate_epochs: ("published", "protocols"),
-    }.get(program, ())
-    arguments = [f"--{name}={PUBLISHED / name}.csv" for name in names]
-    if names:
-        arguments += [f"--epochs={tmp_path / 'epochs.parquet'}"]
-        arguments += ["--published-experiment", "tpu_fashion_conv"]
-    outputs = {kind: tmp_path / f"x.{kind}" for kind in ("csv", "markdown", "latex")}
-    arguments += [f"--{kind}={path}" for kind, path in outputs.items()]
-    program.main([f"--runs={tmp_path / 'runs.parquet'}", "--title", "A title", *arguments])
-    assert "schema (1 of 9 runs)" in outputs["markdown"].read_text()
-    assert len(pd.read_csv(outputs["csv"])) > 0
-
-
-def test_without_violations_no_figure_speaks_of_them(tmp_path, records):
-    runs, _ = run_workflow(tmp_path, records)
-    assert runs["violations"].isna().all()
-    assert notes.violations(runs) == []
-
-
-def test_violations_survive_their_file(tmp_path, records):
-    records[0]["reason"] = 'it said "no", twice,\nand ended'
-    found = find(write_results(tmp_path, records))
-    violations.write(found, tmp_path / "compliance.csv")
-    assert violations.read(tmp_path / "compliance.csv") == found
-    violations.write([], tmp_path / "none.csv")
-    assert violations.read(tmp_path / "none.csv") == []
-    assert list(pd.read_csv(tmp_path / "none.csv").columns)[:3] == [
-        "experiment",
-        "rule",
-        "severity",
-    ]
-
-
-def test_a_file_without_violations_is_an_error(tmp_path):
-    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(violations.UserError, match=r"other\.csv"):
-        violations.read(tmp_path / "other.csv")

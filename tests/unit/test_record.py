@@ -12,19 +12,7 @@ from paragone import record, summary
 from paragone.clocks import PARTS
 from paragone.engines import Devices
 from paragone.errors import UserError
-from paragone.loop import Outcome, stops
-from paragone.outcomes import time_to_target
-
-TARGET = {"accuracy": 0.8, "patience": 2, "stop": False}
-
-
-def target(accuracies: list[float], patience: int = 2) -> dict:
-    """The record's target block for test accuracies of epochs that take 10 seconds each."""
-    rows = [
-        {"epoch": number, "test_accuracy": accuracy, "elapsed": 10.0 * number}
-        for number, accuracy in enumerate(accuracies, start=1)
-    ]
-    return time_to_target({**TARGET, "patience": patience}, rows)
+from paragone.loop import Outcome
 
 
 def at(data: dict, path: str):
@@ -212,59 +200,6 @@ def test_run_that_failed_may_have_other_devices():
     other = make_record("torch", status="diverged")
     other["devices"]["observed"] = {"kind": "cpu", "replicas": 2, "workers": 1}
     record.check(other)
-
-
-# Target: the first of `patience` consecutive evaluations at or above it
-
-
-@pytest.mark.parametrize(
-    ("accuracies", "patience", "epoch", "interval"),
-    [
-        ([0.7, 0.8, 0.9], 1, 2, (10, 20)),
-        ([0.8], 1, 1, (0, 10)),
-        ([0.9, 0.7, 0.8, 0.85], 2, 3, (20, 30)),
-        ([0.9, 0.7, 0.8, 0.7, 0.8, 0.8], 2, 5, (40, 50)),
-        ([0.8, 0.8, 0.1], 2, 1, (0, 10)),
-        ([0.7, 0.8, 0.8, 0.8], 3, 2, (10, 20)),
-    ],
-)
-def test_target_reached(accuracies, patience, epoch, interval):
-    found = target(accuracies, patience)
-    assert (found["reached"], found["epoch"]) == (True, epoch)
-    assert (found["last_miss"], found["first_hit"]) == interval
-
-
-@pytest.mark.parametrize(
-    ("accuracies", "patience"),
-    [([], 1), ([0.79], 1), ([0.8], 2), ([0.8, 0.7, 0.8], 2), ([0.8, 0.8], 3), ([math.nan], 1)],
-)
-def test_target_missed_is_censored(accuracies, patience):
-    found = target(accuracies, patience)
-    assert found == {
-        "accuracy": 0.8,
-        "patience": patience,
-        "reached": False,
-        "epoch": None,
-        "last_miss": None,
-        "first_hit": None,
-    }
-
-
-@pytest.mark.parametrize(
-    ("accuracies", "stop", "expected"),
-    [
-        ([0.8, 0.9], True, True),
-        ([0.8, 0.9], False, False),
-        ([0.9], True, False),
-        ([0.9, 0.7], True, False),
-        ([0.9, 0.9, 0.7, 0.9], True, False),
-        ([0.1, 0.8, 0.8], True, True),
-    ],
-)
-def test_run_stops_after_patience(accuracies, stop, expected):
-    rows = [{"test_accuracy": accuracy} for accuracy in accuracies]
-    assert stops({**TARGET, "stop": stop}, rows) is expected
-    assert stops(None, rows) is False
 
 
 # Writing and reading

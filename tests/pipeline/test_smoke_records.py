@@ -1,0 +1,125 @@
+"""The records of the smoke preset on real data: they add up, and the backends agree."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from workspace import CONFIG
+
+
+def test_records_say_what_data_they_are_of(records, smoke):
+    """Of the edition that was found: real where there is a mirror, else said to be synthetic."""
+    for made in records:
+        name = made["spec"]["workload"]["dataset"]
+        manifest = json.loads((smoke.checkout / f"results/data/{name}/manifest.json").read_text())
+        assert made["data"]["dataset"] == name
+        assert made["data"]["source"] == manifest["source"]
+        assert made["data"]["edition"] == manifest["edition"]
+        if name == "fashion_mnist":
+            assert (manifest["source"] == "real") is smoke.real
+            assert manifest["edition"] == ("official" if smoke.real else "synthetic")
+            counts = made["data"]["train_examples"], made["data"]["test_examples"]
+            used = made["spec"]["workload"].get("train_examples", 60_000)
+            assert counts == (used, 10_000)
+
+
+def test_every_data_set_of_the_mirror_was_used(records, mirror):
+    assert {made["data"]["source"] for made in records} == {"real"}
+    assert {made["data"]["dataset"] for made in records} == set(CONFIG["data"]["editions"])
+
+
+def test_throughput_is_examples_over_seconds(completed):
+    for made in completed:
+        first, second = made["epochs"]
+        assert (first["first_of_process"], second["first_of_process"]) == (True, False)
+        assert first["examples"] == first["steps"] * made["spec"]["batch"]["global"]
+        if steps := made["spec"]["steps_per_epoch"]:
+            assert first["steps"] == steps
+        steady = made["steady"]
+        assert steady["examples_per_second"] == second["examples"] / second["train_seconds"]
+
+
+def test_clocks_are_plausible(completed):
+    """Each framework takes time to import, to compile and to train; nothing is left uncounted."""
+    for made in completed:
+        clocks = made["clocks"]
+        assert clocks["cold"]["imports"] > 0.3
+        assert clocks["evaluate"] > 0
+        assert clocks["cold"]["compilation"] > 0
+        assert clocks["checkpoint"] > 0
+        assert clocks["other"] < 0.2 * clocks["end_to_end"]
+        parts = [*clocks["cold"].values()]
+        parts += [clocks[part] for part in ("train", "evaluate", "checkpoint", "other")]
+        assert math.fsum(parts) == pytest.approx(clocks["end_to_end"], rel=1e-9)
+
+
+def test_every_backend_starts_from_the_same_weights(completed):
+    for workload in CONFIG["workloads"]:
+        of = [made for made in completed if made["spec"]["workload"]["name"] == workload]
+        assert len({made["spec"]["backend"]["name"] for made in of}) >= 2
+        assert len({made["model"]["initial_weights"] for made in of}) == 1
+        assert len({made["model"]["parameters"] for made in of}) == 1
+        # A worker alone computes what MirroredStrategy does on one device, bit by bit.
+        ends = {made["model"]["final_weights"] for made in of}
+        assert len(ends) >= len(of) - (workload == "mobilenet-v2")
+
+
+def test_backends_agree_after_equal_epochs(completed, smoke):
+    """fashion-conv has no batch norm: 16 steps leave the backends no room to differ."""
+    of = [made for made in completed if made["spec"]["workload"]["name"] == "fashion-conv"]
+    assert len(of) == 3
+    accuracies = [made["epochs"][-1]["test_accuracy"] for made in of]
+    assert max(accuracies) - min(accuracies) < 0.01
+    assert min(accuracies) > (0.5 if smoke.real else 0.2)
+
+
+def test_devices_are_those_asked_for(completed):
+    replicas = [made["devices"]["observed"]["replicas"] for made in completed]
+    assert {count: replicas.count(count) for count in replicas} == {1: 25, 2: 8, 8: 2}
+    for made in completed:
+        assert made["devices"]["observed"] == made["devices"]["requested"]
+        processes = made["processes"]
+        assert len(processes) == made["devices"]["observed"]["workers"]
+        assert [process["rank"] for process in processes] == list(range(len(processes)))
+        for process in processes:
+            assert process["threads"] >= 1
+            assert 0 <= process["load"]["other_cpu_share"] <= 1
+        devices = [name for process in processes for name in process["machine"]["devices"]]
+        assert len(devices) == made["devices"]["observed"]["replicas"]
+
+
+def test_parity_of_every_backend(results):
+    runs = pd.read_parquet(results / "tables/runs.parquet")
+    passed = runs["parity"] == "passed"
+    assert (passed == (runs["backend"] != "tensorflow-tpu")).all()
+    assert set(runs.loc[~passed, "parity"]) == {"not checked"}
+    speeds = runs["steady_examples_per_second"].notna()
+    assert (speeds == (runs["status"] == "completed")).all()
+
+
+def test_predictions_are_of_the_first_test_examples(results, completed):
+    """Of every completed run; small images are kept with them, for the grid."""
+    for made in completed:
+        name = made["spec"]["workload"]["dataset"]
+        manifest = json.loads((results / f"data/{name}/manifest.json").read_text())
+        folder = (
+            results.parent
+            / yaml.safe_load((results.parent / "shared_data.yaml").read_text())["data"]["folder"]
+        )
+        entry = manifest["arrays"]["test_labels"]
+        labels = np.load(folder / manifest["folder"] / entry["file"])
+        with np.load(results / f"runs/{made['run']}/predictions.npz") as arrays:
+            assert np.array_equal(arrays["labels"], labels[:25])
+            outputs = made["spec"]["workload"]["model"].get("outputs", len(manifest["class_names"]))
+            least = 0.999 / outputs  # of the predicted class
+            assert ((arrays["probabilities"] >= least) & (arrays["probabilities"] <= 1)).all()
+            assert ("images" in arrays.files) is (name != "reuters")
+            if name == "fashion_mnist":
+                images = np.load(folder / manifest["folder"] / "test_images.npy", mmap_mode="r")
+                assert np.array_equal(arrays["images"], images[:25])
+                learned = (made["spec"]["steps_per_epoch"] or 0) >= 8  # more than the scaling runs
+                if learned and made["spec"]["workload"]["name"] != "wide-resnet":
+                    assert (arrays["predictions"] == arrays["labels"]).mean() > 0.3

@@ -1,0 +1,27 @@
+"""Published rows beside made records, as the comparison sees them."""
+
+from pathlib import Path
+
+from make_records import LABELS
+
+from paragone import published, tables, verdicts
+from paragone.series import sweeps_of
+
+FOLDER = Path(__file__).parents[2] / "published"
+
+
+def of(experiment):
+    rows = published.read_rows(FOLDER / "published.csv", experiment)
+    protocols = published.read_protocols(FOLDER / "protocols.csv", experiment)
+    return rows, protocols, published.read_ratios(FOLDER / "ratios.csv", experiment, rows)
+
+
+def tabulated(made, passed=True):
+    keys = {(one["spec"]["workload"]["name"], one["spec"]["backend"]["name"]) for one in made}
+    return tables.tables(made, "one", dict.fromkeys(keys, passed))
+
+
+def judge(row, protocols, made, passed=True):
+    runs, epochs = tabulated(made, passed)
+    (sweep,) = sweeps_of(runs, LABELS)
+    return verdicts.compare(row, protocols[row.system], sweep.runs, epochs)

@@ -1,0 +1,42 @@
+"""Convergence against reference runs: which backend needs too few epochs to be true."""
+
+import pytest
+from make_results import find, valid_records, write_results
+
+from paragone.convergence import MISSED, too_fast
+
+SLOW, FAST, NEVER = [0.5] * 7 + [0.81] * 2 + [0.7], [0.81] * 10, [0.5] * 10
+
+
+def courses(reference, other, n):
+    made = valid_records(range(n), ("torch", "torch-xla"), {"torch": reference, "torch-xla": other})
+    return made
+
+
+@pytest.mark.parametrize(
+    ("reference", "other", "n", "expected"),
+    [
+        (SLOW, FAST, 4, {"too-fast"}),
+        (NEVER, FAST, 4, {"too-fast"}),  # misses are later than every hit
+        (SLOW, FAST, 2, set()),  # too few runs to tell
+        (FAST, SLOW, 4, set()),  # slower is no offence
+        (SLOW, SLOW, 4, set()),
+        (NEVER, NEVER, 4, set()),
+    ],
+)
+def test_too_fast_to_be_true(tmp_path, reference, other, n, expected):
+    found = find(write_results(tmp_path, courses(reference, other, n)))
+    assert {one.rule for one in found} == expected
+    if expected:
+        assert {one.run.split(".")[1] for one in found} == {"torch-xla"}
+
+
+def test_the_p_value_of_convergence_by_hand():
+    """Of the C(6,3) = 20 arrangements of six distinct values, one has the three least first."""
+    assert too_fast([1, 2, 3], [4, 5, MISSED]).p == pytest.approx(1 / 20)
+    assert too_fast([1, 2, 4], [3, 5, 6]).p == pytest.approx(2 / 20)
+    assert too_fast([1, 2], [3, 4]).p is None
+    assert too_fast([], [3, 4]).p is None
+    equal = too_fast([3, 3, 3, 3], [3, 3, 3, 3])
+    assert equal.p == 1
+    assert (equal.median, equal.reference) == (3, 3)
