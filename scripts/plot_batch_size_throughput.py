@@ -181,10 +181,13 @@ def _draw_relative(
     axes.set_ylabel("throughput ratio")
     axes.set_xticks(range(len(xs)), xs)
     axes.set_xlim(-0.5, len(xs) - 0.5)
-    axes.set_ylim(bottom=0)
     axes.grid(axis="y")
     if axes.lines:
-        axes.legend(loc="best", handlelength=1.8, labelspacing=0.25, borderaxespad=0.2)
+        rows = -(-len(axes.lines) // 2)
+        top = axes.get_ylim()[1] / (1 - 0.12 * rows)  # room for the legend above the data
+        axes.set_ylim(0, top)
+        spaces = {"handlelength": 1.8, "labelspacing": 0.25, "borderaxespad": 0.2}
+        axes.legend(loc="upper left", ncols=2, **spaces)
     _name_batches(axes)
 
 

@@ -23,6 +23,7 @@ PANELS = {
     "measured": "measured epoch time (s)",
     "speed_up": "speed-up over one replica",
 }
+NO_REFERENCE = "1 replica not run"
 
 
 @entry_point
@@ -79,7 +80,13 @@ def points(
         base = _one_replica(cells)
         for one in cells:
             found += _measured(sweep.label, one, base, epochs, examples)
-        found += _holes(sweep.label, {_key(one) for one in cells}, {row["key"] for row in found})
+        run = {_key(one) for one in cells}
+        for key in sorted({row["key"] for row in found} - run):
+            panels = ["measured", *(["speed_up"] if key[0] > 1 else [])]
+            found += _words(sweep.label, key, NOT_RUN, panels)
+        if base is None and any(row["panel"] == "speed_up" for row in found):
+            for key in sorted(key for key in run if key[0] > 1):
+                found += _words(sweep.label, key, NO_REFERENCE, ["speed_up"])
     table = pd.DataFrame(found).reindex(columns=[*COLUMNS, "epoch_examples", "extrapolated", "key"])
     return table.sort_values("key", kind="stable", ignore_index=True)
 
@@ -106,14 +113,10 @@ def _measured(
     return [{**row, **about} for row in rows]
 
 
-def _holes(label: str, run: set[tuple], others: set[tuple]) -> list[dict]:
-    """Cells that another system has and this backend was not asked for."""
-    about = {"series": label, "kind": "words", "words": NOT_RUN, "n": 0}
-    return [
-        {**about, "panel": panel, "x": _category(*key), "key": key}
-        for key in sorted(others - run)
-        for panel in ("measured", *(["speed_up"] if key[0] > 1 else []))
-    ]
+def _words(label: str, key: tuple[int, int], words: str, panels: list[str]) -> list[dict]:
+    """A cell of which a backend has no value, and why."""
+    about = {"series": label, "kind": "words", "words": words, "n": 0}
+    return [{**about, "panel": panel, "x": _category(*key), "key": key} for panel in panels]
 
 
 def _cell(one: Series, epochs: pd.DataFrame, examples: int) -> Cell:

@@ -133,6 +133,18 @@ def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
     assert not median["extrapolated"]
 
 
+def test_a_speed_up_without_its_one_replica_stands_in_words(tmp_path):
+    made = [
+        one
+        for one in mobilenet(1)
+        if (one["spec"]["backend"]["name"], one["spec"]["replicas"]) != ("torch-xla", 1)
+    ]
+    _, rows = Drawing(tmp_path, made).draw("epoch_time", *BESIDE["epoch_time"])
+    here = rows[(rows["panel"] == "speed_up") & (rows["series"] == "PyTorch/XLA SPMD")]
+    assert len(here) == 2
+    assert set(here["words"]) == {"1 replica not run"}
+
+
 def test_missing_workers_are_said(tmp_path):
     drawing = Drawing(tmp_path, multiworker())
     _, rows = drawing.draw("epoch_time", "--published-experiment", "multiworker_mobilenet")
