@@ -8,6 +8,7 @@ from paragone import published, tables, verdicts
 from paragone.series import sweeps_of
 
 FOLDER = Path(__file__).parents[2] / "published"
+REUTERS = "reuters_strategies"
 
 
 def of(experiment):
@@ -25,3 +26,7 @@ def judge(row, protocols, made, passed=True):
     runs, epochs = tabulated(made, passed)
     (sweep,) = sweeps_of(runs, LABELS)
     return verdicts.compare(row, protocols[row.system], sweep.runs, epochs)
+
+
+def of_backend(made, name):
+    return [one for one in made if one["spec"]["backend"]["name"] == name]

@@ -2,9 +2,9 @@
 
 import pandas as pd
 import pytest
+from judge_rows import FOLDER, REUTERS, of_backend, tabulated
 from make_experiments import reuters
 from make_records import LABELS, make_record
-from test_published_ratios import FOLDER, REUTERS, of_backend, tabulated
 
 import tabulate_epochs
 from paragone import tables

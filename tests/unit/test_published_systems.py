@@ -1,23 +1,17 @@
 """Published rows of several systems: each stands beside the variant that it is about."""
 
 import pytest
-from judge_rows import judge, of, tabulated
+from judge_rows import REUTERS, judge, of, of_backend, tabulated
 from make_experiments import batch_sizes, reuters, to_target
 from make_records import LABELS, make_record
 
 import compare_published
 from paragone import verdicts
 
-REUTERS = "reuters_strategies"
-
 
 @pytest.fixture(scope="module")
 def texts():
     return reuters()
-
-
-def of_backend(made, name):
-    return [one for one in made if one["spec"]["backend"]["name"] == name]
 
 
 def at(rows, system, metric, epoch):
