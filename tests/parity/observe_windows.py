@@ -126,10 +126,27 @@ def tensorflow_product(_: engines.Engine) -> tuple[Callable, Callable]:
     return lambda: matrix @ matrix, lambda product: product[0, 0].numpy()
 
 
+def xla_compilations(_: engines.Engine) -> int:
+    """How many programs this process has compiled."""
+    from torch_xla.debug import metrics
+
+    return metrics.metric_data("CompileTime")[0]
+
+
+def tensorflow_compilations(engine: engines.Engine) -> int:
+    """How many graphs of a training epoch this engine has traced."""
+    return engine._train_loop.experimental_get_tracing_count()
+
+
 TOOLS = {
-    "torch": (torch_state, torch_waits, torch_product),
-    "torch_xla": (torch_state, xla_waits, torch_product),
-    "tensorflow": (tensorflow_state, tensorflow_waits, tensorflow_product),
+    "torch": (torch_state, torch_waits, torch_product, lambda _: 0),
+    "torch_xla": (torch_state, xla_waits, torch_product, xla_compilations),
+    "tensorflow": (
+        tensorflow_state,
+        tensorflow_waits,
+        tensorflow_product,
+        tensorflow_compilations,
+    ),
 }
 
 
@@ -174,13 +191,18 @@ def main() -> None:
     # counts on the host where the device is a CPU, and to read those is not to wait for a device.
     for workload in ("fashion-conv", "fashion-cnn"):
         lab = Lab(workload, backend, 1, dataset)
-        read, waits, product = TOOLS[lab.spec.backend["engine"]]
+        read, waits, product, compilations = TOOLS[lab.spec.backend["engine"]]
         engine = lab.fresh()
         lab.train(engine, 1)  # so that the optimiser has a state to lose
         before = state(engine, read)
         noise = noise_batches(dataset, lab.spec, engine.shard)
         engine.warm_up(lab.spec.learning_rate(1), *noise)
         facts[workload] = {"before": before, "after": state(engine, read)}
+        fresh = lab.fresh()
+        fresh.warm_up(lab.spec.learning_rate(1), *noise)
+        compiled = compilations(fresh)
+        lab.train(fresh, 1)
+        facts[workload]["compiled"] = compilations(fresh) - compiled
     facts["waits"] = []
     for steps in LENGTHS:
         spec = replace(lab.spec, steps_per_epoch=steps)

@@ -38,6 +38,11 @@ def test_warm_up_restores_weights_statistics_and_optimiser(facts, workload):
         assert any(word in name for name in before for word in words)
 
 
+@pytest.mark.parametrize("workload", ["fashion-cnn", "fashion-conv"])
+def test_nothing_is_compiled_after_the_warm_up(facts, workload):
+    assert facts[workload]["compiled"] == 0
+
+
 def test_the_host_waits_as_often_in_a_long_epoch_as_in_a_short_one(facts):
     short, long = facts["waits"]
     assert short == long

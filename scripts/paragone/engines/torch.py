@@ -146,11 +146,13 @@ class Torch:
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """See `Engine.warm_up`."""
         model, optimizer = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
+        self.end_of_step()  # else a lazy device copies in the first step: not the one that training has
         # On a lazy device steps two and three may compile again (pytorch/xla #6210).
         self.train_epoch(0, learning_rate, [train_batch] * 3, 3)
         self.evaluate([test_batch], 1)
         self.model.load_state_dict(model)
         self.optimizer.load_state_dict(optimizer)
+        self.end_of_step()
 
     @torch.no_grad()
     def predict(self, inputs: np.ndarray) -> np.ndarray:
