@@ -10,8 +10,9 @@ from paragone.documents import WIDE, write_documents
 from paragone.errors import entry_point
 from paragone.files import write_text
 from paragone.options import pairs
-from paragone.scaling.measured import SHARED, shares_cores
+from paragone.scaling.measured import SHARED
 from paragone.scaling.model import Calibrated, calibrate, write_models
+from paragone.series import shares_cores
 
 MODEL = (
     "Model: step = host + k (replica + example x batch) + 2 (n-1) latency + 2 (n-1)/n k bytes / bandwidth; "

@@ -21,10 +21,10 @@ from paragone.scaling.measured import (
     fixed_batch,
     points_of,
     scaling_kind,
-    shares_cores,
     table_of,
 )
 from paragone.scaling.model import Calibrated, read_models
+from paragone.series import shares_cores
 
 PANELS = {
     "step_seconds": "step time (ms)",

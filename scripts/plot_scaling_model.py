@@ -14,7 +14,8 @@ from paragone.errors import entry_point
 from paragone.figures import style
 from paragone.figures.frame import Frame
 from paragone.options import figure_parser, pairs
-from paragone.scaling.measured import SHARED, shares_cores
+from paragone.scaling.measured import SHARED
+from paragone.series import shares_cores
 
 ACROSS = 3  # panels a row
 HEIGHT = 1.9  # inches a row

@@ -12,7 +12,7 @@ from paragone.figures import style
 from paragone.figures.frame import Frame
 from paragone.figures.rows import make_room, row_axes, write_value, write_words
 from paragone.options import figure_parser, pairs
-from paragone.series import Series, series_of
+from paragone.series import Series, series_of, shares_cores
 from paragone.statistics import summarize
 
 ROW = 0.36  # inches a series
@@ -72,6 +72,8 @@ def draw(series: list[Series], runs: pd.DataFrame, palette: dict[str, str], titl
     ]
     if runs["steady_peak_share"].notna().any():
         remarks.append(PEAK)
+    if shares_cores(runs) and runs["replicas"].max() > 1:
+        remarks.append("Replicas share the cores of one machine.")
     frame = Frame(style.SINGLE, ROW * len(series) + 0.36, title, runs, remarks, handles)
     axes = frame.figure.subplots()
     row_axes(axes, series, "steady training throughput (examples/s)")

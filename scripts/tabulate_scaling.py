@@ -6,7 +6,8 @@ from paragone import notes, tables
 from paragone.documents import WIDE, write_documents
 from paragone.errors import entry_point
 from paragone.options import pairs, table_parser
-from paragone.scaling.measured import SHARED, points_of, scaling_kind, shares_cores, table_of
+from paragone.scaling.measured import SHARED, points_of, scaling_kind, table_of
+from paragone.series import shares_cores
 
 SPEED_UP = (
     "Speed-up: examples/s over those of one replica, by seed. Efficiency: speed-up over replicas."

@@ -45,6 +45,13 @@ class Cell:
             if measured.get(key) != value
         ]
 
+    def other_input(self) -> list[str]:
+        """The shape of an example's input, where it is not the published one."""
+        measured, published = self.runs["input_shape"].iloc[0], self.protocol.input_shape
+        if published in ("", measured):
+            return []
+        return [f"inputs of {measured}, published {published}"]
+
     def differences(self, row: Row, *, any_length: bool = False) -> list[str]:
         """In what the data and the protocol of the runs differ from the published ones.
 
@@ -57,7 +64,7 @@ class Cell:
                 found.append(f"global batch {batch}, published {published}")
         if not any_length:
             found += self._other_length()
-        return found + self.other_model()
+        return found + self.other_input() + self.other_model()
 
     def _other_length(self) -> list[str]:
         if (steps := self.protocol.steps_per_epoch) is not None:

@@ -11,6 +11,7 @@ RUN_COLUMNS = {
     **dict.fromkeys(["planned_epochs", "planned_steps_per_epoch", "epochs"], _COUNT),
     **dict.fromkeys(["status", "reason", "parity", "violations"], _TEXT),
     **dict.fromkeys(["data_source", "data_edition", "manifest_sha256"], _TEXT),
+    "input_shape": _TEXT,
     **dict.fromkeys(["train_examples", "test_examples", "parameters"], _COUNT),
     **dict.fromkeys(["planned_initializer", "initializer"], _TEXT),
     **dict.fromkeys(["initial_weights", "final_weights"], _TEXT),

@@ -15,8 +15,9 @@ class Protocol:
 
     `workload`: of this project, the variant that does what the source did. `model`: settings of the
     model that matter. `epoch_examples`: training examples of one epoch. `training_time`: what a
-    published one covers, "whole run" or "fit call". `vocabulary` words of `parameters_per_word`
-    parameters each lie in the published model's embedding.
+    published one covers, "whole run" or "fit call". `input_shape`: of an example, "224 x 224 x 3",
+    say. `vocabulary` words of `parameters_per_word` parameters each lie in the published model's
+    embedding.
     """
 
     workload: str
@@ -26,6 +27,7 @@ class Protocol:
     steps_per_epoch: int | None = None
     epoch_examples: int | None = None
     training_time: str = ""
+    input_shape: str = ""
     vocabulary: int | None = None
     parameters_per_word: int | None = None
 
@@ -155,6 +157,7 @@ def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
                 row["workload"],
                 settings(row["model"]),
                 training_time=row["training_time"],
+                input_shape=row["input_shape"],
                 **{name: int(row[name]) if row[name] else None for name in counts},
             )
             for _, row in table.iterrows()

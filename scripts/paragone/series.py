@@ -20,6 +20,13 @@ def machine_label(host: str, machine: dict[str, Any]) -> str:
     return f"{host}: {machine['processor']}, {cores} cores [{mark}]"
 
 
+def shares_cores(runs: pd.DataFrame) -> bool:
+    """Whether the replicas of these runs share the cores of one machine."""
+    one_machine = not runs["machine"].str.contains("; ", regex=False).any()
+    cpu = (runs["device"].dropna() == "cpu").all()  # a record that cannot be read names none
+    return bool(one_machine and cpu)
+
+
 def columns_of_result(result: dict[str, Any]) -> dict[str, Any]:
     """What every row of a result of products or all-reduces tells of its backend and its process."""
     process = result["process"]

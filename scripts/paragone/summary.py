@@ -38,6 +38,7 @@ def assemble(
             "manifest_sha256": dataset.manifest_sha256,
             "train_examples": train_examples(dataset, spec),
             "test_examples": len(dataset.test_labels),
+            "input_shape": list(dataset.train_inputs.shape[1:]),
         },
         "model": outcome.model,
         "devices": {

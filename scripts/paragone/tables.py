@@ -129,6 +129,9 @@ def _run_row(record: dict, experiment: str, parity: Parity, violations: list[Vio
         **_standing(record["status"], record["reason"], violations),
         "parity": _PARITY[parity.get((workload["name"], backend["name"]))],
         **_renamed(record["data"], {"source": "data_source", "edition": "data_edition"}),
+        "input_shape": " x ".join(map(str, record["data"]["input_shape"]))
+        if record["data"]
+        else None,
         **(record["model"] or {}),
         **_outcome(record["epochs"]),
         **_renamed(record["steady"], {}, "steady_"),

@@ -7,9 +7,10 @@ import pandas as pd
 from paragone.cells import Missing, pick
 from paragone.published import Protocol, Ratio, Row
 from paragone.quantities import QUANTITIES
+from paragone.series import shares_cores
 from paragone.statistics import Summary, summarize
 
-MATCH, TREND, NOT_COMPARABLE = "match", "trend only", "not comparable"
+MATCH, TREND, OPPOSITE, NOT_COMPARABLE = "match", "trend only", "opposite", "not comparable"
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ def compare_ratio(
     """Judge a ratio by those of single seeds: each pairs two runs that differ in nothing else.
 
     match: the interval, or the rounding of the published numbers, holds one the other. trend only:
-    another size or direction, which is said, or another size of model. Hardware is no obstacle.
+    another size, or another size of input or model. opposite: below one where the published ratio is
+    above, or the other way round. not comparable: replicas that share cores. Other hardware is no obstacle.
     """
     quantity = QUANTITIES[ratio.row.quantity]
     pair = []
@@ -88,19 +90,22 @@ def compare_ratio(
     )
     if cell.synthetic:
         return Finding(text, NOT_COMPARABLE, "SYNTHETIC DATA", runs=used)
+    if cell.protocol.replicas != base.protocol.replicas and shares_cores(cell.runs):
+        why = "the replicas share the cores of one machine: no speed-up is to be had"
+        return Finding(text, NOT_COMPARABLE, why, runs=used)
     verdict, why = _judge_ratio(ratio, summary)
-    if other := cell.other_model():
-        return Finding(text, TREND, f"{why}; {', '.join(other)}", runs=used)
+    if other := cell.other_input() + cell.other_model():
+        verdict, why = (TREND if verdict == MATCH else verdict), f"{why}; {', '.join(other)}"
     return Finding(text, verdict, why, runs=used)
 
 
 def overall(findings: dict[str, Finding]) -> tuple[str, str]:
     """The verdict over all series, and why: a match only when every series matches.
 
-    Series that cannot be compared do not outvote those that can.
+    Series that cannot be compared do not outvote those that can; where those differ, the trend is left.
     """
     judged = [one.verdict for one in findings.values() if one.verdict != NOT_COMPARABLE]
-    verdict = NOT_COMPARABLE if not judged else MATCH if set(judged) == {MATCH} else TREND
+    verdict = NOT_COMPARABLE if not judged else judged[0] if len(set(judged)) == 1 else TREND
     told = [set(one.asides) for one in findings.values() if one.asides]
     shared = set.intersection(*told) if told else set()  # said once, not once a series
     reasons: dict[str, list[str]] = {}
@@ -157,7 +162,7 @@ def _judge_ratio(ratio: Ratio, summary: Summary) -> tuple[str, str]:
         return TREND, f"no clear direction, the interval holds 1; {size}"
     if (summary.median > 1) == (ratio.value > 1):
         return TREND, f"same direction, {size}"
-    return TREND, f"opposite direction, {size}"
+    return OPPOSITE, size
 
 
 def _aside(asides: list[str]) -> str:

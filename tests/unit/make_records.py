@@ -37,6 +37,7 @@ CLASS_NAMES = [
     "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
 ]  # fmt: skip
 TRAIN_EXAMPLES = 60_000
+INPUT_SHAPES = {"fashion_mnist": [28, 28, 1], "cats_vs_dogs": [224, 224, 3], "reuters": [300]}
 
 
 def make_record(
@@ -114,6 +115,7 @@ def make_record(
             "manifest_sha256": "a" * 64,
             "train_examples": train_examples,
             "test_examples": 10_000,
+            "input_shape": INPUT_SHAPES[dataset],
         },
         "model": None
         if status == "unavailable"

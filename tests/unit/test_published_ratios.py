@@ -29,6 +29,8 @@ def pairs(ones, twos, seeds=None, **options):
     made += [
         make_record(seed=k, replicas=2, speed=v, **common) for k, v in zip(seeds, twos, strict=True)
     ]
+    for one in made:
+        one["spec"]["backend"]["device"] = "gpu"  # replicas that do not share cores
     return made
 
 
@@ -79,7 +81,7 @@ def test_published_ratios_by_hand():
         ([10], [41.5], "match", "equal within the rounding of the published numbers", "4.15"),
         ([10], [40.9], "trend only", "same direction, 0.98 times the published ratio", "4.09"),
         ([10, 20, 30], [15, 31, 48], "trend only", "same direction, 0.37 times", "1.55"),
-        ([10, 10, 10], [8, 8.5, 9], "trend only", "opposite direction, 0.20 times", "0.85"),
+        ([10, 10, 10], [8, 8.5, 9], "opposite", "0.20 times the published ratio", "0.85"),
         ([10, 10, 10], [9, 10.4, 11], "trend only", "no clear direction, the interval holds 1", ""),
     ],
 )
@@ -89,6 +91,24 @@ def test_speed_ups_by_hand(ones, twos, verdict, why, measured):
     assert finding.why.startswith(why)
     assert finding.measured.startswith(measured)
     assert finding.measured.endswith(f"(n = {len(twos)})")
+
+
+def test_replicas_that_share_cores_have_no_speed_up():
+    made = pairs([10, 10], [40, 42])
+    for one in made:
+        one["spec"]["backend"]["device"] = "cpu"
+    finding = judge_ratio(made)
+    assert (finding.measured, finding.verdict) == ("4.10 [4.00, 4.20] (n = 2)", "not comparable")
+    assert "share the cores" in finding.why
+
+
+def test_small_images_are_no_match():
+    made = pairs([10, 10, 10], [40, 42, 44])
+    for one in made:
+        one["data"]["input_shape"] = [64, 64, 3]
+    finding = judge_ratio(made)
+    assert finding.verdict == "trend only"
+    assert finding.why.endswith("inputs of 64 x 64 x 3, published 224 x 224 x 3")
 
 
 def test_ratios_pair_seeds_before_the_median():

@@ -101,7 +101,8 @@ def test_a_batch_that_was_not_run_is_said():
 
 def test_short_epochs_teach_less(texts):
     rows, protocols, _ = of(REUTERS)
-    options = {"workload": "reuters-cnn", "global_batch": 32, "train_examples": 8982}
+    options = {"workload": "reuters-cnn", "dataset": "reuters", "global_batch": 32}
+    options |= {"train_examples": 8982}
     short = judge(rows[0], protocols, [make_record(steps_per_epoch=4, **options)])
     assert short.why == "128 examples an epoch, published 8,982"
     whole = judge(rows[0], protocols, [make_record(steps_per_epoch=None, **options)])

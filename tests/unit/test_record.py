@@ -4,6 +4,7 @@ import copy
 import json
 import math
 
+import numpy as np
 import pytest
 from unit.make_records import make_record
 from workspace import make_spec
@@ -212,6 +213,7 @@ def assembled(small_rows: list[dict], **outcome) -> dict:
         name, source, edition, manifest_sha256 = "fashion_mnist", "real", "official", "a" * 64
         train_labels = range(60_000)
         test_labels = range(10_000)
+        train_inputs = np.empty((60_000, 28, 28, 1), np.uint8)
 
     seconds = dict.fromkeys(PARTS, 0.5)
     for part in ("train", "evaluate"):

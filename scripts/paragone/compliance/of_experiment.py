@@ -3,6 +3,7 @@
 Every function gets valid records, and yields the run that breaks its rule with what it found there.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -258,7 +259,7 @@ def _question(record: Record) -> tuple:
     """What runs share whose convergence is compared."""
     target = record["target"]
     goal = (target["accuracy"], target["patience"])
-    data = record["data"] and tuple(record["data"].values())
+    data = json.dumps(record["data"])
     return record["spec"]["workload"]["name"], record["spec"]["batch"]["global"], goal, data
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from paragone import notes
 from paragone.allreduce.plan import STRONG, kind
 from paragone.errors import UserError
-from paragone.series import Series, series_of, sweeps_of
+from paragone.series import Series, series_of, shares_cores, sweeps_of
 from paragone.statistics import summarize
 
 IDEAL = {
@@ -43,11 +43,6 @@ def scaling_kind(runs: pd.DataFrame) -> str:
     if found is None:
         raise UserError("these runs have neither one global batch nor one batch per replica")
     return found
-
-
-def shares_cores(runs: pd.DataFrame) -> bool:
-    """Whether the replicas of these runs share the cores of one machine."""
-    return bool((runs["device"].dropna() == "cpu").all())  # a record that cannot be read names none
 
 
 def fixed_batch(runs: pd.DataFrame) -> int:

@@ -10,7 +10,7 @@ import pandas as pd
 from paragone.allreduce.table import medians
 from paragone.errors import UserError
 from paragone.scaling.cost import AllReduce, Compute, Fit, StepModel, fit_all_reduce, fit_compute
-from paragone.scaling.measured import shares_cores
+from paragone.series import shares_cores
 from paragone.statistics import summarize
 
 BYTES = {"float32": 4, "float64": 8}  # of a parameter, hence of its gradient
