@@ -184,7 +184,7 @@ def _draw_relative(
     axes.grid(axis="y")
     if axes.lines:
         rows = -(-len(axes.lines) // 2)
-        top = axes.get_ylim()[1] / (1 - 0.12 * rows)  # room for the legend above the data
+        top = axes.get_ylim()[1] / (1 - min(0.12 * rows, 0.5))  # room for the legend above the data
         axes.set_ylim(0, top)
         spaces = {"handlelength": 1.8, "labelspacing": 0.25, "borderaxespad": 0.2}
         axes.legend(loc="upper left", ncols=2, **spaces)

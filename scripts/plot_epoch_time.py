@@ -11,19 +11,26 @@ from paragone import notes, published, tables
 from paragone.cells import Cell
 from paragone.errors import entry_point
 from paragone.figures import style
-from paragone.figures.bars import COLUMNS, INKED, NOT_RUN, bar_rows, draw_bars, published_row
+from paragone.figures.bars import (
+    COLUMNS,
+    INKED,
+    NO_REFERENCE,
+    NOT_RUN,
+    bar_rows,
+    draw_bars,
+    published_row,
+)
 from paragone.figures.frame import Frame
 from paragone.options import figure_parser, pairs
 from paragone.published import Protocol, Ratio, Row
 from paragone.quantities import epoch_seconds
-from paragone.series import Series, series_of, sweeps_of
+from paragone.series import Series, series_of, shares_cores, sweeps_of
 
 PANELS = {
     "published": "published epoch time (s)",
     "measured": "measured epoch time (s)",
     "speed_up": "speed-up over one replica",
 }
-NO_REFERENCE = "1 replica not run"
 
 
 @entry_point
@@ -43,9 +50,8 @@ def main(arguments: list[str] | None = None) -> None:
         protocols = published.read_protocols(options.protocols, experiment)
         ratios = published.read_ratios(options.ratios, experiment, rows)
     shown = points(runs, epochs, labels, rows, ratios, protocols)
-    figure = draw(
-        shown, runs, labels, pairs(options.palette), options.title, remarks(shown, epochs)
-    )
+    words = remarks(shown, runs, epochs, protocols)
+    figure = draw(shown, runs, labels, pairs(options.palette), options.title, words)
     style.save(figure, options.output)
     tables.write(shown.drop(columns="key"), options.sidecar)
 
@@ -146,12 +152,25 @@ def _category(replicas: int, batch: int) -> str:
     return f"{replicas} replica{'s' if replicas > 1 else ''}\nbatch {batch:,}"
 
 
-def remarks(shown: pd.DataFrame, epochs: pd.DataFrame) -> list[str]:
-    """How the epoch times came about, and the interval."""
+def remarks(
+    shown: pd.DataFrame,
+    runs: pd.DataFrame,
+    epochs: pd.DataFrame,
+    protocols: dict[str, Protocol],
+) -> list[str]:
+    """What stands in the way of a comparison, how the epoch times came about, and the interval."""
     medians = shown[(shown["panel"] == "measured") & (shown["kind"] == "median")]
-    texts = ["Published on other hardware: compare the speed-up, not the seconds."]
-    if not (shown["panel"] == "published").any():
-        texts = []
+    shared = shares_cores(runs) and runs["replicas"].max() > 1
+    texts = ["Replicas share the cores of one machine."] if shared else []
+    if (shown["panel"] == "published").any():
+        advice = "" if shared else ": compare the speed-up, not the seconds"
+        texts.append(f"Published on other hardware{advice}.")
+    inputs: dict[str, None] = {}
+    for protocol in protocols.values():
+        same = runs[(runs["workload"] == protocol.workload) & (runs["status"] == "completed")]
+        if len(same):
+            inputs |= dict.fromkeys(Cell(same, epochs, protocol).other_input())
+    texts += [f"{words.capitalize()}." for words in inputs]
     if len(medians):
         examples = f"{int(medians['epoch_examples'].iloc[0]):,}"
         short = medians["extrapolated"].astype(bool)

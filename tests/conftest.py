@@ -20,7 +20,7 @@ def mirror() -> Path:
     """
     named = [name.strip() for name in MIRRORS.split(";") if name.strip()]
     if not named:
-        pytest.skip("needs the real data: set PARAGONE_MIRRORS")
+        pytest.skip("needs PARAGONE_MIRRORS: a folder with the files that config.yaml lists")
     for folder in map(Path, named):
         if all((folder / dataset).is_dir() for dataset in DATASETS):
             return folder

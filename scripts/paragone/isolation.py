@@ -9,7 +9,7 @@ import psutil
 from paragone import nvml
 
 # Of the machine's CPU time, by other processes: above it a run is flagged. Snakemake, which waits for the
-# run, takes 0.05 of two cores by itself.
+# run, takes about 0.03 of two cores by itself.
 BUSY_SHARE = 0.1
 _CPUS = Path("/sys/devices/system/cpu")
 

@@ -57,6 +57,6 @@ def test_work_enqueued_with_the_last_batch_is_inside_the_window(facts):
 
 @pytest.mark.parametrize(("backend", "replicas"), [("tensorflow-mirrored", 8), ("torch-xla", 8)])
 def test_a_window_ends_with_its_work(small, backend, replicas):
-    """tf.data's own tuning made windows of many replicas last up to twice as long."""
+    """tf.data's own tuning made windows of many replicas end long after their last batch."""
     facts = observed("observe_tails.py", backend, replicas, small.manifest, small.folder)
     assert max(facts["tails"]) < 0.5, facts

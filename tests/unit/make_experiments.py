@@ -184,3 +184,19 @@ def _published_curves(system: str) -> dict[str, list[float]]:
     curves = {name: table.loc[table["metric"] == name, "value"].tolist() for name in names}
     assert all(len(values) == 10 for values in curves.values())
     return curves
+
+
+def speed(record: dict) -> float:
+    """Steady examples/s."""
+    return record["steady"]["examples_per_second"]
+
+
+def of_cell(made: list[dict], backend: str, replicas: int, batch: int) -> list[dict]:
+    """The records of one backend, number of replicas and global batch."""
+    return [
+        one
+        for one in made
+        if one["spec"]["backend"]["name"] == backend
+        and one["spec"]["replicas"] == replicas
+        and one["spec"]["batch"]["global"] == batch
+    ]

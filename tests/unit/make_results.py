@@ -65,3 +65,7 @@ def find(folder: Path) -> list[Violation]:
 
 VALID = valid_records()
 FIRST = VALID[0]["run"]  # torch, seed 0
+
+
+def of(records: list[dict], backend: str) -> list[dict]:
+    return [one for one in records if one["spec"]["backend"]["name"] == backend]

@@ -12,7 +12,7 @@ from paragone import columns, parity_reports, tables
 from paragone import record as records
 from paragone.clocks import PARTS
 from paragone.errors import UserError
-from paragone.series import series_of
+from paragone.series import series_of, shares_cores
 
 BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
 
@@ -203,3 +203,16 @@ def test_a_run_without_data_joins_its_series():
     made = [make_record(seed=0), make_record(seed=1, status="unavailable")]
     runs, _ = tables.tables(made, "one", {})
     assert [len(one.runs) for one in series_of(runs, {})] == [2]
+
+
+@pytest.mark.parametrize(
+    ("devices", "machines", "shared"),
+    [
+        (["cpu", "cpu"], ["a", "a"], True),
+        (["cpu", "cpu"], ["a", None], True),  # nothing was measured there
+        (["cpu", "cpu"], ["a", "a; b"], False),  # workers on two hosts
+        (["cpu", "gpu"], ["a", "a"], False),
+    ],
+)
+def test_only_virtual_devices_of_one_machine_share_cores(devices, machines, shared):
+    assert shares_cores(pd.DataFrame({"device": devices, "machine": machines})) is shared

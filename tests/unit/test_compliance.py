@@ -2,13 +2,12 @@
 
 import copy
 import csv
-import shutil
 
 import pytest
-from make_results import BACKENDS, FIRST, VALID, find, write_results
+from make_results import BACKENDS, FIRST, VALID, find, of, write_results
 
 import check_records
-from paragone import sources, tables
+from paragone import sources
 from paragone.compliance import checks, of_experiment, rules
 from paragone.spec import Spec
 
@@ -149,10 +148,6 @@ def test_wrong_value_is_caught_by_its_rule(tmp_path, records, path, value, expec
         assert {one.run for one in found} == {FIRST}
 
 
-def of(records: list[dict], backend: str) -> list[dict]:
-    return [one for one in records if one["spec"]["backend"]["name"] == backend]
-
-
 def drop_an_epoch(records):
     record = records[0]
     gone = record["epochs"].pop(0)
@@ -256,52 +251,3 @@ def test_two_runs_of_one_seed(tmp_path, records):
         ("seed-repeated", FIRST),
         ("seed-repeated", twin["run"]),
     }
-
-
-def test_a_copy_of_a_record(tmp_path, records):
-    folder = write_results(tmp_path, records)
-    shutil.copytree(folder / "runs" / FIRST, folder / "runs" / "again")
-    (one,) = find(folder)
-    assert (one.rule, one.run) == ("one-record", FIRST)
-
-
-def test_a_record_in_the_folder_of_another_run(tmp_path, records):
-    folder = write_results(tmp_path, records)
-    (folder / "runs" / FIRST).rename(folder / "runs" / "elsewhere")
-    (one,) = find(folder)
-    assert (one.rule, one.run) == ("name", FIRST)
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", "null"])
-def test_an_unreadable_record(tmp_path, records, content):
-    folder = write_results(tmp_path, records)
-    path = folder / "runs" / FIRST / "record.json"
-    path.write_text(content)
-    found = find(folder)
-    assert {(one.rule, one.run, one.file) for one in found} >= {("schema", FIRST, str(path))}
-    assert {one.rule for one in found} <= {"schema", "seeds"}
-
-
-def test_a_record_that_is_gone(tmp_path, records):
-    """The tables know of a run that has no record."""
-    folder = write_results(tmp_path, records)
-    runs, _ = tables.tables(records, "one", {})
-    tables.write(runs, folder / "tables/one/runs.parquet")
-    shutil.rmtree(folder / "runs" / FIRST)
-    found = [one for one in find(folder) if one.rule == "missing"]
-    assert [(one.experiment, one.run) for one in found] == [("one", FIRST)]
-
-
-@pytest.mark.parametrize("passed", [False, None])
-def test_parity_that_was_not_passed(tmp_path, records, passed):
-    found = find(write_results(tmp_path, records, torch=passed))
-    assert {one.rule for one in found} == {"parity"}
-    assert {one.run for one in found} == {one["run"] for one in of(records, "torch")}
-
-
-def test_parity_that_was_not_checked(tmp_path, records):
-    folder = write_results(tmp_path, records)
-    (folder / "parity/fashion-conv.json").unlink()
-    found = find(folder)
-    assert {one.rule for one in found} == {"parity"}
-    assert len(found) == len(records)

@@ -76,6 +76,13 @@ def test_a_first_row_without_speed_does_not_set_the_scale(tmp_path):
     assert figure.axes[0].get_xlim()[1] > drawing.runs["steady_examples_per_second"].max()
 
 
+@pytest.mark.parametrize(("replicas", "told"), [(1, False), (2, True)])
+def test_throughput_says_that_replicas_share_cores(tmp_path, replicas, told):
+    drawing = Drawing(tmp_path, [make_record("torch-xla", replicas=replicas)])
+    figure = plot_throughput.draw(series_of(drawing.runs, LABELS), drawing.runs, PALETTE, "t")
+    assert ("Replicas share the cores of one machine." in texts_of(figure)) is told
+
+
 def test_throughput_drops_no_run(everything):
     _, shown = everything.draw("throughput")
     assert sorted(shown["run"]) == sorted(everything.runs["run"])

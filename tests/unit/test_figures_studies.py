@@ -1,16 +1,15 @@
-"""Epoch time, batch sizes, time to target: what is drawn is what the records say, in words if need be."""
+"""Batch sizes and time to target: what is drawn is what the records say, in words if need be."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from draw_figures import STUDIES, Drawing, texts_of
-from make_experiments import batch_sizes, mobilenet, multiworker, to_target
+from make_experiments import batch_sizes, mobilenet, of_cell, speed, to_target
 from make_records import LABELS, PALETTE, make_record
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
 import plot_batch_size_throughput
-import plot_epoch_time
 import plot_time_to_target
 from paragone.figures import style
 
@@ -34,20 +33,6 @@ def drawings(tmp_path_factory):
 @pytest.fixture(scope="module")
 def shown(drawings):
     return {name: drawing.draw(name, *BESIDE[name])[1] for name, drawing in drawings.items()}
-
-
-def speed(record):
-    return record["steady"]["examples_per_second"]
-
-
-def of_cell(made, backend, replicas, batch):
-    return [
-        one
-        for one in made
-        if one["spec"]["backend"]["name"] == backend
-        and one["spec"]["replicas"] == replicas
-        and one["spec"]["batch"]["global"] == batch
-    ]
 
 
 @pytest.mark.parametrize("figure", STUDIES)
@@ -74,81 +59,6 @@ def test_one_synthetic_run_each_without_published_rows(tmp_path, figure):
     assert rows["low"].isna().all()
     assert set(rows.loc[rows["kind"] == "median", "n"]) == {1}
     assert "published" not in set(rows["kind"])
-
-
-def test_epoch_times_are_extrapolated_from_the_records(drawings, shown):
-    rows, made = shown["epoch_time"], drawings["epoch_time"].made
-    medians = rows[(rows["panel"] == "measured") & (rows["kind"] == "median")]
-    here = medians[(medians["series"] == "PyTorch") & medians["x"].str.contains("batch 64")]
-    seconds = [23_262 / speed(one) for one in of_cell(made, "torch", 1, 64)]
-    assert here["value"].item() == pytest.approx(np.median(seconds))
-    assert (here["low"].item(), here["high"].item()) == pytest.approx((min(seconds), max(seconds)))
-    assert here["extrapolated"].item()
-    runs = rows[(rows["panel"] == "measured") & (rows["kind"] == "run")].set_index("runs")["value"]
-    assert len(runs) == 18
-    for one in made:
-        if one["status"] == "completed":
-            assert runs[one["run"]] == pytest.approx(23_262 / speed(one))
-
-
-def test_speed_up_pairs_seeds(drawings, shown):
-    rows, made = shown["epoch_time"], drawings["epoch_time"].made
-    here = rows[(rows["panel"] == "speed_up") & (rows["series"] == "PyTorch/XLA SPMD")]
-    one, two = (of_cell(made, "torch-xla", count, 64) for count in (1, 2))
-    ratios = [speed(b) / speed(a) for a, b in zip(one, two, strict=True)]
-    assert sorted(here.loc[here["kind"] == "run", "value"]) == pytest.approx(sorted(ratios))
-    published = rows[(rows["panel"] == "speed_up") & (rows["kind"] == "published")]
-    assert published["value"].tolist() == pytest.approx([150 / 36, 150 / 30])
-
-
-def test_cells_without_epoch_time_stand_in_words(drawings, shown):
-    rows = shown["epoch_time"]
-    words = rows[rows["kind"] == "words"].set_index(["panel", "series", "x"])["words"].to_dict()
-    large, small = "2 replicas\nbatch 256", "2 replicas\nbatch 64"
-    assert words == {
-        ("measured", "PyTorch/XLA SPMD", large): "out of memory (all 3 runs)",
-        ("speed_up", "PyTorch/XLA SPMD", large): "out of memory (all 3 runs)",
-        **{(panel, "PyTorch", x): "not run"
-           for panel in ("measured", "speed_up") for x in (small, large)},
-    }  # fmt: skip
-    drawing = drawings["epoch_time"]
-    remarks = plot_epoch_time.remarks(rows, drawing.epochs)
-    figure = plot_epoch_time.draw(
-        rows.assign(key=rows["x"]).fillna({"words": ""}),
-        drawing.runs, LABELS, PALETTE, "t", remarks,
-    )  # fmt: skip
-    text = texts_of(figure)
-    assert "out of memory (all 3 runs)" in text
-    assert "extrapolated from the steady throughput of epochs of 128 or more" in text
-
-
-def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
-    made = mobilenet(1, epochs=3, steps_per_epoch=None)
-    _, rows = Drawing(tmp_path, made).draw("epoch_time")
-    here = rows[(rows["panel"] == "measured") & (rows["series"] == "PyTorch")]
-    (one,) = of_cell(made, "torch", 1, 64)
-    later = [epoch["train_seconds"] for epoch in one["epochs"][1:]]
-    median = here[here["kind"] == "median"].iloc[0]
-    assert median["value"] == pytest.approx(np.mean(later))
-    assert not median["extrapolated"]
-
-
-def test_a_speed_up_without_its_one_replica_stands_in_words(tmp_path):
-    made = [
-        one
-        for one in mobilenet(1)
-        if (one["spec"]["backend"]["name"], one["spec"]["replicas"]) != ("torch-xla", 1)
-    ]
-    _, rows = Drawing(tmp_path, made).draw("epoch_time", *BESIDE["epoch_time"])
-    here = rows[(rows["panel"] == "speed_up") & (rows["series"] == "PyTorch/XLA SPMD")]
-    assert len(here) == 2
-    assert set(here["words"]) == {"1 replica not run"}
-
-
-def test_missing_workers_are_said(tmp_path):
-    drawing = Drawing(tmp_path, multiworker())
-    _, rows = drawing.draw("epoch_time", "--published-experiment", "multiworker_mobilenet")
-    assert set(rows.loc[rows["kind"] == "words", "words"]) == {"device not available"}
 
 
 def test_throughput_by_batch_is_that_of_the_records(drawings, shown):

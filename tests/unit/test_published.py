@@ -160,6 +160,15 @@ def test_overall_needs_every_comparable_backend():
     assert verdicts.overall({"A": none, "B": none}) == (verdicts.NOT_COMPARABLE, "c")
 
 
+def test_overall_is_opposite_only_when_all_are():
+    match = verdicts.Finding("1", verdicts.MATCH, "a")
+    opposite = verdicts.Finding("1", verdicts.OPPOSITE, "b")
+    none = verdicts.Finding("-", verdicts.NOT_COMPARABLE, "c")
+    assert verdicts.overall({"A": opposite, "B": opposite}) == (verdicts.OPPOSITE, "b")
+    assert verdicts.overall({"A": opposite, "B": none})[0] == verdicts.OPPOSITE
+    assert verdicts.overall({"A": opposite, "B": match})[0] == verdicts.TREND
+
+
 def test_unknown_metric_is_said_not_guessed():
     rows = published.read_rows(CSV, "accelerator_reference")
     finding = verdicts.compare(rows[0], None, pd.DataFrame(), pd.DataFrame())

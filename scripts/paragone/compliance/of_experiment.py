@@ -259,7 +259,7 @@ def _question(record: Record) -> tuple:
     """What runs share whose convergence is compared."""
     target = record["target"]
     goal = (target["accuracy"], target["patience"])
-    data = json.dumps(record["data"])
+    data = json.dumps(record["data"], sort_keys=True)
     return record["spec"]["workload"]["name"], record["spec"]["batch"]["global"], goal, data
 
 

@@ -255,7 +255,7 @@ def _untuned() -> tf.data.Options:
     """No automatic tuning of a pipeline: there is nothing to tune, and it spoils the clocks.
 
     The thread that tunes sleeps 10 ms, 20 ms, 40 ms ..., and an iterator's end may have to wait until it
-    wakes: such windows last 0.64, 1.28, 2.56 ... s, up to twice as long as their work. It cannot be
+    wakes: such windows last 0.64, 1.28, 2.56 ... s, often far longer than their work. It cannot be
     switched off in the iterators of `Strategy.distribute_datasets_from_function`.
     """
     options = tf.data.Options()

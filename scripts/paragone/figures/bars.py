@@ -10,6 +10,7 @@ from paragone.statistics import Summary, summarize
 COLUMNS = ["panel", "series", "x", "kind", "value", "low", "high", "n", "runs", "words"]
 INKED = "#4A4A4A"  # published bars
 NOT_RUN = "not run"
+NO_REFERENCE = "1 replica not run"
 
 
 def bar_rows(panel: str, series: str, x: str, values: pd.Series, words: list[str]) -> list[dict]:
@@ -72,7 +73,7 @@ def _draw_one(
             case "run":
                 axes.plot(at, row["value"], "o", markersize=1.8, color=style.INK, alpha=0.6)
             case "words":
-                color = style.MUTED if row["words"] == NOT_RUN else style.ALARM
+                color = style.MUTED if row["words"] in (NOT_RUN, NO_REFERENCE) else style.ALARM
                 write_upright(axes, at, row["words"], color)
     top = here[["value", "high"]].max().max()
     main = here[here["kind"].isin(["published", "median"])]
