@@ -146,7 +146,7 @@ class Torch:
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """See `Engine.warm_up`."""
         model, optimizer = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
-        self.end_of_step()  # else a lazy device copies in the first step: not the one that training has
+        self.end_of_step()
         # On a lazy device steps two and three may compile again (pytorch/xla #6210).
         self.train_epoch(0, learning_rate, [train_batch] * 3, 3)
         self.evaluate([test_batch], 1)
@@ -183,6 +183,7 @@ class Torch:
     def set_weights(self, weights: Weights) -> None:
         """See `Engine.set_weights`."""
         torch_weights.load(self.model, weights)
+        self.end_of_step()  # else a lazy device copies in the next step: one more program to compile
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         """See `Engine.count_flop`."""
@@ -208,6 +209,7 @@ class Torch:
         state = torch.load(folder / "state.pt", weights_only=True)
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
+        self.end_of_step()
 
 
 ENGINE = Torch

@@ -25,13 +25,30 @@ def create_optimizer(
         # The step count stays on the device, or a lazy device would compile every step anew.
         "capturable": device.type != "cpu",
     }
-    if options["name"] == "nadam":
+    if options["name"] == "adam":
+        optimizer: torch.optim.Optimizer = AdamEpsilonHat(model.parameters(), **arguments)
+    else:
         # Keras' momentum schedule, beta_1 (1 - 0.96^t / 2), is PyTorch's at a momentum decay of 1.
         arguments["momentum_decay"] = 1.0
         if options.get("deduplicate", True):
-            return torch.optim.NAdam(model.parameters(), **arguments)
-        return NAdamOfOccurrences(model, add_squares, **arguments)
-    return AdamEpsilonHat(model.parameters(), **arguments)
+            optimizer = torch.optim.NAdam(model.parameters(), **arguments)
+        else:
+            optimizer = NAdamOfOccurrences(model, add_squares, **arguments)
+    _make_state(optimizer, {"mu_product": 1.0} if options["name"] == "nadam" else {})
+    return optimizer
+
+
+def _make_state(optimizer: torch.optim.Optimizer, products: dict[str, float]) -> None:
+    """What PyTorch makes in the first step, for which a lazy device would compile another program."""
+    scalars = {"step": 0.0, **products}
+    for weight in optimizer.param_groups[0]["params"]:
+        optimizer.state[weight] = {
+            **{
+                name: torch.full((), value, device=weight.device) for name, value in scalars.items()
+            },
+            "exp_avg": torch.zeros_like(weight),
+            "exp_avg_sq": torch.zeros_like(weight),
+        }
 
 
 class AdamEpsilonHat(torch.optim.Adam):
@@ -45,7 +62,7 @@ class AdamEpsilonHat(torch.optim.Adam):
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
         """Take one step."""
         for group in self.param_groups:
-            taken = self.state[group["params"][0]].get("step", 0)
+            taken = self.state[group["params"][0]]["step"]
             group["eps"] = self.defaults["eps"] / (1 - group["betas"][1] ** (taken + 1)) ** 0.5
         return super().step(closure)
 
