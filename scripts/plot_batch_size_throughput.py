@@ -173,7 +173,8 @@ def _draw_relative(
         here = shown[(shown["series"] == name) & shown["kind"].isin(["published", "median"])]
         if here.empty:
             continue
-        at = [xs.index(x) + 0.08 * (place - len(looks) / 2) for x in here["x"]]
+        here = here.set_index("x").reindex(xs)  # no line across batches without a value
+        at = [position + 0.08 * (place - len(looks) / 2) for position in range(len(xs))]
         label = name if bases.get(name) == base else f"{name} (to batch {bases.get(name)})"
         axes.plot(at, here["value"], linewidth=0.9, label=label, **look)
         axes.vlines(at, here["low"], here["high"], color=look["color"], linewidth=0.9)
@@ -184,7 +185,7 @@ def _draw_relative(
     axes.grid(axis="y")
     if axes.lines:
         rows = -(-len(axes.lines) // 2)
-        top = axes.get_ylim()[1] / (1 - min(0.12 * rows, 0.5))  # room for the legend above the data
+        top = axes.get_ylim()[1] / (1 - min(0.12 * rows, 0.5))  # room for the legend, at most half
         axes.set_ylim(0, top)
         spaces = {"handlelength": 1.8, "labelspacing": 0.25, "borderaxespad": 0.2}
         axes.legend(loc="upper left", ncols=2, **spaces)

@@ -170,7 +170,7 @@ def remarks(
         same = runs[(runs["workload"] == protocol.workload) & (runs["status"] == "completed")]
         if len(same):
             inputs |= dict.fromkeys(Cell(same, epochs, protocol).other_input())
-    texts += [f"{words.capitalize()}." for words in inputs]
+    texts += [f"{words[0].upper()}{words[1:]}." for words in inputs]
     if len(medians):
         examples = f"{int(medians['epoch_examples'].iloc[0]):,}"
         short = medians["extrapolated"].astype(bool)

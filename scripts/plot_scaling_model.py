@@ -191,10 +191,13 @@ def _remarks(shown: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
             f"{name}: predictions off by {worst.median():.0f} % (median), {worst.max():.0f} % (most) "
             f"in {len(part)} cells."
         )
+    timed = sorted(set(shown.loc[shown["panel"] == "allreduce", "n"].astype(int)))
+    if timed:
+        found.append(f"All-reduce: n = {' or '.join(map(str, timed))} timed calls each.")
     return [
         *found,
         "Line: predicted equals measured.",
-        notes.repeats(steps["n"].astype(int).tolist()),
+        f"Steps: {notes.repeats(steps['n'].astype(int).tolist())}",
     ]
 
 

@@ -266,7 +266,8 @@ def _remarks(shown: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     )
     medians = shown[shown["kind"] == "median"]
     found = [
-        f"Target: test accuracy {goals}. Seconds of training alone. Top: runs that reached it of "
+        f"Target: test accuracy {goals}, within {runs['planned_epochs'].max()} epochs. Seconds of "
+        "training alone. Top: runs that reached it of "
         "those that tried; a miss counts as later than every hit, and no median is drawn where "
         "it is a miss."
     ]

@@ -36,7 +36,7 @@ RUN_COLUMNS = {
     "started": _TEXT,
     **dict.fromkeys(["machine", "host", "processor"], _TEXT),
     **dict.fromkeys(["cores", "memory_bytes"], _COUNT),
-    "accelerators": _TEXT,
+    "devices": _TEXT,
     "threads": _COUNT,
     **dict.fromkeys(["load_before", "other_cpu_share"], _REAL),
     **dict.fromkeys(["busy", "throttled"], _FLAG),

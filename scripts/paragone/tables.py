@@ -195,7 +195,7 @@ def _where(processes: list[dict]) -> dict:
         "machine": "; ".join(names),
         "host": first["host"],
         **{key: machine[key] for key in ("processor", "cores", "memory_bytes")},
-        "accelerators": "; ".join(machine["devices"]),
+        "devices": "; ".join(machine["devices"]),
         "threads": first["threads"],
         "load_before": first["load"]["before"],
         "other_cpu_share": _of_all(max, [load["other_cpu_share"] for load in loads]),

@@ -91,7 +91,7 @@ def compare_ratio(
     if cell.synthetic:
         return Finding(text, NOT_COMPARABLE, "SYNTHETIC DATA", runs=used)
     if cell.protocol.replicas != base.protocol.replicas and shares_cores(cell.runs):
-        why = "the replicas share the cores of one machine: no speed-up is to be had"
+        why = "the replicas share the cores of one machine: they add no hardware"
         return Finding(text, NOT_COMPARABLE, why, runs=used)
     verdict, why = _judge_ratio(ratio, summary)
     if other := cell.other_input() + cell.other_model():

@@ -130,7 +130,7 @@ def xla_compilations(_: engines.Engine) -> int:
     """How many programs this process has compiled."""
     from torch_xla.debug import metrics
 
-    return metrics.metric_data("CompileTime")[0]
+    return (metrics.metric_data("CompileTime") or (0,))[0]
 
 
 def tensorflow_compilations(engine: engines.Engine) -> int:
@@ -193,11 +193,14 @@ def main() -> None:
         lab = Lab(workload, backend, 1, dataset)
         read, waits, product, compilations = TOOLS[lab.spec.backend["engine"]]
         engine = lab.fresh()
+        noise = noise_batches(dataset, lab.spec, engine.shard)
+        compiled = compilations(engine)
+        engine.warm_up(lab.spec.learning_rate(1), *noise)
+        programs = compilations(engine) - compiled
         lab.train(engine, 1)  # so that the optimiser has a state to lose
         before = state(engine, read)
-        noise = noise_batches(dataset, lab.spec, engine.shard)
         engine.warm_up(lab.spec.learning_rate(1), *noise)
-        facts[workload] = {"before": before, "after": state(engine, read)}
+        facts[workload] = {"before": before, "after": state(engine, read), "programs": programs}
         fresh = lab.fresh()
         fresh.warm_up(lab.spec.learning_rate(1), *noise)
         compiled = compilations(fresh)

@@ -39,6 +39,12 @@ def test_warm_up_restores_weights_statistics_and_optimiser(facts, workload):
 
 
 @pytest.mark.parametrize("workload", ["fashion-cnn", "fashion-conv"])
+def test_the_first_step_is_the_program_of_all_steps(facts, workload):
+    """PyTorch/XLA: a copy of the state, a training step, a test step, the copy back. Others: less."""
+    assert facts[workload]["programs"] <= 4
+
+
+@pytest.mark.parametrize("workload", ["fashion-cnn", "fashion-conv"])
 def test_nothing_is_compiled_after_the_warm_up(facts, workload):
     assert facts[workload]["compiled"] == 0
 

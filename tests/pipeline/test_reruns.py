@@ -18,7 +18,7 @@ SCALING = {
     "plot_scaling_model",
     "plot_scaling_beyond",
 }  # without PyTorch: it has no replicas
-RUNS = 36  # of the smoke preset, as in test_smoke.py
+RUNS = 33  # of the smoke preset, as in test_smoke.py
 
 
 def append(text: str) -> str:
@@ -64,7 +64,7 @@ def test_editing_the_loop_retrains_and_does_not_touch_the_data(smoke):
 def test_editing_one_engine_retrains_only_its_backends(smoke):
     with smoke.checkout.edited("scripts/paragone/engines/tensorflow.py", append):
         jobs = smoke.jobs()
-    assert (jobs["train"], jobs["probe"]) == (17, 8)
+    assert (jobs["train"], jobs["probe"]) == (15, 8)
     with smoke.checkout.edited("scripts/paragone/engines/torch_xla.py", append):
         jobs = smoke.jobs()
     assert (jobs["train"], jobs["probe"]) == (9, 5)

@@ -78,7 +78,7 @@ def test_backends_agree_after_equal_epochs(completed, smoke):
 
 def test_devices_are_those_asked_for(completed):
     replicas = [made["devices"]["observed"]["replicas"] for made in completed]
-    assert {count: replicas.count(count) for count in replicas} == {1: 22, 2: 6, 8: 2}
+    assert {count: replicas.count(count) for count in replicas} == {1: 24, 2: 6, 8: 2}
     for made in completed:
         assert made["devices"]["observed"] == made["devices"]["requested"]
         processes = made["processes"]

@@ -151,7 +151,7 @@ def one_edition(records: list[Record]) -> Found:
 
 @CHECKS.rule("one-setting")
 def one_setting(records: list[Record]) -> Found:
-    """Software of a cell, threads of the experiment."""
+    """Software of a cell, threads a host of the experiment: workers that share one divide its cores."""
     yield from _odd_ones_out(
         records,
         "processes.software",
@@ -170,7 +170,7 @@ def one_setting(records: list[Record]) -> Found:
         records,
         "processes.threads",
         alike=lambda _: None,
-        value=lambda record: sorted({process["threads"] for process in record["processes"]}),
+        value=_threads_a_host,
     )
 
 
@@ -253,6 +253,13 @@ def _cell(record: Record) -> tuple:
     spec = record["spec"]
     batch = spec["batch"]["global"]
     return spec["workload"]["name"], spec["backend"]["name"], spec["replicas"], batch
+
+
+def _threads_a_host(record: Record) -> list[int]:
+    ranks = defaultdict(set)  # by host; a resumed run has several processes a rank
+    for process in record["processes"]:
+        ranks[process["host"]].add(process["rank"])
+    return sorted({one["threads"] * len(ranks[one["host"]]) for one in record["processes"]})
 
 
 def _question(record: Record) -> tuple:

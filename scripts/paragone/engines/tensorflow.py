@@ -50,11 +50,11 @@ class TensorFlow:
         self.shard = Shard(world.rank * local, (world.rank + 1) * local, replicas)
         inputs = dataset.train_inputs
         shape, labels = (None, *inputs.shape[1:]), tf.TensorSpec((None,), tf.int32)
-        self._train_signature = (tf.TensorSpec(shape, train_dtype(dataset, spec)), labels)
-        self._test_signature = (
-            tf.TensorSpec(shape, inputs.dtype),
-            labels,
-            tf.TensorSpec((None,), tf.float32),
+        self._train_pipeline = self._pipeline(
+            tf.TensorSpec(shape, train_dtype(dataset, spec)), labels
+        )
+        self._test_pipeline = self._pipeline(
+            tf.TensorSpec(shape, inputs.dtype), labels, tf.TensorSpec((None,), tf.float32)
         )
         self._global_batch = spec.batch["global"]
         self._workload = spec.workload
@@ -131,21 +131,25 @@ class TensorFlow:
 
     # The host side
 
-    def _pipeline(self, batches: Iterable[tuple], signature: tuple) -> Iterator:
-        """This worker's batches, read ahead."""
-        source = tf.data.Dataset.from_generator(lambda: batches, output_signature=signature)
-        return iter(source.prefetch(2).with_options(_untuned()))
+    def _pipeline(self, *signature: tf.TensorSpec) -> tf.data.Dataset:
+        """Whatever `_batches` holds when an iteration begins, read ahead.
+
+        Made once, since that takes longer than several steps of a small model.
+        """
+        source = tf.data.Dataset.from_generator(lambda: self._batches, output_signature=signature)
+        return source.prefetch(2).with_options(_untuned())
 
     def _run(
         self,
         loop: tf.types.experimental.PolymorphicFunction,
+        pipeline: tf.data.Dataset,
         batches: Iterable[tuple],
-        signature: tuple,
         steps: int,
     ) -> Metrics:
         for total in self._totals:
             total.assign(0.0)
-        loop(self._pipeline(batches, signature), tf.constant(steps))
+        self._batches = batches
+        loop(iter(pipeline), tf.constant(steps))
         # Reading waits for the devices.
         loss, correct, examples = (float(total.read_value()) for total in self._totals)
         return Metrics(loss / examples, correct / examples)
@@ -167,7 +171,7 @@ class TensorFlow:
             if isinstance(layer, keras.layers.Dropout) and layer.rate > 0:
                 layer.seed_generator.state.assign([seed, index])
         self._optimizer.learning_rate.assign(learning_rate)
-        metrics = self._run(self._train_loop, batches, self._train_signature, steps)
+        metrics = self._run(self._train_loop, self._train_pipeline, batches, steps)
         self._unite_statistics()
         return metrics
 
@@ -193,7 +197,7 @@ class TensorFlow:
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         """See `Engine.evaluate`."""
-        return self._run(self._test_loop, batches, self._test_signature, steps)
+        return self._run(self._test_loop, self._test_pipeline, batches, steps)
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
         """See `Engine.predict`."""

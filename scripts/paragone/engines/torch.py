@@ -31,6 +31,8 @@ class Torch:
         self.dtype = getattr(torch, spec.precision)
         torch.manual_seed(spec.seed)
         torch.use_deterministic_algorithms(spec.deterministic)
+        # Nothing here reads memory before it is written: filling it first only takes time.
+        torch.utils.deterministic.fill_uninitialized_memory = False
         self.workload = spec.workload
         model = create_model(MODELS, spec, dataset)
         # Channels last is the layout of the stored images and the fast one on CPUs and tensor cores.
@@ -146,7 +148,7 @@ class Torch:
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """See `Engine.warm_up`."""
         model, optimizer = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
-        self.end_of_step()
+        self.end_of_step()  # here and below: copies are no part of a step's program
         # On a lazy device steps two and three may compile again (pytorch/xla #6210).
         self.train_epoch(0, learning_rate, [train_batch] * 3, 3)
         self.evaluate([test_batch], 1)
@@ -183,7 +185,7 @@ class Torch:
     def set_weights(self, weights: Weights) -> None:
         """See `Engine.set_weights`."""
         torch_weights.load(self.model, weights)
-        self.end_of_step()  # else a lazy device copies in the next step: one more program to compile
+        self.end_of_step()
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         """See `Engine.count_flop`."""

@@ -10,13 +10,37 @@ from torch import nn
 Reduction = Callable[[torch.Tensor], torch.Tensor]
 
 
+# By optimiser: what PyTorch keeps of each weight, zeros of its shape and scalars, before the first step.
+_STATES: dict[str, tuple[list[str], dict[str, float]]] = {
+    "sgd": (["momentum_buffer"], {}),
+    "adam": (["exp_avg", "exp_avg_sq"], {"step": 0.0}),
+    "nadam": (["exp_avg", "exp_avg_sq"], {"step": 0.0, "mu_product": 1.0}),
+}
+
+
 def create_optimizer(
     options: dict[str, Any], model: nn.Module, device: torch.device, add_squares: Reduction
 ) -> torch.optim.Optimizer:
-    """The workload's optimiser in PyTorch's words.
+    """The workload's optimiser in PyTorch's words, with its state.
 
+    PyTorch makes the state in the first step, for which a lazy device would compile another program.
     `add_squares`: from the summed squares of this worker's gradients to those of the global batch's.
     """
+    optimizer = _stateless(options, model, device, add_squares)
+    arrays, scalars = _STATES[options["name"]]
+    if options.get("momentum") == 0:
+        arrays = []
+    for weight in model.parameters():
+        optimizer.state[weight] = {
+            **{name: torch.zeros_like(weight) for name in arrays},
+            **{name: torch.full((), start, device=device) for name, start in scalars.items()},
+        }
+    return optimizer
+
+
+def _stateless(
+    options: dict[str, Any], model: nn.Module, device: torch.device, add_squares: Reduction
+) -> torch.optim.Optimizer:
     if options["name"] == "sgd":
         return torch.optim.SGD(model.parameters(), momentum=options["momentum"])
     arguments = {
@@ -25,30 +49,13 @@ def create_optimizer(
         # The step count stays on the device, or a lazy device would compile every step anew.
         "capturable": device.type != "cpu",
     }
-    if options["name"] == "adam":
-        optimizer: torch.optim.Optimizer = AdamEpsilonHat(model.parameters(), **arguments)
-    else:
+    if options["name"] == "nadam":
         # Keras' momentum schedule, beta_1 (1 - 0.96^t / 2), is PyTorch's at a momentum decay of 1.
         arguments["momentum_decay"] = 1.0
         if options.get("deduplicate", True):
-            optimizer = torch.optim.NAdam(model.parameters(), **arguments)
-        else:
-            optimizer = NAdamOfOccurrences(model, add_squares, **arguments)
-    _make_state(optimizer, {"mu_product": 1.0} if options["name"] == "nadam" else {})
-    return optimizer
-
-
-def _make_state(optimizer: torch.optim.Optimizer, products: dict[str, float]) -> None:
-    """What PyTorch makes in the first step, for which a lazy device would compile another program."""
-    scalars = {"step": 0.0, **products}
-    for weight in optimizer.param_groups[0]["params"]:
-        optimizer.state[weight] = {
-            **{
-                name: torch.full((), value, device=weight.device) for name, value in scalars.items()
-            },
-            "exp_avg": torch.zeros_like(weight),
-            "exp_avg_sq": torch.zeros_like(weight),
-        }
+            return torch.optim.NAdam(model.parameters(), **arguments)
+        return NAdamOfOccurrences(model, add_squares, **arguments)
+    return AdamEpsilonHat(model.parameters(), **arguments)
 
 
 class AdamEpsilonHat(torch.optim.Adam):
@@ -91,7 +98,7 @@ class NAdamOfOccurrences(torch.optim.NAdam):
         self._squares[weight] = torch.zeros_like(weight).index_add_(0, words.flatten(), squares)
 
     def _init_group(self, group: dict[str, Any], *lists: list[torch.Tensor]) -> bool:
-        """Called by `step` when it has made the state and has not yet used it."""
+        """Called by `step` before it uses the state."""
         is_complex = super()._init_group(group, *lists)
         beta = group["betas"][1]
         for weight, squares in self._squares.items():

@@ -16,7 +16,7 @@ IDEAL = {
 }
 SHARED = (
     "Replicas here are virtual: they share the cores of one machine, so that the ideal speed-up is 1 "
-    "and efficiency cannot exceed 1/n by more than idle cores allow."
+    "and efficiency 1/n; what exceeds them comes from idle cores or from larger batches."
 )
 
 
