@@ -227,7 +227,7 @@ class TensorFlow:
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         """See `Engine.count_flop`."""
-        return count(create_model(MODELS, spec, dataset), self._train_signature)
+        return count(create_model(MODELS, spec, dataset), self._train_pipeline.element_spec)
 
     def peak_device_memory(self) -> int | None:
         """See `Engine.peak_device_memory`."""
