@@ -20,11 +20,12 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from paragone import record, tables
-from paragone.differences import METRICS, differences
-from paragone.matrix import expand
-from paragone.spec import Spec
-from paragone.statistics import CONFIDENCE, paired_p
+from paragone.analysis import tidy
+from paragone.analysis.pairwise import METRICS, differences
+from paragone.analysis.statistics import CONFIDENCE, paired_p
+from paragone.config.expand import expand
+from paragone.config.run_spec import Spec
+from paragone.records import record
 
 ROOT = Path(__file__).parents[1]
 TWIN = "again"
@@ -89,7 +90,7 @@ def main() -> None:
         measure(spec, options.folder, options) for spec in specs(options.backend, options.pairs)
     ]
     names = sorted({one["spec"]["backend"]["name"] for one in made})
-    runs, _ = tables.tables(made, "aa", {("fashion-conv", name): True for name in names})
+    runs, _ = tidy.tables(made, "aa", {("fashion-conv", name): True for name in names})
     (row,) = differences(runs, {}).query("metric == @METRICS[0].name").to_dict("records")
     print(
         f"{row['n']} pairs: {row['first']} / {row['second']} = {row['median']:.4f} "

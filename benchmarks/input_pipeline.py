@@ -15,7 +15,7 @@ import numpy as np
 import scipy.ndimage
 import torch
 
-from paragone.augmentation import augment, draw
+from paragone.data.augmentation import augment, draw
 
 ROUNDS = 5
 BATCH = 1000

@@ -9,7 +9,7 @@ rule allreduce:
     input:
         code=lambda wildcards: sources(
             "scripts/allreduce.py",
-            f"paragone.allreduce.{ALLREDUCE[wildcards.backend]['backend']['engine']}",
+            f"paragone.microbenchmarks.all_reduces.{ALLREDUCE[wildcards.backend]['backend']['engine']}",
         ),
         schema="rules/schemas/allreduce.schema.json",
     output:

@@ -6,13 +6,13 @@ import sys
 
 sys.path.insert(0, f"{workflow.basedir}/scripts")
 
-from paragone.allreduce.plan import FIGURE as SCALING_FIGURE
-from paragone.allreduce.plan import plan as allreduce_plan
-from paragone.config import validate
-from paragone.errors import UserError
-from paragone.matmul.plan import plan as matmul_plan
-from paragone.matrix import expand, probe, with_reference
-from paragone.sources import sources
+from paragone.config.all_reduce_plan import FIGURE as SCALING_FIGURE
+from paragone.config.all_reduce_plan import plan as allreduce_plan
+from paragone.config.validate import validate
+from paragone.base.errors import UserError
+from paragone.config.product_plan import plan as matmul_plan
+from paragone.config.expand import expand, probe, with_reference
+from paragone.config.code_inputs import sources
 
 try:
     validate(config)

@@ -12,7 +12,7 @@ rule matmul:
     input:
         code=lambda wildcards: sources(
             "scripts/matmul.py",
-            f"paragone.matmul.{MATMUL[wildcards.backend]['engine']}",
+            f"paragone.microbenchmarks.products.{MATMUL[wildcards.backend]['engine']}",
         ),
         schema="rules/schemas/matmul.schema.json",
     output:

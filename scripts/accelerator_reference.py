@@ -3,13 +3,14 @@
 import pandas as pd
 
 from compare_published import RUNS, latex, markdown
-from paragone import notes, published, tables, verdicts
-from paragone.errors import entry_point
-from paragone.files import write_text
-from paragone.matmul.options import comparison_parser
-from paragone.matmul.table import PEAK, peaks, with_labels
-from paragone.options import pairs
-from paragone.statistics import INTERVAL
+from paragone.analysis import published, tidy, verdicts
+from paragone.analysis.product_tables import PEAK, peaks, with_labels
+from paragone.analysis.statistics import INTERVAL
+from paragone.base.atomic_files import write_text
+from paragone.base.errors import entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.options import pairs
+from paragone.reporting.products_options import comparison_parser
 
 _ELSEWHERE = "other hardware, not measured here"
 _WHY = {"peak_throughput": "other hardware; the vendor's peak, no measured product"}
@@ -19,16 +20,16 @@ _WHY = {"peak_throughput": "other hardware; the vendor's peak, no measured produ
 def main(arguments: list[str] | None = None) -> None:
     """Write the reference in three formats."""
     options = comparison_parser(__doc__).parse_args(arguments)
-    runs = tables.read(options.runs)
+    runs = tidy.read(options.runs)
     rows = published.read_rows(options.published, options.published_experiment)
     compared = reference(rows, runs, pairs(options.labels))
     remarks = [
-        notes.machine(runs),
+        footnotes.machine(runs),
         f"Measured peak: {PEAK}; median [{INTERVAL}] (n timed runs), one device.",
-        *notes.isolation(runs),
+        *footnotes.isolation(runs),
         *published.read_flaws(options.flaws, options.published_experiment),
     ]
-    tables.write(compared, options.csv)
+    tidy.write(compared, options.csv)
     write_text(markdown(compared, options.title, remarks), options.markdown)
     write_text(latex(compared, options.title, remarks), options.latex)
 

@@ -3,13 +3,12 @@
 import argparse
 from pathlib import Path
 
-from paragone import fingerprint, isolation
-from paragone.allreduce import WORKERS, Place, workers
-from paragone.allreduce.measure import BYTES, measure
-from paragone.allreduce.result import check
-from paragone.errors import UserError, entry_point
-from paragone.matmul.plan import read_backend
-from paragone.results import write
+from paragone.base.errors import UserError, entry_point
+from paragone.config.product_plan import read_backend
+from paragone.machine import limits, load, process_entry
+from paragone.microbenchmarks.all_reduces import WORKERS, Place, workers
+from paragone.microbenchmarks.all_reduces.measure import BYTES, measure
+from paragone.records.measurements import check_all_reduces, write
 
 TIMEOUT = 300.0  # seconds for all sizes of one number of replicas, imports included
 ONLY_OF_RUNS = ("rank", "workers", "first_epoch")
@@ -35,9 +34,9 @@ def main(arguments: list[str] | None = None) -> None:
         raise UserError(f"--bytes: {options.bytes}: a multiple of {BYTES}, the bytes of a float32")
 
     backend = read_backend(options.backend)
-    neighbours = isolation.LoadWatch()
-    threads = fingerprint.claim_cores(options.threads)
-    process = fingerprint.process_entry(workers=1, threads=threads)
+    neighbours = load.LoadWatch()
+    threads = limits.claim_cores(options.threads)
+    process = process_entry.process_entry(workers=1, threads=threads)
     groups = []
     for replicas in options.replicas:
         found = workers.run(
@@ -60,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
             "groups": groups,
         },
         options.output,
-        check,
+        check_all_reduces,
     )
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from paragone.errors import entry_point
-from paragone.parity import TOLERANCES, Observation, compare
+from paragone.base.errors import entry_point
+from paragone.parity.compare import TOLERANCES, Observation, compare
 
 
 def read(path: Path) -> Observation | str:

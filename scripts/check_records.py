@@ -11,9 +11,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from paragone.compliance import checks, violations
-from paragone.compliance.rules import REMARK, SEVERITIES, table
-from paragone.errors import UserError, entry_point
+from paragone.analysis.compliance import checks
+from paragone.base.errors import UserError, entry_point
+from paragone.records.compliance import violations
+from paragone.records.compliance.rules import REMARK, SEVERITIES, table
 
 
 @entry_point

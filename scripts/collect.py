@@ -3,11 +3,12 @@
 import argparse
 from pathlib import Path
 
-from paragone import parity_reports, record, tables
-from paragone.compliance import violations
-from paragone.compliance.rules import UNREADABLE
-from paragone.errors import entry_point
-from paragone.peaks import read_peaks
+from paragone.analysis import tidy
+from paragone.analysis.peaks import read_peaks
+from paragone.base.errors import entry_point
+from paragone.records import parity_reports, record
+from paragone.records.compliance import violations
+from paragone.records.compliance.rules import UNREADABLE
 
 
 @entry_point
@@ -41,15 +42,15 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     broken = violations.read(options.compliance) if options.compliance else []
     unreadable = {one.file for one in broken if one.rule in UNREADABLE}
-    runs, epochs = tables.tables(
+    runs, epochs = tidy.tables(
         [record.read(path) for path in options.records if str(path) not in unreadable],
         options.experiment,
         parity_reports.read_parity(options.parity),
         read_peaks(options.peaks) if options.peaks else (),
         broken,
     )
-    tables.write(runs, options.runs)
-    tables.write(epochs, options.epochs)
+    tidy.write(runs, options.runs)
+    tidy.write(epochs, options.epochs)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from paragone import tables
-from paragone.errors import entry_point
+from paragone.analysis import tidy
+from paragone.base.errors import entry_point
 
 
 @entry_point
@@ -28,9 +28,9 @@ def main(arguments: list[str] | None = None) -> None:
         help=".csv and .parquet files to write",
     )
     options = parser.parse_args(arguments)
-    whole = tables.merge([tables.read(path) for path in options.tables])
+    whole = tidy.merge([tidy.read(path) for path in options.tables])
     for path in options.output:
-        tables.write(whole, path)
+        tidy.write(whole, path)
 
 
 if __name__ == "__main__":

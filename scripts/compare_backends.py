@@ -2,12 +2,13 @@
 
 import pandas as pd
 
-from paragone import notes, tables
-from paragone.differences import differences
-from paragone.documents import WIDE, write_documents
-from paragone.errors import entry_point
-from paragone.options import pairs, table_parser
-from paragone.statistics import INTERVAL
+from paragone.analysis import run_states, tidy
+from paragone.analysis.pairwise import differences
+from paragone.analysis.statistics import INTERVAL
+from paragone.base.errors import entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.markup import WIDE, write_documents
+from paragone.reporting.options import pairs, table_parser
 
 METHOD = (
     "Paired by seed: sign-flip permutation test, two-sided, p adjusted by Holm's method over the rows "
@@ -23,19 +24,19 @@ def main(arguments: list[str] | None = None) -> None:
     """Write the comparison of one experiment in three formats."""
     parser = table_parser(__doc__)
     options = parser.parse_args(arguments)
-    runs = tables.read(options.runs)
+    runs = tidy.read(options.runs)
     found = differences(runs, pairs(options.labels))
     remarks = [
         METHOD if len(found) else NONE,
-        notes.data(runs),
-        notes.machine(runs),
-        *notes.isolation(runs),
-        *notes.violations(runs),
+        footnotes.data(runs),
+        footnotes.machine(runs),
+        *footnotes.isolation(runs),
+        *footnotes.violations(runs),
     ]
-    if notes.holds_synthetic(runs):
-        remarks.insert(0, notes.SYNTHETIC + ".")
+    if run_states.holds_synthetic(runs):
+        remarks.insert(0, footnotes.SYNTHETIC + ".")
     shown, title = printed(found), f"{options.title}: backends compared"
-    tables.write(found, options.csv)
+    tidy.write(found, options.csv)
     layout = f"llrllr{WIDE}r{WIDE}{WIDE}"
     write_documents(shown, title, layout, remarks, options.markdown, options.latex)
 

@@ -5,13 +5,14 @@ import re
 import pandas as pd
 
 from compare_published import latex, markdown, runs_behind
-from paragone import notes, published, tables, verdicts
-from paragone.errors import UserError, entry_point
-from paragone.files import write_text
-from paragone.matmul.options import comparison_parser
-from paragone.matmul.table import medians, with_labels
-from paragone.options import pairs
-from paragone.statistics import INTERVAL, Summary
+from paragone.analysis import published, tidy, verdicts
+from paragone.analysis.product_tables import medians, with_labels
+from paragone.analysis.statistics import INTERVAL, Summary
+from paragone.base.atomic_files import write_text
+from paragone.base.errors import UserError, entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.options import pairs
+from paragone.reporting.products_options import comparison_parser
 
 CLOCK = (
     "other hardware; the source prints the time of day (1 s resolution) around drawing the "
@@ -23,17 +24,17 @@ CLOCK = (
 def main(arguments: list[str] | None = None) -> None:
     """Write the comparison in three formats."""
     options = comparison_parser(__doc__).parse_args(arguments)
-    runs = tables.read(options.runs)
+    runs = tidy.read(options.runs)
     rows = published.read_rows(options.published, options.published_experiment)
     compared = comparison(rows, runs, pairs(options.labels))
     remarks = [
-        notes.machine(runs),
+        footnotes.machine(runs),
         f"Measured: median [{INTERVAL}] of the timed runs (n) of one process, devices "
         "synchronised at both edges, after a warm-up.",
-        *notes.isolation(runs),
+        *footnotes.isolation(runs),
         *published.read_flaws(options.flaws, options.published_experiment),
     ]
-    tables.write(compared, options.csv)
+    tidy.write(compared, options.csv)
     write_text(markdown(compared, options.title, remarks), options.markdown)
     write_text(latex(compared, options.title, remarks), options.latex)
 

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from paragone import notes, published, tables, verdicts
-from paragone.documents import WIDE, booktabs
-from paragone.errors import entry_point
-from paragone.files import write_text
-from paragone.options import pairs, table_parser
-from paragone.series import series_of, sweeps_of
+from paragone.analysis import published, run_states, tidy, verdicts
+from paragone.analysis.grouping import series_of, sweeps_of
+from paragone.base.atomic_files import write_text
+from paragone.base.errors import entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.markup import WIDE, booktabs
+from paragone.reporting.options import pairs, table_parser
 
 RUNS = "runs of "  # the column of a series' run names is called after that of its values
 
@@ -25,7 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--published-experiment", required=True, help="whose published rows")
     options = parser.parse_args(arguments)
 
-    runs, epochs = tables.read(options.runs), tables.read(options.epochs)
+    runs, epochs = tidy.read(options.runs), tidy.read(options.epochs)
     labels = pairs(options.labels)
     experiment = options.published_experiment
     rows = published.read_rows(options.published, experiment)
@@ -33,17 +34,17 @@ def main(arguments: list[str] | None = None) -> None:
     ratios = published.read_ratios(options.ratios, experiment, rows)
     table = comparison(rows, ratios, protocols, runs, epochs, labels)
     remarks = [
-        notes.data(runs),
-        *notes.weights(runs),
-        notes.machine(runs),
-        *notes.isolation(runs),
-        *notes.violations(runs),
-        notes.repeats([len(one.measured) for one in series_of(runs, labels)]),
+        footnotes.data(runs),
+        *footnotes.weights(runs),
+        footnotes.machine(runs),
+        *footnotes.isolation(runs),
+        *footnotes.violations(runs),
+        footnotes.repeats([len(one.measured) for one in series_of(runs, labels)]),
         *published.read_flaws(options.flaws, experiment),
     ]
-    if notes.holds_synthetic(runs):
-        remarks.insert(0, notes.SYNTHETIC + ".")
-    tables.write(table, options.csv)
+    if run_states.holds_synthetic(runs):
+        remarks.insert(0, footnotes.SYNTHETIC + ".")
+    tidy.write(table, options.csv)
     write_text(markdown(table, options.title, remarks), options.markdown)
     write_text(latex(table, options.title, remarks), options.latex)
 

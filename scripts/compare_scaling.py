@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from paragone import published, tables
-from paragone.documents import WIDE, write_documents
-from paragone.errors import entry_point
-from paragone.options import table_parser
-from paragone.scaling.external import Check, rows_of, table_of
+from paragone.analysis import published, tidy
+from paragone.analysis.scaling.external import Check, rows_of, table_of
+from paragone.base.errors import entry_point
+from paragone.reporting.markup import WIDE, write_documents
+from paragone.reporting.options import table_parser
 
 BEST = (
     "Model: the best case. Compute of one replica as published, shared out evenly, no fixed cost a step; "
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
         )
         flaws += published.read_flaws(options.flaws, check.experiment)
     found, remarks = table_of(rows), [BEST, *flaws]
-    tables.write(found, options.csv)
+    tidy.write(found, options.csv)
     shown = _printed(found)
     title = f"{options.title}: published speed-ups"
     layout = f"{WIDE * 2}l{WIDE}rl{WIDE}"

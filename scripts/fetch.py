@@ -4,8 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
-from paragone.data import source, store
-from paragone.errors import entry_point
+from paragone.base.errors import entry_point
+from paragone.data import locate, store
 
 
 @entry_point
@@ -18,7 +18,7 @@ def main() -> None:
     )
     parser.add_argument("--output", required=True, type=Path)
     options = parser.parse_args()
-    found = source.find(options.dataset, options.config_data)
+    found = locate.find(options.dataset, options.config_data)
     store.write_json(options.output, found)
     print(f"{found['dataset']}: {found['source']}, edition {found['edition']} ({found['origin']})")
 

@@ -4,8 +4,9 @@ import argparse
 import json
 from pathlib import Path
 
-from paragone.data import pretrained, store
-from paragone.errors import entry_point
+from paragone.base.errors import entry_point
+from paragone.data import store
+from paragone.models import pretrained
 
 
 @entry_point

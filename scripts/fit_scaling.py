@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from paragone import notes, tables
-from paragone.documents import WIDE, write_documents
-from paragone.errors import entry_point
-from paragone.files import write_text
-from paragone.options import pairs
-from paragone.scaling.measured import SHARED
-from paragone.scaling.model import Calibrated, calibrate, write_models
-from paragone.series import shares_cores
+from paragone.analysis import run_states, tidy
+from paragone.analysis.grouping import shares_cores
+from paragone.analysis.scaling.measured import SHARED
+from paragone.analysis.scaling.model import Calibrated, calibrate, write_models
+from paragone.base.atomic_files import write_text
+from paragone.base.errors import entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.markup import WIDE, write_documents
+from paragone.reporting.options import pairs
 
 MODEL = (
     "Model: step = host + k (replica + example x batch) + 2 (n-1) latency + 2 (n-1)/n k bytes / bandwidth; "
@@ -34,8 +35,8 @@ def main(arguments: list[str] | None = None) -> None:
     for suffix in ("csv", "markdown", "latex"):
         parser.add_argument(f"--{suffix}", type=Path, required=True, help="steps, to write")
     options = parser.parse_args(arguments)
-    runs = pd.concat([tables.read(path) for path in options.runs], ignore_index=True)
-    models, steps, cases = calibrate(runs, tables.read(options.allreduce))
+    runs = pd.concat([tidy.read(path) for path in options.runs], ignore_index=True)
+    models, steps, cases = calibrate(runs, tidy.read(options.allreduce))
     labels = pairs(options.labels)
     remarks = [
         *(
@@ -45,16 +46,16 @@ def main(arguments: list[str] | None = None) -> None:
         MODEL,
         LEFT_OUT,
         *([SHARED] if shares_cores(runs) else []),
-        notes.data(runs),
-        notes.machine(runs),
-        *notes.isolation(runs),
-        notes.repeats([int(n) for n in steps["n"].dropna()]),
+        footnotes.data(runs),
+        footnotes.machine(runs),
+        *footnotes.isolation(runs),
+        footnotes.repeats([int(n) for n in steps["n"].dropna()]),
     ]
-    if notes.holds_synthetic(runs):
-        remarks.insert(0, notes.SYNTHETIC + ".")
+    if run_states.holds_synthetic(runs):
+        remarks.insert(0, footnotes.SYNTHETIC + ".")
     write_text(write_models(models), options.models)
-    tables.write(cases, options.cases)
-    tables.write(steps, options.csv)
+    tidy.write(cases, options.cases)
+    tidy.write(steps, options.csv)
     shown = _printed(steps, labels)
     title = f"{options.title}: predicted and measured"
     layout = f"{WIDE * 3}rrrrrr"

@@ -12,11 +12,11 @@ import sys
 import uuid
 from pathlib import Path
 
-from paragone import launcher
-from paragone.errors import UserError, entry_point
-from paragone.failure import conclude
-from paragone.run_options import run_arguments, run_parser
-from paragone.spec import Spec
+from paragone.base.errors import UserError, entry_point
+from paragone.config.run_spec import Spec
+from paragone.workers import launcher
+from paragone.workers.run_options import run_arguments, run_parser
+from paragone.workers.worker_failure import judge, processes
 
 MEETING = "workers-"  # folders beside the checkpoints: Snakemake deletes only declared outputs
 
@@ -70,6 +70,23 @@ def check_nodes(nodes: int, workers: int) -> None:
             f"--nodes: {nodes} hosts asked for, but this is no Slurm allocation; submit the workflow "
             "with --workflow-profile profiles/slurm, or use one host"
         )
+
+
+def conclude(
+    failed: launcher.Child, options: argparse.Namespace, spec: Spec, meeting: Path
+) -> None:
+    """Write what the workers could not: a record without epochs and clocks. Raises as `judge` does."""
+    status, reason = judge(failed, spec.workers, meeting)
+    # Here, because a run that ends well needs none of it.
+    from paragone import data
+    from paragone.records.outcome import Outcome
+    from paragone.training import run_results, sample_predictions
+
+    dataset = data.load(options.manifest, options.data_folder)
+    outcome = Outcome(processes(meeting, spec.workers), status, reason)
+    print(f"[{spec.name}] {status}: {reason}", flush=True)
+    sample_predictions.write(options.predictions, dataset, None)
+    run_results.write_record(options.record, spec, dataset, outcome, None, None)
 
 
 if __name__ == "__main__":

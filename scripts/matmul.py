@@ -4,14 +4,12 @@ import argparse
 from itertools import product
 from pathlib import Path
 
-from paragone import fingerprint, isolation
-from paragone.errors import UserError, entry_point
-from paragone.frameworks import functions_of
-from paragone.matmul import Unavailable
-from paragone.matmul.measure import TOLERANCES, measure, not_tried
-from paragone.matmul.plan import read_backend, read_shape
-from paragone.matmul.result import check
-from paragone.results import write
+from paragone.base.errors import Unavailable, UserError, entry_point
+from paragone.config.product_plan import read_backend, read_shape
+from paragone.machine import limits, load, process_entry
+from paragone.microbenchmarks.framework_modules import functions_of
+from paragone.microbenchmarks.products.measure import TOLERANCES, measure, not_tried
+from paragone.records.measurements import check_products, write
 
 
 @entry_point
@@ -32,11 +30,11 @@ def main(arguments: list[str] | None = None) -> None:
     backend = read_backend(options.backend)
     shapes = [read_shape(text) for text in options.products]
     shapes += [(size, size, size) for size in options.squares]
-    neighbours = isolation.LoadWatch()
-    threads = fingerprint.claim_cores(options.threads)
-    process = fingerprint.process_entry(workers=1, threads=threads)
+    neighbours = load.LoadWatch()
+    threads = limits.claim_cores(options.threads)
+    process = process_entry.process_entry(workers=1, threads=threads)
     remedy = "leave the backend out of matmul.backends"
-    framework = functions_of(backend["engine"], "matmul", "products", remedy)
+    framework = functions_of(backend["engine"], "products", "products", remedy)
     cases = []
     try:
         device_name, missing = framework.open_device(backend["device"], threads), None
@@ -62,7 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
             "cases": cases,
         },
         options.output,
-        check,
+        check_products,
     )
 
 

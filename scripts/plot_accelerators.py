@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
-from paragone import published, tables
-from paragone.errors import entry_point
-from paragone.figures import style
-from paragone.figures.frame import Frame
-from paragone.matmul.table import NOT_HERE, peaks, spread, with_labels
-from paragone.options import figure_parser, pairs
-from paragone.statistics import INTERVAL
+from paragone.analysis import published, tidy
+from paragone.analysis.product_tables import NOT_HERE, peaks, spread, with_labels
+from paragone.analysis.statistics import INTERVAL
+from paragone.base.errors import entry_point
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.options import figure_parser, pairs
 
 ROW = 0.165  # inches
 TERA = 1e12
@@ -43,11 +43,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--published", type=Path, required=True, help="published.csv")
     parser.add_argument("--published-experiment", required=True, help="whose published rows")
     options = parser.parse_args(arguments)
-    runs = tables.read(options.runs)
+    runs = tidy.read(options.runs)
     rows = published.read_rows(options.published, options.published_experiment)
     drawn = collect(rows, runs, pairs(options.labels))
     style.save(draw(drawn, runs, pairs(options.palette), options.title), options.output)
-    tables.write(points(drawn), options.sidecar)
+    tidy.write(points(drawn), options.sidecar)
 
 
 def collect(rows: list[published.Row], runs: pd.DataFrame, labels: dict[str, str]) -> Drawn:

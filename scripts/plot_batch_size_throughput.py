@@ -7,14 +7,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from paragone import notes, published, tables
-from paragone.errors import entry_point
-from paragone.figures import style
-from paragone.figures.bars import COLUMNS, INKED, NOT_RUN, bar_rows, draw_bars, published_row
-from paragone.figures.frame import Frame
-from paragone.options import figure_parser, pairs
-from paragone.published import Row
-from paragone.series import BY_BATCH, Series, series_of, sweeps_of
+from paragone.analysis import published, run_states, tidy
+from paragone.analysis.grouping import BY_BATCH, Series, series_of, sweeps_of
+from paragone.analysis.published import Row
+from paragone.base.errors import entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.bars import (
+    COLUMNS,
+    INKED,
+    NOT_RUN,
+    bar_rows,
+    draw_bars,
+    published_row,
+)
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.options import figure_parser, pairs
 
 ACROSS = 3  # panels a row
 
@@ -27,7 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--protocols", type=Path, required=True, help="published conditions, CSV")
     parser.add_argument("--published-experiment", default="", help="whose rows; empty for none")
     options = parser.parse_args(arguments)
-    runs, labels = tables.read(options.runs), pairs(options.labels)
+    runs, labels = tidy.read(options.runs), pairs(options.labels)
     rows, model = [], {}
     if experiment := options.published_experiment:
         rows = published.read_rows(options.published, experiment)
@@ -39,7 +47,7 @@ def main(arguments: list[str] | None = None) -> None:
     style.save(
         draw(shown, runs, labels, pairs(options.palette), options.title, words), options.output
     )
-    tables.write(shown, options.sidecar)
+    tidy.write(shown, options.sidecar)
 
 
 def points(runs: pd.DataFrame, labels: dict[str, str], rows: list[Row]) -> pd.DataFrame:
@@ -63,7 +71,7 @@ def points(runs: pd.DataFrame, labels: dict[str, str], rows: list[Row]) -> pd.Da
             about = {
                 "series": sweep.label,
                 "x": str(_batch(one)),
-                "words": notes.no_speed(one.runs),
+                "words": run_states.no_speed(one.runs),
             }
             found += bar_rows("measured", values=_by_run(one, _speeds(one)), **about)
             if base is not None:
@@ -107,7 +115,7 @@ def remarks(runs: pd.DataFrame, shown: pd.DataFrame, model: dict[str, str]) -> l
     if others:
         found.append(f"Not the published model: {'; '.join(others)}.")
     medians = shown[(shown["panel"] == "measured") & (shown["kind"] == "median")]
-    return [*found, notes.repeats([int(n) for n in medians["n"]])]
+    return [*found, footnotes.repeats([int(n) for n in medians["n"]])]
 
 
 def draw(

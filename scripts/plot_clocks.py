@@ -6,14 +6,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.text import Annotation
 
-from paragone import notes, tables
-from paragone.errors import entry_point
-from paragone.figures import style
-from paragone.figures.frame import Frame
-from paragone.figures.rows import make_room, row_axes, write_value, write_words
-from paragone.options import figure_parser, pairs
-from paragone.series import Series, series_of
-from paragone.statistics import INTERVAL, summarize
+from paragone.analysis import run_states, tidy
+from paragone.analysis.grouping import Series, series_of
+from paragone.analysis.statistics import INTERVAL, summarize
+from paragone.base.errors import entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.drawing.rows import make_room, row_axes, write_value, write_words
+from paragone.reporting.options import figure_parser, pairs
 
 ROW = 0.4  # inches a series
 # Light to dark brown for the cold parts, violets for the rest: apart from every backend's colour,
@@ -34,10 +35,10 @@ LOOK = {
 def main(arguments: list[str] | None = None) -> None:
     """Draw the figure and write what it shows."""
     options = figure_parser(__doc__).parse_args(arguments)
-    runs = tables.read(options.runs)
+    runs = tidy.read(options.runs)
     series = series_of(runs, pairs(options.labels))
     style.save(draw(series, runs, options.title), options.output)
-    tables.write(points(series), options.sidecar)
+    tidy.write(points(series), options.sidecar)
 
 
 def typical(one: Series) -> pd.Series | None:
@@ -85,7 +86,7 @@ def draw(series: list[Series], runs: pd.DataFrame, title: str) -> Figure:
         "Each bar is the completed run with the median end to end (of two, the lower), so that its "
         f"parts add up; dot, number: median end to end; whisker: its {INTERVAL}. Cold: imports, "
         "devices, data, compilation.",
-        notes.repeats([int(one.measured["end_to_end_seconds"].count()) for one in series]),
+        footnotes.repeats([int(one.measured["end_to_end_seconds"].count()) for one in series]),
     ]
     frame = Frame(style.DOUBLE, ROW * len(series) + 0.36, title, runs, remarks, handles)
     axes = frame.figure.subplots()
@@ -104,9 +105,9 @@ def draw(series: list[Series], runs: pd.DataFrame, title: str) -> Figure:
 
 
 def _words(one: Series) -> list[str]:
-    words = notes.not_completed(one.runs)
+    words = run_states.not_completed(one.runs)
     unproven = one.runs[one.runs["status"] == "completed"]
-    return words + [word for word in notes.no_speed(unproven) if "parity" in word]
+    return words + [word for word in run_states.no_speed(unproven) if "parity" in word]
 
 
 def _draw_row(axes: Axes, row: int, one: Series, run: pd.Series) -> Annotation:

@@ -7,11 +7,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from paragone import notes, published, tables
-from paragone.cells import Cell
-from paragone.errors import entry_point
-from paragone.figures import style
-from paragone.figures.bars import (
+from paragone.analysis import published, run_states, tidy
+from paragone.analysis.grouping import Series, series_of, shares_cores, sweeps_of
+from paragone.analysis.match_runs import Cell
+from paragone.analysis.published import Protocol, Ratio, Row
+from paragone.analysis.quantities import epoch_seconds
+from paragone.base.errors import entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.bars import (
     COLUMNS,
     INKED,
     NO_REFERENCE,
@@ -20,11 +24,8 @@ from paragone.figures.bars import (
     draw_bars,
     published_row,
 )
-from paragone.figures.frame import Frame
-from paragone.options import figure_parser, pairs
-from paragone.published import Protocol, Ratio, Row
-from paragone.quantities import epoch_seconds
-from paragone.series import Series, series_of, shares_cores, sweeps_of
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.options import figure_parser, pairs
 
 PANELS = {
     "published": "published epoch time (s)",
@@ -42,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--ratios", type=Path, required=True, help="ratios to compare, CSV")
     parser.add_argument("--published-experiment", default="", help="whose rows; empty for none")
     options = parser.parse_args(arguments)
-    runs, epochs = tables.read(options.runs), tables.read(options.epochs)
+    runs, epochs = tidy.read(options.runs), tidy.read(options.epochs)
     labels, experiment = pairs(options.labels), options.published_experiment
     rows, ratios, protocols = [], [], {}
     if experiment:
@@ -53,7 +54,7 @@ def main(arguments: list[str] | None = None) -> None:
     words = remarks(shown, runs, epochs, protocols)
     figure = draw(shown, runs, labels, pairs(options.palette), options.title, words)
     style.save(figure, options.output)
-    tables.write(shown.drop(columns="key"), options.sidecar)
+    tidy.write(shown.drop(columns="key"), options.sidecar)
 
 
 def points(
@@ -107,13 +108,13 @@ def _measured(
         "epoch_examples": examples,
         "extrapolated": not _cell(one, epochs, examples).whole_epochs() if len(values) else None,
     }
-    words = notes.no_speed(one.runs)
+    words = run_states.no_speed(one.runs)
     names = one.measured.set_index("seed")["run"]
     by_run = values.rename(names)
     rows = bar_rows("measured", label, _category(*key), by_run, words)
     if base is not None and one.runs["replicas"].iloc[0] > 1:
         ratios = (_seconds(base, epochs, examples) / values).dropna().rename(names)
-        without = words or notes.no_speed(base.runs) or ["no seed ran both"]
+        without = words or run_states.no_speed(base.runs) or ["no seed ran both"]
         words = [] if len(ratios) else without
         rows += bar_rows("speed_up", label, _category(*key), ratios, words)
     return [{**row, **about} for row in rows]
@@ -183,7 +184,7 @@ def remarks(
             )
         texts.append(f"{way}. Speed-up: by seed, over one replica of the smallest batch.")
     counts = [int(n) for n in medians["n"]]
-    return [*texts, notes.repeats(counts)]
+    return [*texts, footnotes.repeats(counts)]
 
 
 def draw(

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from paragone import published, tables
-from paragone.cells import Cell
-from paragone.errors import entry_point
-from paragone.figures import style
-from paragone.figures.curves import METRICS, draw
-from paragone.options import figure_parser, pairs
-from paragone.published import Protocol, Row
-from paragone.series import Series, series_of
-from paragone.statistics import summarize_by
+from paragone.analysis import published, tidy
+from paragone.analysis.grouping import Series, series_of
+from paragone.analysis.match_runs import Cell
+from paragone.analysis.published import Protocol, Row
+from paragone.analysis.statistics import summarize_by
+from paragone.base.errors import entry_point
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.curves import METRICS, draw
+from paragone.reporting.options import figure_parser, pairs
 
 
 @entry_point
@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--protocols", type=Path, help="published conditions, CSV")
     parser.add_argument("--published-experiment", default="", help="whose rows; empty for none")
     options = parser.parse_args(arguments)
-    runs, epochs = tables.read(options.runs), tables.read(options.epochs)
+    runs, epochs = tidy.read(options.runs), tidy.read(options.epochs)
     rows, protocols = [], {}
     if options.published and options.protocols and options.published_experiment:
         rows = published.read_rows(options.published, options.published_experiment)
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
     remarks = conditions(rows, protocols, runs, epochs)
     figure = draw(series, shown, runs, pairs(options.palette), options.title, remarks)
     style.save(figure, options.output)
-    tables.write(shown, options.sidecar)
+    tidy.write(shown, options.sidecar)
 
 
 def points(

@@ -6,13 +6,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-from paragone import tables
-from paragone.errors import entry_point
-from paragone.figures import style
-from paragone.figures.frame import Frame
-from paragone.matmul.table import NOT_HERE, SERIES, medians, peaks, spread, with_labels
-from paragone.options import figure_parser, pairs
-from paragone.statistics import INTERVAL
+from paragone.analysis import tidy
+from paragone.analysis.product_tables import NOT_HERE, SERIES, medians, peaks, spread, with_labels
+from paragone.analysis.statistics import INTERVAL
+from paragone.base.errors import entry_point
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.options import figure_parser, pairs
 
 HEIGHT = 1.65  # inches a row of panels
 DODGE = 1.09  # between series of one size, so that intervals stand side by side
@@ -27,10 +27,10 @@ STATUS = {
 def main(arguments: list[str] | None = None) -> None:
     """Draw the figure and write what it shows."""
     options = figure_parser(__doc__).parse_args(arguments)
-    runs = tables.read(options.runs)
+    runs = tidy.read(options.runs)
     cases = points(runs, pairs(options.labels))
     style.save(draw(cases, runs, pairs(options.palette), options.title), options.output)
-    tables.write(cases, options.sidecar)
+    tidy.write(cases, options.sidecar)
 
 
 def points(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:

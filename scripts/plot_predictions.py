@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from paragone import tables
-from paragone.errors import UserError, entry_point
-from paragone.figures import style
-from paragone.figures.frame import Frame
-from paragone.options import figure_parser, pairs
-from paragone.series import Series, series_of
+from paragone.analysis import tidy
+from paragone.analysis.grouping import Series, series_of
+from paragone.base.errors import UserError, entry_point
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.options import figure_parser, pairs
 
 SIDE = 5
 CELL, TEXT = 0.66, 0.21  # inches: one image with its margins, the two lines above it
@@ -28,12 +28,12 @@ RIGHT, WRONG = style.INK, style.ALARM
 def main(arguments: list[str] | None = None) -> None:
     """Draw the figure and write what it shows."""
     options = _parser().parse_args(arguments)
-    runs = tables.read(options.runs)
+    runs = tidy.read(options.runs)
     names = class_names(options.class_names)
     series = series_of(runs, pairs(options.labels))
     chosen = choose(series, {path.parent.name: path for path in options.predictions}, options.run)
     style.save(draw(chosen, runs, names, pairs(options.palette), options.title), options.output)
-    tables.write(points(chosen, names), options.sidecar)
+    tidy.write(points(chosen, names), options.sidecar)
 
 
 def class_names(manifest: Path) -> list[str]:

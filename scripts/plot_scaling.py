@@ -9,12 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
-from paragone import notes, tables
-from paragone.errors import entry_point
-from paragone.figures import style
-from paragone.figures.frame import Frame
-from paragone.options import figure_parser, pairs
-from paragone.scaling.measured import (
+from paragone.analysis import tidy
+from paragone.analysis.grouping import shares_cores
+from paragone.analysis.scaling.measured import (
     SHARED,
     Point,
     batch_at,
@@ -23,8 +20,12 @@ from paragone.scaling.measured import (
     scaling_kind,
     table_of,
 )
-from paragone.scaling.model import Calibrated, read_models
-from paragone.series import shares_cores
+from paragone.analysis.scaling.model import Calibrated, read_models
+from paragone.base.errors import entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.options import figure_parser, pairs
 
 PANELS = {
     "step_seconds": "step time (ms)",
@@ -42,12 +43,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser = figure_parser(__doc__)
     parser.add_argument("--models", type=Path, required=True, help="what fit_scaling.py wrote")
     options = parser.parse_args(arguments)
-    runs = tables.read(options.runs)
+    runs = tidy.read(options.runs)
     points = points_of(runs, pairs(options.labels))
     shown = shown_of(points, runs, read_models(options.models))
     figure = draw(shown, runs, pairs(options.palette), options.title)
     style.save(figure, options.output)
-    tables.write(shown, options.sidecar)
+    tidy.write(shown, options.sidecar)
 
 
 def shown_of(points: list[Point], runs: pd.DataFrame, models: list[Calibrated]) -> pd.DataFrame:
@@ -190,7 +191,7 @@ def remarks(shown: pd.DataFrame, runs: pd.DataFrame, how: str) -> list[str]:
         f"{row['series']}, {row['replicas']} replica(s): {row['words']}."
         for _, row in gone.iterrows()
     ]
-    return [*found, notes.repeats(measured["n"].astype(int).tolist())]
+    return [*found, footnotes.repeats(measured["n"].astype(int).tolist())]
 
 
 if __name__ == "__main__":

@@ -10,15 +10,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
-from paragone import tables
-from paragone.allreduce.plan import STRONG
-from paragone.errors import UserError, entry_point
-from paragone.figures import style
-from paragone.figures.frame import Frame
-from paragone.options import figure_parser, pairs
-from paragone.scaling.beyond import Machine, predict
-from paragone.scaling.measured import fixed_batch, scaling_kind
-from paragone.scaling.model import Calibrated, read_models
+from paragone.analysis import tidy
+from paragone.analysis.scaling.beyond import Machine, predict
+from paragone.analysis.scaling.measured import fixed_batch, scaling_kind
+from paragone.analysis.scaling.model import Calibrated, read_models
+from paragone.base.errors import UserError, entry_point
+from paragone.config.all_reduce_plan import STRONG
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.options import figure_parser, pairs
 
 HEIGHT = 1.55  # inches a row of panels
 
@@ -31,12 +31,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--machines", type=read_machines, required=True, help="JSON")
     parser.add_argument("--most", type=int, required=True, help="replicas to predict up to")
     options = parser.parse_args(arguments)
-    runs = [tables.read(path) for path in options.runs]
+    runs = [tidy.read(path) for path in options.runs]
     models = [one for one in read_models(options.models) if one.model]
     shown = predictions(runs, models, options.machines, options.most, pairs(options.labels))
     whole = pd.concat(runs, ignore_index=True)
     style.save(draw(shown, whole, models, pairs(options.palette), options.title), options.output)
-    tables.write(shown, options.sidecar)
+    tidy.write(shown, options.sidecar)
 
 
 def read_machines(text: str) -> list[Machine]:

@@ -9,13 +9,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 
-from paragone import notes, tables
-from paragone.errors import entry_point
-from paragone.figures import style
-from paragone.figures.frame import Frame
-from paragone.options import figure_parser, pairs
-from paragone.scaling.measured import SHARED
-from paragone.series import shares_cores
+from paragone.analysis import tidy
+from paragone.analysis.grouping import shares_cores
+from paragone.analysis.scaling.measured import SHARED
+from paragone.base.errors import entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.options import figure_parser, pairs
 
 ACROSS = 3  # panels a row
 HEIGHT = 1.9  # inches a row
@@ -29,10 +30,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--steps", type=Path, required=True, help="predicted and measured steps")
     parser.add_argument("--cases", type=Path, required=True, help="measured all-reduces")
     options = parser.parse_args(arguments)
-    runs = pd.concat([tables.read(path) for path in options.runs], ignore_index=True)
+    runs = pd.concat([tidy.read(path) for path in options.runs], ignore_index=True)
     shown = points(pd.read_csv(options.steps), pd.read_csv(options.cases), pairs(options.labels))
     style.save(draw(shown, runs, pairs(options.palette), options.title), options.output)
-    tables.write(shown, options.sidecar)
+    tidy.write(shown, options.sidecar)
 
 
 def points(steps: pd.DataFrame, cases: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
@@ -197,7 +198,7 @@ def _remarks(shown: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     return [
         *found,
         "Line: predicted equals measured.",
-        f"Steps: {notes.repeats(steps['n'].astype(int).tolist())}",
+        f"Steps: {footnotes.repeats(steps['n'].astype(int).tolist())}",
     ]
 
 

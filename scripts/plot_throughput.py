@@ -6,14 +6,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 
-from paragone import notes, tables
-from paragone.errors import entry_point
-from paragone.figures import style
-from paragone.figures.frame import Frame
-from paragone.figures.rows import make_room, row_axes, write_value, write_words
-from paragone.options import figure_parser, pairs
-from paragone.series import Series, series_of, shares_cores
-from paragone.statistics import summarize
+from paragone.analysis import run_states, tidy
+from paragone.analysis.grouping import Series, series_of, shares_cores
+from paragone.analysis.statistics import summarize
+from paragone.base.errors import entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.drawing.rows import make_room, row_axes, write_value, write_words
+from paragone.reporting.options import figure_parser, pairs
 
 ROW = 0.36  # inches a series
 PEAK = (
@@ -27,10 +28,10 @@ SPEEDS = ["steady_examples_per_second", "steady_flop_per_second", "steady_peak_s
 def main(arguments: list[str] | None = None) -> None:
     """Draw the figure and write what it shows."""
     options = figure_parser(__doc__).parse_args(arguments)
-    runs = tables.read(options.runs)
+    runs = tidy.read(options.runs)
     series = series_of(runs, pairs(options.labels))
     style.save(draw(series, runs, pairs(options.palette), options.title), options.output)
-    tables.write(points(series), options.sidecar)
+    tidy.write(points(series), options.sidecar)
 
 
 def measured(one: Series) -> pd.DataFrame:
@@ -51,7 +52,7 @@ def points(series: list[Series]) -> pd.DataFrame:
                 median=summary.median,
                 low=summary.low,
                 high=summary.high,
-                words="; ".join(notes.no_speed(one.runs)),
+                words="; ".join(run_states.no_speed(one.runs)),
             )
         )
     return pd.concat(parts, ignore_index=True)
@@ -68,7 +69,7 @@ def draw(series: list[Series], runs: pd.DataFrame, palette: dict[str, str], titl
         handles.append(Line2D([], [], color=style.MUTED, linewidth=1.2, label="95 % interval"))
     remarks = [
         "Steady: epochs after the first of each process, without evaluation.",
-        notes.repeats([len(measured(one)) for one in series]),
+        footnotes.repeats([len(measured(one)) for one in series]),
     ]
     if runs["steady_peak_share"].notna().any():
         remarks.append(PEAK)
@@ -83,7 +84,7 @@ def draw(series: list[Series], runs: pd.DataFrame, palette: dict[str, str], titl
     for row, one in enumerate(series):
         values = measured(one)["steady_examples_per_second"]
         if values.empty:
-            write_words(axes, row, notes.no_speed(one.runs))
+            write_words(axes, row, run_states.no_speed(one.runs))
         else:
             texts.append(_draw_row(axes, row, one, values, style.color(palette, one.backend)))
     make_room(axes, texts)
@@ -108,7 +109,7 @@ def _draw_row(axes: Axes, row: int, one: Series, values: pd.Series, color: str) 
     share = summarize(measured(one)["steady_peak_share"]).median
     of_peak = "" if pd.isna(share) else f", {100 * share:.2g} % of peak"
     text = f"{summary.median:,.0f} (n = {summary.n}){of_peak}"
-    return write_value(axes, row, values.max(), text, notes.no_speed(one.runs))
+    return write_value(axes, row, values.max(), text, run_states.no_speed(one.runs))
 
 
 if __name__ == "__main__":

@@ -8,14 +8,15 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 
-from paragone import notes, tables
-from paragone.errors import UserError, entry_point
-from paragone.figures import style
-from paragone.figures.bars import write_upright
-from paragone.figures.frame import Frame
-from paragone.options import figure_parser, pairs
-from paragone.series import BY_BATCH, Series, series_of, sweeps_of
-from paragone.statistics import summarize, summarize_times
+from paragone.analysis import run_states, tidy
+from paragone.analysis.grouping import BY_BATCH, Series, series_of, sweeps_of
+from paragone.analysis.statistics import summarize, summarize_times
+from paragone.base.errors import UserError, entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.bars import write_upright
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.options import figure_parser, pairs
 
 TRIED = ("completed", "diverged")  # the others ended before they could reach anything
 COLUMNS = ["series", "backend", "batch", "kind", "last_miss", "first_hit", "censored_at"]
@@ -26,10 +27,10 @@ COLUMNS += ["value", "low", "high", "reached", "n", "final_accuracy", "runs", "w
 def main(arguments: list[str] | None = None) -> None:
     """Draw the figure and write what it shows."""
     options = figure_parser(__doc__, epochs=True).parse_args(arguments)
-    runs, epochs = tables.read(options.runs), tables.read(options.epochs)
+    runs, epochs = tidy.read(options.runs), tidy.read(options.epochs)
     shown = points(runs, epochs, pairs(options.labels))
     style.save(draw(shown, runs, pairs(options.palette), options.title), options.output)
-    tables.write(shown, options.sidecar)
+    tidy.write(shown, options.sidecar)
 
 
 def points(runs: pd.DataFrame, epochs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
@@ -99,7 +100,9 @@ def _of_batch(label: str, one: Series, last: pd.Series, finals: pd.Series) -> li
 def _words(runs: pd.DataFrame) -> list[str]:
     """What became of the runs that were not completed or have no proven speed."""
     unproven = runs[runs["status"].isin(TRIED) & (runs["parity"] != "passed")]
-    return notes.not_completed(runs) + (["parity not passed: no time"] if len(unproven) else [])
+    return run_states.not_completed(runs) + (
+        ["parity not passed: no time"] if len(unproven) else []
+    )
 
 
 def draw(shown: pd.DataFrame, runs: pd.DataFrame, palette: dict[str, str], title: str) -> Figure:
@@ -271,7 +274,7 @@ def _remarks(shown: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
         "those that tried; a miss counts as later than every hit, and no median is drawn where "
         "it is a miss."
     ]
-    return [*found, notes.repeats([int(n) for n in medians["n"]])]
+    return [*found, footnotes.repeats([int(n) for n in medians["n"]])]
 
 
 if __name__ == "__main__":

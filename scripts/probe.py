@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 
 from paragone import data, engines
-from paragone.batches import train_batches
-from paragone.errors import entry_point
-from paragone.initial_weights import Pretrained, initial, read
-from paragone.randomness import framework_seed
-from paragone.spec import Spec
-from paragone.weights import parameter_count
+from paragone.base import errors
+from paragone.base.errors import entry_point
+from paragone.config.run_spec import Spec
+from paragone.data.batches import train_batches
+from paragone.data.random_streams import framework_seed
+from paragone.models.canonical_weights import parameter_count
+from paragone.training.initial_weights import Pretrained, initial, read
 
 
 def observe(
@@ -54,7 +55,7 @@ def main() -> None:
     pretrained = read(options.weights, options.data_folder)
     try:
         observed = observe(engines.create(spec), spec, dataset, pretrained)
-    except engines.Unavailable as error:
+    except errors.Unavailable as error:
         observed = {"unavailable": np.array(str(error))}
     with options.output.open("wb") as file:
         np.savez(file, **observed)

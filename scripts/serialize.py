@@ -5,8 +5,8 @@ import json
 import os
 from pathlib import Path
 
+from paragone.base.errors import entry_point
 from paragone.data import serializer, store
-from paragone.errors import entry_point
 
 
 @entry_point

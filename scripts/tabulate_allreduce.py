@@ -3,11 +3,10 @@
 import argparse
 from pathlib import Path
 
-from paragone import tables
-from paragone.allreduce.result import check
-from paragone.allreduce.table import table
-from paragone.errors import entry_point
-from paragone.results import read
+from paragone.analysis import tidy
+from paragone.analysis.all_reduce_tables import table
+from paragone.base.errors import entry_point
+from paragone.records.measurements import check_all_reduces, read
 
 
 @entry_point
@@ -17,9 +16,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--results", type=Path, nargs="+", required=True, metavar="backend.json")
     parser.add_argument("--output", type=Path, nargs="+", required=True, help=".csv, .parquet")
     options = parser.parse_args(arguments)
-    runs = table([read(path, check) for path in options.results])
+    runs = table([read(path, check_all_reduces) for path in options.results])
     for path in options.output:
-        tables.write(runs, path)
+        tidy.write(runs, path)
 
 
 if __name__ == "__main__":

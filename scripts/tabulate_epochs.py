@@ -4,16 +4,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from paragone import notes, published, tables
-from paragone.cells import Missing, pick
-from paragone.documents import WIDE, booktabs
-from paragone.errors import UserError, entry_point
-from paragone.files import write_text
-from paragone.options import pairs, table_parser
-from paragone.published import Protocol, Row
-from paragone.quantities import QUANTITIES
-from paragone.series import Series, series_of, sweeps_of
-from paragone.statistics import summarize
+from paragone.analysis import published, run_states, tidy
+from paragone.analysis.grouping import Series, series_of, sweeps_of
+from paragone.analysis.match_runs import Missing, pick
+from paragone.analysis.published import Protocol, Row
+from paragone.analysis.quantities import QUANTITIES
+from paragone.analysis.statistics import summarize
+from paragone.base.atomic_files import write_text
+from paragone.base.errors import UserError, entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.markup import WIDE, booktabs
+from paragone.reporting.options import pairs, table_parser
 
 # As the sources print them, with the digits shown.
 METRICS = {
@@ -34,7 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--epochs", type=Path, required=True)
     parser.add_argument("--published-experiment", required=True, help="whose published rows")
     options = parser.parse_args(arguments)
-    runs, epochs = tables.read(options.runs), tables.read(options.epochs)
+    runs, epochs = tidy.read(options.runs), tidy.read(options.epochs)
     experiment, labels = options.published_experiment, pairs(options.labels)
     rows = [
         row
@@ -44,26 +45,26 @@ def main(arguments: list[str] | None = None) -> None:
     if not rows:
         raise UserError(f"{options.published}: {experiment!r} has no values by epoch")
     protocols = published.read_protocols(options.protocols, experiment)
-    table, missing = tidy(rows, protocols, sweeps_of(runs, labels), epochs)
+    table, missing = long_table(rows, protocols, sweeps_of(runs, labels), epochs)
     remarks = [
         "Measured: medians over runs (seeds); the CSV file has intervals, n and names of runs.",
         *missing,
-        notes.data(runs),
-        *notes.weights(runs),
-        notes.machine(runs),
-        *notes.isolation(runs),
-        *notes.violations(runs),
-        notes.repeats([len(one.measured) for one in series_of(runs, labels)]),
+        footnotes.data(runs),
+        *footnotes.weights(runs),
+        footnotes.machine(runs),
+        *footnotes.isolation(runs),
+        *footnotes.violations(runs),
+        footnotes.repeats([len(one.measured) for one in series_of(runs, labels)]),
     ]
-    if notes.holds_synthetic(runs):
-        remarks.insert(0, notes.SYNTHETIC + ".")
-    tables.write(table, options.csv)
+    if run_states.holds_synthetic(runs):
+        remarks.insert(0, footnotes.SYNTHETIC + ".")
+    tidy.write(table, options.csv)
     blocks = {system: wide(part) for system, part in table.groupby("system", sort=False)}
     write_text(markdown(blocks, options.title, remarks), options.markdown)
     write_text(latex(blocks, options.title, remarks), options.latex)
 
 
-def tidy(
+def long_table(
     rows: list[Row], protocols: dict[str, Protocol], sweeps: list[Series], epochs: pd.DataFrame
 ) -> tuple[pd.DataFrame, list[str]]:
     """One row a published or measured value, with `n`, interval and runs; and what has no value."""

@@ -4,12 +4,11 @@ import argparse
 import json
 from pathlib import Path
 
-from paragone import tables
-from paragone.errors import entry_point
-from paragone.files import write_text
-from paragone.matmul.result import check
-from paragone.matmul.table import peaks_document, table
-from paragone.results import read
+from paragone.analysis import tidy
+from paragone.analysis.product_tables import peaks_document, table
+from paragone.base.atomic_files import write_text
+from paragone.base.errors import entry_point
+from paragone.records.measurements import check_products, read
 
 
 @entry_point
@@ -20,9 +19,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, nargs="+", required=True, help=".csv, .parquet")
     parser.add_argument("--peaks", type=Path, required=True, help="JSON file to write")
     options = parser.parse_args(arguments)
-    runs = table([read(path, check) for path in options.results])
+    runs = table([read(path, check_products) for path in options.results])
     for path in options.output:
-        tables.write(runs, path)
+        tidy.write(runs, path)
     write_text(json.dumps(peaks_document(runs), indent=1) + "\n", options.peaks)
 
 

@@ -2,12 +2,13 @@
 
 import pandas as pd
 
-from paragone import notes, tables
-from paragone.documents import WIDE, write_documents
-from paragone.errors import entry_point
-from paragone.options import pairs, table_parser
-from paragone.scaling.measured import SHARED, points_of, scaling_kind, table_of
-from paragone.series import shares_cores
+from paragone.analysis import run_states, tidy
+from paragone.analysis.grouping import shares_cores
+from paragone.analysis.scaling.measured import SHARED, points_of, scaling_kind, table_of
+from paragone.base.errors import entry_point
+from paragone.reporting import footnotes
+from paragone.reporting.markup import WIDE, write_documents
+from paragone.reporting.options import pairs, table_parser
 
 SPEED_UP = (
     "Speed-up: examples/s over those of one replica, by seed. Efficiency: speed-up over replicas."
@@ -19,19 +20,19 @@ def main(arguments: list[str] | None = None) -> None:
     """Write the table in three formats."""
     parser = table_parser(__doc__)
     options = parser.parse_args(arguments)
-    runs = tables.read(options.runs)
+    runs = tidy.read(options.runs)
     found = table_of(points_of(runs, pairs(options.labels)))
     remarks = [
         SPEED_UP,
         *([SHARED] if shares_cores(runs) else []),
-        notes.data(runs),
-        notes.machine(runs),
-        *notes.isolation(runs),
-        notes.repeats(found["n"].tolist()),
+        footnotes.data(runs),
+        footnotes.machine(runs),
+        *footnotes.isolation(runs),
+        footnotes.repeats(found["n"].tolist()),
     ]
-    if notes.holds_synthetic(runs):
-        remarks.insert(0, notes.SYNTHETIC + ".")
-    tables.write(found, options.csv)
+    if run_states.holds_synthetic(runs):
+        remarks.insert(0, footnotes.SYNTHETIC + ".")
+    tidy.write(found, options.csv)
     shown = _printed(found)
     title = f"{options.title} ({scaling_kind(runs)} scaling)"
     layout = f"{WIDE}rrr{WIDE * 3}r{WIDE}"

@@ -6,18 +6,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from paragone import data, engines, fingerprint, isolation, predictions, record
-from paragone.checkpoints import Checkpoints
-from paragone.clocks import Ledger
-from paragone.errors import UserError, entry_point
-from paragone.initial_weights import Pretrained, read
-from paragone.loop import Outcome, train
-from paragone.rendezvous import Rendezvous
-from paragone.run_options import run_parser
-from paragone.sources import sources
-from paragone.spec import Spec
-from paragone.summary import assemble
-from paragone.usage import Usage, of_run
+from paragone import data, engines
+from paragone.base.errors import Unavailable, UserError, entry_point
+from paragone.config.code_inputs import sources
+from paragone.config.run_spec import Spec
+from paragone.machine import limits, load, process_entry, resource_usage
+from paragone.records.outcome import Outcome
+from paragone.training import run_results, sample_predictions
+from paragone.training.checkpoints import Checkpoints
+from paragone.training.clocks import Ledger
+from paragone.training.initial_weights import Pretrained, read
+from paragone.training.loop import train
+from paragone.workers.rendezvous import Rendezvous
+from paragone.workers.run_options import run_parser
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -46,14 +47,14 @@ def main(arguments: list[str] | None = None) -> None:
 
 def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> None:
     """What one worker does. Only rank 0 writes, and only when every rank has come to the end."""
-    usage = Usage()
-    process = fingerprint.process_entry(spec.workers, fingerprint.claim_cores(options.threads))
+    usage = resource_usage.Usage()
+    process = process_entry.process_entry(spec.workers, limits.claim_cores(options.threads))
     world = meeting.join()
     process["rank"] = world.rank
-    threads = fingerprint.claim_cores(options.threads, world.core_rank, world.core_workers)
+    threads = limits.claim_cores(options.threads, world.core_rank, world.core_workers)
     process["threads"] = threads
     if spec.backend["device"] == "cpu":
-        fingerprint.limit_memory(world.local_workers)
+        limits.limit_memory(world.local_workers)
     if world.rank == 0 and not world.on_one_host:
         print(
             f"warning: workers listen on {', '.join(world.addresses)} (TensorFlow's on all interfaces) "
@@ -63,7 +64,11 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     engine = engines.create(spec)
     ledger.switch("data")
     dataset = data.load(options.manifest, options.data_folder)
-    process |= of_run(spec, dataset)
+    process |= {
+        "config_sha256": spec.sha256,
+        "manifest_sha256": dataset.manifest_sha256,
+        **resource_usage.unknown(),
+    }
     pretrained = read(options.weights, options.data_folder)
     checkpoints = Checkpoints(
         options.checkpoints, context(spec, dataset, pretrained), rank=world.rank
@@ -75,12 +80,13 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
         )
         observed = getattr(engine, "devices", None)  # the memory may be full before they are known
         process["machine"]["devices"] = getattr(engine, "device_names", [])
-    except engines.Unavailable as error:
+    except Unavailable as error:
         outcome = Outcome(processes, status="unavailable", reason=str(error))
         observed = None
     if outcome.status != "completed" and world.rank == 0:
         print(f"[{spec.name}] {outcome.status}: {outcome.reason}", flush=True)
-    usage.stop(process, engine)
+    opened = hasattr(engine, "devices")  # not where the run was unavailable
+    usage.stop(process, engine.peak_device_memory() if opened else None)
     if world.workers > 1 and outcome.status in ("unavailable", "out_of_memory"):
         # The others may not know, and wait: the launcher ends them and writes the record.
         meeting.report(outcome.status, outcome.reason)
@@ -88,9 +94,9 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     ends = meeting.meet("end-of-training", {"process": process, "cpu": usage.cpu_seconds()})
     complete(processes, ends)
     if world.rank == 0:
-        predictions.write(options.predictions, dataset, outcome.probabilities)
+        sample_predictions.write(options.predictions, dataset, outcome.probabilities)
         ledger.switch("other")
-        record.write(assemble(spec, dataset, outcome, observed, ledger.seconds), options.record)
+        run_results.write_record(options.record, spec, dataset, outcome, observed, ledger.seconds)
         checkpoints.remove()
     meeting.meet(
         "end", {}
@@ -103,7 +109,7 @@ def complete(processes: list[dict[str, Any]], ends: list[dict[str, Any]]) -> Non
         process.update(end["process"])
         neighbours = [one for one in ends if one["process"]["host"] == process["host"]]
         of_the_run = sum(one["cpu"]["own"] for one in neighbours)
-        process["load"] |= isolation.others(end["cpu"], of_the_run)
+        process["load"] |= load.others(end["cpu"], of_the_run)
 
 
 def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:

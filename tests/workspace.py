@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from paragone.matrix import expand
-from paragone.spec import Spec
+from paragone.config.expand import expand
+from paragone.config.run_spec import Spec
 
 ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())

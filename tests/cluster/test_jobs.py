@@ -9,8 +9,8 @@ import pytest
 from cluster.slurm import GPUS, NODES, PARTITION
 from workspace import Checkout, job_stats, wait_for
 
-from paragone import record
-from paragone.matrix import expand
+from paragone.config.expand import expand
+from paragone.records import record
 
 SUBMIT = ("--workflow-profile", "profiles/slurm")
 SECONDS = 300  # of one call of snakemake

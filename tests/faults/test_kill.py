@@ -20,8 +20,8 @@ from workspace import (
     wait_for,
 )
 
-from paragone import record
-from paragone.spec import Spec
+from paragone.config.run_spec import Spec
+from paragone.records import record
 
 EPOCHS = 6
 CELLS = [

@@ -14,9 +14,9 @@ import psutil
 import pytest
 from workspace import ROOT, environment
 
-from paragone import launcher
-from paragone.errors import UserError
-from paragone.rendezvous import Rendezvous
+from paragone.base.errors import UserError
+from paragone.workers import launcher
+from paragone.workers.rendezvous import Rendezvous
 
 # A worker that starts a helper, says which processes the two are, and sleeps deaf to SIGTERM.
 STUBBORN = (
@@ -26,7 +26,7 @@ STUBBORN = (
 )
 # The launcher as a program, with workers that do what the first argument says.
 PROGRAM = (
-    "import sys; from paragone import launcher; "
+    "import sys; from paragone.workers import launcher; "
     "children = launcher.start([sys.executable, '-c', sys.argv[1]], 2); "
     "launcher.first_to_fail(children); launcher.end(children)"
 )
@@ -175,7 +175,7 @@ def together(folder: Path, monkeypatch, workers: int) -> list:
 def test_an_own_affinity_is_not_divided_again():
     """Two workers on two cores take one each; four on two cores share; one takes all."""
     program = (
-        "import os; from paragone.fingerprint import claim_cores; "
+        "import os; from paragone.machine.limits import claim_cores; "
         "cores = sorted(os.sched_getaffinity(0)); "
         "print(claim_cores(2, *map(int, os.environ['PART'].split())), len(cores))"
     )

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from workspace import ROOT, Checkout, call, make_spec, memory_limited, small_copy, train_command
 
-from paragone import record
+from paragone.records import record
 
 LIMIT = 3 * 2**30  # bytes; the frameworks themselves need less than half of it
 
@@ -17,7 +17,7 @@ LIMIT = 3 * 2**30  # bytes; the frameworks themselves need less than half of it
 def test_limit_is_never_raised():
     """Neither the one that the shell or the scheduler has set, nor beyond the free memory."""
     program = (
-        "import resource; from paragone.fingerprint import limit_memory; limit_memory(); "
+        "import resource; from paragone.machine.limits import limit_memory; limit_memory(); "
         "print(*resource.getrlimit(resource.RLIMIT_DATA))"
     )
     line = [sys.executable, "-c", program]

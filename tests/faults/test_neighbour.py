@@ -8,7 +8,7 @@ import pandas as pd
 import psutil
 from workspace import command, make_spec, succeed, train_command
 
-from paragone import record
+from paragone.records import record
 
 
 def test_the_record_is_flagged_and_the_figure_warns(small, tmp_path):

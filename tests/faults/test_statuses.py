@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from workspace import call, make_spec, succeed, train_command
 
-from paragone import record
-from paragone.loop import DIVERGED
+from paragone.records import record
+from paragone.training.loop import DIVERGED
 
 
 def diverging(backend: str):

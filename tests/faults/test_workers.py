@@ -24,8 +24,8 @@ from workspace import (
     wait_for,
 )
 
-from paragone import record
-from paragone.spec import Spec
+from paragone.config.run_spec import Spec
+from paragone.records import record
 
 BACKENDS = ["torch-ddp", "tensorflow-multiworker"]
 

@@ -16,11 +16,12 @@ import numpy as np
 from workspace import make_spec
 
 from paragone import data, engines
-from paragone.batches import evaluation_batches, noise_batches, train_batches
-from paragone.initial_weights import initial
-from paragone.randomness import framework_seed
-from paragone.spec import Spec
-from paragone.weights import digest
+from paragone.base import engine_reports
+from paragone.config.run_spec import Spec
+from paragone.data.batches import evaluation_batches, noise_batches, train_batches
+from paragone.data.random_streams import framework_seed
+from paragone.models.canonical_weights import digest
+from paragone.training.initial_weights import initial
 
 BATCH, STEPS, EPOCHS = 64, 5, 2
 SHORT = {"mobilenet-v2": 2, "wide-resnet": 2}  # steps of the deep ones
@@ -48,7 +49,7 @@ class Lab:
 
     def train(
         self, engine: engines.Engine, epoch: int, spec: Spec | None = None
-    ) -> engines.Metrics:
+    ) -> engine_reports.Metrics:
         """One epoch of this specification, or of another batch and length."""
         spec = spec or self.spec
         batches = train_batches(self.dataset, spec, epoch, engine.shard)

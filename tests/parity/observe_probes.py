@@ -13,7 +13,8 @@ import numpy as np
 from workspace import CONFIG
 
 from paragone import data, engines
-from paragone.matrix import probe
+from paragone.base import errors
+from paragone.config.expand import probe
 from probe import observe
 
 
@@ -26,7 +27,7 @@ def main() -> None:
         dataset = data.load(manifest, data_folder)
         try:
             observed = observe(engines.create(spec), spec, dataset)
-        except engines.Unavailable as error:
+        except errors.Unavailable as error:
             observed = {"unavailable": np.array(str(error))}
         output = Path(folder) / workload / f"{backend}.npz"
         output.parent.mkdir(parents=True, exist_ok=True)

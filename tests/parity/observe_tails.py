@@ -15,8 +15,8 @@ from pathlib import Path
 from observe_engine import Lab
 
 from paragone import data
-from paragone.batches import train_batches
-from paragone.randomness import framework_seed
+from paragone.data.batches import train_batches
+from paragone.data.random_streams import framework_seed
 
 EPOCHS, LASTS = 4, 1.4  # seconds
 

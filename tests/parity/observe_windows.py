@@ -23,8 +23,8 @@ import numpy as np
 from observe_engine import Lab
 
 from paragone import data, engines
-from paragone.batches import noise_batches, train_batches
-from paragone.randomness import framework_seed
+from paragone.data.batches import noise_batches, train_batches
+from paragone.data.random_streams import framework_seed
 
 SIDE = 3000  # of the product's matrices
 LENGTHS = (2, 6)  # steps

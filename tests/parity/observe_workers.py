@@ -14,14 +14,14 @@ import torch
 from torch.nn import functional
 
 from paragone import data, engines
-from paragone.batches import Shard, evaluation_batches, noise_batches, train_batches
+from paragone.base.engine_reports import Metrics
+from paragone.config.run_spec import Spec
 from paragone.data import Dataset
-from paragone.engines import Metrics
+from paragone.data.batches import Shard, evaluation_batches, noise_batches, train_batches
+from paragone.data.random_streams import framework_seed
 from paragone.engines.torch import Torch
-from paragone.initial_weights import initial
-from paragone.randomness import framework_seed
-from paragone.rendezvous import Rendezvous
-from paragone.spec import Spec
+from paragone.training.initial_weights import initial
+from paragone.workers.rendezvous import Rendezvous
 
 
 def observe(spec: Spec, dataset: Dataset, meeting: Path) -> tuple[int, dict, list[Metrics]]:

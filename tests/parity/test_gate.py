@@ -11,9 +11,9 @@ import pytest
 from workspace import CONFIG, ROOT, call, command, refused, succeed
 
 from paragone import data
-from paragone.batches import train_batches
-from paragone.matrix import probe
-from paragone.parity import TOLERANCES
+from paragone.config.expand import probe
+from paragone.data.batches import train_batches
+from paragone.parity.compare import TOLERANCES
 
 BACKENDS = sorted(CONFIG["backends"])
 WORKLOADS = sorted(CONFIG["workloads"])

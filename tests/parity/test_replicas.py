@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from workspace import ROOT, environment, make_spec
 
-from paragone import launcher
+from paragone.workers import launcher
 
 REPLICAS, BATCH, STEPS = 2, 64, 4
 ONE = {

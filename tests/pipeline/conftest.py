@@ -6,7 +6,7 @@ import pytest
 import yaml
 from workspace import Checkout
 
-from paragone import record
+from paragone.records import record
 
 
 @dataclass(frozen=True)

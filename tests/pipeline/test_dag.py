@@ -5,7 +5,7 @@ import re
 import pytest
 from workspace import CONFIG
 
-from paragone.matrix import expand
+from paragone.config.expand import expand
 
 # Cells of each experiment's published matrix x seeds, counted by hand.
 PAPER = {

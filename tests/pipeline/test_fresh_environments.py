@@ -7,7 +7,7 @@ import pytest
 import yaml
 from workspace import ROOT, Checkout, call
 
-from paragone import record
+from paragone.records import record
 
 BACKENDS = {"tensorflow-mirrored": "tensorflow", "torch": "torch", "torch-xla": "torch-xla"}
 ACCELERATORS = ["tensorflow-gpu", "tensorflow-tpu", "torch-cuda", "torch-xla-tpu"]

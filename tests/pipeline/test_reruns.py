@@ -48,14 +48,14 @@ def test_editing_a_figures_program_redraws_only_it(smoke, figure):
 
 
 def test_editing_the_style_redraws_every_figure(smoke):
-    with smoke.checkout.edited("scripts/paragone/figures/style.py", append):
+    with smoke.checkout.edited("scripts/paragone/reporting/drawing/style.py", append):
         jobs = smoke.jobs()
     jobs.pop("all")
     assert jobs == {**FIGURES, **OTHER_FIGURES}
 
 
 def test_editing_the_loop_retrains_and_does_not_touch_the_data(smoke):
-    with smoke.checkout.edited("scripts/paragone/loop.py", append):
+    with smoke.checkout.edited("scripts/paragone/training/loop.py", append):
         jobs = smoke.jobs()
     assert jobs["train"] == RUNS
     assert not {"fetch", "serialize", "matmul", "probe"} & set(jobs)
@@ -72,7 +72,8 @@ def test_editing_one_engine_retrains_only_its_backends(smoke):
 
 
 @pytest.mark.parametrize(
-    "name", ["rules/schemas/compliance.csv", "scripts/paragone/compliance/of_experiment.py"]
+    "name",
+    ["rules/schemas/compliance.csv", "scripts/paragone/analysis/compliance/of_experiment.py"],
 )
 def test_editing_a_measurement_rule_checks_again_and_trains_nothing(smoke, name):
     """The rule that has a remark for busy machines, or a comment."""
@@ -83,7 +84,7 @@ def test_editing_a_measurement_rule_checks_again_and_trains_nothing(smoke, name)
 
 
 def test_editing_one_product_measures_only_its_framework_again(smoke):
-    with smoke.checkout.edited("scripts/paragone/matmul/torch_xla.py", append):
+    with smoke.checkout.edited("scripts/paragone/microbenchmarks/products/torch_xla.py", append):
         jobs = smoke.jobs()
     assert jobs["matmul"] == jobs["tabulate_matmul"] == 1
     assert jobs["collect"] == len(CONFIG["experiments"])  # each has shares of the peak
@@ -91,7 +92,7 @@ def test_editing_one_product_measures_only_its_framework_again(smoke):
 
 
 def test_editing_one_all_reduce_measures_only_its_framework_again(smoke):
-    with smoke.checkout.edited("scripts/paragone/allreduce/torch_xla.py", append):
+    with smoke.checkout.edited("scripts/paragone/microbenchmarks/all_reduces/torch_xla.py", append):
         jobs = smoke.jobs()
     assert jobs["allreduce"] == jobs["tabulate_allreduce"] == 1
     assert not {"train", "probe", "collect", "matmul"} & set(jobs)

@@ -9,7 +9,7 @@ from unit.tracing import named_runs
 from workspace import CONFIG, job_stats
 
 import check_records
-from paragone.compliance import checks
+from paragone.analysis.compliance import checks
 
 EXPERIMENTS = sorted(CONFIG["experiments"])
 COMPARED = [name for name in EXPERIMENTS if CONFIG["experiments"][name]["published"]]

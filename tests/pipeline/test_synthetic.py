@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from workspace import UNREACHABLE, Checkout
 
-from paragone import record
+from paragone.records import record
 
 BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
 FIGURES = ["learning_curves", "throughput", "clocks", "predictions"]

@@ -21,7 +21,7 @@ import plot_learning_curves
 import plot_predictions
 import plot_throughput
 import plot_time_to_target
-from paragone import parity_reports, tables
+from paragone.analysis import tidy
 
 FIGURES = {
     "learning_curves": plot_learning_curves,
@@ -59,9 +59,9 @@ class Drawing:
         self.paths = [path.with_name("predictions.npz") for path in write_records(folder, made)]
         reports = [write_parity(folder, workload, verdicts) for workload in workloads]
         parity = parity_reports.read_parity(reports)
-        self.runs, self.epochs = tables.tables(made, "one", parity)
-        tables.write(self.runs, folder / "runs.parquet")
-        tables.write(self.epochs, folder / "epochs.parquet")
+        self.runs, self.epochs = tidy.tables(made, "one", parity)
+        tidy.write(self.runs, folder / "runs.parquet")
+        tidy.write(self.epochs, folder / "epochs.parquet")
         (folder / "manifest.json").write_text(json.dumps({"class_names": CLASS_NAMES}))
 
     def draw(self, figure, *extra, suffixes=("svg",), title="A title, batch 1,000"):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from make_records import LABELS
 
-from paragone import published, tables, verdicts
-from paragone.series import sweeps_of
+from paragone.analysis import published, tidy, verdicts
+from paragone.analysis.grouping import sweeps_of
 
 FOLDER = Path(__file__).parents[2] / "published"
 REUTERS = "reuters_strategies"
@@ -19,7 +19,7 @@ def of(experiment):
 
 def tabulated(made, passed=True):
     keys = {(one["spec"]["workload"]["name"], one["spec"]["backend"]["name"]) for one in made}
-    return tables.tables(made, "one", dict.fromkeys(keys, passed))
+    return tidy.tables(made, "one", dict.fromkeys(keys, passed))
 
 
 def judge(row, protocols, made, passed=True):

@@ -2,7 +2,8 @@
 
 from make_records import fingerprint
 
-from paragone.matmul import result, table
+from paragone.analysis import product_tables
+from paragone.records import measurements
 
 
 def make_case(shape, precision="float32", gflops=(), status="completed", reason=None):
@@ -54,7 +55,7 @@ def make_result(backend, cases, device="cpu", host="node-1"):
         "repeats": 3,
         "cases": cases,
     }
-    result.check(made)
+    measurements.check_products(made)
     return made
 
 
@@ -77,4 +78,4 @@ def varied():
 
 
 def varied_table():
-    return table.table(varied())
+    return product_tables.table(varied())

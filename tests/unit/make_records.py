@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paragone.spec import canonical
+from paragone.config.run_spec import canonical
 
 BACKENDS = {
     "tensorflow-mirrored": ("tensorflow", "mirrored", "cpu"),

@@ -8,8 +8,8 @@ from pathlib import Path
 from make_records import make_record, write_parity
 from workspace import make_spec
 
-from paragone.compliance import checks
-from paragone.compliance.violations import Violation
+from paragone.analysis.compliance import checks
+from paragone.records.compliance.violations import Violation
 
 BACKENDS = ("torch", "tensorflow-mirrored", "torch-xla")
 SEEDS = range(3)

@@ -4,8 +4,10 @@ import numpy as np
 from make_products import make_case, make_result
 from make_records import BACKENDS, make_record
 
-from paragone.allreduce import WORKERS, result, table
-from paragone.scaling.cost import AllReduce, Compute, StepModel
+from paragone.analysis import all_reduce_tables
+from paragone.analysis.scaling.cost import AllReduce, Compute, StepModel
+from paragone.microbenchmarks.all_reduces import WORKERS
+from paragone.records import measurements
 
 PARAMETERS = 21_000
 GLOBAL, EACH = 1024, 128
@@ -85,7 +87,7 @@ def all_reduce_result(backend, counts=COUNTS, noise=0.0, missing=(), host="node-
         "repeats": 3,
         "groups": groups,
     }
-    result.check(made)
+    measurements.check_all_reduces(made)
     return made
 
 
@@ -98,4 +100,4 @@ def process_of(host):
 
 def all_reduces(**options):
     """The tidy table of both backends."""
-    return table.table([all_reduce_result(backend, **options) for backend in MODELS])
+    return all_reduce_tables.table([all_reduce_result(backend, **options) for backend in MODELS])

@@ -10,8 +10,7 @@ from make_records import LABELS, PALETTE
 
 import accelerator_reference
 import plot_accelerators
-from paragone import published, tables, verdicts
-from paragone.matmul import table
+from paragone.analysis import product_tables, published, tidy, verdicts
 
 CSV = Path(__file__).parents[2] / "published" / "published.csv"
 ROWS = published.read_rows(CSV, "accelerator_reference")
@@ -34,14 +33,16 @@ def test_every_published_row_stands_as_published_and_peaks_have_rows_of_their_ow
 
 
 def test_no_peak_leaves_the_published_rows():
-    runs = table.table([make_result("torch", [make_case((64, 64, 64), status="unavailable")])])
+    runs = product_tables.table(
+        [make_result("torch", [make_case((64, 64, 64), status="unavailable")])]
+    )
     assert len(accelerator_reference.reference(ROWS, runs, LABELS)) == len(ROWS)
     drawn = plot_accelerators.collect(ROWS, runs, LABELS)
     assert "No peak was measured" in texts_of(plot_accelerators.draw(drawn, runs, PALETTE, "A"))
 
 
 def write(program, folder, *extra):
-    tables.write(varied_table(), folder / "matmul.parquet")
+    tidy.write(varied_table(), folder / "matmul.parquet")
     arguments = [
         *("--runs", folder / "matmul.parquet", "--published", CSV),
         *("--published-experiment", "accelerator_reference", "--title", "Accelerators"),

@@ -11,10 +11,12 @@ import pytest
 from make_scaling import all_reduce_result
 from workspace import CONFIG, call, command, refused, succeed
 
-from paragone import results
-from paragone.allreduce import Place, measure, plan, result, table, workers
-from paragone.errors import UserError
-from paragone.matrix import expand
+from paragone.analysis import all_reduce_tables
+from paragone.base.errors import UserError
+from paragone.config import all_reduce_plan
+from paragone.config.expand import expand
+from paragone.microbenchmarks.all_reduces import Place, measure, workers
+from paragone.records import measurements
 
 
 def program(output, engine, strategy, device="cpu", **options):
@@ -34,7 +36,7 @@ def program(output, engine, strategy, device="cpu", **options):
 )
 def test_small_all_reduces_are_measured(tmp_path, engine, strategy):
     printed = succeed(program(tmp_path / "r.json", engine, strategy), timeout=120)
-    made = results.read(tmp_path / "r.json", result.check)
+    made = measurements.read(tmp_path / "r.json", measurements.check_all_reduces)
     each = 2 if strategy in ("ddp", "multiworker") else 1
     assert [(one["replicas"], one["workers"]) for one in made["groups"]] == [(1, 1), (2, each)]
     for group in made["groups"]:
@@ -43,7 +45,7 @@ def test_small_all_reduces_are_measured(tmp_path, engine, strategy):
             assert len(case["runs"]) == 3
             assert 1e-7 < min(case["runs"]) / case["calls"] < 1
     assert printed.count("fastest all-reduce") == 2
-    times = table.table([made])
+    times = all_reduce_tables.table([made])
     assert len(times) == 2 * 2 * 3
     cases = made["groups"][1]["cases"][0]
     assert times["seconds"].iloc[6] == cases["runs"][0] / cases["calls"]
@@ -51,14 +53,24 @@ def test_small_all_reduces_are_measured(tmp_path, engine, strategy):
 
 def test_a_missing_device_is_a_status(tmp_path):
     succeed(program(tmp_path / "r.json", "torch_ddp", "ddp", device="tpu"))
-    groups = results.read(tmp_path / "r.json", result.check)["groups"]
+    groups = measurements.read(tmp_path / "r.json", measurements.check_all_reduces)["groups"]
     assert [one["status"] for one in groups] == ["unavailable"] * 2
-    assert table.table([results.read(tmp_path / "r.json", result.check)])["seconds"].isna().all()
+    assert (
+        all_reduce_tables.table(
+            [measurements.read(tmp_path / "r.json", measurements.check_all_reduces)]
+        )["seconds"]
+        .isna()
+        .all()
+    )
 
 
 def test_messages_for_people(tmp_path):
     output = tmp_path / "r.json"
-    refused(call(program(output, "jax", "spmd")), "jax", "scripts/paragone/allreduce/jax.py")
+    refused(
+        call(program(output, "jax", "spmd")),
+        "jax",
+        "scripts/paragone/microbenchmarks/all_reduces/jax.py",
+    )
     refused(call(program(output, "torch_ddp", "ddp", bytes=[6])), "--bytes", "multiple of 4")
     refused(call(program(output, "torch_ddp", "ddp", timeout=0.1)), "no result of 1", "0.1 s")
     assert not output.exists()
@@ -170,23 +182,23 @@ def test_a_result_that_contradicts_itself_is_not_written(tmp_path):
     made = all_reduce_result("torch-xla")
     made["groups"][1]["devices"] = ["cpu"]
     with pytest.raises(ValueError, match="not 2 device"):
-        result.check(made)
+        measurements.check_all_reduces(made)
     made["groups"][1] |= {"devices": ["cpu", "cpu"], "cases": []}
     with pytest.raises(ValueError, match="cases"):
-        result.check(made)
+        measurements.check_all_reduces(made)
     broken = tmp_path / "r.json"
     broken.write_text("{}")
     with pytest.raises(UserError, match=r"r\.json"):
-        results.read(broken, result.check)
+        measurements.read(broken, measurements.check_all_reduces)
 
 
 def test_the_plan_follows_the_experiments():
     runs = {name: expand(CONFIG, name) for name in CONFIG["experiments"]}
-    found = plan.plan(CONFIG, runs)
+    found = all_reduce_plan.plan(CONFIG, runs)
     assert list(found) == ["tensorflow-mirrored", "torch-xla"]
     assert found["torch-xla"]["replicas"] == [1, 2, 4, 8]
     assert found["torch-xla"]["backend"]["strategy"] == "spmd"
-    assert plan.plan(CONFIG, {"tpu_fashion_conv": runs["tpu_fashion_conv"]}) == {}
+    assert all_reduce_plan.plan(CONFIG, {"tpu_fashion_conv": runs["tpu_fashion_conv"]}) == {}
     mixed = CONFIG["experiments"]["strong_scaling"] | {
         "matrix": [
             {"backend": "torch-xla", "replicas": n, "batch": {"global": 100 * n * n}}
@@ -195,4 +207,4 @@ def test_the_plan_follows_the_experiments():
     }
     config = {**CONFIG, "experiments": {"mixed": mixed}}
     with pytest.raises(UserError, match=r"experiments\.mixed: the figure 'scaling' needs"):
-        plan.plan(config, {"mixed": expand(config, "mixed")})
+        all_reduce_plan.plan(config, {"mixed": expand(config, "mixed")})

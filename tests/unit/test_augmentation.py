@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from paragone.augmentation import augment, draw
-from paragone.randomness import generator
+from paragone.data.augmentation import augment, draw
+from paragone.data.random_streams import generator
 
 RANDOM = np.random.default_rng(0)
 BOTH = {"shift": 0.2, "flip": True}

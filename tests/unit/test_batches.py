@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from workspace import make_spec
 
-from paragone import spec as spec_module
-from paragone.augmentation import augment
-from paragone.batches import (
+from paragone.base.errors import UserError
+from paragone.config import run_spec as spec_module
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset
+from paragone.data.augmentation import augment
+from paragone.data.batches import (
     Shard,
     evaluation_batches,
     noise_batches,
@@ -17,10 +20,7 @@ from paragone.batches import (
     train_dtype,
     train_examples,
 )
-from paragone.data import Dataset
-from paragone.errors import UserError
-from paragone.randomness import epoch_order
-from paragone.spec import Spec
+from paragone.data.random_streams import epoch_order
 
 AUGMENTED = {"augmentation": {"shift": 0.2, "flip": True}}
 

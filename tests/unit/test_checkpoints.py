@@ -7,14 +7,14 @@ import sys
 import pytest
 from workspace import ROOT
 
-from paragone.checkpoints import Checkpoints
-from paragone.errors import UserError
+from paragone.base.errors import UserError
+from paragone.training.checkpoints import Checkpoints
 
 HOLD = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from paragone.checkpoints import Checkpoints
+from paragone.training.checkpoints import Checkpoints
 held = Checkpoints(Path(sys.argv[2]), "context")
 print("held", flush=True)
 sys.stdin.read()
@@ -73,7 +73,7 @@ def test_kill_in_the_middle_of_a_write_leaves_the_checkpoint_before(tmp_path):
 import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from paragone.checkpoints import Checkpoints
+from paragone.training.checkpoints import Checkpoints
 
 def write(folder):
     (folder / "state").write_text("half")

@@ -9,12 +9,13 @@ import time
 import pytest
 from workspace import ROOT
 
-from paragone.clocks import COLD, PARTS, Ledger
+from paragone.base.clock_names import COLD, PARTS
+from paragone.training.clocks import Ledger
 
 PROGRAM = """
 import json, sys, time
 sys.path.insert(0, sys.argv[1])
-from paragone.clocks import Ledger
+from paragone.training.clocks import Ledger
 time.sleep(0.1)
 ledger = Ledger()
 for part in ("data", "train", "evaluate", "train", "other"):

@@ -8,11 +8,12 @@ from make_records import make_record, write_parity, write_records
 
 import collect
 import collect_all
-from paragone import columns, parity_reports, tables
-from paragone import record as records
-from paragone.clocks import PARTS
-from paragone.errors import UserError
-from paragone.series import series_of, shares_cores
+from paragone.analysis import columns, tidy
+from paragone.analysis.grouping import series_of, shares_cores
+from paragone.base.clock_names import PARTS
+from paragone.base.errors import UserError
+from paragone.records import parity_reports
+from paragone.records import record as records
 
 BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
 
@@ -27,7 +28,7 @@ def run_collect(folder, made, parity, experiment="one"):
             *("--runs", str(runs), "--epochs", str(epochs)),
         ]
     )
-    return tables.read(runs), tables.read(epochs)
+    return tidy.read(runs), tidy.read(epochs)
 
 
 def passing(folder, **failed):
@@ -153,7 +154,7 @@ def test_broken_parity_report_is_named(tmp_path):
 
 def test_the_same_run_twice_is_an_error():
     with pytest.raises(UserError, match="more than once"):
-        tables.tables([make_record(), make_record()], "one", {})
+        tidy.tables([make_record(), make_record()], "one", {})
 
 
 def test_experiments_share_runs(tmp_path):
@@ -166,7 +167,7 @@ def test_experiments_share_runs(tmp_path):
     collect_all.main(["--tables", *parts, "--output", *map(str, outputs)])
     whole = pd.read_csv(outputs[0]).set_index("run")["experiment"].to_dict()
     assert whole == {shared["run"]: "one two", other["run"]: "two"}
-    assert len(tables.read(outputs[1])) == 2
+    assert len(tidy.read(outputs[1])) == 2
     epochs = [str(tmp_path / f"{name}.epochs.parquet") for name in ("one", "two")]
     collect_all.main(["--tables", *epochs, "--output", str(tmp_path / "epochs.csv")])
     assert len(pd.read_csv(tmp_path / "epochs.csv")) == 6
@@ -174,8 +175,8 @@ def test_experiments_share_runs(tmp_path):
 
 def test_tables_do_not_depend_on_the_order_of_records(tmp_path):
     made = [make_record(name, seed=seed) for name in BACKENDS for seed in (0, 1)]
-    first, _ = tables.tables(made, "one", {})
-    second, _ = tables.tables(made[::-1], "one", {})
+    first, _ = tidy.tables(made, "one", {})
+    second, _ = tidy.tables(made[::-1], "one", {})
     pd.testing.assert_frame_equal(first, second)
 
 
@@ -186,14 +187,14 @@ def test_machines_editions_and_batches_are_never_pooled():
         make_record("torch", seed=0, host="node-2"),
         make_record("torch", seed=2, global_batch=500, host="node-1"),
     ]
-    runs, _ = tables.tables(made, "one", {})
+    runs, _ = tidy.tables(made, "one", {})
     series = series_of(runs, {"torch": "PyTorch"})
     assert sorted(len(one.runs) for one in series) == [1, 1, 2]
     assert len({one.label for one in series}) == 3
     assert sum("node-2" in one.label for one in series) == 1
     assert all(len(set(one.runs["machine"])) == 1 for one in series)
     made[1]["data"]["source"] = "synthetic"
-    runs, _ = tables.tables(made, "one", {})
+    runs, _ = tidy.tables(made, "one", {})
     series = series_of(runs, {})
     assert len(series) == 4
     assert sum("SYNTHETIC" in one.label for one in series) == 1
@@ -201,7 +202,7 @@ def test_machines_editions_and_batches_are_never_pooled():
 
 def test_a_run_without_data_joins_its_series():
     made = [make_record(seed=0), make_record(seed=1, status="unavailable")]
-    runs, _ = tables.tables(made, "one", {})
+    runs, _ = tidy.tables(made, "one", {})
     assert [len(one.runs) for one in series_of(runs, {})] == [2]
 
 

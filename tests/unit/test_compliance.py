@@ -7,9 +7,10 @@ import pytest
 from make_results import BACKENDS, FIRST, VALID, find, of, write_results
 
 import check_records
-from paragone import sources
-from paragone.compliance import checks, of_experiment, rules
-from paragone.spec import Spec
+from paragone.analysis.compliance import checks, of_experiment
+from paragone.config import code_inputs
+from paragone.config.run_spec import Spec
+from paragone.records.compliance import rules
 
 
 def broken_rules(folder) -> set[str]:
@@ -35,7 +36,7 @@ def test_every_rule_of_the_table_has_one_check_and_every_check_a_rule():
 
 
 def test_a_rule_that_is_only_judged_retrains_nothing():
-    loop = sources.sources("scripts/train.py", "paragone.engines.torch")
+    loop = code_inputs.sources("scripts/train.py", "paragone.engines.torch")
     names = {path.rpartition("/")[2] for path in loop if "/compliance/" in path}
     assert names == {"__init__.py", "asserted.py", "rules.py"}
 

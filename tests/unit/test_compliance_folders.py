@@ -5,7 +5,7 @@ import shutil
 import pytest
 from make_results import FIRST, find, of, write_results
 
-from paragone import tables
+from paragone.analysis import tidy
 
 
 def test_a_copy_of_a_record(tmp_path, records):
@@ -35,8 +35,8 @@ def test_an_unreadable_record(tmp_path, records, content):
 def test_a_record_that_is_gone(tmp_path, records):
     """The tables know of a run that has no record."""
     folder = write_results(tmp_path, records)
-    runs, _ = tables.tables(records, "one", {})
-    tables.write(runs, folder / "tables/one/runs.parquet")
+    runs, _ = tidy.tables(records, "one", {})
+    tidy.write(runs, folder / "tables/one/runs.parquet")
     shutil.rmtree(folder / "runs" / FIRST)
     found = [one for one in find(folder) if one.rule == "missing"]
     assert [(one.experiment, one.run) for one in found] == [("one", FIRST)]

@@ -12,9 +12,10 @@ import compare_backends
 import compare_published
 import plot_throughput
 import tabulate_epochs
-from paragone import columns, notes, tables
-from paragone.compliance import violations
-from paragone.series import series_of
+from paragone.analysis import columns, tidy
+from paragone.analysis.grouping import series_of
+from paragone.records.compliance import violations
+from paragone.reporting import footnotes
 
 
 def test_program_names_file_rule_and_value(tmp_path, records, capsys):
@@ -58,7 +59,7 @@ def run_workflow(folder, records):
             *("--records", *paths, "--runs", str(outputs[0]), "--epochs", str(outputs[1])),
         ]
     )
-    return [tables.read(path) for path in outputs]
+    return [tidy.read(path) for path in outputs]
 
 
 def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
@@ -93,8 +94,8 @@ def test_a_record_that_cannot_be_read_is_drawn_in_words(tmp_path, records, figur
     assert (broken["backend"], broken["seed"], broken["global_batch"]) == ("torch", 0, 1000)
     assert [len(one.runs) for one in series_of(runs, LABELS)] == [3, 3, 3]
     drawing = Drawing(tmp_path / "drawn", VALID)
-    tables.write(runs, tmp_path / "drawn/runs.parquet")
-    tables.write(epochs, tmp_path / "drawn/epochs.parquet")
+    tidy.write(runs, tmp_path / "drawn/runs.parquet")
+    tidy.write(epochs, tmp_path / "drawn/epochs.parquet")
     (svg,), _ = drawing.draw(figure)
     assert "breaks a rule (1 of 3 runs)" in " ".join(svg.read_text().split())
 
@@ -121,7 +122,7 @@ def test_a_record_that_cannot_be_read_stops_no_table(tmp_path, records, program)
 def test_without_violations_no_figure_speaks_of_them(tmp_path, records):
     runs, _ = run_workflow(tmp_path, records)
     assert runs["violations"].isna().all()
-    assert notes.violations(runs) == []
+    assert footnotes.violations(runs) == []
 
 
 def test_violations_survive_their_file(tmp_path, records):

@@ -8,8 +8,8 @@ import yaml
 from snakemake.utils import update_config
 from workspace import CONFIG, ROOT
 
-from paragone.config import validate
-from paragone.errors import UserError
+from paragone.base.errors import UserError
+from paragone.config.validate import validate
 
 ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
 CNN = "workloads.fashion-cnn"

@@ -3,7 +3,7 @@
 import pytest
 from make_results import find, valid_records, write_results
 
-from paragone.convergence import MISSED, too_fast
+from paragone.analysis.convergence import MISSED, too_fast
 
 SLOW, FAST, NEVER = [0.5] * 7 + [0.81] * 2 + [0.7], [0.81] * 10, [0.5] * 10
 

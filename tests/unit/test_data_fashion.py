@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from data_programs import ROOT, fetch, prepare, serialize
 
+from paragone.base.errors import UserError
 from paragone.data import load
-from paragone.errors import UserError
 
 
 @pytest.fixture(scope="module")

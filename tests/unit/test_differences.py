@@ -8,9 +8,9 @@ import pytest
 from make_records import LABELS, make_record
 
 import compare_backends
-from paragone import columns, tables
-from paragone.differences import NOT_COMPARED, NOT_SHOWN, differences
-from paragone.statistics import holm, paired_p, pairs_needed
+from paragone.analysis import columns, tidy
+from paragone.analysis.pairwise import NOT_COMPARED, NOT_SHOWN, differences
+from paragone.analysis.statistics import holm, paired_p, pairs_needed
 
 BACKENDS = ("tensorflow-mirrored", "torch", "torch-xla")
 SPEED = "steady examples/s"
@@ -21,7 +21,7 @@ def tabulated(records: list[dict], **failed: bool) -> pd.DataFrame:
     passed = {**dict.fromkeys(BACKENDS, True), **failed}
     names = {one["spec"]["workload"]["name"] for one in records}
     parity = {(name, backend): value for name in names for backend, value in passed.items()}
-    return tables.tables(records, "one", parity)[0]
+    return tidy.tables(records, "one", parity)[0]
 
 
 def speeds(by_backend: dict[str, list[float]]) -> list[dict]:
@@ -205,7 +205,7 @@ def test_a_diverged_run_has_no_steady_speed():
 
 @pytest.mark.parametrize("made", [speeds({"torch": [1.0], "torch-xla": [2.0]}), [make_record()]])
 def test_program_writes_three_formats(tmp_path, made):
-    tables.write(tabulated(made), tmp_path / "runs.parquet")
+    tidy.write(tabulated(made), tmp_path / "runs.parquet")
     outputs = {kind: tmp_path / f"x.{kind}" for kind in ("csv", "markdown", "latex")}
     compare_backends.main(
         [

@@ -7,7 +7,7 @@ import yaml
 from packaging.requirements import Requirement
 from workspace import CONFIG, ROOT
 
-from paragone.fingerprint import PACKAGES
+from paragone.machine.process_entry import PACKAGES
 
 TRAINING = {
     "cpu": ("tensorflow", "torch", "torch-xla"),

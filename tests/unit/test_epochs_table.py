@@ -7,7 +7,7 @@ from make_experiments import reuters
 from make_records import LABELS, make_record
 
 import tabulate_epochs
-from paragone import tables
+from paragone.analysis import tidy
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def texts():
 def by_epoch(texts, tmp_path_factory):
     folder = tmp_path_factory.mktemp("epochs")
     for name, table in zip(("runs", "epochs"), tabulated(texts), strict=True):
-        tables.write(table, folder / f"{name}.parquet")
+        tidy.write(table, folder / f"{name}.parquet")
     files = {kind: folder / f"e.{kind}" for kind in ("csv", "markdown", "latex")}
     tabulate_epochs.main(
         [f"--{name}={folder / name}.parquet" for name in ("runs", "epochs")]
@@ -58,7 +58,7 @@ def test_ten_epoch_tables_in_markdown_and_latex(by_epoch):
 
 def test_a_final_value_stands_beside_its_epoch_only(tmp_path):
     for name, table in zip(("runs", "epochs"), tabulated([make_record(epochs=3)]), strict=True):
-        tables.write(table, tmp_path / f"{name}.parquet")
+        tidy.write(table, tmp_path / f"{name}.parquet")
     tabulate_epochs.main(
         [f"--{name}={tmp_path / name}.parquet" for name in ("runs", "epochs")]
         + [f"--{name}={FOLDER / name}.csv" for name in ("published", "protocols")]
@@ -74,7 +74,7 @@ def test_a_final_value_stands_beside_its_epoch_only(tmp_path):
 
 def test_no_values_by_epoch_is_an_error(tmp_path, capsys):
     for name, table in zip(("runs", "epochs"), tabulated([make_record()]), strict=True):
-        tables.write(table, tmp_path / f"{name}.parquet")
+        tidy.write(table, tmp_path / f"{name}.parquet")
     with pytest.raises(SystemExit):
         tabulate_epochs.main(
             [f"--{name}={tmp_path / name}.parquet" for name in ("runs", "epochs")]

@@ -13,10 +13,11 @@ from matplotlib.colors import to_rgb
 
 import plot_clocks
 import plot_throughput
-from paragone import notes
-from paragone.clocks import PARTS
-from paragone.figures import style
-from paragone.series import series_of
+from paragone.analysis import run_states
+from paragone.analysis.grouping import series_of
+from paragone.base.clock_names import PARTS
+from paragone.reporting import footnotes
+from paragone.reporting.drawing import style
 
 
 @pytest.fixture(scope="module")
@@ -190,8 +191,8 @@ def test_synthetic_data_are_said_loudly(tmp_path, figure):
 
     top = imread(png)[3, ::10, :3]
     assert np.allclose(top, to_rgb(style.ALARM), atol=0.02)  # a banner across the whole width
-    assert "SYNTHETIC DATA" in notes.data(drawing.runs)
-    assert notes.holds_synthetic(drawing.runs)
+    assert "SYNTHETIC DATA" in footnotes.data(drawing.runs)
+    assert run_states.holds_synthetic(drawing.runs)
 
 
 def test_real_data_have_no_banner(everything):
@@ -207,7 +208,7 @@ def test_two_machines_are_two_rows(tmp_path):
     _, shown = drawing.draw("throughput")
     assert sorted(shown["n"]) == [1, 1]
     assert shown["series"].nunique() == 2
-    assert "2 machines, kept apart" in notes.machine(drawing.runs)
+    assert "2 machines, kept apart" in footnotes.machine(drawing.runs)
 
 
 def test_unknown_format_writes_nothing(everything, capsys, tmp_path):

@@ -7,8 +7,8 @@ from make_experiments import reuters
 from make_records import LABELS, PALETTE, make_record
 
 import plot_learning_curves
-from paragone import published
-from paragone.series import series_of
+from paragone.analysis import published
+from paragone.analysis.grouping import series_of
 
 
 def beside(experiment):

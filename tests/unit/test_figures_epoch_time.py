@@ -9,9 +9,9 @@ from make_records import LABELS, PALETTE
 from matplotlib.figure import Figure
 
 import plot_epoch_time
-from paragone import published
-from paragone.figures import style
-from paragone.figures.bars import COLUMNS, NO_REFERENCE, NOT_RUN, draw_bars
+from paragone.analysis import published
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.bars import COLUMNS, NO_REFERENCE, NOT_RUN, draw_bars
 
 BESIDE = ["--published-experiment", "mirrored_mobilenet"]
 SHARED = "Replicas share the cores of one machine."

@@ -6,8 +6,8 @@ from draw_figures import Drawing, varied
 from make_records import CLASS_NAMES, LABELS, PALETTE, make_predictions
 
 import plot_predictions
-from paragone.errors import UserError
-from paragone.series import series_of
+from paragone.analysis.grouping import series_of
+from paragone.base.errors import UserError
 
 
 @pytest.fixture(scope="module")

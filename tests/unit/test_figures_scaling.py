@@ -19,8 +19,9 @@ import plot_scaling_beyond
 import plot_scaling_model
 import tabulate_allreduce
 import tabulate_scaling
-from paragone import parity_reports, tables
-from paragone.figures import style
+from paragone.analysis import tidy
+from paragone.records import parity_reports
+from paragone.reporting.drawing import style
 
 SUFFIXES = ("svg", "pdf", "png")
 ABOUT = [
@@ -39,8 +40,8 @@ class Study:
             [write_parity(folder, "fashion-cnn", dict.fromkeys(MODELS, True))]
         )
         for how, made in self.made.items():
-            runs, _ = tables.tables(made, f"{how}_scaling", parity)
-            tables.write(runs, folder / f"{how}.parquet")
+            runs, _ = tidy.tables(made, f"{how}_scaling", parity)
+            tidy.write(runs, folder / f"{how}.parquet")
         results = []
         for backend in MODELS:
             results.append(folder / f"{backend}.json")
@@ -194,12 +195,12 @@ def test_cells_without_speed_stand_in_words(tmp_path):
 
 def test_a_record_that_cannot_be_read_stands_in_words(study, tmp_path):
     """Of such a run only what its name says is known."""
-    runs = tables.read(study.folder / "weak.parquet")
+    runs = tidy.read(study.folder / "weak.parquet")
     known = ["run", "experiment", "workload", "backend", "replicas", "global_batch", "seed"]
     broken = (runs["backend"] == "torch-xla") & (runs["replicas"] == 4)
     runs.loc[broken, [name for name in runs if name not in known]] = pd.NA
     runs.loc[broken, "status"] = "unreadable"
-    tables.write(runs, tmp_path / "runs.parquet")
+    tidy.write(runs, tmp_path / "runs.parquet")
     found = tabulate_scaling.table_of(tabulate_scaling.points_of(runs, LABELS))
     row = found[(found["backend"] == "torch-xla") & (found["replicas"] == 4)].iloc[0]
     assert (row["per_replica_batch"], row["n"], row["ideal"]) == (EACH, 0, 1)

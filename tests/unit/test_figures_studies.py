@@ -11,7 +11,7 @@ from matplotlib.image import imread
 
 import plot_batch_size_throughput
 import plot_time_to_target
-from paragone.figures import style
+from paragone.reporting.drawing import style
 
 RECORDS = {
     "epoch_time": mobilenet,

@@ -8,16 +8,18 @@ import psutil
 import pytest
 from make_records import make_record
 
-from paragone import fingerprint, machine, record, tables
-from paragone.provenance import git_state
-from paragone.series import series_of
+from paragone.analysis import tidy
+from paragone.analysis.grouping import series_of
+from paragone.machine import hardware, process_entry
+from paragone.machine.git_state import git_state
+from paragone.records import record
 
 
 def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):
-    first = machine.describe()
-    assert machine.describe() == first
+    first = hardware.describe()
+    assert hardware.describe() == first
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
-    fewer = machine.describe()
+    fewer = hardware.describe()
     assert fewer["cores"] == 1
     assert fewer["fingerprint"] == first["fingerprint"]
 
@@ -28,28 +30,28 @@ def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):
         ("platform.node", "elsewhere"),
         ("platform.platform", "Linux-0.1"),
         ("psutil.cpu_count", 1024),
-        ("paragone.nvml.names", ["NVIDIA H100"]),
-        ("paragone.nvml.driver", "999.1"),
-        ("paragone.machine._processor", "abacus"),
+        ("paragone.machine.nvml.names", ["NVIDIA H100"]),
+        ("paragone.machine.nvml.driver", "999.1"),
+        ("paragone.machine.hardware._processor", "abacus"),
     ],
 )
 def test_another_machine_has_another_fingerprint(monkeypatch, name, value):
-    before = machine.describe()["fingerprint"]
+    before = hardware.describe()["fingerprint"]
     monkeypatch.setattr(name, lambda *_: value)
-    assert machine.describe()["fingerprint"] != before
+    assert hardware.describe()["fingerprint"] != before
 
 
 def test_machines_that_share_a_name_are_kept_apart():
     made = [make_record(seed=seed) for seed in range(2)]
     made[1]["processes"][0]["machine"]["fingerprint"] = "d" * 64
-    runs, _ = tables.tables(made, "one", {})
+    runs, _ = tidy.tables(made, "one", {})
     series = series_of(runs, {})
     assert [len(one.runs) for one in series] == [1, 1]
     assert sum("[dddddd]" in one.label for one in series) == 1
 
 
 def test_the_start_is_the_ledgers_zero():
-    entry = fingerprint.process_entry(workers=1, threads=1)
+    entry = process_entry.process_entry(workers=1, threads=1)
     started = datetime.fromisoformat(entry["started"]).timestamp()
     boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
     ticks = psutil.Process().create_time() - psutil.boot_time()  # exact since boot

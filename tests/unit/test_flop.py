@@ -22,7 +22,7 @@ import json, sys
 from types import SimpleNamespace
 import numpy as np
 from paragone import engines
-from paragone.batches import train_dtype
+from paragone.data.batches import train_dtype
 from workspace import make_spec
 found = {}
 for name, (shape, classes, vocabulary) in json.loads(sys.argv[2]).items():

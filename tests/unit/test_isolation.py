@@ -10,9 +10,10 @@ import pandas as pd
 import psutil
 import pytest
 
-from paragone import isolation, notes
-from paragone.energy import EnergyMeter
-from paragone.isolation import BUSY_SHARE, LoadWatch, cpu_throttles
+from paragone.machine import load
+from paragone.machine.energy import EnergyMeter
+from paragone.machine.load import BUSY_SHARE, LoadWatch, cpu_throttles
+from paragone.reporting import footnotes
 
 SECONDS = 1.5
 
@@ -81,7 +82,7 @@ def test_the_threshold(monkeypatch, share, busy):
 
 
 def test_a_killed_process_leaves_unknowns():
-    found = isolation.unknown()
+    found = load.unknown()
     assert set(found) == {"before", *LoadWatch().stop()}
     assert [key for key, value in found.items() if value is not None] == ["before"]
 
@@ -125,11 +126,11 @@ def test_figures_warn_of_disturbed_runs():
     runs = pd.DataFrame(
         {"busy": [True, False, None], "other_cpu_share": [0.4, 0.01, None], "throttled": [None] * 3}
     ).astype({"busy": "boolean", "throttled": "boolean"})
-    (warning,) = notes.isolation(runs)
+    (warning,) = footnotes.isolation(runs)
     assert "BUSY MACHINE" in warning
     assert "40 %" in warning
     assert "1 of 3 runs" in warning
-    assert notes.isolation(runs.iloc[1:]) == []
-    slow = notes.isolation(runs.iloc[1:].assign(throttled=[True, False]))
+    assert footnotes.isolation(runs.iloc[1:]) == []
+    slow = footnotes.isolation(runs.iloc[1:].assign(throttled=[True, False]))
     assert len(slow) == 1
     assert "THROTTLED" in slow[0]

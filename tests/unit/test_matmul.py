@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from workspace import CONFIG, call, command, refused, succeed
 
-from paragone import results
-from paragone.errors import UserError
-from paragone.matmul import measure, plan, result
+from paragone.base.errors import UserError
+from paragone.config import product_plan
+from paragone.microbenchmarks.products import measure
+from paragone.records import measurements
 
 
 def products(output, engine, device="cpu", **options):
@@ -28,7 +29,7 @@ def products(output, engine, device="cpu", **options):
 @pytest.mark.parametrize("engine", ["torch", "tensorflow", "torch_xla"])
 def test_small_products_are_measured(tmp_path, engine):
     printed = succeed(products(tmp_path / "out" / "one.json", engine))
-    made = results.read(tmp_path / "out" / "one.json", result.check)
+    made = measurements.read(tmp_path / "out" / "one.json", measurements.check_products)
     assert [(case["shape"], case["precision"]) for case in made["cases"]] == [
         (shape, precision)
         for precision in ("float32", "bfloat16")
@@ -50,7 +51,7 @@ def test_a_product_beyond_the_memory_is_refused_before_it_is_tried(tmp_path):
         tmp_path / "r.json", "torch", products=["4000000,1,4000000"], precisions=["float32"]
     )
     succeed(huge, timeout=60)
-    too_large, square = results.read(tmp_path / "r.json", result.check)["cases"]
+    too_large, square = measurements.read(tmp_path / "r.json", measurements.check_products)["cases"]
     assert (too_large["status"], too_large["runs"]) == ("out_of_memory", [])
     assert "64,000" in too_large["reason"]
     assert square["status"] == "completed"
@@ -58,7 +59,7 @@ def test_a_product_beyond_the_memory_is_refused_before_it_is_tried(tmp_path):
 
 def test_a_missing_device_is_a_status(tmp_path):
     printed = succeed(products(tmp_path / "r.json", "torch", device="tpu"))
-    made = results.read(tmp_path / "r.json", result.check)
+    made = measurements.read(tmp_path / "r.json", measurements.check_products)
     assert made["device_name"] is None
     assert {case["status"] for case in made["cases"]} == {"unavailable"}
     assert {case["reason"] for case in made["cases"]} == {"PyTorch sees no tpu"}
@@ -67,7 +68,9 @@ def test_a_missing_device_is_a_status(tmp_path):
 
 def test_messages_for_people(tmp_path):
     output = tmp_path / "r.json"
-    refused(call(products(output, "jax")), "jax", "scripts/paragone/matmul/jax.py")
+    refused(
+        call(products(output, "jax")), "jax", "scripts/paragone/microbenchmarks/products/jax.py"
+    )
     refused(call(products(output, "torch", products=["1,2"])), "1,2", "m,k,n")
     assert not output.exists()
 
@@ -131,14 +134,14 @@ def test_short_products_share_a_run_and_slow_cases_stop_early(monkeypatch):
 def test_a_result_with_false_flop_is_not_written(tmp_path):
     case = measure.measure(NumPy(), (4, 5, 6), "float32", 1)
     with pytest.raises(ValueError, match="flop"):
-        result.check(_result([{**case, "flop": 120}]))
+        measurements.check_products(_result([{**case, "flop": 120}]))
     with pytest.raises(ValueError, match="runs"):
-        result.check(_result([{**case, "runs": []}]))
-    result.check(_result([case]))
+        measurements.check_products(_result([{**case, "runs": []}]))
+    measurements.check_products(_result([case]))
     broken = tmp_path / "r.json"
     broken.write_text("{}")
     with pytest.raises(UserError, match=r"r\.json"):
-        results.read(broken, result.check)
+        measurements.read(broken, measurements.check_products)
 
 
 def _result(cases):
@@ -149,7 +152,7 @@ def _result(cases):
 
 
 def test_the_plan_knows_every_backend_of_the_config():
-    assert list(plan.plan(CONFIG)) == CONFIG["matmul"]["backends"]
+    assert list(product_plan.plan(CONFIG)) == CONFIG["matmul"]["backends"]
     unknown = {**CONFIG, "matmul": {**CONFIG["matmul"], "backends": ["nobody"]}}
     with pytest.raises(UserError, match=r"matmul\.backends: no 'nobody'"):
-        plan.plan(unknown)
+        product_plan.plan(unknown)

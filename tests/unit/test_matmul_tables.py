@@ -12,15 +12,14 @@ from make_records import LABELS, PALETTE
 import compare_matmul
 import plot_matmul
 import tabulate_matmul
-from paragone import published, tables, verdicts
-from paragone.errors import UserError
-from paragone.matmul import table
+from paragone.analysis import product_tables, published, tidy, verdicts
+from paragone.base.errors import UserError
 
 CSV = Path(__file__).parents[2] / "published" / "published.csv"
 
 
 def test_the_peak_is_the_highest_median_of_a_square():
-    found = table.peaks(varied_table()).set_index(["backend", "precision"])
+    found = product_tables.peaks(varied_table()).set_index(["backend", "precision"])
     # The fastest single run, 400, belongs to a size whose median is 130.
     assert found.loc[("torch", "float32"), "size"] == 512
     assert found.loc[("torch", "float32"), "median"] == pytest.approx(155e9)
@@ -30,15 +29,17 @@ def test_the_peak_is_the_highest_median_of_a_square():
 
 def test_a_faster_product_that_is_no_square_is_no_peak():
     cases = [make_case((64, 64, 64), gflops=(1, 1)), make_case((64, 64, 65), gflops=(9, 9))]
-    (peak,) = table.peaks_document(table.table([make_result("torch", cases)]))["peaks"]
+    (peak,) = product_tables.peaks_document(product_tables.table([make_result("torch", cases)]))[
+        "peaks"
+    ]
     assert (peak["size"], peak["flops_per_second"], peak["n"]) == (64, pytest.approx(1e9), 2)
 
 
 def test_machines_are_not_pooled():
     cases = [make_case((64, 64, 64), gflops=(5,))]
     made = [make_result("torch", cases, host=host) for host in ("node-1", "node-2")]
-    runs = table.table(made)
-    assert len(table.peaks(runs)) == 2
+    runs = product_tables.table(made)
+    assert len(product_tables.peaks(runs)) == 2
     labels = set(plot_matmul.points(runs, LABELS)["label"])
     assert labels == {f"PyTorch on {machine}" for machine in set(runs["machine"])}
 
@@ -51,7 +52,7 @@ def test_programs_write_every_run_and_the_peaks(tmp_path):
     outputs = [tmp_path / "matmul.csv", tmp_path / "matmul.parquet"]
     arguments = ["--results", *paths, "--output", *outputs, "--peaks", tmp_path / "peaks.json"]
     tabulate_matmul.main([str(argument) for argument in arguments])
-    runs = tables.read(outputs[1])
+    runs = tidy.read(outputs[1])
     assert len(runs) == len(pd.read_csv(outputs[0])) == 7 * 3 + (1 + 6 * 3) + (4 * 3 + 3)
     row = runs[(runs["backend"] == "torch") & (runs["m"] == 256)].iloc[1]
     assert row["flops_per_second"] == pytest.approx(100e9)
@@ -62,8 +63,8 @@ def test_programs_write_every_run_and_the_peaks(tmp_path):
 
 
 def test_one_run_has_no_interval_in_the_peaks():
-    runs = table.table([make_result("torch", [make_case((64, 64, 64), gflops=(5,))])])
-    (peak,) = table.peaks_document(runs)["peaks"]
+    runs = product_tables.table([make_result("torch", [make_case((64, 64, 64), gflops=(5,))])])
+    (peak,) = product_tables.peaks_document(runs)["peaks"]
     assert (peak["n"], peak["low"], peak["high"]) == (1, None, None)
 
 
@@ -90,7 +91,7 @@ def test_published_times_stand_beside_measured_ones_of_their_device():
 
 def test_a_gpu_fills_the_row_of_the_gpu():
     made = [make_result("torch", [make_case(PUBLISHED, gflops=(9000,))], device="gpu")]
-    found = compared(table.table(made))
+    found = compared(product_tables.table(made))
     assert found.loc["GPU (Colab)", "PyTorch"] == "0.022 s (n = 1)"
     assert found.loc["CPU (Colab)", "PyTorch"] == "-"
 
@@ -102,7 +103,7 @@ def test_a_published_row_of_another_kind_is_named():
 
 
 def test_comparison_in_three_formats(tmp_path):
-    tables.write(varied_table(), tmp_path / "matmul.parquet")
+    tidy.write(varied_table(), tmp_path / "matmul.parquet")
     outputs = {kind: tmp_path / f"c.{kind}" for kind in ("csv", "markdown", "latex")}
     arguments = [
         *("--runs", tmp_path / "matmul.parquet", "--published", CSV),
@@ -119,7 +120,7 @@ def test_comparison_in_three_formats(tmp_path):
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
     folder = tmp_path_factory.mktemp("matmul")
-    tables.write(varied_table(), folder / "matmul.parquet")
+    tidy.write(varied_table(), folder / "matmul.parquet")
 
     def draw():
         outputs = [folder / f"matmul.{suffix}" for suffix in ("svg", "pdf", "png")]
@@ -167,6 +168,8 @@ def test_the_figure_says_what_has_no_speed():
 
 @pytest.mark.filterwarnings("error")
 def test_nothing_measured_is_still_a_figure():
-    runs = table.table([make_result("torch", [make_case((64, 64, 64), status="unavailable")])])
+    runs = product_tables.table(
+        [make_result("torch", [make_case((64, 64, 64), status="unavailable")])]
+    )
     cases = plot_matmul.points(runs, LABELS)
     assert "PyTorch: not available" in texts_of(plot_matmul.draw(cases, runs, PALETTE, "Products"))

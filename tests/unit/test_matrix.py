@@ -5,8 +5,8 @@ import copy
 import pytest
 from workspace import CONFIG
 
-from paragone.errors import UserError
-from paragone.matrix import expand, probe, with_reference
+from paragone.base.errors import UserError
+from paragone.config.expand import expand, probe, with_reference
 
 
 def config_with(matrix, **block):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from paragone.parity import TOLERANCES, Observation, compare
+from paragone.parity.compare import TOLERANCES, Observation, compare
 
 RANDOM = np.random.default_rng(0)
 

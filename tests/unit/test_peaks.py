@@ -6,10 +6,9 @@ import pytest
 from make_products import make_case, make_result
 from make_records import make_record
 
-from paragone import tables
-from paragone.errors import UserError
-from paragone.matmul import table
-from paragone.peaks import read_peaks
+from paragone.analysis import product_tables, tidy
+from paragone.analysis.peaks import read_peaks
+from paragone.base.errors import UserError
 
 PASSED = {("fashion-conv", "torch"): True}
 
@@ -19,11 +18,11 @@ def document(**changes):
         make_result("torch", [make_case((512, 512, 512), gflops=(80, 100, 90))], **changes),
         make_result("torch-xla", [make_case((512, 512, 512), gflops=(200, 200, 200))], **changes),
     ]
-    return table.peaks_document(table.table(results))
+    return product_tables.peaks_document(product_tables.table(results))
 
 
 def shares(peaks, **changes):
-    runs, _ = tables.tables([make_record(**changes)], "one", PASSED, peaks["peaks"])
+    runs, _ = tidy.tables([make_record(**changes)], "one", PASSED, peaks["peaks"])
     return runs.iloc[0]
 
 
@@ -53,7 +52,7 @@ def test_another_machine_has_no_share():
 
 
 def test_without_parity_no_share():
-    runs, _ = tables.tables([make_record()], "one", {}, document()["peaks"])
+    runs, _ = tidy.tables([make_record()], "one", {}, document()["peaks"])
     assert runs[["steady_flop_per_second", "steady_peak_share"]].isna().all(axis=None)
 
 

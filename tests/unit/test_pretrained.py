@@ -15,12 +15,12 @@ import torch
 from data_programs import CONFIG_DATA, refused
 from workspace import ROOT, UNREACHABLE, make_spec
 
-from paragone import notes
+from paragone.base.errors import UserError
 from paragone.engines import torch_weights
-from paragone.errors import UserError
-from paragone.initial_weights import initial, read
+from paragone.models.canonical_weights import draw
 from paragone.models.torch import mobilenet_v2
-from paragone.weights import draw
+from paragone.reporting import footnotes
+from paragone.training.initial_weights import initial, read
 
 MODEL = "mobilenet-v2"
 ((FILE, LISTED),) = CONFIG_DATA["pretrained"][MODEL].items()
@@ -253,4 +253,4 @@ def test_note_says_which_weights(planned, used, words):
     runs = pd.DataFrame(
         {"workload": MODEL, "planned_initializer": planned, "initializer": used}, dtype="string"
     )
-    assert notes.weights(runs) == [f"{MODEL}: initial weights are {one}" for one in words]
+    assert footnotes.weights(runs) == [f"{MODEL}: initial weights are {one}" for one in words]

@@ -4,8 +4,8 @@ import re
 
 from workspace import make_spec
 
-from paragone import progress
-from paragone.progress import Progress
+from paragone.training import progress
+from paragone.training.progress import Progress
 
 SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, batch=1024, epochs=4, seed=3)
 PREFIX = "[fashion-cnn torch-xla x8 seed 3] "

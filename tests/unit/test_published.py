@@ -8,11 +8,11 @@ import pytest
 from make_records import LABELS, make_record
 
 import compare_published
-from paragone import published, tables, verdicts
-from paragone.errors import UserError
-from paragone.quantities import QUANTITIES
-from paragone.series import sweeps_of
-from paragone.statistics import Summary
+from paragone.analysis import published, tidy, verdicts
+from paragone.analysis.grouping import sweeps_of
+from paragone.analysis.quantities import QUANTITIES
+from paragone.analysis.statistics import Summary
+from paragone.base.errors import UserError
 
 CSV = Path(__file__).parents[2] / "published" / "published.csv"
 FLAWS, PROTOCOLS, RATIOS = (
@@ -28,7 +28,7 @@ def row_of(experiment, metric, epoch=None):
 
 def judge(row, made, experiment=CONV, passed=True):
     key = made[0]["spec"]["workload"]["name"], made[0]["spec"]["backend"]["name"]
-    runs, epochs = tables.tables(made, "one", {key: passed})
+    runs, epochs = tidy.tables(made, "one", {key: passed})
     protocols = published.read_protocols(PROTOCOLS, experiment)
     (sweep,) = sweeps_of(runs, LABELS)
     return verdicts.compare(row, protocols[row.system], sweep.runs, epochs)
@@ -191,9 +191,9 @@ def test_interval_bounds_are_inside():
 def written(tmp_path):
     made = with_accuracy([0.86, 0.87]) + with_accuracy([0.85], backend="torch-xla")
     parity = {("fashion-conv", name): True for name in ("torch", "torch-xla")}
-    runs, epochs = tables.tables(made, "one", parity)
-    tables.write(runs, tmp_path / "runs.parquet")
-    tables.write(epochs, tmp_path / "epochs.parquet")
+    runs, epochs = tidy.tables(made, "one", parity)
+    tidy.write(runs, tmp_path / "runs.parquet")
+    tidy.write(epochs, tmp_path / "epochs.parquet")
     compare_published.main(
         ["--runs", str(tmp_path / "runs.parquet"), "--epochs", str(tmp_path / "epochs.parquet")]
         + ["--published", str(CSV), "--flaws", str(FLAWS), "--published-experiment", CONV]

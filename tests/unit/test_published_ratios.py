@@ -5,10 +5,10 @@ from judge_rows import FOLDER, judge, of, tabulated
 from make_experiments import mobilenet
 from make_records import LABELS, make_record
 
-from paragone import published, verdicts
-from paragone.errors import UserError
-from paragone.quantities import QUANTITIES
-from paragone.series import sweeps_of
+from paragone.analysis import published, verdicts
+from paragone.analysis.grouping import sweeps_of
+from paragone.analysis.quantities import QUANTITIES
+from paragone.base.errors import UserError
 
 MIRRORED = "mirrored_mobilenet"
 EXPERIMENTS = [

@@ -6,7 +6,7 @@ from make_experiments import batch_sizes, reuters, to_target
 from make_records import LABELS, make_record
 
 import compare_published
-from paragone import verdicts
+from paragone.analysis import verdicts
 
 
 @pytest.fixture(scope="module")

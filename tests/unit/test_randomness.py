@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from paragone.randomness import epoch_order, framework_seed, generator
+from paragone.data.random_streams import epoch_order, framework_seed, generator
 
 
 @pytest.mark.parametrize("examples", [1, 2, 1000, 60_000])

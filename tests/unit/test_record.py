@@ -9,11 +9,11 @@ import pytest
 from unit.make_records import make_record
 from workspace import make_spec
 
-from paragone import record, summary
-from paragone.clocks import PARTS
-from paragone.engines import Devices
-from paragone.errors import UserError
-from paragone.loop import Outcome
+from paragone.base.clock_names import PARTS
+from paragone.base.engine_reports import Devices
+from paragone.base.errors import UserError
+from paragone.records import assemble, record
+from paragone.records.outcome import Outcome
 
 
 def at(data: dict, path: str):
@@ -220,7 +220,7 @@ def assembled(small_rows: list[dict], **outcome) -> dict:
         seconds[part] = math.fsum(row[f"{part}_seconds"] for row in small_rows)
     spec = make_spec("fashion-conv", "torch", batch=1000)
     processes = [{**one, "config_sha256": spec.sha256} for one in BASE["processes"]]
-    return summary.assemble(
+    return assemble.assemble(
         spec,
         Data,
         Outcome(processes, epochs=small_rows, model=BASE["model"], **outcome),

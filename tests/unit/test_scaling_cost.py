@@ -6,19 +6,25 @@ import pytest
 from make_scaling import CALL, COUNTS, EACH, GLOBAL, MODELS, SIZES, all_reduces, scaling
 from workspace import ROOT
 
-from paragone import published, tables
-from paragone.allreduce.table import medians
-from paragone.errors import UserError
-from paragone.scaling.beyond import Machine, predict
-from paragone.scaling.cost import AllReduce, Compute, StepModel, fit_all_reduce, fit_compute
-from paragone.scaling.external import Check, rows_of, table_of
-from paragone.scaling.model import calibrate, read_models, write_models
+from paragone.analysis import published, tidy
+from paragone.analysis.all_reduce_tables import medians
+from paragone.analysis.scaling.beyond import Machine, predict
+from paragone.analysis.scaling.cost import (
+    AllReduce,
+    Compute,
+    StepModel,
+    fit_all_reduce,
+    fit_compute,
+)
+from paragone.analysis.scaling.external import Check, rows_of, table_of
+from paragone.analysis.scaling.model import calibrate, read_models, write_models
+from paragone.base.errors import UserError
 
 PASSED = {("fashion-cnn", backend): True for backend in MODELS}
 
 
 def runs_of(records, experiment):
-    return tables.tables(records, experiment, PASSED)[0]
+    return tidy.tables(records, experiment, PASSED)[0]
 
 
 def both(**options):

@@ -6,7 +6,7 @@ import sys
 import pytest
 from workspace import CONFIG, ROOT, environment
 
-from paragone.sources import sources
+from paragone.config.code_inputs import sources
 
 ENGINES = sorted({backend["engine"] for backend in CONFIG["backends"].values()})
 PROGRAMS = sorted(path.name for path in ROOT.glob("scripts/*.py"))
@@ -32,14 +32,14 @@ def test_training_depends_on_loop_engine_models_and_data(engine):
     found = sources("scripts/train.py", f"paragone.engines.{engine}")
     assert {
         "scripts/paragone/__init__.py",
-        "scripts/paragone/loop.py",
-        "scripts/paragone/batches.py",
+        "scripts/paragone/training/loop.py",
+        "scripts/paragone/data/batches.py",
         "scripts/paragone/data/loader.py",
         "scripts/paragone/engines/__init__.py",
         f"scripts/paragone/engines/{engine}.py",
         f"scripts/paragone/models/{framework}.py",
-        "scripts/paragone/randomness.py",
-        "scripts/paragone/weights.py",
+        "scripts/paragone/data/random_streams.py",
+        "scripts/paragone/models/canonical_weights.py",
     } <= set(found)
 
 
@@ -55,8 +55,8 @@ def test_one_framework_does_not_depend_on_another():
 
 def test_figures_depend_on_no_loop():
     found = sources("scripts/plot_throughput.py")
-    assert "scripts/paragone/loop.py" not in found
-    assert "scripts/paragone/figures/style.py" in found
+    assert "scripts/paragone/training/loop.py" not in found
+    assert "scripts/paragone/reporting/drawing/style.py" in found
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_the_workflow_may_parse_without_any_framework():
     """What rules/common.smk imports must stay light."""
     code = (
         "import sys; sys.path.insert(0, 'scripts')\n"
-        "import paragone.config, paragone.matrix, paragone.sources\n"
+        "import paragone.config.validate, paragone.config.expand, paragone.config.code_inputs\n"
         "heavy = {'numpy', 'tensorflow', 'torch', 'pandas'} & set(sys.modules)\n"
         "sys.exit(str(heavy) if heavy else 0)"
     )

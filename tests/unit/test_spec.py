@@ -7,8 +7,8 @@ from dataclasses import asdict, fields, replace
 import pytest
 from workspace import make_spec
 
-from paragone.errors import UserError
-from paragone.spec import Spec, cell_of
+from paragone.base.errors import UserError
+from paragone.config.run_spec import Spec, cell_of
 
 SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, batch=1024)
 

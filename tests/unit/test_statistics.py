@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from paragone.statistics import summarize, summarize_by
+from paragone.analysis.statistics import summarize, summarize_by
 
 
 def test_median_of_odd_and_even_counts():

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from paragone.loop import stops
-from paragone.outcomes import time_to_target
+from paragone.records.run_metrics import time_to_target
+from paragone.training.loop import stops
 
 TARGET = {"accuracy": 0.8, "patience": 2, "stop": False}
 

@@ -15,7 +15,7 @@ import compare_backends
 import compare_matmul
 import compare_published
 import tabulate_epochs
-from paragone import tables
+from paragone.analysis import tidy
 
 RECORDS = {
     **dict.fromkeys(FIGURES, varied),
@@ -127,7 +127,7 @@ def test_every_row_of_the_differences_names_its_pairs(tmp_path):
 def test_every_measured_product_is_found_by_its_name(tmp_path, program, experiment):
     runs = varied_table()
     assert runs["name"].dropna().is_unique
-    tables.write(runs, tmp_path / "matmul.parquet")
+    tidy.write(runs, tmp_path / "matmul.parquet")
     program.main(
         [
             *("--runs", str(tmp_path / "matmul.parquet"), "--title", "A title"),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from paragone.errors import UserError
+from paragone.base.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paragone.errors import UserError
+from paragone.base.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from paragone.base.errors import UserError
 from paragone.data import store, synthetic
 from paragone.data.catalogue import entry
-from paragone.errors import UserError
 
 
 def serialize(source: dict, folder: Path) -> Path:
@@ -71,10 +71,10 @@ def _from_files(source: dict, folder: Path, aside: Path) -> dict:
                 f"{source['dataset']} and run again, so that it is fetched anew"
             )
     # Imported here: TensorFlow is needed only when there is something to decode.
-    from paragone.data import real
+    from paragone.data import decode
 
     extracted = aside / "extracted"
-    made = real.read(source, folder / "tfds", extracted, aside)
+    made = decode.read(source, folder / "tfds", extracted, aside)
     shutil.rmtree(extracted, ignore_errors=True)
     return made
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from paragone.errors import UserError
+from paragone.base.errors import UserError
 
 # Raise this when the code that decodes, resizes, splits or generates changes its result.
 RECIPE = 1

@@ -8,33 +8,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from paragone.batches import Shard
+from paragone.base.array_types import Weights
+from paragone.base.engine_reports import Devices, FlopCount, Metrics
+from paragone.base.errors import UserError
+from paragone.base.ranks import ALONE, World
+from paragone.config.run_spec import Spec
 from paragone.data import Dataset
-from paragone.errors import UserError
-from paragone.spec import Spec
-from paragone.weights import Weights
-from paragone.world import ALONE, World
-
-
-class Unavailable(Exception):
-    """The machine does not have the devices that the run asks for."""
-
-
-@dataclass(frozen=True)
-class Devices:
-    """What a run trains on: the kind of device, copies of the model, and processes."""
-
-    kind: str
-    replicas: int
-    workers: int
-
-
-@dataclass(frozen=True)
-class Metrics:
-    """Mean loss (nats; not finite when the run diverged) and accuracy (fraction) over examples."""
-
-    loss: float
-    accuracy: float
+from paragone.data.batches import Shard
 
 
 @dataclass(frozen=True)
@@ -44,18 +24,6 @@ class Probe:
     logits: np.ndarray
     loss: float
     gradients: Weights
-
-
-@dataclass(frozen=True)
-class FlopCount:
-    """FLOP of training on one example, forward and backward, and by what they were counted.
-
-    Those of convolutions and products of matrices, as the peak that they are compared with counts them:
-    a multiplication with its addition is two. Nothing else of a model, nor the optimiser, is in it.
-    """
-
-    per_example: int
-    counter: str
 
 
 class Engine(Protocol):
@@ -127,8 +95,3 @@ def create(spec: Spec) -> Engine:
             f"{spec.backend['strategy']!r}; it has {', '.join(module.STRATEGIES)}"
         )
     return module.ENGINE()
-
-
-def requested(spec: Spec) -> Devices:
-    """The devices that a run asks for."""
-    return Devices(spec.backend["device"], spec.replicas, spec.workers)

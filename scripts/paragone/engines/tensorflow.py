@@ -15,17 +15,18 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from paragone.batches import Shard, train_dtype
+from paragone.base.array_types import Weights
+from paragone.base.engine_reports import Devices, FlopCount, Metrics
+from paragone.base.ranks import ALONE, World
+from paragone.config.run_spec import Spec
 from paragone.data import Dataset
-from paragone.engines import Devices, FlopCount, Metrics, Probe
+from paragone.data.batches import Shard, train_dtype
+from paragone.engines import Probe
 from paragone.engines.tensorflow_flop import count
 from paragone.engines.tensorflow_strategies import create_strategy, workers_of
-from paragone.engines.tensorflow_weights import named
 from paragone.models import create_model
+from paragone.models.keras_weights import named
 from paragone.models.tensorflow import MODELS
-from paragone.spec import Spec
-from paragone.weights import Weights
-from paragone.world import ALONE, World
 
 STRATEGIES = {"mirrored": "one worker", "multiworker": "several workers", "tpu": "one worker"}
 

@@ -7,7 +7,7 @@ import keras
 import tensorflow as tf
 from tensorflow.compat.v1 import profiler
 
-from paragone.engines import FlopCount
+from paragone.base.engine_reports import FlopCount
 
 _BATCH = 2
 _COUNTED = (

@@ -5,10 +5,9 @@ import os
 
 import tensorflow as tf
 
-from paragone.engines import Unavailable
-from paragone.rendezvous import COLLECTIVE_TIMEOUT
-from paragone.spec import Spec
-from paragone.world import World
+from paragone.base.errors import Unavailable
+from paragone.base.ranks import COLLECTIVE_TIMEOUT, World
+from paragone.config.run_spec import Spec
 
 
 def create_strategy(spec: Spec, world: World) -> tf.distribute.Strategy:

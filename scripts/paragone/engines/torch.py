@@ -8,16 +8,18 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from paragone.batches import WHOLE
+from paragone.base.array_types import Weights
+from paragone.base.engine_reports import Devices, FlopCount, Metrics
+from paragone.base.errors import Unavailable
+from paragone.base.ranks import ALONE, World
+from paragone.config.run_spec import Spec
 from paragone.data import Dataset
-from paragone.engines import Devices, FlopCount, Metrics, Probe, Unavailable, torch_weights
+from paragone.data.batches import WHOLE
+from paragone.engines import Probe, torch_weights
 from paragone.engines.torch_flop import count
 from paragone.engines.torch_optimizers import create_optimizer
 from paragone.models import create_model
 from paragone.models.torch import MODELS
-from paragone.spec import Spec
-from paragone.weights import Weights
-from paragone.world import ALONE, World
 
 STRATEGIES = {"single": "one worker"}
 

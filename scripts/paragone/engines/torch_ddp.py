@@ -13,14 +13,15 @@ import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from paragone.batches import Shard
+from paragone.base.engine_reports import Devices, Metrics
+from paragone.base.errors import Unavailable
+from paragone.base.ranks import ALONE, COLLECTIVE_TIMEOUT, World
+from paragone.config.run_spec import Spec
 from paragone.data import Dataset
-from paragone.engines import Devices, Metrics, Unavailable
+from paragone.data.batches import Shard
+from paragone.data.random_streams import framework_seed
 from paragone.engines.torch import Torch
-from paragone.randomness import framework_seed
-from paragone.rendezvous import COLLECTIVE_TIMEOUT, interface_of
-from paragone.spec import Spec
-from paragone.world import ALONE, World
+from paragone.machine.network import interface_of
 
 LOOPBACK_INTERFACE = "lo"
 STRATEGIES = {"ddp": "one replica each"}

@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
-from paragone.engines import FlopCount
+from paragone.base.engine_reports import FlopCount
 
 _BATCH = 2  # batch norm refuses a single value a channel
 

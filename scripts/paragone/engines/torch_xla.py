@@ -9,11 +9,12 @@ import os
 import numpy as np
 import torch
 
-from paragone.batches import WHOLE
-from paragone.engines import Devices, Unavailable
+from paragone.base.engine_reports import Devices
+from paragone.base.errors import Unavailable
+from paragone.base.ranks import World
+from paragone.config.run_spec import Spec
+from paragone.data.batches import WHOLE
 from paragone.engines.torch import Torch
-from paragone.spec import Spec
-from paragone.world import World
 
 # An import without it asks every plug-in for devices.
 os.environ.setdefault("PJRT_DEVICE", "CPU")

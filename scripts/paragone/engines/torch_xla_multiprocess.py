@@ -17,13 +17,14 @@ from torch_xla import runtime
 from torch_xla._internal import tpu
 from torch_xla.core import xla_model
 
-from paragone.batches import WHOLE, Shard
-from paragone.engines import Devices, Metrics, Unavailable
+from paragone.base.engine_reports import Devices, Metrics
+from paragone.base.errors import Unavailable
+from paragone.base.ranks import World
+from paragone.config.run_spec import Spec
+from paragone.data.batches import WHOLE, Shard
+from paragone.data.random_streams import framework_seed
 from paragone.engines.torch import Torch
 from paragone.engines.torch_xla import TorchXLA, device_variable
-from paragone.randomness import framework_seed
-from paragone.spec import Spec
-from paragone.world import World
 
 STRATEGIES = {"multiprocess": "one replica each"}
 

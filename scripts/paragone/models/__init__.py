@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from paragone.base.errors import UserError
+from paragone.config.run_spec import Spec
 from paragone.data import Dataset
-from paragone.errors import UserError
-from paragone.spec import Spec
 
 
 def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dataset) -> Any:

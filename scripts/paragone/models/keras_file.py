@@ -8,9 +8,9 @@ from pathlib import Path
 
 import keras
 
-from paragone.engines.tensorflow_weights import named
-from paragone.errors import UserError
-from paragone.weights import Weights
+from paragone.base.array_types import Weights
+from paragone.base.errors import UserError
+from paragone.models.keras_weights import named
 
 # With all their defaults: those are what the published weights belong to.
 ARCHITECTURES = {"mobilenet-v2": keras.applications.MobileNetV2}

@@ -1,0 +1,149 @@
+"""All rules on a folder of records: what is there, which experiment it belongs to, what it breaks."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from paragone.analysis import tidy
+from paragone.analysis.compliance import of_experiment
+from paragone.base.errors import UserError
+from paragone.records import parity_reports
+from paragone.records.compliance import asserted, of_record
+from paragone.records.compliance.rules import Finding, Record, table
+from paragone.records.compliance.violations import Violation
+
+ALONE = ""  # the name of the experiment of records of which none is known
+OF_ONE = asserted.CHECKS | of_record.CHECKS
+ELSEWHERE = ("one-record", "missing", "parity")  # rules about files, checked here
+
+
+def find(
+    paths: Iterable[Path], parity: Iterable[Path], experiments: dict[str, set[str]]
+) -> list[Violation]:
+    """Every violation in the records at `paths`, in the order of experiment, rule and run.
+
+    `parity`: reports of the gate. `experiments`: the runs of each; records of none of them are
+    compared with those of the same protocol, as far as their specification tells it.
+    """
+    broken, files, records = _one_by_one(paths)
+    verdicts = _verdicts(parity)
+    for run, record in records.items():
+        broken += [("parity", run, files[run], finding) for finding in _unproven(record, verdicts)]
+    groups = _groups(records, experiments)
+    found = [
+        _violation(name, rule, run, path, finding)
+        for rule, run, path, finding in broken
+        for name in [name for name, runs in groups.items() if run in runs] or [ALONE]
+    ]
+    for name, runs in groups.items():
+        of_group = [records[run] for run in sorted(runs & records.keys())]
+        for rule, check in of_experiment.CHECKS.items():
+            for run, finding in check(of_group):
+                found.append(_violation(name, rule, run, files[run], finding))
+        for run in sorted(runs - files.keys()):
+            finding = Finding("runs", f"no record of {run}")
+            found.append(_violation(name, "missing", run, Path(f"runs/{run}/record.json"), finding))
+    order = list(table())
+    return sorted(
+        set(found), key=lambda one: (one.experiment, order.index(one.rule), one.run, one.where)
+    )
+
+
+def in_folder(folder: Path) -> tuple[list[Path], list[Path], dict[str, set[str]]]:
+    """The records and parity reports below a folder of results, and the experiments of its tables."""
+    records = sorted(folder.rglob("record.json"))
+    if not records:
+        raise UserError(f"{folder}: no record.json below it; name the folder of results")
+    known = {
+        path.parent.name: set(frame["run"])
+        for path in sorted(folder.glob("tables/*/runs.parquet"))
+        if "experiment" in (frame := tidy.read(path))
+    }
+    return records, sorted(folder.glob("parity/*.json")), known
+
+
+def _one_by_one(
+    paths: Iterable[Path],
+) -> tuple[list[tuple[str, str, Path, Finding]], dict[str, Path], dict[str, Record]]:
+    """What breaks the rules of single records (rule, run, file, finding); the file of each run, and
+    its record if other rules can read it."""
+    broken, files, records, whole = [], {}, {}, []
+    for path in paths:
+        record, findings = _read(path)
+        run = path.parent.name
+        broken += [(rule, run, path, finding) for rule, finding in findings]
+        if record is None:
+            files[run] = path
+        else:
+            whole.append((path, record))
+    # Of two records of a run the one in the run's own folder counts.
+    for path, record in sorted(
+        whole, key=lambda one: (one[0].parent.name != one[1]["run"], one[0])
+    ):
+        run = record["run"]
+        if run in records:
+            broken.append(("one-record", run, path, Finding("run", f"also in {files[run]}")))
+            continue
+        if path.parent.name != run:
+            finding = Finding("run", f"{run}, in the folder {path.parent.name}")
+            broken.append(("name", run, path, finding))
+        files[run], records[run] = path, record
+        for rule, check in OF_ONE.items():
+            broken += [(rule, run, path, finding) for finding in check(record)]
+    return broken, files, records
+
+
+def _read(path: Path) -> tuple[Record | None, list[tuple[str, Finding]]]:
+    """A record that the other rules can read, or why it is none."""
+    try:
+        record = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        return None, [("schema", Finding("record", f"cannot be read: {error}"))]
+    for rule in ("schema", "specification"):
+        if findings := list(OF_ONE[rule](record)):
+            return None, [(rule, finding) for finding in findings]
+    return record, []
+
+
+def _verdicts(parity: Iterable[Path]) -> dict[tuple[str, str], bool | None]:
+    """(workload, backend) -> passed; None where the backend could not run."""
+    verdicts = {}
+    for path in parity:
+        workload, of_backends = parity_reports.read_verdicts(path)
+        verdicts |= {(workload, backend): passed for backend, passed in of_backends.items()}
+    return verdicts
+
+
+def _unproven(record: Record, verdicts: dict[tuple[str, str], bool | None]) -> list[Finding]:
+    spec = record["spec"]
+    cell = spec["workload"]["name"], spec["backend"]["name"]
+    if cell not in verdicts:
+        return [Finding("parity", f"no report says anything of {cell[0]} on {cell[1]}")]
+    if verdicts[cell] or record["status"] == "unavailable":
+        return []
+    word = "failed" if verdicts[cell] is False else "the gate could not run the backend"
+    return [Finding("parity", f"{cell[0]} on {cell[1]}: {word}")]
+
+
+def _groups(records: dict[str, Record], experiments: dict[str, set[str]]) -> dict[str, set[str]]:
+    """The runs to check together, by name."""
+    groups = {name: set(runs) for name, runs in experiments.items()}
+    known = set().union(*groups.values())
+    for run, record in records.items():
+        if run not in known:
+            groups.setdefault(_protocol(record), set()).add(run)
+    return groups
+
+
+def _protocol(record: Record) -> str:
+    """What is the same for all runs of one question: a stand-in for the experiment's name."""
+    spec = record["spec"]
+    target = spec["workload"].get("target") or {}
+    goal = f", target {target['accuracy']:g}" if target else ""
+    steps = f" of {spec['steps_per_epoch']} steps" if spec["steps_per_epoch"] else ""
+    return f"{spec['workload']['name']}, {spec['epochs']} epochs{steps}{goal}"
+
+
+def _violation(experiment: str, rule: str, run: str, path: Path, finding: Finding) -> Violation:
+    severity = table()[rule].severity
+    return Violation(experiment, rule, severity, run, str(path), finding.where, finding.value)

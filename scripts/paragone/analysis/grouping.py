@@ -1,0 +1,128 @@
+"""Which runs belong together: repeats of one cell on one machine and one edition of the data.
+
+Figures and comparisons keep one row, curve or column a series, so records of different machines,
+or of real and synthetic data, can never be pooled.
+"""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+_CELL = ["workload", "backend", "replicas", "global_batch"]
+BY_BATCH = ("workload", "replicas")  # what figures over batch sizes keep apart
+_SETTING = ["data_source", "data_edition", "machine"]
+
+
+def shares_cores(runs: pd.DataFrame) -> bool:
+    """Whether the replicas of these runs share the cores of one machine."""
+    one_machine = not runs["machine"].str.contains("; ", regex=False).any()
+    cpu = (runs["device"].dropna() == "cpu").all()  # a record that cannot be read names none
+    return bool(one_machine and cpu)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Runs that belong together. `label` is unique within the figure or table.
+
+    `name`: the label without the variant of the workload, where figures show variants side by side.
+    """
+
+    label: str
+    name: str
+    backend: str
+    workload: str
+    number: int  # 0 for the backend's first of a workload; later ones need another marker or line
+    runs: pd.DataFrame
+
+    @property
+    def measured(self) -> pd.DataFrame:
+        """The completed runs: the only ones that enter a median."""
+        return self.runs[self.runs["status"] == "completed"]
+
+
+def series_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Series]:
+    """The series of an experiment's runs, in the order of `labels`, then of backend name.
+
+    Runs of a series differ only by seed. A label is the backend's, followed by what tells its
+    series apart from each other, and by the replicas wherever backends of one experiment differ in
+    them. A run that stopped before it read its data, or whose record cannot be read, counts to the
+    edition and the machine of the others, when there is just one.
+    """
+    return _grouped(runs, labels, [*_CELL, *_SETTING])
+
+
+def sweeps_of(runs: pd.DataFrame, labels: dict[str, str], *apart: str) -> list[Series]:
+    """All cells of a backend on one machine and edition as one: a column of a comparison.
+
+    These runs differ in batch, and in replicas and workload unless they are kept `apart`: pick a cell
+    before taking a median. `workload` is that of the first.
+    """
+    found = _grouped(runs, labels, [*apart, "backend", *_SETTING])
+    cells = series_of(runs, labels)
+    if len(cells) == len(found):  # one cell each: name it
+        return cells
+    return found
+
+
+def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> list[Series]:
+    for known in (["dataset", "data_source", "data_edition"], ["machine"]):
+        values = runs[known].drop_duplicates().dropna()
+        if len(values) == 1:
+            runs = runs.fillna(values.iloc[0].to_dict())
+    order = [*labels, *sorted(set(runs["backend"]) - set(labels))]
+    groups = [part for _, part in runs.groupby(keys, sort=True, dropna=False)]
+    groups.sort(key=lambda part: order.index(part["backend"].iloc[0]))  # stable
+    shown = [key for key in keys if key != "backend" and _varies_within_backend(runs, key)]
+    if "replicas" in keys and "replicas" not in shown and len(set(runs["replicas"])) > 1:
+        shown.insert(0, "replicas")
+    variants = _variants(runs["workload"])
+    numbers: dict[tuple[str, str], int] = {}
+    result = []
+    for part in groups:
+        first = part.iloc[0]
+        cell = first["backend"], first["workload"]
+        number = numbers.setdefault(cell, 0)
+        numbers[cell] += 1
+        variant = variants[first["workload"]] if "workload" in shown else ""
+        details = [_detail(key, first[key]) for key in shown if key != "workload"]
+        name = labels.get(first["backend"], first["backend"])
+        label = _with(name, [variant, *details] if variant else details)
+        frame = part.reset_index(drop=True)
+        result.append(Series(label, _with(name, details), *cell, number, frame))
+    return result
+
+
+def _variants(workloads: pd.Series) -> dict[str, str]:
+    """What tells the names of workloads apart: the words after those that all of them begin with."""
+    words = {name: name.split("-") for name in sorted(set(workloads))}
+    same = 0
+    while len({tuple(parts[: same + 1]) for parts in words.values()}) == 1:
+        if same == max(map(len, words.values())):
+            break
+        same += 1
+    return {name: " ".join(parts[same:]) for name, parts in words.items()}
+
+
+def _with(name: str, details: list[str]) -> str:
+    return f"{name} ({', '.join(details)})" if details else name
+
+
+def _varies_within_backend(runs: pd.DataFrame, key: str) -> bool:
+    pairs = runs[["backend", key]].drop_duplicates()
+    return bool(pairs["backend"].duplicated().any())
+
+
+def _detail(key: str, value: object) -> str:
+    if pd.isna(value):
+        return "no data read"
+    match key:
+        case "replicas":
+            return f"{value} replica" if value == 1 else f"{value} replicas"
+        case "global_batch":
+            return f"batch {value:,}"
+        case "data_source":
+            return "SYNTHETIC DATA" if value == "synthetic" else f"{value} data"
+        case "data_edition":
+            return f"edition {value}"
+        case _:
+            return f"on {value}"

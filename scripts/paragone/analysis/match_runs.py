@@ -1,0 +1,129 @@
+"""Which measured runs a published row is compared with: same workload, batch and replicas."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from paragone.analysis import run_states
+from paragone.analysis.published import Protocol, Row, settings
+
+
+class Missing(Exception):
+    """There is no such run; the message says which part is missing."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Completed runs that differ only by seed, their epochs, and the published protocol."""
+
+    runs: pd.DataFrame
+    epochs: pd.DataFrame
+    protocol: Protocol
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether the runs learned from the synthetic stand-in."""
+        return run_states.holds_synthetic(self.runs)
+
+    @property
+    def reached(self) -> int:
+        """Epochs that every run has."""
+        return int(self.runs["epochs"].min())
+
+    def whole_epochs(self) -> bool:
+        """Whether the epochs are as long as the published one, but for a last partial batch."""
+        published = self.protocol.epoch_examples
+        shortest = (self.epochs["examples"] + self.epochs["examples"] // self.epochs["steps"]).min()
+        return published is None or bool(shortest > published)
+
+    def other_model(self) -> list[str]:
+        """Settings of the model that are not the published ones."""
+        measured = settings(self.runs["model_settings"].iloc[0])
+        return [
+            f"{key} {measured.get(key, 'not set')}, published {value}"
+            for key, value in self.protocol.model.items()
+            if measured.get(key) != value
+        ]
+
+    def other_input(self) -> list[str]:
+        """The shape of an example's input, where it is not the published one."""
+        measured, published = self.runs["input_shape"].iloc[0], self.protocol.input_shape
+        if published in ("", measured):
+            return []
+        return [f"inputs of {measured}, published {published}"]
+
+    def differences(self, row: Row, *, any_length: bool = False) -> list[str]:
+        """In what the data and the protocol of the runs differ from the published ones.
+
+        `any_length`: without the length of an epoch.
+        """
+        found = ["SYNTHETIC DATA"] if self.synthetic else []
+        published = row.global_batch(self.protocol)
+        if published is not None:
+            for batch in sorted(set(self.runs["global_batch"]) - {published}):
+                found.append(f"global batch {batch}, published {published}")
+        if not any_length:
+            found += self._other_length()
+        return found + self.other_input() + self.other_model()
+
+    def _other_length(self) -> list[str]:
+        if (steps := self.protocol.steps_per_epoch) is not None:
+            counts = sorted(set(self.epochs["steps"]) - {steps})
+            return [f"{count} steps an epoch, published {steps}" for count in counts]
+        if self.whole_epochs():
+            return []
+        shortest, whole = self.epochs["examples"].min(), self.protocol.epoch_examples
+        return [f"{shortest:,} examples an epoch, published {whole:,}"]
+
+    def other_replicas(self, row: Row) -> str:
+        """How the replicas differ from the published ones; empty when they do not."""
+        count, published = int(self.runs["replicas"].iloc[0]), self.protocol.replicas
+        if published in (None, count):
+            return ""
+        each = (row.global_batch(self.protocol) or 0) // published
+        here = self.runs["per_replica_batch"].iloc[0]
+        return f"{count} x batch {here} a replica, published {published} x {each}"
+
+    def asides(self, row: Row) -> list[str]:
+        """Differences that leave an outcome comparable, but that a reader must know."""
+        replicas = self.other_replicas(row)
+        editions = sorted(set(self.runs["data_edition"]) - {"official", "synthetic"})
+        return [*([replicas] if replicas else []), *(f"edition {name}" for name in editions)]
+
+
+def pick(
+    row: Row, protocol: Protocol, runs: pd.DataFrame, epochs: pd.DataFrame, *, exact: bool
+) -> Cell:
+    """The cell among `runs` (of one backend and machine) that stands beside `row`.
+
+    Unless `exact`, the only batch size there is stands in for the published one, and the nearest
+    number of replicas for that one: `Cell.differences` and `Cell.asides` say so. Raises Missing.
+    """
+    found = runs[runs["workload"] == protocol.workload]
+    if found.empty:
+        raise Missing(f"no run of workload {protocol.workload}")
+    batch = row.global_batch(protocol)
+    sizes = sorted(set(found["global_batch"]))
+    if batch is not None and (exact or len(sizes) > 1):
+        found = found[found["global_batch"] == batch]
+        if found.empty:
+            there = f"{', '.join(map(str, sizes))} {'is' if len(sizes) == 1 else 'are'}"
+            raise Missing(f"no run with global batch {batch} ({there} there)")
+    if protocol.replicas is not None:
+        found = _with_replicas(found, protocol.replicas, exact)
+    completed = found[found["status"] == "completed"]
+    if completed.empty:
+        words = "; ".join(run_states.not_completed(found))
+        raise Missing(f"no run was completed: {words}")
+    return Cell(completed, epochs[epochs["run"].isin(completed["run"])], protocol)
+
+
+def _with_replicas(runs: pd.DataFrame, replicas: int, exact: bool) -> pd.DataFrame:
+    same = runs[runs["replicas"] == replicas]
+    completed = runs[runs["status"] == "completed"]
+    if exact or completed.empty or "completed" in set(same["status"]):
+        if same.empty and exact:
+            raise Missing(f"no run with {replicas} replica{'s' if replicas > 1 else ''}")
+        return runs if same.empty else same
+    nearest = min(set(completed["replicas"]), key=lambda count: (abs(count - replicas), count))
+    return completed[completed["replicas"] == nearest]

@@ -1,0 +1,220 @@
+"""The published numbers: one row a number, the protocol it was measured under, ratios of them."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from paragone.base.errors import UserError
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The published conditions of one system; None leaves one open.
+
+    `workload`: of this project, the variant that does what the source did. `model`: settings of the
+    model that matter. `epoch_examples`: training examples of one epoch. `training_time`: what a
+    published one covers, "whole run" or "fit call". `input_shape`: of an example, "224 x 224 x 3",
+    say. `vocabulary` words of `parameters_per_word` parameters each lie in the published model's
+    embedding.
+    """
+
+    workload: str
+    model: dict[str, str]
+    replicas: int | None = None
+    global_batch: int | None = None
+    steps_per_epoch: int | None = None
+    epoch_examples: int | None = None
+    training_time: str = ""
+    input_shape: str = ""
+    vocabulary: int | None = None
+    parameters_per_word: int | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published number. `epoch`: after how many; `final`: at the end of the run.
+
+    `batch`: the batch size that the condition names, for each core if `batch_per_core`.
+    """
+
+    metric: str
+    condition: str
+    system: str
+    value: str  # as printed
+    unit: str
+    note: str
+    tolerance: float  # half a unit of the last digit that the source prints for this metric
+    epoch: int | None
+    final: bool
+    batch: int | None = None
+    batch_per_core: bool = False
+
+    @property
+    def quantity(self) -> str:
+        """The metric, or `target_accuracy` for an accuracy that is a goal and no result."""
+        return "target_accuracy" if self.condition == "target" else self.metric
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether the source says "over" this value."""
+        return re.search(r'stated as ("over|a lower bound)', self.note) is not None
+
+    @property
+    def printed(self) -> str:
+        """Value and unit, as the source states them."""
+        unit = "" if self.unit in ("fraction", "count") else f" {self.unit}"
+        return f"{'over ' if self.lower_bound else ''}{self.value}{unit}"
+
+    def global_batch(self, protocol: Protocol) -> int | None:
+        """Examples of one step, over all replicas; None where the source leaves it open."""
+        if self.batch is None:
+            return protocol.global_batch
+        return self.batch * (protocol.replicas or 1) if self.batch_per_core else self.batch
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """`row` against `reference`, both published under one experiment: meaningful on any hardware."""
+
+    name: str
+    row: Row
+    reference: Row
+    inverse: bool  # reference / row: a shorter time is a higher ratio
+
+    def of(self, row: float, reference: float) -> float:
+        """The ratio of two values, or of two series of values."""
+        return reference / row if self.inverse else row / reference
+
+    @property
+    def value(self) -> float:
+        """The published ratio."""
+        return self.of(float(self.row.value), float(self.reference.value))
+
+    @property
+    def rounding(self) -> tuple[float, float]:
+        """Between which ratios the rounding of the two published values leaves it."""
+        corners = [
+            self.of(
+                float(self.row.value) + a * self.row.tolerance,
+                float(self.reference.value) + b * self.reference.tolerance,
+            )
+            for a in (-1, 1)
+            for b in (-1, 1)
+        ]
+        return min(corners), max(corners)
+
+    @property
+    def system(self) -> str:
+        """The systems of both, where they differ."""
+        systems = dict.fromkeys([self.row.system, self.reference.system])
+        return " against ".join(systems)
+
+    @property
+    def condition(self) -> str:
+        """The condition of the row, over that of the reference."""
+        return f"{self.row.condition}, over {self.reference.condition}"
+
+    @property
+    def printed(self) -> str:
+        """The ratio and the two numbers it comes from."""
+        over, under = self.row.value, self.reference.value
+        if self.inverse:
+            over, under = under, over
+        return f"{self.value:.2f} = {over} / {under}"
+
+
+def read_rows(path: Path, experiment: str) -> list[Row]:
+    """The published rows of one experiment, in file order. Raises UserError when there is none."""
+    table = _of_experiment(path, experiment)
+    if table.empty:
+        raise UserError(
+            f"{path}: no row of experiment {experiment!r}; correct `published` in the config"
+        )
+    # The sources print a metric with a fixed number of decimals; the CSV file drops final zeros.
+    decimals = table["value"].str.extract(r"\.(\d+)", expand=False).fillna("").str.len()
+    decimals = decimals.groupby([table["metric"], table["system"]]).transform("max")
+    return [
+        Row(
+            *(row[name] for name in ("metric", "condition", "system", "value", "unit", "note")),
+            tolerance=0.5 * 10.0 ** -int(decimals[index]),
+            **_epoch_of(row["condition"]),
+            **_batch_of(row["condition"]),
+        )
+        for index, row in table.iterrows()
+    ]
+
+
+def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
+    """The protocol of each system of one experiment. Raises UserError for a file that is none."""
+    table = _of_experiment(path, experiment)
+    counts = ("replicas", "global_batch", "steps_per_epoch", "epoch_examples")
+    counts += ("vocabulary", "parameters_per_word")
+    try:
+        return {
+            row["system"]: Protocol(
+                row["workload"],
+                settings(row["model"]),
+                training_time=row["training_time"],
+                input_shape=row["input_shape"],
+                **{name: int(row[name]) if row[name] else None for name in counts},
+            )
+            for _, row in table.iterrows()
+        }
+    except (KeyError, ValueError) as error:
+        raise UserError(f"{path}: not a table of protocols ({error})") from None
+
+
+def read_ratios(path: Path, experiment: str, rows: list[Row]) -> list[Ratio]:
+    """Every ratio that ratios.csv asks for among `rows`. Raises UserError if its row is not there."""
+    ratios = []
+    for _, line in _of_experiment(path, experiment).iterrows():
+        of_metric = [row for row in rows if row.metric == line["metric"]]
+        # The first: the row of one replica comes before those of two under the same condition.
+        reference = next((r for r in of_metric if r.condition == line["reference"]), None)
+        if reference is None:
+            raise UserError(
+                f"{path}: no published {line['metric']} of {experiment} under the condition "
+                f"{line['reference']!r}"
+            )
+        ratios += [
+            Ratio(line["name"], row, reference, line["formula"] == "reference / row")
+            for row in of_metric
+            if row is not reference
+        ]
+    return ratios
+
+
+def read_flaws(path: Path, experiment: str) -> list[str]:
+    """What is known to be wrong or open in the sources of one experiment, one sentence each."""
+    return _of_experiment(path, experiment)["flaw"].tolist()
+
+
+def settings(text: str) -> dict[str, str]:
+    """`"a=1; b=x"` as a dictionary."""
+    return dict(part.strip().split("=", 1) for part in text.split(";") if part.strip())
+
+
+def _of_experiment(path: Path, experiment: str) -> pd.DataFrame:
+    try:
+        table = pd.read_csv(path, dtype="string", keep_default_na=False)
+        return table[table["experiment"] == experiment]
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: cannot be read as CSV of experiments ({error})") from None
+
+
+def _epoch_of(condition: str) -> dict:
+    within = re.search(r"(?<!after )epoch (\d+)$", condition)
+    after = re.search(r"after epoch (\d+)$|(\d+) epochs$", condition)
+    found = within or after
+    epoch = int(next(filter(None, found.groups()))) if found else None
+    return {"epoch": epoch, "final": after is not None}
+
+
+def _batch_of(condition: str) -> dict:
+    found = re.search(r"batch (\d+)( a core)?", condition)
+    return {
+        "batch": int(found[1]) if found else None,
+        "batch_per_core": bool(found and found[2]),
+    }

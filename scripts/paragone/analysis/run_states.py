@@ -1,0 +1,48 @@
+"""What became of runs, in words: synthetic data, no speed, not completed."""
+
+import pandas as pd
+
+_STATUSES = {
+    "diverged": "diverged",
+    "out_of_memory": "out of memory",
+    "crashed": "crashed",
+    "unavailable": "device not available",
+    "invalid": "breaks a rule",
+}
+
+_NO_SPEED = {
+    "failed": "failed parity: no speed compared",
+    "not checked": "parity not checked: no speed compared",
+}
+
+
+def holds_synthetic(runs: pd.DataFrame) -> bool:
+    """Whether any of the runs used the synthetic stand-in."""
+    return bool((runs["data_source"] == "synthetic").any())
+
+
+def no_speed(runs: pd.DataFrame) -> list[str]:
+    """Why runs of one series have no steady speed, in words; empty when all have one."""
+    total, reasons = len(runs), {}
+    for status, parity in runs.loc[
+        (runs["status"] != "completed") | runs["steady_examples_per_second"].isna(),
+        ["status", "parity"],
+    ].itertuples(index=False):
+        words = _STATUSES.get(status) or _NO_SPEED.get(parity, "no epoch after the first")
+        reasons[words] = reasons.get(words, 0) + 1
+    return _counted(reasons, total)
+
+
+def not_completed(runs: pd.DataFrame) -> list[str]:
+    """Which runs of one series were not completed, in words; empty when all were."""
+    statuses = runs.loc[runs["status"] != "completed", "status"].map(_STATUSES)
+    return _counted(statuses.value_counts(sort=False).to_dict(), len(runs))
+
+
+def _counted(reasons: dict[str, int], total: int) -> list[str]:
+    if total == 1:
+        return list(reasons)
+    return [
+        f"{words} ({'all' if count == total else f'{count} of'} {total} runs)"
+        for words, count in sorted(reasons.items())
+    ]

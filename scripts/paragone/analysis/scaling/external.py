@@ -1,0 +1,86 @@
+"""Published speed-ups beside what the cost model allows at best: compute that divides evenly, one link."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from paragone.analysis.published import Protocol, Ratio
+from paragone.analysis.scaling.cost import AllReduce, Compute, StepModel
+from paragone.analysis.verdicts import MATCH, NOT_COMPARABLE, TREND
+
+
+@dataclass(frozen=True)
+class Check:
+    """Published ratios of one experiment, the trained parameters of its model, and links that its
+    replicas may have had, by label."""
+
+    experiment: str
+    parameters: int
+    links: dict[str, AllReduce]
+
+    @classmethod
+    def from_config(cls, entry: dict[str, Any]) -> "Check":
+        """Of an entry of `scaling.checks`."""
+        links = {
+            one["label"]: AllReduce(float(one["latency"]), 1 / float(one["bandwidth"]))
+            for one in entry["links"]
+        }
+        return cls(entry["published"], int(entry["parameters"]), links)
+
+
+def rows_of(
+    check: Check, ratios: list[Ratio], protocols: dict[str, Protocol]
+) -> list[dict[str, Any]]:
+    """One row a published ratio and link: what is published, predicted, the verdict and why."""
+    return [
+        _row(ratio, protocols, check, label, link)
+        for ratio in ratios
+        for label, link in check.links.items()
+    ]
+
+
+def _row(
+    ratio: Ratio, protocols: dict[str, Protocol], check: Check, label: str, link: AllReduce
+) -> dict[str, Any]:
+    about = {
+        "experiment": check.experiment,
+        "system": ratio.system,
+        "condition": ratio.condition,
+        "published": ratio.value,
+        "printed": ratio.printed,
+        "link": label,
+    }
+    protocol, base = protocols[ratio.row.system], protocols[ratio.reference.system]
+    batch, reference = ratio.row.global_batch(protocol), ratio.reference.global_batch(base)
+    replicas, examples = protocol.replicas, base.epoch_examples
+    if None in (batch, reference, replicas, examples) or base.replicas != 1:
+        why = "the source leaves batch, replicas or the length of an epoch open"
+        return {**about, "predicted": float("nan"), "verdict": NOT_COMPARABLE, "why": why}
+    each = float(ratio.reference.value) / examples  # seconds an example, all else for nothing
+    model = StepModel(Compute(0.0, 0.0, each), link, 4 * check.parameters, shared=False)
+    one = reference / model.seconds(1, reference)
+    predicted = batch / model.seconds(replicas, batch / replicas) / one
+    verdict, why = _judge(ratio, predicted, replicas)
+    return {**about, "predicted": predicted, "verdict": verdict, "why": why}
+
+
+def _judge(ratio: Ratio, predicted: float, replicas: int) -> tuple[str, str]:
+    low, high = ratio.rounding
+    if low <= predicted <= high:
+        return MATCH, "equal within the rounding of the published numbers"
+    size = f"published is {ratio.value / predicted:.2f} times the best case"
+    if low > replicas:
+        return TREND, (
+            f"{size}: more than {replicas} devices can give; one device and {replicas} did not run "
+            "the same program at the same efficiency"
+        )
+    if low > predicted:
+        return TREND, f"{size}: the link was faster than this, or hidden behind compute"
+    return TREND, f"{size}: the rest is fixed cost a step, or a slower link"
+
+
+def table_of(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """The rows as one table."""
+    columns = ["experiment", "system", "condition", "published", "printed", "link"]
+    return pd.DataFrame(rows, columns=[*columns, "predicted", "verdict", "why"])

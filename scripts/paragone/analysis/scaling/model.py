@@ -1,0 +1,151 @@
+"""The calibrated models of a machine: from tables, to model.json, and back."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from paragone.analysis.all_reduce_tables import medians
+from paragone.analysis.grouping import shares_cores
+from paragone.analysis.scaling.cost import (
+    AllReduce,
+    Compute,
+    Fit,
+    StepModel,
+    fit_all_reduce,
+    fit_compute,
+)
+from paragone.analysis.statistics import summarize
+from paragone.base.errors import UserError
+
+BYTES = {"float32": 4, "float64": 8}  # of a parameter, hence of its gradient
+SERIES = ["workload", "backend", "machine"]
+CELL = ["experiment", "replicas", "global_batch", "per_replica_batch"]
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """The model of one workload on one backend and machine, or `reason` why there is none.
+
+    `errors`: relative errors of the predictions for cells that were left out of the fit: how many,
+    their median and the largest, as fractions; None where the other cells do not determine the model.
+    `runs`: the names of those that it was fitted to.
+    """
+
+    workload: str
+    backend: str
+    machine: str
+    model: StepModel | None
+    reason: str | None
+    errors: dict[str, Any] | None
+    runs: str
+
+    @property
+    def error_words(self) -> str:
+        """How far the model is off, in words."""
+        if not self.errors:
+            return "error unknown: too few cells to leave one out"
+        median, worst = (100 * self.errors[key] for key in ("median", "largest"))
+        return f"off by {median:.0f} % (median), {worst:.0f} % (most) on cells left out"
+
+
+def calibrate(
+    runs: pd.DataFrame, all_reduces: pd.DataFrame
+) -> tuple[list[Calibrated], pd.DataFrame, pd.DataFrame]:
+    """Models, and their points: steps (one row a cell) and all-reduces (one row a case), each with
+    what was measured and what the fit to all the others predicts.
+
+    `runs`: of all scaling experiments, one row a run and experiment. A run over several machines has
+    links that were not measured, and is left out.
+    """
+    cases = medians(all_reduces)
+    cases = cases.assign(predicted=float("nan"), fitted=float("nan"))
+    found, steps = [], []
+    for key, part in _measured(runs).groupby(SERIES, sort=True):
+        _, backend, machine = key
+        here = cases[(cases["backend"] == backend) & (cases["machine"] == machine)]
+        cells, names = _cells(part), " ".join(sorted(set(part["run"])))
+        if here["replicas"].nunique() < 2:
+            reason = "no all-reduce was measured here"
+            found.append(Calibrated(*key, None, reason, None, names))
+            steps.append(cells.assign(**dict(zip(SERIES, key, strict=True))))
+            continue
+        shared = shares_cores(part)
+        size = int(part["parameters"].iloc[0]) * BYTES[part["precision"].iloc[0]]
+        link, link_fit = fit_all_reduce(here, shared=shared)
+        cases.loc[here.index, "predicted"] = link_fit.left_out
+        cases.loc[here.index, "fitted"] = [
+            link_fit.coefficients[0] + link.seconds(n, b, shared=shared)
+            for n, b in zip(here["replicas"], here["bytes"], strict=True)
+        ]
+        unique = cells.drop_duplicates(["replicas", "per_replica_batch"])
+        compute, fit = fit_compute(unique, link, size, shared=shared)
+        model = StepModel(compute, link, size, shared)
+        found.append(Calibrated(*key, model, None, _errors(unique["seconds"], fit), names))
+        predicted = unique.assign(predicted=fit.left_out)
+        told = predicted[["replicas", "per_replica_batch", "predicted"]]
+        cells = cells.merge(told, on=["replicas", "per_replica_batch"])
+        steps.append(cells.assign(**dict(zip(SERIES, key, strict=True))))
+    columns = [*SERIES, *CELL, "seconds", "n", "runs", "predicted"]
+    whole = pd.concat(steps, ignore_index=True) if steps else pd.DataFrame()
+    return (
+        found,
+        _with_errors(whole.reindex(columns=columns), "seconds"),
+        _with_errors(cases, "median"),
+    )
+
+
+def _measured(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs that have a speed and whose replicas are on one machine."""
+    one_machine = ~runs["machine"].str.contains("; ", regex=False, na=False)
+    timed = runs["steady_examples_per_second"].notna() & (runs["status"] == "completed")
+    return runs[one_machine & timed]
+
+
+def _cells(runs: pd.DataFrame) -> pd.DataFrame:
+    """Median seconds of a step a cell, `n` runs behind it, and their names."""
+    each = runs["global_batch"].astype(float) / runs["steady_examples_per_second"]
+    rows = []
+    for cell, part in runs.assign(step=each).groupby(CELL, sort=True):
+        summary = summarize(part["step"])
+        about = dict(zip(CELL, cell, strict=True))
+        names = " ".join(sorted(part["run"]))
+        rows.append({**about, "seconds": summary.median, "n": summary.n, "runs": names})
+    return pd.DataFrame(rows)
+
+
+def _errors(measured: pd.Series, fit: Fit) -> dict[str, Any] | None:
+    relative = pd.Series(fit.left_out / measured.to_numpy() - 1).abs().dropna()
+    if relative.empty:
+        return None
+    worst = {"median": float(relative.median()), "largest": float(relative.max())}
+    return {"cells": len(relative), **worst}
+
+
+def _with_errors(points: pd.DataFrame, measured: str) -> pd.DataFrame:
+    return points.assign(relative_error=points["predicted"] / points[measured] - 1)
+
+
+def write_models(models: list[Calibrated]) -> str:
+    """JSON text of the models."""
+    return json.dumps({"schema": 1, "models": [asdict(one) for one in models]}, indent=1) + "\n"
+
+
+def read_models(path: Path) -> list[Calibrated]:
+    """The models of `write_models`. Raises `UserError` that names the file if it is broken."""
+    try:
+        return [_model(entry) for entry in json.loads(path.read_text())["models"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: not a file of models ({error!r}); make it again") from None
+
+
+def _model(entry: dict[str, Any]) -> Calibrated:
+    if model := entry["model"]:
+        parts = {
+            "compute": Compute(**model["compute"]),
+            "all_reduce": AllReduce(**model["all_reduce"]),
+        }
+        entry = {**entry, "model": StepModel(**{**model, **parts})}
+    return Calibrated(**entry)

@@ -1,0 +1,5 @@
+"""The parts that every second of a run is charged to."""
+
+COLD = ("imports", "devices", "data", "compilation")
+
+PARTS = (*COLD, "train", "evaluate", "checkpoint", "other")

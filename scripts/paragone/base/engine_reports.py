@@ -1,0 +1,32 @@
+"""What engines report and records hold: devices, metrics, FLOP."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Devices:
+    """What a run trains on: the kind of device, copies of the model, and processes."""
+
+    kind: str
+    replicas: int
+    workers: int
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Mean loss (nats; not finite when the run diverged) and accuracy (fraction) over examples."""
+
+    loss: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class FlopCount:
+    """FLOP of training on one example, forward and backward, and by what they were counted.
+
+    Those of convolutions and products of matrices, as the peak that they are compared with counts them:
+    a multiplication with its addition is two. Nothing else of a model, nor the optimiser, is in it.
+    """
+
+    per_example: int
+    counter: str

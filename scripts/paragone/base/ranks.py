@@ -1,0 +1,36 @@
+"""Which of a run's workers this process is, and where the others are. Standard library only."""
+
+from dataclasses import dataclass
+
+COLLECTIVE_TIMEOUT = 300  # seconds that a framework may wait for a worker that is there, but stuck
+
+
+@dataclass(frozen=True)
+class World:
+    """One worker among those of its run.
+
+    `local_rank` and `local_workers` number the workers that see the same accelerators of one host;
+    `core_rank` and `core_workers` those that may use the same cores. `addresses`: host:port of every
+    rank, the port free on its host for this run; empty when there is one worker.
+    """
+
+    rank: int
+    workers: int
+    local_rank: int
+    local_workers: int
+    core_rank: int
+    core_workers: int
+    addresses: tuple[str, ...]
+
+    def address(self, rank: int) -> tuple[str, int]:
+        """Host and port of a rank."""
+        host, _, port = self.addresses[rank].rpartition(":")
+        return host, int(port)
+
+    @property
+    def on_one_host(self) -> bool:
+        """Whether all workers talk through the loopback interface."""
+        return all(address.startswith("127.") for address in self.addresses)
+
+
+ALONE = World(0, 1, 0, 1, 0, 1, ())

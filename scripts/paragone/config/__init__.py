@@ -1,0 +1,3 @@
+"""What is to be run: validation, expansion, specifications, code inputs. Standard library only."""
+
+"""What is to be run: validation, expansion, specifications, code inputs. Standard library only."""

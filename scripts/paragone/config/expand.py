@@ -1,0 +1,124 @@
+"""From the config to the runs: every experiment's matrix, expanded and checked.
+
+Standard library only: the Snakefile imports this module at parse time.
+"""
+
+from itertools import product
+from typing import Any
+
+from paragone.base.errors import UserError
+from paragone.config.run_spec import Spec
+from paragone.config.strategies import ONE_REPLICA_EACH, ONE_WORKER, strategies
+
+REFERENCE = {
+    "engine": "torch",
+    "strategy": "single",
+    "device": "cpu",
+    "environment": "torch",
+}
+PROBE = {
+    "replicas": 1,
+    "batch": {"global": 16},
+    "epochs": 1,
+    "steps_per_epoch": 3,
+}
+
+# Keys of a workload that an experiment, or a cell of its matrix, may set otherwise.
+OVERRIDES = ("batch", "epochs", "steps_per_epoch", "train_examples", "precision", "target")
+
+
+def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
+    """The runs of an experiment, repeats outermost so that they interleave in time.
+
+    Raises `UserError` naming the key if a name is unknown or a batch does not divide.
+    """
+    block = config["experiments"][experiment]
+    key = f"experiments.{experiment}"
+    runs = []
+    for repeat in range(block.get("repeats", 1)):
+        for row, cell in enumerate(block["matrix"]):
+            for choice in _choices(cell):
+                where = f"{key}.matrix[{row}]"
+                seed = config["seed"] + repeat
+                runs.append(_spec(config, {**block, **choice}, where, seed))
+    return list({spec.name: spec for spec in runs}.values())
+
+
+def probe(config: dict[str, Any], workload: str, backend: str) -> Spec:
+    """The few steps that the parity gate compares; `reference` is a backend too.
+
+    In double precision unless the backend's `parity` says otherwise: what is left of a deviation is
+    then a difference of method, not of rounding.
+    Without dropout: each framework draws its masks from its own generator.
+    """
+    config = with_reference(config)
+    precision = config["backends"][backend].get("parity", "float64")
+    choice = {"workload": workload, "backend": backend, "precision": precision, **PROBE}
+    spec = _spec(config, choice, "parity", config["seed"])
+    model = spec.workload["model"]
+    if "dropout" in model:
+        spec.workload["model"] = {**model, "dropout": 0.0}
+    return spec
+
+
+def with_reference(config: dict[str, Any]) -> dict[str, Any]:
+    """The config with the parity gate's reference among its backends."""
+    return {**config, "backends": {"reference": REFERENCE, **config["backends"]}}
+
+
+def _choices(cell: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every combination of the values that a matrix row lists."""
+    values = [value if isinstance(value, list) else [value] for value in cell.values()]
+    return [dict(zip(cell, choice, strict=True)) for choice in product(*values)]
+
+
+def _spec(config: dict[str, Any], choice: dict[str, Any], where: str, seed: int) -> Spec:
+    name = _known(config["workloads"], choice["workload"], f"{where}.workload")
+    backend_name = _known(config["backends"], choice["backend"], f"{where}.backend")
+    workload = {**config["workloads"][name], "name": name}
+    workload |= {key: choice[key] for key in OVERRIDES if key in choice}
+    backend = config["backends"][backend_name]
+    return Spec(
+        batch=_batch(workload.pop("batch"), choice["replicas"], where),
+        epochs=workload.pop("epochs"),
+        steps_per_epoch=workload.pop("steps_per_epoch", None),
+        precision=workload.pop("precision", "float32"),
+        workload=workload,
+        backend={"name": backend_name}
+        | {key: backend[key] for key in ("engine", "strategy", "device")},
+        replicas=choice["replicas"],
+        workers=_workers(choice, backend, where),
+        seed=seed,
+        deterministic=config["deterministic"],
+    )
+
+
+def _batch(batch: dict[str, int], replicas: int, where: str) -> dict[str, int]:
+    if "per_replica" in batch:
+        return {"global": batch["per_replica"] * replicas, "per_replica": batch["per_replica"]}
+    if batch["global"] % replicas:
+        raise UserError(
+            f"{where}: a global batch of {batch['global']} does not divide over {replicas} "
+            "replicas; choose a multiple"
+        )
+    return {"global": batch["global"], "per_replica": batch["global"] // replicas}
+
+
+def _workers(choice: dict[str, Any], backend: dict[str, str], where: str) -> int:
+    """The row's `workers`; else one, or one a replica where the strategy trains in several."""
+    replicas = choice["replicas"]
+    spread = strategies(backend["engine"])[backend["strategy"]]
+    workers = choice.get("workers", 1 if spread == ONE_WORKER else replicas)
+    allowed = {ONE_WORKER: workers == 1, ONE_REPLICA_EACH: workers == replicas}
+    if replicas % workers or not allowed.get(spread, True):
+        raise UserError(
+            f"{where}.workers: {replicas} replica(s) cannot be spread over {workers} worker(s) by "
+            f"strategy {backend['strategy']}, which has {spread}; leave workers out"
+        )
+    return workers
+
+
+def _known(blocks: dict[str, Any], name: str, where: str) -> str:
+    if name not in blocks:
+        raise UserError(f"{where}: no {name!r} in the config; it has {', '.join(blocks)}")
+    return name

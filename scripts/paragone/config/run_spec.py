@@ -1,0 +1,127 @@
+"""The specification of a run: everything that decides its result, and its identity.
+
+Standard library only: the Snakefile imports this module at parse time.
+"""
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from paragone.base.engine_reports import Devices
+from paragone.base.errors import UserError
+
+EVALUATION_BATCH = 256
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One cell of an experiment's matrix at one repeat.
+
+    `workload`: the validated `workloads` block without its batch and schedule length, plus its name.
+    `backend`: name, engine, strategy and device. `batch`: the global and the per-replica batch size,
+    in examples. `workers`: processes, each with as many of the replicas. `steps_per_epoch`: None for
+    all whole batches of the training split. `precision`: of weights and arithmetic, "float32" or
+    "float64".
+    """
+
+    workload: dict[str, Any]
+    backend: dict[str, str]
+    replicas: int
+    workers: int
+    batch: dict[str, int]
+    epochs: int
+    steps_per_epoch: int | None
+    precision: str
+    seed: int
+    deterministic: bool
+
+    @classmethod
+    def from_json(cls, text: str) -> "Spec":
+        """Read what `to_json` wrote; `UserError` if it is something else."""
+        try:
+            return cls(**json.loads(text))
+        except (ValueError, TypeError) as error:
+            raise UserError(f"--spec: not the specification of a run: {error}") from error
+
+    def to_json(self) -> str:
+        """Canonical JSON: sorted keys, no spaces. The run's identity is the hash of this text."""
+        return canonical(asdict(self))
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the whole specification: of all that the config says of this run."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @cached_property
+    def name(self) -> str:
+        """A file name that a person can read, made unique by the hash of the whole specification."""
+        return (
+            f"{self.workload['name']}.{self.backend['name']}.r{self.replicas}"
+            f".b{self.batch['global']}.s{self.seed}.{self.sha256[:8]}"
+        )
+
+    def steps(self, examples: int) -> int:
+        """Steps of one epoch over `examples` training examples; `UserError` if there are too few."""
+        whole = examples // self.batch["global"]
+        steps = self.steps_per_epoch or whole
+        if not 0 < steps <= whole:
+            raise UserError(
+                f"workloads.{self.workload['name']}: {steps or 'a'} step(s) of "
+                f"{self.batch['global']} examples do not fit into {examples} training examples; "
+                "lower batch or steps_per_epoch"
+            )
+        return steps
+
+    @property
+    def evaluation_batch(self) -> int:
+        """Examples of one evaluation step over all replicas: the global batch, or about 256 if more.
+
+        Training in small batches is a question; evaluating in small batches only takes longer.
+        """
+        return max(self.batch["global"], EVALUATION_BATCH // self.replicas * self.replicas)
+
+    def learning_rate(self, epoch: int) -> float:
+        """Learning rate of an epoch (from 1).
+
+        base x global batch / per_batch (linear scaling; Goyal et al., arXiv:1706.02677) if `per_batch`
+        is given, times the factor of the last entry of `decay` whose `after` epochs have passed.
+        """
+        schedule = self.workload["learning_rate"]
+        scale = self.batch["global"] / schedule["per_batch"] if "per_batch" in schedule else 1
+        passed = [step["factor"] for step in schedule.get("decay", []) if epoch > step["after"]]
+        return schedule["base"] * scale * (passed[-1] if passed else 1)
+
+
+def requested(spec: Spec) -> Devices:
+    """The devices that a run asks for."""
+    return Devices(spec.backend["device"], spec.replicas, spec.workers)
+
+
+def cell_of(name: str) -> dict[str, Any]:
+    """What `Spec.name` says of a run for people: workload, backend, replicas, global_batch, seed.
+
+    Raises `UserError` for what is no name of a run.
+    """
+    found = re.fullmatch(
+        r"(?P<workload>[^.]+)\.(?P<backend>[^.]+)\.r(?P<replicas>\d+)\.b(?P<global_batch>\d+)"
+        r"\.s(?P<seed>\d+)\.[0-9a-f]{8}",
+        name,
+    )
+    if found is None:
+        raise UserError(
+            f"{name}: not the name of a run; remove what lies in the folder of that name"
+        )
+    return {key: int(text) if text.isdigit() else text for key, text in found.groupdict().items()}
+
+
+def canonical(spec: dict[str, Any]) -> str:
+    """JSON with sorted keys and no spaces: the text whose hash identifies a run."""
+    return json.dumps(spec, sort_keys=True, separators=(",", ":"))
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list as it is, anything else as a list of one."""
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,61 @@
+"""The config is checked before anything runs: unknown keys and impossible values are errors."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from paragone.base.errors import UserError
+from paragone.config.strategies import strategies
+
+ROOT = Path(__file__).parents[3]
+SCHEMAS = ROOT / "rules" / "schemas"
+
+# Keys of a backend whose value names a file of this project
+FILES = {"engine": "scripts/paragone/engines/{}.py", "environment": "envs/{}.yaml"}
+
+
+def validate(config: dict[str, Any]) -> None:
+    """Raise `UserError` that names the key, what is wrong and what would be right."""
+    error = jsonschema.exceptions.best_match(_validator().iter_errors(config))
+    if error:
+        key = ".".join(str(part) for part in error.absolute_path) or "config"
+        raise UserError(f"{key}: {_explain(error)}")
+    for name, backend in config["backends"].items():
+        for key, pattern in FILES.items():
+            file = pattern.format(backend[key])
+            if not (ROOT / file).is_file():
+                raise UserError(
+                    f"backends.{name}.{key}: there is no {file}; add it or name one that is there"
+                )
+        if backend["strategy"] not in (known := strategies(backend["engine"])):
+            allowed = ", ".join(map(json.dumps, known))
+            raise UserError(
+                f"backends.{name}.strategy: {json.dumps(backend['strategy'])} is not one of {allowed}, "
+                f"which engine {backend['engine']} has"
+            )
+
+
+def _explain(error: jsonschema.ValidationError) -> str:
+    if error.validator == "additionalProperties":
+        allowed = ", ".join(error.schema["properties"])
+        return f"{error.message.split(' (')[-1].rstrip(')')}; known keys are {allowed}"
+    if error.validator == "required":
+        return f"{error.message}; add it"
+    if error.validator == "enum":
+        allowed = ", ".join(json.dumps(value) for value in error.validator_value)
+        return f"{json.dumps(error.instance)} is not one of {allowed}"
+    return f"{json.dumps(error.instance)}: {error.message}"
+
+
+@cache
+def _validator() -> jsonschema.Draft202012Validator:
+    schemas = {
+        path.name: yaml.safe_load(path.read_text()) for path in SCHEMAS.glob("*.schema.yaml")
+    }
+    schema = schemas["config.schema.yaml"]
+    schema["properties"]["data"] = {"$id": "urn:data", **schemas["data_config.schema.yaml"]}
+    return jsonschema.Draft202012Validator(schema)

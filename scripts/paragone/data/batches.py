@@ -1,0 +1,92 @@
+"""The one input pipeline: host batches for every engine, drawn from the mapped arrays.
+
+Indexing a mapped array is several times faster than a loader that handles example by example
+(benchmarks/input_pipeline.py), so no framework's loader is needed, and every backend is fed the same
+bytes in the same order.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset
+from paragone.data.augmentation import augment, draw
+from paragone.data.random_streams import epoch_order, generator
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The part of every global batch that one process feeds: replicas [first, last) of `replicas`."""
+
+    first: int
+    last: int
+    replicas: int
+
+    def of(self, batch: np.ndarray) -> np.ndarray:
+        """The rows of a global batch (leading axis) that belong to this process."""
+        per_replica = len(batch) // self.replicas
+        return batch[self.first * per_replica : self.last * per_replica]
+
+
+WHOLE = Shard(0, 1, 1)
+
+
+def train_examples(dataset: Dataset, spec: Spec) -> int:
+    """How many training examples the workload uses: the first so many of the data set."""
+    return min(len(dataset.train_labels), spec.workload.get("train_examples", np.inf))
+
+
+def train_dtype(dataset: Dataset, spec: Spec) -> np.dtype:
+    """The dtype of training inputs: as stored, or float32 after augmentation."""
+    return np.dtype(np.float32) if "augmentation" in spec.workload else dataset.train_inputs.dtype
+
+
+def train_batches(
+    dataset: Dataset, spec: Spec, epoch: int, shard: Shard = WHOLE
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield (inputs, labels) of every step of an epoch; a partial last batch is dropped.
+
+    inputs: (local batch, ...) of `train_dtype`; labels: (local batch,) int32.
+    """
+    examples, size = train_examples(dataset, spec), spec.batch["global"]
+    shuffled = 1 if spec.workload.get("shuffle") == "once" else epoch
+    order = epoch_order(examples, spec.seed, shuffled)[: spec.steps(examples) * size]
+    options = spec.workload.get("augmentation")
+    random = generator("augmentation", spec.seed, epoch)
+    for batch in order.reshape(-1, size):
+        chosen = shard.of(batch)
+        inputs, labels = dataset.train_inputs[chosen], dataset.train_labels[chosen]
+        if options:
+            # Drawn for the global batch: the same draws whatever the number of processes.
+            inputs = augment(inputs, shard.of(draw(size, options, random)))
+        yield inputs, labels
+
+
+def evaluation_batches(
+    dataset: Dataset, spec: Spec, shard: Shard = WHOLE
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield (inputs, labels, weights) over the whole test split in order.
+
+    The last batch is filled up with its first example at weight 0, so that shapes are constant and
+    each example counts once. weights: (local batch,) float32.
+    """
+    examples, size = len(dataset.test_labels), spec.evaluation_batch
+    for start in range(0, examples, size):
+        index = np.arange(start, start + size)
+        chosen = shard.of(np.where(index < examples, index, start))
+        weights = shard.of((index < examples).astype(np.float32))
+        yield dataset.test_inputs[chosen], dataset.test_labels[chosen], weights
+
+
+def noise_batches(dataset: Dataset, spec: Spec, shard: Shard = WHOLE) -> tuple[tuple, tuple]:
+    """A training and an evaluation batch that teach nothing: empty inputs, labels without meaning."""
+    training = _noise(dataset, shard, spec.batch["global"], train_dtype(dataset, spec))
+    evaluation = _noise(dataset, shard, spec.evaluation_batch, dataset.train_inputs.dtype)
+    return training, (*evaluation, np.ones(len(evaluation[0]), np.float32))
+
+
+def _noise(dataset: Dataset, shard: Shard, size: int, dtype: np.dtype) -> tuple:
+    labels = shard.of((np.arange(size) % len(dataset.class_names)).astype(np.int32))
+    return np.zeros((len(labels), *dataset.train_inputs.shape[1:]), dtype), labels

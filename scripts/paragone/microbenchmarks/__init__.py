@@ -1,0 +1,1 @@
+"""Measurements beside training: matrix products and all-reduces."""

@@ -1,0 +1,109 @@
+"""The one timing loop of all matrix products, and the proof that each product is right."""
+
+import time
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from paragone.base.errors import Unavailable
+from paragone.machine.limits import available_bytes
+from paragone.microbenchmarks.products import OutOfMemory
+
+SECONDS = 20.0  # a case takes no further run when its timed runs have taken so long
+SHORTEST = 0.05  # seconds; a timed run multiplies as often as it takes to last so long
+# Relative error (Frobenius norm) of the sampled part that a precision may have. Operands are normal
+# numbers around zero, so it does not depend on k: about the unit roundoff of operands and product,
+# and in float32 the sum over k. Products that secretly run in TF32 (3e-4) or bfloat16 (2e-3) fail.
+TOLERANCES = {"float64": 1e-12, "float32": 2e-5, "float16": 4e-3, "bfloat16": 8e-3}
+_BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+
+
+def measure(
+    framework: ModuleType, shape: tuple[int, int, int], precision: str, repeats: int
+) -> dict[str, Any]:
+    """One case of the result (rules/schemas/matmul.schema.json): an (m, k) @ (k, n) product.
+
+    `runs`: seconds of each timed run of `calls` products, devices synchronised at both edges. A case
+    without numbers has a status that says why; a product that is wrong is one of them.
+    """
+    try:
+        _check_memory(shape, precision)
+        calls, runs, error = _time(framework, shape, precision, repeats)
+    except OutOfMemory as failure:
+        return _case(shape, precision, "out_of_memory", str(failure))
+    except Unavailable as failure:
+        return _case(shape, precision, "unavailable", str(failure))
+    tolerance = TOLERANCES[precision]
+    if not error <= tolerance:  # NaN is wrong too
+        reason = f"relative error {error:.1e}, at most {tolerance:.0e} in {precision}: no speed"
+        return _case(shape, precision, "wrong", reason)
+    return _case(shape, precision, "completed", None, calls=calls, runs=runs, relative_error=error)
+
+
+def not_tried(shape: tuple[int, int, int], precision: str, reason: str) -> dict[str, Any]:
+    """A case on a device that is not there."""
+    return _case(shape, precision, "unavailable", reason)
+
+
+def _case(
+    shape: tuple[int, int, int], precision: str, status: str, reason: str | None, **numbers: Any
+) -> dict[str, Any]:
+    m, k, n = shape
+    case = {"shape": [m, k, n], "precision": precision, "flop": 2 * m * k * n}
+    nothing = {"calls": None, "runs": [], "relative_error": None}
+    return {**case, "status": status, "reason": reason, **nothing, **numbers}
+
+
+def _time(
+    framework: ModuleType, shape: tuple[int, int, int], precision: str, repeats: int
+) -> tuple[int, list[float], float]:
+    """Products a run, seconds of each run, and the relative error of the warm-up's product."""
+    m, k, n = shape
+    random = np.random.default_rng(0)
+    host = [random.standard_normal(size, np.float32) for size in ((m, k), (k, n))]
+    a, b = (framework.put(array, precision) for array in host)
+    seconds, product = _run(framework, a, b, 1)  # the warm-up: compilation, threads, pages
+    error = _relative_error(framework, product, *host)
+    del product  # one result at a time: it may be gigabytes
+    if seconds < 1:  # else the start-up in it does not matter
+        seconds = min(_run(framework, a, b, 1)[0] for _ in range(2))
+    calls = max(1, round(SHORTEST / seconds))
+    runs: list[float] = []
+    while len(runs) < repeats and sum(runs) < SECONDS:
+        runs.append(_run(framework, a, b, calls)[0])
+    return calls, runs, error
+
+
+def _run(framework: ModuleType, a: Any, b: Any, calls: int) -> tuple[float, Any]:
+    """Seconds of `calls` products, one after the other, and the last product."""
+    start = time.perf_counter()
+    for _ in range(calls):
+        product = None
+        product = framework.multiply(a, b)
+    framework.wait(product)
+    return time.perf_counter() - start, product
+
+
+def _relative_error(framework: ModuleType, product: Any, a: np.ndarray, b: np.ndarray) -> float:
+    """Of some 64 elements spread over the product, against NumPy in float64."""
+    steps = tuple(max(1, (size - 1) // 7) for size in (a.shape[0], b.shape[1]))
+    found = framework.sample(product, steps)
+    expected = a[:: steps[0]].astype(np.float64) @ b[:, :: steps[1]].astype(np.float64)
+    if found.shape != expected.shape:
+        return float("inf")
+    return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+
+
+def _check_memory(shape: tuple[int, int, int], precision: str) -> None:
+    """Refuse what the host cannot hold: the system would end the process without a word."""
+    m, k, n = shape
+    size = _BYTES[precision]
+    # A CPU may multiply 16-bit numbers in float32 and round the result.
+    needed = (m * k + k * n) * (4 + size) + m * n * (size if size >= 4 else size + 4)
+    available = available_bytes()
+    if needed > 0.9 * available:
+        raise OutOfMemory(
+            f"the product needs {needed / 1e9:,.1f} GB of host memory, "
+            f"{available / 1e9:,.1f} GB are available"
+        )

@@ -1,0 +1,65 @@
+"""Matrix products in PyTorch, eager, on one CPU or CUDA device."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+from paragone.base.errors import Unavailable
+from paragone.microbenchmarks.products import OutOfMemory
+
+_device = torch.device("cpu")
+
+
+def open_device(kind: str, threads: int) -> str:
+    """See `microbenchmarks.products`."""
+    global _device
+    torch.set_num_threads(threads)
+    torch.set_float32_matmul_precision("highest")  # no TF32 where float32 is asked for
+    if kind == "cpu":
+        _device = torch.device("cpu")
+        return "cpu"
+    if kind == "gpu" and torch.cuda.is_available():
+        _device = torch.device("cuda")
+        return torch.cuda.get_device_name(0)
+    raise Unavailable(f"PyTorch sees no {kind}")
+
+
+def put(array: np.ndarray, precision: str) -> torch.Tensor:
+    """See `microbenchmarks.products`."""
+    with failures():
+        tensor = torch.from_numpy(array).to(_device, getattr(torch, precision))
+        wait(tensor)
+    return tensor
+
+
+def multiply(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """See `microbenchmarks.products`."""
+    with failures():
+        return a @ b
+
+
+def wait(tensor: torch.Tensor) -> None:
+    """See `microbenchmarks.products`. On a CPU operators return when they are done."""
+    if tensor.is_cuda:
+        torch.cuda.synchronize()
+
+
+def sample(tensor: torch.Tensor, steps: tuple[int, int]) -> np.ndarray:
+    """See `microbenchmarks.products`."""
+    return tensor[:: steps[0], :: steps[1]].cpu().double().numpy()
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Tell apart what PyTorch and PyTorch/XLA raise as one RuntimeError; anything else passes."""
+    try:
+        yield
+    except RuntimeError as error:
+        text = str(error).splitlines()[0]
+        if any(words in text for words in ("out of memory", "allocate", "RESOURCE_EXHAUSTED")):
+            raise OutOfMemory(text) from error
+        if "not implemented" in text or "UNIMPLEMENTED" in text:
+            raise Unavailable(text) from error
+        raise

@@ -1,0 +1,111 @@
+"""Published weights of a model: found like raw data, turned into canonical arrays once.
+
+weights/<model>-<recipe>/    weights.npz and manifest.json, in the store
+"""
+
+import hashlib
+import json
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from paragone.base.errors import UserError
+from paragone.data import store
+from paragone.data.locate import named_mirrors, search
+
+# Where Keras publishes them: BASE_WEIGHT_PATH of keras.applications, which is slow to import.
+ADDRESSES = {
+    "mobilenet-v2": "https://storage.googleapis.com/tensorflow/keras-applications/mobilenet_v2"
+}
+# Raise this when the conversion changes its result.
+RECIPE = 1
+
+
+def provide(model: str, settings: dict) -> dict:
+    """Describe the ImageNet weights of `model`; settings: the config's `data` block.
+
+    Returns initializer ("imagenet", or "keras" where they cannot be had: random draws), and, else
+    None: the file of canonical arrays relative to `data.folder`, the SHA-256 of the published file
+    and its origin. Nothing of how the search went: a repeated search must not look like a change.
+    Raises UserError for an unknown model, a wrong checksum, or, with `source: real`, when no place
+    has them.
+    """
+    if model not in ADDRESSES:
+        raise UserError(f"no weights of {model!r} are published; known: {', '.join(ADDRESSES)}")
+    files = settings["pretrained"].get(model, {})
+    if settings["source"] == "synthetic":
+        return _random(model, "data.source is synthetic")
+    if not files:
+        return _without(model, settings, f"data.pretrained.{model} lists no file")
+    folder = Path(settings["folder"])
+    mirrors = named_mirrors(model, settings)
+    target = _target(folder, model, files)
+    if not _complete(target):
+        found, reason = search(model, {"official": files}, mirrors, ADDRESSES[model], folder)
+        if found is None:
+            return _without(model, settings, reason)
+        with store.lock(folder, model):
+            if not _complete(target):  # another process may have made it meanwhile
+                ((name, path),) = found.files.items()
+                _convert(model, path, files[name], found.origin, target, folder)
+    return json.loads((target / "manifest.json").read_bytes())
+
+
+def _without(model: str, settings: dict, reason: str) -> dict:
+    if settings["source"] == "real":
+        raise UserError(
+            f"no ImageNet weights of {model} to be had ({reason}). Put the file into the folder "
+            f"{model} of a mirror named by data.mirrors or PARAGONE_MIRRORS, set data.source to "
+            "auto, or the workload's initializer to keras"
+        )
+    return _random(model, reason)
+
+
+def _random(model: str, reason: str) -> dict:
+    print(
+        f"NOTICE: RANDOM INITIAL WEIGHTS in place of ImageNet's for {model} ({reason})",
+        file=sys.stderr,
+    )
+    return _description(model, "keras", file=None, sha256=None, origin=None)
+
+
+def _description(
+    model: str, initializer: str, file: str | None, sha256: str | None, origin: str | None
+) -> dict:
+    return {
+        "model": model,
+        "initializer": initializer,
+        "file": file,
+        "sha256": sha256,
+        "origin": origin,
+    }
+
+
+def _target(folder: Path, model: str, files: dict[str, str]) -> Path:
+    recipe = json.dumps({"version": RECIPE, "model": model, "files": files}, sort_keys=True)
+    return folder / "weights" / f"{model}-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
+
+
+def _complete(target: Path) -> bool:
+    try:
+        json.loads((target / "manifest.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return zipfile.is_zipfile(target / "weights.npz")  # its directory comes last in the file
+
+
+def _convert(model: str, path: Path, sha256: str, origin: str, target: Path, folder: Path) -> None:
+    # It needs no GPU and must not take one from a training job.
+    os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+    # Imported here: TensorFlow is needed only when there is something to convert.
+    from paragone.models import keras_file
+
+    with store.building(target) as aside:
+        np.savez(aside / "weights.npz", **keras_file.read(model, path))
+        file = (target / "weights.npz").relative_to(folder).as_posix()
+        store.write_json(
+            aside / "manifest.json", _description(model, "imagenet", file, sha256, origin)
+        )

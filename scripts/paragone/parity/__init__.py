@@ -1,0 +1,1 @@
+"""The parity gate: do two backends compute the same? Observe, compare, report."""

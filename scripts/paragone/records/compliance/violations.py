@@ -1,0 +1,52 @@
+"""What breaks the rules: one entry a rule, run and key; written, read and sorted by run."""
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from paragone.base.atomic_files import write_text
+from paragone.base.errors import UserError
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One rule that one run breaks, and where to look."""
+
+    experiment: str
+    rule: str
+    severity: str
+    run: str
+    file: str
+    where: str
+    value: str
+
+
+def write(violations: list[Violation], path: Path) -> None:
+    """Write the violations as CSV: one row each, none when all is well."""
+    with io.StringIO(newline="") as text:
+        writer = csv.DictWriter(
+            text, [field.name for field in fields(Violation)], lineterminator="\n"
+        )
+        writer.writeheader()
+        writer.writerows(asdict(one) for one in violations)
+        write_text(text.getvalue(), path)
+
+
+def read(path: Path) -> list[Violation]:
+    """What `write` wrote. Raises UserError when it is something else."""
+    try:
+        with path.open(newline="") as file:
+            return [Violation(**row) for row in csv.DictReader(file)]
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{path}: no violations there ({error}); run check_records.py") from None
+
+
+def by_run(violations: Iterable[Violation]) -> dict[str, list[Violation]]:
+    """The violations of each run."""
+    groups = defaultdict(list)
+    for one in violations:
+        groups[one.run].append(one)
+    return groups

@@ -1,0 +1,21 @@
+"""What the training loop found out about a run."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from paragone.base.engine_reports import FlopCount
+
+
+@dataclass
+class Outcome:
+    """What the loop found out: parts of the record. The last processes are those of this start."""
+
+    processes: list[dict[str, Any]]
+    status: str = "completed"
+    reason: str | None = None
+    model: dict[str, Any] | None = None
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+    probabilities: np.ndarray | None = None
+    flop: FlopCount | None = None

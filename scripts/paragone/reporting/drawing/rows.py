@@ -1,0 +1,80 @@
+"""Horizontal figures: one row a series, values from zero on, words where there are none."""
+
+import re
+import textwrap
+
+from matplotlib.axes import Axes
+from matplotlib.text import Annotation
+from matplotlib.ticker import StrMethodFormatter
+
+from paragone.analysis.grouping import Series
+from paragone.reporting.drawing import style
+
+_LABEL, _WORDS = 21, 34  # characters a line that leave room for the rest in a single column
+
+
+def row_axes(axes: Axes, series: list[Series], quantity: str) -> None:
+    """Name the rows, first series on top, and the x-axis from zero on."""
+    names = [_lines(one.label.replace(" (", "\n(", 1), _LABEL) for one in series]
+    axes.set_yticks(range(len(series)), names)
+    axes.set_ylim(len(series) - 0.5, -0.48)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(quantity)
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+    axes.locator_params(axis="x", nbins=4 if axes.figure.get_figwidth() < 5 else 8)
+    axes.grid(axis="x")
+
+
+def write_words(axes: Axes, row: int, words: list[str]) -> None:
+    """Say in a row why nothing is drawn there."""
+    text = axes.annotate(
+        _lines("; ".join(words), _WORDS),
+        (0, row),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="center",
+        style="italic",
+        color=style.ALARM,
+        linespacing=1.05,
+    )
+    text.set_in_layout(False)
+
+
+def write_value(axes: Axes, row: int, end: float, value: str, words: list[str]) -> Annotation:
+    """Write a row's value beyond `end`, and below it what became of its other runs."""
+    lines = [value, *([_lines("; ".join(words), _WORDS)] if words else [])]
+    text = axes.annotate(
+        "\n".join(lines),
+        (end, row),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="center",
+        linespacing=1.05,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},  # over the grid
+    )
+    text.set_in_layout(False)
+    return text
+
+
+def make_room(axes: Axes, texts: list[Annotation]) -> None:
+    """Widen the x-axis until the values written into it end before its right edge."""
+    figure = axes.figure
+    for _ in range(6):
+        figure.draw_without_rendering()
+        box = axes.get_window_extent()
+        excess = max((text.get_window_extent().x1 - box.x1 for text in texts), default=0)
+        if excess <= 0:
+            return
+        # Positions shrink with a longer axis, the texts' own widths do not.
+        axes.set_xlim(0, axes.get_xlim()[1] * (1 + 1.1 * excess / box.width))
+
+
+def _lines(text: str, width: int) -> str:
+    text = re.sub(r"(\d) (replica)", "\\1\N{NO-BREAK SPACE}\\2", text)
+    return "\n".join(
+        line
+        for part in text.splitlines()
+        for line in textwrap.wrap(part, width, break_long_words=False)
+    )

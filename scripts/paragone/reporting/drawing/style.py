@@ -1,0 +1,99 @@
+"""The look of every figure, and files that are the same bytes for the same input."""
+
+import os
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from paragone.base.errors import UserError
+
+SINGLE, DOUBLE = 3.4, 7.0  # column widths, inches
+INK, MUTED, FAINT = "#222222", "#5F5F5F", "#D9D9D9"
+ALARM = "#B00020"
+PUBLISHED = "#000000"
+MARKERS = ("o", "s", "^", "D", "v", "P")
+LINES = ("-", "--", ":", "-.")
+
+_SETTINGS = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
+    "font.size": 7,
+    "axes.titlesize": 7,
+    "axes.labelsize": 7,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.2,
+    "hatch.linewidth": 0.5,
+    "axes.axisbelow": True,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.5,
+    "legend.frameon": False,
+    "figure.dpi": 100,
+    "savefig.dpi": 300,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "paragone",
+}
+# Without dates the same input gives the same bytes. PNG carries no date.
+_METADATA = {
+    ".svg": {"Date": None, "Creator": "Paragone"},
+    ".pdf": {
+        "CreationDate": None,
+        "ModDate": None,
+        "Creator": "Paragone",
+        "Producer": "matplotlib",
+    },
+    ".png": {"Software": "Paragone"},
+}
+
+
+# On import: artists take their defaults when they are made, legend handles before any figure.
+mpl.rcParams.update(_SETTINGS)
+
+
+def color(palette: dict[str, str], backend: str) -> str:
+    """The colour of a backend; grey for one that the palette does not name."""
+    return palette.get(backend, MUTED)
+
+
+def marker(palette: dict[str, str], backend: str) -> str:
+    """The marker of a backend, by its place in the palette; a dot for one that it does not name."""
+    return MARKERS[list(palette).index(backend) % len(MARKERS)] if backend in palette else "o"
+
+
+def save(figure: Figure, outputs: list[Path]) -> None:
+    """Write the figure once a suffix (.svg, .pdf, .png), each complete or not at all."""
+    for path in outputs:
+        if path.suffix not in _METADATA:
+            raise UserError(f"{path}: a figure is written as {', '.join(_METADATA)}")
+    _freeze(figure)
+    for path in outputs:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.partial")
+        figure.savefig(partial, format=path.suffix[1:], metadata=_METADATA[path.suffix])
+        os.replace(partial, path)
+
+
+def _freeze(figure: Figure) -> None:
+    """Lay out once and round: the layout solver's last digits differ from call to call."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        x, y, width, height = axes.get_position(original=True).bounds
+        axes.set_position([round(x, 5), round(y, 5), round(width, 5), round(height, 5)])

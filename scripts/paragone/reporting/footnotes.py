@@ -1,0 +1,88 @@
+"""What every figure and table must say about itself: n, interval, data, machine."""
+
+import pandas as pd
+
+from paragone.analysis.grouping import Series
+from paragone.analysis.statistics import INTERVAL
+
+SYNTHETIC = "SYNTHETIC DATA: shows that the workflow runs, says nothing about the real task"
+
+
+def repeats(counts: list[int]) -> str:
+    """Which interval is shown, given how many values stand behind each median."""
+    known = sorted({count for count in counts if count})
+    if not known:
+        return "Nothing to take a median of."
+    if known == [1]:
+        return "n = 1 run each: no interval."
+    n = str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
+    return f"Median and {INTERVAL}, n = {n} runs (seeds) each."
+
+
+def data(runs: pd.DataFrame) -> str:
+    """Data set, real or synthetic, and edition."""
+    known = runs[["dataset", "data_source", "data_edition"]].dropna().drop_duplicates()
+    texts = [
+        f"{dataset}: SYNTHETIC DATA" if source == "synthetic" else _real(dataset, edition)
+        for dataset, source, edition in known.itertuples(index=False)
+    ]
+    return "; ".join(texts) + "." if texts else "No data were read."
+
+
+def weights(runs: pd.DataFrame) -> list[str]:
+    """Where the initial weights are from, if ImageNet's were asked for; none otherwise."""
+    asked = runs.loc[runs["planned_initializer"] == "imagenet", ["workload", "initializer"]]
+    known = asked.dropna().drop_duplicates().sort_values(["workload", "initializer"])
+    return [
+        f"{workload}: initial weights are "
+        + (
+            "ImageNet's, as Keras publishes them."
+            if used == "imagenet"
+            else "random draws by Keras' rule: ImageNet's were not to be had."
+        )
+        for workload, used in known.itertuples(index=False)
+    ]
+
+
+def machine(runs: pd.DataFrame) -> str:
+    """Every machine that the runs saw."""
+    names = sorted(set(runs["machine"].dropna()))
+    if len(names) > 1:
+        return f"{len(names)} machines, kept apart: {' | '.join(names)}."
+    return f"Machine {names[0]}."
+
+
+def isolation(runs: pd.DataFrame) -> list[str]:
+    """A warning for each thing that disturbed some of the runs; none when all had the machine alone."""
+    warnings = []
+    if flagged := int(runs["busy"].sum()):
+        share = runs["other_cpu_share"].max()
+        warnings.append(
+            f"BUSY MACHINE: others used up to {100 * share:.0f} % of it during "
+            f"{flagged} of {len(runs)} runs."
+        )
+    if "throttled" in runs and (slowed := int(runs["throttled"].sum())):
+        warnings.append(f"THROTTLED: heat or power slowed {slowed} of {len(runs)} runs down.")
+    return warnings
+
+
+def violations(runs: pd.DataFrame) -> list[str]:
+    """Which measurement rules the runs break, in one sentence; none when all hold.
+
+    But for those of `isolation`, which says more.
+    """
+    rules = runs["violations"].dropna().str.split().explode().value_counts()
+    rules = rules.drop(["isolation", "throttling"], errors="ignore")
+    told = [f"{rule} ({count} of {len(runs)} runs)" for rule, count in sorted(rules.items())]
+    return [f"Rules broken: {', '.join(told)}."] if told else []
+
+
+def unproven(series: list[Series]) -> list[str]:
+    """One sentence for the series whose backend has not passed the parity gate; none otherwise."""
+    names = [one.label for one in series if (one.runs["parity"] != "passed").any()]
+    return [f"Parity failed or not checked: {', '.join(names)}."] if names else []
+
+
+def _real(dataset: str, edition: str) -> str:
+    name = edition if "edition" in edition else f"{edition} edition"
+    return f"{dataset}: real data ({name})"

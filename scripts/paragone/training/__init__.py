@@ -1,0 +1,1 @@
+"""One training run: the loop, its clocks, checkpoints, progress and initial weights."""

@@ -1,0 +1,31 @@
+"""The clocks of a run: every second of a process is charged to exactly one part.
+
+So the parts add up to the end-to-end time by construction, and the record asserts it.
+"""
+
+import time
+
+from paragone.base.clock_names import PARTS
+from paragone.machine.process_age import age
+
+
+class Ledger:
+    """Charges time to the current part, from the start of the process on."""
+
+    def __init__(self) -> None:
+        self._mark = time.perf_counter() - age()
+        self._part = "imports"
+        self.seconds = dict.fromkeys(PARTS, 0.0)
+
+    def switch(self, part: str) -> float:
+        """End the current window, begin one of `part`; return the length of the ended one, seconds."""
+        now = time.perf_counter()
+        window = now - self._mark
+        self.seconds[self._part] += window
+        self._mark, self._part = now, part
+        return window
+
+    def add(self, earlier: dict[str, float]) -> None:
+        """Add the seconds of an earlier process of the same run."""
+        for part, seconds in earlier.items():
+            self.seconds[part] += seconds

@@ -1,0 +1,166 @@
+"""The one training loop: what must be the same for every backend is written here, once."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from paragone.base.engine_reports import Metrics
+from paragone.base.errors import UserError
+from paragone.base.ranks import ALONE, World
+from paragone.config.run_spec import Spec, requested
+from paragone.data import Dataset
+from paragone.data.batches import evaluation_batches, noise_batches, train_batches, train_examples
+from paragone.data.random_streams import framework_seed
+from paragone.engines import Engine
+from paragone.models.canonical_weights import digest, parameter_count
+from paragone.records.outcome import Outcome
+from paragone.records.run_metrics import DIVERGED
+from paragone.training.checkpoints import Checkpoints
+from paragone.training.clocks import Ledger
+from paragone.training.initial_weights import Pretrained, initial
+from paragone.training.progress import Progress
+from paragone.training.sample_predictions import SAMPLES
+
+
+def train(
+    engine: Engine,
+    spec: Spec,
+    dataset: Dataset,
+    threads: int,
+    ledger: Ledger,
+    checkpoints: Checkpoints,
+    processes: list[dict[str, Any]],
+    world: World = ALONE,
+    pretrained: Pretrained | None = None,
+) -> Outcome:
+    """Train one run to its end, from its last checkpoint if there is one.
+
+    Statuses other than `completed` are results, not errors: `diverged` when a training loss is above
+    `DIVERGED` or not finite, `out_of_memory`. Raises `Unavailable` if the devices are not there,
+    `UserError` if the workload does not fit the data set or the pretrained weights, or the devices are
+    others than asked for. `processes`: the entries of this start, one a rank; every rank runs this loop.
+    """
+    outcome = Outcome(processes)
+    steps = spec.steps(train_examples(dataset, spec))
+    progress = Progress(spec, steps, quiet=world.rank > 0)
+    ledger.switch("devices")
+    try:
+        engine.build(spec, dataset, threads, world)
+        if engine.devices != requested(spec):
+            raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
+        shapes = {name: values.shape for name, values in engine.weights().items()}
+        weights, initializer = initial(shapes, spec, pretrained)
+        engine.set_weights(weights)
+        outcome.model = {
+            "parameters": parameter_count(weights),
+            "initializer": initializer,
+            "initial_weights": digest(weights),
+            "final_weights": None,
+        }
+        ledger.switch("compilation")
+        engine.warm_up(spec.learning_rate(1), *noise_batches(dataset, spec, engine.shard))
+        ledger.switch("checkpoint")
+        if saved := checkpoints.last():
+            engine.load(saved.folder)
+            ledger.add(saved.progress["seconds"])
+            outcome.epochs = saved.progress["epochs"]
+            outcome.processes = [*saved.progress["processes"], *processes]
+            for process in processes:
+                process["first_epoch"] = saved.epoch + 1
+            progress.say(f"resumed after epoch {saved.epoch}")
+        for row in _epochs(engine, spec, dataset, steps, ledger, progress, outcome):
+            outcome.epochs.append(row)
+            progress.epoch_done(row)
+            if not row["train_loss"] <= DIVERGED:
+                outcome.status = "diverged"
+                outcome.reason = _divergence(row)
+                break
+            if stops(spec.workload.get("target"), outcome.epochs):
+                break
+            if row["epoch"] < spec.epochs:
+                ledger.switch("checkpoint")
+                checkpoints.save(row["epoch"], engine.save, _progress(outcome, ledger))
+        ledger.switch("other")
+        outcome.model["final_weights"] = digest(engine.weights())
+        # A copy: PyTorch warns of arrays that cannot be written to.
+        outcome.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
+        outcome.flop = engine.count_flop(spec, dataset)
+    except Exception as error:
+        if not (isinstance(error, MemoryError) or engine.out_of_memory(error)):
+            raise
+        outcome.status = "out_of_memory"
+        outcome.reason = _memory_line(str(error))
+    return outcome
+
+
+def _divergence(row: dict[str, Any]) -> str:
+    loss, begin = row["train_loss"], f"the training loss of epoch {row['epoch']} is"
+    return f"{begin} {loss:.3g}" if math.isfinite(loss) else f"{begin} not finite"
+
+
+def _memory_line(message: str) -> str:
+    """The line of a framework's long message that speaks of memory."""
+    lines = [line.strip() for line in message.splitlines() if "alloc" in line.lower()]
+    return lines[0] if lines else "the host's memory is full"
+
+
+def _progress(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
+    return {
+        "epochs": outcome.epochs,
+        "processes": outcome.processes,
+        "seconds": ledger.seconds,
+    }
+
+
+def _epochs(
+    engine: Engine,
+    spec: Spec,
+    dataset: Dataset,
+    steps: int,
+    ledger: Ledger,
+    progress: Progress,
+    outcome: Outcome,
+) -> Iterator[dict[str, Any]]:
+    """Train and evaluate epoch by epoch; the device is idle at both edges of every window."""
+    batch = spec.batch["global"]
+    tests = math.ceil(len(dataset.test_labels) / spec.evaluation_batch)
+    elapsed = outcome.epochs[-1]["elapsed"] if outcome.epochs else 0.0
+    first_epoch = len(outcome.epochs) + 1
+    for epoch in range(first_epoch, spec.epochs + 1):
+        rate = spec.learning_rate(epoch)
+        batches = progress.watch(epoch, train_batches(dataset, spec, epoch, engine.shard))
+        ledger.switch("train")
+        during = engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
+        train_seconds = ledger.switch("evaluate")
+        after = engine.evaluate(evaluation_batches(dataset, spec, engine.shard), tests)
+        evaluate_seconds = ledger.switch("other")
+        elapsed += train_seconds
+        yield {
+            "epoch": epoch,
+            "learning_rate": rate,
+            "steps": steps,
+            "examples": steps * batch,
+            "train_seconds": train_seconds,
+            **_named("train", during),
+            "evaluate_seconds": evaluate_seconds,
+            **_named("test", after),
+            "elapsed": elapsed,
+            "first_of_process": epoch == first_epoch,
+        }
+
+
+def _named(split: str, metrics: Metrics) -> dict[str, float]:
+    return {f"{split}_{name}": value for name, value in asdict(metrics).items()}
+
+
+def stops(target: dict[str, Any] | None, epochs: list[dict[str, Any]]) -> bool:
+    """Whether the last `patience` evaluations are at or above a target that ends the run."""
+    if not target or not target["stop"]:
+        return False
+    last = epochs[-target["patience"] :]
+    return len(last) == target["patience"] and all(
+        row["test_accuracy"] >= target["accuracy"] for row in last
+    )

@@ -1,0 +1,63 @@
+"""Progress of a run for people: whole lines that name their run, so that several may interleave."""
+
+import time
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import Any
+
+from paragone.config.run_spec import Spec
+
+SILENCE = 10.0  # seconds without a line after which an unfinished epoch reports itself
+
+
+class Progress:
+    """Prints one line an epoch, and one every ten seconds inside a long epoch.
+
+    `quiet`: nothing, as every rank but the first, which would say the same.
+    """
+
+    def __init__(self, spec: Spec, steps: int, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        backend, seed = spec.backend["name"], spec.seed
+        self._prefix = f"[{spec.workload['name']} {backend} x{spec.replicas} seed {seed}]"
+        self._steps = steps
+        self._epochs = spec.epochs
+        self._examples = steps * spec.batch["global"]
+        self._epoch_seconds: list[float] = []
+        self._last_line = time.perf_counter()
+
+    def say(self, text: str) -> None:
+        """Print one line."""
+        self._last_line = time.perf_counter()
+        if not self._quiet:
+            print(f"{self._prefix} {text}", flush=True)
+
+    def watch(self, epoch: int, batches: Iterable[Any]) -> Iterator[Any]:
+        """Pass batches on and report how far the epoch is, without synchronising any device."""
+        begun = time.perf_counter()
+        for step, batch in enumerate(batches):
+            if step and time.perf_counter() - self._last_line > SILENCE:
+                elapsed = time.perf_counter() - begun
+                left = elapsed / step * (self._steps * (self._epochs - epoch + 1) - step)
+                rate = self._examples * step / self._steps / elapsed
+                self.say(
+                    f"epoch {epoch}/{self._epochs}, step {step}/{self._steps}: "
+                    f"{rate:,.0f} examples/s, {_clock(left)} left"
+                )
+            yield batch
+
+    def epoch_done(self, row: dict[str, Any]) -> None:
+        """Report a finished epoch from its row in the record."""
+        seconds = row["train_seconds"] + row["evaluate_seconds"]
+        self._epoch_seconds.append(seconds)
+        recent = self._epoch_seconds[-3:]
+        left = sum(recent) / len(recent) * (self._epochs - row["epoch"])
+        self.say(
+            f"epoch {row['epoch']}/{self._epochs}: "
+            f"{row['examples'] / row['train_seconds']:,.0f} examples/s, "
+            f"test accuracy {row['test_accuracy']:.4f}, {_clock(left)} left"
+        )
+
+
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))

@@ -1,0 +1,164 @@
+"""How the workers of one run find each other, wait for each other and leave word: files in one folder.
+
+The folder is the run's own and lies beside its checkpoints, on a file system that all workers see.
+So every wait is bounded by us, whatever the framework does, and a report outlives its process.
+"""
+
+import json
+import os
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from paragone.base.errors import UserError
+from paragone.base.ranks import ALONE, World
+
+LOOPBACK = "127.0.0.1"
+POLL = 0.05  # seconds between two looks at the folder
+
+
+class Rendezvous:
+    """One worker's view of the folder. Without a folder the worker is alone and leaves no word.
+
+    `timeout`: seconds to wait for the others, each time.
+    """
+
+    def __init__(self, folder: Path | None, workers: int, timeout: float) -> None:
+        if folder is None and workers > 1:
+            raise UserError(f"this run has {workers} workers; start it through scripts/launch.py")
+        self._folder, self._workers, self._timeout = folder, workers, timeout
+        self.rank = own_rank() if folder else 0
+        if not self.rank < workers:
+            raise UserError(f"rank {self.rank} was started, but the run has {workers} worker(s)")
+        self._others = [rank for rank in range(workers) if rank != self.rank]
+
+    def join(self) -> World:
+        """Tell the others where this worker is, and wait until they have told it too.
+
+        Raises `UserError` that names the missing ranks, an unknown host, or a port that is in use.
+        """
+        if self._workers == 1:
+            return ALONE
+        own = {
+            "node": _node(),
+            "accelerators": os.environ.get("CUDA_VISIBLE_DEVICES"),
+            "cores": sorted(os.sched_getaffinity(0)),
+            "address": _address(),
+            "port": _free_port(self.rank),
+        }
+        return _world(self.rank, self.meet("start", own))
+
+    def meet(self, point: str, facts: dict[str, Any]) -> list[dict[str, Any]]:
+        """Wait until every worker has come to this point; what each of them brings, by rank.
+
+        The own entry is `facts` itself.
+        """
+        if self._folder:
+            write(place(self._folder, point, self.rank), facts)
+        paths = [place(self._folder, point, rank) for rank in self._others]
+        missing = paths
+        end = time.monotonic() + self._timeout
+        while missing := [path for path in missing if not path.exists()]:
+            if time.monotonic() > end:
+                ranks = ", ".join(path.stem.rpartition("-")[2] for path in missing)
+                raise UserError(
+                    f"rank {ranks} of {self._workers} has not joined the others at the {point} within "
+                    f"{self._timeout:g} s; see its lines in the log, or set a longer --join-timeout"
+                )
+            time.sleep(POLL)
+        found = [json.loads(path.read_text()) for path in paths]
+        return [*found[: self.rank], facts, *found[self.rank :]]
+
+    def report(self, status: str, reason: str | None) -> None:
+        """Leave word that the run ends here, and why; the first word stands."""
+        path = place(self._folder, "report", self.rank) if self._folder else None
+        if path and not path.exists():
+            write(path, {"status": status, "reason": reason, "time": time.time()})
+
+
+def own_rank() -> int:
+    """The rank that the launcher or srun has given this process."""
+    for name in ("RANK", "SLURM_PROCID"):
+        if name in os.environ:
+            return int(os.environ[name])
+    raise UserError("neither RANK nor SLURM_PROCID is set; start the run through scripts/launch.py")
+
+
+def place(folder: Path, point: str, rank: int) -> Path:
+    """Where a rank leaves what it brings to a point."""
+    return folder / f"{point}-{rank}.json"
+
+
+def write(path: Path, content: dict[str, Any]) -> None:
+    """Write JSON that appears whole."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(json.dumps(content))
+    partial.rename(path)
+
+
+def _address() -> str:
+    """PARAGONE_ADDRESS, or this host's on the interface of its default route, or its loopback."""
+    if named := os.environ.get("PARAGONE_ADDRESS"):
+        try:
+            return socket.gethostbyname(named)
+        except OSError as error:
+            raise UserError(
+                f"PARAGONE_ADDRESS: host {named!r} is unknown on {socket.gethostname()}: {error}; "
+                "set it to a name or number that the other hosts know this one by"
+            ) from error
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # TEST-NET-1, RFC 5737; a datagram socket sends nothing
+        except OSError:
+            return LOOPBACK
+        return probe.getsockname()[0]
+
+
+def _node() -> list[str]:
+    """What two processes on one host have in common: the kernel's start and the network they see."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return [socket.gethostname(), boot, str(os.stat("/proc/self/ns/net").st_ino)]
+
+
+def _free_port(rank: int) -> int:
+    """A port that is free now: PARAGONE_PORT + rank if that is set, else any."""
+    wanted = os.environ.get("PARAGONE_PORT")
+    if wanted is not None and not wanted.isdecimal():
+        raise UserError(f"PARAGONE_PORT is {wanted!r}; it must be a number")
+    port = int(wanted) + rank if wanted else 0
+    with socket.socket() as probe:
+        try:
+            # All interfaces, without SO_REUSEADDR: as TensorFlow's server will take it.
+            probe.bind(("", port))
+        except (OSError, OverflowError) as error:
+            raise UserError(
+                f"PARAGONE_PORT: port {port} for rank {rank} cannot be had on "
+                f"{socket.gethostname()}: {error}; free it or set another"
+            ) from error
+        return probe.getsockname()[1]
+
+
+def _world(rank: int, everyone: list[dict[str, Any]]) -> World:
+    own = everyone[rank]
+    on_one_host = all(one["node"] == own["node"] for one in everyone)
+
+    def sharers(key: str) -> list[int]:
+        return [
+            index
+            for index, one in enumerate(everyone)
+            if (one["node"], one[key]) == (own["node"], own[key])
+        ]
+
+    local, cores = sharers("accelerators"), sharers("cores")
+    return World(
+        rank=rank,
+        workers=len(everyone),
+        local_rank=local.index(rank),
+        local_workers=len(local),
+        core_rank=cores.index(rank),
+        core_workers=len(cores),
+        addresses=tuple(
+            f"{LOOPBACK if on_one_host else one['address']}:{one['port']}" for one in everyone
+        ),
+    )
