@@ -22,6 +22,7 @@ import plot_predictions
 import plot_throughput
 import plot_time_to_target
 from paragone.analysis import tidy
+from paragone.records import parity_reports
 
 FIGURES = {
     "learning_curves": plot_learning_curves,
