@@ -21,6 +21,8 @@ FILES = {
     "products": "matmul.parquet: one row per timed product",
     "all-reduces": "allreduce.parquet: one row per timed all-reduce",
     "models": "models.json: the calibrated cost models",
+    "steps": "steps.parquet: one row per cell of the scaling experiments, measured and predicted",
+    "all-reduce-fit": "allreduce_fit.parquet: one row per all-reduce, measured and fitted",
 }
 
 
@@ -59,6 +61,16 @@ class Inputs:
     def all_reduces(self) -> pd.DataFrame:
         """One row per timed all-reduce."""
         return _joined(self.paths("all-reduces"))
+
+    @cached_property
+    def steps(self) -> pd.DataFrame:
+        """One row per cell of the scaling experiments: its step, measured and predicted."""
+        return _joined(self.paths("steps"))
+
+    @cached_property
+    def all_reduce_fit(self) -> pd.DataFrame:
+        """One row per case of the all-reduces: measured, predicted and fitted seconds."""
+        return _joined(self.paths("all-reduce-fit"))
 
     @cached_property
     def published(self) -> list[published.Row]:
