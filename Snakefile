@@ -3,29 +3,40 @@
 #   snakemake --cores 8 all                                       train, compare, draw, report
 #   snakemake all --cores 8 --configfile presets/paper.yaml      the published protocols, whole
 #   snakemake --cores 1 figures                                   only figures and tables
+#   snakemake figures --cores 1 --config records_only=true        the same from records alone
+#
+# Programs and schemas belong to this checkout, data and results to the working directory: see
+# `snakemake -s`, `-d`, and docs/extending.md for its use as a module.
+
+from pathlib import Path
 
 from snakemake.utils import min_version
 
 min_version("9.27.1")
+PROJECT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
 
 
-configfile: "config.yaml"
+include: "rules/config.smk"
+
+
+configfile: PROJECT / "config.yaml"
 
 
 report: "rules/report/workflow.rst"
 
 
 include: "rules/common.smk"
-include: "rules/data.smk"
-include: "rules/train.smk"
-include: "rules/evidence.smk"
-include: "rules/metrics.smk"
+
+
+if not config["records_only"]:
+
+    include: "rules/data.smk"
+    include: "rules/train.smk"
+    include: "rules/measure.smk"
+
+
+include: "rules/tables.smk"
 include: "rules/figures.smk"
-include: "rules/studies.smk"
-include: "rules/matmul.smk"
-include: "rules/accelerators.smk"
-include: "rules/allreduce.smk"
-include: "rules/scaling.smk"
 include: "rules/submission.smk"
 
 
@@ -34,20 +45,14 @@ localrules:
     figures,
 
 
-wildcard_constraints:
-    dataset="[a-z_]+",
-    experiment="|".join(config["experiments"]),
-    workload="[a-z0-9-]+",
-    backend="[a-z0-9-]+",
-
-
 rule all:
     default_target: True
     input:
-        figures_of_all(),
-        tables_of_all(),
+        declared("figures", FIGURES),
+        declared("tables", TABLES),
+        TABLES_OF_ALL,
 
 
 rule figures:
     input:
-        figures_of_all(),
+        declared("figures", FIGURES),

@@ -1,24 +1,22 @@
-# Functions that several rules share: the config, checked; the runs it asks for; the files they need.
+# What several rules share: the config, checked; the runs it asks for; the files that belong to them.
 
-import csv
 import json
-import sys
-
-sys.path.insert(0, f"{workflow.basedir}/scripts")
+import os
+from dataclasses import dataclass
 
 from paragone.config.all_reduce_plan import FIGURE as SCALING_FIGURE
-from paragone.config.all_reduce_plan import plan as allreduce_plan
-from paragone.config.validate import validate
-from paragone.base.errors import UserError
-from paragone.config.product_plan import plan as matmul_plan
+from paragone.config.all_reduce_plan import plan as all_reduce_plan
+from paragone.config.code_inputs import code_inputs
 from paragone.config.expand import expand, probe, with_reference
-from paragone.config.code_inputs import sources
+from paragone.config.product_plan import plan as product_plan
+from paragone.config.validate import validate
 
 try:
+    fill(config, DEFAULTS)  # where this is a module, `config` may hold changes only
     validate(config)
     EXPERIMENTS = {name: expand(config, name) for name in config["experiments"]}
-    MATMUL = matmul_plan(config)
-    ALLREDUCE = allreduce_plan(config, EXPERIMENTS)
+    PRODUCTS = product_plan(config)
+    ALL_REDUCES = all_reduce_plan(config, EXPERIMENTS)
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 
@@ -28,12 +26,40 @@ SCALING = [
     for name, block in config["experiments"].items()
     if SCALING_FIGURE in block["figures"]
 ]
-COMPARED = [name for name, block in config["experiments"].items() if block["published"]]
+# What has a folder of figures and tables: experiments, and the measurements beside them.
+SECTIONS = {
+    **config["experiments"],
+    "device_matmul": config["matmul"],
+    "accelerator_reference": config["accelerator_reference"],
+    **({"scaling_model": config["scaling"]} if SCALING else {}),
+}
 
 
-def engine_sources(program, spec, *programs):
-    """The program, others that it starts, and the engine and models of a specification."""
-    return sources(program, *programs, f"paragone.engines.{spec.backend['engine']}")
+@dataclass(frozen=True)
+class Row:
+    """A figure or table: its label in the report, what it reads (keys of `READS`), and which values of
+    its section of the config it depends on."""
+
+    label: str
+    reads: tuple[str, ...]
+    settings: tuple[str, ...] = ()
+
+
+wildcard_constraints:
+    dataset="[a-z_]+",
+    experiment="|".join(SECTIONS),
+    workload="[a-z0-9-]+",
+    backend="[a-z0-9-]+",
+
+
+def project(path):
+    """A file of this checkout, as seen from the working directory."""
+    return os.path.relpath(PROJECT / path)
+
+
+def engine_code(program, spec, *modules):
+    """The program, the modules that it loads by name, and the engine and models of a specification."""
+    return code_inputs(program, *modules, f"paragone.engines.{spec.backend['engine']}")
 
 
 def pretrained_of(spec):
@@ -44,10 +70,14 @@ def pretrained_of(spec):
     )
 
 
-def environment(spec):
-    """The environment file of a specification's backend."""
-    backends = with_reference(config)["backends"]
-    return f"../envs/{backends[spec.backend['name']]['environment']}.yaml"
+def manifest_of(spec):
+    """The manifest of a specification's data set."""
+    return f"<results>/data/{spec.workload['dataset']}/manifest.json"
+
+
+def environment(backend):
+    """The environment file of a backend, or of the parity gate's reference."""
+    return f"../envs/{with_reference(config)['backends'][backend]['environment']}.yaml"
 
 
 def gpus(backend, replicas=1):
@@ -60,37 +90,22 @@ def several(workers):
     return workers if workers > 1 else None
 
 
-def probe_spec(wildcards):
-    """What a backend, or the reference, computes for the parity gate of a workload."""
-    return probe(config, wildcards.workload, wildcards.backend)
-
-
 def records_of(wildcards):
     """The records of an experiment."""
     runs = EXPERIMENTS[wildcards.experiment]
     return [f"<results>/runs/{spec.name}/record.json" for spec in runs]
 
 
-def predictions_of(wildcards):
-    """The sample predictions of an experiment."""
-    runs = EXPERIMENTS[wildcards.experiment]
-    return [f"<results>/runs/{spec.name}/predictions.npz" for spec in runs]
-
-
-def workloads_of(wildcards):
-    """The names of an experiment's workloads, sorted."""
-    return sorted({spec.workload["name"] for spec in EXPERIMENTS[wildcards.experiment]})
-
-
 def parity_of(wildcards):
     """The parity reports of an experiment's workloads."""
-    return [f"<results>/parity/{name}.json" for name in workloads_of(wildcards)]
+    names = {spec.workload["name"] for spec in EXPERIMENTS[wildcards.experiment]}
+    return [f"<results>/parity/{name}.json" for name in sorted(names)]
 
 
-def manifests_of(wildcards):
-    """The manifests of an experiment's data sets."""
-    datasets = {spec.workload["dataset"] for spec in EXPERIMENTS[wildcards.experiment]}
-    return [f"<results>/data/{dataset}/manifest.json" for dataset in sorted(datasets)]
+def workloads_of(backend):
+    """The workloads that a backend trains in some experiment, sorted; all of them for the reference."""
+    specs = [s for s in RUNS.values() if backend in (s.backend["name"], "reference")]
+    return sorted({spec.workload["name"] for spec in specs})
 
 
 def backends_of_workload(workload):
@@ -99,104 +114,94 @@ def backends_of_workload(workload):
     return sorted({spec.backend["name"] for spec in specs})
 
 
-def backends_of(wildcards):
-    """The backends of an experiment, in the config's order."""
-    used = {spec.backend["name"] for spec in EXPERIMENTS[wildcards.experiment]}
+def backends_of(section):
+    """The backends that a section shows, in the config's order."""
+    if section in EXPERIMENTS:
+        used = {spec.backend["name"] for spec in EXPERIMENTS[section]}
+    else:
+        used = ALL_REDUCES if section == "scaling_model" else PRODUCTS
     return [name for name in config["backends"] if name in used]
 
 
-def palette(wildcards):
-    """Colours of an experiment's backends, name=#rrggbb."""
+def experiments_of(section):
+    """The experiments whose runs a section shows: itself, or all that scale."""
+    return [section] if section in EXPERIMENTS else SCALING
+
+
+READS = {
+    "runs": lambda section: [
+        f"<results>/tables/{name}/runs.parquet" for name in experiments_of(section)
+    ],
+    "epochs": lambda section: [f"<results>/tables/{section}/epochs.parquet"],
+    "predictions": lambda section: [
+        f"<results>/runs/{spec.name}/predictions.npz" for spec in EXPERIMENTS[section]
+    ],
+    "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
+    "models": lambda _: ["<results>/tables/scaling_model/models.json"],
+    "steps": lambda _: ["<results>/tables/scaling_model/steps.parquet"],
+    "all_reduce_fit": lambda _: [
+        "<results>/tables/scaling_model/allreduce_fit.parquet"
+    ],
+    "published": lambda _: [
+        project(f"published/{name}.csv")
+        for name in ("published", "protocols", "ratios", "flaws")
+    ],
+}
+
+
+def read_by(row):
+    """The input function of a figure's or table's rule."""
+    return lambda wildcards: {
+        kind: READS[kind](wildcards.experiment) for kind in row.reads
+    }
+
+
+def options_of(row):
+    """The params function of a figure's or table's rule: the options of its program."""
+
+    def options(wildcards, input):
+        section = SECTIONS[wildcards.experiment]
+        backends = [
+            (name, config["backends"][name])
+            for name in backends_of(wildcards.experiment)
+        ]
+        found = ["--title", section["title"]]
+        for kind in row.reads:
+            if kind == "published":
+                found += ["--published", project("published")]
+                found += [f"--published-experiment={section.get('published', '')}"]
+            else:
+                found += [f"--{kind.replace('_', '-')}", *input.get(kind)]
+        if row.settings:
+            settings = {key: section[key] for key in row.settings}
+            found += ["--settings", json.dumps(settings)]
+        found += ["--labels", *(f"{name}={block['label']}" for name, block in backends)]
+        return found + [
+            "--palette",
+            *(f"{name}={block['color']}" for name, block in backends),
+        ]
+
+    return options
+
+
+def category(wildcards):
+    """The title of a section, for the report; Snakemake formats it once more."""
+    title = SECTIONS[wildcards.experiment]["title"]
+    return title.replace("{", "{{").replace("}", "}}")
+
+
+def declared(kind, rows):
+    """The files of the figures or tables that the config declares, each in every format."""
+    suffixes = {"figures": ("svg", "pdf", "png"), "tables": ("csv", "md", "tex")}[kind]
+    for section, block in SECTIONS.items():
+        for name in block[kind]:
+            if name not in rows:
+                raise WorkflowError(
+                    f"config: {kind} of {section}: no {name!r}; there are {', '.join(rows)}"
+                )
     return [
-        f"{name}={config['backends'][name]['color']}" for name in backends_of(wildcards)
-    ]
-
-
-def labels(wildcards):
-    """Labels of an experiment's backends, name=label."""
-    return [
-        f"{name}={config['backends'][name]['label']}" for name in backends_of(wildcards)
-    ]
-
-
-def matmul_palette():
-    """Colours of the backends that multiply matrices, name=#rrggbb."""
-    return [f"{name}={config['backends'][name]['color']}" for name in MATMUL]
-
-
-def matmul_labels():
-    """Labels of the backends that multiply matrices, name=label."""
-    return [f"{name}={config['backends'][name]['label']}" for name in MATMUL]
-
-
-def scaling_palette():
-    """Colours of the backends that are scaled, name=#rrggbb."""
-    return [f"{name}={config['backends'][name]['color']}" for name in ALLREDUCE]
-
-
-def scaling_labels():
-    """Labels of the backends that are scaled, name=label."""
-    return [f"{name}={config['backends'][name]['label']}" for name in ALLREDUCE]
-
-
-def title(wildcards):
-    """The title of an experiment."""
-    return config["experiments"][wildcards.experiment]["title"]
-
-
-def published_of(wildcards):
-    """Whose published rows an experiment is compared with; empty for none."""
-    return config["experiments"][wildcards.experiment]["published"]
-
-
-def printed_by_epoch():
-    """The experiments whose sources print several epochs."""
-    with open(workflow.source_path("../published/published.csv"), newline="") as file:
-        rows = [row for row in csv.DictReader(file) if ", epoch " in row["condition"]]
-    return {row["experiment"] for row in rows}
-
-
-def in_formats(kind, names, suffixes):
-    """The files of these figures or tables, each in every format."""
-    return [
-        f"<results>/{kind}/{name}.{suffix}" for name in names for suffix in suffixes
-    ]
-
-
-def figures_of_all():
-    """Every figure of every experiment, of the matrix products, accelerators and cost model."""
-    names = ["device_matmul/matmul", "accelerator_reference/accelerators"]
-    if SCALING:
-        names += ["scaling_model/scaling_model", "scaling_model/beyond"]
-    names += [
-        f"{name}/{figure}"
-        for name, block in config["experiments"].items()
-        for figure in block["figures"]
-    ]
-    return in_formats("figures", names, ("svg", "pdf", "png"))
-
-
-def tables_of_all():
-    """Every table."""
-    by_epoch = printed_by_epoch()
-    names = [
-        f"{name}/comparison"
-        for name in [*COMPARED, "device_matmul", "accelerator_reference"]
-    ]
-    names += [f"{name}/differences" for name in config["experiments"]]
-    names += [
-        f"{name}/epochs"
-        for name in COMPARED
-        if config["experiments"][name]["published"] in by_epoch
-    ]
-    names += [f"{name}/scaling" for name in SCALING]
-    if SCALING:
-        names += ["scaling_model/steps", "scaling_model/published"]
-    return [
-        "<results>/tables/runs.csv",
-        "<results>/tables/runs.parquet",
-        "<results>/tables/epochs.csv",
-        "<results>/tables/device_matmul/matmul.csv",
-        "<results>/tables/device_matmul/peaks.json",
-        *in_formats("tables", names, ("csv", "md", "tex")),
+        f"<results>/{kind}/{section}/{name}.{suffix}"
+        for section, block in SECTIONS.items()
+        for name in block[kind]
+        for suffix in suffixes
     ]

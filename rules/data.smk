@@ -6,14 +6,11 @@
 #      <results>/data/{dataset}/manifest.json  the arrays' shapes, checksums and edition
 #      <results>/weights/{model}.json          the published weights of a model, or that there are none
 #
-# The files and arrays themselves lie in `data.folder`, which checkouts and frameworks share. They
-# are no outputs: Snakemake deletes outputs before a job, and here a job often finds all done.
-
-import json
-import os
+# The files and arrays are stored in `data.folder`, which checkouts and frameworks share. They are no
+# outputs: Snakemake deletes outputs before a job, and here a job often finds all done.
 
 # Mirrors are only where to look: another place with the same files must rerun nothing, so they are
-# no params. They reach the program in the environment variable that it reads anyhow.
+# no params. The program reads them from its environment.
 os.environ["PARAGONE_MIRRORS"] = ";".join(
     dict.fromkeys(
         [
@@ -30,7 +27,7 @@ envvars:
 
 rule fetch:
     input:
-        code=sources("scripts/fetch.py"),
+        code=code_inputs("fetch.py"),
     output:
         source="<results>/data/{dataset}/source.json",
     log:
@@ -65,7 +62,7 @@ rule fetch:
 
 rule serialize:
     input:
-        code=sources("scripts/serialize.py"),
+        code=code_inputs("serialize.py"),
         source="<results>/data/{dataset}/source.json",
     output:
         manifest="<results>/data/{dataset}/manifest.json",
@@ -89,7 +86,7 @@ rule serialize:
 
 rule pretrained:
     input:
-        code=sources("scripts/fetch_weights.py"),
+        code=code_inputs("fetch.py"),
     output:
         weights="<results>/weights/{model}.json",
     log:

@@ -1,168 +1,64 @@
-# Figures: one rule, one program and one caption each. They read tables, never records.
+# Figures: a row each, and one rule made over all rows. They read tables, never records.
 #
-# in:  <results>/tables/{experiment}/runs.parquet, epochs.parquet; for the grid predictions.npz
+# in:  what a row names, see READS in common.smk
 # out: <results>/figures/{experiment}/{figure}.svg, .pdf, .png, and .csv with what is drawn
+#
+# A new figure: a row here, its module in scripts/paragone/reporting/figures/, its caption in
+# rules/report/, and its name in `figures:` of an experiment.
 
+BESIDE_PUBLISHED = ("runs", "epochs", "published")
+FIGURES = {
+    "learning_curves": Row("learning curves", BESIDE_PUBLISHED),
+    "throughput": Row("steady throughput", ("runs",)),
+    "clocks": Row("where the time goes", ("runs",)),
+    "predictions": Row("predictions", ("runs", "predictions")),
+    "epoch_time": Row("epoch time", BESIDE_PUBLISHED),
+    "batch_size_throughput": Row("throughput by batch size", ("runs", "published")),
+    "time_to_target": Row("time to target", ("runs", "epochs")),
+    "scaling": Row("speed-up and efficiency", ("runs", "models")),
+    "matmul": Row("speed by size", ("products",)),
+    "accelerators": Row("peak throughput", ("products", "published")),
+    "scaling_model": Row(
+        "all-reduces, predicted steps", ("runs", "steps", "all_reduce_fit")
+    ),
+    "beyond": Row(
+        "predictions beyond this machine", ("runs", "models"), ("machines", "most")
+    ),
+}
 
-rule learning_curves:
-    input:
-        code=sources("scripts/plot_learning_curves.py"),
-        runs="<results>/tables/{experiment}/runs.parquet",
-        epochs="<results>/tables/{experiment}/epochs.parquet",
-        published="published/published.csv",
-        protocols="published/protocols.csv",
-    output:
-        svg=report(
-            "<results>/figures/{experiment}/learning_curves.svg",
-            caption="report/learning_curves.rst",
-            category=title,
-            labels={"figure": "learning curves"},
-        ),
-        pdf="<results>/figures/{experiment}/learning_curves.pdf",
-        png="<results>/figures/{experiment}/learning_curves.png",
-        points="<results>/figures/{experiment}/learning_curves.csv",
-    log:
-        "<results>/logs/figures/{experiment}/learning_curves.log",
-    priority: 1
-    conda:
-        "../envs/workflow.yaml"
-    params:
-        published=published_of,
-        palette=palette,
-        labels=labels,
-        title=title,
-    message:
-        "Drawing learning curves of {wildcards.experiment}"
-    shell:
-        r"""
-        python {input.code[0]:q} \
-            --runs {input.runs:q} \
-            --epochs {input.epochs:q} \
-            --published {input.published:q} \
-            --protocols {input.protocols:q} \
-            --published-experiment {params.published:q} \
-            --palette {params.palette:q} \
-            --labels {params.labels:q} \
-            --title {params.title:q} \
-            --output {output.svg:q} {output.pdf:q} {output.png:q} \
-            --sidecar {output.points:q} \
-            >{log:q} 2>&1
-        """
+for name, row in FIGURES.items():
 
-
-rule throughput:
-    input:
-        code=sources("scripts/plot_throughput.py"),
-        runs="<results>/tables/{experiment}/runs.parquet",
-    output:
-        svg=report(
-            "<results>/figures/{experiment}/throughput.svg",
-            caption="report/throughput.rst",
-            category=title,
-            labels={"figure": "steady throughput"},
-        ),
-        pdf="<results>/figures/{experiment}/throughput.pdf",
-        png="<results>/figures/{experiment}/throughput.png",
-        points="<results>/figures/{experiment}/throughput.csv",
-    log:
-        "<results>/logs/figures/{experiment}/throughput.log",
-    priority: 1
-    conda:
-        "../envs/workflow.yaml"
-    params:
-        palette=palette,
-        labels=labels,
-        title=title,
-    message:
-        "Drawing steady throughput of {wildcards.experiment}"
-    shell:
-        r"""
-        python {input.code[0]:q} \
-            --runs {input.runs:q} \
-            --palette {params.palette:q} \
-            --labels {params.labels:q} \
-            --title {params.title:q} \
-            --output {output.svg:q} {output.pdf:q} {output.png:q} \
-            --sidecar {output.points:q} \
-            >{log:q} 2>&1
-        """
-
-
-rule clocks:
-    input:
-        code=sources("scripts/plot_clocks.py"),
-        runs="<results>/tables/{experiment}/runs.parquet",
-    output:
-        svg=report(
-            "<results>/figures/{experiment}/clocks.svg",
-            caption="report/clocks.rst",
-            category=title,
-            labels={"figure": "where the time goes"},
-        ),
-        pdf="<results>/figures/{experiment}/clocks.pdf",
-        png="<results>/figures/{experiment}/clocks.png",
-        points="<results>/figures/{experiment}/clocks.csv",
-    log:
-        "<results>/logs/figures/{experiment}/clocks.log",
-    priority: 1
-    conda:
-        "../envs/workflow.yaml"
-    params:
-        palette=palette,
-        labels=labels,
-        title=title,
-    message:
-        "Drawing where the time goes of {wildcards.experiment}"
-    shell:
-        r"""
-        python {input.code[0]:q} \
-            --runs {input.runs:q} \
-            --palette {params.palette:q} \
-            --labels {params.labels:q} \
-            --title {params.title:q} \
-            --output {output.svg:q} {output.pdf:q} {output.png:q} \
-            --sidecar {output.points:q} \
-            >{log:q} 2>&1
-        """
-
-
-rule predictions:
-    input:
-        code=sources("scripts/plot_predictions.py"),
-        runs="<results>/tables/{experiment}/runs.parquet",
-        predictions=predictions_of,
-        manifest=manifests_of,
-    output:
-        svg=report(
-            "<results>/figures/{experiment}/predictions.svg",
-            caption="report/predictions.rst",
-            category=title,
-            labels={"figure": "predictions"},
-        ),
-        pdf="<results>/figures/{experiment}/predictions.pdf",
-        png="<results>/figures/{experiment}/predictions.png",
-        points="<results>/figures/{experiment}/predictions.csv",
-    log:
-        "<results>/logs/figures/{experiment}/predictions.log",
-    priority: 1
-    conda:
-        "../envs/workflow.yaml"
-    params:
-        palette=palette,
-        labels=labels,
-        title=title,
-    message:
-        "Drawing predictions of {wildcards.experiment}"
-    shell:
-        r"""
-        python {input.code[0]:q} \
-            --runs {input.runs:q} \
-            --predictions {input.predictions:q} \
-            --class-names {input.manifest:q} \
-            --palette {params.palette:q} \
-            --labels {params.labels:q} \
-            --title {params.title:q} \
-            --output {output.svg:q} {output.pdf:q} {output.png:q} \
-            --sidecar {output.points:q} \
-            >{log:q} 2>&1
-        """
+    rule:
+        name:
+            f"plot_{name}"
+        input:
+            unpack(read_by(row)),
+            code=code_inputs("plot.py", f"paragone.reporting.figures.{name}"),
+        output:
+            svg=report(
+                f"<results>/figures/{{experiment}}/{name}.svg",
+                caption=f"report/plot_{name}.rst",
+                category=category,
+                labels={"figure": row.label},
+            ),
+            pdf=f"<results>/figures/{{experiment}}/{name}.pdf",
+            png=f"<results>/figures/{{experiment}}/{name}.png",
+            points=f"<results>/figures/{{experiment}}/{name}.csv",
+        log:
+            f"<results>/logs/figures/{{experiment}}/{name}.log",
+        priority: 1
+        conda:
+            "../envs/workflow.yaml"
+        params:
+            name=name,
+            options=options_of(row),
+        message:
+            f"Drawing {row.label} of {{wildcards.experiment}}"
+        shell:
+            r"""
+            python {input.code[0]:q} {params.name:q} \
+                {params.options:q} \
+                --output {output.svg:q} {output.pdf:q} {output.png:q} \
+                --sidecar {output.points:q} \
+                >{log:q} 2>&1
+            """

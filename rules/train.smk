@@ -1,27 +1,23 @@
-# Training: the parity gate of each workload, then every run of every experiment.
+# Training: what each backend computes for the parity gate, then every run of every experiment.
 #
 # in:  <results>/data/{dataset}/manifest.json, and the arrays it names
 #      <results>/weights/{model}.json           where a workload starts from published weights
-# out: <results>/parity/{workload}.json        does each backend compute the same?
+# out: <results>/parity/{workload}/{backend}.npz   what a backend computes for the parity gate
 #      <results>/runs/{run}/record.json        the result of one run
 #      <results>/runs/{run}/predictions.npz    its predictions of the first test examples
 #
-# A run asks for all of `machine` and so trains alone. Its workers are started by scripts/launch.py, on
-# more than one of the nodes of a Slurm job if `nodes` says so. Its checkpoints lie beside the declared
-# outputs, because Snakemake deletes those when a job fails; an interrupted run goes on from them.
+# A run asks for all of `machine` and so trains alone. scripts/launch.py starts its workers, on several
+# nodes of a Slurm job if `nodes` is more than one. Its checkpoints are no declared outputs, because
+# Snakemake deletes those when a job fails; an interrupted run continues from them.
 # Later repeats have lower priority: all first ones run before any second one, so that a machine that
 # slows down over the hours slows every backend alike.
 
 
 rule train:
     input:
-        code=lambda wildcards: engine_sources(
-            "scripts/launch.py", RUNS[wildcards.run], "train"
-        ),
-        schema="rules/schemas/record.schema.json",
-        manifest=lambda wildcards: (
-            f"<results>/data/{RUNS[wildcards.run].workload['dataset']}/manifest.json"
-        ),
+        code=lambda wildcards: engine_code("launch.py", RUNS[wildcards.run], "train"),
+        schema=project("rules/schemas/record.schema.json"),
+        manifest=lambda wildcards: manifest_of(RUNS[wildcards.run]),
         weights=lambda wildcards: pretrained_of(RUNS[wildcards.run]),
     output:
         record="<results>/runs/{run}/record.json",
@@ -30,7 +26,7 @@ rule train:
         "<results>/logs/runs/{run}.log",
     priority: lambda wildcards: config["seed"] - RUNS[wildcards.run].seed
     conda:
-        lambda wildcards: environment(RUNS[wildcards.run])
+        lambda wildcards: environment(RUNS[wildcards.run].backend["name"])
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
@@ -64,64 +60,48 @@ rule train:
         """
 
 
-rule probe:
-    input:
-        code=lambda wildcards: engine_sources("scripts/probe.py", probe_spec(wildcards)),
-        manifest=lambda wildcards: (
-            f"<results>/data/{config['workloads'][wildcards.workload]['dataset']}/manifest.json"
-        ),
-        weights=lambda wildcards: pretrained_of(probe_spec(wildcards)),
-    output:
-        probe="<results>/parity/{workload}/{backend}.npz",
-    log:
-        "<results>/logs/parity/{workload}/{backend}.log",
-    conda:
-        lambda wildcards: environment(probe_spec(wildcards))
-    resources:
-        gpu=lambda wildcards: gpus(
-            probe_spec(wildcards).backend, probe_spec(wildcards).replicas
-        ),
-    params:
-        spec=lambda wildcards: probe_spec(wildcards).to_json(),
-        data_folder=config["data"]["folder"],
-        weights=lambda _, input: [f"--weights={path}" for path in input.weights],
-    message:
-        "Probing {wildcards.workload} on {wildcards.backend}"
-    shell:
-        r"""
-        python {input.code[0]:q} \
-            --spec {params.spec:q} \
-            --manifest {input.manifest:q} \
-            --data-folder {params.data_folder:q} \
-            {params.weights:q} \
-            --output {output.probe:q} \
-            2>{log:q}
-        """
+def probes(backend):
+    """What a backend, or the reference, computes for the parity gate of each of its workloads."""
+    return [probe(config, workload, backend) for workload in workloads_of(backend)]
 
 
-rule check_parity:
-    input:
-        code=sources("scripts/check_parity.py"),
-        reference="<results>/parity/{workload}/reference.npz",
-        probes=lambda wildcards: [
-            f"<results>/parity/{wildcards.workload}/{backend}.npz"
-            for backend in backends_of_workload(wildcards.workload)
-        ],
-    output:
-        report="<results>/parity/{workload}.json",
-    log:
-        "<results>/logs/parity/{workload}.log",
-    priority: 1
-    conda:
-        "../envs/workflow.yaml"
-    message:
-        "Comparing what the backends compute for {wildcards.workload}"
-    shell:
-        r"""
-        python {input.code[0]:q} \
-            --workload {wildcards.workload:q} \
-            --reference {input.reference:q} \
-            --probes {input.probes:q} \
-            --output {output.report:q} \
-            2>&1 | tee {log:q}
-        """
+for name in dict.fromkeys(
+    ["reference", *(spec.backend["name"] for spec in RUNS.values())]
+):
+
+    rule:
+        name:
+            f"probe_{name}"
+        input:
+            code=engine_code("probe.py", probes(name)[0]),
+            manifests=sorted({manifest_of(spec) for spec in probes(name)}),
+            weights=sorted(
+                {path for spec in probes(name) for path in pretrained_of(spec)}
+            ),
+        output:
+            probes=[
+                f"<results>/parity/{spec.workload['name']}/{name}.npz"
+                for spec in probes(name)
+            ],
+        log:
+            f"<results>/logs/parity/{name}.log",
+        conda:
+            environment(name)
+        resources:
+            gpu=gpus(probes(name)[0].backend),
+        params:
+            specs=lambda _, name=name: [spec.to_json() for spec in probes(name)],
+            data_folder=config["data"]["folder"],
+            weights=lambda _, input: [f"--weights={path}" for path in input.weights],
+        message:
+            f"Probing {name}"
+        shell:
+            r"""
+            python {input.code[0]:q} \
+                --specs {params.specs:q} \
+                --manifests {input.manifests:q} \
+                --data-folder {params.data_folder:q} \
+                {params.weights:q} \
+                --outputs {output.probes:q} \
+                2>{log:q} | tee -a {log:q}
+            """

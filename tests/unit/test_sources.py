@@ -6,7 +6,7 @@ import sys
 import pytest
 from workspace import CONFIG, ROOT, environment
 
-from paragone.config.code_inputs import sources
+from paragone.config.code_inputs import code_inputs
 
 ENGINES = sorted({backend["engine"] for backend in CONFIG["backends"].values()})
 PROGRAMS = sorted(path.name for path in ROOT.glob("scripts/*.py"))
@@ -19,7 +19,7 @@ def in_the_repository(monkeypatch):
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program_comes_first_and_nothing_twice(program):
-    found = sources(f"scripts/{program}")
+    found = code_inputs(program)
     assert found[0] == f"scripts/{program}"
     assert len(set(found)) == len(found)
     assert found[1:] == sorted(found[1:])
@@ -29,7 +29,7 @@ def test_program_comes_first_and_nothing_twice(program):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_training_depends_on_loop_engine_models_and_data(engine):
     framework = "tensorflow" if engine == "tensorflow" else "torch"
-    found = sources("scripts/train.py", f"paragone.engines.{engine}")
+    found = code_inputs("train.py", f"paragone.engines.{engine}")
     assert {
         "scripts/paragone/__init__.py",
         "scripts/paragone/training/loop.py",
@@ -45,22 +45,22 @@ def test_training_depends_on_loop_engine_models_and_data(engine):
 
 def test_one_framework_does_not_depend_on_another():
     assert not any(
-        "torch" in path for path in sources("scripts/train.py", "paragone.engines.tensorflow")
+        "torch" in path for path in code_inputs("train.py", "paragone.engines.tensorflow")
     )
     assert not any(
-        "tensorflow" in path for path in sources("scripts/train.py", "paragone.engines.torch")
+        "tensorflow" in path for path in code_inputs("train.py", "paragone.engines.torch")
     )
-    assert not any("plot" in path for path in sources("scripts/train.py"))
+    assert not any("reporting" in path for path in code_inputs("train.py"))
 
 
 def test_figures_depend_on_no_loop():
-    found = sources("scripts/plot_throughput.py")
+    found = code_inputs("plot.py", "paragone.reporting.figures.throughput")
     assert "scripts/paragone/training/loop.py" not in found
     assert "scripts/paragone/reporting/drawing/style.py" in found
 
 
 @pytest.mark.parametrize(
-    "program", ["fetch.py", "serialize.py", "collect.py", "check_parity.py", "plot_clocks.py"]
+    "program", ["fetch.py", "serialize.py", "collect.py", "check_parity.py", "calibrate.py"]
 )
 def test_closure_holds_every_module_that_python_really_loads(program):
     code = (
@@ -73,7 +73,7 @@ def test_closure_holds_every_module_that_python_really_loads(program):
     )
     loaded = {path.partition(f"{ROOT}/")[2] or path for path in done.stdout.split()}
     assert len(loaded) > 2
-    assert loaded <= set(sources(f"scripts/{program}"))
+    assert loaded <= set(code_inputs(program))
 
 
 def test_the_workflow_may_parse_without_any_framework():

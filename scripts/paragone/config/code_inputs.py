@@ -5,32 +5,39 @@ only: the Snakefile imports this module at parse time.
 """
 
 import ast
+import os
 from functools import cache
 from pathlib import Path
 
-ROOT = Path("scripts")  # relative: a moved checkout must not look like a change of inputs
+SCRIPTS = Path(__file__).parents[2]
+
+
+def code_inputs(program: str, *modules: str) -> list[str]:
+    """`scripts/<program>`, then the modules of `scripts/` in its import closure, sorted.
+
+    `modules` (dotted names) are loaded by name at run time: no import statement shows them. Paths are
+    relative to the working directory: a moved checkout must not look like a change of inputs.
+    """
+    return [os.path.relpath(path) for path in _closure(program, modules)]
 
 
 @cache
-def sources(program: str, *modules: str) -> list[str]:
-    """The program, then the modules of `scripts/` in its import closure, sorted.
-
-    `modules` (dotted names) are loaded by name at run time: no import statement shows them.
-    """
+def _closure(program: str, modules: tuple[str, ...]) -> list[Path]:
+    first = SCRIPTS / program
     found: set[Path] = set()
-    waiting = [Path(program), *(path for name in modules for path in _paths(name))]
+    waiting = [first, *(path for name in modules for path in _paths(name))]
     while waiting:
         path = waiting.pop()
         if path not in found:
             found.add(path)
             waiting += _imports(path)
-    return [program, *sorted(str(path) for path in found - {Path(program)})]
+    return [first, *sorted(found - {first})]
 
 
 @cache
 def _imports(path: Path) -> tuple[Path, ...]:
     names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -40,9 +47,9 @@ def _imports(path: Path) -> tuple[Path, ...]:
 
 
 def _paths(name: str) -> list[Path]:
-    """The files behind a dotted name: the module, and the packages it lies in."""
+    """The files behind a dotted name: the module, and the packages it belongs to."""
     parts = name.split(".")
-    candidates = [ROOT.joinpath(*parts).with_suffix(".py")]
+    candidates = [SCRIPTS.joinpath(*parts).with_suffix(".py")]
     for depth in range(1, len(parts) + 1):
-        candidates.append(ROOT.joinpath(*parts[:depth], "__init__.py"))
+        candidates.append(SCRIPTS.joinpath(*parts[:depth], "__init__.py"))
     return [path for path in candidates if path.is_file()]
