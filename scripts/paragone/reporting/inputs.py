@@ -11,6 +11,9 @@ from typing import Any
 import pandas as pd
 
 from paragone.analysis import published, tidy
+from paragone.analysis.grouping import Series, series_of, sweeps_of
+from paragone.analysis.published import Protocol, Ratio, Row
+from paragone.analysis.scaling.model import Calibrated, read_models
 from paragone.base.errors import UserError
 
 # What a figure or table may read, as `--<name> FILE ...`.
@@ -21,8 +24,8 @@ FILES = {
     "products": "matmul.parquet: one row per timed product",
     "all-reduces": "allreduce.parquet: one row per timed all-reduce",
     "models": "models.json: the calibrated cost models",
-    "steps": "steps.parquet: one row per cell of the scaling experiments, measured and predicted",
-    "all-reduce-fit": "allreduce_fit.parquet: one row per all-reduce, measured and fitted",
+    "steps": "steps.csv: measured steps, and what the model fitted to the others predicts",
+    "cases": "allreduce_fit.csv: measured all-reduces, and those of the fitted model",
 }
 
 
@@ -64,7 +67,7 @@ class Inputs:
 
     @cached_property
     def steps(self) -> pd.DataFrame:
-        """One row per cell of the scaling experiments: its step, measured and predicted."""
+        """One row per cell of the scaling experiments: its step in seconds, measured and predicted."""
         return _joined(self.paths("steps"))
 
     @cached_property
@@ -73,17 +76,31 @@ class Inputs:
         return _joined(self.paths("all-reduce-fit"))
 
     @cached_property
-    def published(self) -> list[published.Row]:
+    def series(self) -> list[Series]:
+        """The series of the runs."""
+        return series_of(self.runs, self.labels)
+
+    def sweeps(self, *apart: str) -> list[Series]:
+        """The runs of each backend together, but for what is kept `apart`."""
+        return sweeps_of(self.runs, self.labels, *apart)
+
+    @cached_property
+    def models(self) -> list[Calibrated]:
+        """The cost models that could be calibrated."""
+        return [one for one in read_models(self.paths("models")[0]) if one.model]
+
+    @cached_property
+    def published(self) -> list[Row]:
         """The rows of the published experiment; none without one."""
         return self.published_rows(self.published_experiment)
 
     @cached_property
-    def protocols(self) -> dict[str, published.Protocol]:
+    def protocols(self) -> dict[str, Protocol]:
         """The conditions of the published experiment, by system."""
         return self.published_protocols(self.published_experiment)
 
     @cached_property
-    def ratios(self) -> list[published.Ratio]:
+    def ratios(self) -> list[Ratio]:
         """The ratios of published numbers that are compared."""
         return self.published_ratios(self.published_experiment)
 
@@ -98,17 +115,17 @@ class Inputs:
             raise UserError(f"--{name}: missing; this figure or table reads {FILES[name]}")
         return self.files[name]
 
-    def published_rows(self, experiment: str) -> list[published.Row]:
+    def published_rows(self, experiment: str) -> list[Row]:
         """The published rows of an experiment; none without one."""
         return published.read_rows(self._published("published"), experiment) if experiment else []
 
-    def published_protocols(self, experiment: str) -> dict[str, published.Protocol]:
+    def published_protocols(self, experiment: str) -> dict[str, Protocol]:
         """The published conditions of an experiment, by system."""
         if not experiment:
             return {}
         return published.read_protocols(self._published("protocols"), experiment)
 
-    def published_ratios(self, experiment: str) -> list[published.Ratio]:
+    def published_ratios(self, experiment: str) -> list[Ratio]:
         """The ratios of an experiment's published rows."""
         if not experiment:
             return []
