@@ -1,4 +1,4 @@
-"""Collect the records of one experiment into tidy tables: one row a run, one row an epoch."""
+"""Collect records into tidy tables: those of one experiment, or those of all experiments as one."""
 
 import argparse
 from pathlib import Path
@@ -13,11 +13,15 @@ from paragone.records.compliance.rules import UNREADABLE
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
-    """Read every record, check it, and write both tables."""
+    """Collect as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--experiment", required=True, help="its name in the configuration")
-    parser.add_argument("--records", type=Path, nargs="+", required=True, metavar="record.json")
-    parser.add_argument(
+    modes = parser.add_subparsers(required=True)
+
+    runs = modes.add_parser("runs", help="one experiment: one row per run, one row per epoch")
+    runs.set_defaults(collect=_collect_runs)
+    runs.add_argument("--experiment", required=True, help="its name in the configuration")
+    runs.add_argument("--records", type=Path, nargs="+", required=True, metavar="record.json")
+    runs.add_argument(
         "--parity",
         type=Path,
         nargs="*",
@@ -25,21 +29,44 @@ def main(arguments: list[str] | None = None) -> None:
         metavar="workload.json",
         help="parity reports; a backend that none of them passes gets no speed",
     )
-    parser.add_argument(
+    runs.add_argument(
         "--peaks",
         type=Path,
         metavar="peaks.json",
-        help="of tabulate_matmul.py; no shares without it",
+        help="of collect_measurements.py; no shares of the peak without it",
     )
-    parser.add_argument(
+    runs.add_argument(
         "--compliance",
         type=Path,
         metavar="compliance.csv",
-        help="what check_records.py found; a run that it calls invalid enters no median",
+        help="of check_records.py; a run that it calls invalid enters no median",
     )
-    parser.add_argument("--runs", type=Path, required=True, help=".parquet or .csv to write")
-    parser.add_argument("--epochs", type=Path, required=True, help=".parquet or .csv to write")
+    runs.add_argument("--runs", type=Path, required=True, help=".parquet or .csv to write")
+    runs.add_argument("--epochs", type=Path, required=True, help=".parquet or .csv to write")
+
+    join = modes.add_parser("join", help="all experiments: a run that several share is one row")
+    join.set_defaults(collect=_join)
+    join.add_argument(
+        "--tables",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="x.parquet",
+        help="the runs, or the epochs, of each experiment",
+    )
+    join.add_argument(
+        "--output",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="all.csv",
+        help=".csv and .parquet files to write",
+    )
     options = parser.parse_args(arguments)
+    options.collect(options)
+
+
+def _collect_runs(options: argparse.Namespace) -> None:
     broken = violations.read(options.compliance) if options.compliance else []
     unreadable = {one.file for one in broken if one.rule in UNREADABLE}
     runs, epochs = tidy.tables(
@@ -51,6 +78,12 @@ def main(arguments: list[str] | None = None) -> None:
     )
     tidy.write(runs, options.runs)
     tidy.write(epochs, options.epochs)
+
+
+def _join(options: argparse.Namespace) -> None:
+    whole = tidy.merge([tidy.read(path) for path in options.tables])
+    for path in options.output:
+        tidy.write(whole, path)
 
 
 if __name__ == "__main__":

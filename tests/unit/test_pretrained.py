@@ -245,7 +245,7 @@ def test_damaged_weights_name_what_to_delete(tmp_path, converted):
     [
         ("keras", ["keras"], []),
         ("imagenet", ["imagenet", "imagenet"], ["ImageNet's, as Keras publishes them."]),
-        ("imagenet", ["keras"], ["random draws by Keras' rule: ImageNet's were not to be had."]),
+        ("imagenet", ["keras"], ["random draws by Keras' rule: ImageNet's were not available."]),
         ("imagenet", [None], []),  # such a run had no devices, so no weights
     ],
 )

@@ -1,18 +1,36 @@
-"""What every figure and table must say about itself: n, interval, data, machine."""
+"""What every figure and table states of its runs: n, interval, data, weights, machine, broken rules."""
 
 import pandas as pd
 
 from paragone.analysis.grouping import Series
+from paragone.analysis.run_states import holds_synthetic
 from paragone.analysis.statistics import INTERVAL
 
 SYNTHETIC = "SYNTHETIC DATA: shows that the workflow runs, says nothing about the real task"
 
 
+def about(runs: pd.DataFrame, *own: str) -> list[str]:
+    """The remarks of a table: a banner for synthetic data, the table's `own`, then what all tables state."""
+    return [
+        *([f"{SYNTHETIC}."] if holds_synthetic(runs) else []),
+        *own,
+        data(runs),
+        *weights(runs),
+        *where(runs),
+        *violations(runs),
+    ]
+
+
+def where(runs: pd.DataFrame) -> list[str]:
+    """The machines, and what disturbed them; of products of matrices, too."""
+    return [machine(runs), *isolation(runs)]
+
+
 def repeats(counts: list[int]) -> str:
-    """Which interval is shown, given how many values stand behind each median."""
+    """Which interval is shown, given the number of values of each median."""
     known = sorted({count for count in counts if count})
     if not known:
-        return "Nothing to take a median of."
+        return "No value to take a median of."
     if known == [1]:
         return "n = 1 run each: no interval."
     n = str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
@@ -30,7 +48,7 @@ def data(runs: pd.DataFrame) -> str:
 
 
 def weights(runs: pd.DataFrame) -> list[str]:
-    """Where the initial weights are from, if ImageNet's were asked for; none otherwise."""
+    """The origin of the initial weights of each workload that asks for ImageNet's; none otherwise."""
     asked = runs.loc[runs["planned_initializer"] == "imagenet", ["workload", "initializer"]]
     known = asked.dropna().drop_duplicates().sort_values(["workload", "initializer"])
     return [
@@ -38,14 +56,14 @@ def weights(runs: pd.DataFrame) -> list[str]:
         + (
             "ImageNet's, as Keras publishes them."
             if used == "imagenet"
-            else "random draws by Keras' rule: ImageNet's were not to be had."
+            else "random draws by Keras' rule: ImageNet's were not available."
         )
         for workload, used in known.itertuples(index=False)
     ]
 
 
 def machine(runs: pd.DataFrame) -> str:
-    """Every machine that the runs saw."""
+    """Every machine of the runs."""
     names = sorted(set(runs["machine"].dropna()))
     if len(names) > 1:
         return f"{len(names)} machines, kept apart: {' | '.join(names)}."
@@ -53,7 +71,7 @@ def machine(runs: pd.DataFrame) -> str:
 
 
 def isolation(runs: pd.DataFrame) -> list[str]:
-    """A warning for each thing that disturbed some of the runs; none when all had the machine alone."""
+    """One warning per kind of disturbance; none when all runs had the machine to themselves."""
     warnings = []
     if flagged := int(runs["busy"].sum()):
         share = runs["other_cpu_share"].max()
@@ -67,18 +85,18 @@ def isolation(runs: pd.DataFrame) -> list[str]:
 
 
 def violations(runs: pd.DataFrame) -> list[str]:
-    """Which measurement rules the runs break, in one sentence; none when all hold.
+    """The measurement rules that the runs break, in one sentence; none when all hold.
 
-    But for those of `isolation`, which says more.
+    Except those that `isolation` reports in more detail.
     """
     rules = runs["violations"].dropna().str.split().explode().value_counts()
     rules = rules.drop(["isolation", "throttling"], errors="ignore")
-    told = [f"{rule} ({count} of {len(runs)} runs)" for rule, count in sorted(rules.items())]
-    return [f"Rules broken: {', '.join(told)}."] if told else []
+    found = [f"{rule} ({count} of {len(runs)} runs)" for rule, count in sorted(rules.items())]
+    return [f"Rules broken: {', '.join(found)}."] if found else []
 
 
 def unproven(series: list[Series]) -> list[str]:
-    """One sentence for the series whose backend has not passed the parity gate; none otherwise."""
+    """One sentence that names the series without proven parity; none if all have passed."""
     names = [one.label for one in series if (one.runs["parity"] != "passed").any()]
     return [f"Parity failed or not checked: {', '.join(names)}."] if names else []
 

@@ -1,47 +1,86 @@
-"""Tables as Markdown and LaTeX text."""
+"""Tables of text, and the one writer of their CSV, Markdown and LaTeX files."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from pandas.io.formats.style import Styler
 
+from paragone.analysis import tidy
 from paragone.base.atomic_files import write_text
 
 WIDE = r">{\raggedright\arraybackslash}X"
+SMALL, TINY = "\\scriptsize", "\\tiny\\setlength{\\tabcolsep}{2pt}"
 
 
-def write_documents(
-    shown: pd.DataFrame,
-    title: str,
-    layout: str,
-    remarks: list[str],
-    markdown: Path,
-    latex: Path,
-) -> None:
-    """A table of texts with title and remarks, as Markdown and as LaTeX; `layout`: see `booktabs`."""
-    text = shown.to_markdown(index=False, disable_numparse=True) if len(shown) else ""
-    listed = "".join(f"- {remark}\n" for remark in remarks)
-    write_text(f"# {title}\n\n{text}\n\n{listed}", markdown)
-    write_text(booktabs(shown.style.hide(axis="index"), layout, title, remarks), latex)
+@dataclass(frozen=True)
+class Block:
+    """One table of texts; its columns may have two levels.
 
-
-def booktabs(styler: Styler, layout: str, caption: str, remarks: list[str]) -> str:
-    """A `table*` as wide as the page, with booktabs rules, caption and small remarks below.
-
-    `layout`: tabularx columns, one a column of `styler`; `WIDE` is one that breaks its lines. Captions
-    and remarks are plain text.
+    `layout`: tabularx columns, one per column in LaTeX; `WIDE` is one that breaks its lines.
+    `heading`: above it in Markdown, none if empty. `caption`: in LaTeX, the title of the table if empty.
+    `for_latex`: other cells for LaTeX, where fewer columns fit on a page. Everything but `layout` and
+    `size` is plain text.
     """
-    styler = styler.format(escape="latex").format_index(escape_latex, axis="columns")
+
+    cells: pd.DataFrame
+    layout: str
+    heading: str = ""
+    caption: str = ""
+    for_latex: pd.DataFrame | None = None
+    size: str = SMALL
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a table module makes: tidy `rows` for the CSV file; title, blocks and remarks for a reader."""
+
+    rows: pd.DataFrame
+    title: str
+    remarks: list[str]
+    blocks: list[Block]
+
+
+def write(table: Table, csv: Path, markdown: Path, latex: Path) -> None:
+    """Write the three files, each complete or not at all."""
+    tidy.write(table.rows, csv)
+    write_text(_markdown(table), markdown)
+    write_text("\n".join(_booktabs(block, table) for block in table.blocks), latex)
+
+
+def _markdown(table: Table) -> str:
+    parts = [f"# {table.title}"]
+    for block in table.blocks:
+        parts += [f"## {block.heading}"] if block.heading else []
+        parts.append(_pipes(block.cells))
+    remarks = "".join(f"- {remark}\n" for remark in table.remarks)
+    return "\n\n".join([*parts, remarks])
+
+
+def _pipes(cells: pd.DataFrame) -> str:
+    if cells.empty:
+        return ""
+    if isinstance(cells.columns, pd.MultiIndex):
+        cells = cells.set_axis([", ".join(filter(None, names)) for names in cells.columns], axis=1)
+    escaped = cells.replace({r"\|": r"\\|"}, regex=True)
+    return escaped.to_markdown(index=False, disable_numparse=True)
+
+
+def _booktabs(block: Block, table: Table) -> str:
+    """A `table*` as wide as the page, with booktabs rules, caption and small remarks below."""
+    cells = block.cells if block.for_latex is None else block.for_latex
+    styler = cells.style.hide(axis="index").format(escape="latex")
     tabular = (
-        styler.to_latex(hrules=True, column_format=layout, multicol_align="l")
+        styler.format_index(escape_latex, axis="columns")
+        .to_latex(hrules=True, column_format=block.layout, multicol_align="l")
         .replace(r"\begin{tabular}", r"\begin{tabularx}{\textwidth}")
         .replace(r"\end{tabular}", r"\end{tabularx}")
     )
-    small = "\n".join(rf"\par {escape_latex(remark)}" for remark in remarks)
+    remarks = "\n".join(rf"\par {escape_latex(remark)}" for remark in table.remarks)
     return (
         "% needs \\usepackage{booktabs,tabularx}\n"
-        "\\begin{table*}\n\\scriptsize\n"
-        f"\\caption{{{escape_latex(caption)}}}\n{tabular}\\smallskip\n{small}\n\\end{{table*}}\n"
+        f"\\begin{{table*}}\n{block.size}\n"
+        f"\\caption{{{escape_latex(block.caption or table.title)}}}\n"
+        f"{tabular}\\smallskip\n{remarks}\n\\end{{table*}}\n"
     )
 
 

@@ -1,45 +1,32 @@
-"""Tabulate step time, speed-up and efficiency by replicas: CSV, Markdown and LaTeX."""
+"""Step time, speed-up and efficiency by replicas."""
 
 import pandas as pd
 
-from paragone.analysis import run_states, tidy
 from paragone.analysis.grouping import shares_cores
 from paragone.analysis.scaling.measured import SHARED, points_of, scaling_kind, table_of
-from paragone.base.errors import entry_point
 from paragone.reporting import footnotes
-from paragone.reporting.markup import WIDE, write_documents
-from paragone.reporting.options import pairs, table_parser
+from paragone.reporting.inputs import Inputs
+from paragone.reporting.markup import WIDE, Block, Table
 
 SPEED_UP = (
     "Speed-up: examples/s over those of one replica, by seed. Efficiency: speed-up over replicas."
 )
 
 
-@entry_point
-def main(arguments: list[str] | None = None) -> None:
-    """Write the table in three formats."""
-    parser = table_parser(__doc__)
-    options = parser.parse_args(arguments)
-    runs = tidy.read(options.runs)
-    found = table_of(points_of(runs, pairs(options.labels)))
+def table(inputs: Inputs) -> Table:
+    """One row per backend and number of replicas."""
+    runs = inputs.runs
+    found = table_of(points_of(runs, inputs.labels))
+    shared = [SHARED] if shares_cores(runs) else []
     remarks = [
-        SPEED_UP,
-        *([SHARED] if shares_cores(runs) else []),
-        footnotes.data(runs),
-        footnotes.machine(runs),
-        *footnotes.isolation(runs),
+        *footnotes.about(runs, SPEED_UP, *shared),
         footnotes.repeats(found["n"].tolist()),
     ]
-    if run_states.holds_synthetic(runs):
-        remarks.insert(0, footnotes.SYNTHETIC + ".")
-    tidy.write(found, options.csv)
-    shown = _printed(found)
-    title = f"{options.title} ({scaling_kind(runs)} scaling)"
-    layout = f"{WIDE}rrr{WIDE * 3}r{WIDE}"
-    write_documents(shown, title, layout, remarks, options.markdown, options.latex)
+    block = Block(_cells(found), f"{WIDE}rrr{WIDE * 3}r{WIDE}")
+    return Table(found, f"{inputs.title} ({scaling_kind(runs)} scaling)", remarks, [block])
 
 
-def _printed(found: pd.DataFrame) -> pd.DataFrame:
+def _cells(found: pd.DataFrame) -> pd.DataFrame:
     texts = {
         name: [_text(row, column, scale, digits) for _, row in found.iterrows()]
         for name, column, scale, digits in (
@@ -53,7 +40,7 @@ def _printed(found: pd.DataFrame) -> pd.DataFrame:
             "backend": found["series"],
             "replicas": found["replicas"].astype(str),
             "batch": found["global_batch"].map("{:,}".format),
-            "a replica": found["per_replica_batch"].map("{:,}".format),
+            "per replica": found["per_replica_batch"].map("{:,}".format),
             **texts,
             "ideal": found["ideal"].astype(str),
             "devices": found["devices"],
@@ -67,7 +54,3 @@ def _text(row: pd.Series, column: str, scale: float, digits: int) -> str:
         return row["words"] or "-"
     interval = "" if pd.isna(low) or low == high else f" [{low:,.{digits}f}, {high:,.{digits}f}]"
     return f"{value:,.{digits}f}{interval}"
-
-
-if __name__ == "__main__":
-    main()

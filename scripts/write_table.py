@@ -1,0 +1,24 @@
+"""Write one table as CSV, Markdown and LaTeX; NAME is a module of paragone/reporting/tables/."""
+
+import argparse
+from pathlib import Path
+
+from paragone.base.errors import entry_point
+from paragone.reporting import inputs, markup
+from paragone.reporting.modules import load
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Make the table from its inputs and write the three files."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    inputs.add_options(parser)
+    for kind in ("csv", "markdown", "latex"):
+        parser.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
+    options = parser.parse_args(arguments)
+    table = load("tables", options.name).table(inputs.from_options(options))
+    markup.write(table, options.csv, options.markdown, options.latex)
+
+
+if __name__ == "__main__":
+    main()
