@@ -24,8 +24,8 @@ FILES = {
     "products": "matmul.parquet: one row per timed product",
     "all-reduces": "allreduce.parquet: one row per timed all-reduce",
     "models": "models.json: the calibrated cost models",
-    "steps": "steps.csv: measured steps, and what the model fitted to the others predicts",
-    "cases": "allreduce_fit.csv: measured all-reduces, and those of the fitted model",
+    "steps": "steps.parquet: one row per cell of the scaling experiments, measured and predicted",
+    "all-reduce-fit": "allreduce_fit.parquet: one row per all-reduce, measured and fitted",
 }
 
 
