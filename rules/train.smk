@@ -91,7 +91,7 @@ for name in dict.fromkeys(
             # An accelerator belongs to one process: a probe must not meet another one, nor a run.
             machine=1 if probes(name)[0].backend["device"] == "cpu" else 100,
             gpu=gpus(probes(name)[0].backend),
-            mem_mb=16000,  # the parity gate computes in double precision
+            mem_mb=8000,  # the parity gate computes in double precision
         params:
             specs=lambda _, name=name: [spec.to_json() for spec in probes(name)],
             data_folder=config["data"]["folder"],
