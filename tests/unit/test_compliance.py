@@ -2,8 +2,10 @@
 
 import copy
 import csv
+import re
 
 import pytest
+from documents import anchors
 from make_results import BACKENDS, FIRST, VALID, find, of, write_results
 
 import check_records
@@ -11,6 +13,8 @@ from paragone.analysis.compliance import checks, of_experiment
 from paragone.config import code_inputs
 from paragone.config.run_spec import Spec
 from paragone.records.compliance import rules
+
+METHOD = rules.TABLE.parents[2] / "docs/method.md"
 
 
 def broken_rules(folder) -> set[str]:
@@ -30,13 +34,17 @@ def test_every_rule_of_the_table_has_one_check_and_every_check_a_rule():
     for rule in rules.table().values():
         assert rule.severity in rules.SEVERITIES
         assert rule.says
-        assert rule.source.startswith(("DESIGN ", "MLPerf "))
+        reasons, *others = rule.source.split("; ")
+        section = re.fullmatch(r"docs/method\.md#([a-z-]+)", reasons)
+        assert section, rule
+        assert section[1] in anchors(METHOD), rule
+        assert all(other.startswith("MLPerf") for other in others), rule
     with rules.TABLE.open() as file:
         assert len(list(csv.DictReader(file))) == len(rules.table())  # no id twice
 
 
 def test_a_rule_that_is_only_judged_retrains_nothing():
-    loop = code_inputs.sources("scripts/train.py", "paragone.engines.torch")
+    loop = code_inputs.code_inputs("train.py", "paragone.engines.torch")
     names = {path.rpartition("/")[2] for path in loop if "/compliance/" in path}
     assert names == {"__init__.py", "asserted.py", "rules.py"}
 

@@ -1,0 +1,236 @@
+"""Write the parts of docs/ that are made from the code: run it after changing what it reads.
+
+python docs/build.py            writes
+python docs/build.py --check    exit status 1, and the names of the pages that are out of date
+
+docs/configuration.md           from config.yaml and its schemas
+docs/method.md, the rules       from rules/schemas/compliance.csv
+docs/architecture.md, the rooms from tests/unit/test_rooms.py and the rooms' docstrings
+"""
+
+import argparse
+import ast
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+SCHEMAS = ROOT / "rules" / "schemas"
+MARKED = re.compile(r"<!-- (?P<what>[a-z]+): ?(?P<name>[a-z-]*) -->\n.*?<!-- end -->", re.DOTALL)
+
+INTRODUCTION = """\
+# Configuration
+
+*Written by `docs/build.py` from [`config.schema.yaml`](../rules/schemas/config.schema.yaml) and
+[`data_config.schema.yaml`](../rules/schemas/data_config.schema.yaml): change those, not this page.*
+
+[`config.yaml`](../config.yaml) is the default. Change it, or put what differs into a file of its own:
+
+```sh
+snakemake all --cores 8 --configfile presets/paper.yaml
+```
+
+An overlay replaces single keys at any depth; a list is replaced as a whole. Unknown keys and
+impossible values are errors that name the key before anything runs. `<name>` stands for a name that
+you choose, `[]` for each element of a list.
+"""
+
+
+def pages() -> dict[Path, str]:
+    """Every page with made parts, as it should be."""
+    made = {ROOT / "docs/configuration.md": configuration()}
+    for name in ("method", "architecture"):
+        path = ROOT / f"docs/{name}.md"
+        made[path] = MARKED.sub(_fill, path.read_text())
+    return made
+
+
+def _fill(match: re.Match) -> str:
+    what, name = match["what"], match["name"]
+    body = rules(name) if what == "rules" else {"drawing": drawing, "purposes": purposes}[what]()
+    return f"<!-- {what}: {name} -->\n{body}\n<!-- end -->"
+
+
+def rules(section: str) -> str:
+    """The measurement rules that cite this section of method.md, as a table with an anchor per rule."""
+    with (SCHEMAS / "compliance.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if section in cited_sections(row["source"])]
+    lines = ["| rule | severity | what must hold |", "| --- | --- | --- |"]
+    for row in rows:
+        anchor = f'<a id="rule-{row["id"]}"></a>`{row["id"]}`'
+        says = row["says"].replace("`limit`", row["limit"]) + "."
+        beside = [cite for cite in row["source"].split("; ") if not cite.startswith("docs/")]
+        says += f" ({beside[0]})" if beside else ""
+        lines.append(f"| {anchor} | {row['severity']} | {says} |")
+    return "\n".join(lines)
+
+
+def cited_sections(source: str) -> list[str]:
+    """The anchors of method.md in the `source` column of a measurement rule."""
+    return re.findall(r"docs/method\.md#([a-z-]+)", source)
+
+
+def rooms() -> dict[str, list[str]]:
+    """The rooms of the library -> the rooms directly below, lowest first."""
+    tree = ast.parse((ROOT / "tests/unit/test_rooms.py").read_text())
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="NEXT_BELOW")], value=value):
+                return ast.literal_eval(value)
+    raise LookupError("tests/unit/test_rooms.py has no table NEXT_BELOW")
+
+
+def drawing() -> str:
+    """The rooms as a Mermaid graph; an arrow reads *may import*."""
+    lines = ["```mermaid", "flowchart TD"]
+    lines += [f"    {room} --> {below}" for room, found in rooms().items() for below in found]
+    return "\n".join([*lines, "```"])
+
+
+def purposes() -> str:
+    """The rooms with what each is for, highest first: the first paragraph of its docstring."""
+    lines = ["| room | what it is for | modules |", "| --- | --- | --- |"]
+    for room in reversed(rooms()):
+        folder = ROOT / "scripts/paragone" / room
+        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
+        sentence = " ".join(text.split("\n\n")[0].split())
+        names = [path.stem for path in folder.glob("*.py") if path.stem != "__init__"]
+        names += [f"{path.parent.name}/" for path in folder.glob("*/__init__.py")]
+        modules = ", ".join(f"`{name}`" for name in sorted(names))
+        lines.append(f"| [`{room}`](../scripts/paragone/{room}) | {sentence} | {modules} |")
+    return "\n".join(lines)
+
+
+def configuration() -> str:
+    """The page that lists every key of the config."""
+    schema = yaml.safe_load((SCHEMAS / "config.schema.yaml").read_text())
+    data = yaml.safe_load((SCHEMAS / "data_config.schema.yaml").read_text())
+    values = yaml.safe_load((ROOT / "config.yaml").read_text())
+    text = [INTRODUCTION]
+    single = []
+    for name in schema["properties"]:
+        root = data if name == "data" else schema
+        block = data if name == "data" else schema["properties"][name]
+        required = name in schema["required"]
+        if "object" not in block["type"]:
+            single.append((name, block, required))
+            continue
+        text.append(f"\n## {name}\n\n{_sentence(block['description'])}\n\n{_HEADER}")
+        text += [_row(*key) for key in Walk(root, values).keys(name, block)]
+    text.append(f"\n## Single keys\n\n{_HEADER}")
+    text += [_row(name, block, required, values.get(name)) for name, block, required in single]
+    return "\n".join(text) + "\n"
+
+
+_HEADER = "| key | value | default | meaning |\n| --- | --- | --- | --- |"
+
+
+class Walk:
+    """All keys of a schema, outermost first. `values`: the default config."""
+
+    def __init__(self, root: dict[str, Any], values: dict[str, Any]) -> None:
+        self.root, self.values = root, values
+
+    def resolved(self, node: dict[str, Any]) -> dict[str, Any]:
+        """A node with what its `$ref` names; its own keys win."""
+        if "$ref" not in node:
+            return node
+        named = self.root["$defs"][node["$ref"].rpartition("/")[2]]
+        return {**self.resolved(named), **{key: node[key] for key in node if key != "$ref"}}
+
+    def keys(self, path: str, node: dict[str, Any]) -> Iterator[tuple]:
+        """Path, schema, whether it is required, and its value in config.yaml, for each key below."""
+        found: dict[str, dict] = {}
+        needed = {*node.get("required", [])}
+        for part in [node, *(branch["then"] for branch in node.get("allOf", []))]:
+            for key, child in part.get("properties", {}).items():
+                if child:
+                    found[key] = self.resolved(child)
+        for key, child in found.items():
+            yield (f"{path}.{key}", child, key in needed, self._value(f"{path}.{key}"))
+            yield from self.inside(f"{path}.{key}", child)
+        if isinstance(every := node.get("additionalProperties"), dict):
+            yield from self.inside(f"{path}.<name>", self.resolved(every))
+
+    def inside(self, path: str, node: dict[str, Any]) -> Iterator[tuple]:
+        """The keys within a value: of an object, or of the objects that are a list's elements."""
+        items = [node, *(self.resolved(each) for each in node.get("oneOf", []))]
+        for each in items:
+            if each.get("type") == "object":
+                yield from self.keys(path, each)
+                return
+            if isinstance(each.get("items"), dict):
+                yield from self.inside(f"{path}[]", self.resolved(each["items"]))
+                return
+
+    def _value(self, path: str) -> Any:
+        at = self.values
+        for key in path.split("."):
+            at = at.get(key) if isinstance(at, dict) else None
+        return at
+
+
+def _row(path: str, node: dict[str, Any], required: bool, value: Any) -> str:
+    default = node.get("default", value)
+    shown = "*required*" if required else ""
+    if isinstance(default, str | int | float) or default == []:
+        shown = f"`{json.dumps(default)}`"
+    return f"| `{path}` | {_kind(node)} | {shown} | {_sentence(node.get('description', ''))} |"
+
+
+def _kind(node: dict[str, Any]) -> str:
+    """What a value may be, in words."""
+    if "enum" in node:
+        return ", ".join(f"`{value}`" for value in node["enum"])
+    if "oneOf" in node:
+        return "one or a list"
+    kinds = node.get("type", "")
+    kind = " or ".join(kinds) if isinstance(kinds, list) else kinds
+    if kind == "array":
+        inner = node.get("items", {})
+        return f"list of: {_kind(inner)}" if "enum" in inner else "list"
+    limits = {
+        "minimum": ">= {}",
+        "exclusiveMinimum": "> {}",
+        "maximum": "<= {}",
+        "exclusiveMaximum": "< {}",
+    }
+    bounds = [words.format(node[key]) for key, words in limits.items() if key in node]
+    return " ".join([kind, ", ".join(bounds)]).strip()
+
+
+def _sentence(text: str) -> str:
+    text = text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
+    return text[:1].upper() + text[1:]
+
+
+def main() -> None:
+    """Run the program."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, name what would change"
+    )
+    check = parser.parse_args().check
+    stale = [(path, text) for path, text in pages().items() if _differs(path, text)]
+    for path, text in stale:
+        if not check:
+            path.write_text(text)
+        state = "out of date; run docs/build.py" if check else "written"
+        print(f"{path.relative_to(ROOT)}: {state}")
+    sys.exit(bool(check and stale))
+
+
+def _differs(path: Path, text: str) -> bool:
+    return not path.exists() or path.read_text() != text
+
+
+if __name__ == "__main__":
+    main()
