@@ -7,6 +7,8 @@ from paragone.analysis.run_states import holds_synthetic
 from paragone.analysis.statistics import INTERVAL
 
 SYNTHETIC = "SYNTHETIC DATA: shows that the workflow runs, says nothing about the real task"
+STEADY = "Steady: epochs after the first of each process, without evaluation."
+SHARED_CORES = "Replicas share the cores of one machine."
 
 
 def about(runs: pd.DataFrame, *own: str) -> list[str]:
