@@ -178,7 +178,6 @@ def test_unknown_key_at_each_level(path, known):
             [],
             [f"{CONV}.matrix.0.backend"],
         ),
-        (["experiments", "tpu_fashion_conv", "figures"], ["pie"], [f"{CONV}.figures.0", "clocks"]),
         (["experiments", "tpu_fashion_conv", "title"], "", [f"{CONV}.title"]),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, list) else "",

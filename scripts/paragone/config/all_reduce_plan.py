@@ -17,7 +17,7 @@ def plan(config: dict[str, Any], experiments: dict[str, list[Spec]]) -> dict[str
     """Backend name -> {"backend": its name, engine, strategy, device; "replicas": sorted counts}.
 
     `experiments`: the runs of each. One replica is always among the counts: the cost of the call
-    itself. Raises `UserError` for an experiment that scales neither way.
+    itself. Raises `UserError` for an experiment that is neither strong nor weak scaling.
     """
     found: dict[str, dict[str, Any]] = {}
     for name, runs in experiments.items():

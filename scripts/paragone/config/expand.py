@@ -8,7 +8,7 @@ from typing import Any
 
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
-from paragone.config.strategies import ONE_REPLICA_EACH, ONE_WORKER, strategies
+from paragone.config.strategies import ONE_REPLICA_EACH, ONE_WORKER, strategies, workers_of
 
 REFERENCE = {
     "engine": "torch",
@@ -47,9 +47,9 @@ def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
 def probe(config: dict[str, Any], workload: str, backend: str) -> Spec:
     """The few steps that the parity gate compares; `reference` is a backend too.
 
-    In double precision unless the backend's `parity` says otherwise: what is left of a deviation is
-    then a difference of method, not of rounding.
-    Without dropout: each framework draws its masks from its own generator.
+    In double precision unless the backend's `parity` says otherwise: what remains of a deviation is
+    then a difference of method, not of rounding. Without dropout: each framework draws its masks from
+    its own generator.
     """
     config = with_reference(config)
     precision = config["backends"][backend].get("parity", "float64")
@@ -105,10 +105,11 @@ def _batch(batch: dict[str, int], replicas: int, where: str) -> dict[str, int]:
 
 
 def _workers(choice: dict[str, Any], backend: dict[str, str], where: str) -> int:
-    """The row's `workers`; else one, or one a replica where the strategy trains in several."""
+    """The row's `workers`; else one, or one per replica where the strategy needs several."""
     replicas = choice["replicas"]
     spread = strategies(backend["engine"])[backend["strategy"]]
-    workers = choice.get("workers", 1 if spread == ONE_WORKER else replicas)
+    usual = workers_of(backend["engine"], backend["strategy"], replicas)
+    workers = choice.get("workers", usual)
     allowed = {ONE_WORKER: workers == 1, ONE_REPLICA_EACH: workers == replicas}
     if replicas % workers or not allowed.get(spread, True):
         raise UserError(
@@ -120,5 +121,5 @@ def _workers(choice: dict[str, Any], backend: dict[str, str], where: str) -> int
 
 def _known(blocks: dict[str, Any], name: str, where: str) -> str:
     if name not in blocks:
-        raise UserError(f"{where}: no {name!r} in the config; it has {', '.join(blocks)}")
+        raise UserError(f"{where}: there is no {name!r}; known are {', '.join(blocks)}")
     return name

@@ -8,16 +8,14 @@ from typing import Any
 
 from paragone.base.errors import UserError
 
-EXPERIMENT = "device_matmul"  # its folder under tables/ and figures/
-
 
 def plan(config: dict[str, Any]) -> dict[str, dict[str, str]]:
-    """Backend name -> what the program is told of it. Raises `UserError` for an unknown name."""
+    """Backend name -> name, engine, strategy, device. Raises `UserError` for an unknown name."""
     chosen = {}
     for name in config["matmul"]["backends"]:
         if name not in config["backends"]:
             known = ", ".join(config["backends"])
-            raise UserError(f"matmul.backends: no {name!r} in the config; it has {known}")
+            raise UserError(f"matmul.backends: there is no {name!r}; known are {known}")
         backend = config["backends"][name]
         chosen[name] = {"name": name} | {
             key: backend[key] for key in ("engine", "strategy", "device")

@@ -52,7 +52,7 @@ class Spec:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of the whole specification: of all that the config says of this run."""
+        """Hash of the whole specification: the run's identity."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @cached_property
@@ -79,7 +79,7 @@ class Spec:
     def evaluation_batch(self) -> int:
         """Examples of one evaluation step over all replicas: the global batch, or about 256 if more.
 
-        Training in small batches is a question; evaluating in small batches only takes longer.
+        The training batch is what an experiment varies; small evaluation batches would only take longer.
         """
         return max(self.batch["global"], EVALUATION_BATCH // self.replicas * self.replicas)
 
@@ -101,9 +101,9 @@ def requested(spec: Spec) -> Devices:
 
 
 def cell_of(name: str) -> dict[str, Any]:
-    """What `Spec.name` says of a run for people: workload, backend, replicas, global_batch, seed.
+    """The parts of `Spec.name`: workload, backend, replicas, global_batch, seed.
 
-    Raises `UserError` for what is no name of a run.
+    Raises `UserError` if it is not the name of a run.
     """
     found = re.fullmatch(
         r"(?P<workload>[^.]+)\.(?P<backend>[^.]+)\.r(?P<replicas>\d+)\.b(?P<global_batch>\d+)"
@@ -111,9 +111,7 @@ def cell_of(name: str) -> dict[str, Any]:
         name,
     )
     if found is None:
-        raise UserError(
-            f"{name}: not the name of a run; remove what lies in the folder of that name"
-        )
+        raise UserError(f"{name}: not the name of a run; delete the folder of that name")
     return {key: int(text) if text.isdigit() else text for key, text in found.groupdict().items()}
 
 

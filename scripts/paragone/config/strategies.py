@@ -1,12 +1,14 @@
-"""What strategies an engine has, read from its module without importing its framework.
+"""The strategies of an engine, read from its module without importing its framework.
 
-Each engine module says `STRATEGIES = {name: how its replicas are spread over workers}`. Standard
+Each engine module has `STRATEGIES = {name: how its replicas are spread over workers}`. Standard
 library only: the Snakefile imports this module at parse time.
 """
 
 import ast
 from functools import cache
 from pathlib import Path
+
+from paragone.base.errors import UserError
 
 ONE_WORKER = "one worker"  # one process drives all replicas
 ONE_REPLICA_EACH = "one replica each"  # as many processes as replicas
@@ -23,3 +25,13 @@ def strategies(engine: str) -> dict[str, str]:
             case ast.Assign(targets=[ast.Name(id="STRATEGIES")], value=value):
                 return ast.literal_eval(value)
     raise LookupError(f"scripts/paragone/engines/{engine}.py does not say STRATEGIES = {{...}}")
+
+
+def workers_of(engine: str, strategy: str, replicas: int) -> int:
+    """As many workers as a strategy has by default: one for all replicas, or one for each.
+
+    Raises `UserError` for a strategy that the engine does not have.
+    """
+    if strategy not in (known := strategies(engine)):
+        raise UserError(f"engine {engine} has no strategy {strategy!r}; it has {', '.join(known)}")
+    return 1 if known[strategy] == ONE_WORKER else replicas
