@@ -42,7 +42,7 @@ for name, row in TABLES.items():
             f"tabulate_{name}"
         input:
             unpack(read_by(row)),
-            code=code_inputs("tabulate.py", f"paragone.reporting.tables.{name}"),
+            code=code_inputs("write_table.py", f"paragone.reporting.tables.{name}"),
         output:
             csv=report(
                 f"<results>/tables/{{experiment}}/{name}.csv",
