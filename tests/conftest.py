@@ -1,5 +1,6 @@
-"""Fixtures that every folder of tests shares: real data, decoded once, and clean checkouts."""
+"""What every folder of tests shares: real data, decoded once, clean checkouts, groups of tests."""
 
+import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,26 @@ from unit.data_programs import prepare
 from workspace import CONFIG, Arrays, Checkout, small_copy
 
 MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
+EXPENSIVE = ("smoke", "cluster")  # fixtures of a session that minutes go into
 DATASETS = sorted(CONFIG["data"]["editions"])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share what is expensive to make share a process of pytest-xdist, too."""
+    for item in items:
+        if group := _group(item):
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _group(item: pytest.Item) -> str | None:
+    """The expensive fixture that a test uses, or its module if that has a fixture of its own."""
+    for name in EXPENSIVE:
+        if name in item.fixturenames:
+            return name
+    found = item._fixtureinfo.name2fixturedefs.values()
+    own = any(each.scope == "module" for each_of in found for each in each_of)
+    return item.nodeid.partition("::")[0] if own else None
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +50,21 @@ def mirror() -> Path:
     )
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that `make` fills, once per session however many processes share its tests."""
+    base = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    folder = base / name
+    with open(base / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            unfinished = base / f"{name}.unfinished"
+            make(unfinished)
+            unfinished.rename(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def fashion(tmp_path_factory) -> Arrays:
     """Fashion-MNIST, fetched and serialized once a session; not to be written to.
@@ -37,8 +72,11 @@ def fashion(tmp_path_factory) -> Arrays:
     The real one if a mirror or the official address has it, else the synthetic stand-in, as
     `data.source: auto` has it: `Arrays.source` says which.
     """
-    folder = tmp_path_factory.mktemp("shared")
-    prepare("fashion_mnist", folder / "results", folder / "data", environment=MIRRORS)
+
+    def make(folder: Path) -> None:
+        prepare("fashion_mnist", folder / "results", folder / "data", environment=MIRRORS)
+
+    folder = made_once(tmp_path_factory, "fashion", make)
     arrays = Arrays(folder / "results/manifest.json", folder / "data")
     if MIRRORS.strip(" ;"):
         assert arrays.source == "real", f"PARAGONE_MIRRORS is {MIRRORS}: no Fashion-MNIST there"
@@ -54,13 +92,18 @@ def small(fashion, tmp_path_factory) -> Arrays:
 @pytest.fixture(scope="session")
 def data_of(fashion, tmp_path_factory) -> dict[str, Arrays]:
     """Arrays by data set: `fashion`, and small synthetic stand-ins of the others, images of 32 x 32."""
-    folder = tmp_path_factory.mktemp("stand_ins")
-    found = {"fashion_mnist": fashion}
-    for name in ("cats_vs_dogs", "reuters"):
-        results, data = folder / name / "results", folder / name / "data"
-        prepare(name, results, data, source="synthetic", image_size=32)
-        found[name] = Arrays(results / "manifest.json", data)
-    return found
+
+    def make(folder: Path) -> None:
+        for name in ("cats_vs_dogs", "reuters"):
+            results, data = folder / name / "results", folder / name / "data"
+            prepare(name, results, data, source="synthetic", image_size=32)
+
+    folder = made_once(tmp_path_factory, "stand_ins", make)
+    stand_ins = {
+        path.name: Arrays(path / "results/manifest.json", path / "data")
+        for path in folder.iterdir()
+    }
+    return {"fashion_mnist": fashion, **stand_ins}
 
 
 @pytest.fixture

@@ -1,5 +1,15 @@
 #!/usr/bin/env bash
-# Everything CI runs, in its order; stops at the first part that fails.
+# One tier of the tests (tests/README.md): test, all or nightly; stops at the first part that fails.
 set -euo pipefail
-bash tests/lint.sh
-pytest tests/unit tests/parity tests/pipeline tests/faults tests/cluster
+case "${1:-test}" in
+test) tier="not full and not nightly" ;;
+all) tier="not nightly" ;;
+nightly) tier="nightly" ;;
+*)
+    echo "usage: $0 [test|all|nightly]" >&2
+    exit 2
+    ;;
+esac
+[ "${1:-test}" = nightly ] || bash tests/lint.sh
+pytest tests --numprocesses "${WORKERS:-2}" --dist loadgroup -m "($tier) and not alone"
+pytest tests -m "($tier) and alone"

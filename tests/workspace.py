@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import snakemake_server
 import yaml
 
 from paragone.config.expand import expand
@@ -23,6 +24,11 @@ from paragone.config.run_spec import Spec
 ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 UNREACHABLE = "http://127.0.0.1:9"  # the discard port: connections are refused at once
+
+
+def preset(name: str) -> dict[str, Any]:
+    """The content of presets/<name>.yaml."""
+    return yaml.safe_load((ROOT / f"presets/{name}.yaml").read_text())
 
 
 @dataclass(frozen=True)
@@ -216,9 +222,14 @@ class Checkout:
             raise
         return subprocess.CompletedProcess(process.args, process.returncode, output)
 
+    def dry_run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess:
+        """Run snakemake --dry-run; stdout holds both streams."""
+        line = [*arguments, "--dry-run", "--quiet", "rules"]
+        return snakemake_server.call(line, self.folder, environment(**variables))
+
     def jobs(self, *arguments: str, **variables: str) -> dict[str, int]:
         """How many jobs of each rule a call would run."""
-        done = self.snakemake(*arguments, "--dry-run", "--quiet", "rules", **variables)
+        done = self.dry_run(*arguments, **variables)
         assert done.returncode == 0, done.stdout
         return job_stats(done.stdout)
 

@@ -3,11 +3,13 @@
 import re
 
 import pytest
+from plan import Plan
 from workspace import CONFIG
 
 from paragone.config.expand import expand
 
-# Cells of each experiment's published matrix x seeds, counted by hand.
+# Cells of each experiment's published matrix x seeds: the one count made by hand. All others in these
+# tests are made by tests/plan.py, which must agree with it.
 PAPER = {
     "xla_fashion_cnn": 4 * 3,
     "tpu_fashion_conv": 4 * 3,
@@ -19,48 +21,24 @@ PAPER = {
     "strong_scaling": 2 * 4 * 5,
     "weak_scaling": 2 * 4 * 5,
 }
-# Backends that train each workload there; one more probe is the reference.
-PROBED = {
-    "fashion-cnn": 4,
-    "fashion-conv": 4,
-    "mobilenet-v2": 5,
-    "reuters-cnn": 4,
-    "reuters-cnn-double-softmax": 4,
-    "wide-resnet": 3,
-}
+SHARED = 2 * 5  # 8 replicas of 128 are a cell of both scaling experiments
 
 
 def test_paper_preset_lists_the_whole_matrix(checkout):
+    plan = Plan("paper")
+    assert {name: len(runs) for name, runs in plan.experiments.items()} == PAPER
+    assert len(plan.runs) == sum(PAPER.values()) - SHARED == 445
+    assert plan.workloads == sorted(CONFIG["workloads"])
     jobs = checkout().jobs("all", "--cores", "2", "--configfile", "presets/paper.yaml")
-    assert PAPER.keys() == CONFIG["experiments"].keys()
-    assert PROBED.keys() == CONFIG["workloads"].keys()
-    shared = 2 * 5  # 8 replicas of 128 are a cell of both scaling experiments
-    assert jobs["train"] == sum(PAPER.values()) - shared == 445
-    assert jobs["probe"] == sum(PROBED.values()) + len(PROBED)
-    assert jobs["check_parity"] == len(PROBED)
-    assert jobs["check_records"] == jobs["collect"] == jobs["compare_backends"] == len(PAPER)
-    assert jobs["compare"] == len(PAPER) - 2  # nobody has published a scaling curve
-    assert jobs["allreduce"] == jobs["tabulate_scaling"] == 2
-    assert jobs["fit_scaling"] == jobs["compare_scaling"] == 1
-    assert jobs["matmul"] == jobs["fetch"] == jobs["serialize"] == 3
-    assert jobs["accelerator_reference"] == jobs["compare_matmul"] == 1
-    assert jobs["tabulate_epochs"] == 2
+    assert jobs == plan.jobs()
 
 
-def test_figures_ask_for_the_same_figures_without_the_comparison(checkout):
+def test_figures_ask_for_the_same_figures_without_the_tables(checkout):
     jobs = checkout().jobs("figures", "--cores", "2")
-    wanted = [figure for block in CONFIG["experiments"].values() for figure in block["figures"]]
-    assert {name: jobs[name] for name in wanted} == {name: wanted.count(name) for name in wanted}
-    assert jobs["plot_matmul"] == jobs["plot_accelerators"] == 1
-    assert jobs["plot_scaling_model"] == jobs["plot_scaling_beyond"] == 1
-    assert jobs["check_records"] == len(PAPER)  # no figure without
-    assert not {
-        "compare",
-        "compare_backends",
-        "compare_matmul",
-        "accelerator_reference",
-        "tabulate_epochs",
-    } & set(jobs)
+    plan = Plan()
+    assert {name: jobs[name] for name in plan.drawn()} == plan.drawn()
+    assert jobs["check_records"] == len(plan.experiments)  # no figure without
+    assert not [name for name in jobs if name.startswith("tabulate_")]
 
 
 # In place of the program that trains: here only the order counts.
@@ -90,6 +68,15 @@ def test_repeats_take_turns(checkout):
     assert re.findall(r"\.s(\d)\.", " ".join(order)) == list("000111222")
 
 
+def one_message(done, *words: str) -> None:
+    """Status 1 and one error that holds all `words`, no traceback."""
+    assert done.returncode == 1, done.stdout
+    assert "Traceback" not in done.stdout
+    assert done.stdout.count("WorkflowError in ") == 1, done.stdout
+    for word in words:
+        assert word in done.stdout
+
+
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
@@ -103,6 +90,8 @@ def test_repeats_take_turns(checkout):
         ("backends.torch.engine", "jax", ["backends.torch.engine", "jax.py"]),
         ("scaling.allreduce.bytes", [6, 8], ["scaling.allreduce.bytes", "6"]),
         ("experiments.mirrored_mobilenet.figures", ["scaling"], ["mirrored_mobilenet", "strong"]),
+        ("experiments.mirrored_mobilenet.figures", ["pie"], ["mirrored_mobilenet", "'pie'"]),
+        ("experiments.mirrored_mobilenet.tables", ["pie"], ["mirrored_mobilenet", "'pie'"]),
     ],
 )
 def test_mistake_in_the_config_is_one_message(checkout, path, value, words):
@@ -116,10 +105,37 @@ def test_mistake_in_the_config_is_one_message(checkout, path, value, words):
         at["matrix"][0]["replicas"] = 2
         words = ["experiments.tpu_fashion_conv.matrix[0]", "999", "2 replicas"]
     made.configure()
-    done = made.snakemake("all", "--cores", "2")
-    assert done.returncode == 1
-    assert "Traceback" not in done.stdout
-    assert done.stdout.count("WorkflowError in ") == 1
-    for word in words:
-        assert word in done.stdout
+    one_message(made.dry_run("all", "--cores", "2"), *words)
     assert not (made / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"# \xe4\n", ["config.yaml", "not UTF-8"]),
+        (b"backends: &it\n  torch: *it\n", ["config.yaml", "an alias refers to a node"]),
+        (b"backends: [\n", ["config.yaml", "line 2"]),
+        (b"- backends\n", ["config.yaml", "mapping"]),
+    ],
+    ids=["encoding", "recursion", "syntax", "list"],
+)
+def test_config_that_is_no_yaml_mapping_is_one_message(checkout, text, words):
+    made = checkout()
+    (made / "config.yaml").write_bytes(text)
+    one_message(made.dry_run("all", "--cores", "2"), *words)
+
+
+BRACES = "{results} in {braces}, {0} and }{"
+
+
+def test_braces_in_titles_and_labels_are_text(checkout):
+    """Snakemake formats categories, messages and shell commands; what people write stays as it is."""
+    made = checkout()
+    for block in made.config["experiments"].values():
+        block["title"] = BRACES
+    for key in ("matmul", "accelerator_reference", "scaling"):
+        made.config[key]["title"] = BRACES
+    made.config["backends"]["torch"]["label"] = BRACES
+    made.configure()
+    done = made.dry_run("all", "--cores", "2", "--printshellcmds")
+    assert done.returncode == 0, done.stdout
