@@ -95,15 +95,12 @@ def drawing() -> str:
 
 def purposes() -> str:
     """The rooms with what each is for, highest first: the first paragraph of its docstring."""
-    lines = ["| room | what it is for | modules |", "| --- | --- | --- |"]
+    lines = ["| room | what it is for |", "| --- | --- |"]
     for room in reversed(rooms()):
         folder = ROOT / "scripts/paragone" / room
         text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
         sentence = " ".join(text.split("\n\n")[0].split())
-        names = [path.stem for path in folder.glob("*.py") if path.stem != "__init__"]
-        names += [f"{path.parent.name}/" for path in folder.glob("*/__init__.py")]
-        modules = ", ".join(f"`{name}`" for name in sorted(names))
-        lines.append(f"| [`{room}`](../scripts/paragone/{room}) | {sentence} | {modules} |")
+        lines.append(f"| [`{room}`](../scripts/paragone/{room}) | {sentence} |")
     return "\n".join(lines)
 
 
