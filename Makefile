@@ -1,5 +1,5 @@
-# Two commands do everything: `make all` (the workflow) and `make test` (its tests). Each sets up what
-# it needs from a bare Python 3.11 to 3.13 and is quick when there is nothing to do.
+# `make all` is the workflow, `make test` its tests in minutes, `make test-all` what CI runs. Each sets up
+# what it needs from a bare Python 3.11 to 3.13 and is quick when there is nothing to do.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 # Compiled at installation: it makes every start of a framework two to three times faster.
 INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --python $(BIN)/python
 
-.PHONY: all test lint format lock clean
+.PHONY: all test test-all test-nightly lint format lock clean
 
 # `make all CORES=8` is `snakemake --cores 8 all` in the environment made here, and its report.
 # Another preset: make all CONFIG=presets/paper.yaml
@@ -20,8 +20,9 @@ all: $(VENV)/workflow
 	source $(BIN)/activate && snakemake all --cores $(CORES) $(if $(CONFIG),--configfile $(CONFIG)) \
 		--report results/report.html --report-after-run
 
-test: $(VENV)/dev
-	source $(BIN)/activate && bash tests/run.sh
+# Tiers, see tests/README.md: minutes; all that CI runs; long campaigns, by hand.
+test test-all test-nightly: $(VENV)/dev
+	source $(BIN)/activate && bash tests/run.sh $(@:test-%=%)
 
 lint: $(VENV)/dev
 	source $(BIN)/activate && bash tests/lint.sh
