@@ -1,20 +1,19 @@
-"""Start the workers of one run, here or through srun, and see all of them end, well or not.
+"""Run the workers of one run, on this host or through srun, and write the record if they fail.
 
-The environment may fix what workers on several hosts cannot know: PARAGONE_ADDRESS, the name or number
-by which the others reach this host, and PARAGONE_PORT, from which on rank 0, 1, ... listen.
+The environment may set what workers on several hosts cannot know: PARAGONE_ADDRESS, the name or number
+by which the others reach this host, and PARAGONE_PORT: rank k listens on this port plus k.
 """
 
 import argparse
 import os
 import shutil
-import signal
 import sys
 import uuid
 from pathlib import Path
 
 from paragone.base.errors import UserError, entry_point
 from paragone.config.run_spec import Spec
-from paragone.workers import launcher
+from paragone.workers import supervisor
 from paragone.workers.run_options import run_arguments, run_parser
 from paragone.workers.worker_failure import judge, processes
 
@@ -39,26 +38,13 @@ def main(arguments: list[str] | None = None) -> None:
     meeting.mkdir(parents=True)
     program = Path(__file__).with_name("train.py")
     line = [sys.executable, str(program), *run_arguments(options), f"--rendezvous={meeting}"]
-    children: list[launcher.Child] = []
     try:
-        with launcher.interruptible():
-            children += launcher.start(line, spec.workers, options.nodes, options.threads)
-            failed = launcher.first_to_fail(children)
-    except launcher.Interrupted as interruption:
-        launcher.end(children)
-        shutil.rmtree(meeting)
-        signal.signal(interruption.number, signal.SIG_DFL)
-        os.kill(os.getpid(), interruption.number)
-    try:
-        if failed:
-            launcher.end(children)
+        if failed := supervisor.run(line, spec.workers, options.nodes, options.threads):
             conclude(failed, options, spec, meeting)
-        for child in children:
-            child.settle()
     finally:
         shutil.rmtree(meeting)
-    for left_by_a_killed_launcher in folder.glob(f"{MEETING}*"):
-        shutil.rmtree(left_by_a_killed_launcher)
+    for of_a_killed_supervisor in folder.glob(f"{MEETING}*"):
+        shutil.rmtree(of_a_killed_supervisor)
 
 
 def check_nodes(nodes: int, workers: int) -> None:
@@ -73,11 +59,11 @@ def check_nodes(nodes: int, workers: int) -> None:
 
 
 def conclude(
-    failed: launcher.Child, options: argparse.Namespace, spec: Spec, meeting: Path
+    failed: supervisor.Child, options: argparse.Namespace, spec: Spec, meeting: Path
 ) -> None:
-    """Write what the workers could not: a record without epochs and clocks. Raises as `judge` does."""
+    """Write the record without epochs and clocks that the workers could not. Raises as `judge` does."""
     status, reason = judge(failed, spec.workers, meeting)
-    # Here, because a run that ends well needs none of it.
+    # Imported here: a run that ends well needs none of it.
     from paragone import data
     from paragone.records.outcome import Outcome
     from paragone.training import run_results, sample_predictions

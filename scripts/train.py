@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from paragone import data, engines
-from paragone.base.errors import Unavailable, UserError, entry_point
-from paragone.config.code_inputs import sources
+from paragone.base.errors import Unavailable, entry_point
+from paragone.config.code_inputs import code_inputs
 from paragone.config.run_spec import Spec
 from paragone.machine import limits, load, process_entry, resource_usage
 from paragone.records.outcome import Outcome
@@ -35,14 +35,8 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(arguments)
     spec = Spec.from_json(options.spec)
     meeting = Rendezvous(options.rendezvous, spec.workers, options.join_timeout)
-    try:
+    with meeting.reporting():
         work(options, spec, meeting, ledger)
-    except UserError as error:
-        meeting.report("refused", str(error))
-        raise
-    except Exception as error:
-        meeting.report("failed", f"{type(error).__name__}: {error}")
-        raise
 
 
 def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> None:
@@ -116,7 +110,7 @@ def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) ->
     """A hash of all that a checkpoint must agree with: specification, data, weights, code at work."""
     start = pretrained.sha256 if pretrained else "random"
     sha = hashlib.sha256(f"{spec.to_json()} {dataset.manifest_sha256} {start}".encode())
-    for module in sources(__file__, f"paragone.engines.{spec.backend['engine']}"):
+    for module in code_inputs("train.py", f"paragone.engines.{spec.backend['engine']}"):
         sha.update(Path(module).read_bytes())
     return sha.hexdigest()[:12]
 

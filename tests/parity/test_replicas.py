@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from workspace import ROOT, environment, make_spec
 
-from paragone.workers import launcher
+from paragone.workers import supervisor
 
 REPLICAS, BATCH, STEPS = 2, 64, 4
 ONE = {
@@ -37,9 +37,9 @@ def run(folder: Path, arrays, workload: str, backend: str, replicas: int, mode: 
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment(PYTHONPATH=paths).items():
             patch.setenv(name, value)
-        children = launcher.start(line, 1 if mode else spec.workers)
-    failed = launcher.first_to_fail(children)
-    launcher.end(children)
+        children = supervisor.start(line, 1 if mode else spec.workers)
+    failed = supervisor.first_to_fail(children)
+    supervisor.end(children)
     assert failed is None, failed.tails
     with np.load(output) as found:
         return {name: found[name] for name in found.files}

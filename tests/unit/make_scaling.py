@@ -6,7 +6,7 @@ from make_records import BACKENDS, make_record
 
 from paragone.analysis import all_reduce_tables
 from paragone.analysis.scaling.cost import AllReduce, Compute, StepModel
-from paragone.microbenchmarks.all_reduces import WORKERS
+from paragone.config.strategies import workers_of
 from paragone.records import measurements
 
 PARAMETERS = 21_000
@@ -56,7 +56,7 @@ def all_reduce_result(backend, counts=COUNTS, noise=0.0, missing=(), host="node-
     random = np.random.default_rng(7)
     groups = []
     for replicas in counts:
-        workers = replicas if strategy in WORKERS else 1
+        workers = workers_of(engine, strategy, replicas)
         cases = [
             {
                 "bytes": size,
@@ -92,7 +92,7 @@ def all_reduce_result(backend, counts=COUNTS, noise=0.0, missing=(), host="node-
 
 
 def process_of(host):
-    """What a measuring program tells of itself; the devices stand in each group."""
+    """The process entry of a measuring program; devices are listed per group."""
     process = make_result("torch", [make_case((2, 2, 2), gflops=(1,))], host=host)["process"]
     process["machine"].pop("devices")
     return process
@@ -100,4 +100,5 @@ def process_of(host):
 
 def all_reduces(**options):
     """The tidy table of both backends."""
-    return all_reduce_tables.table([all_reduce_result(backend, **options) for backend in MODELS])
+    made = [all_reduce_result(backend, **options) for backend in MODELS]
+    return all_reduce_tables.table([measurements.check_all_reduces(one) for one in made])

@@ -1,28 +1,30 @@
 """All-reduces: measured through the program, proven right, and never a process left behind."""
 
 import json
-import os
 import subprocess
+import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
 import pytest
 from make_scaling import all_reduce_result
-from workspace import CONFIG, call, command, refused, succeed
+from workspace import CONFIG, ROOT, call, command, refused, succeed
 
 from paragone.analysis import all_reduce_tables
 from paragone.base.errors import UserError
+from paragone.base.ranks import ALONE
 from paragone.config import all_reduce_plan
 from paragone.config.expand import expand
-from paragone.microbenchmarks.all_reduces import Place, measure, workers
+from paragone.microbenchmarks.all_reduces import group, measure
 from paragone.records import measurements
 
 
 def program(output, engine, strategy, device="cpu", **options):
     backend = {"name": f"a-{strategy}", "engine": engine, "strategy": strategy, "device": device}
     given = {"replicas": [1, 2], "bytes": [4096, 65_536], "repeats": 3, "threads": 2, **options}
-    return command("allreduce", backend=json.dumps(backend), output=output, **given)
+    return command("measure_all_reduces", backend=json.dumps(backend), output=output, **given)
 
 
 @pytest.mark.parametrize(
@@ -38,30 +40,24 @@ def test_small_all_reduces_are_measured(tmp_path, engine, strategy):
     printed = succeed(program(tmp_path / "r.json", engine, strategy), timeout=120)
     made = measurements.read(tmp_path / "r.json", measurements.check_all_reduces)
     each = 2 if strategy in ("ddp", "multiworker") else 1
-    assert [(one["replicas"], one["workers"]) for one in made["groups"]] == [(1, 1), (2, each)]
-    for group in made["groups"]:
-        assert [case["bytes"] for case in group["cases"]] == [4096, 65_536]
-        for case in group["cases"]:
-            assert len(case["runs"]) == 3
-            assert 1e-7 < min(case["runs"]) / case["calls"] < 1
+    assert [(one.replicas, one.workers) for one in made.groups] == [(1, 1), (2, each)]
+    for one in made.groups:
+        assert [case.bytes for case in one.cases] == [4096, 65_536]
+        for case in one.cases:
+            assert len(case.runs) == 3
+            assert 1e-7 < min(case.runs) / case.calls < 1
     assert printed.count("fastest all-reduce") == 2
     times = all_reduce_tables.table([made])
     assert len(times) == 2 * 2 * 3
-    cases = made["groups"][1]["cases"][0]
-    assert times["seconds"].iloc[6] == cases["runs"][0] / cases["calls"]
+    case = made.groups[1].cases[0]
+    assert times["seconds"].iloc[6] == case.runs[0] / case.calls
 
 
 def test_a_missing_device_is_a_status(tmp_path):
     succeed(program(tmp_path / "r.json", "torch_ddp", "ddp", device="tpu"))
-    groups = measurements.read(tmp_path / "r.json", measurements.check_all_reduces)["groups"]
-    assert [one["status"] for one in groups] == ["unavailable"] * 2
-    assert (
-        all_reduce_tables.table(
-            [measurements.read(tmp_path / "r.json", measurements.check_all_reduces)]
-        )["seconds"]
-        .isna()
-        .all()
-    )
+    made = measurements.read(tmp_path / "r.json", measurements.check_all_reduces)
+    assert [one.status for one in made.groups] == ["unavailable"] * 2
+    assert all_reduce_tables.table([made])["seconds"].isna().all()
 
 
 def test_messages_for_people(tmp_path):
@@ -98,12 +94,10 @@ class Vectors:
         return sums
 
 
-def test_a_wrong_sum_gets_no_time(monkeypatch):
-    def measured(group):
-        engine = type("Engine", (), {"open_group": staticmethod(lambda *_: group)})
-        monkeypatch.setattr(measure, "functions_of", lambda *_: engine)
-        place = Place(0, 1, 2, (), "")
-        return measure.measure({"engine": "any"}, place, [4096, 1 << 22], 5, 1)
+def test_a_wrong_sum_gets_no_time():
+    def measured(vectors):
+        framework = SimpleNamespace(open_group=lambda *_: vectors)
+        return measure.measure(framework, {}, 2, ALONE, [4096, 1 << 22], 5, 1)
 
     right = Vectors()
     cases = measured(right)["cases"]
@@ -113,52 +107,62 @@ def test_a_wrong_sum_gets_no_time(monkeypatch):
         measured(Vectors(1.5))
 
 
-def children():
-    """The processes of `workers.run` that this process has; not multiprocessing's own tracker."""
-    found = psutil.Process().children(recursive=True)
-    return [one for one in found if "spawn_main" in " ".join(one.cmdline())]
+# A process of a group that does what the body of its function `work` says.
+PROCESS = """
+import os, sys, time
+from pathlib import Path
+from paragone.base.errors import UserError, entry_point
+from paragone.microbenchmarks.all_reduces import group
+
+def work(world):
+    {body}
+
+folder = Path(sys.argv[-1].partition("=")[2])
+entry_point(group.take_part)(folder, {workers}, 30, work)
+"""
 
 
-def answer(place, word):
-    return f"{word} {place.workers} {len(set(place.addresses))}"
+@pytest.fixture
+def together(monkeypatch):
+    """Run a group of processes whose `work` has this body; its result."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "scripts"))
+
+    def run(body, workers, seconds=30):
+        line = [sys.executable, "-c", PROCESS.format(body=body, workers=workers)]
+        return group.run(line, workers, seconds)
+
+    yield run
+    assert psutil.Process().children(recursive=True) == []
 
 
-def die(place):
-    if place.rank == 1:
-        os._exit(7)
-    time.sleep(60)
-
-
-def complain(place):
-    if place.rank == 1:
-        raise UserError("rank 1 is unhappy")
-    time.sleep(60)
-
-
-def sleep(place):
-    time.sleep(60)
-
-
-def test_the_first_process_answers_and_all_end():
-    assert workers.run(answer, "ddp", 3, 30, "hello") == "hello 3 3"
-    assert workers.run(answer, "spmd", 3, 30, "hello") == "hello 1 1"
-    assert children() == []
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_first_process_answers_and_all_end(together, workers):
+    body = "return {'rank': world.rank, 'ranks': world.workers, 'at': len(set(world.addresses))}"
+    addresses = workers if workers > 1 else 0
+    assert together(body, workers) == {"rank": 0, "ranks": workers, "at": addresses}
 
 
 @pytest.mark.parametrize(
-    ("work", "seconds", "words"),
+    ("fault", "seconds", "words"),
     [
-        (die, 30, "rank 1 of 2 ended with exit code 7"),
-        (complain, 30, "rank 1 is unhappy"),
-        (sleep, 1, "no result of 2 process"),
+        ("os._exit(7)", 30, "rank 1 of 2 ended with status 7"),
+        ("os.abort()", 30, "rank 1 of 2 was ended by SIGABRT"),
+        ("raise UserError('rank 1 is unhappy')", 30, "rank 1 of 2: rank 1 is unhappy"),
+        ("1 / 0", 30, r"rank 1 of 2 failed \(ZeroDivisionError: division by zero\)"),
+        ("time.sleep(60)", 2, r"no result of 2 process\(es\) after 2 s"),
     ],
 )
-def test_one_failure_ends_all_within_the_bound(work, seconds, words):
+def test_one_failure_ends_all_within_the_bound(together, fault, seconds, words):
     start = time.monotonic()
     with pytest.raises(UserError, match=words):
-        workers.run(work, "ddp", 2, seconds)
+        together(f"if world.rank == 1: {fault}\n    time.sleep(60)", 2, seconds)
     assert time.monotonic() - start < 20
-    assert children() == []
+
+
+def test_a_failure_of_the_only_process_is_one_message(together, capfd):
+    with pytest.raises(SystemExit):
+        together("raise UserError('alone and unhappy')", 1)
+    assert capfd.readouterr().err == "error: alone and unhappy\n"
 
 
 def test_killed_it_leaves_no_process(tmp_path):

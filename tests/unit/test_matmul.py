@@ -23,26 +23,26 @@ def products(output, engine, device="cpu", **options):
         "threads": 1,
     }
     backend = json.dumps(backend)
-    return command("matmul", backend=backend, output=output, **{**defaults, **options})
+    return command("measure_products", backend=backend, output=output, **{**defaults, **options})
 
 
 @pytest.mark.parametrize("engine", ["torch", "tensorflow", "torch_xla"])
 def test_small_products_are_measured(tmp_path, engine):
     printed = succeed(products(tmp_path / "out" / "one.json", engine))
     made = measurements.read(tmp_path / "out" / "one.json", measurements.check_products)
-    assert [(case["shape"], case["precision"]) for case in made["cases"]] == [
+    assert [(case.shape, case.precision) for case in made.cases] == [
         (shape, precision)
         for precision in ("float32", "bfloat16")
         for shape in ([30, 20, 10], [64, 64, 64])
     ]
-    for case in made["cases"]:
-        assert (case["status"], case["flop"]) == ("completed", 2 * np.prod(case["shape"]))
-        assert len(case["runs"]) == 3
+    for case in made.cases:
+        assert (case.status, case.flop) == ("completed", 2 * np.prod(case.shape))
+        assert len(case.runs) == 3
         # bfloat16 rounds to 8 bits, float32 to 24: neither stands in for the other.
-        bounds = {"float32": (0, 1e-6), "bfloat16": (1e-4, 8e-3)}[case["precision"]]
-        assert bounds[0] <= case["relative_error"] < bounds[1]
-    assert made["process"]["threads"] == 1
-    assert made["process"]["software"]["numpy"] == np.__version__
+        bounds = {"float32": (0, 1e-6), "bfloat16": (1e-4, 8e-3)}[case.precision]
+        assert bounds[0] <= case.relative_error < bounds[1]
+    assert made.process.threads == 1
+    assert made.process.software["numpy"] == np.__version__
     assert printed.count("GFLOP/s") == 4
 
 
@@ -51,19 +51,21 @@ def test_a_product_beyond_the_memory_is_refused_before_it_is_tried(tmp_path):
         tmp_path / "r.json", "torch", products=["4000000,1,4000000"], precisions=["float32"]
     )
     succeed(huge, timeout=60)
-    too_large, square = measurements.read(tmp_path / "r.json", measurements.check_products)["cases"]
-    assert (too_large["status"], too_large["runs"]) == ("out_of_memory", [])
-    assert "64,000" in too_large["reason"]
-    assert square["status"] == "completed"
+    too_large, square = measurements.read(tmp_path / "r.json", measurements.check_products).cases
+    assert (too_large.status, too_large.runs) == ("out_of_memory", [])
+    assert "64,000" in too_large.reason
+    assert square.status == "completed"
 
 
 def test_a_missing_device_is_a_status(tmp_path):
     printed = succeed(products(tmp_path / "r.json", "torch", device="tpu"))
     made = measurements.read(tmp_path / "r.json", measurements.check_products)
-    assert made["device_name"] is None
-    assert {case["status"] for case in made["cases"]} == {"unavailable"}
-    assert {case["reason"] for case in made["cases"]} == {"PyTorch sees no tpu"}
-    assert "unavailable: PyTorch sees no tpu" in printed
+    assert made.device_name is None
+    assert {case.status for case in made.cases} == {"unavailable"}
+    assert {case.reason for case in made.cases} == {
+        "1 replica(s) on tpu asked for; PyTorch sees no tpu here"
+    }
+    assert "unavailable: 1 replica(s) on tpu asked for" in printed
 
 
 def test_messages_for_people(tmp_path):
@@ -154,5 +156,5 @@ def _result(cases):
 def test_the_plan_knows_every_backend_of_the_config():
     assert list(product_plan.plan(CONFIG)) == CONFIG["matmul"]["backends"]
     unknown = {**CONFIG, "matmul": {**CONFIG["matmul"], "backends": ["nobody"]}}
-    with pytest.raises(UserError, match=r"matmul\.backends: no 'nobody'"):
+    with pytest.raises(UserError, match=r"matmul\.backends: there is no 'nobody'"):
         product_plan.plan(unknown)

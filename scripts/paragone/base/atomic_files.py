@@ -1,12 +1,40 @@
-"""Text files that are complete or not there."""
+"""Files that are complete or not there: written under a temporary name, then renamed."""
 
-import os
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
+
+
+@contextmanager
+def writing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a file that replaces `path` when the block ends; an error in the block leaves nothing.
+
+    mode: "w" (UTF-8) or "wb". Missing folders are made. One process at a time may write a path.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with partial.open(mode, encoding=None if "b" in mode else "utf-8") as file:
+            yield file
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write under a temporary name, then rename; folders are made."""
-    partial = path.with_name(f".{path.name}.partial")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial.write_text(text)
-    os.replace(partial, path)
+    """Write text."""
+    with writing(path) as file:
+        file.write(text)
+
+
+def write_bytes(content: bytes, path: Path) -> None:
+    """Write bytes."""
+    with writing(path, "wb") as file:
+        file.write(content)
+
+
+def write_json(content: dict[str, Any], path: Path, indent: int | None = 1) -> None:
+    """Write JSON; raises `ValueError` for a number that JSON does not have (NaN, infinity)."""
+    write_text(json.dumps(content, indent=indent, allow_nan=False) + "\n", path)

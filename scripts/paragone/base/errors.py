@@ -1,20 +1,40 @@
 """Errors for people: one message, no traceback, a non-zero exit."""
 
 import functools
+import os
+import signal
 import sys
 from collections.abc import Callable
 
 
 class UserError(Exception):
-    """Something the user can mend. The message names the file or key, the fault and the remedy."""
+    """An error that the user can correct. The message names the file or key, the fault and the remedy."""
 
 
 class Unavailable(Exception):
-    """The machine, or the framework on it, lacks what was asked for: devices, a precision, an all-reduce."""
+    """The machine, or the framework on it, lacks what was requested: devices, a precision, an all-reduce."""
+
+
+def require_devices(framework: str, kind: str, needed: int, present: int) -> None:
+    """Raise `Unavailable` if this host has fewer devices of a kind than are needed."""
+    if present < needed:
+        raise Unavailable(
+            f"{needed} replica(s) on {kind} asked for; {framework} sees {present or 'no'} {kind} here"
+        )
+
+
+class Interrupted(BaseException):
+    """This process was asked to end, by this signal."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
 
 
 def entry_point(main: Callable[..., None]) -> Callable[..., None]:
-    """Make `main` a program: a `UserError` becomes `error: ...` on stderr and exit status 1."""
+    """Make `main` a program: a `UserError` becomes `error: ...` on stderr and exit status 1.
+
+    After `Interrupted` the process ends by the signal that it was sent.
+    """
 
     @functools.wraps(main)
     def program(*arguments: object) -> None:
@@ -23,5 +43,8 @@ def entry_point(main: Callable[..., None]) -> Callable[..., None]:
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
             sys.exit(1)
+        except Interrupted as interruption:
+            signal.signal(interruption.number, signal.SIG_DFL)
+            os.kill(os.getpid(), interruption.number)
 
     return program

@@ -1,6 +1,7 @@
 """What a framework supplies to the one training loop, and how the loop finds it."""
 
 import importlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,11 @@ from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
+
+# What frameworks read when they are imported. Python executes a package before its modules, so every
+# import of an engine or of a module that opens devices comes later.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+os.environ.setdefault("PJRT_DEVICE", "CPU")  # without it torch_xla asks every plug-in for devices
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,6 @@ Keras' `fit` fails under MultiWorkerMirroredStrategy (keras #20585); this loop d
 epoch is one `tf.function`. No `jit_compile`: on a CPU it makes these models several times slower.
 """
 
-import os
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -22,8 +18,8 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard, train_dtype
 from paragone.engines import Probe
+from paragone.engines.tensorflow_devices import create_strategy, set_threads, workers_of
 from paragone.engines.tensorflow_flop import count
-from paragone.engines.tensorflow_strategies import create_strategy, workers_of
 from paragone.models import create_model
 from paragone.models.keras_weights import named
 from paragone.models.tensorflow import MODELS
@@ -36,14 +32,13 @@ class TensorFlow:
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """See `Engine.build`."""
-        tf.config.threading.set_intra_op_parallelism_threads(threads)
-        tf.config.threading.set_inter_op_parallelism_threads(threads)
+        set_threads(threads)
         keras.utils.set_random_seed(spec.seed)
         if spec.deterministic:
             tf.config.experimental.enable_op_determinism()
         keras.config.set_floatx(spec.precision)
         self._dtype = tf.as_dtype(spec.precision)
-        self._strategy = create_strategy(spec, world)
+        self._strategy = create_strategy(spec.backend, spec.replicas, world)
         replicas = self._strategy.num_replicas_in_sync
         self.devices = Devices(spec.backend["device"], replicas, workers_of(self._strategy))
         self.device_names = list(self._strategy.extended.worker_devices)

@@ -15,7 +15,7 @@ from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
-from paragone.engines import Probe, torch_weights
+from paragone.engines import Probe, torch_devices, torch_weights
 from paragone.engines.torch_flop import count
 from paragone.engines.torch_optimizers import create_optimizer
 from paragone.models import create_model
@@ -48,16 +48,15 @@ class Torch:
         """Open this worker's device and describe what the run has."""
         torch.set_num_threads(threads)
         kind = spec.backend["device"]
-        present = {"cpu": 1, "gpu": torch.cuda.device_count()}.get(kind, 0)
-        if spec.replicas > min(present, 1):
+        if spec.replicas > 1:
             raise Unavailable(
-                f"{spec.replicas} replica(s) on {kind} asked for; this backend drives one device "
-                f"and PyTorch sees {present} of this kind"
+                f"{spec.replicas} replica(s) on {kind} asked for; this backend drives one device"
             )
+        device, name = torch_devices.open_device(kind)
         self.devices = Devices(kind, 1, workers=1)
-        self.device_names = [torch.cuda.get_device_name(0) if kind == "gpu" else "cpu"]
+        self.device_names = [name]
         self.shard = WHOLE
-        return torch.device("cuda" if kind == "gpu" else "cpu")
+        return device
 
     # What a device that is not driven eagerly, or several workers, do otherwise
 

@@ -4,25 +4,19 @@ The same code runs on TPU cores and on virtual CPU devices. Batch norm sees the 
 the partitioned program means what the program on one device means.
 """
 
-import os
-
 import numpy as np
 import torch
-
-from paragone.base.engine_reports import Devices
-from paragone.base.errors import Unavailable
-from paragone.base.ranks import World
-from paragone.config.run_spec import Spec
-from paragone.data.batches import WHOLE
-from paragone.engines.torch import Torch
-
-# An import without it asks every plug-in for devices.
-os.environ.setdefault("PJRT_DEVICE", "CPU")
-
 import torch_xla
 from torch_xla import runtime
 from torch_xla.core import xla_model
 from torch_xla.distributed import spmd
+
+from paragone.base.engine_reports import Devices
+from paragone.base.ranks import World
+from paragone.config.run_spec import Spec
+from paragone.data.batches import WHOLE
+from paragone.engines.torch import Torch
+from paragone.engines.torch_xla_devices import open_mesh
 
 STRATEGIES = {"spmd": "one worker"}
 
@@ -33,24 +27,9 @@ class TorchXLA(Torch):
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
         """Open all devices of the process as one mesh; `threads` is set by the process's affinity."""
         kind = spec.backend["device"]
-        os.environ["PJRT_DEVICE"] = device_variable(kind)
-        if kind == "cpu":
-            os.environ["CPU_NUM_DEVICES"] = str(spec.replicas)
-        runtime.use_spmd()
-        try:
-            present = runtime.global_runtime_device_count()
-        except RuntimeError as error:
-            raise Unavailable(
-                f"PyTorch/XLA finds no {kind}: {str(error).splitlines()[0]}"
-            ) from error
-        if present != spec.replicas:
-            raise Unavailable(
-                f"{spec.replicas} replica(s) on {kind} asked for; PyTorch/XLA has {present} and uses all"
-            )
-        self.devices = Devices(kind, present, workers=1)
-        self.device_names = [str(d["name"]) for d in runtime.global_runtime_device_attributes()]
+        self._mesh, self.device_names = open_mesh(kind, spec.replicas)
+        self.devices = Devices(kind, len(self.device_names), workers=1)
         self.shard = WHOLE
-        self._mesh = spmd.Mesh(np.arange(present), (present,), ("data",))
         return torch_xla.device()
 
     def put(self, array: np.ndarray) -> torch.Tensor:
@@ -76,8 +55,3 @@ class TorchXLA(Torch):
 
 
 ENGINE = TorchXLA
-
-
-def device_variable(kind: str) -> str:
-    """The value of PJRT_DEVICE for a kind of device."""
-    return {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}[kind]

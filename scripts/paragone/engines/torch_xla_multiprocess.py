@@ -24,7 +24,8 @@ from paragone.config.run_spec import Spec
 from paragone.data.batches import WHOLE, Shard
 from paragone.data.random_streams import framework_seed
 from paragone.engines.torch import Torch
-from paragone.engines.torch_xla import TorchXLA, device_variable
+from paragone.engines.torch_xla import TorchXLA
+from paragone.engines.torch_xla_devices import choose
 
 STRATEGIES = {"multiprocess": "one replica each"}
 
@@ -41,7 +42,7 @@ class TorchXLAMultiprocess(TorchXLA):
                 f"{world.local_workers} replica(s) on {kind} asked for on one host; PyTorch/XLA finds "
                 f"{present} in its multi-process mode"
             )
-        os.environ["PJRT_DEVICE"] = device_variable(kind)
+        choose(kind)
         if world.workers > 1:
             _join(world)
         device = torch_xla.device()

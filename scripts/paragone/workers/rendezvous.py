@@ -1,16 +1,19 @@
-"""How the workers of one run find each other, wait for each other and leave word: files in one folder.
+"""How processes that work together find each other, wait for each other and report failures: files.
 
-The folder is the run's own and lies beside its checkpoints, on a file system that all workers see.
-So every wait is bounded by us, whatever the framework does, and a report outlives its process.
+The folder belongs to one run or all-reduce, on a file system that all workers see. So every wait has a
+time limit, whatever the framework does, and a report outlives its process.
 """
 
 import json
 import os
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.base.ranks import ALONE, World
 
@@ -19,14 +22,14 @@ POLL = 0.05  # seconds between two looks at the folder
 
 
 class Rendezvous:
-    """One worker's view of the folder. Without a folder the worker is alone and leaves no word.
+    """One worker's view of the folder. Without a folder the worker is alone and reports nothing.
 
     `timeout`: seconds to wait for the others, each time.
     """
 
     def __init__(self, folder: Path | None, workers: int, timeout: float) -> None:
         if folder is None and workers > 1:
-            raise UserError(f"this run has {workers} workers; start it through scripts/launch.py")
+            raise UserError(f"this run has {workers} workers; start it by scripts/launch.py")
         self._folder, self._workers, self._timeout = folder, workers, timeout
         self.rank = own_rank() if folder else 0
         if not self.rank < workers:
@@ -34,7 +37,7 @@ class Rendezvous:
         self._others = [rank for rank in range(workers) if rank != self.rank]
 
     def join(self) -> World:
-        """Tell the others where this worker is, and wait until they have told it too.
+        """Exchange hosts, ports and devices with the other workers.
 
         Raises `UserError` that names the missing ranks, an unknown host, or a port that is in use.
         """
@@ -50,12 +53,12 @@ class Rendezvous:
         return _world(self.rank, self.meet("start", own))
 
     def meet(self, point: str, facts: dict[str, Any]) -> list[dict[str, Any]]:
-        """Wait until every worker has come to this point; what each of them brings, by rank.
+        """Wait until every worker is at this point; the facts of each, by rank.
 
-        The own entry is `facts` itself.
+        The own entry is `facts` itself. Raises `UserError` that names the missing ranks.
         """
         if self._folder:
-            write(place(self._folder, point, self.rank), facts)
+            write_json(facts, place(self._folder, point, self.rank))
         paths = [place(self._folder, point, rank) for rank in self._others]
         missing = paths
         end = time.monotonic() + self._timeout
@@ -71,30 +74,35 @@ class Rendezvous:
         return [*found[: self.rank], facts, *found[self.rank :]]
 
     def report(self, status: str, reason: str | None) -> None:
-        """Leave word that the run ends here, and why; the first word stands."""
+        """Store that the run ends here, and why; the first report stands."""
         path = place(self._folder, "report", self.rank) if self._folder else None
         if path and not path.exists():
-            write(path, {"status": status, "reason": reason, "time": time.time()})
+            write_json({"status": status, "reason": reason, "time": time.time()}, path)
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Report an error of the block as `refused` (`UserError`) or `failed`, and raise it again."""
+        try:
+            yield
+        except UserError as error:
+            self.report("refused", str(error))
+            raise
+        except Exception as error:
+            self.report("failed", f"{type(error).__name__}: {error}")
+            raise
 
 
 def own_rank() -> int:
-    """The rank that the launcher or srun has given this process."""
+    """The rank that the supervisor or srun has given this process."""
     for name in ("RANK", "SLURM_PROCID"):
         if name in os.environ:
             return int(os.environ[name])
-    raise UserError("neither RANK nor SLURM_PROCID is set; start the run through scripts/launch.py")
+    raise UserError("neither RANK nor SLURM_PROCID is set; start the run by scripts/launch.py")
 
 
 def place(folder: Path, point: str, rank: int) -> Path:
-    """Where a rank leaves what it brings to a point."""
+    """The file in which a rank stores its facts at a point."""
     return folder / f"{point}-{rank}.json"
-
-
-def write(path: Path, content: dict[str, Any]) -> None:
-    """Write JSON that appears whole."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(json.dumps(content))
-    partial.rename(path)
 
 
 def _address() -> str:
@@ -116,7 +124,7 @@ def _address() -> str:
 
 
 def _node() -> list[str]:
-    """What two processes on one host have in common: the kernel's start and the network they see."""
+    """Equal for two processes of one host: the kernel's start and the network namespace."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return [socket.gethostname(), boot, str(os.stat("/proc/self/ns/net").st_ino)]
 
@@ -129,11 +137,11 @@ def _free_port(rank: int) -> int:
     port = int(wanted) + rank if wanted else 0
     with socket.socket() as probe:
         try:
-            # All interfaces, without SO_REUSEADDR: as TensorFlow's server will take it.
+            # All interfaces, without SO_REUSEADDR: as TensorFlow's server binds it.
             probe.bind(("", port))
         except (OSError, OverflowError) as error:
             raise UserError(
-                f"PARAGONE_PORT: port {port} for rank {rank} cannot be had on "
+                f"PARAGONE_PORT: port {port} for rank {rank} is not available on "
                 f"{socket.gethostname()}: {error}; free it or set another"
             ) from error
         return probe.getsockname()[1]

@@ -1,17 +1,17 @@
-"""What becomes of a run whose workers did not all end well: a record with a status, or one message."""
+"""The result of processes that did not all end well: a status for the record, or one message."""
 
 import json
 import re
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from paragone.base.errors import UserError
-from paragone.workers.launcher import Child
 from paragone.workers.rendezvous import place
+from paragone.workers.supervisor import Child
 
-# Signals that a program brings upon itself. All others come from outside: the run can be resumed.
+# Signals that a program causes itself. All others come from outside: the run can be resumed.
 CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 _TASK = re.compile(r"srun: error: \S+: tasks? (\d+)[^:]*: (.*)")
 
@@ -19,35 +19,45 @@ _TASK = re.compile(r"srun: error: \S+: tasks? (\d+)[^:]*: (.*)")
 def judge(failed: Child, workers: int, meeting: Path) -> tuple[str, str]:
     """Status and reason of a run that failed as a result; raises for what is no result.
 
-    `UserError` where the run can be started again, `SystemExit` where its only worker has said why it
-    ended. `failed`: the first to end badly, now that all have ended. `meeting`: the folder where they met.
+    `UserError` where the run can be started again, otherwise as `explain`. `failed`: the first to fail,
+    after all have ended. `meeting`: the folder of their rendezvous.
     """
     reports = _reports(meeting, workers)
     for report in sorted(reports.values(), key=lambda one: one["time"]):
         if report["status"] not in ("refused", "failed"):
             return report["status"], report["reason"]
-    if workers > 1:
-        raise UserError(_message(failed, workers, reports, meeting))
-    if failed.status > 0:
-        sys.exit(failed.status)  # the worker has said why
-    number = signal.Signals(-failed.status)
+    if workers > 1 or failed.status > 0:
+        explain(failed, workers, meeting)
     # Of several workers one may also be torn down by another's end: that is no result of their own.
+    number = signal.Signals(-failed.status)
     if number in CRASHES and place(meeting, "devices", 0).exists():
-        words = (signal.strsignal(number) or "").lower()
-        return "crashed", f"the worker was ended by {number.name} ({words})"
+        return "crashed", f"the worker was ended by {ending(failed.status)}"
     raise UserError(
-        f"the worker was ended by {number.name}; it goes on from its last checkpoint when it is "
+        f"the worker was ended by {number.name}; it resumes from its last checkpoint when it is "
         "started again"
     )
 
 
+def explain(failed: Child, workers: int, meeting: Path) -> NoReturn:
+    """Raise `UserError` that names rank and reason; `SystemExit` if the only worker has printed it."""
+    if workers == 1 and failed.status > 0:
+        sys.exit(failed.status)
+    raise UserError(_message(failed, workers, _reports(meeting, workers), meeting))
+
+
+def ending(status: int) -> str:
+    """The signal of a negative exit status: its name and its description."""
+    number = signal.Signals(-status)
+    return f"{number.name} ({(signal.strsignal(number) or '').lower()})"
+
+
 def processes(meeting: Path, workers: int) -> list[dict[str, Any]]:
-    """The entries of the record's `processes` that the workers brought to their first meeting."""
+    """The entries of the record's `processes` that the workers stored at the point "devices"."""
     return [json.loads(place(meeting, "devices", rank).read_text()) for rank in range(workers)]
 
 
 def _reports(meeting: Path, workers: int) -> dict[int, dict[str, Any]]:
-    """What ranks have left word of, by rank."""
+    """The reports of the ranks that have made one."""
     paths = {rank: place(meeting, "report", rank) for rank in range(workers)}
     return {rank: json.loads(path.read_text()) for rank, path in paths.items() if path.exists()}
 
@@ -59,7 +69,7 @@ def _message(failed: Child, workers: int, reports: dict[int, dict[str, Any]], me
     entry = place(meeting, "devices", rank)
     where = f" on {json.loads(entry.read_text())['host']}" if entry.exists() else ""
     report = reports.get(rank, {"status": None})
-    if report["status"] == "refused":  # written for people: no need of more
+    if report["status"] == "refused":  # a message for the user: complete
         return f"rank {rank} of {workers}{where}: {report['reason']}"
     reason = f" ({report['reason']})" if report["status"] else ""
     return f"rank {rank} of {workers}{where} {how}{reason}; its last lines:{_shown(failed.tails.get(rank))}"
@@ -74,7 +84,7 @@ def _cause(failed: Child, reports: dict[int, dict[str, Any]]) -> tuple[int | Non
     elif failed.status < 0:
         return failed.rank, f"was ended by {signal.Signals(-failed.status).name}"
     if reports:
-        # A rank that raises an error tells so at once, and ends later than those who miss it.
+        # A rank that raises an error reports it at once, and may end later than those that miss it.
         return min(reports, key=lambda rank: reports[rank]["time"]), "failed"
     return failed.rank, f"ended with status {failed.status}"
 

@@ -1,13 +1,14 @@
 """The one timing loop of all all-reduces, in every process of a group, and the proof that each is right."""
 
 import time
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from paragone.base.errors import Unavailable, UserError
-from paragone.microbenchmarks.all_reduces import Group, Place
-from paragone.microbenchmarks.framework_modules import functions_of
+from paragone.base.ranks import World
+from paragone.microbenchmarks.all_reduces import Group
 
 BYTES = 4  # of a float32
 # A timed run repeats short all-reduces. Every process must count alike: by size, never by the clock.
@@ -16,23 +17,27 @@ _WARM_UP = 3
 
 
 def measure(
-    backend: dict[str, str], place: Place, sizes: list[int], repeats: int, threads: int
+    framework: ModuleType,
+    backend: dict[str, str],
+    replicas: int,
+    world: World,
+    sizes: list[int],
+    repeats: int,
+    threads: int,
 ) -> dict[str, Any]:
-    """What one process found: its devices, and a case a size (rules/schemas/allreduce.schema.json).
+    """The result of one process: its devices, and one case per size (rules/schemas/allreduce.schema.json).
 
-    `sizes` in bytes a replica. Raises `UserError` when a sum is wrong.
+    `sizes` in bytes per replica. Raises `UserError` when a sum is wrong.
     """
-    remedy = "take `scaling` from the figures of its experiments"
-    framework = functions_of(backend["engine"], "all_reduces", "all-reduce", remedy)
     try:
-        group = framework.open_group(backend, place, threads)
+        group = framework.open_group(backend, replicas, world, threads)
     except Unavailable as error:
         return {"status": "unavailable", "reason": str(error), "devices": [], "cases": []}
     return {
         "status": "completed",
         "reason": None,
         "devices": group.device_names,
-        "cases": [_case(group, place.replicas, size, repeats) for size in sizes],
+        "cases": [_case(group, replicas, size, repeats) for size in sizes],
     }
 
 

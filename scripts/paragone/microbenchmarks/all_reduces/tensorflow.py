@@ -1,15 +1,11 @@
 """All-reduce of `tf.distribute` between the replicas of a strategy, by its own cross-device operations."""
 
-import json
-import os
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-
 import numpy as np
 import tensorflow as tf
 
 from paragone.base.errors import Unavailable
-from paragone.microbenchmarks.all_reduces import Place
+from paragone.base.ranks import World
+from paragone.engines import tensorflow_devices
 
 
 class _Group:
@@ -39,26 +35,12 @@ class _Group:
         return [one.numpy() for one in self._strategy.experimental_local_results(sums)]
 
 
-def open_group(backend: dict[str, str], place: Place, threads: int) -> _Group:
+def open_group(backend: dict[str, str], replicas: int, world: World, threads: int) -> _Group:
     """See `microbenchmarks.all_reduces`."""
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    kind = backend["device"].upper()
-    if kind == "TPU":
-        raise Unavailable("the all-reduce of a TPU is not measured: it lies inside the program")
-    if backend["strategy"] == "multiworker":
-        task = {"type": "worker", "index": place.rank}
-        os.environ["TF_CONFIG"] = json.dumps(
-            {"cluster": {"worker": list(place.addresses)}, "task": task}
-        )
-        return _Group(tf.distribute.MultiWorkerMirroredStrategy())
-    physical = tf.config.list_physical_devices(kind)
-    if kind == "CPU":
-        logical = [tf.config.LogicalDeviceConfiguration()] * place.replicas
-        tf.config.set_logical_device_configuration(physical[0], logical)
-    elif len(physical) < place.replicas:
-        raise Unavailable(f"{place.replicas} gpus needed; TensorFlow sees {len(physical)}")
-    devices = [f"/{kind}:{index}" for index in range(place.replicas)]
-    return _Group(tf.distribute.MirroredStrategy(devices))
+    if backend["device"] == "tpu":
+        raise Unavailable("the all-reduce of a TPU is not measured: it is inside the program")
+    tensorflow_devices.set_threads(threads)
+    return _Group(tensorflow_devices.create_strategy(backend, replicas, world))
 
 
 def _sum(vector: tf.Tensor) -> tf.Tensor:

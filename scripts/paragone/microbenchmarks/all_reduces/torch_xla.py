@@ -1,28 +1,19 @@
 """All-reduce of PyTorch/XLA SPMD: a sum over the axis that is split over the mesh, kept everywhere."""
 
-import os
-
 import numpy as np
 import torch
-
-from paragone.base.errors import Unavailable
-from paragone.microbenchmarks.all_reduces import Place
-
-# An import without it asks every plug-in for devices.
-os.environ.setdefault("PJRT_DEVICE", "CPU")
-
 import torch_xla
-from torch_xla import runtime
 from torch_xla.core import xla_model
 from torch_xla.distributed import spmd
 
+from paragone.base.ranks import World
+from paragone.engines.torch_xla_devices import open_mesh
+
 
 class _Group:
-    def __init__(self, replicas: int) -> None:
-        self._mesh = spmd.Mesh(np.arange(replicas), (replicas,), ("data",))
-        self._replicas = replicas
-        attributes = runtime.global_runtime_device_attributes()
-        self.device_names = [str(one["name"]) for one in attributes]
+    def __init__(self, mesh: spmd.Mesh, device_names: list[str]) -> None:
+        self._mesh, self._replicas = mesh, len(device_names)
+        self.device_names = device_names
 
     def put(self, elements: int) -> torch.Tensor:
         values = torch.arange(1.0, self._replicas + 1).repeat_interleave(elements)
@@ -43,18 +34,6 @@ class _Group:
         return [sums.cpu().numpy()] * self._replicas
 
 
-def open_group(backend: dict[str, str], place: Place, threads: int) -> _Group:
+def open_group(backend: dict[str, str], replicas: int, world: World, threads: int) -> _Group:
     """See `microbenchmarks.all_reduces`; `threads` is set by the process's affinity."""
-    kind = backend["device"]
-    os.environ["PJRT_DEVICE"] = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}[kind]
-    if kind == "cpu":
-        os.environ["CPU_NUM_DEVICES"] = str(place.replicas)
-    runtime.use_spmd()
-    try:
-        present = runtime.global_runtime_device_count()
-    except RuntimeError as error:
-        reason = str(error).splitlines()[0]
-        raise Unavailable(f"PyTorch/XLA finds no {kind}: {reason}") from error
-    if present != place.replicas:
-        raise Unavailable(f"{place.replicas} replicas asked for; PyTorch/XLA has {present}")
-    return _Group(present)
+    return _Group(*open_mesh(backend["device"], replicas))

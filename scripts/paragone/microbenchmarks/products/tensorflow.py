@@ -1,10 +1,5 @@
 """Matrix products in TensorFlow, eager, on one device."""
 
-import os
-import textwrap
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from paragone.base.errors import Unavailable
+from paragone.engines import tensorflow_devices
 from paragone.microbenchmarks.products import OutOfMemory
 
 _device = "/CPU:0"
@@ -20,19 +16,10 @@ _device = "/CPU:0"
 def open_device(kind: str, threads: int) -> str:
     """See `microbenchmarks.products`."""
     global _device
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    tensorflow_devices.set_threads(threads)
     tf.config.experimental.enable_tensor_float_32_execution(False)
-    if kind == "tpu":
-        _start_tpu()
-    _device = f"/{kind.upper()}:0"
-    physical = tf.config.list_physical_devices(kind.upper())
-    if not physical and not tf.config.list_logical_devices(kind.upper()):
-        raise Unavailable(f"TensorFlow sees no {kind}")
-    if kind == "gpu":
-        tf.config.experimental.set_memory_growth(physical[0], True)
-        return tf.config.experimental.get_device_details(physical[0]).get("device_name", "gpu")
-    return kind
+    _device, model = tensorflow_devices.open_device(kind)
+    return model
 
 
 def put(array: np.ndarray, precision: str) -> tf.Tensor:
@@ -63,16 +50,6 @@ def sample(tensor: tf.Tensor, steps: tuple[int, int]) -> np.ndarray:
         part = tensor[:: steps[0], :: steps[1]]
     with tf.device("/CPU:0"):
         return tf.cast(part, tf.float64).numpy()
-
-
-def _start_tpu() -> None:
-    try:
-        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
-        tf.config.experimental_connect_to_cluster(resolver)
-        tf.tpu.experimental.initialize_tpu_system(resolver)
-    except (tf.errors.OpError, ValueError, RuntimeError) as error:
-        reason = textwrap.shorten(str(error), 120, placeholder=" ...")
-        raise Unavailable(f"TensorFlow finds no tpu: {reason}") from error
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from paragone.base.errors import Unavailable
+from paragone.engines import torch_devices
 from paragone.microbenchmarks.products import OutOfMemory
 
 _device = torch.device("cpu")
@@ -17,13 +18,8 @@ def open_device(kind: str, threads: int) -> str:
     global _device
     torch.set_num_threads(threads)
     torch.set_float32_matmul_precision("highest")  # no TF32 where float32 is asked for
-    if kind == "cpu":
-        _device = torch.device("cpu")
-        return "cpu"
-    if kind == "gpu" and torch.cuda.is_available():
-        _device = torch.device("cuda")
-        return torch.cuda.get_device_name(0)
-    raise Unavailable(f"PyTorch sees no {kind}")
+    _device, name = torch_devices.open_device(kind)
+    return name
 
 
 def put(array: np.ndarray, precision: str) -> torch.Tensor:

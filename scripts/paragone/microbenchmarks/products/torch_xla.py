@@ -1,32 +1,19 @@
 """Matrix products in PyTorch/XLA on one PJRT device."""
 
-import os
-
 import numpy as np
 import torch
-
-from paragone.base.errors import Unavailable
-from paragone.microbenchmarks.products.torch import failures
-
-# An import without it asks every plug-in for devices.
-os.environ.setdefault("PJRT_DEVICE", "CPU")
-
 import torch_xla
-from torch_xla import backends, runtime
+from torch_xla import backends
 from torch_xla.core import xla_model
+
+from paragone.engines import torch_xla_devices
+from paragone.microbenchmarks.products.torch import failures
 
 
 def open_device(kind: str, threads: int) -> str:
     """See `microbenchmarks.products`; `threads` is set by the process's affinity."""
-    os.environ["PJRT_DEVICE"] = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}[kind]
-    os.environ["CPU_NUM_DEVICES"] = "1"
     backends.set_mat_mul_precision("highest")  # no bfloat16 passes where float32 is asked for
-    try:
-        device = torch_xla.device()
-        return str(runtime.global_runtime_device_attributes()[0].get("name", device))
-    except RuntimeError as error:
-        reason = str(error).splitlines()[0]
-        raise Unavailable(f"PyTorch/XLA finds no {kind}: {reason}") from error
+    return torch_xla_devices.open_device(kind)[1]
 
 
 def put(array: np.ndarray, precision: str) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""The launcher with small programs for workers: what it passes on, and that it leaves nothing behind."""
+"""The supervisor with small programs for workers: what it relays, and that no process survives it."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import pytest
 from workspace import ROOT, environment
 
 from paragone.base.errors import UserError
-from paragone.workers import launcher
+from paragone.workers import supervisor
 from paragone.workers.rendezvous import Rendezvous
 
 # A worker that starts a helper, says which processes the two are, and sleeps deaf to SIGTERM.
@@ -24,11 +24,11 @@ STUBBORN = (
     "helper = subprocess.Popen(['sleep', '600']); "
     "print('pids', os.getpid(), helper.pid, flush=True); time.sleep(600)"
 )
-# The launcher as a program, with workers that do what the first argument says.
+# The supervisor as a program, with workers that execute the first argument.
 PROGRAM = (
-    "import sys; from paragone.workers import launcher; "
-    "children = launcher.start([sys.executable, '-c', sys.argv[1]], 2); "
-    "launcher.first_to_fail(children); launcher.end(children)"
+    "import sys; from paragone.workers import supervisor; "
+    "children = supervisor.start([sys.executable, '-c', sys.argv[1]], 2); "
+    "supervisor.first_to_fail(children); supervisor.end(children)"
 )
 
 
@@ -54,8 +54,8 @@ def gone(pids: list[int], seconds: float = 10) -> bool:
 
 def test_lines_carry_their_rank_and_keep_their_stream(capfd):
     program = "import os, sys; print('out'); print('err', os.environ['RANK'], file=sys.stderr)"
-    children = launcher.start(python(program), 3)
-    assert launcher.first_to_fail(children) is None
+    children = supervisor.start(python(program), 3)
+    assert supervisor.first_to_fail(children) is None
     for child in children:
         child.settle()
     output, errors = capfd.readouterr()
@@ -64,8 +64,8 @@ def test_lines_carry_their_rank_and_keep_their_stream(capfd):
 
 
 def test_the_only_worker_needs_no_prefix(capfd):
-    children = launcher.start(python("print('out')"), 1)
-    assert launcher.first_to_fail(children) is None
+    children = supervisor.start(python("print('out')"), 1)
+    assert supervisor.first_to_fail(children) is None
     children[0].settle()
     assert capfd.readouterr().out == "out\n"
 
@@ -77,9 +77,9 @@ def test_the_only_worker_needs_no_prefix(capfd):
 def test_one_that_fails_ends_all_with_their_helpers(capfd, fault, status):
     program = f"import os, signal, time\nif os.environ['RANK'] == '1':\n time.sleep(1); {fault}\n{STUBBORN}"
     begun = time.monotonic()
-    children = launcher.start(python(program), 3)
-    failed = launcher.first_to_fail(children)
-    launcher.end(children)
+    children = supervisor.start(python(program), 3)
+    failed = supervisor.first_to_fail(children)
+    supervisor.end(children)
     assert (failed.rank, failed.status) == (1, status)
     assert time.monotonic() - begun < 30
     lines = [line for line in capfd.readouterr().out.splitlines() if " pids " in line]
@@ -88,7 +88,7 @@ def test_one_that_fails_ends_all_with_their_helpers(capfd, fault, status):
     assert gone(pids)
 
 
-def test_a_killed_launcher_leaves_no_worker():
+def test_a_killed_supervisor_leaves_no_worker():
     line = [
         sys.executable,
         "-c",
@@ -156,7 +156,7 @@ def test_the_first_word_stands(tmp_path, monkeypatch):
     assert json.loads((tmp_path / "report-0.json").read_text())["status"] == "out_of_memory"
 
 
-def test_several_workers_without_the_launcher_are_refused():
+def test_several_workers_without_the_supervisor_are_refused():
     with pytest.raises(UserError, match=r"scripts/launch\.py"):
         Rendezvous(None, 2, timeout=1)
 

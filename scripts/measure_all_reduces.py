@@ -1,52 +1,65 @@
-"""Measure what a backend's all-reduce costs, over several numbers of replicas on this host."""
+"""Measure the cost of a backend's all-reduce for several numbers of replicas on this host."""
 
 import argparse
+import importlib
+import sys
 from pathlib import Path
 
 from paragone.base.errors import UserError, entry_point
+from paragone.base.ranks import World
 from paragone.config.product_plan import read_backend
+from paragone.config.strategies import workers_of
 from paragone.machine import limits, load, process_entry
-from paragone.microbenchmarks.all_reduces import WORKERS, Place, workers
+from paragone.microbenchmarks.all_reduces import group
 from paragone.microbenchmarks.all_reduces.measure import BYTES, measure
+from paragone.microbenchmarks.framework_modules import module_of
 from paragone.records.measurements import check_all_reduces, write
 
 TIMEOUT = 300.0  # seconds for all sizes of one number of replicas, imports included
 ONLY_OF_RUNS = ("rank", "workers", "first_epoch")
 
 
-@entry_point
-def main(arguments: list[str] | None = None) -> None:
-    """Measure every number of replicas in processes of its own, and write the result."""
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Read the command line; the processes of a group have that of the program and `--rendezvous`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backend", required=True, help="JSON: name, engine, strategy, device")
     parser.add_argument("--replicas", nargs="+", type=int, required=True, metavar="N")
-    parser.add_argument("--bytes", nargs="+", type=int, required=True, help="of each replica")
+    parser.add_argument("--bytes", nargs="+", type=int, required=True, help="per replica")
     parser.add_argument("--repeats", type=int, required=True, help="timed runs of each size")
     parser.add_argument("--threads", type=int, required=True, help="CPU cores to use at most")
     parser.add_argument(
-        "--timeout", type=float, default=TIMEOUT, help="seconds, each replica count"
+        "--timeout", type=float, default=TIMEOUT, help="seconds per number of replicas"
     )
     parser.add_argument("--output", type=Path, required=True, help="result to write, JSON")
+    parser.add_argument("--rendezvous", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if min(options.repeats, *options.replicas) < 1:
         raise UserError("--repeats and --replicas: at least 1")
     if any(size < BYTES or size % BYTES for size in options.bytes):
         raise UserError(f"--bytes: {options.bytes}: a multiple of {BYTES}, the bytes of a float32")
+    return options
 
+
+@entry_point
+def main() -> None:
+    """Measure every number of replicas in processes of its own, and write the result."""
+    arguments = sys.argv[1:]
+    options = parse(arguments)
     backend = read_backend(options.backend)
+    remedy = "take `scaling` from the figures of its experiments"
+    module = module_of(backend["engine"], "all_reduces", "all-reduce", remedy)
+    if options.rendezvous:
+        take_part(options, backend, module)
+        return
     neighbours = load.LoadWatch()
     threads = limits.claim_cores(options.threads)
     process = process_entry.process_entry(workers=1, threads=threads)
     groups = []
     for replicas in options.replicas:
-        found = workers.run(
-            measure_here,
-            backend["strategy"],
-            replicas,
-            options.timeout,
-            *(backend, options.bytes, options.repeats, threads),
-        )
-        groups.append({"replicas": replicas, **found})
+        line = [sys.executable, __file__, *arguments, f"--replicas={replicas}"]
+        workers = workers_of(backend["engine"], backend["strategy"], replicas)
+        found = group.run(line, workers, options.timeout)
+        groups.append({"replicas": replicas, "workers": workers, **found})
         print(f"[{backend['name']} x{replicas}] {summary(groups[-1])}", flush=True)
     process["load"] |= neighbours.stop()
     process["machine"].pop("devices")  # each group has its own
@@ -63,13 +76,17 @@ def main(arguments: list[str] | None = None) -> None:
     )
 
 
-def measure_here(
-    place: Place, backend: dict[str, str], sizes: list[int], repeats: int, threads: int
-) -> dict:
-    """In a process of the group: its share of the cores, and what it measures."""
-    alone = backend["strategy"] not in WORKERS
-    each = threads if alone else max(1, threads // place.workers)
-    return {"workers": place.workers, **measure(backend, place, sizes, repeats, each)}
+def take_part(options: argparse.Namespace, backend: dict[str, str], module: str) -> None:
+    """Measure, as one process of a group."""
+    (replicas,) = options.replicas
+
+    def work(world: World) -> dict:
+        threads = max(1, options.threads // world.workers)
+        framework = importlib.import_module(module)
+        return measure(framework, backend, replicas, world, options.bytes, options.repeats, threads)
+
+    workers = workers_of(backend["engine"], backend["strategy"], replicas)
+    group.take_part(options.rendezvous, workers, options.timeout, work)
 
 
 def summary(group: dict) -> str:

@@ -1,11 +1,12 @@
-"""Starts the workers of one run, passes on what they print, and ends all of them when one fails.
+"""Starts processes that work together, relays what they print, and ends all of them when one fails.
 
-Why not torchrun: it needs torch, which TensorFlow's environment does not have; it leaves its workers
-behind when it is killed itself; and it knows nothing of a run's statuses. On several hosts srun
-starts the workers, and this module watches srun.
+For the workers of a run, the processes of an all-reduce, and probes. Not torchrun: it needs torch, which
+TensorFlow's environment does not have; its workers survive when it is killed; and it has no statuses.
+On several hosts srun starts the workers, and this module watches srun.
 """
 
 import ctypes
+import math
 import os
 import re
 import selectors
@@ -21,6 +22,8 @@ from threading import Lock, Thread
 from types import FrameType
 from typing import BinaryIO
 
+from paragone.base.errors import Interrupted
+
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL: TensorFlow's workers swallow the first
 TAIL = 20  # lines of a failed worker that are shown
 _LABEL = re.compile(r"(\d+): ?(.*)", re.DOTALL)  # of srun --label
@@ -29,18 +32,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _printing = Lock()
 
 
-class Interrupted(BaseException):
-    """The launcher itself was asked to end, by this signal."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-
 @dataclass
 class Child:
-    """A process of the launcher: one worker, or the srun of all of them.
+    """A process of the supervisor: one worker, or the srun of all of them.
 
-    `rank`: None for srun, whose lines say which rank they are from. `tails`: the last lines by rank.
+    `rank`: None for srun, whose lines name their rank. `tails`: the last lines by rank.
     """
 
     process: subprocess.Popen
@@ -55,23 +51,23 @@ class Child:
         return self.process.returncode
 
     def relay(self) -> None:
-        """Pass on both streams from now on."""
+        """Relay both streams from now on."""
         streams = [(self.process.stdout, sys.stdout), (self.process.stderr, sys.stderr)]
-        self.relays = [Thread(target=self._pass_on, args=pair, daemon=True) for pair in streams]
+        self.relays = [Thread(target=self._relay, args=pair, daemon=True) for pair in streams]
         for thread in self.relays:
             thread.start()
 
     def settle(self) -> None:
-        """Wait until what the ended process has printed is passed on."""
+        """Wait until all output of the ended process is relayed."""
         for thread in self.relays:
             thread.join(timeout=GRACE)  # a helper that it left behind may hold the pipe
 
-    def _pass_on(self, source: BinaryIO, target: object) -> None:
+    def _relay(self, source: BinaryIO, target: object) -> None:
         for raw in source:
             rank, line = self._attributed(raw.decode(errors="replace"))
             self.tails.setdefault(rank, deque(maxlen=TAIL)).append(line.rstrip("\n"))
             prefix = f"[rank {rank}] " if self.prefixed and rank is not None else ""
-            # If nobody reads any more: go on, or the worker would wait for ever.
+            # Go on even if nobody reads: the worker would block on a full pipe.
             with suppress(OSError), _printing:
                 print(f"{prefix}{line}", end="", file=target, flush=True)
 
@@ -81,11 +77,32 @@ class Child:
         return self.rank, line
 
 
-def start(line: list[str], ranks: int, nodes: int = 1, cores: int = 1) -> list[Child]:
-    """Start `ranks` workers of this command: on this host, or on those of the Slurm allocation.
+def run(
+    line: list[str], ranks: int, nodes: int = 1, cores: int = 1, seconds: float | None = None
+) -> Child | None:
+    """Run `ranks` workers of this command to their end; the first that failed, or None.
 
-    `cores`: of each worker, for srun, which does not take them over from the job.
+    `cores`: per worker, for srun, which does not inherit them from the job. `seconds`: the time limit.
+    Raises `TimeoutError`, or `Interrupted` if this process is asked to end. However this ends, no worker
+    and nothing that a worker started is left.
     """
+    children: list[Child] = []
+    try:
+        with interruptible():
+            children += start(line, ranks, nodes, cores)
+            failed = first_to_fail(children, seconds)
+    except BaseException:
+        end(children)
+        raise
+    if failed:
+        end(children)
+    for child in children:
+        child.settle()
+    return failed
+
+
+def start(line: list[str], ranks: int, nodes: int = 1, cores: int = 1) -> list[Child]:
+    """Start the workers of `run`: on this host, or on those of the Slurm allocation."""
     if nodes == 1:
         return [
             _start(line, os.environ | {"RANK": str(rank)}, rank, ranks > 1, signal.SIGKILL)
@@ -122,7 +139,7 @@ def _start(
 
 
 def _dies_with(parent: int, number: int) -> Callable[[], None]:
-    """What a child does before its program: ask the kernel for a signal when its parent ends."""
+    """Executed by a child before its program: ask the kernel for a signal when its parent ends."""
 
     def prepare() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, number)
@@ -132,19 +149,23 @@ def _dies_with(parent: int, number: int) -> Callable[[], None]:
     return prepare
 
 
-def first_to_fail(children: list[Child]) -> Child | None:
-    """Wait until all have ended well (None), or until one has not."""
+def first_to_fail(children: list[Child], seconds: float | None = None) -> Child | None:
+    """Wait until all have ended well (None), or until one has failed. Raises `TimeoutError`."""
+    limit = math.inf if seconds is None else time.monotonic() + seconds
     with selectors.DefaultSelector() as selector:
         for child in children:
             # Not `wait` in turn: the first to end may be any of them.
             selector.register(os.pidfd_open(child.process.pid), selectors.EVENT_READ, child)
         while selector.get_map():
-            ended = [key for key, _ in selector.select()]
+            left = None if math.isinf(limit) else max(0.0, limit - time.monotonic())
+            ended = [key for key, _ in selector.select(left)]
+            if not ended and time.monotonic() >= limit:
+                raise TimeoutError(f"not ended after {seconds:g} s")
             for key in ended:
                 selector.unregister(key.fd)
                 os.close(key.fd)
                 key.data.process.wait()
-            # Of several at once, one that a signal ended pulled down those that end by themselves.
+            # Of several at once, one ended by a signal is the cause of those that exit by themselves.
             failed = [key.data for key in ended if key.data.status != 0]
             if failed:
                 return min(failed, key=lambda child: child.status)

@@ -1,13 +1,14 @@
 """Measure matrix products of several shapes and precisions on the one device of a backend."""
 
 import argparse
+import importlib
 from itertools import product
 from pathlib import Path
 
 from paragone.base.errors import Unavailable, UserError, entry_point
 from paragone.config.product_plan import read_backend, read_shape
 from paragone.machine import limits, load, process_entry
-from paragone.microbenchmarks.framework_modules import functions_of
+from paragone.microbenchmarks.framework_modules import module_of
 from paragone.microbenchmarks.products.measure import TOLERANCES, measure, not_tried
 from paragone.records.measurements import check_products, write
 
@@ -34,7 +35,9 @@ def main(arguments: list[str] | None = None) -> None:
     threads = limits.claim_cores(options.threads)
     process = process_entry.process_entry(workers=1, threads=threads)
     remedy = "leave the backend out of matmul.backends"
-    framework = functions_of(backend["engine"], "products", "products", remedy)
+    framework = importlib.import_module(
+        module_of(backend["engine"], "products", "products", remedy)
+    )
     cases = []
     try:
         device_name, missing = framework.open_device(backend["device"], threads), None

@@ -1,0 +1,70 @@
+"""The devices that PyTorch opens, for the engines and the microbenchmarks, and its process group."""
+
+import atexit
+import os
+import socket
+from datetime import timedelta
+
+import torch
+from torch import distributed
+
+from paragone.base.errors import require_devices
+from paragone.base.ranks import ALONE, COLLECTIVE_TIMEOUT, World
+from paragone.machine.network import interface_of
+
+LOOPBACK_INTERFACE = "lo"
+
+
+def open_device(kind: str, world: World = ALONE) -> tuple[torch.device, str]:
+    """This worker's device, one of a kind on each host per worker, and the name of its model.
+
+    Raises `Unavailable`.
+    """
+    present = {"cpu": world.local_workers, "gpu": torch.cuda.device_count()}.get(kind, 0)
+    require_devices("PyTorch", kind, world.local_workers, present)
+    if kind == "cpu":
+        return torch.device("cpu"), "cpu"
+    device = torch.device("cuda", world.local_rank)
+    torch.cuda.set_device(device)
+    return device, torch.cuda.get_device_name(device)
+
+
+def join(world: World, device: torch.device) -> None:
+    """Open the process group, unless this process has done so; on one host only on loopback."""
+    if distributed.is_initialized():
+        return
+    for variable in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
+        if world.on_one_host:
+            os.environ[variable] = LOOPBACK_INTERFACE
+        elif interface := interface_of(world.address(world.rank)[0]):
+            os.environ.setdefault(variable, interface)
+    distributed.init_process_group(
+        "nccl" if device.type == "cuda" else "gloo",
+        store=_store(world),
+        rank=world.rank,
+        world_size=world.workers,
+        timeout=timedelta(seconds=COLLECTIVE_TIMEOUT),
+    )
+    atexit.register(distributed.destroy_process_group)
+
+
+def _store(world: World) -> distributed.Store:
+    """Where the workers exchange their addresses: rank 0 serves it, bound to its one address.
+
+    By default the store would listen on all interfaces.
+    """
+    if world.workers == 1:
+        return distributed.HashStore()
+    host, port = world.address(0)
+    listener = None
+    if world.rank == 0:
+        listener = socket.create_server((host, port)).detach()
+    return distributed.TCPStore(
+        host,
+        port,
+        world.workers,
+        is_master=world.rank == 0,
+        timeout=timedelta(seconds=COLLECTIVE_TIMEOUT),
+        master_listen_fd=listener,
+        wait_for_workers=False,
+    )
