@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 import yaml
+from plan import Plan
 from workspace import Checkout
 
 from paragone.records import record
@@ -21,6 +22,12 @@ class Smoke:
     def jobs(self, *more: str) -> dict[str, int]:
         """What the same call would run now."""
         return self.checkout.jobs("all", *more, "--cores", "2", *self.options)
+
+
+@pytest.fixture(scope="session")
+def plan() -> Plan:
+    """What the smoke preset asks for."""
+    return Plan("smoke")
 
 
 @pytest.fixture(scope="session")

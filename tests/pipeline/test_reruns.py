@@ -1,24 +1,19 @@
 """What a change reruns: all that depends on it, and nothing else."""
 
 import os
-from collections import Counter
 
 import pytest
-from workspace import CONFIG
+from plan import Plan
 
-FIGURES = Counter(figure for block in CONFIG["experiments"].values() for figure in block["figures"])
-OTHER_FIGURES = {
-    "plot_matmul": 1,
-    "plot_accelerators": 1,
-    "plot_scaling_model": 1,
-    "plot_scaling_beyond": 1,
-}
-SCALING = {
-    "scaling",
-    "plot_scaling_model",
-    "plot_scaling_beyond",
-}  # without PyTorch: it has no replicas
-RUNS = 33  # of the smoke preset, as in test_smoke.py
+PLAN = Plan("smoke")
+MEASURED = {"fetch", "serialize", "train", "measure_products", "measure_all_reduces"}
+# Without PyTorch in the smoke preset: one replica does not scale.
+SCALING = {"plot_scaling", "plot_scaling_model", "plot_beyond"}
+
+
+def measured(jobs: dict[str, int]) -> dict[str, int]:
+    """The jobs of the rules that compute rather than tabulate, draw and compare."""
+    return {name: n for name, n in jobs.items() if name in MEASURED or name.startswith("probe_")}
 
 
 def append(text: str) -> str:
@@ -39,36 +34,35 @@ def test_another_number_of_cores_changes_nothing(smoke):
     assert smoke.checkout.jobs("all", "--cores", "1", *smoke.options) == {}
 
 
-@pytest.mark.parametrize("figure", FIGURES)
-def test_editing_a_figures_program_redraws_only_it(smoke, figure):
-    with smoke.checkout.edited(f"scripts/plot_{figure}.py", append):
+@pytest.mark.parametrize("figure", ["clocks", "beyond"])
+def test_editing_a_figure_redraws_only_it(smoke, figure):
+    """Which modules each figure depends on: tests/unit/test_sources.py."""
+    with smoke.checkout.edited(f"scripts/paragone/reporting/figures/{figure}.py", append):
         jobs = smoke.jobs()
     jobs.pop("all")
-    assert jobs == {figure: FIGURES[figure]}
+    assert jobs == {f"plot_{figure}": PLAN.drawn()[f"plot_{figure}"]}
 
 
 def test_editing_the_style_redraws_every_figure(smoke):
     with smoke.checkout.edited("scripts/paragone/reporting/drawing/style.py", append):
         jobs = smoke.jobs()
     jobs.pop("all")
-    assert jobs == {**FIGURES, **OTHER_FIGURES}
+    assert jobs == PLAN.drawn()
 
 
 def test_editing_the_loop_retrains_and_does_not_touch_the_data(smoke):
     with smoke.checkout.edited("scripts/paragone/training/loop.py", append):
         jobs = smoke.jobs()
-    assert jobs["train"] == RUNS
-    assert not {"fetch", "serialize", "matmul", "probe"} & set(jobs)
+    assert measured(jobs) == {"train": len(PLAN.runs)}
 
 
-def test_editing_one_engine_retrains_only_its_backends(smoke):
-    with smoke.checkout.edited("scripts/paragone/engines/tensorflow.py", append):
+@pytest.mark.parametrize("engine", ["tensorflow", "torch_xla"])
+def test_editing_one_engine_retrains_only_its_backends(smoke, engine):
+    with smoke.checkout.edited(f"scripts/paragone/engines/{engine}.py", append):
         jobs = smoke.jobs()
-    assert (jobs["train"], jobs["probe"]) == (15, 8)
-    with smoke.checkout.edited("scripts/paragone/engines/torch_xla.py", append):
-        jobs = smoke.jobs()
-    assert (jobs["train"], jobs["probe"]) == (9, 5)
-    assert "matmul" not in jobs
+    runs = PLAN.trained_by(engine)
+    probes = {f"probe_{spec.backend['name']}": 1 for spec in runs}
+    assert measured(jobs) == {"train": len(runs), **probes}
 
 
 @pytest.mark.parametrize(
@@ -79,23 +73,29 @@ def test_editing_a_measurement_rule_checks_again_and_trains_nothing(smoke, name)
     """The rule that has a remark for busy machines, or a comment."""
     with smoke.checkout.edited(name, lambda text: text.replace("No process", "No run") + "\n"):
         jobs = smoke.jobs()
-    assert jobs["check_records"] == len(CONFIG["experiments"])
-    assert not {"train", "probe", "matmul"} & set(jobs)
+    assert jobs["check_records"] == len(PLAN.experiments)
+    assert measured(jobs) == {}
 
 
 def test_editing_one_product_measures_only_its_framework_again(smoke):
     with smoke.checkout.edited("scripts/paragone/microbenchmarks/products/torch_xla.py", append):
         jobs = smoke.jobs()
-    assert jobs["matmul"] == jobs["tabulate_matmul"] == 1
-    assert jobs["collect"] == len(CONFIG["experiments"])  # each has shares of the peak
-    assert not {"train", "probe"} & set(jobs)
+    assert jobs["collect_products"] == 1
+    assert jobs["collect"] == len(PLAN.experiments)  # each has shares of the peak
+    assert measured(jobs) == {"measure_products": 1}
 
 
 def test_editing_one_all_reduce_measures_only_its_framework_again(smoke):
-    with smoke.checkout.edited("scripts/paragone/microbenchmarks/all_reduces/torch_xla.py", append):
-        jobs = smoke.jobs()
-    assert jobs["allreduce"] == jobs["tabulate_allreduce"] == 1
-    assert not {"train", "probe", "collect", "matmul"} & set(jobs)
+    def edited(engine: str) -> dict[str, int]:
+        name = f"scripts/paragone/microbenchmarks/all_reduces/{engine}.py"
+        with smoke.checkout.edited(name, append):
+            return smoke.jobs()
+
+    jobs = edited("tensorflow")
+    assert jobs["collect_all_reduces"] == 1
+    assert "collect" not in jobs
+    assert measured(jobs) == {"measure_all_reduces": 1}
+    assert edited("torch_xla") == {}  # which does not scale in this preset
 
 
 @pytest.mark.parametrize(
@@ -105,10 +105,9 @@ def test_another_colour_or_label_redraws_without_training(smoke, old, new):
     """Of PyTorch, which is in one experiment of every figure but those of scaling."""
     with smoke.checkout.edited("config.yaml", lambda text: text.replace(old, new)):
         jobs = smoke.jobs()
-    assert FIGURES.keys() - SCALING <= jobs.keys()
-    assert OTHER_FIGURES.keys() - SCALING <= jobs.keys()
-    assert not {"train", "probe", "check_parity", "collect", "fetch", "serialize"} & set(jobs)
-    assert "matmul" not in jobs
+    assert PLAN.drawn().keys() - SCALING <= jobs.keys()
+    assert not {"check_parity", "check_records", "collect"} & set(jobs)
+    assert measured(jobs) == {}
 
 
 def test_another_mirror_changes_nothing(smoke, tmp_path):
@@ -122,11 +121,12 @@ def test_more_repeats_train_only_the_new_ones(smoke):
 
     with smoke.checkout.edited("config.yaml", edit):
         jobs = smoke.jobs()
-    assert jobs["train"] == 6
-    assert "probe" not in jobs
+    assert measured(jobs) == {"train": 2 * len(PLAN.experiments["tpu_fashion_conv"])}
 
 
 def test_another_learning_rate_retrains_only_its_workload(smoke):
+    """And probes its backends again, whose one process covers their other workloads too."""
+
     def edit(text: str) -> str:
         head, workload, rest = text.partition("  fashion-conv:\n")
         old, new = (f"learning_rate: {{base: {rate}}}" for rate in (0.001, 0.002))
@@ -134,7 +134,9 @@ def test_another_learning_rate_retrains_only_its_workload(smoke):
 
     with smoke.checkout.edited("config.yaml", edit):
         jobs = smoke.jobs()
-    assert (jobs["train"], jobs["probe"]) == (3, 4)
+    runs = [spec for spec in PLAN.runs.values() if spec.workload["name"] == "fashion-conv"]
+    probes = {f"probe_{name}": 1 for name in ("reference", *(s.backend["name"] for s in runs))}
+    assert measured(jobs) == {"train": len(runs), **probes}
 
 
 def test_all_is_as_before(smoke):

@@ -5,65 +5,44 @@ import re
 
 import pandas as pd
 import pytest
+from plan import Plan
 from unit.tracing import named_runs
 from workspace import CONFIG, job_stats
 
 import check_records
 from paragone.analysis.compliance import checks
 
-EXPERIMENTS = sorted(CONFIG["experiments"])
-COMPARED = [name for name in EXPERIMENTS if CONFIG["experiments"][name]["published"]]
-# Runs of each experiment, counted by hand; one repeat each.
-RUNS = {
-    "batch_size_throughput": 4,
-    "batch_size_time_to_accuracy": 3,
-    "mirrored_mobilenet": 4,
-    "multiworker_mobilenet": 3,
-    "reuters_strategies": 7,
-    "strong_scaling": 4,
-    "tpu_fashion_conv": 3,
-    "weak_scaling": 4,
-    "xla_fashion_cnn": 3,
-}
-SHARED = 2  # two replicas of 128 are a cell of both scaling experiments
-TOTAL = 33
-# (backend, replicas, global batch): no TPU is here.
-UNAVAILABLE = [("tensorflow-tpu", 8, 32)]
-FIGURES = [
-    (name, figure) for name in EXPERIMENTS for figure in CONFIG["experiments"][name]["figures"]
-] + [
-    ("device_matmul", "matmul"),
-    ("accelerator_reference", "accelerators"),
-    ("scaling_model", "scaling_model"),
-    ("scaling_model", "beyond"),
-]
-BY_EPOCH = ["reuters_strategies", "tpu_fashion_conv"]  # published epoch by epoch
+PLAN = Plan("smoke")
+EXPERIMENTS = sorted(PLAN.experiments)
+COUNTS = {name: len(runs) for name, runs in PLAN.experiments.items()}
+TABLES = [(folder, name) for folder, name in PLAN.shown("tables") if name != "differences"]
 
 
-def cell(made: dict) -> tuple[str, int, int]:
-    spec = made["spec"]
-    return spec["backend"]["name"], spec["replicas"], spec["batch"]["global"]
+def test_the_preset_leaves_nothing_out():
+    """Every workload is trained, every experiment has a run, every backend of the default config too."""
+    assert PLAN.workloads == sorted(CONFIG["workloads"])
+    assert PLAN.backends == Plan().backends
+    assert PLAN.shown("figures") == Plan().shown("figures")
+    assert PLAN.shown("tables") == Plan().shown("tables")
+    assert {spec.workers for spec in PLAN.runs.values()} == {1, 2}
+    assert {1, 2} <= {one for found in PLAN.all_reduces.values() for one in found["replicas"]}
+    assert len(PLAN.unavailable) == 1
+    assert [spec.backend["name"] for spec in PLAN.unavailable] == ["tensorflow-tpu"]
 
 
-def test_every_run_trained_once(smoke):
-    jobs = job_stats(smoke.output)
-    assert sum(RUNS.values()) == TOTAL + SHARED
-    assert jobs["train"] == TOTAL
-    assert jobs["probe"] == 20 + 6
-    assert jobs["check_parity"] == 6
-    assert jobs["fetch"] == jobs["serialize"] == jobs["matmul"] == 3
+def test_every_job_ran_once(smoke):
+    assert job_stats(smoke.output) == PLAN.jobs()
 
 
 def test_what_cannot_run_here_is_unavailable_and_all_else_completed(records):
-    assert len(records) == TOTAL
-    statuses = {made["status"] for made in records}
-    assert statuses == {"completed", "unavailable"}
-    absent = [made for made in records if made["status"] == "unavailable"]
-    assert sorted(map(cell, absent)) == UNAVAILABLE
-    for made in absent:
-        assert made["reason"]
-        assert made["devices"]["observed"] is None
-        assert made["epochs"] == []
+    absent = {spec.name for spec in PLAN.unavailable}
+    statuses = {name: "unavailable" if name in absent else "completed" for name in PLAN.runs}
+    assert {made["run"]: made["status"] for made in records} == statuses
+    for made in records:
+        if made["run"] in absent:
+            assert made["reason"]
+            assert made["devices"]["observed"] is None
+            assert made["epochs"] == []
 
 
 def test_nothing_runs_beside_a_timed_run(smoke):
@@ -73,13 +52,15 @@ def test_nothing_runs_beside_a_timed_run(smoke):
     )
     words = ("Training", "Multiplying", "Timing")
     timed = [number for number, (_, what, _) in enumerate(events) if what in words]
-    assert len(timed) == TOTAL + 3 + 2
-    assert len(events) > 200
+    jobs = PLAN.jobs()
+    alone = ("train", "measure_products", "measure_all_reduces")
+    assert len(timed) == sum(jobs[rule] for rule in alone)
+    assert len(events) == 2 * (sum(jobs.values()) - jobs["all"])
     for number in timed:
         assert events[number + 1][2] == events[number][0]
 
 
-@pytest.mark.parametrize(("experiment", "figure"), FIGURES)
+@pytest.mark.parametrize(("experiment", "figure"), PLAN.shown("figures"))
 def test_every_figure_in_every_format(results, experiment, figure):
     path = results / "figures" / experiment / figure
     for suffix, magic in ((".svg", b"<?xml"), (".pdf", b"%PDF-"), (".png", b"\x89PNG\r\n")):
@@ -91,23 +72,27 @@ def test_every_figure_in_every_format(results, experiment, figure):
 
 def test_tables_of_all_runs_and_epochs(results):
     runs = pd.read_csv(results / "tables/runs.csv")
-    assert len(runs) == len(pd.read_parquet(results / "tables/runs.parquet")) == TOTAL
-    assert runs["experiment"].str.split().explode().value_counts().to_dict() == RUNS
-    assert runs["status"].value_counts().to_dict() == {
-        "completed": TOTAL - len(UNAVAILABLE),
-        "unavailable": len(UNAVAILABLE),
-    }
+    assert len(runs) == len(pd.read_parquet(results / "tables/runs.parquet")) == len(PLAN.runs)
+    assert runs["experiment"].str.split().explode().value_counts().to_dict() == COUNTS
+    completed = [spec for spec in PLAN.runs.values() if spec not in PLAN.unavailable]
     epochs = pd.read_csv(results / "tables/epochs.csv")
-    assert len(epochs) == 2 * (TOTAL - len(UNAVAILABLE))
+    assert len(epochs) == sum(spec.epochs for spec in completed)
 
 
-@pytest.mark.parametrize("experiment", [*COMPARED, "device_matmul", "accelerator_reference"])
-def test_every_comparison(results, experiment):
-    tables = results / "tables" / experiment
-    comparison = pd.read_csv(tables / "comparison.csv")
-    assert comparison["published"].notna().any()
+@pytest.mark.parametrize(("folder", "table"), TABLES)
+def test_every_table_in_every_format(results, folder, table):
+    path = results / "tables" / folder / table
+    found = pd.read_csv(path.with_suffix(".csv"))
+    assert len(found) >= (2 if table == "epochs" else 1)
+    if "published" in found:
+        assert found["published"].notna().any()
     for suffix, words in ((".md", "|"), (".tex", r"\begin{tabular")):
-        assert words in (tables / f"comparison{suffix}").read_text()
+        assert words in path.with_suffix(suffix).read_text()
+
+
+def test_no_table_but_those_that_the_config_declares(results):
+    made = {(path.parent.name, path.stem) for path in results.glob("tables/*/*.md")}
+    assert made == set(PLAN.shown("tables"))
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
@@ -123,9 +108,9 @@ def test_backends_are_compared_and_one_repeat_shows_nothing(results, experiment)
 def test_all_records_obey_the_rules(results, capsys):
     """The command of the README on a fresh run, and what the workflow wrote of each experiment."""
     check_records.main([str(results)])
-    assert f"{TOTAL} records" in capsys.readouterr().out
+    assert f"{len(PLAN.runs)} records" in capsys.readouterr().out
     _, _, experiments = checks.in_folder(results)
-    assert {name: len(runs) for name, runs in experiments.items()} == RUNS
+    assert {name: len(runs) for name, runs in experiments.items()} == COUNTS
     for experiment in EXPERIMENTS:
         found = pd.read_csv(results / "tables" / experiment / "compliance.csv")
         assert set(found["severity"]) <= {"remark"}
@@ -153,15 +138,6 @@ def test_every_backend_has_a_column_of_the_comparison(results, experiment):
         assert comparison[column].notna().any()
 
 
-@pytest.mark.parametrize("experiment", BY_EPOCH)
-def test_tables_by_epoch_where_the_source_has_one(results, experiment):
-    tables = results / "tables" / experiment
-    assert len(pd.read_csv(tables / "epochs.csv")) >= 2
-    assert "|" in (tables / "epochs.md").read_text()
-    assert r"\begin{tabular" in (tables / "epochs.tex").read_text()
-    assert not (results / "tables/xla_fashion_cnn/epochs.md").exists()
-
-
 def test_products_of_matrices_were_measured_on_every_framework(results):
     products = pd.read_csv(results / "tables/device_matmul/matmul.csv")
     assert set(products["backend"]) == set(CONFIG["matmul"]["backends"])
@@ -172,23 +148,25 @@ def test_products_of_matrices_were_measured_on_every_framework(results):
 def test_scaling_is_measured_and_modelled(results):
     for name in ("strong_scaling", "weak_scaling"):
         found = pd.read_csv(results / f"tables/{name}/scaling.csv")
-        assert sorted(found["replicas"]) == [1, 1, 2, 2]
+        assert sorted(found["replicas"]) == sorted(s.replicas for s in PLAN.experiments[name])
         assert (found.loc[found["replicas"] == 1, "speed_up"] == 1).all()
         assert (found.loc[found["replicas"] == 2, "efficiency"] > 0).all()
         assert set(found["devices"]) == {"shared cores"}
     models = json.loads((results / "tables/scaling_model/models.json").read_text())["models"]
-    assert {one["backend"] for one in models} == {"tensorflow-mirrored", "torch-xla"}
+    assert {one["backend"] for one in models} == set(PLAN.all_reduces)
     for one in models:
         assert one["model"]["size"] == 4 * 21_900
         assert min(one["model"]["compute"].values()) >= 0
     reduces = pd.read_csv(results / "tables/scaling_model/allreduce.csv")
-    assert len(reduces) == 2 * 2 * 2 * 3
-    assert reduces["seconds"].between(1e-6, 1).all()
-    assert len(pd.read_csv(results / "tables/scaling_model/published.csv")) == 6
+    measured = PLAN.config["scaling"]["allreduce"]
+    counts = sum(len(found["replicas"]) for found in PLAN.all_reduces.values())
+    assert len(reduces) == counts * len(measured["bytes"]) * measured["repeats"]
+    assert (reduces["seconds"] > 0).all()
+    assert len(pd.read_csv(results / "tables/scaling_model/scaling_published.csv")) == 6
 
 
-def test_this_machines_peak_stands_among_the_published_ones(results):
-    reference = pd.read_csv(results / "tables/accelerator_reference/comparison.csv")
+def test_this_machines_peak_is_among_the_published_ones(results):
+    reference = pd.read_csv(results / "tables/accelerator_reference/accelerator_reference.csv")
     measured = reference[reference["measured here"] != "-"]
     assert 3 <= len(measured) < len(reference)
     assert set(reference["verdict"]) == {"not comparable"}
@@ -197,7 +175,7 @@ def test_this_machines_peak_stands_among_the_published_ones(results):
 def test_report_holds_every_figure(results):
     page = (results / "report.html").read_text()
     assert len(page) > 100_000
-    for experiment, figure in FIGURES:
+    for experiment, figure in PLAN.shown("figures"):
         assert f"{experiment}/{figure}.svg" in page
 
 

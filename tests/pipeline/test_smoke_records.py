@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 
 import numpy as np
 import pandas as pd
@@ -43,28 +44,27 @@ def test_throughput_is_examples_over_seconds(completed):
 
 
 def test_clocks_are_plausible(completed):
-    """Each framework takes time to import, to compile and to train; nothing is left uncounted."""
+    """Every part is counted, imports from the start of the process; nothing is left uncounted."""
     for made in completed:
         clocks = made["clocks"]
-        assert clocks["cold"]["imports"] > 0.3
-        assert clocks["evaluate"] > 0
-        assert clocks["cold"]["compilation"] > 0
+        assert min(clocks["cold"].values()) > 0
         assert clocks["checkpoint"] > 0
+        assert clocks["evaluate"] > 0
         assert clocks["other"] < 0.2 * clocks["end_to_end"]
         parts = [*clocks["cold"].values()]
         parts += [clocks[part] for part in ("train", "evaluate", "checkpoint", "other")]
         assert math.fsum(parts) == pytest.approx(clocks["end_to_end"], rel=1e-9)
 
 
-def test_every_backend_starts_from_the_same_weights(completed):
-    for workload in CONFIG["workloads"]:
+def test_every_backend_starts_from_the_same_weights_and_learns(completed, plan):
+    for workload in plan.workloads:
         of = [made for made in completed if made["spec"]["workload"]["name"] == workload]
-        assert len({made["spec"]["backend"]["name"] for made in of}) >= 2
         assert len({made["model"]["initial_weights"] for made in of}) == 1
         assert len({made["model"]["parameters"] for made in of}) == 1
-        # A worker alone computes what MirroredStrategy does on one device, bit by bit.
-        ends = {made["model"]["final_weights"] for made in of}
-        assert len(ends) >= len(of) - (workload == "mobilenet-v2")
+        assert len({made["model"]["final_weights"] for made in of}) == len(of)
+        assert of[0]["model"]["initial_weights"] not in {m["model"]["final_weights"] for m in of}
+    shared = [made["spec"]["workload"]["name"] for made in completed]
+    assert len([name for name in plan.workloads if shared.count(name) > 1]) >= 4
 
 
 def test_backends_agree_after_equal_epochs(completed, smoke):
@@ -77,24 +77,28 @@ def test_backends_agree_after_equal_epochs(completed, smoke):
 
 
 def test_devices_are_those_asked_for(completed):
-    replicas = [made["devices"]["observed"]["replicas"] for made in completed]
-    assert {count: replicas.count(count) for count in replicas} == {1: 24, 2: 6, 8: 2}
     for made in completed:
+        asked = {key: made["spec"][key] for key in ("replicas", "workers")}
+        assert made["devices"]["observed"] == {"kind": "cpu", **asked}
         assert made["devices"]["observed"] == made["devices"]["requested"]
-        processes = made["processes"]
-        assert len(processes) == made["devices"]["observed"]["workers"]
-        assert [process["rank"] for process in processes] == list(range(len(processes)))
-        for process in processes:
-            assert process["threads"] >= 1
+
+
+def test_every_rank_records_where_it_ran(completed):
+    for made in completed:
+        workers = made["spec"]["workers"]
+        ranks = [(one["rank"], one["workers"]) for one in made["processes"]]
+        assert ranks == [(rank, workers) for rank in range(workers)]
+        for process in made["processes"]:
+            assert process["host"] == os.uname().nodename
+            assert process["threads"] == max(1, min(2, os.cpu_count()) // workers)
             assert 0 <= process["load"]["other_cpu_share"] <= 1
-        devices = [name for process in processes for name in process["machine"]["devices"]]
-        assert len(devices) == made["devices"]["observed"]["replicas"]
+            assert len(process["machine"]["devices"]) == made["spec"]["replicas"] // workers
 
 
-def test_parity_of_every_backend(results):
+def test_parity_of_every_backend(results, plan):
     runs = pd.read_parquet(results / "tables/runs.parquet")
     passed = runs["parity"] == "passed"
-    assert (passed == (runs["backend"] != "tensorflow-tpu")).all()
+    assert set(runs.loc[~passed, "run"]) == {spec.name for spec in plan.unavailable}
     assert set(runs.loc[~passed, "parity"]) == {"not checked"}
     speeds = runs["steady_examples_per_second"].notna()
     assert (speeds == (runs["status"] == "completed")).all()
@@ -120,7 +124,7 @@ def test_predictions_are_of_the_first_test_examples(results, completed, smoke):
             if name == "fashion_mnist":
                 images = np.load(folder / manifest["folder"] / "test_images.npy", mmap_mode="r")
                 assert np.array_equal(arrays["images"], images[:25])
-                learned = (made["spec"]["steps_per_epoch"] or 0) >= 8  # more than the scaling runs
+                learned = (made["spec"]["steps_per_epoch"] or 0) >= 8
                 easy = ["fashion-cnn", "fashion-conv"] if smoke.real else ["fashion-cnn"]
                 if learned and made["spec"]["workload"]["name"] in easy:
                     assert (arrays["predictions"] == arrays["labels"]).mean() > 0.3

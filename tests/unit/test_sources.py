@@ -59,6 +59,18 @@ def test_figures_depend_on_no_loop():
     assert "scripts/paragone/reporting/drawing/style.py" in found
 
 
+@pytest.mark.parametrize("kind", ["figures", "tables"])
+def test_each_figure_and_table_depends_on_its_own_module_alone(kind):
+    """So that an edit of one makes only that one again."""
+    program = {"figures": "plot.py", "tables": "write_table.py"}[kind]
+    folder = f"scripts/paragone/reporting/{kind}"
+    names = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__"}
+    for name in names:
+        found = code_inputs(program, f"paragone.reporting.{kind}.{name}")
+        own = {f"{folder}/{each}.py" for each in names} & set(found)
+        assert own == {f"{folder}/{name}.py"}
+
+
 @pytest.mark.parametrize(
     "program", ["fetch.py", "serialize.py", "collect.py", "check_parity.py", "calibrate.py"]
 )
