@@ -1,6 +1,7 @@
 """The frame around the axes: banner, title and legend above, notes below, at a fixed width."""
 
 import textwrap
+from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -29,14 +30,15 @@ class Frame:
         title: str,
         runs: pd.DataFrame,
         remarks: list[str],
-        handles: list[Artist] | None = None,
+        handles: Sequence[Artist] = (),
+        figure: Figure | None = None,
     ) -> None:
         """Make a figure of `width` inches whose axes get `height` inches, whatever surrounds them.
 
-        `handles` fill one legend above the axes. Below, every figure
-        names data, machine and broken rules, after its own `remarks` (n and interval among them), and
-        warns of runs that others disturbed.
-        Synthetic data get a banner across the top.
+        `handles` fill one legend above the axes. Below, every figure names data, machine and broken
+        rules, after its own `remarks` (n and interval among them), and warns of runs that others
+        disturbed. Synthetic data get a banner across the top. `figure`: one whose axes are drawn
+        already, of any size.
         """
         synthetic = run_states.holds_synthetic(runs)
         banner = _wrapped(footnotes.SYNTHETIC, width, 7, "bold") if synthetic else []
@@ -49,13 +51,15 @@ class Frame:
         ]
         about += footnotes.violations(runs)
         foot = _wrapped(" ".join(about), width, _NOTE_SIZE)
-        legend_columns, legend_rows = _legend_shape(handles or [], width)
+        legend_columns, legend_rows = _legend_shape(handles, width)
 
         self._above = _MARGIN + len(heading) * _LINE * 1.1 + legend_rows * _LINE * 1.08 + _GAP
         self._above += len(banner) * _LINE + 2 * _GAP if banner else 0
         self._below = _MARGIN + len(foot) * _LINE * 0.82 + _GAP
         self.width, self.height = width, height + self._above + self._below
-        self.figure = Figure(figsize=(width, self.height), layout="constrained")
+        self.figure = figure or Figure()
+        self.figure.set_size_inches(width, self.height)
+        self.figure.set_layout_engine("constrained")
         below, share = self._below / self.height, height / self.height
         self.figure.get_layout_engine().set(
             rect=(_MARGIN / width, below, 1 - 2 * _MARGIN / width, share),
@@ -68,7 +72,7 @@ class Frame:
         top = self._draw_lines(heading, top, 8, _LINE * 1.1, weight="bold")
         if handles:
             self.figure.legend(
-                handles=handles,
+                handles=list(handles),
                 ncols=legend_columns,
                 loc="upper left",
                 borderaxespad=0,
@@ -105,7 +109,7 @@ class Frame:
         return top
 
 
-def _legend_shape(handles: list[Artist], width: float) -> tuple[int, int]:
+def _legend_shape(handles: Sequence[Artist], width: float) -> tuple[int, int]:
     """Columns and rows of a legend no wider than the figure, by the length of its labels."""
     if not handles:
         return 1, 0
@@ -128,4 +132,4 @@ def _wrapped(text: str, width: float, size: float, weight: str = "normal") -> li
 def _text_width(text: str, size: float, weight: str = "normal") -> float:
     """Inches that the text takes, by the metrics of the figure's font."""
     font = FontProperties(family="DejaVu Sans", size=size, weight=weight)
-    return TextPath((0, 0), text.replace("$", r"\$"), prop=font).get_extents().width / 72
+    return TextPath((0, 0), text, prop=font).get_extents().width / 72

@@ -1,35 +1,35 @@
-"""Horizontal figures: one row a series, values from zero on, words where there are none."""
+"""Horizontal figures: one row per series, values from zero on, words where there are none."""
 
 import re
 import textwrap
 
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
-from matplotlib.ticker import StrMethodFormatter
 
-from paragone.analysis.grouping import Series
 from paragone.reporting.drawing import style
+from paragone.reporting.drawing.marks import plain_numbers
 
-_LABEL, _WORDS = 21, 34  # characters a line that leave room for the rest in a single column
+_LABEL, _WORDS = 21, 34  # characters per line that leave room for the rest in a single column
 
 
-def row_axes(axes: Axes, series: list[Series], quantity: str) -> None:
+def row_axes(axes: Axes, names: list[str], quantity: str) -> None:
     """Name the rows, first series on top, and the x-axis from zero on."""
-    names = [_lines(one.label.replace(" (", "\n(", 1), _LABEL) for one in series]
-    axes.set_yticks(range(len(series)), names)
-    axes.set_ylim(len(series) - 0.5, -0.48)
+    labels = [_lines(name.replace(" (", "\n(", 1), _LABEL) for name in names]
+    axes.set_yticks(range(len(names)), labels)
+    axes.set_ylim(len(names) - 0.5, -0.48)
+    axes.set_ylabel("")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(quantity)
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+    plain_numbers(axes.xaxis)
     axes.locator_params(axis="x", nbins=4 if axes.figure.get_figwidth() < 5 else 8)
     axes.grid(axis="x")
 
 
-def write_words(axes: Axes, row: int, words: list[str]) -> None:
+def write_words(axes: Axes, row: int, words: str) -> None:
     """Say in a row why nothing is drawn there."""
     text = axes.annotate(
-        _lines("; ".join(words), _WORDS),
+        _lines(words, _WORDS),
         (0, row),
         xycoords=axes.get_yaxis_transform(),
         xytext=(4, 0),
@@ -42,9 +42,9 @@ def write_words(axes: Axes, row: int, words: list[str]) -> None:
     text.set_in_layout(False)
 
 
-def write_value(axes: Axes, row: int, end: float, value: str, words: list[str]) -> Annotation:
+def write_value(axes: Axes, row: int, end: float, value: str, words: str) -> Annotation:
     """Write a row's value beyond `end`, and below it what became of its other runs."""
-    lines = [value, *([_lines("; ".join(words), _WORDS)] if words else [])]
+    lines = [value, *([_lines(words, _WORDS)] if words else [])]
     text = axes.annotate(
         "\n".join(lines),
         (end, row),

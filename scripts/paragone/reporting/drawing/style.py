@@ -1,9 +1,11 @@
 """The look of every figure, and files that are the same bytes for the same input."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-import matplotlib as mpl
+import seaborn as sns
 from matplotlib.figure import Figure
 
 from paragone.base.errors import UserError
@@ -18,6 +20,7 @@ LINES = ("-", "--", ":", "-.")
 _SETTINGS = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
     "font.size": 7,
+    "text.parse_math": False,  # titles and labels are plain text, with $ and braces
     "axes.titlesize": 7,
     "axes.labelsize": 7,
     "xtick.labelsize": 7,
@@ -38,6 +41,7 @@ _SETTINGS = {
     "xtick.major.size": 2.5,
     "ytick.major.size": 2.5,
     "lines.linewidth": 1.2,
+    "lines.solid_capstyle": "projecting",
     "lines.markersize": 3.2,
     "hatch.linewidth": 0.5,
     "axes.axisbelow": True,
@@ -64,11 +68,11 @@ _METADATA = {
 
 
 # On import: artists take their defaults when they are made, legend handles before any figure.
-mpl.rcParams.update(_SETTINGS)
+sns.set_theme(context=None, style="ticks", rc=_SETTINGS)
 
 
 def color(palette: dict[str, str], backend: str) -> str:
-    """The colour of a backend; grey for one that the palette does not name."""
+    """The color of a backend; grey for one that the palette does not name."""
     return palette.get(backend, MUTED)
 
 
@@ -77,8 +81,27 @@ def marker(palette: dict[str, str], backend: str) -> str:
     return MARKERS[list(palette).index(backend) % len(MARKERS)] if backend in palette else "o"
 
 
+def look(palette: dict[str, str], backend: str, number: int = 0) -> dict[str, Any]:
+    """Color and marker of a backend, and the line of its series `number`."""
+    return {
+        "color": color(palette, backend),
+        "marker": marker(palette, backend),
+        "linestyle": LINES[number % len(LINES)],
+    }
+
+
+def looks(series: Iterable[tuple[str, str]], palette: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """By label of (label, backend): the look of the backend, a new line for each of its series."""
+    found: dict[str, dict[str, Any]] = {}
+    seen: list[str] = []
+    for label, backend in dict.fromkeys(series):
+        found[label] = look(palette, backend, seen.count(backend))
+        seen.append(backend)
+    return found
+
+
 def save(figure: Figure, outputs: list[Path]) -> None:
-    """Write the figure once a suffix (.svg, .pdf, .png), each complete or not at all."""
+    """Write the figure once per suffix (.svg, .pdf, .png), each complete or not at all."""
     for path in outputs:
         if path.suffix not in _METADATA:
             raise UserError(f"{path}: a figure is written as {', '.join(_METADATA)}")

@@ -1,0 +1,184 @@
+"""The published accelerators by peak throughput, with this machine's measured peaks among them."""
+
+import math
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from paragone.analysis.product_tables import NOT_HERE, peaks, spread, with_labels
+from paragone.analysis.statistics import INTERVAL
+from paragone.reporting.drawing import legend, style
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.inputs import Inputs
+
+ROW = 0.165  # inches
+TERA = 1e12
+PEAK = "peak_throughput"
+# Published comparisons of CPU, GPU and TPU: metric, what its row is called.
+RELATIVE = {
+    "operations_per_cycle": "operations a cycle",
+    "performance_per_watt": "performance a watt",
+    "inferences_per_second": "inferences a second",
+}
+KINDS = {"CPU": "|", "GPU": "s", "TPU": "D"}  # every published peak is a TPU's
+PUBLISHED = {
+    "markerfacecolor": "white",
+    "markeredgecolor": style.PUBLISHED,
+    "markersize": 3.6,
+    "markeredgewidth": 0.8,
+}
+
+
+def points(inputs: Inputs) -> pd.DataFrame:
+    """One row per point: kind (published or measured), system, metric, value, interval, runs.
+
+    Peaks are in the order from the slowest to the fastest published; measured ones in TFLOP/s.
+    """
+    shown = [
+        {
+            "kind": "published",
+            "system": row.system,
+            "metric": metric,
+            "value": float(row.value),
+            "unit": row.unit,
+            "_more": "+" if "+" in row.note else "",
+        }
+        for metric in (PEAK, *RELATIVE)
+        for row in sorted(
+            inputs.published, key=lambda row: float(row.value) if metric == PEAK else 0
+        )
+        if row.metric == metric
+    ]
+    measured = with_labels(peaks(inputs.products), inputs.labels)
+    for column in ("median", "low", "high"):
+        measured[column] /= TERA
+    names = {"label": "backend_label", "median": "value"}
+    columns = ["backend", "label", "device", "machine", "precision", "size", "runs", "names"]
+    measured = measured[[*columns, "median", "low", "high"]].rename(columns=names)
+    about = {"kind": "measured", "system": "this machine", "metric": PEAK, "unit": "TFLOP/s"}
+    return pd.concat([pd.DataFrame(shown), measured.assign(**about)], ignore_index=True)
+
+
+def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
+    """The figure: peaks above, below what is published of GPU and TPU relative to a CPU."""
+    measured = points[points["kind"] == "measured"]
+    published = points[points["kind"] == "published"]
+    rows = published[published["metric"] == PEAK]
+    pairs = measured[["backend_label", "backend"]].itertuples(index=False, name=None)
+    looks = {
+        name: {**look, "linestyle": "none"}
+        for name, look in style.looks(pairs, inputs.palette).items()
+    }
+    here = [part for _, part in measured.groupby(["machine", "device", "precision"], sort=False)]
+    heights = [ROW * (len(rows) + len(here)) + 0.36, ROW * 1.5 * len(RELATIVE) + 0.36]
+    about = inputs.products.assign(**dict.fromkeys(NOT_HERE, pd.NA))
+    remarks, handles = _remarks(measured), _handles(looks)
+    frame = Frame(style.SINGLE, sum(heights), inputs.title, about, remarks, handles)
+    above, below = frame.figure.subplots(2, 1, height_ratios=heights)
+    _draw_peaks(above, rows, here, looks)
+    _draw_relative(below, published)
+    return frame.figure
+
+
+def _draw_peaks(
+    axes: Axes, rows: pd.DataFrame, here: list[pd.DataFrame], looks: dict[str, dict]
+) -> None:
+    several = len({part["machine"].iloc[0] for part in here}) > 1
+    names, values = [], rows["value"].tolist()
+    for at, part in enumerate(here):
+        first = part.iloc[0]
+        host = f"{first['machine'].split(':')[0]}, " if several else ""
+        names.append(f"measured here, {host}{first['device']}, {first['precision']}")
+        axes.axhspan(at - 0.5, at + 0.5, color="#F1F1F1", linewidth=0)
+        for number, peak in enumerate(part.to_dict("records")):
+            look = looks[peak["backend_label"]]
+            y = at + 0.24 * (number - (len(part) - 1) / 2)
+            axes.hlines(y, peak["low"], peak["high"], linewidth=1, color=look["color"])
+            axes.plot(peak["value"], y, markersize=2.8, markeredgewidth=0, **look)
+        values += part["value"].tolist()
+        _write(axes, part["value"].max(), at, (6, 0))
+    for at, row in enumerate(rows.to_dict("records"), start=len(here)):
+        names.append(row["system"])
+        axes.plot(row["value"], at, KINDS["TPU"], **PUBLISHED)
+        _write(axes, row["value"], at, (5, 0), row["_more"])
+    _rows(axes, names)
+    _log_axis(axes, values, 120)
+    axes.set_xlabel("peak throughput (TFLOP/s)")
+
+
+def _draw_relative(axes: Axes, published: pd.DataFrame) -> None:
+    """One row per metric, values divided by the CPU's."""
+    shown = [1.0]
+    for at, metric in enumerate(RELATIVE):
+        values = published[published["metric"] == metric].set_index("system")["value"]
+        for kind, value in values.items() if "CPU" in values else ():
+            ratio = value / values["CPU"]
+            shown.append(ratio)
+            size = 8 if kind == "CPU" else PUBLISHED["markersize"]
+            axes.plot(ratio, at, KINDS.get(kind, "o"), **{**PUBLISHED, "markersize": size})
+            if kind != "CPU":
+                _write(axes, ratio, at, (0, 6))  # beside it may stand the next marker
+    _rows(axes, list(RELATIVE.values()))
+    _log_axis(axes, shown, 4)
+    axes.set_xlabel("as published, relative to a CPU (bar)")
+
+
+def _log_axis(axes: Axes, values: list[float], room: float) -> None:
+    """Powers of ten, with room for the last value's text: up to `room` times its value."""
+    axes.set_xscale("log")
+    axes.set_xlim(min(values) / 2, max(values) * room)
+    axes.xaxis.set_major_locator(LogLocator(numticks=6))
+    axes.xaxis.set_major_formatter(FuncFormatter(_power))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _power(value: float, _: object) -> str:
+    exponent = f"{round(math.log10(value))}"
+    return "10" + exponent.translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _rows(axes: Axes, names: list[str]) -> None:
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="both")
+
+
+def _write(
+    axes: Axes, value: float, at: float, offset: tuple[float, float], more: str = ""
+) -> None:
+    number = f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+    text = axes.annotate(
+        number + more,
+        (value, at),
+        xytext=offset,
+        textcoords="offset points",
+        va="center_baseline",
+        ha="left" if offset[0] else "center",
+        size=6,
+    )
+    text.set_in_layout(False)
+
+
+def _handles(looks: dict[str, dict]) -> list[Line2D]:
+    return [
+        legend.mark("TPU, vendor, as published", **{**PUBLISHED, "marker": KINDS["TPU"]}),
+        legend.mark("GPU, as published", **{**PUBLISHED, "marker": KINDS["GPU"]}),
+        *(legend.mark(name, markersize=3.2, **look) for name, look in looks.items()),
+    ]
+
+
+def _remarks(measured: pd.DataFrame) -> list[str]:
+    remarks = ["Published: vendors' peaks, precision not named."]
+    if measured.empty:
+        return [*remarks, "No peak was measured here."]
+    return [
+        *remarks,
+        f"Measured: highest median over square products, {INTERVAL}, "
+        f"n = {spread(measured['runs'])} timed runs; the number is the highest of its row.",
+        "Normal random matrices.",
+    ]

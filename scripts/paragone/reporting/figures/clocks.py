@@ -1,0 +1,142 @@
+"""Where the seconds of a run go: cold parts, training, evaluation, the rest, by backend."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.text import Annotation
+
+from paragone.analysis import run_states
+from paragone.analysis.grouping import Series
+from paragone.analysis.statistics import INTERVAL, summarize
+from paragone.reporting import footnotes
+from paragone.reporting.drawing import style
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.drawing.rows import make_room, row_axes, write_value, write_words
+from paragone.reporting.inputs import Inputs
+
+ROW = 0.4  # inches per series
+# Light to dark brown for the cold parts, violets for the rest: apart from every backend's color,
+# and apart from each other in lightness or hatch.
+LOOK = {
+    "imports": ("#F3E3C3", "", style.INK),
+    "devices": ("#DDBB80", "////", style.INK),
+    "data": ("#B98A3E", "", style.INK),
+    "compilation": ("#6E4A12", "", "white"),
+    "train": ("#463C78", "", "white"),
+    "evaluate": ("#9A8FC6", "", style.INK),
+    "checkpoint": ("#D8D3EA", "....", style.INK),
+    "other": ("#F0F0F0", "", style.INK),
+}
+EDGE = {"edgecolor": style.MUTED, "linewidth": 0.4}
+BARS = (
+    "Each bar is the completed run with the median end to end (of two, the lower), so that its parts "
+    f"add up; dot, number: median end to end; whisker: its {INTERVAL}. Cold: imports, devices, data, "
+    "compilation."
+)
+
+
+def points(inputs: Inputs) -> pd.DataFrame:
+    """One row per series and part: the seconds drawn, of which run, and the total with interval."""
+    rows = []
+    for one in inputs.series:
+        run, words = _typical(one), "; ".join(_words(one))
+        total = summarize(one.measured["end_to_end_seconds"])
+        if run is None:
+            rows.append({"series": one.label, "words": words})
+            continue
+        rows += [
+            {
+                "series": one.label,
+                "run": run["run"],
+                "part": part,
+                "seconds": run[f"{part}_seconds"],
+                "end_to_end_seconds": run["end_to_end_seconds"],
+                "runs": " ".join(one.measured["run"]),
+                **{f"end_to_end_{key}": value for key, value in vars(total).items()},
+                "words": words,
+            }
+            for part in LOOK
+        ]
+    return pd.DataFrame(rows)
+
+
+def _typical(one: Series) -> pd.Series | None:
+    """The completed run with the median end to end (the lower of two), None without any clock.
+
+    A run's own parts add up to its total; medians of parts would not.
+    """
+    timed = one.measured.dropna(subset="end_to_end_seconds")
+    ordered = timed.sort_values(["end_to_end_seconds", "run"])
+    return None if timed.empty else ordered.iloc[(len(ordered) - 1) // 2]
+
+
+def _words(one: Series) -> list[str]:
+    words = run_states.not_completed(one.runs)
+    unproven = one.runs[one.runs["status"] == "completed"]
+    return words + [word for word in run_states.no_speed(unproven) if "parity" in word]
+
+
+def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
+    """The figure, one stacked bar per series."""
+    series = dict(list(points.groupby("series", sort=False)))
+    handles = [
+        Patch(facecolor=face, hatch=hatch, label=part, **EDGE)
+        for part, (face, hatch, _) in LOOK.items()
+    ]
+    counts = [int(one.measured["end_to_end_seconds"].count()) for one in inputs.series]
+    remarks = [BARS, footnotes.repeats(counts)]
+    height = ROW * len(series) + 0.36
+    frame = Frame(style.DOUBLE, height, inputs.title, inputs.runs, remarks, handles)
+    axes = frame.figure.subplots()
+    row_axes(axes, list(series), "time of the whole run (s)")
+    bars = {row: parts for row, parts in enumerate(series.values()) if "part" in parts}
+    bars = {row: parts for row, parts in bars.items() if parts["part"].notna().all()}
+    texts = [_draw_bar(axes, row, parts) for row, parts in bars.items()]
+    for row, parts in enumerate(series.values()):
+        if row not in bars:
+            write_words(axes, row, parts["words"].iloc[0])
+    axes.set_xlim(left=0)
+    make_room(axes, texts)
+    axes.figure.draw_without_rendering()
+    for row, parts in bars.items():
+        _label_parts(axes, row, parts)
+    return frame.figure
+
+
+def _draw_bar(axes: Axes, row: int, parts: pd.DataFrame) -> Annotation:
+    start = 0.0
+    for part, seconds in zip(parts["part"], parts["seconds"], strict=True):
+        face, hatch, _ = LOOK[part]
+        axes.barh(row, seconds, left=start, height=0.56, color=face, hatch=hatch, **EDGE)
+        start += seconds
+    total = parts.iloc[0]
+    n, median, low, high = (total[f"end_to_end_{key}"] for key in ("n", "median", "low", "high"))
+    if n > 1:
+        axes.errorbar(
+            median,
+            row - 0.37,
+            xerr=[[median - low], [high - median]],
+            color=style.INK,
+            marker="o",
+            markersize=2.4,
+            linewidth=0.8,
+            capsize=1.5,
+            capthick=0.8,
+        )
+    text = f"{'median ' if n > 1 else ''}{median:,.1f} s (n = {n:.0f})"
+    return write_value(axes, row, start, text, total["words"])
+
+
+def _label_parts(axes: Axes, row: int, parts: pd.DataFrame) -> None:
+    """Write the seconds into every part that is wide enough for them."""
+    pixels = axes.get_window_extent().width / (axes.get_xlim()[1] - axes.get_xlim()[0])
+    start = 0.0
+    for part, seconds in zip(parts["part"], parts["seconds"], strict=True):
+        face, hatch, ink = LOOK[part]
+        text = f"{seconds:,.1f}"
+        if seconds * pixels > (len(text) * 4.4 + 4) * axes.figure.dpi / 72:
+            box = {"facecolor": face, "edgecolor": "none", "pad": 0.8} if hatch else None
+            place = {"ha": "center", "va": "center", "color": ink, "bbox": box}
+            axes.text(start + seconds / 2, row, text, **place)
+        start += seconds

@@ -1,0 +1,239 @@
+"""Time to the target accuracy by batch size: every run, hits and misses, and final accuracy."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from paragone.analysis import run_states
+from paragone.analysis.grouping import BY_BATCH, Series, series_of
+from paragone.analysis.statistics import summarize, summarize_times
+from paragone.base.errors import UserError
+from paragone.reporting import footnotes
+from paragone.reporting.drawing import legend, style
+from paragone.reporting.drawing.bars import write_upright
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.drawing.marks import plain_logarithms, plain_numbers
+from paragone.reporting.inputs import Inputs
+
+TRIED = ("completed", "diverged")  # the others ended before they could reach anything
+COLUMNS = ["series", "backend", "batch", "kind", "last_miss", "first_hit", "censored_at"]
+COLUMNS += ["value", "low", "high", "reached", "n", "final_accuracy", "runs", "words"]
+
+
+def points(inputs: Inputs) -> pd.DataFrame:
+    """What is drawn: one row of kind `hit`, `miss` or `diverged` (a miss too) per run that tried, and
+    one of kind `median` per batch of a backend. Seconds are of the train clock; infinite: too many
+    runs missed. Times are interval-censored (last_miss, first_hit], so are their medians. Raises
+    `UserError` when no run had a target.
+    """
+    if inputs.runs["target_accuracy"].isna().all():
+        raise UserError(
+            "no run of this experiment has a target: set `target` in its block of the config"
+        )
+    ends = inputs.epochs.groupby("run")["elapsed_train_seconds"].max()
+    finals = inputs.epochs.sort_values("epoch").groupby("run")["test_accuracy"].last()
+    found = []
+    for sweep in inputs.sweeps(*BY_BATCH):
+        for one in series_of(sweep.runs, inputs.labels):
+            found += _of_batch(sweep.label, one, ends, finals)
+    return pd.DataFrame(found).reindex(columns=COLUMNS)
+
+
+def _of_batch(label: str, one: Series, last: pd.Series, finals: pd.Series) -> list[dict]:
+    about = {
+        "series": label,
+        "backend": one.backend,
+        "batch": int(one.runs["global_batch"].iloc[0]),
+        "words": "; ".join(_words(one.runs)),
+    }
+    tried = one.runs[one.runs["status"].isin(TRIED) & one.runs["target_accuracy"].notna()]
+    hits = tried["target_reached"].fillna(False).astype(bool)
+    rows = [
+        {
+            **about,
+            "kind": "hit" if hit else "diverged" if run["status"] == "diverged" else "miss",
+            "last_miss": run["target_last_miss_seconds"],
+            "first_hit": run["target_first_hit_seconds"],
+            "censored_at": np.nan if hit else last.get(run["run"], np.nan),
+            "final_accuracy": finals.get(run["run"], np.nan),
+            "runs": run["run"],
+        }
+        for (_, run), hit in zip(tried.iterrows(), hits, strict=True)
+    ]
+    proven = tried["parity"] == "passed"
+    times = summarize_times(tried.loc[proven, "target_first_hit_seconds"], hits[proven])
+    # The time of a run is in (last miss, first hit], so the median of times is between the medians.
+    misses = [
+        row["last_miss"] if hit else row["censored_at"] for row, hit in zip(rows, hits, strict=True)
+    ]
+    ends = [row["final_accuracy"] for row in rows if row["kind"] != "diverged"]
+    median = {
+        **about,
+        "kind": "median",
+        "last_miss": pd.Series(misses, index=tried.index, dtype="float64")[proven].median(),
+        "first_hit": times.median,
+        "value": times.median,
+        "low": times.low,
+        "high": times.high,
+        "reached": int(hits.sum()),
+        "n": len(tried),
+        "final_accuracy": summarize(pd.Series(ends, dtype="float64")).median,
+        "runs": " ".join(tried["run"]),
+    }
+    return [*rows, median]
+
+
+def _words(runs: pd.DataFrame) -> list[str]:
+    """What became of the runs that were not completed or have no proven speed."""
+    unproven = runs[runs["status"].isin(TRIED) & (runs["parity"] != "passed")]
+    return run_states.not_completed(runs) + (
+        ["parity not passed: no time"] if len(unproven) else []
+    )
+
+
+def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
+    """The figure: success rates, times to target and final accuracies over the batch sizes."""
+    looks = _looks(points, inputs.palette)
+    remarks, handles = _remarks(points, inputs.runs), _handles(points, looks)
+    frame = Frame(style.DOUBLE, 2.9, inputs.title, inputs.runs, remarks, handles)
+    heights = [0.12, 1.75, 0.85]
+    rates, times, finals = frame.figure.subplots(3, 1, sharex=True, height_ratios=heights)
+    batches = np.log2(sorted(set(points["batch"])))
+    # Octaves that a backend has beside a batch size.
+    slot = min(0.8 * min(np.diff(batches), default=1) / len(looks), 0.4)
+    for place, (name, look) in enumerate(looks.items()):
+        for batch, cell in points[points["series"] == name].groupby("batch"):
+            middle = np.log2(batch) + slot * (place - (len(looks) - 1) / 2)
+            median = cell[cell["kind"] == "median"].iloc[0]
+            runs = cell[cell["kind"] != "median"].to_dict("records")
+            text = f"{median['reached']:.0f}/{median['n']:.0f}" if median["n"] else "-"
+            rates.text(middle, 0, text, color=look["color"], ha="center", va="center", size=6)
+            if median["words"]:
+                write_upright(times, middle, median["words"], style.ALARM)
+            ends = [middle - 0.4 * slot, middle + 0.4 * slot]
+            _draw_median(times, ends, median["value"], look["color"])
+            if np.isfinite(median["low"]):
+                # An infinite bound leaves the axes.
+                area = {"color": look["color"], "alpha": 0.2, "linewidth": 0}
+                times.fill_between(ends, median["low"], min(median["high"], 1e12), **area)
+            _draw_median(finals, ends, median["final_accuracy"], look["color"])
+            aside = 0.6 * slot * (np.arange(len(runs)) - (len(runs) - 1) / 2)
+            for at, run in zip(middle + aside / max(len(runs) - 1, 1), runs, strict=True):
+                _draw_time(times, at, run, look)
+                _draw_accuracy(finals, at, run, look)
+    _dress_rates(rates)
+    _dress_times(times, points)
+    _dress_finals(finals, batches, inputs.runs)
+    edge = max(0.55 * slot * len(looks), 0.5)
+    finals.set_xlim(batches.min() - edge, batches.max() + edge)
+    return frame.figure
+
+
+def _looks(points: pd.DataFrame, palette: dict[str, str]) -> dict[str, dict[str, str]]:
+    """By series: color and marker of the backend, other markers for its further series."""
+    pairs = points[["series", "backend"]].drop_duplicates()
+    number = pairs.groupby("backend").cumcount()
+    looks = {}
+    for (name, backend), again in zip(pairs.itertuples(index=False), number, strict=True):
+        own = style.MARKERS.index(style.marker(palette, backend))
+        marker = style.MARKERS[(own + 3 * again) % len(style.MARKERS)]
+        looks[name] = {"color": style.color(palette, backend), "marker": marker}
+    return looks
+
+
+def _draw_median(axes: Axes, ends: list[float], value: float, color: str) -> None:
+    if np.isfinite(value):
+        axes.hlines(value, *ends, color=color, linewidth=1.4)
+
+
+def _draw_time(axes: Axes, at: float, run: dict[str, Any], look: dict[str, str]) -> None:
+    if run["kind"] == "hit":
+        axes.vlines(at, run["last_miss"], run["first_hit"], color=look["color"], linewidth=0.8)
+        axes.plot(at, run["first_hit"], markeredgewidth=0, **look)
+    elif run["kind"] == "miss" and not pd.isna(run["censored_at"]):
+        axes.plot(at, run["censored_at"], markerfacecolor="white", **look)
+        arrow = {"arrowstyle": "<-", "color": look["color"], "linewidth": 0.8, "shrinkB": 2}
+        place = {"xytext": (0, 11), "textcoords": "offset points"}
+        axes.annotate("", (at, run["censored_at"]), arrowprops=arrow, **place)
+
+
+def _draw_accuracy(axes: Axes, at: float, run: dict[str, Any], look: dict[str, str]) -> None:
+    if run["kind"] == "diverged":
+        # Its accuracy is that of chance: on the lower edge, not to squeeze the others.
+        cross = {**look, "marker": "x", "markersize": 4}
+        axes.plot(at, 0.04, transform=axes.get_xaxis_transform(), **cross)
+    else:
+        face = look["color"] if run["kind"] == "hit" else "white"
+        size = {"markeredgewidth": 0.8, "markersize": 2.8}
+        axes.plot(at, run["final_accuracy"], markerfacecolor=face, **look, **size)
+
+
+def _dress_rates(axes: Axes) -> None:
+    axes.set_axis_off()
+    axes.set_ylim(-0.5, 0.5)
+    place = {"xycoords": "axes fraction", "textcoords": "offset points"}
+    axes.annotate("reached", (0, 0.5), (-4, 0), ha="right", va="center", **place)
+
+
+def _dress_times(axes: Axes, points: pd.DataFrame) -> None:
+    drawn = points[points["kind"].isin(["hit", "miss"])]
+    ends = drawn[["first_hit", "censored_at"]].max(axis=1).dropna()
+    axes.set_ylabel("time to target (s)")
+    axes.grid(axis="y")
+    if len(ends) and ends.max() / ends.min() > 8:
+        axes.set_yscale("log")
+        axes.set_ylim(ends.min() / 2, ends.max() * 2)
+        plain_logarithms(axes.yaxis)
+    else:
+        axes.set_ylim(0, 1 if ends.empty else ends.max() * 1.2)
+        plain_numbers(axes.yaxis)
+
+
+def _dress_finals(axes: Axes, batches: np.ndarray, runs: pd.DataFrame) -> None:
+    axes.set_ylabel("final accuracy")
+    axes.set_xlabel("global batch size (examples, log scale)")
+    axes.grid(axis="y")
+    axes.xaxis.set_major_locator(FixedLocator(batches))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticklabels([f"{round(2**batch):,}" for batch in batches])
+    for target in sorted(set(runs["target_accuracy"].dropna())):
+        axes.axhline(target, color=style.MUTED, linewidth=0.8, linestyle=":")
+        place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        look = {"ha": "right", "size": 6, "color": style.MUTED}
+        note = axes.annotate(f"target {target:g}", (1, target), (-2, 2), **place, **look)
+        note.set_in_layout(False)
+
+
+def _handles(points: pd.DataFrame, looks: dict[str, dict[str, str]]) -> list[Artist]:
+    kinds = set(points["kind"])
+    handles: list[Artist] = [legend.mark(name, **look) for name, look in looks.items()]
+    if "hit" in kinds:
+        handles.append(legend.line("run: last miss to first hit", linewidth=0.8, marker="o"))
+    if "miss" in kinds:
+        handles.append(legend.mark("run that missed: later than", markerfacecolor="white"))
+    if "diverged" in kinds:
+        handles.append(legend.mark("run that diverged (lower edge)", marker="x"))
+    handles.append(legend.line("median", linewidth=1.4))
+    if points["low"].notna().any():
+        handles.append(legend.band(0.25))
+    return handles
+
+
+def _remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
+    target = runs[["target_accuracy", "target_patience"]].dropna().drop_duplicates()
+    goals = "; ".join(
+        f"{accuracy:g} in {patience} evaluations in a row"
+        for accuracy, patience in target.itertuples(index=False)
+    )
+    medians = points[points["kind"] == "median"]
+    found = [
+        f"Target: test accuracy {goals}, within {runs['planned_epochs'].max()} epochs. Seconds of "
+        "training alone. Top: runs that reached it of those that tried; a miss counts as later than "
+        "every hit, and no median is drawn where it is a miss."
+    ]
+    return [*found, footnotes.repeats([int(n) for n in medians["n"]])]

@@ -1,0 +1,39 @@
+"""Draw one figure from tables, in several formats, with a CSV file of what is drawn."""
+
+import argparse
+from pathlib import Path
+
+from paragone.analysis import tidy
+from paragone.base.errors import entry_point
+from paragone.reporting import inputs, modules
+from paragone.reporting.drawing import style
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Draw the figure and write what it shows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    inputs.add_options(parser)
+    parser.add_argument(
+        "--output",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="figure.svg",
+        help="one file per format: .svg .pdf .png",
+    )
+    parser.add_argument(
+        "--sidecar",
+        type=Path,
+        required=True,
+        help="CSV file to write: what is drawn, with run names, n and interval",
+    )
+    options = parser.parse_args(arguments)
+    figure, given = modules.load("figures", options.name), inputs.from_options(options)
+    shown = figure.points(given)
+    style.save(figure.draw(shown, given), options.output)
+    tidy.write(shown.loc[:, ~shown.columns.str.startswith("_")], options.sidecar)
+
+
+if __name__ == "__main__":
+    main()
