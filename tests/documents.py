@@ -1,4 +1,4 @@
-"""The documents of this project: their links, their anchors, and the commands that they name."""
+"""The documents of this project: their links, their anchors, their examples, and the commands they name."""
 
 import re
 from dataclasses import dataclass
@@ -7,22 +7,46 @@ from pathlib import Path
 from workspace import ROOT
 
 PAGES = sorted(
-    path
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("published/*.md")]
-    if path.is_file()
+    path for folder in (".", "docs", "published") for path in (ROOT / folder).glob("*.md")
 )
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 _ANCHOR = re.compile(r'<a id="([^"]+)">')
 
+# How a test treats a command; the first pattern that matches decides. `run`: as it is, under a minute.
+# `dry run`: snakemake with --dry-run, make with --dry-run, a program with --help. Else the reason why
+# not, and the test that does it instead, where one does.
+RUN, DRY_RUN = "run", "dry run"
+TREATMENT = {
+    r"echo .* > \S+": RUN,
+    r"export \w+=\S+": RUN,
+    r"python docs/build\.py": RUN,
+    r"python scripts/check_records\.py results/": RUN,
+    r"(PYTHONPATH=\S+ )?python benchmarks/\S+ .*": DRY_RUN,
+    r"snakemake .*profiles/(kubernetes|googlebatch)": "its executor: tests/cluster/test_profiles.py",
+    r"snakemake --report .*": "a finished run: tests/pipeline/test_smoke.py",
+    r"snakemake .*records_only=true": "a folder of records",
+    r"snakemake .*": DRY_RUN,
+    r"make \S+": DRY_RUN,
+    r"source \S+/bin/activate": "an environment, in which the tests are already",
+    r"python -m venv cloud|cloud/bin/pip .*": "packages: tests/cluster/test_profiles.py",
+    r"pre-commit install": "a program that is not among the pinned packages",
+}
+
 
 @dataclass(frozen=True)
 class Command:
-    """One command of a document's `sh` block, without its comment."""
+    """One command of a page's `sh` block, without its comment."""
 
     page: str
     text: str
+
+    @property
+    def treatment(self) -> str | None:
+        """`RUN`, `DRY_RUN`, what it needs instead, or None if it is of no known kind."""
+        kinds = (kind for pattern, kind in TREATMENT.items() if re.fullmatch(pattern, self.text))
+        return next(kinds, None)
 
 
 def prose(page: Path) -> str:
@@ -30,8 +54,13 @@ def prose(page: Path) -> str:
     return _FENCED.sub("", page.read_text())
 
 
+def blocks(page: Path, language: str) -> list[str]:
+    """The blocks of code of a page in this language."""
+    return [block for name, block in _FENCED.findall(page.read_text()) if name == language]
+
+
 def anchors(page: Path) -> set[str]:
-    """What a link to this page may name after `#`: its headings, as GitHub writes them, and its marks."""
+    """What a link may name after `#`: a page's headings, as GitHub writes them, and its marks."""
     text = prose(page)
     headings = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", each) for each in _HEADING.findall(text))
     kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
@@ -45,10 +74,6 @@ def links(page: Path) -> list[str]:
 
 def commands(page: Path) -> list[Command]:
     """The commands of a page's `sh` blocks in their order; a line that ends in `\\` goes on."""
-    found = []
-    for language, block in _FENCED.findall(page.read_text()):
-        if language == "sh":
-            lines = block.replace("\\\n", " ").splitlines()
-            texts = (re.sub(r"(^|\s+)# .*$", "", line).strip() for line in lines)
-            found += [Command(page.name, text) for text in texts if text]
-    return found
+    lines = "\n".join(blocks(page, "sh")).replace("\\\n", " ").splitlines()
+    texts = (re.sub(r"(^|\s+)# .*$", "", line).strip() for line in lines)
+    return [Command(page.relative_to(ROOT).as_posix(), text) for text in texts if text]

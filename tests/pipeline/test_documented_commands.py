@@ -1,0 +1,64 @@
+"""The commands of each document, in their order, in one clean checkout: run, or dry-run."""
+
+import shlex
+import subprocess
+
+import pytest
+import snakemake_server
+from documents import DRY_RUN, PAGES, RUN, blocks, commands
+from unit.make_results import valid_records, write_results
+from workspace import ROOT, Checkout, environment, job_stats
+
+PAGES_WITH_COMMANDS = [page for page in PAGES if commands(page)]
+
+
+def bash(made: Checkout, text: str) -> None:
+    """Run a command as a reader would, in the checkout."""
+    done = subprocess.run(
+        ["bash", "-euc", text],
+        cwd=made.folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
+
+
+def dry_run(made: Checkout, text: str) -> None:
+    """Go as far as a command goes without doing its work."""
+    program, *arguments = shlex.split(text)
+    if program == "snakemake":
+        done = made.dry_run(*arguments)
+        assert done.returncode == 0, f"{text}\n{done.stdout}"
+    elif program == "make":
+        bash(made, f"{text} --dry-run")
+    else:
+        bash(made, f"{text} --help")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "page", PAGES_WITH_COMMANDS, ids=[page.name for page in PAGES_WITH_COMMANDS]
+)
+def test_commands(checkout, page):
+    made = checkout()
+    write_results(made / "results", valid_records())  # for those that read a folder of results
+    for command in commands(page):
+        if command.treatment == RUN:
+            bash(made, command.text)
+        elif command.treatment == DRY_RUN:
+            dry_run(made, command.text)
+
+
+@pytest.mark.full
+def test_the_example_of_a_module_would_run(tmp_path):
+    (example,) = blocks(ROOT / "docs/extending.md", "python")
+    Checkout(tmp_path / "paragone")
+    (tmp_path / "Snakefile").write_text(example)
+    (tmp_path / "mine.yaml").write_text("data: {source: synthetic}\n")
+    line = ["paragone_all", "--cores", "2", "--dry-run", "--quiet", "rules"]
+    done = snakemake_server.call(line, tmp_path, environment())
+    assert done.returncode == 0, done.stdout
+    assert "paragone_train" in job_stats(done.stdout)
