@@ -12,6 +12,8 @@ from workspace import Checkout, job_stats, wait_for
 from paragone.config.expand import expand
 from paragone.records import record
 
+pytestmark = pytest.mark.full
+
 SUBMIT = ("--workflow-profile", "profiles/slurm")
 SECONDS = 300  # of one call of snakemake
 EXPERIMENT = "tpu_fashion_conv"
@@ -86,7 +88,7 @@ def test_ordinary_run_trains_on_one_node(submitted):
 
 
 def test_timed_jobs_have_their_nodes_alone(submitted):
-    timed = [*submitted.jobs_of("train"), *submitted.jobs_of("matmul")]
+    timed = [*submitted.jobs_of("train"), *submitted.jobs_of("measure_products")]
     assert len(timed) == 5
     for job in submitted.jobs:
         assert job["OverSubscribe"] == ("NO" if job in timed else "OK"), job

@@ -9,6 +9,8 @@ import pytest
 import yaml
 from workspace import ROOT, Checkout, job_stats
 
+pytestmark = pytest.mark.full
+
 PROFILES = sorted(path.parent.name for path in ROOT.glob("profiles/*/profile.yaml"))
 CLOUDS = ["googlebatch", "kubernetes"]
 

@@ -34,9 +34,9 @@ CELLS = [
 # PyTorch/XLA compiles the deep model for a minute.
 RANDOM_CELLS = [
     ("torch", 1),
-    ("tensorflow-mirrored", 1),
-    ("tensorflow-mirrored", 2),
-    ("torch-ddp", 2),
+    pytest.param(("tensorflow-mirrored", 1), marks=pytest.mark.full),
+    pytest.param(("tensorflow-mirrored", 2), marks=pytest.mark.full),
+    pytest.param(("torch-ddp", 2), marks=pytest.mark.full),
 ]
 
 

@@ -1,13 +1,12 @@
-"""A batch too large for the memory is a result, and so is a diverging run: neither stops the others."""
+"""A batch too large for the memory is a result."""
 
 import resource
 import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
-from workspace import ROOT, Checkout, call, make_spec, memory_limited, small_copy, train_command
+from workspace import ROOT, call, make_spec, memory_limited, small_copy, train_command
 
 from paragone.records import record
 
@@ -62,62 +61,3 @@ def test_the_same_batch_fits_into_more(fashion, tmp_path):
         done = call(train_command(spec, arrays, tmp_path))
     assert done.returncode == 0, done.stderr
     assert record.read(tmp_path / "record.json")["status"] == "completed"
-
-
-@pytest.fixture(scope="module")
-def swept(fashion, tmp_path_factory):
-    """Through the workflow: one batch that fits, one that does not, one run that diverges."""
-    made = Checkout(tmp_path_factory.mktemp("swept"))
-    made.config["data"]["folder"] = str(fashion.folder)
-    made.config["workloads"]["wild"] = {
-        **made.config["workloads"]["fashion-cnn"],
-        "learning_rate": {"base": 1e6},
-    }
-    made.config["experiments"]["batch_size_throughput"].pop("train_examples", None)
-    made.only("batch_size_throughput", ["torch"], workload={}, epochs=2, steps_per_epoch=2)
-    block = made.config["experiments"]["batch_size_throughput"]
-    block["workload"] = "fashion-conv"
-    cell = {"backend": "torch", "replicas": 1}
-    block["matrix"] = [
-        {**cell, "batch": [{"global": 100}, {"global": 30_000}]},
-        {**cell, "workload": "wild", "batch": {"global": 200}},
-    ]
-    made.configure()
-    with memory_limited(LIMIT):
-        done = made.snakemake("all", "--cores", "2")
-    assert done.returncode == 0, done.stdout
-    return made
-
-
-EXPECTED = {
-    ("fashion-conv", 100): "completed",
-    ("fashion-conv", 30_000): "out_of_memory",
-    ("wild", 200): "diverged",
-}
-
-
-def test_statuses_in_records_and_table(swept):
-    found = {}
-    for path in swept.folder.glob("results/runs/*/record.json"):
-        made = record.read(path)
-        found[made["spec"]["workload"]["name"], made["spec"]["batch"]["global"]] = made["status"]
-    assert found == EXPECTED
-    runs = pd.read_csv(swept / "results/tables/runs.csv")
-    columns = runs["workload"], runs["global_batch"], runs["status"]
-    assert {(one, two): three for one, two, three in zip(*columns, strict=True)} == EXPECTED
-    speeds = runs.set_index("status")["steady_examples_per_second"].notna()
-    assert (speeds["completed"], speeds["out_of_memory"]) == (True, False)
-
-
-def test_the_figure_says_so_where_bars_would_be(swept):
-    folder = swept / "results/figures/batch_size_throughput"
-    points = pd.read_csv(folder / "batch_size_throughput.csv")
-    measured = points[points["panel"] == "measured"]
-    words = measured[measured["kind"] == "words"].groupby("x")["words"].agg(" ".join)
-    assert "out of memory" in words[30_000]
-    assert "diverged" in words[200]
-    assert set(measured.loc[measured["kind"] == "median", "x"]) == {100}
-    # Matplotlib writes each text as a comment before its outlines.
-    svg = (folder / "batch_size_throughput.svg").read_text()
-    assert "out of memory" in svg
-    assert "diverged" in svg

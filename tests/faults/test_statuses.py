@@ -1,10 +1,8 @@
-"""A run that cannot be completed is a result: recorded, tabulated, drawn, and no crash."""
+"""A run that cannot be completed is a result: recorded, and no crash. In figures: test_holes.py."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from workspace import call, make_spec, succeed, train_command
 
@@ -79,53 +77,3 @@ def test_target_ends_the_run(small, tmp_path):
     assert made["target"]["reached"] is True
     assert made["target"]["epoch"] == len(made["epochs"]) - 1 < 29
     assert made["target"]["first_hit"] == made["epochs"][-2]["elapsed"]
-
-
-def test_holes_are_drawn_and_do_not_stop_the_others(fashion, checkout):
-    """Through the workflow: one backend diverges, one has no device, one completes."""
-    made = checkout()
-    made.config["data"]["folder"] = str(fashion.folder)
-    made.config["backends"] = {
-        "torch": made.config["backends"]["torch"],
-        "torch-gpu": {
-            **made.config["backends"]["torch"],
-            "device": "gpu",
-            "label": "PyTorch on a GPU",
-            "color": "#56B4E9",
-        },
-    }
-    short = {"epochs": 2, "steps_per_epoch": 4}
-    made.only("xla_fashion_cnn", ["torch", "torch-gpu"], short, **short)
-    good = made.config["experiments"]["xla_fashion_cnn"]
-    made.config["workloads"]["wild"] = {
-        **made.config["workloads"]["fashion-cnn"],
-        "learning_rate": {"base": 1e6},
-    }
-    made.config["experiments"]["wild"] = {
-        **good,
-        "workload": "wild",
-        "matrix": [{"backend": "torch", "replicas": 1, "batch": {"global": 100}}],
-    }
-    made.configure()
-    done = made.snakemake("all", "--cores", "2")
-    assert done.returncode == 0, done.stdout
-    runs = pd.read_csv(made / "results/tables/runs.csv")
-    assert sorted(runs["status"]) == ["completed", "diverged", "unavailable"]
-    hole = runs.set_index("status")
-    assert hole["steady_examples_per_second"].notna().to_dict() == {
-        "completed": True,
-        "diverged": False,
-        "unavailable": False,
-    }
-    parity = json.loads((made / "results/parity/fashion-cnn.json").read_text())["backends"]
-    assert {name: verdict["passed"] for name, verdict in parity.items()} == {
-        "torch": True,
-        "torch-gpu": None,
-    }
-    figures = made / "results/figures"
-    # Matplotlib writes each text as a comment before its outlines.
-    assert "device not available" in (figures / "xla_fashion_cnn/throughput.svg").read_text()
-    assert "diverged" in (figures / "wild/throughput.svg").read_text()
-    for experiment in ("xla_fashion_cnn", "wild"):
-        for figure in good["figures"]:
-            assert (figures / experiment / f"{figure}.pdf").stat().st_size > 1000

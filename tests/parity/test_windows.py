@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from workspace import ROOT, call
 
+pytestmark = pytest.mark.alone
+
 BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
 
 

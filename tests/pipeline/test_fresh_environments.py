@@ -9,6 +9,8 @@ from workspace import ROOT, Checkout, call
 
 from paragone.records import record
 
+pytestmark = pytest.mark.full
+
 BACKENDS = {"tensorflow-mirrored": "tensorflow", "torch": "torch", "torch-xla": "torch-xla"}
 ACCELERATORS = ["tensorflow-gpu", "tensorflow-tpu", "torch-cuda", "torch-xla-tpu"]
 CONDA = ROOT / "tests/pipeline/conda/bin"

@@ -8,6 +8,8 @@ from workspace import UNREACHABLE, Checkout
 
 from paragone.records import record
 
+pytestmark = pytest.mark.full
+
 BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
 FIGURES = ["learning_curves", "throughput", "clocks", "predictions"]
 NO_DATA = {
