@@ -18,14 +18,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--runs", type=Path, nargs="+", required=True, help="per experiment")
     parser.add_argument("--all-reduces", type=Path, required=True, help="allreduce.parquet")
     parser.add_argument("--models", type=Path, required=True, help="JSON file to write")
-    parser.add_argument("--steps", type=Path, required=True, help="CSV file to write")
-    parser.add_argument("--cases", type=Path, required=True, help="all-reduces, CSV file to write")
+    for name in ("steps", "all-reduce-fit"):
+        parser.add_argument(f"--{name}", type=Path, nargs="+", required=True, help=".csv, .parquet")
     options = parser.parse_args(arguments)
     runs = pd.concat([tidy.read(path) for path in options.runs], ignore_index=True)
     models, steps, cases = calibrate(runs, tidy.read(options.all_reduces))
     write_text(write_models(models), options.models)
-    tidy.write(steps, options.steps)
-    tidy.write(cases, options.cases)
+    for frame, paths in ((steps, options.steps), (cases, options.all_reduce_fit)):
+        for path in paths:
+            tidy.write(frame, path)
 
 
 if __name__ == "__main__":

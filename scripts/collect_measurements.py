@@ -1,11 +1,10 @@
 """Collect the products or the all-reduces of all backends into one tidy table: one row per timed run."""
 
 import argparse
-import json
 from pathlib import Path
 
 from paragone.analysis import all_reduce_tables, product_tables, tidy
-from paragone.base.atomic_files import write_text
+from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
 from paragone.records.measurements import check_all_reduces, check_products, read
 
@@ -32,8 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
     for path in options.output:
         tidy.write(runs, path)
     if options.kind == "products":
-        peaks = product_tables.peaks_document(runs)
-        write_text(json.dumps(peaks, indent=1) + "\n", options.peaks)
+        write_json(product_tables.peaks_document(runs), options.peaks)
 
 
 if __name__ == "__main__":

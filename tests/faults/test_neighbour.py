@@ -34,7 +34,8 @@ def test_the_record_is_flagged_and_the_figure_warns(small, tmp_path):
     assert made["efficiency"]["steady_flop_per_second"] == speed
     runs, epochs = tmp_path / "runs.parquet", tmp_path / "epochs.parquet"
     options = {"experiment": "one", "records": tmp_path / "record.json"}
-    succeed(command("collect", **options, runs=runs, epochs=epochs))
+    python, program, *given = command("collect", **options, runs=runs, epochs=epochs)
+    succeed([python, program, "runs", *given])
     assert pd.read_parquet(runs)["busy"].tolist() == [True]
     files = [tmp_path / f"throughput.{suffix}" for suffix in ("svg", "pdf", "png")]
     options = {"palette": "torch=#0072B2", "labels": "torch=PyTorch", "title": "Flagged"}

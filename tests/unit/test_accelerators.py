@@ -5,19 +5,27 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from draw_figures import texts_of
-from make_products import make_case, make_result, varied_table
+from make_products import make_case, make_result, table_of, varied_table
 from make_records import LABELS, PALETTE
+from make_tables import beside, write
 
-import accelerator_reference
 import plot_accelerators
-from paragone.analysis import product_tables, published, tidy, verdicts
+from paragone.analysis import published, tidy, verdicts
 
 CSV = Path(__file__).parents[2] / "published" / "published.csv"
 ROWS = published.read_rows(CSV, "accelerator_reference")
 
 
-def test_every_published_row_stands_as_published_and_peaks_have_rows_of_their_own():
-    found = accelerator_reference.reference(ROWS, varied_table(), LABELS)
+def reference(folder, runs):
+    options = beside("accelerator_reference")
+    written = write(folder, "accelerator_reference", *options, products=runs)
+    return pd.read_csv(written["csv"]), written
+
+
+def test_every_published_row_stands_as_published_and_peaks_have_rows_of_their_own(tmp_path):
+    found, written = reference(tmp_path, varied_table())
+    assert "ResNet-50" in written["markdown"].read_text()
+    assert "this machine" in written["latex"].read_text()
     assert len(found) == len(ROWS) + 5
     assert set(found["verdict"]) == {verdicts.NOT_COMPARABLE}
     assert found["why"].str.contains("other hardware").all()
@@ -32,16 +40,14 @@ def test_every_published_row_stands_as_published_and_peaks_have_rows_of_their_ow
     assert {row.metric for row in ROWS} <= set(found["metric"])
 
 
-def test_no_peak_leaves_the_published_rows():
-    runs = product_tables.table(
-        [make_result("torch", [make_case((64, 64, 64), status="unavailable")])]
-    )
-    assert len(accelerator_reference.reference(ROWS, runs, LABELS)) == len(ROWS)
+def test_no_peak_leaves_the_published_rows(tmp_path):
+    runs = table_of([make_result("torch", [make_case((64, 64, 64), status="unavailable")])])
+    assert len(reference(tmp_path, runs)[0]) == len(ROWS)
     drawn = plot_accelerators.collect(ROWS, runs, LABELS)
     assert "No peak was measured" in texts_of(plot_accelerators.draw(drawn, runs, PALETTE, "A"))
 
 
-def write(program, folder, *extra):
+def draw(program, folder, *extra):
     tidy.write(varied_table(), folder / "matmul.parquet")
     arguments = [
         *("--runs", folder / "matmul.parquet", "--published", CSV),
@@ -51,15 +57,6 @@ def write(program, folder, *extra):
     program.main([str(argument) for argument in arguments])
 
 
-def test_reference_in_three_formats(tmp_path):
-    kinds = {kind: tmp_path / f"c.{kind}" for kind in ("csv", "markdown", "latex")}
-    options = [part for kind, path in kinds.items() for part in (f"--{kind}", path)]
-    write(accelerator_reference, tmp_path, "--flaws", CSV.with_name("flaws.csv"), *options)
-    assert len(pd.read_csv(kinds["csv"])) == len(ROWS) + 5
-    assert "ResNet-50" in kinds["markdown"].read_text()
-    assert "this machine" in kinds["latex"].read_text()
-
-
 @pytest.mark.filterwarnings("error")
 def test_the_figure_is_the_same_bytes_each_time_and_traceable(tmp_path):
     outputs = [tmp_path / f"a.{suffix}" for suffix in ("svg", "pdf", "png")]
@@ -67,7 +64,7 @@ def test_the_figure_is_the_same_bytes_each_time_and_traceable(tmp_path):
     files = ["--output", *outputs, "--sidecar", tmp_path / "a.csv"]
     drawn = []
     for _ in range(2):
-        write(plot_accelerators, tmp_path, *palette, *files)
+        draw(plot_accelerators, tmp_path, *palette, *files)
         drawn.append([path.read_bytes() for path in outputs])
     assert drawn[0] == drawn[1]
     shown = pd.read_csv(tmp_path / "a.csv")

@@ -4,10 +4,9 @@ import json
 
 import pandas as pd
 import pytest
-from make_records import make_record, write_parity, write_records
+from make_records import make_record, typed, write_parity, write_records
 
 import collect
-import collect_all
 from paragone.analysis import columns, tidy
 from paragone.analysis.grouping import series_of, shares_cores
 from paragone.base.clock_names import PARTS
@@ -22,7 +21,7 @@ def run_collect(folder, made, parity, experiment="one"):
     runs, epochs = (folder / f"{experiment}.{kind}.parquet" for kind in ("runs", "epochs"))
     collect.main(
         [
-            *("--experiment", experiment),
+            *("runs", "--experiment", experiment),
             *("--records", *map(str, write_records(folder, made))),
             *("--parity", *map(str, parity)),
             *("--runs", str(runs), "--epochs", str(epochs)),
@@ -133,7 +132,7 @@ def test_broken_record_is_named_and_nothing_is_written(tmp_path, capsys, spoil, 
     with pytest.raises(SystemExit) as stopped:
         collect.main(
             [
-                *("--experiment", "one", "--records", str(path)),
+                *("runs", "--experiment", "one", "--records", str(path)),
                 *("--runs", str(outputs[0]), "--epochs", str(outputs[1])),
             ]
         )
@@ -154,7 +153,7 @@ def test_broken_parity_report_is_named(tmp_path):
 
 def test_the_same_run_twice_is_an_error():
     with pytest.raises(UserError, match="more than once"):
-        tidy.tables([make_record(), make_record()], "one", {})
+        tidy.tables(typed([make_record(), make_record()]), "one", {})
 
 
 def test_experiments_share_runs(tmp_path):
@@ -164,19 +163,19 @@ def test_experiments_share_runs(tmp_path):
     run_collect(tmp_path, [shared, other], parity, "two")
     outputs = [tmp_path / "all.csv", tmp_path / "all.parquet"]
     parts = [str(tmp_path / f"{name}.runs.parquet") for name in ("one", "two")]
-    collect_all.main(["--tables", *parts, "--output", *map(str, outputs)])
+    collect.main(["join", "--tables", *parts, "--output", *map(str, outputs)])
     whole = pd.read_csv(outputs[0]).set_index("run")["experiment"].to_dict()
     assert whole == {shared["run"]: "one two", other["run"]: "two"}
     assert len(tidy.read(outputs[1])) == 2
     epochs = [str(tmp_path / f"{name}.epochs.parquet") for name in ("one", "two")]
-    collect_all.main(["--tables", *epochs, "--output", str(tmp_path / "epochs.csv")])
+    collect.main(["join", "--tables", *epochs, "--output", str(tmp_path / "epochs.csv")])
     assert len(pd.read_csv(tmp_path / "epochs.csv")) == 6
 
 
 def test_tables_do_not_depend_on_the_order_of_records(tmp_path):
     made = [make_record(name, seed=seed) for name in BACKENDS for seed in (0, 1)]
-    first, _ = tidy.tables(made, "one", {})
-    second, _ = tidy.tables(made[::-1], "one", {})
+    first, _ = tidy.tables(typed(made), "one", {})
+    second, _ = tidy.tables(typed(made[::-1]), "one", {})
     pd.testing.assert_frame_equal(first, second)
 
 
@@ -187,14 +186,14 @@ def test_machines_editions_and_batches_are_never_pooled():
         make_record("torch", seed=0, host="node-2"),
         make_record("torch", seed=2, global_batch=500, host="node-1"),
     ]
-    runs, _ = tidy.tables(made, "one", {})
+    runs, _ = tidy.tables(typed(made), "one", {})
     series = series_of(runs, {"torch": "PyTorch"})
     assert sorted(len(one.runs) for one in series) == [1, 1, 2]
     assert len({one.label for one in series}) == 3
     assert sum("node-2" in one.label for one in series) == 1
     assert all(len(set(one.runs["machine"])) == 1 for one in series)
     made[1]["data"]["source"] = "synthetic"
-    runs, _ = tidy.tables(made, "one", {})
+    runs, _ = tidy.tables(typed(made), "one", {})
     series = series_of(runs, {})
     assert len(series) == 4
     assert sum("SYNTHETIC" in one.label for one in series) == 1
@@ -202,7 +201,7 @@ def test_machines_editions_and_batches_are_never_pooled():
 
 def test_a_run_without_data_joins_its_series():
     made = [make_record(seed=0), make_record(seed=1, status="unavailable")]
-    runs, _ = tidy.tables(made, "one", {})
+    runs, _ = tidy.tables(typed(made), "one", {})
     assert [len(one.runs) for one in series_of(runs, {})] == [2]
 
 

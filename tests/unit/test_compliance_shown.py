@@ -2,16 +2,14 @@
 
 import pandas as pd
 import pytest
-from draw_figures import PUBLISHED, Drawing, texts_of
+from draw_figures import Drawing, texts_of
 from make_records import LABELS, PALETTE
 from make_results import FIRST, VALID, find, write_results
+from make_tables import beside, write
 
 import check_records
 import collect
-import compare_backends
-import compare_published
 import plot_throughput
-import tabulate_epochs
 from paragone.analysis import columns, tidy
 from paragone.analysis.grouping import series_of
 from paragone.records.compliance import violations
@@ -55,7 +53,7 @@ def run_workflow(folder, records):
     outputs = [folder / "runs.parquet", folder / "epochs.parquet"]
     collect.main(
         [
-            *("--experiment", "one", "--parity", parity, "--compliance", str(found)),
+            *("runs", "--experiment", "one", "--parity", parity, "--compliance", str(found)),
             *("--records", *paths, "--runs", str(outputs[0]), "--epochs", str(outputs[1])),
         ]
     )
@@ -100,21 +98,13 @@ def test_a_record_that_cannot_be_read_is_drawn_in_words(tmp_path, records, figur
     assert "breaks a rule (1 of 3 runs)" in " ".join(svg.read_text().split())
 
 
-@pytest.mark.parametrize("program", [compare_published, tabulate_epochs, compare_backends])
-def test_a_record_that_cannot_be_read_stops_no_table(tmp_path, records, program):
+@pytest.mark.parametrize("table", ["comparison", "epochs", "differences"])
+def test_a_record_that_cannot_be_read_stops_no_table(tmp_path, records, table):
     records[0]["status"] = "fine"
-    run_workflow(tmp_path, records)
-    names = {
-        compare_published: ("published", "protocols", "ratios", "flaws"),
-        tabulate_epochs: ("published", "protocols"),
-    }.get(program, ())
-    arguments = [f"--{name}={PUBLISHED / name}.csv" for name in names]
-    if names:
-        arguments += [f"--epochs={tmp_path / 'epochs.parquet'}"]
-        arguments += ["--published-experiment", "tpu_fashion_conv"]
-    outputs = {kind: tmp_path / f"x.{kind}" for kind in ("csv", "markdown", "latex")}
-    arguments += [f"--{kind}={path}" for kind, path in outputs.items()]
-    program.main([f"--runs={tmp_path / 'runs.parquet'}", "--title", "A title", *arguments])
+    runs, epochs = run_workflow(tmp_path, records)
+    more = {} if table == "differences" else {"epochs": epochs}
+    options = beside("tpu_fashion_conv") if more else []
+    outputs = write(tmp_path / "out", table, *options, labels={}, runs=runs, **more)
     assert "schema (1 of 9 runs)" in outputs["markdown"].read_text()
     assert len(pd.read_csv(outputs["csv"])) > 0
 

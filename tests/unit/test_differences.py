@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from make_records import LABELS, make_record
+from make_records import LABELS, make_record, typed
+from make_tables import write
 
-import compare_backends
 from paragone.analysis import columns, tidy
 from paragone.analysis.pairwise import NOT_COMPARED, NOT_SHOWN, differences
 from paragone.analysis.statistics import holm, paired_p, pairs_needed
@@ -21,7 +21,7 @@ def tabulated(records: list[dict], **failed: bool) -> pd.DataFrame:
     passed = {**dict.fromkeys(BACKENDS, True), **failed}
     names = {one["spec"]["workload"]["name"] for one in records}
     parity = {(name, backend): value for name in names for backend, value in passed.items()}
-    return tidy.tables(records, "one", parity)[0]
+    return tidy.tables(typed(records), "one", parity)[0]
 
 
 def speeds(by_backend: dict[str, list[float]]) -> list[dict]:
@@ -205,14 +205,7 @@ def test_a_diverged_run_has_no_steady_speed():
 
 @pytest.mark.parametrize("made", [speeds({"torch": [1.0], "torch-xla": [2.0]}), [make_record()]])
 def test_program_writes_three_formats(tmp_path, made):
-    tidy.write(tabulated(made), tmp_path / "runs.parquet")
-    outputs = {kind: tmp_path / f"x.{kind}" for kind in ("csv", "markdown", "latex")}
-    compare_backends.main(
-        [
-            *("--runs", str(tmp_path / "runs.parquet"), "--title", "A & B"),
-            *(f"--{kind}={path}" for kind, path in outputs.items()),
-        ]
-    )
+    outputs = write(tmp_path, "differences", "--title", "A & B", labels={}, runs=tabulated(made))
     text, latex = outputs["markdown"].read_text(), outputs["latex"].read_text()
     assert len(pd.read_csv(outputs["csv"])) == (2 if len(made) > 1 else 0)
     assert ("too few repeats" in text) is (len(made) > 1)

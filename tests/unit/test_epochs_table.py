@@ -2,12 +2,10 @@
 
 import pandas as pd
 import pytest
-from judge_rows import FOLDER, REUTERS, of_backend, tabulated
+from judge_rows import REUTERS, of_backend, tabulated
 from make_experiments import reuters
-from make_records import LABELS, make_record
-
-import tabulate_epochs
-from paragone.analysis import tidy
+from make_records import make_record
+from make_tables import beside, write
 
 
 @pytest.fixture(scope="module")
@@ -15,20 +13,14 @@ def texts():
     return reuters()
 
 
+def write_epochs(folder, made, experiment, *options, **more):
+    runs, epochs = tabulated(made)
+    return write(folder, "epochs", *beside(experiment), *options, runs=runs, epochs=epochs, **more)
+
+
 @pytest.fixture(scope="module")
 def by_epoch(texts, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("epochs")
-    for name, table in zip(("runs", "epochs"), tabulated(texts), strict=True):
-        tidy.write(table, folder / f"{name}.parquet")
-    files = {kind: folder / f"e.{kind}" for kind in ("csv", "markdown", "latex")}
-    tabulate_epochs.main(
-        [f"--{name}={folder / name}.parquet" for name in ("runs", "epochs")]
-        + [f"--{name}={FOLDER / name}.csv" for name in ("published", "protocols")]
-        + ["--published-experiment", REUTERS, "--title", "A_title", "--labels"]
-        + [f"{name}={label}" for name, label in LABELS.items()]
-        + [f"--{kind}={path}" for kind, path in files.items()]
-    )
-    return files
+    return write_epochs(tmp_path_factory.mktemp("epochs"), texts, REUTERS, "--title", "A_title")
 
 
 def test_epochs_beside_the_published_ones(by_epoch, texts):
@@ -57,15 +49,8 @@ def test_ten_epoch_tables_in_markdown_and_latex(by_epoch):
 
 
 def test_a_final_value_stands_beside_its_epoch_only(tmp_path):
-    for name, table in zip(("runs", "epochs"), tabulated([make_record(epochs=3)]), strict=True):
-        tidy.write(table, tmp_path / f"{name}.parquet")
-    tabulate_epochs.main(
-        [f"--{name}={tmp_path / name}.parquet" for name in ("runs", "epochs")]
-        + [f"--{name}={FOLDER / name}.csv" for name in ("published", "protocols")]
-        + ["--published-experiment", "tpu_fashion_conv", "--title", "t"]
-        + [f"--{kind}={tmp_path / kind}.csv" for kind in ("csv", "markdown", "latex")]
-    )
-    table = pd.read_csv(tmp_path / "csv.csv")
+    written = write_epochs(tmp_path, [make_record(epochs=3)], "tpu_fashion_conv", labels={})
+    table = pd.read_csv(written["csv"])
     measured = table[table["source"] == "torch"]
     assert set(measured["epoch"]) == {1, 2, 3}  # of the published five
     assert "test_loss" not in set(measured["metric"])  # printed after the fifth alone
@@ -73,14 +58,7 @@ def test_a_final_value_stands_beside_its_epoch_only(tmp_path):
 
 
 def test_no_values_by_epoch_is_an_error(tmp_path, capsys):
-    for name, table in zip(("runs", "epochs"), tabulated([make_record()]), strict=True):
-        tidy.write(table, tmp_path / f"{name}.parquet")
     with pytest.raises(SystemExit):
-        tabulate_epochs.main(
-            [f"--{name}={tmp_path / name}.parquet" for name in ("runs", "epochs")]
-            + [f"--{name}={FOLDER / name}.csv" for name in ("published", "protocols")]
-            + ["--published-experiment", "mirrored_mobilenet", "--title", "t"]
-            + [f"--{kind}={tmp_path / kind}.csv" for kind in ("csv", "markdown", "latex")]
-        )
+        write_epochs(tmp_path, [make_record()], "mirrored_mobilenet")
     assert "no values by epoch" in capsys.readouterr().err
-    assert not (tmp_path / "csv.csv").exists()
+    assert not (tmp_path / "epochs.csv").exists()

@@ -1,21 +1,17 @@
 """Peaks, comparison and figure of matrix products, from results made by hand."""
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from draw_figures import texts_of
-from make_products import PUBLISHED, make_case, make_result, varied, varied_table
+from make_products import PUBLISHED, make_case, make_result, table_of, varied, varied_table
 from make_records import LABELS, PALETTE
+from make_tables import beside, write
 
-import compare_matmul
+import collect_measurements
 import plot_matmul
-import tabulate_matmul
-from paragone.analysis import product_tables, published, tidy, verdicts
-from paragone.base.errors import UserError
-
-CSV = Path(__file__).parents[2] / "published" / "published.csv"
+from paragone.analysis import product_tables, tidy, verdicts
 
 
 def test_the_peak_is_the_highest_median_of_a_square():
@@ -29,16 +25,14 @@ def test_the_peak_is_the_highest_median_of_a_square():
 
 def test_a_faster_product_that_is_no_square_is_no_peak():
     cases = [make_case((64, 64, 64), gflops=(1, 1)), make_case((64, 64, 65), gflops=(9, 9))]
-    (peak,) = product_tables.peaks_document(product_tables.table([make_result("torch", cases)]))[
-        "peaks"
-    ]
+    (peak,) = product_tables.peaks_document(table_of([make_result("torch", cases)]))["peaks"]
     assert (peak["size"], peak["flops_per_second"], peak["n"]) == (64, pytest.approx(1e9), 2)
 
 
 def test_machines_are_not_pooled():
     cases = [make_case((64, 64, 64), gflops=(5,))]
     made = [make_result("torch", cases, host=host) for host in ("node-1", "node-2")]
-    runs = product_tables.table(made)
+    runs = table_of(made)
     assert len(product_tables.peaks(runs)) == 2
     labels = set(plot_matmul.points(runs, LABELS)["label"])
     assert labels == {f"PyTorch on {machine}" for machine in set(runs["machine"])}
@@ -51,7 +45,7 @@ def test_programs_write_every_run_and_the_peaks(tmp_path):
         paths[-1].write_text(json.dumps(one))
     outputs = [tmp_path / "matmul.csv", tmp_path / "matmul.parquet"]
     arguments = ["--results", *paths, "--output", *outputs, "--peaks", tmp_path / "peaks.json"]
-    tabulate_matmul.main([str(argument) for argument in arguments])
+    collect_measurements.main(["products", *map(str, arguments)])
     runs = tidy.read(outputs[1])
     assert len(runs) == len(pd.read_csv(outputs[0])) == 7 * 3 + (1 + 6 * 3) + (4 * 3 + 3)
     row = runs[(runs["backend"] == "torch") & (runs["m"] == 256)].iloc[1]
@@ -63,18 +57,18 @@ def test_programs_write_every_run_and_the_peaks(tmp_path):
 
 
 def test_one_run_has_no_interval_in_the_peaks():
-    runs = product_tables.table([make_result("torch", [make_case((64, 64, 64), gflops=(5,))])])
+    runs = table_of([make_result("torch", [make_case((64, 64, 64), gflops=(5,))])])
     (peak,) = product_tables.peaks_document(runs)["peaks"]
     assert (peak["n"], peak["low"], peak["high"]) == (1, None, None)
 
 
-def compared(runs):
-    rows = published.read_rows(CSV, "device_matmul")
-    return compare_matmul.comparison(rows, runs, LABELS).set_index("system")
+def compared(folder, runs, experiment="device_matmul"):
+    written = write(folder, "matmul_comparison", *beside(experiment), products=runs)
+    return pd.read_csv(written["csv"]).set_index("system"), written
 
 
-def test_published_times_stand_beside_measured_ones_of_their_device():
-    found = compared(varied_table())
+def test_published_times_stand_beside_measured_ones_of_their_device(tmp_path):
+    found, _ = compared(tmp_path, varied_table())
     cpu, gpu = found.loc["CPU (Colab)"], found.loc["GPU (Colab)"]
     assert (cpu["published"], gpu["published"]) == ("6 s", "under 1 s")
     m, k, n = PUBLISHED
@@ -89,32 +83,24 @@ def test_published_times_stand_beside_measured_ones_of_their_device():
     assert "measured on a cpu" in gpu["why"]
 
 
-def test_a_gpu_fills_the_row_of_the_gpu():
+def test_a_gpu_fills_the_row_of_the_gpu(tmp_path):
     made = [make_result("torch", [make_case(PUBLISHED, gflops=(9000,))], device="gpu")]
-    found = compared(product_tables.table(made))
+    found, _ = compared(tmp_path, table_of(made))
     assert found.loc["GPU (Colab)", "PyTorch"] == "0.022 s (n = 1)"
     assert found.loc["CPU (Colab)", "PyTorch"] == "-"
 
 
-def test_a_published_row_of_another_kind_is_named():
-    rows = published.read_rows(CSV, "accelerator_reference")
-    with pytest.raises(UserError, match="TPU v1"):
-        compare_matmul.comparison(rows, varied_table(), LABELS)
+def test_a_published_row_of_another_kind_is_named(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        compared(tmp_path, varied_table(), "accelerator_reference")
+    assert "'TPU v1" in capsys.readouterr().err
 
 
 def test_comparison_in_three_formats(tmp_path):
-    tidy.write(varied_table(), tmp_path / "matmul.parquet")
-    outputs = {kind: tmp_path / f"c.{kind}" for kind in ("csv", "markdown", "latex")}
-    arguments = [
-        *("--runs", tmp_path / "matmul.parquet", "--published", CSV),
-        *("--flaws", CSV.with_name("flaws.csv"), "--published-experiment", "device_matmul"),
-        *("--labels", *(f"{name}={label}" for name, label in LABELS.items()), "--title", "T"),
-        *(part for kind, path in outputs.items() for part in (f"--{kind}", path)),
-    ]
-    compare_matmul.main([str(argument) for argument in arguments])
-    assert len(pd.read_csv(outputs["csv"])) == 2
-    assert outputs["markdown"].read_text().count("not comparable") == 2
-    assert r"\bottomrule" in outputs["latex"].read_text()
+    found, written = compared(tmp_path, varied_table())
+    assert len(found) == 2
+    assert written["markdown"].read_text().count("not comparable") == 2
+    assert r"\bottomrule" in written["latex"].read_text()
 
 
 @pytest.fixture(scope="module")
@@ -168,8 +154,6 @@ def test_the_figure_says_what_has_no_speed():
 
 @pytest.mark.filterwarnings("error")
 def test_nothing_measured_is_still_a_figure():
-    runs = product_tables.table(
-        [make_result("torch", [make_case((64, 64, 64), status="unavailable")])]
-    )
+    runs = table_of([make_result("torch", [make_case((64, 64, 64), status="unavailable")])])
     cases = plot_matmul.points(runs, LABELS)
     assert "PyTorch: not available" in texts_of(plot_matmul.draw(cases, runs, PALETTE, "Products"))

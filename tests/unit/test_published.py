@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from make_records import LABELS, make_record
+from make_records import LABELS, make_record, typed
+from make_tables import beside, write
 
-import compare_published
 from paragone.analysis import published, tidy, verdicts
 from paragone.analysis.grouping import sweeps_of
 from paragone.analysis.quantities import QUANTITIES
@@ -15,9 +15,7 @@ from paragone.analysis.statistics import Summary
 from paragone.base.errors import UserError
 
 CSV = Path(__file__).parents[2] / "published" / "published.csv"
-FLAWS, PROTOCOLS, RATIOS = (
-    CSV.with_name(f"{name}.csv") for name in ("flaws", "protocols", "ratios")
-)
+PROTOCOLS = CSV.with_name("protocols.csv")
 CONV, CNN = "tpu_fashion_conv", "xla_fashion_cnn"
 
 
@@ -28,7 +26,7 @@ def row_of(experiment, metric, epoch=None):
 
 def judge(row, made, experiment=CONV, passed=True):
     key = made[0]["spec"]["workload"]["name"], made[0]["spec"]["backend"]["name"]
-    runs, epochs = tidy.tables(made, "one", {key: passed})
+    runs, epochs = tidy.tables(typed(made), "one", {key: passed})
     protocols = published.read_protocols(PROTOCOLS, experiment)
     (sweep,) = sweeps_of(runs, LABELS)
     return verdicts.compare(row, protocols[row.system], sweep.runs, epochs)
@@ -191,17 +189,10 @@ def test_interval_bounds_are_inside():
 def written(tmp_path):
     made = with_accuracy([0.86, 0.87]) + with_accuracy([0.85], backend="torch-xla")
     parity = {("fashion-conv", name): True for name in ("torch", "torch-xla")}
-    runs, epochs = tidy.tables(made, "one", parity)
-    tidy.write(runs, tmp_path / "runs.parquet")
-    tidy.write(epochs, tmp_path / "epochs.parquet")
-    compare_published.main(
-        ["--runs", str(tmp_path / "runs.parquet"), "--epochs", str(tmp_path / "epochs.parquet")]
-        + ["--published", str(CSV), "--flaws", str(FLAWS), "--published-experiment", CONV]
-        + ["--protocols", str(PROTOCOLS), "--ratios", str(RATIOS)]
-        + ["--labels", "torch=Py_Torch & 100 %", "torch-xla=XLA", "--title", "A_title #1"]
-        + [f"--{kind}={tmp_path / 'c'}.{kind}" for kind in ("csv", "markdown", "latex")]
-    )
-    return {kind: tmp_path / f"c.{kind}" for kind in ("csv", "markdown", "latex")}
+    runs, epochs = tidy.tables(typed(made), "one", parity)
+    labels = {"torch": "Py_Torch & 100 %", "torch-xla": "XLA"}
+    options = [*beside(CONV), "--title", "A_title #1"]
+    return write(tmp_path, "comparison", *options, labels=labels, runs=runs, epochs=epochs)
 
 
 def test_three_formats_hold_the_same_rows(written):
@@ -210,7 +201,7 @@ def test_three_formats_hold_the_same_rows(written):
     assert {"metric", "condition", "system", "published", "verdict", "why"} <= set(table)
     markdown = written["markdown"].read_text()
     assert markdown.count("\n| ") == 17 + 1
-    assert "pixels" in markdown  # the flaws of the source are told
+    assert "pixels" in markdown  # a flaw of the source
     assert written["latex"].read_text().count(r" \\") == 17 + 1
 
 

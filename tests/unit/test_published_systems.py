@@ -1,11 +1,12 @@
 """Published rows of several systems: each stands beside the variant that it is about."""
 
+import pandas as pd
 import pytest
 from judge_rows import REUTERS, judge, of, of_backend, tabulated
 from make_experiments import batch_sizes, reuters, to_target
-from make_records import LABELS, make_record
+from make_records import make_record
+from make_tables import beside, write
 
-import compare_published
 from paragone.analysis import verdicts
 
 
@@ -109,10 +110,11 @@ def test_short_epochs_teach_less(texts):
     assert whole.verdict == verdicts.TREND  # 280 whole batches of 32; the source has 281
 
 
-def test_one_column_a_backend_and_shared_asides_once(texts):
-    rows, protocols, ratios = of(REUTERS)
+def test_one_column_per_backend_and_shared_asides_once(texts, tmp_path):
+    rows, _, _ = of(REUTERS)
     runs, epochs = tabulated(texts)
-    table = compare_published.comparison(rows, ratios, protocols, runs, epochs, LABELS)
+    written = write(tmp_path, "comparison", *beside(REUTERS), runs=runs, epochs=epochs)
+    table = pd.read_csv(written["csv"])
     series = ["TensorFlow Mirrored", "PyTorch", "PyTorch/XLA SPMD", "TensorFlow TPU"]
     assert list(table.columns[4:8]) == series
     assert list(table.columns[-4:]) == [f"runs of {name}" for name in series]

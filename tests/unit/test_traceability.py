@@ -4,18 +4,12 @@ import re
 
 import pandas as pd
 import pytest
-from draw_figures import FIGURES, PUBLISHED, STUDIES, Drawing, varied
+from draw_figures import FIGURES, STUDIES, Drawing, varied
 from make_experiments import batch_sizes, mobilenet, multiworker, reuters, to_target
 from make_products import varied_table
-from make_records import LABELS, make_record
+from make_records import make_record
+from make_tables import beside, write
 from tracing import named_runs
-
-import accelerator_reference
-import compare_backends
-import compare_matmul
-import compare_published
-import tabulate_epochs
-from paragone.analysis import tidy
 
 RECORDS = {
     **dict.fromkeys(FIGURES, varied),
@@ -27,7 +21,6 @@ BESIDE = {
     "epoch_time": ["--published-experiment", "mirrored_mobilenet"],
     "batch_size_throughput": ["--published-experiment", "batch_size_throughput"],
 }
-LABELLED = [f"{name}={label}" for name, label in LABELS.items()]
 
 
 @pytest.mark.parametrize("figure", [*FIGURES, *STUDIES])
@@ -55,10 +48,6 @@ def test_n_is_the_number_of_runs_named(tmp_path):
         assert (medians["runs"].str.split().str.len() == medians["n"]).all(), figure
 
 
-def outputs(folder) -> list[str]:
-    return [f"--{kind}={folder / f'x.{kind}'}" for kind in ("csv", "markdown", "latex")]
-
-
 @pytest.mark.parametrize(
     ("records", "experiment"),
     [
@@ -70,16 +59,9 @@ def outputs(folder) -> list[str]:
 )
 def test_every_cell_of_a_comparison_names_its_runs(tmp_path, records, experiment):
     drawing = Drawing(tmp_path, records())
-    compare_published.main(
-        [
-            *("--runs", str(tmp_path / "runs.parquet"), "--title", "A title"),
-            *("--epochs", str(tmp_path / "epochs.parquet"), "--labels", *LABELLED),
-            *(f"--{name}={PUBLISHED / name}.csv" for name in ("published", "protocols", "ratios")),
-            *(f"--flaws={PUBLISHED / 'flaws.csv'}", "--published-experiment", experiment),
-            *outputs(tmp_path),
-        ]
-    )
-    table = pd.read_csv(tmp_path / "x.csv", dtype=str)
+    files = {"runs": drawing.runs, "epochs": drawing.epochs}
+    written = write(tmp_path, "comparison", *beside(experiment), **files)
+    table = pd.read_csv(written["csv"], dtype=str)
     assert named_runs(table) <= set(drawing.runs["run"])
     series = [name.removeprefix("runs of ") for name in table if name.startswith("runs of ")]
     cells = 0
@@ -90,20 +72,13 @@ def test_every_cell_of_a_comparison_names_its_runs(tmp_path, records, experiment
         cells += len(shown)
     assert cells
     for kind in ("markdown", "latex"):  # too long for a page
-        assert not re.search(r"\.s0\.", (tmp_path / f"x.{kind}").read_text())
+        assert not re.search(r"\.s0\.", written[kind].read_text())
 
 
 def test_every_cell_of_a_table_by_epoch_names_its_runs(tmp_path):
     drawing = Drawing(tmp_path, reuters(seeds=2))
-    tabulate_epochs.main(
-        [
-            *("--runs", str(tmp_path / "runs.parquet"), "--title", "A title"),
-            *("--epochs", str(tmp_path / "epochs.parquet"), "--labels", *LABELLED),
-            *(f"--{name}={PUBLISHED / name}.csv" for name in ("published", "protocols")),
-            *("--published-experiment", "reuters_strategies", *outputs(tmp_path)),
-        ]
-    )
-    table = pd.read_csv(tmp_path / "x.csv")
+    files = {"runs": drawing.runs, "epochs": drawing.epochs}
+    table = pd.read_csv(write(tmp_path, "epochs", *beside("reuters_strategies"), **files)["csv"])
     measured = table[table["source"] != "published"]
     assert named_runs(table) <= set(drawing.runs["run"])
     assert (measured["runs"].str.split().str.len() == measured["n"]).all()
@@ -112,30 +87,22 @@ def test_every_cell_of_a_table_by_epoch_names_its_runs(tmp_path):
 def test_every_row_of_the_differences_names_its_pairs(tmp_path):
     made = [make_record(name, seed=k) for name in ("torch", "torch-xla") for k in range(3)]
     drawing = Drawing(tmp_path, made)
-    compare_backends.main(
-        ["--runs", str(tmp_path / "runs.parquet"), "--title", "A title", *outputs(tmp_path)]
-    )
-    table = pd.read_csv(tmp_path / "x.csv")
+    table = pd.read_csv(write(tmp_path, "differences", labels={}, runs=drawing.runs)["csv"])
     assert named_runs(table) == set(drawing.runs["run"])
     assert (table["runs"].str.split().str.len() == 2 * table["n"]).all()
 
 
 @pytest.mark.parametrize(
-    ("program", "experiment"),
-    [(compare_matmul, "device_matmul"), (accelerator_reference, "accelerator_reference")],
+    ("name", "experiment"),
+    [
+        ("matmul_comparison", "device_matmul"),
+        ("accelerator_reference", "accelerator_reference"),
+    ],
 )
-def test_every_measured_product_is_found_by_its_name(tmp_path, program, experiment):
+def test_every_measured_product_is_found_by_its_name(tmp_path, name, experiment):
     runs = varied_table()
     assert runs["name"].dropna().is_unique
-    tidy.write(runs, tmp_path / "matmul.parquet")
-    program.main(
-        [
-            *("--runs", str(tmp_path / "matmul.parquet"), "--title", "A title"),
-            *(f"--{name}={PUBLISHED / name}.csv" for name in ("published", "flaws")),
-            *("--published-experiment", experiment, *outputs(tmp_path)),
-        ]
-    )
-    table = pd.read_csv(tmp_path / "x.csv")
-    named = named_runs(table)
+    written = write(tmp_path, name, *beside(experiment), labels={}, products=runs)
+    named = named_runs(pd.read_csv(written["csv"]))
     assert named <= set(runs["name"].dropna())
     assert len(named) >= 3
