@@ -28,7 +28,8 @@ def test_diverging_run_is_a_record(small, tmp_path, backend):
     assert all(loss <= DIVERGED for loss in losses[:-1])
     assert not (tmp_path / "checkpoints").exists()
     with np.load(tmp_path / "predictions.npz") as arrays:
-        assert set(arrays.files) == {"images", "labels", "predictions", "probabilities"}
+        names = {"images", "labels", "predictions", "probabilities", "class_names"}
+        assert set(arrays.files) == names
 
 
 @pytest.mark.parametrize(

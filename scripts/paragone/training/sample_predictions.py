@@ -14,7 +14,8 @@ def write(path: Path, dataset: Dataset, probabilities: np.ndarray | None) -> Non
     """Write the first test examples with their labels and predictions; no rows if there are none.
 
     Arrays: images (n, height, width, channels) uint8 if they are small; labels and
-    predictions (n,) int32; probabilities (n,) float32, those of the predicted classes.
+    predictions (n,) int32; probabilities (n,) float32, those of the predicted classes; class_names
+    (classes,) text, by label.
     """
     if probabilities is None:
         probabilities = np.empty((0, len(dataset.class_names)), np.float32)
@@ -23,6 +24,7 @@ def write(path: Path, dataset: Dataset, probabilities: np.ndarray | None) -> Non
         "labels": np.asarray(dataset.test_labels[:count]),
         "predictions": probabilities.argmax(1).astype(np.int32),
         "probabilities": probabilities.max(1, initial=0),
+        "class_names": np.array(dataset.class_names, dtype=np.str_),
     }
     if dataset.test_inputs.ndim == 4 and dataset.test_inputs[0].nbytes <= THUMBNAIL:
         arrays["images"] = np.asarray(dataset.test_inputs[:count])
