@@ -48,13 +48,13 @@ def draw_bars(
     """
     rows = rows[rows["series"].isin(colors)]
     place = {"x": "x", "y": "value", "order": xs, "hue": "series", "hue_order": list(colors)}
-    same: dict[str, Any] = {**place, "legend": False, "linewidth": 0, "ax": axes}
+    same: dict[str, Any] = {**place, "linewidth": 0, "ax": axes, "dodge": True, "legend": False}
     for kind, alpha in (("published", 1), ("median", 0.5)):
         bars = rows[rows["kind"] == kind]
         look = {"palette": colors, "saturation": 1, "alpha": alpha}
         sns.barplot(bars, width=WIDTH, gap=0.1, errorbar=None, **look, **same)
     ink = {"palette": dict.fromkeys(colors, style.INK), "alpha": 0.6, "size": 1.8}
-    sns.stripplot(rows[rows["kind"] == "run"], dodge=True, jitter=False, **ink, **same)
+    sns.stripplot(rows[rows["kind"] == "run"], jitter=False, **ink, **same)
     axes.set_xticks(range(len(xs)), xs)
     axes.set_xlim(-0.5, len(xs) - 0.5)
     axes.tick_params(axis="x", length=0)

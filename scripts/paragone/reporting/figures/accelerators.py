@@ -19,9 +19,9 @@ TERA = 1e12
 PEAK = "peak_throughput"
 # Published comparisons of CPU, GPU and TPU: metric, what its row is called.
 RELATIVE = {
-    "operations_per_cycle": "operations a cycle",
-    "performance_per_watt": "performance a watt",
-    "inferences_per_second": "inferences a second",
+    "operations_per_cycle": "operations per cycle",
+    "performance_per_watt": "performance per watt",
+    "inferences_per_second": "inferences per second",
 }
 KINDS = {"CPU": "|", "GPU": "s", "TPU": "D"}  # every published peak is a TPU's
 PUBLISHED = {

@@ -63,12 +63,12 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """The figure: one row per way of scaling, one column per assumed machine, one line per backend."""
     names = dict(points[["backend", "series"]].drop_duplicates().itertuples(index=False))
     looks = style.looks([(label, backend) for backend, label in names.items()], inputs.palette)
-    grid = sns.FacetGrid(points, row="experiment", col="machine", despine=False)
+    grid = sns.FacetGrid(points, row="experiment", col="machine", despine=False).set_titles("")
     for (experiment, machine), axes in grid.axes_dict.items():
         here = points[(points["experiment"] == experiment) & (points["machine"] == machine)]
         axes.axhline(1, linestyle=":", color=style.MUTED)
-        edge = {"markersize": 2.6, "markeredgewidth": 0}
-        draw_lines(axes, here, "replicas", "efficiency", looks, **edge)
+        size = {"markersize": 3.6, "markeredgewidth": 0}
+        draw_lines(axes, here, "replicas", "efficiency", looks, **size)
         _dress(axes, here)
     plt.close(grid.figure)  # seaborn leaves it open
     remarks = [PREDICTED] + [
