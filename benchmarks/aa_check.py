@@ -26,6 +26,7 @@ from paragone.analysis.statistics import CONFIDENCE, paired_p
 from paragone.config.expand import expand
 from paragone.config.run_spec import Spec
 from paragone.records import record
+from paragone.records.run_record import RunRecord
 
 ROOT = Path(__file__).parents[1]
 TWIN = "again"
@@ -45,7 +46,7 @@ def specs(backend: str, pairs: int) -> list[Spec]:
     return expand(config, "aa")
 
 
-def measure(spec: Spec, folder: Path, options: argparse.Namespace) -> dict:
+def measure(spec: Spec, folder: Path, options: argparse.Namespace) -> RunRecord:
     """The record of a run, which is trained unless it is there."""
     path = folder / spec.name / "record.json"
     if not path.exists():
@@ -89,7 +90,7 @@ def main() -> None:
     made = [
         measure(spec, options.folder, options) for spec in specs(options.backend, options.pairs)
     ]
-    names = sorted({one["spec"]["backend"]["name"] for one in made})
+    names = sorted({one.spec.backend["name"] for one in made})
     runs, _ = tidy.tables(made, "aa", {("fashion-conv", name): True for name in names})
     (row,) = differences(runs, {}).query("metric == @METRICS[0].name").to_dict("records")
     print(

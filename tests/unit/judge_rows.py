@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from make_records import LABELS
+from make_records import LABELS, typed
 
 from paragone.analysis import published, tidy, verdicts
 from paragone.analysis.grouping import sweeps_of
@@ -19,7 +19,7 @@ def of(experiment):
 
 def tabulated(made, passed=True):
     keys = {(one["spec"]["workload"]["name"], one["spec"]["backend"]["name"]) for one in made}
-    return tidy.tables(made, "one", dict.fromkeys(keys, passed))
+    return tidy.tables(typed(made), "one", dict.fromkeys(keys, passed))
 
 
 def judge(row, protocols, made, passed=True):

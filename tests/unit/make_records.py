@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from paragone.config.run_spec import canonical
+from paragone.records.run_record import RunRecord
 
 BACKENDS = {
     "tensorflow-mirrored": ("tensorflow", "mirrored", "cpu"),
@@ -103,6 +104,7 @@ def make_record(
             "batch": {"global": global_batch, "per_replica": global_batch // replicas},
             "epochs": epochs,
             "steps_per_epoch": steps_per_epoch,
+            "precision": "float32",
             "seed": seed,
             "deterministic": True,
         },
@@ -142,6 +144,11 @@ def make_record(
     return record
 
 
+def typed(made: list[dict]) -> list[RunRecord]:
+    """Made records as `record.read` returns them."""
+    return [RunRecord.from_json(one) for one in made]
+
+
 def write_records(folder: Path, records: list[dict]) -> list[Path]:
     """Write each as <folder>/runs/<run>/record.json and, if completed, its predictions."""
     paths = []
@@ -177,6 +184,7 @@ def make_predictions(seed: int) -> dict[str, np.ndarray]:
         "labels": labels,
         "predictions": predictions,
         "probabilities": random.uniform(0.4, 1, 25).astype(np.float32),
+        "class_names": np.array(CLASS_NAMES),
     }
 
 

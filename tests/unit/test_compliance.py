@@ -29,7 +29,7 @@ def test_a_valid_folder_breaks_no_rule(tmp_path, records, capsys):
 
 
 def test_every_rule_of_the_table_has_one_check_and_every_check_a_rule():
-    checked = [*checks.OF_ONE, *of_experiment.CHECKS, *checks.ELSEWHERE]
+    checked = [*checks.OF_JSON, *checks.OF_ONE, *of_experiment.CHECKS, *checks.ELSEWHERE]
     assert sorted(checked) == sorted(rules.table())
     for rule in rules.table().values():
         assert rule.severity in rules.SEVERITIES

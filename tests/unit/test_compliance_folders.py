@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from make_records import typed
 from make_results import FIRST, find, of, write_results
 
 from paragone.analysis import tidy
@@ -35,7 +36,7 @@ def test_an_unreadable_record(tmp_path, records, content):
 def test_a_record_that_is_gone(tmp_path, records):
     """The tables know of a run that has no record."""
     folder = write_results(tmp_path, records)
-    runs, _ = tidy.tables(records, "one", {})
+    runs, _ = tidy.tables(typed(records), "one", {})
     tidy.write(runs, folder / "tables/one/runs.parquet")
     shutil.rmtree(folder / "runs" / FIRST)
     found = [one for one in find(folder) if one.rule == "missing"]

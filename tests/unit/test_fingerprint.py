@@ -6,7 +6,7 @@ from datetime import datetime
 
 import psutil
 import pytest
-from make_records import make_record
+from make_records import make_record, typed
 
 from paragone.analysis import tidy
 from paragone.analysis.grouping import series_of
@@ -44,7 +44,7 @@ def test_another_machine_has_another_fingerprint(monkeypatch, name, value):
 def test_machines_that_share_a_name_are_kept_apart():
     made = [make_record(seed=seed) for seed in range(2)]
     made[1]["processes"][0]["machine"]["fingerprint"] = "d" * 64
-    runs, _ = tidy.tables(made, "one", {})
+    runs, _ = tidy.tables(typed(made), "one", {})
     series = series_of(runs, {})
     assert [len(one.runs) for one in series] == [1, 1]
     assert sum("[dddddd]" in one.label for one in series) == 1

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from make_products import make_case, make_result
-from make_records import make_record
+from make_products import make_case, make_result, table_of
+from make_records import make_record, typed
 
 from paragone.analysis import product_tables, tidy
 from paragone.analysis.peaks import read_peaks
@@ -18,11 +18,11 @@ def document(**changes):
         make_result("torch", [make_case((512, 512, 512), gflops=(80, 100, 90))], **changes),
         make_result("torch-xla", [make_case((512, 512, 512), gflops=(200, 200, 200))], **changes),
     ]
-    return product_tables.peaks_document(product_tables.table(results))
+    return product_tables.peaks_document(table_of(results))
 
 
 def shares(peaks, **changes):
-    runs, _ = tidy.tables([make_record(**changes)], "one", PASSED, peaks["peaks"])
+    runs, _ = tidy.tables(typed([make_record(**changes)]), "one", PASSED, peaks["peaks"])
     return runs.iloc[0]
 
 
@@ -52,7 +52,7 @@ def test_another_machine_has_no_share():
 
 
 def test_without_parity_no_share():
-    runs, _ = tidy.tables([make_record()], "one", {}, document()["peaks"])
+    runs, _ = tidy.tables(typed([make_record()]), "one", {}, document()["peaks"])
     assert runs[["steady_flop_per_second", "steady_peak_share"]].isna().all(axis=None)
 
 

@@ -3,8 +3,9 @@
 import copy
 import json
 import math
+from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
 import pytest
 from unit.make_records import make_record
 from workspace import make_spec
@@ -14,6 +15,9 @@ from paragone.base.engine_reports import Devices
 from paragone.base.errors import UserError
 from paragone.records import assemble, record
 from paragone.records.outcome import Outcome
+from paragone.records.run_record import DataRead, RunRecord, Steady, from_json
+
+EXAMPLE = Path(__file__).with_name("record.example.json")
 
 
 def at(data: dict, path: str):
@@ -206,15 +210,8 @@ def test_run_that_failed_may_have_other_devices():
 # Writing and reading
 
 
-def assembled(small_rows: list[dict], **outcome) -> dict:
+def assembled(small_rows: list[dict], **outcome) -> RunRecord:
     """A record as `train.py` assembles it, of the epochs and the process of a made one."""
-
-    class Data:
-        name, source, edition, manifest_sha256 = "fashion_mnist", "real", "official", "a" * 64
-        train_labels = range(60_000)
-        test_labels = range(10_000)
-        train_inputs = np.empty((60_000, 28, 28, 1), np.uint8)
-
     seconds = dict.fromkeys(PARTS, 0.5)
     for part in ("train", "evaluate"):
         seconds[part] = math.fsum(row[f"{part}_seconds"] for row in small_rows)
@@ -222,7 +219,7 @@ def assembled(small_rows: list[dict], **outcome) -> dict:
     processes = [{**one, "config_sha256": spec.sha256} for one in BASE["processes"]]
     return assemble.assemble(
         spec,
-        Data,
+        from_json(DataRead, BASE["data"]),
         Outcome(processes, epochs=small_rows, model=BASE["model"], **outcome),
         Devices("cpu", 1, 1),
         seconds,
@@ -236,9 +233,8 @@ def test_assembled_record_is_valid_and_counts_only_warm_epochs(tmp_path):
     record.write(made, tmp_path / "new/record.json")
     assert record.read(tmp_path / "new/record.json") == made
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["record.json"]
-    assert made["steady"]["epochs"] == 1
-    assert made["steady"]["seconds"] == rows[2]["train_seconds"]
-    assert made["steady"]["examples_per_second"] == 60_000 / rows[2]["train_seconds"]
+    seconds = rows[2]["train_seconds"]
+    assert made.steady == Steady(1, 60_000, seconds, 60_000 / seconds)
 
 
 def test_losses_that_are_not_finite_become_null(tmp_path):
@@ -246,14 +242,30 @@ def test_losses_that_are_not_finite_become_null(tmp_path):
     rows[0] |= {"train_loss": math.nan, "test_loss": math.inf}
     made = assembled(rows, status="diverged", reason="the loss is not finite")
     record.write(made, tmp_path / "record.json")
-    (row,) = record.read(tmp_path / "record.json")["epochs"]
-    assert row["train_loss"] is row["test_loss"] is None
-    assert made["steady"] is None
+    (epoch,) = record.read(tmp_path / "record.json").epochs
+    assert epoch.train_loss is epoch.test_loss is None
+    assert made.steady is None
+
+
+def test_a_record_is_written_as_it_was_read(tmp_path):
+    """Byte by byte: the file is one that the workflow wrote before records had types."""
+    record.write(record.read(EXAMPLE), tmp_path / "record.json")
+    assert (tmp_path / "record.json").read_bytes() == EXAMPLE.read_bytes()
+
+
+@pytest.mark.parametrize("valid", VALID, ids=lambda made: made["run"] + made["status"])
+def test_types_keep_every_value(valid):
+    assert RunRecord.from_json(valid).to_json() == valid
+
+
+def test_a_specification_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="colour"):
+        record.check({**BASE, "spec": {**BASE["spec"], "colour": "red"}})
 
 
 def test_broken_record_is_never_written(tmp_path):
-    broken = copy.deepcopy(BASE)
-    broken["clocks"]["train"] += 1
+    broken = RunRecord.from_json(BASE)
+    broken.clocks = replace(broken.clocks, train=broken.clocks.train + 1)
     with pytest.raises(ValueError, match="clocks"):
         record.write(broken, tmp_path / "record.json")
     assert not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from make_records import typed
 from make_scaling import CALL, COUNTS, EACH, GLOBAL, MODELS, SIZES, all_reduces, scaling
 from workspace import ROOT
 
@@ -24,7 +25,7 @@ PASSED = {("fashion-cnn", backend): True for backend in MODELS}
 
 
 def runs_of(records, experiment):
-    return tidy.tables(records, experiment, PASSED)[0]
+    return tidy.tables(typed(records), experiment, PASSED)[0]
 
 
 def both(**options):

@@ -5,18 +5,19 @@ import math
 import pytest
 
 from paragone.records.run_metrics import time_to_target
+from paragone.records.run_record import Epoch, Target
 from paragone.training.loop import stops
 
 TARGET = {"accuracy": 0.8, "patience": 2, "stop": False}
 
 
-def target(accuracies: list[float], patience: int = 2) -> dict:
+def target(accuracies: list[float], patience: int = 2) -> Target:
     """The record's target block for test accuracies of epochs that take 10 seconds each."""
-    rows = [
-        {"epoch": number, "test_accuracy": accuracy, "elapsed": 10.0 * number}
+    epochs = [
+        Epoch(number, 0.1, 1, 1, 10.0, 1.0, 0.5, 1.0, 1.0, accuracy, 10.0 * number, number == 1)
         for number, accuracy in enumerate(accuracies, start=1)
     ]
-    return time_to_target({**TARGET, "patience": patience}, rows)
+    return time_to_target({**TARGET, "patience": patience}, epochs)
 
 
 @pytest.mark.parametrize(
@@ -32,8 +33,8 @@ def target(accuracies: list[float], patience: int = 2) -> dict:
 )
 def test_target_reached(accuracies, patience, epoch, interval):
     found = target(accuracies, patience)
-    assert (found["reached"], found["epoch"]) == (True, epoch)
-    assert (found["last_miss"], found["first_hit"]) == interval
+    assert (found.reached, found.epoch) == (True, epoch)
+    assert (found.last_miss, found.first_hit) == interval
 
 
 @pytest.mark.parametrize(
@@ -41,15 +42,7 @@ def test_target_reached(accuracies, patience, epoch, interval):
     [([], 1), ([0.79], 1), ([0.8], 2), ([0.8, 0.7, 0.8], 2), ([0.8, 0.8], 3), ([math.nan], 1)],
 )
 def test_target_missed_is_censored(accuracies, patience):
-    found = target(accuracies, patience)
-    assert found == {
-        "accuracy": 0.8,
-        "patience": patience,
-        "reached": False,
-        "epoch": None,
-        "last_miss": None,
-        "first_hit": None,
-    }
+    assert target(accuracies, patience) == Target(0.8, patience, False, None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,12 @@
-"""From results to one tidy row a timed run; from those to medians."""
+"""From results of all-reduces to one tidy row per timed run; from those to medians."""
+
+from typing import Any
 
 import pandas as pd
 
 from paragone.analysis.columns import columns_of_result
 from paragone.analysis.statistics import summarize
+from paragone.records.measurements import AllReduces
 
 _TEXT, _COUNT, _REAL = "string", "Int64", "float64"
 COLUMNS = {
@@ -18,18 +21,18 @@ COLUMNS = {
     "busy": "boolean",
     **dict.fromkeys(["started", "software"], _TEXT),
 }
-# What tells two series apart: machines are never pooled.
+# The columns that distinguish series: machines are never pooled.
 SERIES = ["backend", "device", "machine"]
 
 
-def table(results: list[dict]) -> pd.DataFrame:
-    """One row a timed run, `seconds` an all-reduce; a group without times is one row without numbers."""
+def table(results: list[AllReduces]) -> pd.DataFrame:
+    """One row per timed run, `seconds` per all-reduce; a group without times is one row without numbers."""
     rows = [row for result in results for row in _rows(result)]
     return pd.DataFrame(rows).reindex(columns=list(COLUMNS)).astype(COLUMNS)
 
 
 def medians(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row a series, replicas and size that was timed: n, median, low, high, seconds."""
+    """One row per series, replicas and size that was timed: n, median, low, high in seconds."""
     rows = []
     keys = [*SERIES, "replicas", "bytes"]
     for group, part in runs.dropna(subset="seconds").groupby(keys, sort=False):
@@ -37,19 +40,26 @@ def medians(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*keys, "n", "median", "low", "high"])
 
 
-def _rows(result: dict) -> list[dict]:
+def _rows(result: AllReduces) -> list[dict[str, Any]]:
     shared, rows = columns_of_result(result), []
-    for group in result["groups"]:
-        about = {key: group[key] for key in ("replicas", "workers", "status", "reason")}
+    for group in result.groups:
+        about = {
+            **shared,
+            "replicas": group.replicas,
+            "workers": group.workers,
+            "status": group.status,
+            "reason": group.reason,
+        }
         timed = [
             {
-                "bytes": case["bytes"],
-                "calls": case["calls"],
+                **about,
+                "bytes": case.bytes,
+                "calls": case.calls,
                 "run": number,
-                "seconds": seconds / case["calls"],
+                "seconds": seconds / case.calls,
             }
-            for case in group["cases"]
-            for number, seconds in enumerate(case["runs"], start=1)
+            for case in group.cases
+            for number, seconds in enumerate(case.runs, start=1)
         ]
-        rows += [{**shared, **about, **each} for each in timed or [{}]]
+        rows += timed or [about]
     return rows

@@ -3,6 +3,8 @@
 from typing import Any
 
 from paragone.base.clock_names import PARTS as CLOCK_PARTS
+from paragone.records.measurements import AllReduces, Products
+from paragone.records.run_record import Machine
 
 _TEXT, _COUNT, _REAL, _FLAG = "string", "Int64", "float64", "boolean"
 RUN_COLUMNS = {
@@ -58,35 +60,41 @@ EPOCH_COLUMNS = {
     **dict.fromkeys(["train_seconds", "evaluate_seconds", "elapsed_train_seconds"], _REAL),
     "first_of_process": _FLAG,
 }
-# A run that was not completed has no steady speed, even if some of its epochs were trained.
+# Empty for a run that was not completed, even if some of its epochs were trained.
 STEADY_COLUMNS = [name for name in RUN_COLUMNS if name.startswith("steady_")]
-# What a run without proven parity, or one that is invalid, does not show.
+# Empty for a run without proven parity, and for one that is invalid.
 SPEED_COLUMNS = [
     name for name in RUN_COLUMNS if name.endswith("_seconds") or name in STEADY_COLUMNS
 ]
 EPOCH_SPEED_COLUMNS = ["train_seconds", "evaluate_seconds", "elapsed_train_seconds"]
 
 
-def machine_label(host: str, machine: dict[str, Any]) -> str:
-    """The name of a record's machine. Its fingerprint is part of it: no two machines are pooled."""
-    cores, mark = machine["cores"], machine["fingerprint"][:6]
-    return f"{host}: {machine['processor']}, {cores} cores [{mark}]"
+def machine_label(host: str, machine: Machine) -> str:
+    """The name of a record's machine, with its fingerprint: no two machines are pooled."""
+    return f"{host}: {machine.processor}, {machine.cores} cores [{machine.fingerprint[:6]}]"
 
 
-def columns_of_result(result: dict[str, Any]) -> dict[str, Any]:
-    """What every row of a result of products or all-reduces tells of its backend and its process."""
-    process = result["process"]
-    machine, software = process["machine"], process["software"]
+def software_label(software: dict[str, str]) -> str:
+    """Packages and their versions, by name."""
+    return "; ".join(f"{name} {software[name]}" for name in sorted(software))
+
+
+def columns_of_result(result: Products | AllReduces) -> dict[str, Any]:
+    """The columns on backend and process that all rows of a result of products or all-reduces share."""
+    process = result.process
+    machine, load = process.machine, process.load
     return {
-        **{key: result["backend"][key] for key in ("engine", "strategy", "device")},
-        "backend": result["backend"]["name"],
-        "machine": machine_label(process["host"], machine),
-        "host": process["host"],
-        **{key: machine[key] for key in ("processor", "cores", "memory_bytes")},
-        "threads": process["threads"],
-        "load_before": process["load"]["before"],
-        "other_cpu_share": process["load"]["other_cpu_share"],
-        "busy": process["load"]["busy"],
-        "started": process["started"],
-        "software": "; ".join(f"{name} {software[name]}" for name in sorted(software)),
+        **vars(result.backend),
+        "backend": result.backend.name,
+        "machine": machine_label(process.host, machine),
+        "host": process.host,
+        "processor": machine.processor,
+        "cores": machine.cores,
+        "memory_bytes": machine.memory_bytes,
+        "threads": process.threads,
+        "load_before": load.before,
+        "other_cpu_share": load.other_cpu_share,
+        "busy": load.busy,
+        "started": process.started,
+        "software": software_label(process.software),
     }

@@ -1,13 +1,12 @@
-"""From records to tidy tables: one row a run, one row an epoch. Times are in seconds.
+"""From records to tidy tables: one row per run, one row per epoch. Times are in seconds.
 
-A backend gets durations and speeds only where the parity gate passed for its workload: without that
-proof its seconds belong to another computation. The row stays and its `parity` column says why.
-A run that breaks a measurement rule stays too: `violations` names the rules, and where one of them makes
-it invalid, its `status` is `invalid`.
+A backend has durations and speeds only if the parity gate passed for its workload: without that proof they
+may belong to another computation. The row stays, and its column `parity` gives the reason.
+A run that breaks measurement rules stays, too: `violations` names the rules, and if the severity of one of
+them is "invalid", so is the run's `status`.
 """
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +19,24 @@ from paragone.analysis.columns import (
     SPEED_COLUMNS,
     STEADY_COLUMNS,
     machine_label,
+    software_label,
 )
 from paragone.analysis.peaks import Peaks, with_share
+from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.run_spec import cell_of
 from paragone.records.compliance.rules import INVALID, UNREADABLE
 from paragone.records.compliance.violations import Violation, by_run
 from paragone.records.parity_reports import Parity
+from paragone.records.run_record import Clocks, DataRead, Epoch, Process, RunRecord, Target
 
-MEMORY = ("peak_host_bytes", "peak_device_bytes")
-ENERGY = ("cpu_joules", "accelerator_joules")
+Row = dict[str, Any]
 
 _PARITY = {True: "passed", False: "failed", None: "not checked"}
 
 
 def tables(
-    records: list[dict],
+    records: list[RunRecord],
     experiment: str,
     parity: Parity,
     peaks: Peaks = (),
@@ -43,16 +44,16 @@ def tables(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
 
-    `peaks`: what matrix products reached; runs on other machines or in other precisions have no share.
-    `violations`: what scripts/check_records.py found. A run whose record cannot be read is a row with
-    what its name tells.
+    `peaks`: FLOP/s of matrix products; runs on other machines or in other precisions have no share.
+    `violations`: those that scripts/check_records.py found. A run whose record cannot be read is a row with
+    the columns that its name gives.
 
-    Raises UserError when two records tell of the same run.
+    Raises `UserError` when two records are of the same run.
     """
     broken = by_run(violations)
-    unreadable = [run for run, told in broken.items() if {one.rule for one in told} & UNREADABLE]
+    unreadable = [run for run, found in broken.items() if {one.rule for one in found} & UNREADABLE]
     runs = pd.DataFrame(
-        [_run_row(record, experiment, parity, broken.get(record["run"], [])) for record in records]
+        [_run_row(record, experiment, parity, broken.get(record.run, [])) for record in records]
         + [_unreadable_row(run, experiment, parity, broken[run]) for run in unreadable]
     )
     repeated = runs.loc[runs["run"].duplicated(), "run"].unique()
@@ -82,7 +83,7 @@ def merge(parts: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """A table that `write` made as Parquet. Raises UserError when there is none."""
+    """Read a Parquet table of `write`. Raises `UserError` when there is none."""
     try:
         return pd.read_parquet(path)
     except (OSError, ValueError) as error:
@@ -90,161 +91,172 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:
-    """Write as CSV or Parquet, by suffix; complete or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".csv":
-        frame.to_csv(partial, index=False)
-    elif path.suffix == ".parquet":
-        frame.to_parquet(partial, index=False)
-    else:
-        raise UserError(f"{path}: a table is written as .csv or .parquet")
-    os.replace(partial, path)
+    """Write as CSV or Parquet, by suffix; whole or not at all."""
+    with writing(path, "wb") as file:
+        if path.suffix == ".csv":
+            frame.to_csv(file, index=False)
+        elif path.suffix == ".parquet":
+            frame.to_parquet(file, index=False)
+        else:
+            raise UserError(f"{path}: a table is written as .csv or .parquet")
 
 
-def _run_row(record: dict, experiment: str, parity: Parity, violations: list[Violation]) -> dict:
-    spec, clocks, target = record["spec"], record["clocks"], record["target"] or {}
-    workload, backend = spec["workload"], spec["backend"]
-    row = {
-        "run": record["run"],
+def _run_row(
+    record: RunRecord, experiment: str, parity: Parity, violations: list[Violation]
+) -> Row:
+    spec, workload, backend = record.spec, record.spec.workload, record.spec.backend
+    model, clocks, efficiency = record.model, record.clocks, record.efficiency
+    settings = sorted((key, value) for key, value in workload["model"].items() if key != "name")
+    return {
+        "run": record.run,
         "experiment": experiment,
         "workload": workload["name"],
         "dataset": workload["dataset"],
         "model": workload["model"]["name"],
-        "model_settings": "; ".join(
-            f"{key}={value}" for key, value in sorted(workload["model"].items()) if key != "name"
-        ),
+        "model_settings": "; ".join(f"{key}={value}" for key, value in settings),
         "loss": workload.get("loss", "cross_entropy"),
-        "precision": spec.get("precision", "float32"),
+        "precision": spec.precision,
         "backend": backend["name"],
         **{key: backend[key] for key in ("engine", "strategy", "device")},
-        "replicas": spec["replicas"],
-        "workers": record["devices"]["requested"]["workers"],
-        "global_batch": spec["batch"]["global"],
-        "per_replica_batch": spec["batch"]["per_replica"],
-        "seed": spec["seed"],
-        "planned_epochs": spec["epochs"],
-        "planned_steps_per_epoch": spec.get("steps_per_epoch"),
+        "replicas": spec.replicas,
+        "workers": record.devices.requested.workers,
+        "global_batch": spec.batch["global"],
+        "per_replica_batch": spec.batch["per_replica"],
+        "seed": spec.seed,
+        "planned_epochs": spec.epochs,
+        "planned_steps_per_epoch": spec.steps_per_epoch,
         "planned_initializer": workload["initializer"],
-        **_standing(record["status"], record["reason"], violations),
+        **_status(record.status, record.reason, violations),
         "parity": _PARITY[parity.get((workload["name"], backend["name"]))],
-        **_renamed(record["data"], {"source": "data_source", "edition": "data_edition"}),
-        "input_shape": " x ".join(map(str, record["data"]["input_shape"]))
-        if record["data"]
-        else None,
-        **(record["model"] or {}),
-        **_outcome(record["epochs"]),
-        **_renamed(record["steady"], {}, "steady_"),
-        **(record["efficiency"] or {}),
-        **{f"target_{key}": target.get(key) for key in ("accuracy", "patience", "reached")},
-        "target_epoch": target.get("epoch"),
-        "target_last_miss_seconds": target.get("last_miss"),
-        "target_first_hit_seconds": target.get("first_hit"),
-        **_where(record["processes"]),
+        **(_data(record.data) if record.data else {}),
+        **(vars(model) if model else {}),
+        **_results(record.epochs),
+        **_prefixed("steady", record.steady),
+        **(vars(efficiency) if efficiency else {}),
+        **_target(record.target),
+        **_processes(record.processes),
+        **(_seconds(clocks) if clocks else {}),
     }
-    if clocks:
-        parts = {**clocks["cold"], **{key: clocks[key] for key in clocks if key != "cold"}}
-        row |= {f"{part}_seconds": seconds for part, seconds in parts.items()}
-    return row
 
 
-def _unreadable_row(run: str, experiment: str, parity: Parity, violations: list[Violation]) -> dict:
+def _unreadable_row(run: str, experiment: str, parity: Parity, violations: list[Violation]) -> Row:
     cell = cell_of(run)
     return {
         "run": run,
         "experiment": experiment,
         **cell,
-        **_standing("unreadable", None, violations),
+        **_status("unreadable", None, violations),
         "parity": _PARITY[parity.get((cell["workload"], cell["backend"]))],
         "epochs": 0,
     }
 
 
-def _standing(status: str, reason: str | None, violations: list[Violation]) -> dict:
-    """How the run ended, and whether that counts."""
-    rules = list(dict.fromkeys(one.rule for one in violations))
-    told = {"violations": " ".join(rules) or None}
+def _status(status: str, reason: str | None, violations: list[Violation]) -> Row:
+    """How the run ended, or that it is invalid; the rules that it breaks."""
+    broken = " ".join(dict.fromkeys(one.rule for one in violations)) or None
     if invalid := [one for one in violations if one.severity == INVALID]:
-        invalid_reason = "; ".join(f"{one.rule}: {one.where} {one.value}" for one in invalid)
-        return {"status": "invalid", "reason": f"was {status}; {invalid_reason}", **told}
-    return {"status": status, "reason": reason, **told}
+        why = "; ".join(f"{one.rule}: {one.where} {one.value}" for one in invalid)
+        status, reason = "invalid", f"was {status}; {why}"
+    return {"status": status, "reason": reason, "violations": broken}
 
 
-def _outcome(epochs: list[dict]) -> dict:
+def _data(data: DataRead) -> Row:
+    return {
+        "data_source": data.source,
+        "data_edition": data.edition,
+        "manifest_sha256": data.manifest_sha256,
+        "train_examples": data.train_examples,
+        "test_examples": data.test_examples,
+        "input_shape": " x ".join(map(str, data.input_shape)),
+    }
+
+
+def _results(epochs: list[Epoch]) -> Row:
     if not epochs:
         return {"epochs": 0}
-    last, best = epochs[-1], max(epochs, key=lambda epoch: epoch["test_accuracy"])
-    measures = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
+    last, best = epochs[-1], max(epochs, key=lambda epoch: epoch.test_accuracy)
     return {
         "epochs": len(epochs),
-        **{f"final_{key}": last[key] for key in measures},
-        "best_test_accuracy": best["test_accuracy"],
-        "best_test_epoch": best["epoch"],
+        "final_train_loss": last.train_loss,
+        "final_train_accuracy": last.train_accuracy,
+        "final_test_loss": last.test_loss,
+        "final_test_accuracy": last.test_accuracy,
+        "best_test_accuracy": best.test_accuracy,
+        "best_test_epoch": best.epoch,
     }
 
 
-def _where(processes: list[dict]) -> dict:
-    first, machine = processes[0], processes[0]["machine"]
+def _target(target: Target | None) -> Row:
+    row = _prefixed("target", target)
+    return row | {
+        f"{key}_seconds": row.get(key) for key in ("target_last_miss", "target_first_hit")
+    }
+
+
+def _seconds(clocks: Clocks) -> Row:
+    parts = {**vars(clocks.cold), **vars(clocks)}
+    return {f"{part}_seconds": seconds for part, seconds in parts.items() if part != "cold"}
+
+
+def _processes(processes: list[Process]) -> Row:
+    first, machine = processes[0], processes[0].machine
     # A run whose processes saw several machines belongs to that set, not to its first member.
-    names = dict.fromkeys(machine_label(one["host"], one["machine"]) for one in processes)
-    loads = [one["load"] for one in processes]
+    names = dict.fromkeys(machine_label(one.host, one.machine) for one in processes)
+    loads = [one.load for one in processes]
+    memory, energy = [one.memory for one in processes], [one.energy for one in processes]
     return {
-        "resumed": any(one["first_epoch"] > 1 for one in processes),
+        "resumed": any(one.first_epoch > 1 for one in processes),
         "processes": len(processes),
-        "started": first["started"],
+        "started": first.started,
         "machine": "; ".join(names),
-        "host": first["host"],
-        **{key: machine[key] for key in ("processor", "cores", "memory_bytes")},
-        "devices": "; ".join(machine["devices"]),
-        "threads": first["threads"],
-        "load_before": first["load"]["before"],
-        "other_cpu_share": _of_all(max, [load["other_cpu_share"] for load in loads]),
-        "busy": _of_all(any, [load["busy"] for load in loads]),
-        "throttled": _of_all(any, [_throttled(load) for load in loads]),
-        **{key: _of_all(max, [one["memory"][key] for one in processes]) for key in MEMORY},
-        **{key: _total([one["energy"][key] for one in processes]) for key in ENERGY},
-        "commit": (first["git"] or {}).get("commit"),
-        "dirty": (first["git"] or {}).get("dirty"),
-        "config_sha256": first["config_sha256"],
-        "software": "; ".join(
-            f"{name} {first['software'][name]}" for name in sorted(first["software"])
-        ),
+        "host": first.host,
+        "processor": machine.processor,
+        "cores": machine.cores,
+        "memory_bytes": machine.memory_bytes,
+        "devices": "; ".join(machine.devices),
+        "threads": first.threads,
+        "load_before": first.load.before,
+        "other_cpu_share": _known(max, (load.other_cpu_share for load in loads)),
+        "busy": _known(any, (load.busy for load in loads)),
+        "throttled": _known(any, (load.throttled for load in loads)),
+        "peak_host_bytes": _known(max, (one.peak_host_bytes for one in memory)),
+        "peak_device_bytes": _known(max, (one.peak_device_bytes for one in memory)),
+        "cpu_joules": _total([one.cpu_joules for one in energy]),
+        "accelerator_joules": _total([one.accelerator_joules for one in energy]),
+        "commit": first.git.commit if first.git else None,
+        "dirty": first.git.dirty if first.git else None,
+        "config_sha256": first.config_sha256,
+        "software": software_label(first.software),
     }
 
 
-def _throttled(load: dict) -> bool | None:
-    told = [load["cpu_throttles"], load["accelerator_throttled"]]
-    return _of_all(any, told)
-
-
-def _of_all(combine: Callable, values: list) -> Any:
-    """Combine what is known; None when nothing is."""
+def _known(combine: Callable[[list[Any]], Any], values: Iterable[Any]) -> Any:
+    """Combine the values that are known; None when none is."""
     known = [value for value in values if value is not None]
     return combine(known) if known else None
 
 
-def _total(values: list) -> float | None:
+def _total(values: list[float | None]) -> float | None:
     """The sum over all processes; None when one of them does not know its part."""
-    return None if None in values else sum(values)
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
-def _epoch_rows(record: dict, experiment: str) -> list[dict]:
-    spec = record["spec"]
+def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
+    spec = record.spec
+    shared = {
+        "run": record.run,
+        "experiment": experiment,
+        "workload": spec.workload["name"],
+        "backend": spec.backend["name"],
+        "replicas": spec.replicas,
+        "global_batch": spec.batch["global"],
+        "seed": spec.seed,
+    }
     return [
-        {
-            **epoch,
-            "run": record["run"],
-            "experiment": experiment,
-            "workload": spec["workload"]["name"],
-            "backend": spec["backend"]["name"],
-            "replicas": spec["replicas"],
-            "global_batch": spec["batch"]["global"],
-            "seed": spec["seed"],
-            "elapsed_train_seconds": epoch["elapsed"],
-        }
-        for epoch in record["epochs"]
+        {**vars(epoch), **shared, "elapsed_train_seconds": epoch.elapsed} for epoch in record.epochs
     ]
 
 
-def _renamed(part: dict | None, names: dict, prefix: str = "") -> dict:
-    return {prefix + names.get(key, key): value for key, value in (part or {}).items()}
+def _prefixed(prefix: str, part: object) -> Row:
+    return {f"{prefix}_{key}": value for key, value in vars(part).items()} if part else {}

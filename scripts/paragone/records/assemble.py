@@ -1,7 +1,6 @@
-"""From what the loop found out to the record: clocks, steady throughput, time to target."""
+"""From the outcome of the training loop to the record: clocks, steady throughput, time to target."""
 
 import math
-from dataclasses import asdict
 from typing import Any
 
 from paragone.base.clock_names import COLD
@@ -9,60 +8,65 @@ from paragone.base.engine_reports import Devices, FlopCount
 from paragone.config.run_spec import Spec, requested
 from paragone.records.outcome import Outcome
 from paragone.records.run_metrics import steady, time_to_target
+from paragone.records.run_record import (
+    Clocks,
+    ColdClocks,
+    DataRead,
+    DeviceCounts,
+    Efficiency,
+    Epoch,
+    Model,
+    Process,
+    RunRecord,
+    Steady,
+    from_json,
+)
 
 
 def assemble(
     spec: Spec,
-    data: dict[str, Any],
+    data: DataRead,
     outcome: Outcome,
     observed: Devices | None,
     seconds: dict[str, float] | None,
-) -> dict[str, Any]:
-    """The record as plain JSON data.
+) -> RunRecord:
+    """The record of a run.
 
-    `data`: the block of the data set that was read.
-
-    `seconds`: of each part of `clocks.PARTS`, all processes added, of rank 0 where there are several
-    workers; None when the process that knew them is gone.
+    `seconds`: of each part of `clock_names.PARTS`, summed over the starts of rank 0; None when the process
+    that measured them is gone.
     """
-    return {
-        "schema": 1,
-        "run": spec.name,
-        "status": outcome.status,
-        "reason": outcome.reason,
-        "spec": asdict(spec),
-        "data": data,
-        "model": outcome.model,
-        "devices": {
-            "requested": asdict(requested(spec)),
-            "observed": asdict(observed) if observed else None,
-        },
-        "processes": outcome.processes,
-        "clocks": _clocks(seconds) if seconds else None,
-        "steady": (warm := steady(outcome.epochs)),
-        "efficiency": _efficiency(outcome.flop, warm),
-        "epochs": [_finite(row) for row in outcome.epochs],
-        "target": time_to_target(spec.workload.get("target"), outcome.epochs),
-    }
+    epochs = [Epoch(**_finite(row)) for row in outcome.epochs]
+    warm = steady(epochs)
+    return RunRecord(
+        schema=1,
+        run=spec.name,
+        status=outcome.status,
+        reason=outcome.reason,
+        spec=spec,
+        data=data,
+        model=Model(**outcome.model) if outcome.model else None,
+        devices=DeviceCounts(requested(spec), observed),
+        processes=[from_json(Process, one) for one in outcome.processes],
+        clocks=_clocks(seconds) if seconds else None,
+        steady=warm,
+        efficiency=_efficiency(outcome.flop, warm),
+        epochs=epochs,
+        target=time_to_target(spec.workload.get("target"), epochs),
+    )
 
 
-def _clocks(seconds: dict[str, float]) -> dict[str, Any]:
-    return {
-        "cold": {part: seconds[part] for part in COLD},
-        **{part: value for part, value in seconds.items() if part not in COLD},
-        "end_to_end": math.fsum(seconds.values()),
-    }
+def _clocks(seconds: dict[str, float]) -> Clocks:
+    cold = ColdClocks(**{part: seconds[part] for part in COLD})
+    parts = (seconds[part] for part in ("train", "evaluate", "checkpoint", "other"))
+    return Clocks(cold, *parts, end_to_end=math.fsum(seconds.values()))
 
 
-def _efficiency(flop: FlopCount | None, warm: dict[str, Any] | None) -> dict[str, Any] | None:
-    """FLOP of training on one example, and per second over the steady epochs."""
+def _efficiency(flop: FlopCount | None, warm: Steady | None) -> Efficiency | None:
+    """FLOP of training on one example, and FLOP/s over the steady epochs."""
     if flop is None:
         return None
-    return {
-        "train_flop_per_example": flop.per_example,
-        "counter": flop.counter,
-        "steady_flop_per_second": warm and flop.per_example * warm["examples_per_second"],
-    }
+    speed = flop.per_example * warm.examples_per_second if warm else None
+    return Efficiency(flop.per_example, flop.counter, speed)
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,57 +1,140 @@
-"""Results of measured products and all-reduces: checked and written, read back and checked again."""
+"""Results of measured products and all-reduces: checked and written, read back and checked again.
+
+Fields, their units and what a null means are described in rules/schemas/matmul.schema.json and
+allreduce.schema.json.
+"""
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-import jsonschema
-
-from paragone.base.atomic_files import write_text
+from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
-
-SCHEMAS = Path(__file__).parents[3] / "rules" / "schemas"
-Result = dict[str, Any]
-
-
-def check_schema(result: Result, name: str) -> None:
-    """Raise `ValueError` that names the key if the result breaks rules/schemas/<name>.schema.json."""
-    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text())
-    found = jsonschema.Draft202012Validator(schema).iter_errors(result)
-    errors = sorted(found, key=lambda error: list(error.path))
-    if errors:
-        raise ValueError(f"{errors[0].json_path}: {errors[0].message}")
+from paragone.records.run_record import GitState, Json, Load, Machine, from_json
+from paragone.records.schemas import schema_errors
 
 
-def write(result: Result, path: Path, check: Callable[[Result], None]) -> None:
+@dataclass
+class Backend:
+    """The backend that was measured."""
+
+    name: str
+    engine: str
+    strategy: str
+    device: str
+
+
+@dataclass
+class MeasuringProcess:
+    """The process that measured, and its machine."""
+
+    started: str
+    host: str
+    machine: Machine
+    threads: int
+    software: dict[str, str]
+    git: GitState | None
+    load: Load
+
+
+@dataclass
+class ProductCase:
+    """One (m, k) @ (k, n) product in one precision: `calls` products per run, `runs` in seconds."""
+
+    shape: list[int]
+    precision: str
+    flop: int
+    status: str
+    reason: str | None
+    calls: int | None
+    runs: list[float]
+    relative_error: float | None
+
+
+@dataclass
+class Products:
+    """Matrix products of one backend on one device."""
+
+    schema: int
+    backend: Backend
+    device_name: str | None
+    process: MeasuringProcess
+    repeats: int
+    cases: list[ProductCase]
+
+
+@dataclass
+class AllReduceCase:
+    """All-reduces of `bytes` per replica: `calls` per run, `runs` in seconds."""
+
+    bytes: int
+    calls: int
+    runs: list[float]
+
+
+@dataclass
+class ReplicaGroup:
+    """The replicas that reduce together, and what they measured."""
+
+    replicas: int
+    workers: int
+    status: str
+    reason: str | None
+    devices: list[str]
+    cases: list[AllReduceCase]
+
+
+@dataclass
+class AllReduces:
+    """All-reduces of one backend over several groups of replicas."""
+
+    schema: int
+    backend: Backend
+    process: MeasuringProcess
+    repeats: int
+    groups: list[ReplicaGroup]
+
+
+Result = TypeVar("Result", Products, AllReduces)
+
+
+def write(data: Json, path: Path, check: Callable[[Json], Result]) -> None:
     """Check the result and write it, whole or not at all."""
-    check(result)
-    write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", path)
+    check(data)
+    write_json(data, path)
 
 
-def read(path: Path, check: Callable[[Result], None]) -> Result:
-    """Read and check a result; `UserError` that names the file if it is broken."""
+def read(path: Path, check: Callable[[Json], Result]) -> Result:
+    """Read and check a result; `UserError` that names the file if it is not valid."""
     try:
-        result = json.loads(path.read_text())
-        check(result)
+        return check(json.loads(path.read_text()))
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not a valid result: {error}; delete it and run again") from error
+
+
+def check_products(data: Json) -> Products:
+    """The result; `ValueError` if it breaks its schema or counts its FLOP wrongly."""
+    result = _valid(Products, data, "matmul")
+    for case in result.cases:
+        m, k, n = case.shape
+        if case.flop != 2 * m * k * n:
+            raise ValueError(f"flop of {m},{k},{n}: {case.flop} is not 2 m k n")
     return result
 
 
-def check_products(result: Result) -> None:
-    """Raise `ValueError` if the result breaks its schema or counts its FLOP wrongly."""
-    check_schema(result, "matmul")
-    for case in result["cases"]:
-        m, k, n = case["shape"]
-        if case["flop"] != 2 * m * k * n:
-            raise ValueError(f"flop of {m},{k},{n}: {case['flop']} is not 2 m k n")
+def check_all_reduces(data: Json) -> AllReduces:
+    """The result; `ValueError` if it breaks its schema or a group has other devices than replicas."""
+    result = _valid(AllReduces, data, "allreduce")
+    for group in result.groups:
+        each = group.replicas // group.workers
+        if group.status == "completed" and len(group.devices) != each:
+            raise ValueError(f"groups: {group.devices} are not {each} device(s) per worker")
+    return result
 
 
-def check_all_reduces(result: Result) -> None:
-    """Raise `ValueError` if the result breaks its schema or a group has other devices than replicas."""
-    check_schema(result, "allreduce")
-    for group in result["groups"]:
-        each = group["replicas"] // group["workers"]
-        if group["status"] == "completed" and len(group["devices"]) != each:
-            raise ValueError(f"groups: {group['devices']} are not {each} device(s) a worker")
+def _valid(kind: type[Result], data: Json, schema: str) -> Result:
+    for where, message in schema_errors(data, schema):
+        raise ValueError(f"{where}: {message}")
+    return from_json(kind, data)

@@ -1,43 +1,34 @@
 """What follows from the epochs of a run: divergence, steady throughput, time to target."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-# Nats a training example: a chance that no float32 can hold, 1e-46, costs 106.
+from paragone.records.run_record import Epoch, Steady, Target
+
+# Nats per training example. A probability of 1e-46, which no float32 can represent, costs 106.
 DIVERGED = 1e6
 
 
-def steady(epochs: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Throughput over the epochs that are not the first of their process."""
-    warm = [row for row in epochs if not row["first_of_process"]]
+def steady(epochs: Sequence[Epoch]) -> Steady | None:
+    """Throughput over the epochs that are not the first of their process; None if there is none."""
+    warm = [epoch for epoch in epochs if not epoch.first_of_process]
     if not warm:
         return None
-    examples = sum(row["examples"] for row in warm)
-    seconds = math.fsum(row["train_seconds"] for row in warm)
-    return {
-        "epochs": len(warm),
-        "examples": examples,
-        "seconds": seconds,
-        "examples_per_second": examples / seconds,
-    }
+    examples = sum(epoch.examples for epoch in warm)
+    seconds = math.fsum(epoch.train_seconds for epoch in warm)
+    return Steady(len(warm), examples, seconds, examples / seconds)
 
 
-def time_to_target(
-    target: dict[str, Any] | None, epochs: list[dict[str, Any]]
-) -> dict[str, Any] | None:
-    """Time to target on the train clock; the interval (last miss, first hit] holds it."""
+def time_to_target(target: dict[str, Any] | None, epochs: Sequence[Epoch]) -> Target | None:
+    """Time to the workload's `target` on the train clock: in the interval (last miss, first hit]."""
     if target is None:
         return None
-    hits = [row["test_accuracy"] >= target["accuracy"] for row in epochs]
-    patience = target["patience"]
-    starts = (i for i in range(len(hits) - patience + 1) if all(hits[i : i + patience]))
+    accuracy, patience = target["accuracy"], target["patience"]
+    hits = [epoch.test_accuracy >= accuracy for epoch in epochs]
+    starts = (at for at in range(len(hits) - patience + 1) if all(hits[at : at + patience]))
     first = next(starts, None)
-    reached = first is not None
-    return {
-        "accuracy": target["accuracy"],
-        "patience": patience,
-        "reached": reached,
-        "epoch": epochs[first]["epoch"] if reached else None,
-        "last_miss": (epochs[first - 1]["elapsed"] if first else 0.0) if reached else None,
-        "first_hit": epochs[first]["elapsed"] if reached else None,
-    }
+    if first is None:
+        return Target(accuracy, patience, False, epoch=None, last_miss=None, first_hit=None)
+    hit, last_miss = epochs[first], epochs[first - 1].elapsed if first else 0.0
+    return Target(accuracy, patience, True, hit.epoch, last_miss, hit.elapsed)

@@ -1,4 +1,4 @@
-"""All rules on a folder of records: what is there, which experiment it belongs to, what it breaks."""
+"""All rules on a folder of records: the records, the experiments they belong to, the rules they break."""
 
 import json
 from collections.abc import Iterable
@@ -9,10 +9,12 @@ from paragone.analysis.compliance import of_experiment
 from paragone.base.errors import UserError
 from paragone.records import parity_reports
 from paragone.records.compliance import asserted, of_record
-from paragone.records.compliance.rules import Finding, Record, table
+from paragone.records.compliance.rules import Finding, table
 from paragone.records.compliance.violations import Violation
+from paragone.records.run_record import RunRecord
 
-ALONE = ""  # the name of the experiment of records of which none is known
+ALONE = ""  # the name of the experiment of records that belong to none
+OF_JSON = {"schema": asserted.schema, "specification": of_record.specification}
 OF_ONE = asserted.CHECKS | of_record.CHECKS
 ELSEWHERE = ("one-record", "missing", "parity")  # rules about files, checked here
 
@@ -22,8 +24,8 @@ def find(
 ) -> list[Violation]:
     """Every violation in the records at `paths`, in the order of experiment, rule and run.
 
-    `parity`: reports of the gate. `experiments`: the runs of each; records of none of them are
-    compared with those of the same protocol, as far as their specification tells it.
+    `parity`: reports of the parity gate. `experiments`: the runs of each experiment. Records that belong to
+    none are compared with those of the same protocol, by their specification.
     """
     broken, files, records = _one_by_one(paths)
     verdicts = _verdicts(parity)
@@ -50,7 +52,10 @@ def find(
 
 
 def in_folder(folder: Path) -> tuple[list[Path], list[Path], dict[str, set[str]]]:
-    """The records and parity reports below a folder of results, and the experiments of its tables."""
+    """The records and parity reports below a folder of results, and the runs of each experiment.
+
+    Raises `UserError` if there is no record.
+    """
     records = sorted(folder.rglob("record.json"))
     if not records:
         raise UserError(f"{folder}: no record.json below it; name the folder of results")
@@ -64,9 +69,9 @@ def in_folder(folder: Path) -> tuple[list[Path], list[Path], dict[str, set[str]]
 
 def _one_by_one(
     paths: Iterable[Path],
-) -> tuple[list[tuple[str, str, Path, Finding]], dict[str, Path], dict[str, Record]]:
-    """What breaks the rules of single records (rule, run, file, finding); the file of each run, and
-    its record if other rules can read it."""
+) -> tuple[list[tuple[str, str, Path, Finding]], dict[str, Path], dict[str, RunRecord]]:
+    """Violations of the rules of single records (rule, run, file, finding); the file of each run, and
+    its record if it could be read."""
     broken, files, records, whole = [], {}, {}, []
     for path in paths:
         record, findings = _read(path)
@@ -77,10 +82,8 @@ def _one_by_one(
         else:
             whole.append((path, record))
     # Of two records of a run the one in the run's own folder counts.
-    for path, record in sorted(
-        whole, key=lambda one: (one[0].parent.name != one[1]["run"], one[0])
-    ):
-        run = record["run"]
+    for path, record in sorted(whole, key=lambda one: (one[0].parent.name != one[1].run, one[0])):
+        run = record.run
         if run in records:
             broken.append(("one-record", run, path, Finding("run", f"also in {files[run]}")))
             continue
@@ -93,40 +96,39 @@ def _one_by_one(
     return broken, files, records
 
 
-def _read(path: Path) -> tuple[Record | None, list[tuple[str, Finding]]]:
-    """A record that the other rules can read, or why it is none."""
+def _read(path: Path) -> tuple[RunRecord | None, list[tuple[str, Finding]]]:
+    """A record that the other rules can read; None and why not otherwise."""
     try:
-        record = json.loads(path.read_text())
+        data = json.loads(path.read_text())
     except (OSError, ValueError) as error:
         return None, [("schema", Finding("record", f"cannot be read: {error}"))]
-    for rule in ("schema", "specification"):
-        if findings := list(OF_ONE[rule](record)):
+    for rule, check in OF_JSON.items():
+        if findings := list(check(data)):
             return None, [(rule, finding) for finding in findings]
-    return record, []
+    return RunRecord.from_json(data), []
 
 
 def _verdicts(parity: Iterable[Path]) -> dict[tuple[str, str], bool | None]:
     """(workload, backend) -> passed; None where the backend could not run."""
-    verdicts = {}
+    verdicts: dict[tuple[str, str], bool | None] = {}
     for path in parity:
         workload, of_backends = parity_reports.read_verdicts(path)
         verdicts |= {(workload, backend): passed for backend, passed in of_backends.items()}
     return verdicts
 
 
-def _unproven(record: Record, verdicts: dict[tuple[str, str], bool | None]) -> list[Finding]:
-    spec = record["spec"]
-    cell = spec["workload"]["name"], spec["backend"]["name"]
+def _unproven(record: RunRecord, verdicts: dict[tuple[str, str], bool | None]) -> list[Finding]:
+    cell = record.spec.workload["name"], record.spec.backend["name"]
     if cell not in verdicts:
-        return [Finding("parity", f"no report says anything of {cell[0]} on {cell[1]}")]
-    if verdicts[cell] or record["status"] == "unavailable":
+        return [Finding("parity", f"no report on {cell[0]} on {cell[1]}")]
+    if verdicts[cell] or record.status == "unavailable":
         return []
     word = "failed" if verdicts[cell] is False else "the gate could not run the backend"
     return [Finding("parity", f"{cell[0]} on {cell[1]}: {word}")]
 
 
-def _groups(records: dict[str, Record], experiments: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The runs to check together, by name."""
+def _groups(records: dict[str, RunRecord], experiments: dict[str, set[str]]) -> dict[str, set[str]]:
+    """The runs to check together, by name of the experiment or protocol."""
     groups = {name: set(runs) for name, runs in experiments.items()}
     known = set().union(*groups.values())
     for run, record in records.items():
@@ -135,13 +137,13 @@ def _groups(records: dict[str, Record], experiments: dict[str, set[str]]) -> dic
     return groups
 
 
-def _protocol(record: Record) -> str:
-    """What is the same for all runs of one question: a stand-in for the experiment's name."""
-    spec = record["spec"]
-    target = spec["workload"].get("target") or {}
+def _protocol(record: RunRecord) -> str:
+    """What all runs of one question share: a name in place of the experiment's."""
+    spec = record.spec
+    target = spec.workload.get("target") or {}
     goal = f", target {target['accuracy']:g}" if target else ""
-    steps = f" of {spec['steps_per_epoch']} steps" if spec["steps_per_epoch"] else ""
-    return f"{spec['workload']['name']}, {spec['epochs']} epochs{steps}{goal}"
+    steps = f" of {spec.steps_per_epoch} steps" if spec.steps_per_epoch else ""
+    return f"{spec.workload['name']}, {spec.epochs} epochs{steps}{goal}"
 
 
 def _violation(experiment: str, rule: str, run: str, path: Path, finding: Finding) -> Violation:

@@ -1,122 +1,126 @@
-"""The rules that the records of one experiment must obey together, one function each.
+"""The rules that the records of one experiment must obey together, one function per rule.
 
-Every function gets valid records, and yields the run that breaks its rule with what it found there.
+Each function takes valid records and yields the run that breaks its rule, with what was found there.
 """
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from datetime import datetime, timedelta
 from statistics import median
-from typing import Any
 
 from paragone.analysis.convergence import MISSED, too_fast
 from paragone.config.expand import REFERENCE
-from paragone.records.compliance.rules import Checks, Finding, Record, limit
+from paragone.records.compliance.asserted import as_json
+from paragone.records.compliance.rules import Checks, Finding, limit
+from paragone.records.run_record import RunRecord, Target
 
-CHECKS = Checks()
 Found = Iterator[tuple[str, Finding]]
+CHECKS: Checks[Callable[[list[RunRecord]], Found]] = Checks()
 
 
 @CHECKS.rule("initial-weights")
-def initial_weights(records: list[Record]) -> Found:
+def initial_weights(records: list[RunRecord]) -> Found:
     """Equal digests for equal workload, seed and initializer."""
-    built = [record for record in records if record["model"]]
     yield from _odd_ones_out(
-        built,
         "model.initial_weights",
-        alike=lambda record: (
-            record["spec"]["workload"]["name"],
-            record["spec"]["seed"],
-            record["model"]["initializer"],
+        (
+            (
+                record,
+                (_workload(record), record.spec.seed, model.initializer),
+                model.initial_weights,
+            )
+            for record in records
+            if (model := record.model)
         ),
-        value=lambda record: record["model"]["initial_weights"],
     )
 
 
 @CHECKS.rule("parameters")
-def parameters(records: list[Record]) -> Found:
+def parameters(records: list[RunRecord]) -> Found:
     """Equal counts for equal workloads."""
     yield from _odd_ones_out(
-        [record for record in records if record["model"]],
         "model.parameters",
-        alike=lambda record: record["spec"]["workload"]["name"],
-        value=lambda record: record["model"]["parameters"],
+        (
+            (record, _workload(record), model.parameters)
+            for record in records
+            if (model := record.model)
+        ),
     )
 
 
 @CHECKS.rule("same-data")
-def same_data(records: list[Record]) -> Found:
+def same_data(records: list[RunRecord]) -> Found:
     """Equal manifests for equal editions."""
     yield from _odd_ones_out(
-        [record for record in records if record["data"]],
         "data.manifest_sha256",
-        alike=lambda record: tuple(record["data"][key] for key in ("dataset", "source", "edition")),
-        value=lambda record: record["data"]["manifest_sha256"],
+        (
+            (record, (data.dataset, data.source, data.edition), data.manifest_sha256)
+            for record in records
+            if (data := record.data)
+        ),
     )
 
 
 @CHECKS.rule("seed-repeated")
-def seed_repeated(records: list[Record]) -> Found:
+def seed_repeated(records: list[RunRecord]) -> Found:
     """Distinct seeds within a cell."""
     for cell in _cells(records).values():
-        count = Counter(record["spec"]["seed"] for record in cell)
+        counts = Counter(record.spec.seed for record in cell)
         for record in cell:
-            if count[record["spec"]["seed"]] > 1:
-                told = f"{record['spec']['seed']}, in {count[record['spec']['seed']]} runs"
-                yield record["run"], Finding("spec.seed", told)
+            if (count := counts[record.spec.seed]) > 1:
+                yield record.run, Finding("spec.seed", f"{record.spec.seed}, in {count} runs")
 
 
 @CHECKS.rule("seed-used")
-def seed_used(records: list[Record]) -> Found:
+def seed_used(records: list[RunRecord]) -> Found:
     """Distinct final weights within a cell."""
     for cell in _cells(records).values():
         ends = defaultdict(list)
         for record in cell:
-            if record["model"] and record["model"]["final_weights"]:
-                ends[record["model"]["final_weights"]].append(record)
+            if record.model and record.model.final_weights:
+                ends[record.model.final_weights].append(record)
         for digest, same in ends.items():
-            if len({record["spec"]["seed"] for record in same}) > 1:
+            if len({record.spec.seed for record in same}) > 1:
                 for record in same:
-                    told = f"{digest}, with {len(same)} seeds"
-                    yield record["run"], Finding("model.final_weights", told)
+                    finding = Finding("model.final_weights", f"{digest}, with {len(same)} seeds")
+                    yield record.run, finding
 
 
 @CHECKS.rule("seeds")
-def seeds(records: list[Record]) -> Found:
+def seeds(records: list[RunRecord]) -> Found:
     """The same seeds in every cell."""
-    every = {record["spec"]["seed"] for record in records}
+    every = {record.spec.seed for record in records}
     for cell in _cells(records).values():
-        if lacking := sorted(every - {record["spec"]["seed"] for record in cell}):
+        if lacking := sorted(every - {record.spec.seed for record in cell}):
             for record in cell:
-                yield record["run"], Finding("spec.seed", f"its cell has no run of seed {lacking}")
+                yield record.run, Finding("spec.seed", f"its cell has no run of seed {lacking}")
 
 
 @CHECKS.rule("interleaved")
-def interleaved(records: list[Record]) -> Found:
+def interleaved(records: list[RunRecord]) -> Found:
     """Rounds of repeats, one after the other."""
     ended: tuple[int, str] | None = None
     for record in sorted(records, key=_start):
-        seed = record["spec"]["seed"]
+        seed = record.spec.seed
         if ended and seed < ended[0]:
-            told = f"{record['processes'][0]['started']}, after {ended[1]} of a later repeat"
-            yield record["run"], Finding("processes[0].started", told)
+            wrong = f"{record.processes[0].started}, after {ended[1]} of a later repeat"
+            yield record.run, Finding("processes[0].started", wrong)
         else:
-            ended = seed, record["run"]
+            ended = seed, record.run
 
 
 @CHECKS.rule("alone")
-def alone(records: list[Record]) -> Found:
-    """No overlap on a host; of runs of one process, whose end is known."""
+def alone(records: list[RunRecord]) -> Found:
+    """No overlap on a host, of runs of one process: the end of the others is not known."""
     windows = defaultdict(list)
     for record in records:
-        if record["clocks"] and len(record["processes"]) == 1:
+        if record.clocks and len(record.processes) == 1:
             begun = _start(record)
-            end = begun + timedelta(seconds=record["clocks"]["end_to_end"])
-            windows[record["processes"][0]["host"]].append((begun, end, record["run"]))
+            end = begun + timedelta(seconds=record.clocks.end_to_end)
+            windows[record.processes[0].host].append((begun, end, record.run))
     for of_host in windows.values():
         of_host.sort()
-        last, holder = of_host[0][1], of_host[0][2]
+        _, last, holder = of_host[0]
         for begun, end, run in of_host[1:]:
             overlap = (last - begun).total_seconds()
             if overlap > limit("alone"):
@@ -126,158 +130,157 @@ def alone(records: list[Record]) -> Found:
 
 
 @CHECKS.rule("one-machine")
-def one_machine(records: list[Record]) -> Found:
+def one_machine(records: list[RunRecord]) -> Found:
     """The fingerprints of the machines."""
     yield from _odd_ones_out(
-        records,
         "processes.machine",
-        alike=lambda _: None,
-        value=lambda record: "; ".join(
-            sorted({one["machine"]["fingerprint"] for one in record["processes"]})
+        (
+            (record, None, _joined(one.machine.fingerprint for one in record.processes))
+            for record in records
         ),
     )
 
 
 @CHECKS.rule("one-edition")
-def one_edition(records: list[Record]) -> Found:
+def one_edition(records: list[RunRecord]) -> Found:
     """Source and edition of each data set."""
     yield from _odd_ones_out(
-        [record for record in records if record["data"]],
         "data.edition",
-        alike=lambda record: record["data"]["dataset"],
-        value=lambda record: f"{record['data']['source']}, {record['data']['edition']}",
+        (
+            (record, data.dataset, f"{data.source}, {data.edition}")
+            for record in records
+            if (data := record.data)
+        ),
     )
 
 
 @CHECKS.rule("one-setting")
-def one_setting(records: list[Record]) -> Found:
-    """Software of a cell, threads a host of the experiment: workers that share one divide its cores."""
+def one_setting(records: list[RunRecord]) -> Found:
+    """Software per cell; threads per host of the experiment: workers on one host divide its cores."""
     yield from _odd_ones_out(
-        records,
         "processes.software",
-        alike=_cell,
-        value=lambda record: "; ".join(
-            sorted(
-                {
-                    f"{name} {version}"
-                    for process in record["processes"]
-                    for name, version in process["software"].items()
-                }
-            )
-        ),
+        ((record, _cell(record), _software(record)) for record in records),
     )
     yield from _odd_ones_out(
-        records,
-        "processes.threads",
-        alike=lambda _: None,
-        value=_threads_a_host,
+        "processes.threads", ((record, None, _threads_per_host(record)) for record in records)
     )
 
 
 @CHECKS.rule("one-code")
-def one_code(records: list[Record]) -> Found:
+def one_code(records: list[RunRecord]) -> Found:
     """The commits of the processes."""
     yield from _odd_ones_out(
-        records,
         "processes.git.commit",
-        alike=lambda _: None,
-        value=lambda record: "; ".join(
-            sorted({(one["git"] or {}).get("commit", "none") for one in record["processes"]})
+        (
+            (
+                record,
+                None,
+                _joined(one.git.commit if one.git else "none" for one in record.processes),
+            )
+            for record in records
         ),
     )
 
 
 @CHECKS.rule("flop")
-def flop(records: list[Record]) -> Found:
+def flop(records: list[RunRecord]) -> Found:
     """Counts of one model, by the counters of different frameworks."""
-    counted = [record for record in records if record["efficiency"]]
-    for same in _grouped(counted, lambda record: record["spec"]["workload"]["name"]).values():
-        counts = [record["efficiency"]["train_flop_per_example"] for record in same]
-        middle = median(counts)
-        for record, count in zip(same, counts, strict=True):
+    counts = defaultdict(list)
+    for record in records:
+        if record.efficiency:
+            count = record.efficiency.train_flop_per_example
+            counts[_workload(record)].append((record.run, count))
+    for same in counts.values():
+        middle = median(count for _, count in same)
+        for run, count in same:
             if abs(count / middle - 1) > limit("flop"):
-                told = f"{count}, the median of {len(counts)} runs is {middle:g}"
-                yield record["run"], Finding("efficiency.train_flop_per_example", told)
+                wrong = f"{count}, the median of {len(same)} runs is {middle:g}"
+                yield run, Finding("efficiency.train_flop_per_example", wrong)
 
 
 @CHECKS.rule("too-fast")
-def too_fast_to_be_true(records: list[Record]) -> Found:
-    """Epochs to the target against the reference backend's, same workload, batch and target."""
-    tried = [
-        record
-        for record in records
-        if record["target"] and record["status"] in ("completed", "diverged")
-    ]
-    for same in _grouped(tried, _question).values():
-        reference = [_epochs_to_target(record) for record in same if _is_reference(record)]
-        others = [record for record in same if not _is_reference(record)]
-        for cell in _cells(others).values():
-            verdict = too_fast([_epochs_to_target(record) for record in cell], reference)
-            if verdict.p is not None and verdict.p <= limit("too-fast"):
-                for record in cell:
-                    yield record["run"], Finding("target.epoch", str(verdict))
-
-
-def _odd_ones_out(
-    records: list[Record],
-    where: str,
-    alike: Callable[[Record], Any],
-    value: Callable[[Record], Any],
-) -> Found:
-    """The records whose value is not that of most of those that must be alike.
-
-    Where two values are as frequent, that of the reference backend is right, else the first by name.
-    """
-    for same in _grouped(records, alike).values():
-        ordered = sorted(same, key=lambda record: (not _is_reference(record), record["run"]))
-        values = [str(value(record)) for record in ordered]
-        right, count = Counter(values).most_common(1)[0]  # of equals the first that was counted
-        for record, found in zip(ordered, values, strict=True):
-            if found != right:
-                yield record["run"], Finding(where, f"{found}, {count} other(s) have {right}")
-
-
-def _grouped(records: list[Record], key: Callable[[Record], Any]) -> dict[Any, list[Record]]:
-    groups = defaultdict(list)
+def too_fast_to_be_true(records: list[RunRecord]) -> Found:
+    """Epochs to the target against the reference backend's: same workload, batch, data and target."""
+    questions = defaultdict(list)
     for record in records:
-        groups[key(record)].append(record)
-    return groups
+        if (target := record.target) and record.status in ("completed", "diverged"):
+            goal, data = (target.accuracy, target.patience), str(as_json(record.data))
+            question = _workload(record), record.spec.batch["global"], goal, data
+            questions[question].append((record, _epochs_to(target)))
+    for same in questions.values():
+        reference = [epochs for record, epochs in same if _is_reference(record)]
+        cells = defaultdict(list)
+        for record, epochs in same:
+            if not _is_reference(record):
+                cells[_cell(record)].append((record.run, epochs))
+        for cell in cells.values():
+            verdict = too_fast([epochs for _, epochs in cell], reference)
+            if verdict.p is not None and verdict.p <= limit("too-fast"):
+                for run, _ in cell:
+                    yield run, Finding("target.epoch", str(verdict))
 
 
-def _cells(records: list[Record]) -> dict[Any, list[Record]]:
-    return _grouped(records, _cell)
+def _odd_ones_out(where: str, values: Iterable[tuple[RunRecord, Hashable, object]]) -> Found:
+    """The records whose value is not that of most records of the same key.
+
+    `values`: record, key, value. Of equally frequent values that of the reference backend is right, or else
+    that of the first run by name.
+    """
+    groups = defaultdict(list)
+    for record, key, value in values:
+        groups[key].append((record, str(value)))
+    for same in groups.values():
+        same.sort(key=lambda one: (not _is_reference(one[0]), one[0].run))
+        # Of equal counts `most_common` returns the first that was counted.
+        right, count = Counter(value for _, value in same).most_common(1)[0]
+        for record, found in same:
+            if found != right:
+                yield record.run, Finding(where, f"{found}, {count} other(s) have {right}")
 
 
-def _cell(record: Record) -> tuple:
-    """What runs share that differ by seed alone."""
-    spec = record["spec"]
-    batch = spec["batch"]["global"]
-    return spec["workload"]["name"], spec["backend"]["name"], spec["replicas"], batch
+def _workload(record: RunRecord) -> str:
+    return str(record.spec.workload["name"])
 
 
-def _threads_a_host(record: Record) -> list[int]:
-    ranks = defaultdict(set)  # by host; a resumed run has several processes a rank
-    for process in record["processes"]:
-        ranks[process["host"]].add(process["rank"])
-    return sorted({one["threads"] * len(ranks[one["host"]]) for one in record["processes"]})
+def _cell(record: RunRecord) -> tuple[str, str, int, int]:
+    """What is the same for runs that differ by seed alone."""
+    spec = record.spec
+    return _workload(record), spec.backend["name"], spec.replicas, spec.batch["global"]
 
 
-def _question(record: Record) -> tuple:
-    """What runs share whose convergence is compared."""
-    target = record["target"]
-    goal = (target["accuracy"], target["patience"])
-    data = json.dumps(record["data"], sort_keys=True)
-    return record["spec"]["workload"]["name"], record["spec"]["batch"]["global"], goal, data
+def _cells(records: list[RunRecord]) -> dict[tuple[str, str, int, int], list[RunRecord]]:
+    cells = defaultdict(list)
+    for record in records:
+        cells[_cell(record)].append(record)
+    return cells
 
 
-def _is_reference(record: Record) -> bool:
-    backend = record["spec"]["backend"]
-    return all(backend[key] == REFERENCE[key] for key in ("engine", "strategy"))
+def _joined(names: Iterable[str]) -> str:
+    return "; ".join(sorted(set(names)))
 
 
-def _epochs_to_target(record: Record) -> float:
-    return record["target"]["epoch"] if record["target"]["reached"] else MISSED
+def _software(record: RunRecord) -> str:
+    return _joined(
+        f"{name} {version}"
+        for process in record.processes
+        for name, version in process.software.items()
+    )
 
 
-def _start(record: Record) -> datetime:
-    return datetime.fromisoformat(record["processes"][0]["started"])
+def _threads_per_host(record: RunRecord) -> list[int]:
+    ranks = defaultdict(set)  # per host; a resumed run has several processes per rank
+    for process in record.processes:
+        ranks[process.host].add(process.rank)
+    return sorted({one.threads * len(ranks[one.host]) for one in record.processes})
+
+
+def _is_reference(record: RunRecord) -> bool:
+    return all(record.spec.backend[key] == REFERENCE[key] for key in ("engine", "strategy"))
+
+
+def _epochs_to(target: Target) -> float:
+    return target.epoch if target.reached and target.epoch is not None else MISSED
+
+
+def _start(record: RunRecord) -> datetime:
+    return datetime.fromisoformat(record.processes[0].started)

@@ -1,141 +1,137 @@
 """The rules that a record must obey to be written at all: its shape, its sums, its devices, its sources.
 
-One function a rule: what it yields is what breaks it. A break is a mistake of the program that trained, so
-`records.record` asserts them. All but `schema` expect a record that is valid against the schema.
+One function per rule: it yields what breaks the rule. A violation is a mistake of the program that trained,
+so `records.record` asserts them. `schema` reads JSON; all others read records that are valid against it.
 """
 
-import hashlib
-import json
 import math
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any
 
-import jsonschema
-
-from paragone.base.clock_names import COLD, PARTS
-from paragone.config.run_spec import canonical
-from paragone.records.compliance.rules import Checks, Finding, Record
+from paragone.records.compliance.rules import Checks, Finding
 from paragone.records.run_metrics import steady
+from paragone.records.run_record import Json, RunRecord
+from paragone.records.schemas import schema_errors
 
-SCHEMA = Path(__file__).parents[4] / "rules" / "schemas" / "record.schema.json"
-CHECKS = Checks()
+CHECKS: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
 
 
-@CHECKS.rule("schema")
-def schema(record: Record) -> Iterator[Finding]:
+def schema(data: Json) -> Iterator[Finding]:
     """Shape, types and ranges."""
-    for error in sorted(_validator().iter_errors(record), key=lambda error: list(error.path)):
-        yield Finding(error.json_path, error.message)
+    for where, message in schema_errors(data, "record"):
+        yield Finding(where, message)
 
 
 @CHECKS.rule("epochs")
-def epochs(record: Record) -> Iterator[Finding]:
-    """No hole, none twice."""
-    numbers = [row["epoch"] for row in record["epochs"]]
+def epochs(record: RunRecord) -> Iterator[Finding]:
+    """Each epoch from the first on, once."""
+    numbers = [epoch.epoch for epoch in record.epochs]
     if numbers != list(range(1, len(numbers) + 1)):
         yield Finding("epochs", f"not every epoch from the first on is there once: {numbers}")
 
 
 @CHECKS.rule("clock-sum")
-def clock_sum(record: Record) -> Iterator[Finding]:
+def clock_sum(record: RunRecord) -> Iterator[Finding]:
     """Cold parts, train, evaluate, checkpoint and other add up."""
-    if clocks := record["clocks"]:
-        parts = (clocks["cold"][part] if part in COLD else clocks[part] for part in PARTS)
-        yield from unequal("clocks.end_to_end", clocks["end_to_end"], math.fsum(parts))
+    if clocks := record.clocks:
+        rest = (clocks.train, clocks.evaluate, clocks.checkpoint, clocks.other)
+        total = math.fsum([*vars(clocks.cold).values(), *rest])
+        yield from unequal("clocks.end_to_end", clocks.end_to_end, total)
 
 
 @CHECKS.rule("epoch-sum")
-def epoch_sum(record: Record) -> Iterator[Finding]:
+def epoch_sum(record: RunRecord) -> Iterator[Finding]:
     """The clocks of training and evaluation, and the running sum."""
-    epochs, clocks = record["epochs"], record["clocks"]
+    epochs, clocks = record.epochs, record.clocks
     # A full memory ends a run in the middle of an epoch.
-    if epochs and clocks and record["status"] != "out_of_memory":
-        for part in ("train", "evaluate"):
-            total = math.fsum(row[f"{part}_seconds"] for row in epochs)
-            yield from unequal(f"clocks.{part}", clocks[part], total)
+    if epochs and clocks and record.status != "out_of_memory":
+        trained = math.fsum(epoch.train_seconds for epoch in epochs)
+        yield from unequal("clocks.train", clocks.train, trained)
+        evaluated = math.fsum(epoch.evaluate_seconds for epoch in epochs)
+        yield from unequal("clocks.evaluate", clocks.evaluate, evaluated)
     elapsed = 0.0
-    for at, row in enumerate(epochs):
-        elapsed += row["train_seconds"]
-        yield from unequal(f"epochs[{at}].elapsed", row["elapsed"], elapsed)
+    for at, epoch in enumerate(epochs):
+        elapsed += epoch.train_seconds
+        yield from unequal(f"epochs[{at}].elapsed", epoch.elapsed, elapsed)
 
 
 @CHECKS.rule("throughput")
-def throughput(record: Record) -> Iterator[Finding]:
+def throughput(record: RunRecord) -> Iterator[Finding]:
     """Examples over seconds."""
-    if found := record["steady"]:
-        speed = found["examples"] / found["seconds"] if found["seconds"] else math.inf
-        yield from unequal("steady.examples_per_second", found["examples_per_second"], speed)
+    if found := record.steady:
+        speed = found.examples / found.seconds if found.seconds else math.inf
+        yield from unequal("steady.examples_per_second", found.examples_per_second, speed)
 
 
 @CHECKS.rule("examples")
-def examples(record: Record) -> Iterator[Finding]:
+def examples(record: RunRecord) -> Iterator[Finding]:
     """Steps x global batch, however many replicas shared a batch."""
-    batch = record["spec"]["batch"]["global"]
-    for at, row in enumerate(record["epochs"]):
-        if row["examples"] != row["steps"] * batch:
-            told = f"{row['examples']}, not {row['steps']} steps of the global batch {batch}"
-            yield Finding(f"epochs[{at}].examples", told)
+    batch = record.spec.batch["global"]
+    for at, epoch in enumerate(record.epochs):
+        if epoch.examples != epoch.steps * batch:
+            wrong = f"{epoch.examples}, not {epoch.steps} steps of the global batch {batch}"
+            yield Finding(f"epochs[{at}].examples", wrong)
 
 
 @CHECKS.rule("steady")
-def steady_epochs(record: Record) -> Iterator[Finding]:
+def steady_epochs(record: RunRecord) -> Iterator[Finding]:
     """Which epochs are counted."""
-    found, expected = record["steady"], steady(record["epochs"])
-    if (found is None) != (expected is None):
-        yield Finding("steady", f"{found}, by the epochs it is {expected}")
-    elif found and expected:
-        for key in ("epochs", "examples", "seconds"):
-            yield from unequal(f"steady.{key}", found[key], expected[key])
+    found, expected = record.steady, steady(record.epochs)
+    if found and expected:
+        yield from unequal("steady.epochs", found.epochs, expected.epochs)
+        yield from unequal("steady.examples", found.examples, expected.examples)
+        yield from unequal("steady.seconds", found.seconds, expected.seconds)
+    elif found or expected:
+        yield Finding("steady", f"{as_json(found)}, by the epochs it is {as_json(expected)}")
 
 
 @CHECKS.rule("efficiency")
-def efficiency(record: Record) -> Iterator[Finding]:
+def efficiency(record: RunRecord) -> Iterator[Finding]:
     """FLOP/s of the steady epochs."""
-    found, warm = record["efficiency"], record["steady"]
+    found, warm = record.efficiency, record.steady
     if found is None:
         return
-    speed = found["steady_flop_per_second"]
-    if (speed is None) != (warm is None):
-        yield Finding("efficiency.steady_flop_per_second", f"{speed}, steady is {warm}")
-    elif warm:
-        expected = found["train_flop_per_example"] * warm["examples_per_second"]
-        yield from unequal("efficiency.steady_flop_per_second", speed, expected)
+    where, speed = "efficiency.steady_flop_per_second", found.steady_flop_per_second
+    if speed is not None and warm:
+        yield from unequal(where, speed, found.train_flop_per_example * warm.examples_per_second)
+    elif speed is not None or warm:
+        yield Finding(where, f"{speed}, steady is {as_json(warm)}")
 
 
 @CHECKS.rule("read")
-def read(record: Record) -> Iterator[Finding]:
+def read(record: RunRecord) -> Iterator[Finding]:
     """Hashes of specification and manifest, of every process."""
-    config = hashlib.sha256(canonical(record["spec"]).encode()).hexdigest()
-    manifest = (record["data"] or {}).get("manifest_sha256")
-    for at, process in enumerate(record["processes"]):
-        if process["config_sha256"] != config:
-            told = f"{process['config_sha256']}, the specification's is {config}"
-            yield Finding(f"processes[{at}].config_sha256", told)
-        if manifest and process["manifest_sha256"] != manifest:
-            told = f"{process['manifest_sha256']}, the run's is {manifest}"
-            yield Finding(f"processes[{at}].manifest_sha256", told)
+    config = record.spec.sha256
+    manifest = record.data.manifest_sha256 if record.data else None
+    for at, process in enumerate(record.processes):
+        if process.config_sha256 != config:
+            wrong = f"{process.config_sha256}, the specification's is {config}"
+            yield Finding(f"processes[{at}].config_sha256", wrong)
+        if manifest and process.manifest_sha256 != manifest:
+            wrong = f"{process.manifest_sha256}, the run's is {manifest}"
+            yield Finding(f"processes[{at}].manifest_sha256", wrong)
 
 
 @CHECKS.rule("devices")
-def devices(record: Record) -> Iterator[Finding]:
+def devices(record: RunRecord) -> Iterator[Finding]:
     """Requested = specified, observed = requested."""
-    spec, requested = record["spec"], record["devices"]["requested"]
+    spec, requested, observed = record.spec, record.devices.requested, record.devices.observed
     planned = {
-        "kind": spec["backend"]["device"],
-        "replicas": spec["replicas"],
-        "workers": spec["workers"],
+        "kind": spec.backend["device"],
+        "replicas": spec.replicas,
+        "workers": spec.workers,
     }
     for key, value in planned.items():
-        if requested[key] != value:
-            yield Finding(f"devices.requested.{key}", f"{requested[key]}, specified {value}")
-    observed = record["devices"]["observed"]
-    if record["status"] == "completed" and observed != requested:
-        yield Finding("devices.observed", f"{observed}, requested {requested}")
-    for at, process in enumerate(record["processes"]):
-        if process["workers"] != spec["workers"]:
-            told = f"{process['workers']}, specified {spec['workers']}"
-            yield Finding(f"processes[{at}].workers", told)
+        if (found := getattr(requested, key)) != value:
+            yield Finding(f"devices.requested.{key}", f"{found}, specified {value}")
+    if record.status == "completed" and observed != requested:
+        wrong = f"{as_json(observed)}, requested {as_json(requested)}"
+        yield Finding("devices.observed", wrong)
+    for at, process in enumerate(record.processes):
+        if process.workers != spec.workers:
+            wrong = f"{process.workers}, specified {spec.workers}"
+            yield Finding(f"processes[{at}].workers", wrong)
 
 
 def unequal(where: str, found: float, expected: float) -> Iterator[Finding]:
@@ -144,6 +140,6 @@ def unequal(where: str, found: float, expected: float) -> Iterator[Finding]:
         yield Finding(where, f"{found} is not {expected}")
 
 
-@cache
-def _validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+def as_json(part: Any) -> Json | None:
+    """A part of a record as the JSON data that a finding shows."""
+    return asdict(part) if part else None

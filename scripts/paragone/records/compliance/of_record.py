@@ -1,26 +1,25 @@
-"""The rules that one record must obey, one function each: what it yields is what breaks them.
+"""The rules that one record must obey, one function per rule: it yields what breaks the rule.
 
-Those that are asserted when it is written are in `asserted`. `specification` expects a record that is
-valid against the schema, the others a valid specification too.
+Those that are asserted when a record is written are in `asserted`. `specification` reads JSON that is valid
+against the schema; all others read records whose specification is valid, too.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from paragone.config.run_spec import Spec
-from paragone.records.compliance.asserted import unequal
-from paragone.records.compliance.rules import Checks, Finding, Record, limit
+from paragone.records.compliance.asserted import as_json, unequal
+from paragone.records.compliance.rules import Checks, Finding, limit
 from paragone.records.run_metrics import DIVERGED, time_to_target
+from paragone.records.run_record import Json, RunRecord
 
-CHECKS = Checks()
-LOSSES = ("train_loss", "test_loss")
+CHECKS: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
 
 
-@CHECKS.rule("specification")
-def specification(record: Record) -> Iterator[Finding]:
+def specification(data: Json) -> Iterator[Finding]:
     """The keys that identity, schedule and cell are made of."""
     try:
-        spec = Spec(**record["spec"])
+        spec = Spec(**data["spec"])
         needed = [spec.name, spec.learning_rate(1), spec.workload["dataset"]]
         needed += [spec.batch["per_replica"]]
         needed += [spec.backend[key] for key in ("engine", "strategy", "device")]
@@ -32,194 +31,194 @@ def specification(record: Record) -> Iterator[Finding]:
 
 
 @CHECKS.rule("name")
-def name(record: Record) -> Iterator[Finding]:
+def name(record: RunRecord) -> Iterator[Finding]:
     """The run's identity."""
-    expected = Spec(**record["spec"]).name
-    if record["run"] != expected:
-        yield Finding("run", f"{record['run']}, its specification's name is {expected}")
+    expected = record.spec.name
+    if record.run != expected:
+        yield Finding("run", f"{record.run}, its specification's name is {expected}")
 
 
 @CHECKS.rule("status")
-def status(record: Record) -> Iterator[Finding]:
+def status(record: RunRecord) -> Iterator[Finding]:
     """What each status implies."""
-    ended, epochs, model = record["status"], record["epochs"], record["model"]
-    if (ended == "completed") == (record["reason"] is not None):
-        yield Finding("reason", f"{record['reason']!r} of a run that is {ended}")
-    if ended == "unavailable" and (epochs or record["devices"]["observed"]):
+    ended, epochs, model = record.status, record.epochs, record.model
+    if (ended == "completed") == (record.reason is not None):
+        yield Finding("reason", f"{record.reason!r} of a run that is {ended}")
+    if ended == "unavailable" and (epochs or record.devices.observed):
         yield Finding("status", "unavailable, but with epochs or devices")
     if ended == "completed":
         for key in ("data", "model", "clocks"):
-            if record[key] is None:
+            if getattr(record, key) is None:
                 yield Finding(key, "null in a completed run")
         if not epochs:
             yield Finding("epochs", "none in a completed run")
-        if model and model["final_weights"] is None:
+        if model and model.final_weights is None:
             yield Finding("model.final_weights", "null in a completed run")
-    lost = [(row["epoch"], key) for row in epochs for key in LOSSES if row[key] is None]
-    for epoch, key in lost:
-        if key == "train_loss" and (ended != "diverged" or epoch != len(epochs)):
-            yield Finding(f"epochs[{epoch - 1}].{key}", f"not finite in a run that is {ended}")
-    last = epochs[-1]["train_loss"] if epochs else None
+    for row in epochs:
+        if row.train_loss is None and (ended != "diverged" or row.epoch != len(epochs)):
+            where = f"epochs[{row.epoch - 1}].train_loss"
+            yield Finding(where, f"not finite in a run that is {ended}")
+    last = epochs[-1].train_loss if epochs else None
     if ended == "diverged" and last is not None and last <= DIVERGED:
         yield Finding("status", f"diverged, but the last training loss is {last}")
 
 
 @CHECKS.rule("data")
-def data(record: Record) -> Iterator[Finding]:
+def data(record: RunRecord) -> Iterator[Finding]:
     """The data that were read."""
-    read, workload = record["data"], record["spec"]["workload"]
+    read, workload = record.data, record.spec.workload
     if read is None:
         return
-    if read["dataset"] != workload["dataset"]:
-        yield Finding("data.dataset", f"{read['dataset']}, the workload's is {workload['dataset']}")
-    if (read["source"] == "synthetic") != (read["edition"] == "synthetic"):
-        yield Finding("data.source", f"{read['source']}, of edition {read['edition']}")
+    if read.dataset != workload["dataset"]:
+        yield Finding("data.dataset", f"{read.dataset}, the workload's is {workload['dataset']}")
+    if (read.source == "synthetic") != (read.edition == "synthetic"):
+        yield Finding("data.source", f"{read.source}, of edition {read.edition}")
 
 
 @CHECKS.rule("threads")
-def threads(record: Record) -> Iterator[Finding]:
+def threads(record: RunRecord) -> Iterator[Finding]:
     """Threads within the cores of the process."""
-    for at, process in enumerate(record["processes"]):
-        given, cores = process["threads"], process["machine"]["cores"]
+    for at, process in enumerate(record.processes):
+        given, cores = process.threads, process.machine.cores
         if given > cores:
             yield Finding(f"processes[{at}].threads", f"{given} on {cores} cores")
 
 
 @CHECKS.rule("planned-epochs")
-def planned_epochs(record: Record) -> Iterator[Finding]:
+def planned_epochs(record: RunRecord) -> Iterator[Finding]:
     """No end too early or too late."""
-    count = len(record["epochs"])
-    planned, target = record["spec"]["epochs"], record["spec"]["workload"].get("target") or {}
-    stopped = target.get("stop") and (record["target"] or {}).get("reached")
+    count = len(record.epochs)
+    planned, target = record.spec.epochs, record.spec.workload.get("target") or {}
+    stopped = target.get("stop") and record.target and record.target.reached
     whole = count == planned or (stopped and count < planned)
-    if count > planned or (record["status"] == "completed" and not whole):
+    if count > planned or (record.status == "completed" and not whole):
         yield Finding("epochs", f"{count} of {planned} planned")
 
 
 @CHECKS.rule("processes")
-def processes(record: Record) -> Iterator[Finding]:
+def processes(record: RunRecord) -> Iterator[Finding]:
     """Starts and resumptions in order."""
-    entries, rows = record["processes"], record["epochs"]
-    starts = [entry["started"] for entry in entries if entry["rank"] == 0]
+    entries, rows = record.processes, record.epochs
+    starts = [entry.started for entry in entries if entry.rank == 0]
     if starts != sorted(starts):
         yield Finding("processes.started", f"not in order: {', '.join(starts)}")
-    firsts = [entry["first_epoch"] for entry in entries]
+    firsts = [entry.first_epoch for entry in entries]
     if firsts[0] != 1 or firsts != sorted(firsts):
         yield Finding("processes.first_epoch", f"{firsts}, not from 1 on upwards")
-    flagged = [row["epoch"] for row in rows if row["first_of_process"]]
+    flagged = [row.epoch for row in rows if row.first_of_process]
     expected = sorted({first for first in firsts if first <= len(rows)})
     if flagged != expected:
-        told = f"first epochs of a process are {flagged}, the processes began with {expected}"
-        yield Finding("epochs.first_of_process", told)
+        wrong = f"first epochs of a process are {flagged}, the processes began with {expected}"
+        yield Finding("epochs.first_of_process", wrong)
 
 
 @CHECKS.rule("ranks")
-def ranks(record: Record) -> Iterator[Finding]:
+def ranks(record: RunRecord) -> Iterator[Finding]:
     """One process a worker and start."""
-    workers = record["devices"]["requested"]["workers"]
+    workers = record.devices.requested.workers
     groups = defaultdict(list)
-    for entry in record["processes"]:
-        groups[entry["first_epoch"]].append(entry["rank"])
+    for entry in record.processes:
+        groups[entry.first_epoch].append(entry.rank)
     for first, found in groups.items():
-        if record["status"] == "completed" and sorted(found) != list(range(workers)):
-            told = f"{sorted(found)} from epoch {first} on, of {workers} worker(s)"
-            yield Finding("processes.rank", told)
+        if record.status == "completed" and sorted(found) != list(range(workers)):
+            wrong = f"{sorted(found)} from epoch {first} on, of {workers} worker(s)"
+            yield Finding("processes.rank", wrong)
 
 
 @CHECKS.rule("work")
-def work(record: Record) -> Iterator[Finding]:
+def work(record: RunRecord) -> Iterator[Finding]:
     """Planned steps; each replica counted once."""
-    spec = record["spec"]
-    batch = spec["batch"]
-    if batch["global"] != batch["per_replica"] * spec["replicas"]:
-        told = f"{batch['global']}, {spec['replicas']} replicas of {batch['per_replica']}"
-        yield Finding("spec.batch.global", told)
-    if record["data"] is None:
+    spec = record.spec
+    batch = spec.batch
+    if batch["global"] != batch["per_replica"] * spec.replicas:
+        wrong = f"{batch['global']}, {spec.replicas} replicas of {batch['per_replica']}"
+        yield Finding("spec.batch.global", wrong)
+    if record.data is None:
         return
-    there = record["data"]["train_examples"]
-    used = min(spec["workload"].get("train_examples", there), there)
-    steps = spec["steps_per_epoch"] or used // batch["global"]
-    for at, row in enumerate(record["epochs"]):
-        if row["steps"] != steps:
-            yield Finding(f"epochs[{at}].steps", f"{row['steps']}, planned {steps}")
+    there = record.data.train_examples
+    used = min(spec.workload.get("train_examples", there), there)
+    steps = spec.steps_per_epoch or used // batch["global"]
+    for at, row in enumerate(record.epochs):
+        if row.steps != steps:
+            yield Finding(f"epochs[{at}].steps", f"{row.steps}, planned {steps}")
 
 
 @CHECKS.rule("learning-rate")
-def learning_rate(record: Record) -> Iterator[Finding]:
+def learning_rate(record: RunRecord) -> Iterator[Finding]:
     """The schedule was followed."""
-    spec = Spec(**record["spec"])
-    for at, row in enumerate(record["epochs"]):
-        expected = spec.learning_rate(row["epoch"])
-        yield from unequal(f"epochs[{at}].learning_rate", row["learning_rate"], expected)
+    for at, row in enumerate(record.epochs):
+        expected = record.spec.learning_rate(row.epoch)
+        yield from unequal(f"epochs[{at}].learning_rate", row.learning_rate, expected)
 
 
 @CHECKS.rule("accuracy")
-def accuracy(record: Record) -> Iterator[Finding]:
+def accuracy(record: RunRecord) -> Iterator[Finding]:
     """Whole test examples."""
-    if record["data"] is None:
+    if record.data is None:
         return
-    examples = record["data"]["test_examples"]
-    for at, row in enumerate(record["epochs"]):
-        right = row["test_accuracy"] * examples
+    examples = record.data.test_examples
+    for at, row in enumerate(record.epochs):
+        right = row.test_accuracy * examples
         if abs(right - round(right)) > limit("accuracy") * examples:
-            told = f"{row['test_accuracy']} is {right:.3f} of {examples} examples"
-            yield Finding(f"epochs[{at}].test_accuracy", told)
+            wrong = f"{row.test_accuracy} is {right:.3f} of {examples} examples"
+            yield Finding(f"epochs[{at}].test_accuracy", wrong)
 
 
 @CHECKS.rule("target")
-def target(record: Record) -> Iterator[Finding]:
+def target(record: RunRecord) -> Iterator[Finding]:
     """First hit and last miss, by the epochs."""
-    planned = record["spec"]["workload"].get("target")
-    expected, found = time_to_target(planned, record["epochs"]), record["target"]
+    planned = record.spec.workload.get("target")
+    expected, found = time_to_target(planned, record.epochs), record.target
     if (found is None) != (expected is None):
-        yield Finding("target", f"{found}, by the specification it is {expected}")
+        wrong = f"{as_json(found)}, by the specification it is {as_json(expected)}"
+        yield Finding("target", wrong)
     elif found and expected:
-        for key, value in expected.items():
-            if found[key] != value:
-                yield Finding(f"target.{key}", f"{found[key]}, by the epochs it is {value}")
+        for key, value in vars(expected).items():
+            if (stored := getattr(found, key)) != value:
+                yield Finding(f"target.{key}", f"{stored}, by the epochs it is {value}")
 
 
 @CHECKS.rule("weights")
-def weights(record: Record) -> Iterator[Finding]:
+def weights(record: RunRecord) -> Iterator[Finding]:
     """Something was learned."""
-    model = record["model"]
-    if record["epochs"] and model and model["final_weights"] == model["initial_weights"]:
-        yield Finding("model.final_weights", f"{model['final_weights']}, as before training")
+    model = record.model
+    if record.epochs and model and model.final_weights == model.initial_weights:
+        yield Finding("model.final_weights", f"{model.final_weights}, as before training")
 
 
 @CHECKS.rule("busy-flag")
-def busy_flag(record: Record) -> Iterator[Finding]:
+def busy_flag(record: RunRecord) -> Iterator[Finding]:
     """The flag says what the share says."""
-    for at, process in enumerate(record["processes"]):
-        share, busy = process["load"]["other_cpu_share"], process["load"]["busy"]
+    for at, process in enumerate(record.processes):
+        share, busy = process.load.other_cpu_share, process.load.busy
         expected = None if share is None else share > limit("busy-flag")
         if busy != expected:
             yield Finding(f"processes[{at}].load.busy", f"{busy}, others used {share}")
 
 
 @CHECKS.rule("isolation")
-def isolation(record: Record) -> Iterator[Finding]:
+def isolation(record: RunRecord) -> Iterator[Finding]:
     """Who else was busy."""
-    for at, process in enumerate(record["processes"]):
-        if process["load"]["busy"]:
-            told = f"true, others used {process['load']['other_cpu_share']:.3f} of the machine"
-            yield Finding(f"processes[{at}].load.busy", told)
+    for at, process in enumerate(record.processes):
+        if process.load.busy:
+            wrong = f"true, others used {process.load.other_cpu_share:.3f} of the machine"
+            yield Finding(f"processes[{at}].load.busy", wrong)
 
 
 @CHECKS.rule("throttling")
-def throttling(record: Record) -> Iterator[Finding]:
+def throttling(record: RunRecord) -> Iterator[Finding]:
     """Heat and power."""
-    for at, process in enumerate(record["processes"]):
+    for at, process in enumerate(record.processes):
         for key in ("cpu_throttles", "accelerator_throttled"):
-            if process["load"][key]:
-                yield Finding(f"processes[{at}].load.{key}", str(process["load"][key]))
+            if slowed := getattr(process.load, key):
+                yield Finding(f"processes[{at}].load.{key}", str(slowed))
 
 
 @CHECKS.rule("clean-code")
-def clean_code(record: Record) -> Iterator[Finding]:
+def clean_code(record: RunRecord) -> Iterator[Finding]:
     """A commit that says what ran."""
-    for at, process in enumerate(record["processes"]):
-        if process["git"] is None:
+    for at, process in enumerate(record.processes):
+        if process.git is None:
             yield Finding(f"processes[{at}].git", "null: not a repository")
-        elif process["git"]["dirty"]:
-            yield Finding(f"processes[{at}].git.dirty", f"true, on {process['git']['commit']}")
+        elif process.git.dirty:
+            yield Finding(f"processes[{at}].git.dirty", f"true, on {process.git.commit}")

@@ -5,21 +5,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 TABLE = Path(__file__).parents[4] / "rules" / "schemas" / "compliance.csv"
-# invalid: the run enters no median and is drawn in words. no speed: what it learned counts, its
-# seconds do not. remark: the value stands, and figures and tables say so.
+# invalid: the run enters no median, and figures show its status instead of a value. no speed: losses and
+# accuracies count, times do not. remark: the value counts and gets a footnote in figures and tables.
 INVALID, NO_SPEED, REMARK = SEVERITIES = ("invalid", "no speed", "remark")
 
-UNREADABLE = frozenset({"schema", "specification"})  # no other rule can be asked where these break
+UNREADABLE = frozenset({"schema", "specification"})  # a record that breaks these has no typed form
 
-Record = dict[str, Any]
+Check = TypeVar("Check", bound=Callable[..., Iterator[Any]])
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What must hold, how much hangs on it, where it comes from; `limit` where it has a number."""
+    """What must hold, the severity of a violation, the rule's source; `limit` if it has a number."""
 
     id: str
     severity: str
@@ -30,7 +30,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Finding:
-    """What breaks a rule: the key of the record, and the value there beside what is right."""
+    """What breaks a rule: the key in the record, and its value with the expected one."""
 
     where: str
     value: str
@@ -40,28 +40,27 @@ class Finding:
 def table() -> dict[str, Rule]:
     """The rules by id, in the order of the file."""
     with TABLE.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    return {
-        row["id"]: Rule(**{**row, "limit": float(row["limit"]) if row["limit"] else None})
-        for row in rows
-    }
+        rows: list[dict[str, Any]] = list(csv.DictReader(file))
+    for row in rows:
+        row["limit"] = float(row["limit"]) if row["limit"] else None
+    return {row["id"]: Rule(**row) for row in rows}
 
 
 def limit(rule: str) -> float:
-    """The number in a rule that has one."""
+    """The limit of a rule that has one; `KeyError` otherwise."""
     number = table()[rule].limit
     if number is None:
         raise KeyError(f"{TABLE.name}: rule {rule} has no limit")
     return number
 
 
-class Checks(dict[str, Callable]):
+class Checks(dict[str, Check]):
     """Rule id -> the function that checks it; filled by its own decorator."""
 
-    def rule(self, name: str) -> Callable:
+    def rule(self, name: str) -> Callable[[Check], Check]:
         """Register a function as the check of a rule of the table."""
 
-        def register(check: Callable[..., Iterator]) -> Callable[..., Iterator]:
+        def register(check: Check) -> Check:
             self[name] = check
             return check
 

@@ -1,4 +1,4 @@
-"""What breaks the rules: one entry a rule, run and key; written, read and sorted by run."""
+"""Violations of the rules: one entry per rule, run and key; written, read and grouped by run."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ from paragone.base.errors import UserError
 
 @dataclass(frozen=True)
 class Violation:
-    """One rule that one run breaks, and where to look."""
+    """A rule that a run breaks: the key in which file, and its value."""
 
     experiment: str
     rule: str
@@ -25,7 +25,7 @@ class Violation:
 
 
 def write(violations: list[Violation], path: Path) -> None:
-    """Write the violations as CSV: one row each, none when all is well."""
+    """Write the violations as CSV, one row each; only the header if there are none."""
     with io.StringIO(newline="") as text:
         writer = csv.DictWriter(
             text, [field.name for field in fields(Violation)], lineterminator="\n"
@@ -36,12 +36,14 @@ def write(violations: list[Violation], path: Path) -> None:
 
 
 def read(path: Path) -> list[Violation]:
-    """What `write` wrote. Raises UserError when it is something else."""
+    """Read a file of `write`. Raises `UserError` if it is something else."""
     try:
         with path.open(newline="") as file:
             return [Violation(**row) for row in csv.DictReader(file)]
     except (OSError, ValueError, TypeError) as error:
-        raise UserError(f"{path}: no violations there ({error}); run check_records.py") from None
+        raise UserError(
+            f"{path}: not a table of violations ({error}); run check_records.py"
+        ) from None
 
 
 def by_run(violations: Iterable[Violation]) -> dict[str, list[Violation]]:

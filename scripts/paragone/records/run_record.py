@@ -1,0 +1,253 @@
+"""The record of a run as typed objects, and the way from JSON to them and back.
+
+Fields, their units and what a null means are described in rules/schemas/record.schema.json. The order of the
+fields is the order of the keys in the file. JSON is validated against the schema before it gets types.
+"""
+
+from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import cache
+from types import NoneType
+from typing import Any, TypeVar, get_args
+
+from paragone.base.engine_reports import Devices
+from paragone.config.run_spec import Spec
+
+Json = dict[str, Any]
+Part = TypeVar("Part")
+
+
+@dataclass
+class DataRead:
+    """The data set that was read: which edition, how many examples, the shape of one input."""
+
+    dataset: str
+    source: str
+    edition: str
+    manifest_sha256: str
+    train_examples: int
+    test_examples: int
+    input_shape: list[int]
+
+
+@dataclass
+class Model:
+    """The model that was trained, and the SHA-256 of its canonical weights before and after."""
+
+    parameters: int
+    initializer: str
+    initial_weights: str
+    final_weights: str | None
+
+
+@dataclass
+class DeviceCounts:
+    """Devices that the specification asks for, and those that the framework found."""
+
+    requested: Devices
+    observed: Devices | None
+
+
+@dataclass
+class Machine:
+    """Hardware and system; `fingerprint` is equal for records of the same machine alone."""
+
+    fingerprint: str
+    system: str
+    processor: str
+    accelerators: list[str]
+    driver: str | None
+    cores: int
+    memory_bytes: int
+    devices: list[str] = field(default_factory=list)
+
+
+@dataclass
+class GitState:
+    """The commit that was checked out, and whether tracked files differed from it."""
+
+    commit: str
+    dirty: bool
+
+
+@dataclass
+class Load:
+    """What else the machine did, its clocks and throttling; None where the system does not report it."""
+
+    before: float
+    other_cpu_share: float | None
+    busy: bool | None
+    cpu_mhz: float | None
+    cpu_throttles: int | None
+    accelerator_mhz: list[int] | None
+    accelerator_throttled: bool | None
+
+    @property
+    def throttled(self) -> bool | None:
+        """Whether heat or power slowed any processor down; None if nothing reports it."""
+        known = [one for one in (self.cpu_throttles, self.accelerator_throttled) if one is not None]
+        return any(known) if known else None
+
+
+@dataclass
+class Memory:
+    """Peaks of one process, in bytes."""
+
+    peak_host_bytes: int | None
+    peak_device_bytes: int | None
+
+
+@dataclass
+class Energy:
+    """Drawn by the whole machine while the process ran, in joules."""
+
+    cpu_joules: float | None
+    accelerator_joules: float | None
+
+
+@dataclass
+class Process:
+    """One process that worked on the run: a rank of one start."""
+
+    rank: int
+    workers: int
+    started: str
+    first_epoch: int
+    host: str
+    machine: Machine
+    threads: int
+    software: dict[str, str]
+    git: GitState | None
+    load: Load
+    config_sha256: str
+    manifest_sha256: str
+    system_threads: int | None
+    memory: Memory
+    energy: Energy
+
+
+@dataclass
+class ColdClocks:
+    """Seconds from process start to the first trained step."""
+
+    imports: float
+    devices: float
+    data: float
+    compilation: float
+
+
+@dataclass
+class Clocks:
+    """Seconds of all parts of a run; they add up to `end_to_end`."""
+
+    cold: ColdClocks
+    train: float
+    evaluate: float
+    checkpoint: float
+    other: float
+    end_to_end: float
+
+
+@dataclass
+class Steady:
+    """Throughput over the epochs that are not the first of their process."""
+
+    epochs: int
+    examples: int
+    seconds: float
+    examples_per_second: float
+
+
+@dataclass
+class Efficiency:
+    """FLOP of training on one example, and FLOP/s over the steady epochs."""
+
+    train_flop_per_example: int
+    counter: str
+    steady_flop_per_second: float | None
+
+
+@dataclass
+class Epoch:
+    """One epoch: losses in nats, accuracies as fractions, times in seconds."""
+
+    epoch: int
+    learning_rate: float
+    steps: int
+    examples: int
+    train_seconds: float
+    train_loss: float | None
+    train_accuracy: float
+    evaluate_seconds: float
+    test_loss: float | None
+    test_accuracy: float
+    elapsed: float
+    first_of_process: bool
+
+
+@dataclass
+class Target:
+    """Time to target on the train clock, in seconds: the interval (last_miss, first_hit]."""
+
+    accuracy: float
+    patience: int
+    reached: bool
+    epoch: int | None
+    last_miss: float | None
+    first_hit: float | None
+
+
+@dataclass
+class RunRecord:
+    """The result of one run."""
+
+    schema: int
+    run: str
+    status: str
+    reason: str | None
+    spec: Spec
+    data: DataRead | None
+    model: Model | None
+    devices: DeviceCounts
+    processes: list[Process]
+    clocks: Clocks | None
+    steady: Steady | None
+    efficiency: Efficiency | None
+    epochs: list[Epoch]
+    target: Target | None
+
+    @classmethod
+    def from_json(cls, data: Json) -> "RunRecord":
+        """The record in JSON data that is valid against the schema.
+
+        Raises `ValueError` if its `spec` is not the specification of a run.
+        """
+        return from_json(cls, data)
+
+    def to_json(self) -> Json:
+        """The record as JSON data, keys in the order of the fields."""
+        return asdict(self)
+
+
+def from_json(kind: type[Part], data: Json) -> Part:
+    """The dataclass `kind` made of a JSON object with a key per field. Raises `ValueError`."""
+    kinds = _kinds(kind)
+    try:
+        return kind(**{key: _value(kinds.get(key), value) for key, value in data.items()})
+    except TypeError as error:
+        raise ValueError(f"{kind.__name__}: {error}") from error
+
+
+@cache
+def _kinds(kind: type) -> dict[str, Any]:
+    return {name: one.type for name, one in kind.__dataclass_fields__.items()}
+
+
+def _value(kind: Any, value: Any) -> Any:
+    """A JSON value as the type of its field: a dataclass, a list of them, or what it is."""
+    if isinstance(value, dict):
+        kinds = [one for one in get_args(kind) or [kind] if one is not NoneType]
+        return from_json(kinds[0], value) if is_dataclass(kinds[0]) else value
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        (of_list,) = get_args(kind)
+        return [from_json(of_list, one) for one in value]
+    return value

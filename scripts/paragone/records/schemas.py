@@ -1,0 +1,27 @@
+"""JSON data validated against rules/schemas/."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paragone.records.run_record import Json
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+SCHEMAS = Path(__file__).parents[3] / "rules" / "schemas"
+
+
+def schema_errors(data: Json, name: str) -> list[tuple[str, str]]:
+    """Where and how `data` breaks rules/schemas/<name>.schema.json, sorted by path; empty if it is valid."""
+    found = sorted(_validator(name).iter_errors(data), key=lambda error: list(error.path))
+    return [(error.json_path, error.message) for error in found]
+
+
+@cache
+def _validator(name: str) -> "Validator":
+    # Here, because a training process needs it only after its last clock, and the import takes 60 ms.
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads((SCHEMAS / f"{name}.schema.json").read_text()))
