@@ -33,7 +33,7 @@ INTRODUCTION = """\
 [`config.yaml`](../config.yaml) is the default. Change it, or put what differs into a file of its own:
 
 ```sh
-snakemake all --cores 8 --configfile presets/paper.yaml
+snakemake all --cores 8 --configfile presets/smoke.yaml
 ```
 
 An overlay replaces single keys at any depth; a list is replaced as a whole. Unknown keys and

@@ -6,7 +6,6 @@ import subprocess
 import pytest
 import snakemake_server
 from documents import DRY_RUN, PAGES, RUN, blocks, commands
-from unit.make_results import valid_records, write_results
 from workspace import ROOT, Checkout, environment, job_stats
 
 PAGES_WITH_COMMANDS = [page for page in PAGES if commands(page)]
@@ -44,7 +43,6 @@ def dry_run(made: Checkout, text: str) -> None:
 )
 def test_commands(checkout, page):
     made = checkout()
-    write_results(made / "results", valid_records())  # for those that read a folder of results
     for command in commands(page):
         if command.treatment == RUN:
             bash(made, command.text)
