@@ -81,11 +81,13 @@ def software_label(software: dict[str, str]) -> str:
 
 def columns_of_result(result: Products | AllReduces) -> dict[str, Any]:
     """The columns on backend and process that all rows of a result of products or all-reduces share."""
-    process = result.process
+    backend, process = result.backend, result.process
     machine, load = process.machine, process.load
     return {
-        **vars(result.backend),
-        "backend": result.backend.name,
+        "backend": backend.name,  # the column `name` is that of a run
+        "engine": backend.engine,
+        "strategy": backend.strategy,
+        "device": backend.device,
         "machine": machine_label(process.host, machine),
         "host": process.host,
         "processor": machine.processor,
