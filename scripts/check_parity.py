@@ -4,36 +4,11 @@ import argparse
 import json
 from pathlib import Path
 
-import numpy as np
-
+from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
-from paragone.parity.compare import TOLERANCES, Observation, compare
+from paragone.parity.report import report
 
-
-def read(path: Path) -> Observation | str:
-    """An observation, or the reason why the backend is not available here."""
-    with np.load(path) as arrays:
-        if "unavailable" in arrays:
-            return str(arrays["unavailable"])
-        groups: dict[str, dict[str, np.ndarray]] = {"gradients": {}, "weights": {}}
-        for key in arrays.files:
-            group, _, name = key.partition("/")
-            if name:
-                groups[group][name] = arrays[key]
-        return Observation(
-            precision=str(arrays["precision"]),
-            parameters=int(arrays["parameters"]),
-            logits=arrays["logits"],
-            loss=arrays["loss"],
-            **groups,
-        )
-
-
-def judge(found: Observation | str, reference: Observation) -> dict:
-    """One backend's verdict; `passed` is null where it could not run."""
-    if isinstance(found, str):
-        return {"passed": None, "reason": found, "deviations": {}}
-    return compare(found, reference)
+VERDICTS = {True: "in parity", False: "NOT in parity", None: "not available"}
 
 
 @entry_point
@@ -45,16 +20,12 @@ def main() -> None:
     parser.add_argument("--probes", required=True, type=Path, nargs="+", help="<backend>.npz")
     parser.add_argument("--output", required=True, type=Path, help="parity.json to write")
     options = parser.parse_args()
-    reference = read(options.reference)
-    report = {
-        "workload": options.workload,
-        "tolerances": TOLERANCES,
-        "backends": {probe.stem: judge(read(probe), reference) for probe in options.probes},
-    }
-    for backend, verdict in report["backends"].items():
-        words = {True: "in parity", False: "NOT in parity", None: "not available"}
-        print(f"[{options.workload} {backend}] {words[verdict['passed']]}", verdict["reason"] or "")
-    options.output.write_text(json.dumps(report, indent=1) + "\n")
+    found = report(options.workload, options.reference, options.probes)
+    for backend, verdict in found["backends"].items():
+        passed = VERDICTS[verdict["passed"]]
+        print(f"[{options.workload} {backend}] {passed}", verdict["reason"] or "")
+    # Not `write_json`: a deviation may be infinite or not a number.
+    write_text(json.dumps(found, indent=1) + "\n", options.output)
 
 
 if __name__ == "__main__":

@@ -1,64 +1,134 @@
-"""Observe what one backend computes for the parity gate and write it down."""
+"""Observe what one backend computes for the parity gate, for all its workloads in one process.
+
+A workload whose probe fails, or ends the process, costs the others nothing: its output holds the reason.
+"""
 
 import argparse
+import json
+import sys
+import time
+import traceback
 from pathlib import Path
 
-import numpy as np
-
-from paragone import data, engines
-from paragone.base import errors
-from paragone.base.errors import entry_point
+from paragone import data
+from paragone.base.errors import UserError, entry_point
 from paragone.config.run_spec import Spec
-from paragone.data.batches import train_batches
-from paragone.data.random_streams import framework_seed
-from paragone.models.canonical_weights import parameter_count
-from paragone.training.initial_weights import Pretrained, initial, read
+from paragone.models.initial_weights import Pretrained, read
+from paragone.parity.observe import failed, observe, write
+from paragone.workers import supervisor
+from paragone.workers.worker_failure import ending
 
 
-def observe(
-    engine: engines.Engine,
-    spec: Spec,
-    dataset: data.Dataset,
-    pretrained: Pretrained | None = None,
-) -> dict[str, np.ndarray]:
-    """Arrays of a `parity.Observation`, by the names `logits`, `gradients/...`, `weights/...`."""
-    engine.build(spec, dataset, threads=1)
-    shapes = {name: values.shape for name, values in engine.weights().items()}
-    weights, _ = initial(shapes, spec, pretrained)
-    batches = list(train_batches(dataset, spec, epoch=1))
-    engine.set_weights(weights)
-    probe = engine.probe(batches[0])
-    engine.set_weights(weights)
-    engine.train_epoch(framework_seed(spec.seed, 1), spec.learning_rate(1), batches, len(batches))
-    return {
-        "precision": np.array(spec.precision),
-        "parameters": np.array(parameter_count(weights)),
-        "logits": probe.logits,
-        "loss": np.array(probe.loss),
-        **{f"gradients/{name}": values for name, values in probe.gradients.items()},
-        **{f"weights/{name}": values for name, values in engine.weights().items()},
-    }
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    several = {"nargs": "+", "action": "extend", "required": True}
+    parser.add_argument("--specs", **several, help="one specification per workload, JSON")
+    parser.add_argument("--outputs", **several, type=Path, help="probe.npz to write, one per spec")
+    parser.add_argument("--manifests", **several, type=Path, help="of the data sets, each once")
+    parser.add_argument(
+        "--weights",
+        **several | {"required": False, "default": []},
+        type=Path,
+        help="files that scripts/fetch.py --model wrote",
+    )
+    parser.add_argument(
+        "--data-folder", required=True, type=Path, help="`data.folder` of the config"
+    )
+    parser.add_argument(
+        "--unsupervised",
+        action="store_true",
+        help="probe in this process; the first failure ends it",
+    )
+    return parser.parse_args(arguments)
 
 
 @entry_point
 def main() -> None:
     """Run the program."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--spec", required=True, help="specification of the probe, JSON")
-    parser.add_argument("--manifest", required=True, type=Path, help="manifest of its data set")
-    parser.add_argument("--data-folder", required=True, type=Path, help="where the arrays lie")
-    parser.add_argument("--output", required=True, type=Path, help="probe.npz to write")
-    parser.add_argument("--weights", type=Path, help="what scripts/fetch_weights.py wrote")
-    options = parser.parse_args()
-    spec = Spec.from_json(options.spec)
-    dataset = data.load(options.manifest, options.data_folder)
-    pretrained = read(options.weights, options.data_folder)
+    arguments = sys.argv[1:]
+    options = parse(arguments)
+    inputs = Inputs(options)
+    if options.unsupervised:
+        for index, (spec, output) in enumerate(missing(inputs.specs, options.outputs)):
+            probe(spec, inputs, output, alone=index == 0)
+    else:
+        supervise(
+            [sys.executable, __file__, *arguments, "--unsupervised"], inputs.specs, options.outputs
+        )
+
+
+class Inputs:
+    """Specifications, and what they read. Raises `UserError`, before any framework is imported."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.specs = [Spec.from_json(text) for text in options.specs]
+        if len(options.outputs) != len(self.specs):
+            raise UserError(f"--outputs: {len(options.outputs)} for {len(self.specs)} --specs")
+        # Frameworks fix their devices at first use.
+        if len({(spec.backend["name"], spec.replicas) for spec in self.specs}) > 1:
+            raise UserError("--specs: of more than one backend or number of replicas")
+        found = [data.load(path, options.data_folder) for path in options.manifests]
+        self._datasets = {dataset.name: dataset for dataset in found}
+        self._weights = {}
+        for path in options.weights:
+            pretrained = read(path, options.data_folder)
+            self._weights[json.loads(path.read_bytes())["model"]] = pretrained
+        for spec in self.specs:
+            if spec.workload["dataset"] not in self._datasets:
+                raise UserError(f"--manifests: none of data set {spec.workload['dataset']!r}")
+
+    def of(self, spec: Spec) -> tuple[data.Dataset, Pretrained | None]:
+        """The data set of a specification, and its pretrained weights if there are any."""
+        dataset = self._datasets[spec.workload["dataset"]]
+        return dataset, self._weights.get(spec.workload["model"]["name"])
+
+
+def missing(specs: list[Spec], outputs: list[Path]) -> list[tuple[Spec, Path]]:
+    """The specifications whose outputs do not exist, with them."""
+    return [pair for pair in zip(specs, outputs, strict=True) if not pair[1].exists()]
+
+
+def probe(spec: Spec, inputs: Inputs, output: Path, *, alone: bool) -> None:
+    """Probe one workload; the process ends if that fails.
+
+    The reason is stored if this is the first probe of the process. Otherwise an earlier one may have
+    caused it (by the memory that it took): the supervisor starts this probe again in a new process.
+    """
+    begin = time.monotonic()
     try:
-        observed = observe(engines.create(spec), spec, dataset, pretrained)
-    except errors.Unavailable as error:
-        observed = {"unavailable": np.array(str(error))}
-    with options.output.open("wb") as file:
-        np.savez(file, **observed)
+        arrays = observe(spec, *inputs.of(spec))
+    except Exception as error:
+        traceback.print_exc()
+        if alone:
+            store_failure(spec, output, f"{type(error).__name__}: {error}")
+        sys.exit(1)
+    write(arrays, output)
+    word = f"not available: {arrays['unavailable']}" if "unavailable" in arrays else "probed"
+    print(f"{label(spec)} {word}, {time.monotonic() - begin:.1f} s", flush=True)
+
+
+def supervise(line: list[str], specs: list[Spec], outputs: list[Path]) -> None:
+    """Run the command again until every output exists; a probe that ends its process alone has failed."""
+    for output in outputs:
+        output.unlink(missing_ok=True)
+    while waiting := missing(specs, outputs):
+        child = supervisor.run(line, 1)
+        if missing(specs, outputs) == waiting:
+            status = child.status if child else 0
+            how = f"was ended by {ending(status)}" if status < 0 else f"ended with status {status}"
+            store_failure(*waiting[0], f"the process {how}")
+
+
+def store_failure(spec: Spec, output: Path, reason: str) -> None:
+    """Write the reason in place of the arrays, and print it."""
+    write(failed(reason), output)
+    print(f"{label(spec)} failed: {reason}; to probe again, delete {output}", flush=True)
+
+
+def label(spec: Spec) -> str:
+    """Workload and backend, for the log."""
+    return f"[{spec.workload['name']} {spec.backend['name']}]"
 
 
 if __name__ == "__main__":

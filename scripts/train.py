@@ -11,11 +11,11 @@ from paragone.base.errors import Unavailable, entry_point
 from paragone.config.code_inputs import code_inputs
 from paragone.config.run_spec import Spec
 from paragone.machine import limits, load, process_entry, resource_usage
+from paragone.models.initial_weights import Pretrained, read
 from paragone.records.outcome import Outcome
 from paragone.training import run_results, sample_predictions
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
-from paragone.training.initial_weights import Pretrained, read
 from paragone.training.loop import train
 from paragone.workers.rendezvous import Rendezvous
 from paragone.workers.run_options import run_parser

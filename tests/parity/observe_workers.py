@@ -20,7 +20,7 @@ from paragone.data import Dataset
 from paragone.data.batches import Shard, evaluation_batches, noise_batches, train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.engines.torch import Torch
-from paragone.training.initial_weights import initial
+from paragone.models.initial_weights import initial
 from paragone.workers.rendezvous import Rendezvous
 
 

@@ -1,19 +1,23 @@
 """The parity gate through its programs: every backend passes, and a broken one would not."""
 
 import json
-import os
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from workspace import CONFIG, ROOT, call, command, refused, succeed
+from workspace import CONFIG, Arrays, call, command, refused, succeed
 
 from paragone import data
 from paragone.config.expand import probe
+from paragone.config.run_spec import Spec
 from paragone.data.batches import train_batches
+from paragone.parity import report
 from paragone.parity.compare import TOLERANCES
+from probe import supervise
 
 BACKENDS = sorted(CONFIG["backends"])
 WORKLOADS = sorted(CONFIG["workloads"])
@@ -42,14 +46,25 @@ def backends_of(workload: str) -> list[str]:
     return [backend for backend in BACKENDS if (workload, backend) not in SLOW]
 
 
-def probe_command(workload: str, backend: str, arrays, output: Path) -> list[str]:
+def workloads_of(backend: str) -> list[str]:
+    return [workload for workload in WORKLOADS if (workload, backend) not in SLOW]
+
+
+def probe_command(specs: list[Spec], arrays: list[Arrays], outputs: list[Path]) -> list[str]:
     return command(
         "probe",
-        spec=probe(CONFIG, workload, backend).to_json(),
-        manifest=arrays.manifest,
-        data_folder=arrays.folder,
-        output=output,
+        specs=[spec.to_json() for spec in specs],
+        manifests=[one.manifest for one in arrays],
+        data_folder=arrays[0].folder,
+        outputs=outputs,
     )
+
+
+def fashion_probes(arrays: Arrays, folder: Path, **workloads: dict) -> list[str]:
+    """The command that probes `fashion-conv` with changes on torch, by names of outputs."""
+    spec = probe(CONFIG, "fashion-conv", "torch")
+    specs = [replace(spec, workload={**spec.workload, **one}) for one in workloads.values()]
+    return probe_command(specs, [arrays], [folder / f"{name}.npz" for name in workloads])
 
 
 def judge(workload: str, reference: Path, probes: list[Path], output: Path) -> dict:
@@ -60,27 +75,33 @@ def judge(workload: str, reference: Path, probes: list[Path], output: Path) -> d
     return json.loads(output.read_text())["backends"]
 
 
-def observe(backend: str, data_of: dict, folder: Path) -> None:
+def observe(backend: str, arrays: list[Arrays], folder: Path) -> None:
     """All workloads on one backend, in one process."""
-    program = Path(__file__).with_name("observe_probes.py")
-    named = [
-        f"{workload}={arrays.manifest}={arrays.folder}"
-        for workload in WORKLOADS
-        if (workload, backend) not in SLOW
-        for arrays in (data_of[dataset_of(workload)],)
-    ]
-    paths = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
-    done = call([sys.executable, str(program), backend, str(folder), *named], 400, PYTHONPATH=paths)
-    assert done.returncode == 0, done.stderr
+    workloads = workloads_of(backend)
+    specs = [probe(CONFIG, workload, backend) for workload in workloads]
+    outputs = [folder / workload / f"{backend}.npz" for workload in workloads]
+    printed = succeed(probe_command(specs, arrays, outputs), timeout=400)
+    assert "failed" not in printed, printed
 
 
 @pytest.fixture(scope="module")
-def probes(data_of, tmp_path_factory) -> Path:
+def in_one_folder(data_of, tmp_path_factory) -> list[Arrays]:
+    """The data sets of `data_of`, in one data folder."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "arrays").mkdir()
+    for arrays in data_of.values():
+        place = json.loads(arrays.manifest.read_text())["folder"]
+        (folder / place).symlink_to(arrays.folder / place)
+    return [Arrays(arrays.manifest, folder) for arrays in data_of.values()]
+
+
+@pytest.fixture(scope="module")
+def probes(in_one_folder, tmp_path_factory) -> Path:
     """A folder with <workload>/<backend>.npz of every backend and the reference."""
     folder = tmp_path_factory.mktemp("probes")
     slowest_first = ["torch-xla", *(name for name in BACKENDS if name != "torch-xla"), "reference"]
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda backend: observe(backend, data_of, folder), slowest_first))
+        list(pool.map(lambda backend: observe(backend, in_one_folder, folder), slowest_first))
     return folder
 
 
@@ -237,17 +258,67 @@ def test_a_backend_that_could_not_run_is_neither(verdicts):
     assert verdicts["absent"] == {"passed": None, "reason": "no such device", "deviations": {}}
 
 
-def test_probe_without_its_data_is_one_error(fashion, tmp_path):
-    line = probe_command("fashion-conv", "torch", fashion, tmp_path / "probe.npz")
-    line[line.index("--manifest") + 1] = str(tmp_path / "gone.json")
-    refused(call(line), "gone.json", "is missing")
+def test_a_probe_without_its_data_is_refused_before_the_framework_is_imported(fashion, tmp_path):
+    gone = Arrays(tmp_path / "gone.json", fashion.folder)
+    begin = time.monotonic()
+    refused(call(fashion_probes(gone, tmp_path, one={})), "gone.json", "is missing")
+    assert time.monotonic() - begin < 3
+    other = fashion_probes(fashion, tmp_path, one={}, two={"dataset": "reuters"})
+    refused(call(other), "--manifests", "'reuters'")
+    refused(call([*other, "--outputs", "third.npz"]), "--outputs: 3 for 2 --specs")
     assert not list(tmp_path.iterdir())
 
 
-def test_probe_of_an_absent_device_says_so(fashion, tmp_path):
-    line = probe_command("fashion-conv", "torch", fashion, tmp_path / "probe.npz")
-    at = line.index("--spec") + 1
-    line[at] = line[at].replace('"device":"cpu"', '"device":"gpu"')
-    succeed(line)
-    with np.load(tmp_path / "probe.npz") as arrays:
+def test_a_probe_of_an_absent_device_says_so(fashion, tmp_path):
+    line = fashion_probes(fashion, tmp_path, one={}, two={})
+    printed = succeed([word.replace('"device":"cpu"', '"device":"gpu"') for word in line])
+    assert printed.count("[fashion-conv torch] not available: ") == 2
+    with np.load(tmp_path / "two.npz") as arrays:
         assert "gpu" in str(arrays["unavailable"])
+
+
+def test_a_failed_probe_costs_the_others_nothing(fashion, tmp_path):
+    """Its file holds the reason, and it is not in parity; without a reference, nothing is."""
+    broken = {"input": {"divide": "nothing"}}
+    done = call(fashion_probes(fashion, tmp_path, before={}, broken=broken, after={}))
+    assert done.returncode == 0
+    assert done.stdout.count("probed") == 2
+    assert "[fashion-conv torch] failed: TypeError: " in done.stdout
+    assert done.stderr.count("Traceback") == 2  # the second time in a process of its own
+    paths = {name: tmp_path / f"{name}.npz" for name in ("before", "broken", "after")}
+    judged = judge("any", paths["before"], list(paths.values()), tmp_path / "parity.json")
+    assert [judged[name]["passed"] for name in paths] == [True, False, True]
+    assert judged["broken"]["reason"].startswith("the probe failed: TypeError: ")
+    judged = judge("any", paths["broken"], list(paths.values()), tmp_path / "parity.json")
+    assert [judged[name]["passed"] for name in paths] == [False, False, False]
+    assert "nothing to compare with; reference: the probe failed" in judged["after"]["reason"]
+
+
+# In place of a process with a framework: each output "ends" as its name says; others are written.
+ENDS = """
+import os, sys
+from pathlib import Path
+for path in map(Path, sys.argv[1:]):
+    if not path.exists():
+        if path.stem == "abort": os.abort()
+        if path.stem == "exit": os._exit(7)
+        if path.stem != "leave": path.write_text("whole")
+        if path.stem == "again": sys.exit(1)
+        if path.stem == "late": os.abort()
+"""
+
+
+def test_a_crash_costs_one_probe(tmp_path, capfd):
+    names = ["one", "abort", "two", "exit", "again", "late", "leave"]
+    outputs = [tmp_path / f"{name}.npz" for name in names]
+    (tmp_path / "one.npz").write_text("of an earlier call")
+    specs = [probe(CONFIG, "fashion-conv", "torch")] * len(names)
+    supervise([sys.executable, "-c", ENDS, *map(str, outputs)], specs, outputs)
+    reasons = {"abort": "was ended by SIGABRT (aborted)", "exit": "ended with status 7"}
+    reasons["leave"] = "ended with status 0"
+    for name, output in zip(names, outputs, strict=True):
+        if name in reasons:
+            assert report.read(output).reason == f"the probe failed: the process {reasons[name]}"
+        else:
+            assert output.read_text() == "whole"
+    assert capfd.readouterr().out.count("failed: ") == len(reasons)

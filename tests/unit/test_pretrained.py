@@ -18,9 +18,9 @@ from workspace import ROOT, UNREACHABLE, make_spec
 from paragone.base.errors import UserError
 from paragone.engines import torch_weights
 from paragone.models.canonical_weights import draw
+from paragone.models.initial_weights import initial, read
 from paragone.models.torch import mobilenet_v2
 from paragone.reporting import footnotes
-from paragone.training.initial_weights import initial, read
 
 MODEL = "mobilenet-v2"
 ((FILE, LISTED),) = CONFIG_DATA["pretrained"][MODEL].items()

@@ -16,11 +16,11 @@ from paragone.data.batches import evaluation_batches, noise_batches, train_batch
 from paragone.data.random_streams import framework_seed
 from paragone.engines import Engine
 from paragone.models.canonical_weights import digest, parameter_count
+from paragone.models.initial_weights import Pretrained, initial
 from paragone.records.outcome import Outcome
 from paragone.records.run_metrics import DIVERGED
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
-from paragone.training.initial_weights import Pretrained, initial
 from paragone.training.progress import Progress
 from paragone.training.sample_predictions import SAMPLES
 
