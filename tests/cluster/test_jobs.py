@@ -11,6 +11,7 @@ from workspace import Checkout, job_stats, wait_for
 
 from paragone.config.expand import expand
 from paragone.records import record
+from paragone.records.run_record import RunRecord
 
 pytestmark = pytest.mark.full
 
@@ -27,7 +28,7 @@ class Submitted:
 
     checkout: Checkout
     output: str
-    records: dict[str, dict]
+    records: dict[str, RunRecord]
     jobs: list[dict[str, str]]
 
     def jobs_of(self, rule: str) -> list[dict[str, str]]:
@@ -64,7 +65,7 @@ def submitted(cluster, slurm_checkout, tmp_path_factory) -> Submitted:
     done = made.snakemake(*paths, PEAKS, *SUBMIT, timeout=SECONDS, **cluster.variables)
     assert done.returncode == 0, done.stdout
     records = [record.read(made / path) for path in paths]
-    by_backend = {each["spec"]["backend"]["name"]: each for each in records}
+    by_backend = {each.spec.backend["name"]: each for each in records}
     return Submitted(made, done.stdout, by_backend, cluster.jobs())
 
 
@@ -84,7 +85,7 @@ def test_every_job_went_through_slurm_and_ended_well(submitted):
 
 def test_ordinary_run_trains_on_one_node(submitted):
     assert submitted.train_job("torch")["NumNodes"] == "1"
-    assert submitted.records["torch"]["status"] == "completed"
+    assert submitted.records["torch"].status == "completed"
 
 
 def test_timed_jobs_have_their_nodes_alone(submitted):
@@ -99,10 +100,10 @@ def test_two_workers_train_on_two_nodes(submitted, cluster, backend):
     job = submitted.train_job(backend)
     assert (job["NumNodes"], job["NumTasks"]) == ("2", "2")
     made = submitted.records[backend]
-    assert made["status"] == "completed"
-    assert [process["rank"] for process in made["processes"]] == [0, 1]
-    assert made["devices"]["observed"] == made["devices"]["requested"]
-    assert made["devices"]["observed"]["workers"] == 2
+    assert made.status == "completed"
+    assert [process.rank for process in made.processes] == [0, 1]
+    assert made.devices.observed == made.devices.requested
+    assert made.devices.observed.workers == 2
     # Both nodes are this host, and only their daemons know which of them started a rank.
     for node in NODES:
         log = (cluster.state / f"slurmd-{node}.log").read_text()
@@ -114,7 +115,7 @@ def test_run_on_gpus_gets_them_and_is_started_once(submitted):
     job = submitted.train_job("tensorflow-gpu")
     assert job["TresPerJob"] == f"gres:gpu:{GPUS}"
     assert (job["NumNodes"], job["NumTasks"]) == ("1", "1")
-    assert submitted.records["tensorflow-gpu"]["status"] == "unavailable"
+    assert submitted.records["tensorflow-gpu"].status == "unavailable"
     (log,) = submitted.checkout.folder.glob("results/logs/runs/*.tensorflow-gpu.*.log")
     assert log.read_text().count("] unavailable: ") == 1
     assert "TresPerJob" not in submitted.train_job("torch")
@@ -155,6 +156,6 @@ def test_cancelled_job_is_told_and_its_run_goes_on(submitted, cluster):
 
     second = made.snakemake(path, *SUBMIT, timeout=SECONDS, **cluster.variables)
     assert second.returncode == 0, second.stdout
-    begins = [process["first_epoch"] for process in record.read(made / path)["processes"]]
+    begins = [process.first_epoch for process in record.read(made / path).processes]
     assert len(begins) == 2
     assert begins[0] == 1 < begins[1]

@@ -55,9 +55,9 @@ def test_statuses_in_records_and_table(swept):
     found = {}
     for path in swept.folder.glob("results/runs/*/record.json"):
         made = record.read(path)
-        spec = made["spec"]
-        cell = spec["workload"]["name"], spec["backend"]["name"], spec["batch"]["global"]
-        found[cell] = made["status"]
+        spec = made.spec
+        cell = spec.workload["name"], spec.backend["name"], spec.batch["global"]
+        found[cell] = made.status
     assert found == EXPECTED
     runs = pd.read_csv(swept / "results/tables/runs.csv")
     columns = (runs[name] for name in ("workload", "backend", "global_batch", "status"))

@@ -98,24 +98,24 @@ def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None
     output = succeed(line)
 
     one, two = record.read(whole / "record.json"), record.read(killed / "record.json")
-    assert two["model"] == one["model"]
-    assert one["model"]["final_weights"] != one["model"]["initial_weights"]
-    assert two["run"] == one["run"]
-    for measured, again in zip(one["epochs"], two["epochs"], strict=True):
+    assert two.model == one.model
+    assert one.model.final_weights != one.model.initial_weights
+    assert two.run == one.run
+    for measured, again in zip(one.epochs, two.epochs, strict=True):
         for key in ("epoch", "learning_rate", "examples", "train_loss", "test_accuracy"):
-            assert again[key] == measured[key]
+            assert getattr(again, key) == getattr(measured, key)
     with np.load(whole / "predictions.npz") as first, np.load(killed / "predictions.npz") as second:
         assert all(np.array_equal(first[name], second[name]) for name in first.files)
 
-    assert len(two["processes"]) == 2 * spec.workers
-    first, second = two["processes"][0], two["processes"][-1]
-    assert first["first_epoch"] == 1
-    assert 1 < second["first_epoch"] <= EPOCHS
-    assert first["started"] < second["started"]
-    begins = [row["epoch"] for row in two["epochs"] if row["first_of_process"]]
-    assert begins == [1, second["first_epoch"]]
-    assert two["steady"]["epochs"] == EPOCHS - 2
-    assert f"resumed after epoch {second['first_epoch'] - 1}" in output
+    assert len(two.processes) == 2 * spec.workers
+    first, second = two.processes[0], two.processes[-1]
+    assert first.first_epoch == 1
+    assert 1 < second.first_epoch <= EPOCHS
+    assert first.started < second.started
+    begins = [row.epoch for row in two.epochs if row.first_of_process]
+    assert begins == [1, second.first_epoch]
+    assert two.steady.epochs == EPOCHS - 2
+    assert f"resumed after epoch {second.first_epoch - 1}" in output
     assert not (killed / "checkpoints").exists()
     assert sorted(path.name for path in killed.iterdir()) == ["predictions.npz", "record.json"]
 
@@ -125,7 +125,7 @@ def test_terminated_run_resumes_too(small, tmp_path):
     line = train_command(spec_of("torch", 1), small, tmp_path)
     start_and_kill(line, tmp_path, signal.SIGTERM)
     succeed(line)
-    assert len(record.read(tmp_path / "record.json")["processes"]) == 2
+    assert len(record.read(tmp_path / "record.json").processes) == 2
 
 
 def test_another_specification_does_not_resume(small, tmp_path):
@@ -133,7 +133,7 @@ def test_another_specification_does_not_resume(small, tmp_path):
     start_and_kill(train_command(spec, small, tmp_path), tmp_path)
     succeed(train_command(replace(spec, seed=1), small, tmp_path))
     made = record.read(tmp_path / "record.json")
-    assert len(made["processes"]) == 1
+    assert len(made.processes) == 1
     assert not (tmp_path / "checkpoints").exists()
 
 
@@ -177,6 +177,6 @@ def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, checkout):
     assert third.returncode == 0, third.stdout
     assert "resumed after epoch" in third.stdout
     (path,) = runs.glob("*/record.json")
-    assert len(record.read(path)["processes"]) == 2
+    assert len(record.read(path).processes) == 2
     assert not list(runs.glob("*/checkpoints"))
     assert made.jobs(*line) == {}

@@ -42,13 +42,13 @@ def test_batch_too_large_is_a_record(fashion, tmp_path, backend, statuses):
         done = call(train_command(spec, arrays, tmp_path, "launch"))
     assert done.returncode == 0, done.stderr
     made = record.read(tmp_path / "record.json")
-    assert made["status"] in statuses
-    assert made["reason"]
-    assert made["epochs"] == []
-    assert made["steady"] is None
-    if made["status"] == "out_of_memory":
-        assert made["reason"] in done.stdout
-        assert made["clocks"]["cold"]["compilation"] > 0
+    assert made.status in statuses
+    assert made.reason
+    assert made.epochs == []
+    assert made.steady is None
+    if made.status == "out_of_memory":
+        assert made.reason in done.stdout
+        assert made.clocks.cold.compilation > 0
     with np.load(tmp_path / "predictions.npz") as predictions:
         assert len(predictions["labels"]) == 0
 
@@ -60,4 +60,4 @@ def test_the_same_batch_fits_into_more(fashion, tmp_path):
     with memory_limited(LIMIT):
         done = call(train_command(spec, arrays, tmp_path))
     assert done.returncode == 0, done.stderr
-    assert record.read(tmp_path / "record.json")["status"] == "completed"
+    assert record.read(tmp_path / "record.json").status == "completed"

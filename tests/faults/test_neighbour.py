@@ -23,15 +23,15 @@ def test_the_record_is_flagged_and_the_figure_warns(small, tmp_path):
             one.kill()
             one.wait()
     made = record.read(tmp_path / "record.json")
-    (process,) = made["processes"]
-    assert process["load"]["busy"] is True
-    assert process["load"]["other_cpu_share"] > 0.15
-    assert process["system_threads"] >= process["threads"]
-    assert process["memory"]["peak_host_bytes"] > 50 * 2**20
-    assert process["memory"]["peak_device_bytes"] is None  # of a CPU
-    assert made["data"]["train_examples"] == 2000
-    speed = made["efficiency"]["train_flop_per_example"] * made["steady"]["examples_per_second"]
-    assert made["efficiency"]["steady_flop_per_second"] == speed
+    (process,) = made.processes
+    assert process.load.busy is True
+    assert process.load.other_cpu_share > 0.15
+    assert process.system_threads >= process.threads
+    assert process.memory.peak_host_bytes > 50 * 2**20
+    assert process.memory.peak_device_bytes is None  # of a CPU
+    assert made.data.train_examples == 2000
+    speed = made.efficiency.train_flop_per_example * made.steady.examples_per_second
+    assert made.efficiency.steady_flop_per_second == speed
     runs, epochs = tmp_path / "runs.parquet", tmp_path / "epochs.parquet"
     options = {"experiment": "one", "records": tmp_path / "record.json"}
     python, program, *given = command("collect", **options, runs=runs, epochs=epochs)

@@ -19,11 +19,11 @@ def diverging(backend: str):
 def test_diverging_run_is_a_record(small, tmp_path, backend):
     output = succeed(train_command(diverging(backend), small, tmp_path))
     made = record.read(tmp_path / "record.json")
-    assert made["status"] == "diverged"
-    assert made["reason"].startswith("the training loss of epoch")
+    assert made.status == "diverged"
+    assert made.reason.startswith("the training loss of epoch")
     assert "diverged" in output
-    assert 1 <= len(made["epochs"]) <= 3
-    losses = [row["train_loss"] for row in made["epochs"]]
+    assert 1 <= len(made.epochs) <= 3
+    losses = [row.train_loss for row in made.epochs]
     assert losses[-1] is None or losses[-1] > DIVERGED
     assert all(loss <= DIVERGED for loss in losses[:-1])
     assert not (tmp_path / "checkpoints").exists()
@@ -48,14 +48,14 @@ def test_absent_device_is_a_record(small, tmp_path, changes, words):
     spec = replace(spec, **changes)
     output = succeed(train_command(spec, small, tmp_path))
     made = record.read(tmp_path / "record.json")
-    assert made["status"] == "unavailable"
-    assert words in made["reason"]
-    assert made["reason"] in output
-    assert made["devices"]["observed"] is None
-    assert made["devices"]["requested"]["replicas"] == spec.replicas
-    assert made["epochs"] == []
-    assert made["steady"] is None
-    assert len(made["data"]["manifest_sha256"]) == 64
+    assert made.status == "unavailable"
+    assert words in made.reason
+    assert made.reason in output
+    assert made.devices.observed is None
+    assert made.devices.requested.replicas == spec.replicas
+    assert made.epochs == []
+    assert made.steady is None
+    assert len(made.data.manifest_sha256) == 64
     with np.load(tmp_path / "predictions.npz") as arrays:
         assert len(arrays["labels"]) == 0
 
@@ -66,7 +66,7 @@ def test_absent_gpu_in_other_frameworks(small, tmp_path, backend):
     spec = replace(spec, backend={**spec.backend, "device": "gpu"})
     done = call(train_command(spec, small, tmp_path))
     assert done.returncode == 0, done.stderr
-    assert record.read(tmp_path / "record.json")["status"] == "unavailable"
+    assert record.read(tmp_path / "record.json").status == "unavailable"
 
 
 def test_target_ends_the_run(small, tmp_path):
@@ -75,6 +75,6 @@ def test_target_ends_the_run(small, tmp_path):
     spec = replace(spec, workload={**spec.workload, "target": target})
     succeed(train_command(spec, small, tmp_path))
     made = record.read(tmp_path / "record.json")
-    assert made["target"]["reached"] is True
-    assert made["target"]["epoch"] == len(made["epochs"]) - 1 < 29
-    assert made["target"]["first_hit"] == made["epochs"][-2]["elapsed"]
+    assert made.target.reached is True
+    assert made.target.epoch == len(made.epochs) - 1 < 29
+    assert made.target.first_hit == made.epochs[-2].elapsed

@@ -135,10 +135,10 @@ def test_an_absent_device_is_a_record(small, tmp_path):
     done = call(train_command(spec, small, tmp_path, "launch"))
     assert done.returncode == 0, done.stderr
     made = record.read(tmp_path / "record.json")
-    assert made["status"] == "unavailable"
-    assert "2 replica(s) on gpu asked for" in made["reason"]
-    assert [one["rank"] for one in made["processes"]] == [0, 1]
-    assert made["clocks"] is None
+    assert made.status == "unavailable"
+    assert "2 replica(s) on gpu asked for" in made.reason
+    assert [one.rank for one in made.processes] == [0, 1]
+    assert made.clocks is None
     assert not list(tmp_path.glob("workers-*"))
 
 
@@ -166,10 +166,10 @@ def test_an_only_worker_that_crashes_is_a_record_and_an_evicted_one_is_not(
         return
     assert status == 0
     made = record.read(tmp_path / "record.json")
-    assert made["status"] == result
-    assert number.name in made["reason"]
-    assert (made["epochs"], made["steady"], made["clocks"]) == ([], None, None)
-    assert made["reason"] in (tmp_path / "out").read_text()
+    assert made.status == result
+    assert number.name in made.reason
+    assert (made.epochs, made.steady, made.clocks) == ([], None, None)
+    assert made.reason in (tmp_path / "out").read_text()
 
 
 def test_a_full_memory_of_one_worker_is_a_record(small, tmp_path):
@@ -178,8 +178,8 @@ def test_a_full_memory_of_one_worker_is_a_record(small, tmp_path):
         done = call(train_command(spec, small, tmp_path, "launch"))
     assert done.returncode == 0, done.stdout + done.stderr
     made = record.read(tmp_path / "record.json")
-    assert made["status"] == "out_of_memory"
-    assert made["devices"]["requested"]["workers"] == 2
+    assert made.status == "out_of_memory"
+    assert made.devices.requested.workers == 2
 
 
 def test_several_workers_need_the_launcher(small, tmp_path):

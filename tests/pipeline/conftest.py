@@ -59,4 +59,4 @@ def records(results):
 
 @pytest.fixture(scope="session")
 def completed(records):
-    return [made for made in records if made["status"] == "completed"]
+    return [made for made in records if made.status == "completed"]

@@ -41,15 +41,15 @@ def test_each_environment_was_made_from_its_conda_file(separate):
 def test_each_backend_trained_in_its_own_environment(separate):
     """It saw the frameworks of its conda file, in their versions, and no other."""
     records = [record.read(path) for path in separate.folder.glob("results/runs/*/record.json")]
-    assert {made["spec"]["backend"]["name"] for made in records} == set(BACKENDS)
+    assert {made.spec.backend["name"] for made in records} == set(BACKENDS)
     for made in records:
-        assert made["status"] == "completed"
-        environment = BACKENDS[made["spec"]["backend"]["name"]]
-        (process,) = made["processes"]
-        assert process["software"].pop("python")
-        assert process["software"].items() <= pinned(environment).items()
+        assert made.status == "completed"
+        environment = BACKENDS[made.spec.backend["name"]]
+        (process,) = made.processes
+        assert process.software.pop("python")
+        assert process.software.items() <= pinned(environment).items()
         frameworks = {"tensorflow-cpu", "torch", "torch-xla"}
-        assert frameworks & set(process["software"]) == frameworks & set(pinned(environment))
+        assert frameworks & set(process.software) == frameworks & set(pinned(environment))
 
 
 def test_figures_and_tables_were_made(separate):

@@ -37,12 +37,12 @@ def test_every_job_ran_once(smoke):
 def test_what_cannot_run_here_is_unavailable_and_all_else_completed(records):
     absent = {spec.name for spec in PLAN.unavailable}
     statuses = {name: "unavailable" if name in absent else "completed" for name in PLAN.runs}
-    assert {made["run"]: made["status"] for made in records} == statuses
+    assert {made.run: made.status for made in records} == statuses
     for made in records:
-        if made["run"] in absent:
-            assert made["reason"]
-            assert made["devices"]["observed"] is None
-            assert made["epochs"] == []
+        if made.run in absent:
+            assert made.reason
+            assert made.devices.observed is None
+            assert made.epochs == []
 
 
 def test_nothing_runs_beside_a_timed_run(smoke):
@@ -181,8 +181,8 @@ def test_report_holds_every_figure(results):
 
 def test_progress_reaches_the_terminal_and_the_log(smoke, results, completed):
     for made in completed:
-        log = (results / f"logs/runs/{made['run']}.log").read_text()
-        workload, backend = made["spec"]["workload"]["name"], made["spec"]["backend"]["name"]
+        log = (results / f"logs/runs/{made.run}.log").read_text()
+        workload, backend = made.spec.workload["name"], made.spec.backend["name"]
         printed = [line.removeprefix("[rank 0] ") for line in log.splitlines()]
         lines = [line for line in printed if line.startswith(f"[{workload} {backend} x")]
         lines = [line for line in lines if ", step " not in line]  # a slow machine says more

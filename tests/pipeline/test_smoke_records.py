@@ -10,89 +10,90 @@ import pytest
 import yaml
 from workspace import CONFIG
 
+from paragone.base.engine_reports import Devices
+
 
 def test_records_say_what_data_they_are_of(records, smoke):
     """Of the edition that was found: real where there is a mirror, else said to be synthetic."""
     for made in records:
-        name = made["spec"]["workload"]["dataset"]
+        name = made.spec.workload["dataset"]
         manifest = json.loads((smoke.checkout / f"results/data/{name}/manifest.json").read_text())
-        assert made["data"]["dataset"] == name
-        assert made["data"]["source"] == manifest["source"]
-        assert made["data"]["edition"] == manifest["edition"]
+        assert made.data.dataset == name
+        assert made.data.source == manifest["source"]
+        assert made.data.edition == manifest["edition"]
         if name == "fashion_mnist":
             assert (manifest["source"] == "real") is smoke.real
             assert manifest["edition"] == ("official" if smoke.real else "synthetic")
-            counts = made["data"]["train_examples"], made["data"]["test_examples"]
-            used = made["spec"]["workload"].get("train_examples", 60_000)
+            counts = made.data.train_examples, made.data.test_examples
+            used = made.spec.workload.get("train_examples", 60_000)
             assert counts == (used, 10_000)
 
 
 def test_every_data_set_of_the_mirror_was_used(records, mirror):
-    assert {made["data"]["source"] for made in records} == {"real"}
-    assert {made["data"]["dataset"] for made in records} == set(CONFIG["data"]["editions"])
+    assert {made.data.source for made in records} == {"real"}
+    assert {made.data.dataset for made in records} == set(CONFIG["data"]["editions"])
 
 
 def test_throughput_is_examples_over_seconds(completed):
     for made in completed:
-        first, second = made["epochs"]
-        assert (first["first_of_process"], second["first_of_process"]) == (True, False)
-        assert first["examples"] == first["steps"] * made["spec"]["batch"]["global"]
-        if steps := made["spec"]["steps_per_epoch"]:
-            assert first["steps"] == steps
-        steady = made["steady"]
-        assert steady["examples_per_second"] == second["examples"] / second["train_seconds"]
+        first, second = made.epochs
+        assert (first.first_of_process, second.first_of_process) == (True, False)
+        assert first.examples == first.steps * made.spec.batch["global"]
+        if steps := made.spec.steps_per_epoch:
+            assert first.steps == steps
+        steady = made.steady
+        assert steady.examples_per_second == second.examples / second.train_seconds
 
 
 def test_clocks_are_plausible(completed):
     """Every part is counted, imports from the start of the process; nothing is left uncounted."""
     for made in completed:
-        clocks = made["clocks"]
-        assert min(clocks["cold"].values()) > 0
-        assert clocks["checkpoint"] > 0
-        assert clocks["evaluate"] > 0
-        assert clocks["other"] < 0.2 * clocks["end_to_end"]
-        parts = [*clocks["cold"].values()]
-        parts += [clocks[part] for part in ("train", "evaluate", "checkpoint", "other")]
-        assert math.fsum(parts) == pytest.approx(clocks["end_to_end"], rel=1e-9)
+        clocks = made.clocks
+        assert min(vars(clocks.cold).values()) > 0
+        assert clocks.checkpoint > 0
+        assert clocks.evaluate > 0
+        assert clocks.other < 0.2 * clocks.end_to_end
+        parts = [*vars(clocks.cold).values()]
+        parts += [clocks.train, clocks.evaluate, clocks.checkpoint, clocks.other]
+        assert math.fsum(parts) == pytest.approx(clocks.end_to_end, rel=1e-9)
 
 
 def test_every_backend_starts_from_the_same_weights_and_learns(completed, plan):
     for workload in plan.workloads:
-        of = [made for made in completed if made["spec"]["workload"]["name"] == workload]
-        assert len({made["model"]["initial_weights"] for made in of}) == 1
-        assert len({made["model"]["parameters"] for made in of}) == 1
-        assert len({made["model"]["final_weights"] for made in of}) == len(of)
-        assert of[0]["model"]["initial_weights"] not in {m["model"]["final_weights"] for m in of}
-    shared = [made["spec"]["workload"]["name"] for made in completed]
+        of = [made for made in completed if made.spec.workload["name"] == workload]
+        assert len({made.model.initial_weights for made in of}) == 1
+        assert len({made.model.parameters for made in of}) == 1
+        assert len({made.model.final_weights for made in of}) == len(of)
+        assert of[0].model.initial_weights not in {m.model.final_weights for m in of}
+    shared = [made.spec.workload["name"] for made in completed]
     assert len([name for name in plan.workloads if shared.count(name) > 1]) >= 4
 
 
 def test_backends_agree_after_equal_epochs(completed, smoke):
     """fashion-conv has no batch norm: 16 steps leave the backends no room to differ."""
-    of = [made for made in completed if made["spec"]["workload"]["name"] == "fashion-conv"]
+    of = [made for made in completed if made.spec.workload["name"] == "fashion-conv"]
     assert len(of) == 3
-    accuracies = [made["epochs"][-1]["test_accuracy"] for made in of]
+    accuracies = [made.epochs[-1].test_accuracy for made in of]
     assert max(accuracies) - min(accuracies) < 0.01
     assert min(accuracies) > (0.5 if smoke.real else 0.15)  # chance is 0.1
 
 
 def test_devices_are_those_asked_for(completed):
     for made in completed:
-        asked = {key: made["spec"][key] for key in ("replicas", "workers")}
-        assert made["devices"]["observed"] == {"kind": "cpu", **asked}
-        assert made["devices"]["observed"] == made["devices"]["requested"]
+        assert made.devices.observed == Devices("cpu", made.spec.replicas, made.spec.workers)
+        assert made.devices.observed == made.devices.requested
 
 
 def test_every_rank_records_where_it_ran(completed):
     for made in completed:
-        workers = made["spec"]["workers"]
-        ranks = [(one["rank"], one["workers"]) for one in made["processes"]]
+        workers = made.spec.workers
+        ranks = [(one.rank, one.workers) for one in made.processes]
         assert ranks == [(rank, workers) for rank in range(workers)]
-        for process in made["processes"]:
-            assert process["host"] == os.uname().nodename
-            assert process["threads"] == max(1, min(2, os.cpu_count()) // workers)
-            assert 0 <= process["load"]["other_cpu_share"] <= 1
-            assert len(process["machine"]["devices"]) == made["spec"]["replicas"] // workers
+        for process in made.processes:
+            assert process.host == os.uname().nodename
+            assert process.threads == max(1, min(2, os.cpu_count()) // workers)
+            assert 0 <= process.load.other_cpu_share <= 1
+            assert len(process.machine.devices) == made.spec.replicas // workers
 
 
 def test_parity_of_every_backend(results, plan):
@@ -107,7 +108,7 @@ def test_parity_of_every_backend(results, plan):
 def test_predictions_are_of_the_first_test_examples(results, completed, smoke):
     """Of every completed run; small images are kept with them, for the grid."""
     for made in completed:
-        name = made["spec"]["workload"]["dataset"]
+        name = made.spec.workload["dataset"]
         manifest = json.loads((results / f"data/{name}/manifest.json").read_text())
         folder = (
             results.parent
@@ -115,16 +116,16 @@ def test_predictions_are_of_the_first_test_examples(results, completed, smoke):
         )
         entry = manifest["arrays"]["test_labels"]
         labels = np.load(folder / manifest["folder"] / entry["file"])
-        with np.load(results / f"runs/{made['run']}/predictions.npz") as arrays:
+        with np.load(results / f"runs/{made.run}/predictions.npz") as arrays:
             assert np.array_equal(arrays["labels"], labels[:25])
-            outputs = made["spec"]["workload"]["model"].get("outputs", len(manifest["class_names"]))
+            outputs = made.spec.workload["model"].get("outputs", len(manifest["class_names"]))
             least = 0.999 / outputs  # of the predicted class
             assert ((arrays["probabilities"] >= least) & (arrays["probabilities"] <= 1)).all()
             assert ("images" in arrays.files) is (name != "reuters")
             if name == "fashion_mnist":
                 images = np.load(folder / manifest["folder"] / "test_images.npy", mmap_mode="r")
                 assert np.array_equal(arrays["images"], images[:25])
-                learned = (made["spec"]["steps_per_epoch"] or 0) >= 8
+                learned = (made.spec.steps_per_epoch or 0) >= 8
                 easy = ["fashion-cnn", "fashion-conv"] if smoke.real else ["fashion-cnn"]
-                if learned and made["spec"]["workload"]["name"] in easy:
+                if learned and made.spec.workload["name"] in easy:
                     assert (arrays["predictions"] == arrays["labels"]).mean() > 0.3

@@ -40,8 +40,8 @@ def test_the_run_says_so_at_once(offline):
 def test_records_and_tables_say_so(offline):
     results = offline[0] / "results"
     records = [record.read(path) for path in results.glob("runs/*/record.json")]
-    assert [made["status"] for made in records] == ["completed"] * 3
-    assert {made["data"]["source"] for made in records} == {"synthetic"}
+    assert [made.status for made in records] == ["completed"] * 3
+    assert {made.data.source for made in records} == {"synthetic"}
     assert set(pd.read_csv(results / "tables/runs.csv")["data_source"]) == {"synthetic"}
     for suffix in (".md", ".tex", ".csv"):
         text = (results / f"tables/tpu_fashion_conv/comparison{suffix}").read_text()
