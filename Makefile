@@ -28,8 +28,8 @@ lint: $(VENV)/dev
 	source $(BIN)/activate && bash tests/lint.sh
 
 format: $(VENV)/dev
-	$(BIN)/ruff check --fix-only --quiet scripts tests benchmarks
-	$(BIN)/ruff format scripts tests benchmarks
+	$(BIN)/ruff check --fix-only --quiet scripts tests benchmarks docs
+	$(BIN)/ruff format scripts tests benchmarks docs
 	$(BIN)/snakefmt Snakefile rules
 
 # Pinned requirements with hashes and conda files, from the short lists of what is needed.

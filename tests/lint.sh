@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Format, then lint: Python, Snakemake.
 set -euo pipefail
-ruff format --check scripts tests benchmarks
+ruff format --check scripts tests benchmarks docs
 snakefmt --check Snakefile rules
-ruff check scripts tests benchmarks
+ruff check scripts tests benchmarks docs
 snakemake --lint
