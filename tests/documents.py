@@ -27,7 +27,6 @@ TREATMENT = {
     r"snakemake .*profiles/(kubernetes|googlebatch)": "its executor: tests/cluster/test_profiles.py",
     r"snakemake .*conda": "conda: tests/pipeline/test_fresh_environments.py has a stand-in",
     r"snakemake --report .*": "a finished run: tests/pipeline/test_smoke.py",
-    r"snakemake .*records_only=true": "a folder of records",
     r"snakemake .*": DRY_RUN,
     r"make \S+": DRY_RUN,
     r"source \S+/bin/activate": "an environment, in which the tests are already",
