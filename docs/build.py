@@ -22,7 +22,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 SCHEMAS = ROOT / "rules" / "schemas"
-MARKED = re.compile(r"<!-- (?P<what>[a-z]+): ?(?P<name>[a-z-]*) -->\n.*?<!-- end -->", re.DOTALL)
+MARKED = re.compile(r"<!-- (?P<what>\w+)(: (?P<name>[a-z-]+))? -->\n.*?<!-- end -->", re.DOTALL)
 
 INTRODUCTION = """\
 # Configuration
@@ -54,7 +54,8 @@ def pages() -> dict[Path, str]:
 def _fill(match: re.Match) -> str:
     what, name = match["what"], match["name"]
     body = rules(name) if what == "rules" else {"drawing": drawing, "purposes": purposes}[what]()
-    return f"<!-- {what}: {name} -->\n{body}\n<!-- end -->"
+    heading = match[0].partition("\n")[0]
+    return f"{heading}\n{body}\n<!-- end -->"
 
 
 def rules(section: str) -> str:
