@@ -7,7 +7,6 @@ import pandas as pd
 
 from paragone.analysis import tidy
 from paragone.analysis.scaling.model import calibrate, write_models
-from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
 
 
@@ -23,7 +22,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     runs = pd.concat([tidy.read(path) for path in options.runs], ignore_index=True)
     models, steps, cases = calibrate(runs, tidy.read(options.all_reduces))
-    write_text(write_models(models), options.models)
+    write_models(models, options.models)
     for frame, paths in ((steps, options.steps), (cases, options.all_reduce_fit)):
         for path in paths:
             tidy.write(frame, path)

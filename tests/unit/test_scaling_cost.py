@@ -133,7 +133,7 @@ def test_a_run_elsewhere_and_a_backend_without_all_reduce_get_no_model():
 def test_models_are_read_as_written(tmp_path):
     models, *_ = calibrate(both(seeds=1), all_reduces())
     path = tmp_path / "models.json"
-    path.write_text(write_models(models))
+    write_models(models, path)
     assert read_models(path) == models
     path.write_text("{}")
     with pytest.raises(UserError, match=r"models\.json"):

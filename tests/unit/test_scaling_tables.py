@@ -65,7 +65,7 @@ def test_the_table_of_steps_states_the_error(files, tmp_path):
     assert len(steps) == 2 * 2 * len(COUNTS)
     assert steps["relative_error"].abs().between(0, 0.2).all()
     text = written["markdown"].read_text()
-    for words in ("predicted (ms)", "ms per step", "GB/s", "on cells left out"):
+    for words in ("predicted (ms)", "ms per step", "GB/s", "leave-one-out error"):
         assert words in text
     assert all(f"- {LABELS[backend]}, fashion-cnn: host" in text for backend in MODELS)
 

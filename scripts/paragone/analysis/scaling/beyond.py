@@ -1,4 +1,4 @@
-"""What the calibrated models predict beyond the machine: replicas with devices and links of their own."""
+"""Predictions of the calibrated models beyond this machine: replicas with devices and links of their own."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +12,8 @@ from paragone.config.all_reduce_plan import STRONG
 
 @dataclass(frozen=True)
 class Machine:
-    """Assumed, not measured: a device a replica, `speed` times as fast as this one; seconds a message
-    (`latency`) and bytes a second (`bandwidth`) of each link."""
+    """Assumed, not measured: one device per replica, `speed` times as fast as this one; links of
+    `latency` seconds per message and `bandwidth` bytes per second."""
 
     label: str
     speed: float
@@ -22,7 +22,7 @@ class Machine:
 
     @classmethod
     def from_config(cls, entry: dict[str, Any]) -> "Machine":
-        """Of an entry of `scaling.machines`; YAML reads 1e9 as text, so numbers are made here."""
+        """Of an entry of `scaling.machines`; YAML reads 1e9 as text: numbers are parsed here."""
         return cls(entry["label"], *(float(entry[k]) for k in ("speed", "latency", "bandwidth")))
 
     @property
@@ -32,9 +32,9 @@ class Machine:
 
 
 def predict(one: Calibrated, machine: Machine, how: str, batch: int, most: int) -> pd.DataFrame:
-    """One row a power of two up to `most` replicas: step_seconds, speed_up, efficiency, share of the
-    all-reduce in a step. `batch`: global if strong, of a replica if weak scaling; a replica has at
-    least one example."""
+    """One row per power of two up to `most` replicas: step_seconds, speed_up, efficiency and the share
+    of the all-reduce in a step. `batch`: global in strong, per replica in weak scaling; a replica has
+    at least one example."""
     model = one.model.on_own_devices(machine.link, machine.speed)
     rows = []
     for replicas in (2**power for power in range(most.bit_length())):

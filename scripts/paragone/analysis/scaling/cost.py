@@ -1,7 +1,7 @@
-"""What a training step of n replicas costs: compute and all-reduce.
+"""The cost model of a training step of n replicas: compute and all-reduce.
 
     step      = compute + all-reduce
-    compute   = host + k (replica + example b)        b examples a replica
+    compute   = host + k (replica + example b)        b examples per replica
     all-reduce = 2 (n-1) latency + 2 (n-1)/n k bytes / bandwidth
 
 The all-reduce is a ring's: n-1 messages to reduce and n-1 to gather, each of bytes/n (Patarasuk and
@@ -10,7 +10,7 @@ and Distributed Computing 69, 2009, doi:10.1016/j.jpdc.2008.09.002). k is 1 wher
 a device and a link of its own, and n where all replicas share the cores and the memory of one
 machine: then compute does not shrink with n, and the traffic of all replicas adds up.
 
-Nothing overlaps: an all-reduce that hides behind the backward pass makes a step shorter than this.
+Nothing overlaps: an all-reduce that overlaps with the backward pass makes a step shorter than this.
 Times in seconds, sizes in bytes.
 """
 
@@ -23,13 +23,13 @@ from scipy.optimize import nnls
 
 @dataclass(frozen=True)
 class AllReduce:
-    """`latency`: seconds a message; `seconds_per_byte`: one over the bandwidth of a link."""
+    """`latency`: seconds per message; `seconds_per_byte`: inverse of the bandwidth of a link."""
 
     latency: float
     seconds_per_byte: float
 
     def seconds(self, replicas: float, size: float, *, shared: bool) -> float:
-        """Of one all-reduce of `size` bytes a replica."""
+        """Seconds of one all-reduce of `size` bytes per replica."""
         return float(
             np.dot(_messages(replicas, size, shared), [self.latency, self.seconds_per_byte])
         )
@@ -37,21 +37,21 @@ class AllReduce:
 
 @dataclass(frozen=True)
 class Compute:
-    """Seconds a step (`host`), a replica's step (`replica`) and an example (`example`)."""
+    """Seconds per step (`host`), per step of a replica (`replica`) and per example (`example`)."""
 
     host: float
     replica: float
     example: float
 
     def seconds(self, replicas: float, batch: float, *, shared: bool) -> float:
-        """Of one step with `batch` examples a replica, without the all-reduce."""
+        """Seconds of one step with `batch` examples per replica, without the all-reduce."""
         parts = [self.host, self.replica, self.example]
         return float(np.dot(_work(replicas, batch, shared), parts))
 
 
 @dataclass(frozen=True)
 class StepModel:
-    """A workload on one kind of device: `size` bytes of gradients are added up in every step."""
+    """A workload on one kind of device: `size` bytes of gradients are reduced in every step."""
 
     compute: Compute
     all_reduce: AllReduce
@@ -59,13 +59,13 @@ class StepModel:
     shared: bool
 
     def seconds(self, replicas: float, batch: float) -> float:
-        """Of one step with `batch` examples a replica."""
+        """Seconds of one step with `batch` examples per replica."""
         shared = {"shared": self.shared}
         each = self.compute.seconds(replicas, batch, **shared)
         return each + self.all_reduce.seconds(replicas, self.size, **shared)
 
     def on_own_devices(self, link: AllReduce, speed: float = 1.0) -> "StepModel":
-        """The same workload with a device a replica, `speed` times as fast, joined by `link`."""
+        """The same workload with one device per replica, `speed` times as fast, joined by `link`."""
         parts = (self.compute.host, self.compute.replica, self.compute.example)
         faster = Compute(*(seconds / speed for seconds in parts))
         return StepModel(faster, link, self.size, shared=False)
@@ -73,10 +73,10 @@ class StepModel:
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients found by least squares of the relative error, none negative.
+    """Non-negative coefficients that minimize the squared relative error.
 
-    `left_out`: for each point, what the fit to all other points predicts for it; NaN where those do
-    not determine every coefficient.
+    `left_out`: per point, the prediction of the fit to all other points; NaN where those do not
+    determine every coefficient.
     """
 
     coefficients: np.ndarray
@@ -86,8 +86,8 @@ class Fit:
 def fit_all_reduce(cases: pd.DataFrame, *, shared: bool) -> tuple[AllReduce, Fit]:
     """Latency and bandwidth from measured all-reduces; columns: replicas, bytes, median (seconds).
 
-    The constant cost of a call, which one replica has as well, is fitted too and left out: it belongs
-    to the program that measures, or to a step's compute.
+    The constant cost of a call is fitted too, and dropped: a single replica has it as well, so it
+    belongs to the measuring program, or to the compute of a step.
     """
     sizes = zip(cases["replicas"].astype(float), cases["bytes"].astype(float), strict=True)
     rows = np.array([[1.0, *_messages(*pair, shared)] for pair in sizes])
@@ -98,10 +98,10 @@ def fit_all_reduce(cases: pd.DataFrame, *, shared: bool) -> tuple[AllReduce, Fit
 def fit_compute(
     cells: pd.DataFrame, all_reduce: AllReduce, size: int, *, shared: bool
 ) -> tuple[Compute, Fit]:
-    """The parts of compute from measured steps less the all-reduce, which is taken as measured.
+    """The parts of compute from measured steps minus the all-reduce, which is taken as measured.
 
-    `cells`: columns replicas, per_replica_batch, seconds (a step). Replicas with devices of their own
-    do not tell the cost of a step from that of a replica: all of it then counts to the replica.
+    `cells`: columns replicas, per_replica_batch, seconds (per step). With one device per replica the
+    costs per step and per replica cannot be separated: all of it is then assigned to the replica.
     """
     pairs = list(zip(cells["replicas"], cells["per_replica_batch"], strict=True))
     known = np.array([all_reduce.seconds(n, size, shared=shared) for n, _ in pairs])
@@ -113,19 +113,19 @@ def fit_compute(
 
 
 def _messages(replicas: float, size: float, shared: bool) -> list[float]:
-    """Messages after each other, and bytes over one link, of a ring."""
+    """Sequential messages, and bytes over one link, of a ring."""
     others = 2 * (replicas - 1)
     return [others, others * size / (1 if shared else replicas)]
 
 
 def _work(replicas: float, batch: float, shared: bool) -> list[float]:
-    """Steps, replicas' steps and examples that pass through one device, one after the other."""
+    """Steps, replica steps and examples that one device processes in sequence."""
     times = replicas if shared else 1
     return [1.0, times, times * batch]
 
 
 def _fit(rows: np.ndarray, values: np.ndarray, known: np.ndarray) -> Fit:
-    """Coefficients c >= 0 of `rows` @ c + `known` = `values`, each point weighted by one over its value."""
+    """Coefficients c >= 0 of `rows` @ c + `known` = `values`, weighted by the inverse of each value."""
     left_out = np.full(len(values), np.nan)
     for at in range(len(values)):
         others = np.arange(len(values)) != at

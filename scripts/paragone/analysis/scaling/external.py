@@ -1,4 +1,4 @@
-"""Published speed-ups beside what the cost model allows at best: compute that divides evenly, one link."""
+"""Published speed-ups and the best case of the cost model: compute that divides evenly, one link."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from paragone.analysis.verdicts import MATCH, NOT_COMPARABLE, TREND
 
 @dataclass(frozen=True)
 class Check:
-    """Published ratios of one experiment, the trained parameters of its model, and links that its
+    """Published ratios of one experiment, the trained parameters of its model, and the links that its
     replicas may have had, by label."""
 
     experiment: str
@@ -32,7 +32,7 @@ class Check:
 def rows_of(
     check: Check, ratios: list[Ratio], protocols: dict[str, Protocol]
 ) -> list[dict[str, Any]]:
-    """One row a published ratio and link: what is published, predicted, the verdict and why."""
+    """One row per published ratio and link: published and predicted value, verdict and reason."""
     return [
         _row(ratio, protocols, check, label, link)
         for ratio in ratios
@@ -54,10 +54,10 @@ def _row(
     protocol, base = protocols[ratio.row.system], protocols[ratio.reference.system]
     batch, reference = ratio.row.global_batch(protocol), ratio.reference.global_batch(base)
     replicas, examples = protocol.replicas, base.epoch_examples
-    if None in (batch, reference, replicas, examples) or base.replicas != 1:
+    if not (batch and reference and replicas and examples) or base.replicas != 1:
         why = "the source leaves batch, replicas or the length of an epoch open"
         return {**about, "predicted": float("nan"), "verdict": NOT_COMPARABLE, "why": why}
-    each = float(ratio.reference.value) / examples  # seconds an example, all else for nothing
+    each = float(ratio.reference.value) / examples  # seconds per example; all else is free
     model = StepModel(Compute(0.0, 0.0, each), link, 4 * check.parameters, shared=False)
     one = reference / model.seconds(1, reference)
     predicted = batch / model.seconds(replicas, batch / replicas) / one
@@ -76,8 +76,8 @@ def _judge(ratio: Ratio, predicted: float, replicas: int) -> tuple[str, str]:
             "the same program at the same efficiency"
         )
     if low > predicted:
-        return TREND, f"{size}: the link was faster than this, or hidden behind compute"
-    return TREND, f"{size}: the rest is fixed cost a step, or a slower link"
+        return TREND, f"{size}: the link was faster than this, or overlapped with compute"
+    return TREND, f"{size}: the rest is a fixed cost per step, or a slower link"
 
 
 def table_of(rows: list[dict[str, Any]]) -> pd.DataFrame:

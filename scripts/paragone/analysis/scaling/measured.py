@@ -1,4 +1,4 @@
-"""Measured scaling: the cells of an experiment, and what each gains over one replica."""
+"""Measured scaling: the cells of an experiment, and the gain of each over one replica."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ IDEAL = {
     "shared": "shared cores",
 }
 SHARED = (
-    "Replicas here are virtual: they share the cores of one machine, so that the ideal speed-up is 1 "
-    "and efficiency 1/n; what exceeds them comes from idle cores or from larger batches."
+    "Replicas here are virtual: they share the cores of one machine, so the ideal speed-up is 1 and the "
+    "ideal efficiency 1/n; higher values come from idle cores or larger batches."
 )
 
 
 @dataclass(frozen=True)
 class Point:
-    """One cell of a backend: seconds a step by seed, speed-up over one replica paired by seed."""
+    """One cell of a backend: seconds per step by seed; speed-up over one replica, paired by seed."""
 
     label: str
     backend: str
@@ -46,7 +46,7 @@ def scaling_kind(runs: pd.DataFrame) -> str:
 
 
 def fixed_batch(runs: pd.DataFrame) -> int:
-    """What stays fixed: the global batch in strong, the batch of a replica in weak scaling."""
+    """The batch that stays fixed: global in strong scaling, per replica in weak scaling."""
     first = runs.iloc[0]
     return int(first["global_batch"]) // (1 if scaling_kind(runs) == STRONG else first["replicas"])
 
@@ -95,9 +95,9 @@ def _speeds(one: Series) -> pd.Series:
 
 
 def table_of(points: list[Point]) -> pd.DataFrame:
-    """One row a cell: step time, speed-up and efficiency (speed-up over replicas), with intervals.
+    """One row per cell: step time, speed-up and efficiency (speed-up over replicas), with intervals.
 
-    `ideal`: the speed-up that the devices allow, 1 on shared cores and n with a device each.
+    `ideal`: the speed-up that the devices allow, 1 on shared cores, n with one device per replica.
     """
     rows = []
     for point in points:
@@ -129,7 +129,7 @@ def _named(name: str, values: tuple[float, float, float]) -> dict[str, float]:
 
 
 def batch_at(points: list[Point], how: str, replicas: float) -> float:
-    """Examples a replica at any number of replicas."""
+    """Examples per replica at any number of replicas."""
     if how == STRONG:
         return points[0].global_batch / replicas
     return float(points[0].per_replica_batch)

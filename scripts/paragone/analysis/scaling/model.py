@@ -1,4 +1,4 @@
-"""The calibrated models of a machine: from tables, to model.json, and back."""
+"""The calibrated models of a machine: made from tables, written to models.json, read from it."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -18,9 +18,10 @@ from paragone.analysis.scaling.cost import (
     fit_compute,
 )
 from paragone.analysis.statistics import summarize
+from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 
-BYTES = {"float32": 4, "float64": 8}  # of a parameter, hence of its gradient
+BYTES = {"float32": 4, "float64": 8}  # per parameter, hence per gradient
 SERIES = ["workload", "backend", "machine"]
 CELL = ["experiment", "replicas", "global_batch", "per_replica_batch"]
 
@@ -29,9 +30,8 @@ CELL = ["experiment", "replicas", "global_batch", "per_replica_batch"]
 class Calibrated:
     """The model of one workload on one backend and machine, or `reason` why there is none.
 
-    `errors`: relative errors of the predictions for cells that were left out of the fit: how many,
-    their median and the largest, as fractions; None where the other cells do not determine the model.
-    `runs`: the names of those that it was fitted to.
+    `errors`: leave-one-out errors of the model: number of cells, median and largest relative error, as
+    fractions; None where the other cells do not determine the model. `runs`: names of the fitted runs.
     """
 
     workload: str
@@ -44,32 +44,32 @@ class Calibrated:
 
     @property
     def error_words(self) -> str:
-        """How far the model is off, in words."""
+        """The error of the model, in words."""
         if not self.errors:
             return "error unknown: too few cells to leave one out"
         median, worst = (100 * self.errors[key] for key in ("median", "largest"))
-        return f"off by {median:.0f} % (median), {worst:.0f} % (most) on cells left out"
+        return f"leave-one-out error {median:.0f} % (median), {worst:.0f} % (largest)"
 
 
 def calibrate(
     runs: pd.DataFrame, all_reduces: pd.DataFrame
 ) -> tuple[list[Calibrated], pd.DataFrame, pd.DataFrame]:
-    """Models, and their points: steps (one row a cell) and all-reduces (one row a case), each with
-    what was measured and what the fit to all the others predicts.
+    """Models, and their points: steps (one row per cell) and all-reduces (one row per case), each with
+    the measured value and the prediction of the fit to all other points.
 
-    `runs`: of all scaling experiments, one row a run and experiment. A run over several machines has
-    links that were not measured, and is left out.
+    `runs`: of all scaling experiments, one row per run and experiment. A run over several machines is
+    excluded: its links were not measured.
     """
     cases = medians(all_reduces)
     cases = cases.assign(predicted=float("nan"), fitted=float("nan"))
     found, steps = [], []
     for key, part in _measured(runs).groupby(SERIES, sort=True):
-        _, backend, machine = key
+        workload, backend, machine = key
         here = cases[(cases["backend"] == backend) & (cases["machine"] == machine)]
         cells, names = _cells(part), " ".join(sorted(set(part["run"])))
         if here["replicas"].nunique() < 2:
             reason = "no all-reduce was measured here"
-            found.append(Calibrated(*key, None, reason, None, names))
+            found.append(Calibrated(workload, backend, machine, None, reason, None, names))
             steps.append(cells.assign(**dict(zip(SERIES, key, strict=True))))
             continue
         shared = shares_cores(part)
@@ -83,10 +83,11 @@ def calibrate(
         unique = cells.drop_duplicates(["replicas", "per_replica_batch"])
         compute, fit = fit_compute(unique, link, size, shared=shared)
         model = StepModel(compute, link, size, shared)
-        found.append(Calibrated(*key, model, None, _errors(unique["seconds"], fit), names))
+        errors = _errors(unique["seconds"], fit)
+        found.append(Calibrated(workload, backend, machine, model, None, errors, names))
         predicted = unique.assign(predicted=fit.left_out)
-        told = predicted[["replicas", "per_replica_batch", "predicted"]]
-        cells = cells.merge(told, on=["replicas", "per_replica_batch"])
+        kept = predicted[["replicas", "per_replica_batch", "predicted"]]
+        cells = cells.merge(kept, on=["replicas", "per_replica_batch"])
         steps.append(cells.assign(**dict(zip(SERIES, key, strict=True))))
     columns = [*SERIES, *CELL, "seconds", "n", "runs", "predicted"]
     whole = pd.concat(steps, ignore_index=True) if steps else pd.DataFrame()
@@ -105,7 +106,7 @@ def _measured(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cells(runs: pd.DataFrame) -> pd.DataFrame:
-    """Median seconds of a step a cell, `n` runs behind it, and their names."""
+    """Per cell: median seconds per step, number `n` and names of its runs."""
     each = runs["global_batch"].astype(float) / runs["steady_examples_per_second"]
     rows = []
     for cell, part in runs.assign(step=each).groupby(CELL, sort=True):
@@ -128,9 +129,9 @@ def _with_errors(points: pd.DataFrame, measured: str) -> pd.DataFrame:
     return points.assign(relative_error=points["predicted"] / points[measured] - 1)
 
 
-def write_models(models: list[Calibrated]) -> str:
-    """JSON text of the models."""
-    return json.dumps({"schema": 1, "models": [asdict(one) for one in models]}, indent=1) + "\n"
+def write_models(models: list[Calibrated], path: Path) -> None:
+    """Write the models as JSON."""
+    write_json({"schema": 1, "models": [asdict(one) for one in models]}, path)
 
 
 def read_models(path: Path) -> list[Calibrated]:

@@ -1,7 +1,6 @@
 """Measured values beside published ones: one row per published number or ratio, with a verdict."""
 
 from paragone.analysis import verdicts
-from paragone.analysis.grouping import series_of, sweeps_of
 from paragone.reporting import footnotes
 from paragone.reporting.beside_published import line, table_of
 from paragone.reporting.inputs import Inputs
@@ -10,8 +9,8 @@ from paragone.reporting.markup import Table
 
 def table(inputs: Inputs) -> Table:
     """The comparison of one experiment: one column per backend and machine."""
-    runs, epochs, protocols = inputs.runs, inputs.epochs, inputs.protocols
-    sweeps, lines = sweeps_of(runs, inputs.labels), []
+    epochs, protocols = inputs.epochs, inputs.protocols
+    sweeps, lines = inputs.sweeps(), []
     for row in inputs.published:
         protocol = protocols.get(row.system)
         findings = {one.label: verdicts.compare(row, protocol, one.runs, epochs) for one in sweeps}
@@ -23,6 +22,6 @@ def table(inputs: Inputs) -> Table:
         }
         about = ratio.name, ratio.condition, ratio.system, ratio.printed
         lines.append(line(about, findings))
-    counts = [len(one.measured) for one in series_of(runs, inputs.labels)]
-    remarks = [*footnotes.about(runs), footnotes.repeats(counts), *inputs.flaws]
+    counts = [len(one.measured) for one in inputs.series]
+    remarks = [*footnotes.about(inputs.runs), footnotes.repeats(counts), *inputs.flaws]
     return table_of(lines, inputs.title, remarks)

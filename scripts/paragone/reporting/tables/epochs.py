@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from paragone.analysis.grouping import Series, series_of, sweeps_of
+from paragone.analysis.grouping import Series
 from paragone.analysis.match_runs import Missing, pick
 from paragone.analysis.published import Protocol, Row
 from paragone.analysis.quantities import QUANTITIES
@@ -34,10 +34,9 @@ def table(inputs: Inputs) -> Table:
         raise UserError(
             f"published experiment {inputs.published_experiment!r} has no values by epoch"
         )
-    runs, labels = inputs.runs, inputs.labels
-    found, missing = long_table(rows, inputs.protocols, sweeps_of(runs, labels), inputs.epochs)
-    counts = [len(one.measured) for one in series_of(runs, labels)]
-    remarks = [*footnotes.about(runs, MEASURED, *missing), footnotes.repeats(counts)]
+    found, missing = long_table(rows, inputs.protocols, inputs.sweeps(), inputs.epochs)
+    counts = [len(one.measured) for one in inputs.series]
+    remarks = [*footnotes.about(inputs.runs, MEASURED, *missing), footnotes.repeats(counts)]
     blocks = [
         _block(system, inputs.title, wide(part))
         for system, part in found.groupby("system", sort=False)
