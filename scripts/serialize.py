@@ -5,8 +5,9 @@ import json
 import os
 from pathlib import Path
 
+from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
-from paragone.data import serializer, store
+from paragone.data import serializer
 
 
 @entry_point
@@ -22,7 +23,7 @@ def main() -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     source = json.loads(options.source.read_bytes())
-    store.write(options.output, serializer.serialize(source, options.folder).read_bytes())
+    write_bytes(serializer.serialize(source, options.folder).read_bytes(), options.output)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> None:
-    """What one worker does. Only rank 0 writes, and only when every rank has come to the end."""
+    """The work of one worker. Only rank 0 writes, and only after every rank has trained to the end."""
     usage = resource_usage.Usage()
     process = process_entry.process_entry(spec.workers, limits.claim_cores(options.threads))
     world = meeting.join()
@@ -55,8 +55,7 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
             "without authentication; use a private network or a firewall",
             flush=True,
         )
-    engine = engines.create(spec)
-    ledger.switch("data")
+    ledger.switch("data")  # before the framework: missing data is found in a second
     dataset = data.load(options.manifest, options.data_folder)
     process |= {
         "config_sha256": spec.sha256,
@@ -67,6 +66,9 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     checkpoints = Checkpoints(
         options.checkpoints, context(spec, dataset, pretrained), rank=world.rank
     )
+    ledger.switch("imports")
+    engine = engines.create(spec)
+    ledger.switch("data")
     processes = meeting.meet("devices", process)
     try:
         outcome = train(
@@ -82,7 +84,7 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     opened = hasattr(engine, "devices")  # not where the run was unavailable
     usage.stop(process, engine.peak_device_memory() if opened else None)
     if world.workers > 1 and outcome.status in ("unavailable", "out_of_memory"):
-        # The others may not know, and wait: the launcher ends them and writes the record.
+        # The others may wait without knowing: launch.py ends them and writes the record.
         meeting.report(outcome.status, outcome.reason)
         sys.exit(1)
     ends = meeting.meet("end-of-training", {"process": process, "cpu": usage.cpu_seconds()})
@@ -98,7 +100,7 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
 
 
 def complete(processes: list[dict[str, Any]], ends: list[dict[str, Any]]) -> None:
-    """Add what each worker of this start knew at its end only: devices, and who else was busy."""
+    """Add what each worker knows only at its end: devices, and the load of other processes."""
     for process, end in zip(processes, ends, strict=True):
         process.update(end["process"])
         neighbours = [one for one in ends if one["process"]["host"] == process["host"]]
@@ -107,7 +109,7 @@ def complete(processes: list[dict[str, Any]], ends: list[dict[str, Any]]) -> Non
 
 
 def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:
-    """A hash of all that a checkpoint must agree with: specification, data, weights, code at work."""
+    """A hash of all that a checkpoint depends on: specification, data, initial weights, code."""
     start = pretrained.sha256 if pretrained else "random"
     sha = hashlib.sha256(f"{spec.to_json()} {dataset.manifest_sha256} {start}".encode())
     for module in code_inputs("train.py", f"paragone.engines.{spec.backend['engine']}"):

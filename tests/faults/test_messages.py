@@ -50,10 +50,10 @@ def test_malformed_spec(small, tmp_path, text):
 def test_malformed_spec_of_a_probe(small, tmp_path):
     line = command(
         "probe",
-        spec="{}",
-        manifest=small.manifest,
+        specs="{}",
+        manifests=small.manifest,
         data_folder=small.folder,
-        output=tmp_path / "probe.npz",
+        outputs=tmp_path / "probe.npz",
     )
     refuses(line, tmp_path, "--spec: not the specification of a run")
 
@@ -136,7 +136,7 @@ def test_truncated_array_through_the_workflow(checkout, small, tmp_path):
         "--cores",
         "1",
         "--allowed-rules",
-        "probe",
+        "probe_torch",
     )
     one_message(done, "error: ", array.name, "delete the folder results/data/fashion_mnist")
     assert not (made / "results/parity/fashion-cnn/torch.npz").exists()

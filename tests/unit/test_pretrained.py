@@ -54,9 +54,9 @@ np.savez(sys.argv[2], images=images, logits=loaded(images, training=False).numpy
 def provide(
     to: Path, environment: str = "", proxy: str = UNREACHABLE, path: str = "", **settings: object
 ) -> subprocess.CompletedProcess:
-    """Run scripts/fetch_weights.py; `proxy` stands between it and the official address."""
+    """Run scripts/fetch.py; `proxy` stands between it and the official address."""
     data = CONFIG_DATA | {"folder": str(to / "data")} | settings
-    line = [sys.executable, str(ROOT / "scripts/fetch_weights.py"), f"--model={MODEL}"]
+    line = [sys.executable, str(ROOT / "scripts/fetch.py"), f"--model={MODEL}"]
     line += [f"--config-data={json.dumps(data)}", f"--output={to / 'weights.json'}"]
     network = {"HTTPS_PROXY": proxy, "NO_PROXY": "", "no_proxy": ""}
     return subprocess.run(

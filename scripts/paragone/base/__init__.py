@@ -1,3 +1,1 @@
-"""What every room may use: errors, atomic files, array types, names of clocks, ranks."""
-
-"""What every room may use: errors, atomic files, array types, names of clocks, ranks."""
+"""For every room: errors, atomic files, array types, names of clocks, ranks."""

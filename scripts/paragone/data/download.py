@@ -6,6 +6,8 @@ from pathlib import Path
 
 import requests
 
+from paragone.base.atomic_files import writing
+
 # Name look-up has no timeout of its own; together with the connection it may take this long.
 ANSWER_WITHIN = 8.0
 SILENCE_AT_MOST = 60.0
@@ -21,7 +23,6 @@ def download(url: str, target: Path) -> bool:
     Raises Unreachable when no usable answer comes within `ANSWER_WITHIN` seconds or the transfer
     breaks off; `target` then does not exist.
     """
-    partial = target.with_name(target.name + ".part")
     try:
         response = _within(
             ANSWER_WITHIN, lambda: requests.get(url, stream=True, timeout=(4, SILENCE_AT_MOST))
@@ -30,13 +31,11 @@ def download(url: str, target: Path) -> bool:
             if response.status_code in (404, 410):
                 return False
             response.raise_for_status()
-            with partial.open("wb") as file:
+            with writing(target, "wb") as file:
                 for block in response.iter_content(1 << 20):
                     file.write(block)
     except requests.RequestException as error:
-        partial.unlink(missing_ok=True)
         raise Unreachable(_reason(error)) from None
-    partial.replace(target)
     return True
 
 
@@ -61,7 +60,7 @@ def _within(seconds: float, action: Callable[[], requests.Response]) -> requests
 
 
 def _reason(error: requests.RequestException) -> str:
-    if isinstance(error, requests.HTTPError):
+    if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"HTTP status {error.response.status_code}"
     if isinstance(error, requests.Timeout):
         return "time-out"

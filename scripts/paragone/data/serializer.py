@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.data import store, synthetic
 from paragone.data.catalogue import entry
@@ -59,7 +60,7 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
             "made_by": made["made_by"],
             "recipe": recipe,
         }
-        store.write_json(aside / "manifest.json", manifest)
+        write_json(manifest, aside / "manifest.json", indent=2)
 
 
 def _from_files(source: dict, folder: Path, aside: Path) -> dict:

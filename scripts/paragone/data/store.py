@@ -10,7 +10,6 @@ A folder of arrays appears whole (built aside, then renamed) and is never change
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -96,21 +95,3 @@ def sha256(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, aside = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(aside).chmod(0o644)
-        Path(aside).replace(path)
-    finally:
-        Path(aside).unlink(missing_ok=True)
-
-
-def write_json(path: Path, content: dict) -> None:
-    """Write indented JSON, whole or not at all."""
-    write(path, (json.dumps(content, indent=2) + "\n").encode())

@@ -26,7 +26,7 @@ class Pretrained:
 
 
 def read(description: Path | None, data_folder: Path) -> Pretrained | None:
-    """The weights that `scripts/fetch_weights.py` has described; None if it found none.
+    """The weights that `scripts/fetch.py --model` has described; None if it found none.
 
     description: its JSON file, None for a run that needs none; data_folder: `data.folder` of the
     config. Raises UserError when a file is missing or damaged.

@@ -9,9 +9,11 @@ import os
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.data import store
 from paragone.data.locate import named_mirrors, search
@@ -104,8 +106,7 @@ def _convert(model: str, path: Path, sha256: str, origin: str, target: Path, fol
     from paragone.models import keras_file
 
     with store.building(target) as aside:
-        np.savez(aside / "weights.npz", **keras_file.read(model, path))
+        arrays: dict[str, Any] = keras_file.read(model, path)
+        np.savez(aside / "weights.npz", **arrays)
         file = (target / "weights.npz").relative_to(folder).as_posix()
-        store.write_json(
-            aside / "manifest.json", _description(model, "imagenet", file, sha256, origin)
-        )
+        write_json(_description(model, "imagenet", file, sha256, origin), aside / "manifest.json")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from paragone.base.atomic_files import writing
 from paragone.data import Dataset
 
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
@@ -28,8 +29,5 @@ def write(path: Path, dataset: Dataset, probabilities: np.ndarray | None) -> Non
     }
     if dataset.test_inputs.ndim == 4 and dataset.test_inputs[0].nbytes <= THUMBNAIL:
         arrays["images"] = np.asarray(dataset.test_inputs[:count])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    with unfinished.open("wb") as file:
+    with writing(path, "wb") as file:
         np.savez_compressed(file, **arrays)
-    unfinished.rename(path)

@@ -7,7 +7,7 @@ _OPTIONS = {
     "spec": (str, True, "specification of the run, JSON"),
     "manifest": (Path, True, "manifest of its data set"),
     "data-folder": (Path, True, "where the arrays lie"),
-    "weights": (Path, False, "what scripts/fetch_weights.py wrote"),
+    "weights": (Path, False, "file that scripts/fetch.py --model wrote"),
     "checkpoints": (Path, True, "folder to resume from"),
     "threads": (int, True, "CPU cores to use at most, of each host"),
     "record": (Path, True, "record.json to write"),
