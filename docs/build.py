@@ -94,13 +94,17 @@ def drawing() -> str:
     return "\n".join([*lines, "```"])
 
 
+def purpose(module: Path) -> str:
+    """The first paragraph of a module's docstring."""
+    text = ast.get_docstring(ast.parse(module.read_text())) or ""
+    return _sentence(" ".join(text.split("\n\n")[0].split()))
+
+
 def purposes() -> str:
-    """The rooms with what each is for, highest first: the first paragraph of its docstring."""
+    """The rooms with what each is for, highest first."""
     lines = ["| room | what it is for |", "| --- | --- |"]
     for room in reversed(rooms()):
-        folder = ROOT / "scripts/paragone" / room
-        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
-        sentence = " ".join(text.split("\n\n")[0].split())
+        sentence = purpose(ROOT / "scripts/paragone" / room / "__init__.py")
         lines.append(f"| [`{room}`](../scripts/paragone/{room}) | {sentence} |")
     return "\n".join(lines)
 
@@ -110,7 +114,7 @@ def configuration() -> str:
     schema = yaml.safe_load((SCHEMAS / "config.schema.yaml").read_text())
     data = yaml.safe_load((SCHEMAS / "data_config.schema.yaml").read_text())
     values = yaml.safe_load((ROOT / "config.yaml").read_text())
-    text = [INTRODUCTION]
+    text = [INTRODUCTION.rstrip()]
     single = []
     for name in schema["properties"]:
         root = data if name == "data" else schema
@@ -123,7 +127,15 @@ def configuration() -> str:
         text += [_row(*key) for key in Walk(root, values).keys(name, block)]
     text.append(f"\n## Single keys\n\n{_HEADER}")
     text += [_row(name, block, required, values.get(name)) for name, block, required in single]
+    text += [part for kind in ("figures", "tables") for part in _modules(kind)]
     return "\n".join(text) + "\n"
+
+
+def _modules(kind: str) -> list[str]:
+    """What `figures` or `tables` of an experiment may name, as a section of the page."""
+    files = sorted((ROOT / "scripts/paragone/reporting" / kind).glob("[!_]*.py"))
+    rows = [f"| `{file.stem}` | {purpose(file)} |" for file in files]
+    return [f"\n## Names of {kind}\n", "| name | what it shows |", "| --- | --- |", *rows]
 
 
 _HEADER = "| key | value | default | meaning |\n| --- | --- | --- | --- |"
@@ -204,7 +216,10 @@ def _kind(node: dict[str, Any]) -> str:
 
 
 def _sentence(text: str) -> str:
-    text = text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
+    """A cell of a table: outside of code, <name> must not be taken for HTML."""
+    parts = text.replace("|", "\\|").split("`")
+    parts[::2] = [part.replace("<", "&lt;") for part in parts[::2]]
+    text = "`".join(parts)
     return text[:1].upper() + text[1:]
 
 
