@@ -1,6 +1,5 @@
 """The look of every figure, and files that are the same bytes for the same input."""
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 
 SINGLE, DOUBLE = 3.4, 7.0  # column widths, inches
@@ -107,10 +107,8 @@ def save(figure: Figure, outputs: list[Path]) -> None:
             raise UserError(f"{path}: a figure is written as {', '.join(_METADATA)}")
     _freeze(figure)
     for path in outputs:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial")
-        figure.savefig(partial, format=path.suffix[1:], metadata=_METADATA[path.suffix])
-        os.replace(partial, path)
+        with writing(path, "wb") as file:
+            figure.savefig(file, format=path.suffix[1:], metadata=_METADATA[path.suffix])
 
 
 def _freeze(figure: Figure) -> None:
