@@ -1,6 +1,6 @@
 """N replicas at global batch B give the weights of one replica at batch B, in double precision.
 
-Batch norm is the one exception, and differs in exactly the way that README states.
+Batch norm is the one exception, and differs exactly as docs/method.md states.
 """
 
 import os
