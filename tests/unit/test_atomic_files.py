@@ -1,0 +1,54 @@
+"""Files are complete or not there, whatever happens while they are written."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from workspace import ROOT, environment
+
+from paragone.base.atomic_files import write_bytes, write_json, write_text, writing
+
+
+def test_files_and_their_folders_are_made(tmp_path):
+    write_text("Größe\n", tmp_path / "a" / "b.txt")
+    write_bytes(b"\x00\xff", tmp_path / "b.bin")
+    write_json({"c": [1, None]}, tmp_path / "c.json")
+    assert (tmp_path / "a" / "b.txt").read_bytes() == "Größe\n".encode()
+    assert (tmp_path / "b.bin").read_bytes() == b"\x00\xff"
+    assert json.loads((tmp_path / "c.json").read_text()) == {"c": [1, None]}
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b.bin", "b.txt", "c.json"]
+
+
+def test_a_failure_leaves_the_earlier_file_and_no_other(tmp_path):
+    path = tmp_path / "result.json"
+    write_text("earlier", path)
+
+    def fail():
+        with writing(path) as file:
+            file.write("half")
+            file.flush()
+            assert path.read_text() == "earlier"
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json({"loss": float("nan")}, path)
+    assert path.read_text() == "earlier"
+    assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_a_killed_process_leaves_no_result_and_does_not_hinder_the_next(tmp_path):
+    path = tmp_path / "result.txt"
+    program = (
+        "import os, sys; from pathlib import Path; from paragone.base.atomic_files import writing\n"
+        "with writing(Path(sys.argv[1])) as file: file.write('half'); file.flush(); os.abort()"
+    )
+    line = [sys.executable, "-c", program, str(path)]
+    subprocess.run(line, env=environment(PYTHONPATH=str(ROOT / "scripts")), check=False)
+    assert not path.exists()
+    write_text("whole", path)
+    assert os.listdir(tmp_path) == ["result.txt"]
+    assert path.read_text() == "whole"
