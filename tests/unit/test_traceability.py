@@ -4,7 +4,8 @@ import re
 
 import pandas as pd
 import pytest
-from draw_figures import FIGURES, STUDIES, Drawing, varied
+from draw_figures import FIGURES, Drawing, varied
+from judge_rows import REUTERS, tabulated
 from make_experiments import batch_sizes, mobilenet, multiworker, reuters, to_target
 from make_products import varied_table
 from make_records import make_record
@@ -18,15 +19,15 @@ RECORDS = {
     "time_to_target": to_target,
 }
 BESIDE = {
-    "epoch_time": ["--published-experiment", "mirrored_mobilenet"],
-    "batch_size_throughput": ["--published-experiment", "batch_size_throughput"],
+    "epoch_time": "mirrored_mobilenet",
+    "batch_size_throughput": "batch_size_throughput",
 }
 
 
-@pytest.mark.parametrize("figure", [*FIGURES, *STUDIES])
+@pytest.mark.parametrize("figure", RECORDS)
 def test_every_point_of_a_figure_names_its_runs(tmp_path, figure):
-    drawing = Drawing(tmp_path, RECORDS[figure]())
-    _, rows = drawing.draw(figure, *BESIDE.get(figure, []))
+    drawing = Drawing.of(tmp_path, RECORDS[figure]())
+    _, rows = drawing.draw(figure, BESIDE.get(figure, ""))
     named = named_runs(rows)
     assert named
     assert named <= set(drawing.runs["run"])
@@ -42,7 +43,7 @@ def test_n_is_the_number_of_runs_named(tmp_path):
         if figure in ("throughput", "clocks", "predictions"):  # a row a run, or a part of one
             continue
         (tmp_path / figure).mkdir()
-        _, rows = Drawing(tmp_path / figure, records()).draw(figure, *BESIDE.get(figure, []))
+        _, rows = Drawing.of(tmp_path / figure, records()).draw(figure, BESIDE.get(figure, ""))
         medians = rows[(rows["kind"] == "median") & rows["value"].notna()]
         assert len(medians)
         assert (medians["runs"].str.split().str.len() == medians["n"]).all(), figure
@@ -58,11 +59,10 @@ def test_n_is_the_number_of_runs_named(tmp_path):
     ],
 )
 def test_every_cell_of_a_comparison_names_its_runs(tmp_path, records, experiment):
-    drawing = Drawing(tmp_path, records())
-    files = {"runs": drawing.runs, "epochs": drawing.epochs}
-    written = write(tmp_path, "comparison", *beside(experiment), **files)
+    runs, epochs = tabulated(records())
+    written = write(tmp_path, "comparison", *beside(experiment), runs=runs, epochs=epochs)
     table = pd.read_csv(written["csv"], dtype=str)
-    assert named_runs(table) <= set(drawing.runs["run"])
+    assert named_runs(table) <= set(runs["run"])
     series = [name.removeprefix("runs of ") for name in table if name.startswith("runs of ")]
     cells = 0
     for name in series:
@@ -76,19 +76,19 @@ def test_every_cell_of_a_comparison_names_its_runs(tmp_path, records, experiment
 
 
 def test_every_cell_of_a_table_by_epoch_names_its_runs(tmp_path):
-    drawing = Drawing(tmp_path, reuters(seeds=2))
-    files = {"runs": drawing.runs, "epochs": drawing.epochs}
-    table = pd.read_csv(write(tmp_path, "epochs", *beside("reuters_strategies"), **files)["csv"])
+    runs, epochs = tabulated(reuters(seeds=2))
+    written = write(tmp_path, "epochs", *beside(REUTERS), runs=runs, epochs=epochs)
+    table = pd.read_csv(written["csv"])
     measured = table[table["source"] != "published"]
-    assert named_runs(table) <= set(drawing.runs["run"])
+    assert named_runs(table) <= set(runs["run"])
     assert (measured["runs"].str.split().str.len() == measured["n"]).all()
 
 
 def test_every_row_of_the_differences_names_its_pairs(tmp_path):
     made = [make_record(name, seed=k) for name in ("torch", "torch-xla") for k in range(3)]
-    drawing = Drawing(tmp_path, made)
-    table = pd.read_csv(write(tmp_path, "differences", labels={}, runs=drawing.runs)["csv"])
-    assert named_runs(table) == set(drawing.runs["run"])
+    runs, _ = tabulated(made)
+    table = pd.read_csv(write(tmp_path, "differences", labels={}, runs=runs)["csv"])
+    assert named_runs(table) == set(runs["run"])
     assert (table["runs"].str.split().str.len() == 2 * table["n"]).all()
 
 
