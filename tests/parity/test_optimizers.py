@@ -57,3 +57,23 @@ def test_nadam_of_repeated_words(deduplicate):
 
 def test_the_two_rules_differ():
     assert not torch.allclose(expected(True, 3), expected(False, 3), rtol=0.1)
+
+
+def test_adam_adds_epsilon_before_the_bias_correction():
+    """As Keras has it; gradients of the size of epsilon show the difference."""
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.zeros_(model.weight)
+    options = {**OPTIONS, "name": "adam"}
+    optimizer = create_optimizer(options, model, torch.device("cpu"), lambda squares: squares)
+    for group in optimizer.param_groups:
+        group["lr"] = RATE
+    weight = moment = square = 0.0
+    for step in (1, 2, 3):
+        gradient = step * EPSILON
+        model.weight.grad = torch.full((1, 1), gradient)
+        optimizer.step()
+        moment = BETA_1 * moment + (1 - BETA_1) * gradient
+        square = BETA_2 * square + (1 - BETA_2) * gradient**2
+        rate = RATE * (1 - BETA_2**step) ** 0.5 / (1 - BETA_1**step)
+        weight -= rate * moment / (square**0.5 + EPSILON)
+        assert model.weight.item() == pytest.approx(weight, rel=1e-12)

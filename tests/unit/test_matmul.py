@@ -133,6 +133,19 @@ def test_short_products_share_a_run_and_slow_cases_stop_early(monkeypatch):
     assert len(calls) == 1 + 3  # one warm-up
 
 
+def test_a_run_ends_with_its_work(monkeypatch):
+    """A device works on after the call returns: the clock stops when it is done."""
+    now = [0.0]
+
+    class Late(NumPy):
+        def wait(self, tensor):
+            now[0] += 1.0
+
+    monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    case = measure.measure(Late(), (8, 8, 8), "float32", 2)
+    assert case["runs"] == [1.0, 1.0]
+
+
 def test_a_result_with_false_flop_is_not_written(tmp_path):
     case = measure.measure(NumPy(), (4, 5, 6), "float32", 1)
     with pytest.raises(ValueError, match="flop"):

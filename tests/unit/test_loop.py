@@ -1,0 +1,173 @@
+"""The training loop, with an engine that only notes what it is asked to do and takes its time."""
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from workspace import make_spec
+
+from paragone.base.engine_reports import Devices, FlopCount, Metrics
+from paragone.base.errors import UserError
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset
+from paragone.data.batches import WHOLE
+from paragone.data.random_streams import epoch_order, framework_seed
+from paragone.training.checkpoints import Checkpoints
+from paragone.training.clocks import Ledger
+from paragone.training.loop import train
+
+TRAINING, EVALUATION, SAVING = 10.0, 3.0, 0.5  # seconds that the engine takes
+
+
+class Clock:
+    """The time of a ledger, moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+class Engine:
+    """`losses`: of the epochs, in turn; the run stops with an error after as many."""
+
+    shard = WHOLE
+
+    def __init__(self, clock: Clock, losses: list[float], kind: str = "cpu") -> None:
+        self.clock, self.losses = clock, list(losses)
+        self.devices = Devices(kind, 1, 1)
+        self.trained: list[tuple] = []
+
+    def build(self, *_: object) -> None:
+        self._weights = {"0.dense.kernel": np.zeros((4, 3)), "0.dense.bias": np.zeros(3)}
+
+    def weights(self) -> dict[str, np.ndarray]:
+        return self._weights
+
+    def set_weights(self, weights: dict[str, np.ndarray]) -> None:
+        self._weights = weights
+
+    def warm_up(self, *_: object) -> None:
+        self.clock.now += 1
+
+    def train_epoch(self, seed, learning_rate, batches, steps) -> Metrics:
+        first = next(iter(batches))[1]
+        self.clock.now += TRAINING
+        self.trained.append((seed, learning_rate, first.tolist(), steps))
+        return Metrics(self.losses.pop(0), 0.5)
+
+    def evaluate(self, batches, steps) -> Metrics:
+        assert len(list(batches)) == steps
+        self.clock.now += EVALUATION
+        return Metrics(1.0, 0.5)
+
+    def predict(self, inputs):
+        return np.zeros((len(inputs), 3), np.float32)
+
+    def count_flop(self, *_: object) -> FlopCount:
+        return FlopCount(1, "none")
+
+    def out_of_memory(self, error: Exception) -> bool:
+        return False
+
+    def save(self, folder) -> None:
+        self.clock.now += SAVING
+
+    def load(self, folder) -> None:
+        assert folder.is_dir()
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("paragone.training.clocks.time", made)
+    monkeypatch.setattr("paragone.training.clocks.age", lambda: 0.0)
+    return made
+
+
+def dataset() -> Dataset:
+    """Labels are the indices of their examples."""
+
+    def split(examples: int) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros((examples, 1, 1, 1), np.uint8), np.arange(examples, dtype=np.int32)
+
+    return Dataset("d", "real", "e", *split(100), *split(50), ("a", "b", "c"), None, "0" * 64)
+
+
+def spec(**changes) -> Spec:
+    made = make_spec("fashion-conv", "torch", batch=10, epochs=3, steps_per_epoch=None, **changes)
+    rate = {"base": 0.1, "decay": [{"after": 2, "factor": 0.5}]}
+    return replace(made, workload={**made.workload, "learning_rate": rate})
+
+
+def run(engine: Engine, folder, ledger: Ledger | None = None, asked: Spec | None = None):
+    """The outcome of training, and the ledger."""
+    ledger = ledger or Ledger()
+    checkpoints = Checkpoints(folder / "checkpoints", "context")
+    processes = [{"rank": 0, "first_epoch": 1}]
+    outcome = train(engine, asked or spec(), dataset(), 1, ledger, checkpoints, processes)
+    return SimpleNamespace(outcome=outcome, ledger=ledger)
+
+
+def test_each_epoch_has_its_seed_rate_and_order(clock, tmp_path):
+    engine = Engine(clock, [1.0, 1.0, 1.0])
+    outcome = run(engine, tmp_path).outcome
+    seed = spec().seed
+    assert engine.trained == [
+        (framework_seed(seed, epoch), rate, epoch_order(100, seed, epoch)[:10].tolist(), 10)
+        for epoch, rate in ((1, 0.1), (2, 0.1), (3, 0.05))
+    ]
+    assert [row["learning_rate"] for row in outcome.epochs] == [0.1, 0.1, 0.05]
+    assert outcome.status == "completed"
+
+
+def test_each_second_is_on_its_own_clock(clock, tmp_path):
+    """Training, evaluation and checkpoints; none after the last epoch."""
+    made = run(Engine(clock, [1.0, 1.0, 1.0]), tmp_path)
+    for at, row in enumerate(made.outcome.epochs, start=1):
+        assert (row["train_seconds"], row["evaluate_seconds"]) == (TRAINING, EVALUATION)
+        assert row["elapsed"] == at * TRAINING
+    expected = {"train": 3 * TRAINING, "evaluate": 3 * EVALUATION, "checkpoint": 2 * SAVING}
+    expected["compilation"] = 1.0
+    assert {part: made.ledger.seconds[part] for part in expected} == expected
+
+
+def test_a_resumed_run_goes_on_where_it_stopped(clock, tmp_path):
+    """The first epoch of each process is none of the steady ones; time goes on from the checkpoint."""
+    interrupted = Engine(clock, [1.0, 1.0])
+    with pytest.raises(IndexError):
+        run(interrupted, tmp_path)
+    resumed = Engine(clock, [1.0])
+    made = run(resumed, tmp_path)
+    rows = made.outcome.epochs
+    assert [row["epoch"] for row in rows] == [1, 2, 3]
+    assert [row["first_of_process"] for row in rows] == [True, False, True]
+    assert rows[-1]["elapsed"] == 3 * TRAINING
+    assert made.ledger.seconds["train"] == 3 * TRAINING
+    assert [one["first_epoch"] for one in made.outcome.processes] == [1, 3]
+    assert resumed.trained[0][0] == framework_seed(spec().seed, 3)
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf, 1e7])
+def test_a_loss_without_bounds_ends_the_run(clock, tmp_path, loss):
+    outcome = run(Engine(clock, [1.0, loss]), tmp_path).outcome
+    assert outcome.status == "diverged"
+    assert "epoch 2" in outcome.reason
+    assert len(outcome.epochs) == 2
+
+
+def test_other_devices_than_asked_for_are_refused(clock, tmp_path):
+    engine = Engine(clock, [], kind="gpu")
+    with pytest.raises(UserError, match=r"cpu.* asked for, but .*gpu.* observed"):
+        run(engine, tmp_path)
+    assert engine.trained == []
+
+
+def test_a_reached_target_ends_the_run(clock, tmp_path):
+    target = {"accuracy": 0.5, "patience": 2, "stop": True}
+    asked = replace(spec(), workload={**spec().workload, "target": target})
+    outcome = run(Engine(clock, [1.0, 1.0]), tmp_path, asked=asked).outcome
+    assert (outcome.status, len(outcome.epochs)) == ("completed", 2)
