@@ -40,5 +40,6 @@ def test_the_record_is_flagged_and_the_figure_warns(small, tmp_path):
     files = [tmp_path / f"throughput.{suffix}" for suffix in ("svg", "pdf", "png")]
     options = {"palette": "torch=#0072B2", "labels": "torch=PyTorch", "title": "Flagged"}
     points = tmp_path / "throughput.csv"
-    succeed(command("plot_throughput", runs=runs, **options, output=files, sidecar=points))
+    python, program, *given = command("plot", runs=runs, **options, output=files, sidecar=points)
+    succeed([python, program, "throughput", *given])
     assert "BUSY" in files[0].read_text()  # in a comment beside its outlines

@@ -1,4 +1,4 @@
-"""Runs the figure programs over records made for the tests."""
+"""Draws figures of records made for the tests: with the program, or with the functions it calls."""
 
 import json
 from pathlib import Path
@@ -6,36 +6,24 @@ from pathlib import Path
 import pandas as pd
 from make_records import (
     BACKENDS,
-    CLASS_NAMES,
     LABELS,
     PALETTE,
     make_record,
+    typed,
     write_parity,
     write_records,
 )
+from matplotlib.figure import Figure
 
-import plot_batch_size_throughput
-import plot_clocks
-import plot_epoch_time
-import plot_learning_curves
-import plot_predictions
-import plot_throughput
-import plot_time_to_target
+import plot
 from paragone.analysis import tidy
 from paragone.records import parity_reports
+from paragone.reporting.inputs import Inputs
+from paragone.reporting.modules import load
 
-FIGURES = {
-    "learning_curves": plot_learning_curves,
-    "throughput": plot_throughput,
-    "clocks": plot_clocks,
-    "predictions": plot_predictions,
-}
-STUDIES = {
-    "epoch_time": plot_epoch_time,
-    "batch_size_throughput": plot_batch_size_throughput,
-    "time_to_target": plot_time_to_target,
-}
+FIGURES = ("learning_curves", "throughput", "clocks", "predictions")
 PUBLISHED = Path(__file__).parents[2] / "published"
+SUFFIXES = ("svg", "pdf", "png")
 THREE = list(BACKENDS)[:3]
 
 
@@ -51,47 +39,80 @@ def varied() -> list[dict]:
 
 
 class Drawing:
-    """Runs the figure programs over tables of given records, in a folder of its own."""
+    """Draws figures from files by kind, into the folder `out` of a folder of its own.
 
-    def __init__(self, folder, made, **failed):
+    `files`: as in `Inputs`; a table is written first. `settings`: of all figures.
+    """
+
+    def __init__(self, folder: Path, settings: dict | None = None, **files: object) -> None:
+        self.folder, self.settings = folder, settings or {}
+        self.files: dict[str, list[Path]] = {}
+        for kind, given in files.items():
+            if isinstance(given, pd.DataFrame):
+                tidy.write(given, folder / f"{kind}.parquet")
+                given = [folder / f"{kind}.parquet"]
+            self.files[kind.replace("_", "-")] = given
+
+    @classmethod
+    def of(cls, folder: Path, made: list[dict], **failed: bool) -> "Drawing":
+        """Of the runs of records; `failed`: parity by backend."""
         verdicts = {**dict.fromkeys(BACKENDS, True), **failed}
         workloads = sorted({one["spec"]["workload"]["name"] for one in made})
-        self.folder, self.made = folder, made
-        self.paths = [path.with_name("predictions.npz") for path in write_records(folder, made)]
         reports = [write_parity(folder, workload, verdicts) for workload in workloads]
-        parity = parity_reports.read_parity(reports)
-        self.runs, self.epochs = tidy.tables(made, "one", parity)
-        tidy.write(self.runs, folder / "runs.parquet")
-        tidy.write(self.epochs, folder / "epochs.parquet")
-        (folder / "manifest.json").write_text(json.dumps({"class_names": CLASS_NAMES}))
+        runs, epochs = tidy.tables(typed(made), "one", parity_reports.read_parity(reports))
+        paths = [path.with_name("predictions.npz") for path in write_records(folder, made)]
+        predictions = [path for path in paths if path.exists()]
+        drawing = cls(folder, runs=runs, epochs=epochs, predictions=predictions)
+        drawing.made, drawing.runs = made, runs
+        return drawing
 
-    def draw(self, figure, *extra, suffixes=("svg",), title="A title, batch 1,000"):
-        outputs = [self.folder / "out" / f"{figure}.{suffix}" for suffix in suffixes]
-        sidecar = self.folder / "out" / f"{figure}.csv"
-        epochs = ["--epochs", self.folder / "epochs.parquet"]
-        files = [f"--{name}={PUBLISHED / name}.csv" for name in ("published", "protocols")]
-        more = {
-            "learning_curves": epochs,
-            "epoch_time": [*epochs, *files, f"--ratios={PUBLISHED / 'ratios.csv'}"],
-            "batch_size_throughput": files,
-            "time_to_target": epochs,
-            "predictions": [
-                *("--predictions", *(path for path in self.paths if path.exists())),
-                *("--class-names", self.folder / "manifest.json"),
-            ],
-        }.get(figure, [])
-        arguments = [
-            *("--runs", self.folder / "runs.parquet", *more, *extra),
-            *("--palette", *(f"{name}={color}" for name, color in PALETTE.items())),
-            *("--labels", *(f"{name}={label}" for name, label in LABELS.items())),
-            *("--title", title, "--output", *outputs, "--sidecar", sidecar),
-        ]
-        {**FIGURES, **STUDIES}[figure].main([str(argument) for argument in arguments])
+    def inputs(self, beside: str = "", title: str = "A title, batch 1,000") -> Inputs:
+        """The inputs of a figure, with the published rows of the experiment `beside`."""
+        published = {"published_folder": PUBLISHED, "published_experiment": beside}
+        return Inputs(title, self.files, LABELS, PALETTE, self.settings, **published)
+
+    def figure(self, name: str, beside: str = "") -> Figure:
+        """The figure, not written to any file."""
+        module, inputs = load("figures", name), self.inputs(beside)
+        return module.draw(module.points(inputs), inputs)
+
+    def draw(
+        self, name: str, beside: str = "", suffixes: tuple[str, ...] = ("svg",), **about: str
+    ) -> tuple[list[Path], pd.DataFrame]:
+        """The files that the program writes, and what its sidecar holds."""
+        (*command, sidecar), outputs = self.command(name, beside, suffixes, **about)
+        plot.main([*command, sidecar])
         return outputs, pd.read_csv(sidecar)
 
+    def command(
+        self, name: str, beside: str, suffixes: tuple[str, ...], **about: str
+    ) -> tuple[list[str], list[Path]]:
+        """The arguments of the program, the last of them the sidecar, and the files it writes."""
+        inputs = self.inputs(beside, **about)
+        outputs = [self.folder / "out" / f"{name}.{suffix}" for suffix in suffixes]
+        arguments = [name, "--title", inputs.title, "--published", PUBLISHED]
+        arguments += ["--published-experiment", beside]
+        for kind, paths in self.files.items():
+            arguments += [f"--{kind}", *paths]
+        for option, shown in (("--labels", LABELS), ("--palette", PALETTE)):
+            arguments += [option, *(f"{key}={value}" for key, value in shown.items())]
+        if self.settings:
+            arguments += ["--settings", json.dumps(self.settings)]
+        arguments += ["--output", *outputs, "--sidecar", self.folder / "out" / f"{name}.csv"]
+        return [str(argument) for argument in arguments], outputs
 
-def texts_of(figure) -> str:
+
+def texts_of(figure: Figure) -> str:
     """All text of a figure, as a reader meets it, on one line."""
     figure.draw_without_rendering()
     found = [text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))]
     return " ".join(" ".join(found).split())
+
+
+def banners(figure: Figure) -> list[str]:
+    """The texts on a banner across the figure, above everything else."""
+    wide = [patch for patch in figure.patches if patch.get_width() == 1]
+    boxes = [patch.get_window_extent() for patch in wide]
+    texts = [text for text in figure.texts if text.get_color() == "white"]
+    middle = [(text.get_text(), text.get_window_extent()) for text in texts]
+    return [words for words, at in middle for box in boxes if box.y0 < at.y0 and at.y1 < box.y1]

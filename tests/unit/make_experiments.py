@@ -191,12 +191,12 @@ def speed(record: dict) -> float:
     return record["steady"]["examples_per_second"]
 
 
-def of_cell(made: list[dict], backend: str, replicas: int, batch: int) -> list[dict]:
-    """The records of one backend, number of replicas and global batch."""
+def of_cell(made: list[dict], backend: str, replicas: int, batch: int | None = None) -> list[dict]:
+    """The records of one backend, number of replicas and global batch; of all batches for None."""
     return [
         one
         for one in made
         if one["spec"]["backend"]["name"] == backend
         and one["spec"]["replicas"] == replicas
-        and one["spec"]["batch"]["global"] == batch
+        and batch in (None, one["spec"]["batch"]["global"])
     ]

@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from draw_figures import texts_of
+from draw_figures import SUFFIXES, Drawing, texts_of
 from make_products import make_case, make_result, table_of, varied_table
-from make_records import LABELS, PALETTE
 from make_tables import beside, write
 
-import plot_accelerators
-from paragone.analysis import published, tidy, verdicts
+from paragone.analysis import published, verdicts
 
 CSV = Path(__file__).parents[2] / "published" / "published.csv"
 ROWS = published.read_rows(CSV, "accelerator_reference")
@@ -43,47 +41,33 @@ def test_every_published_row_stands_as_published_and_peaks_have_rows_of_their_ow
 def test_no_peak_leaves_the_published_rows(tmp_path):
     runs = table_of([make_result("torch", [make_case((64, 64, 64), status="unavailable")])])
     assert len(reference(tmp_path, runs)[0]) == len(ROWS)
-    drawn = plot_accelerators.collect(ROWS, runs, LABELS)
-    assert "No peak was measured" in texts_of(plot_accelerators.draw(drawn, runs, PALETTE, "A"))
-
-
-def draw(program, folder, *extra):
-    tidy.write(varied_table(), folder / "matmul.parquet")
-    arguments = [
-        *("--runs", folder / "matmul.parquet", "--published", CSV),
-        *("--published-experiment", "accelerator_reference", "--title", "Accelerators"),
-        *("--labels", *(f"{name}={label}" for name, label in LABELS.items()), *extra),
-    ]
-    program.main([str(argument) for argument in arguments])
+    figure = Drawing(tmp_path, products=runs).figure("accelerators", "accelerator_reference")
+    assert "No peak was measured" in texts_of(figure)
 
 
 @pytest.mark.filterwarnings("error")
 def test_the_figure_is_the_same_bytes_each_time_and_traceable(tmp_path):
-    outputs = [tmp_path / f"a.{suffix}" for suffix in ("svg", "pdf", "png")]
-    palette = ["--palette", *(f"{name}={color}" for name, color in PALETTE.items())]
-    files = ["--output", *outputs, "--sidecar", tmp_path / "a.csv"]
-    drawn = []
+    drawing, drawn = Drawing(tmp_path, products=varied_table()), []
     for _ in range(2):
-        draw(plot_accelerators, tmp_path, *palette, *files)
-        drawn.append([path.read_bytes() for path in outputs])
+        paths, shown = drawing.draw("accelerators", "accelerator_reference", SUFFIXES)
+        drawn.append([path.read_bytes() for path in paths])
     assert drawn[0] == drawn[1]
-    shown = pd.read_csv(tmp_path / "a.csv")
     assert shown["kind"].value_counts().to_dict() == {"published": 15, "measured": 5}
     measured = shown[(shown["backend"] == "torch") & (shown["precision"] == "float32")].iloc[0]
     assert (measured["value"], measured["runs"]) == (pytest.approx(0.155), 3)
+    peaks = shown[(shown["kind"] == "published") & (shown["metric"] == "peak_throughput")]
+    assert peaks["value"].is_monotonic_increasing
 
 
-def test_the_figure_tells_measured_from_published_and_stays_inside():
-    runs = varied_table()
-    drawn = plot_accelerators.collect(ROWS, runs, LABELS)
-    figure = plot_accelerators.draw(drawn, runs, PALETTE, "Accelerators")
+def test_the_figure_tells_measured_from_published_and_stays_inside(tmp_path):
+    drawing = Drawing(tmp_path, products=varied_table())
+    figure = drawing.figure("accelerators", "accelerator_reference")
     text = texts_of(figure)
     for words in ("measured here, cpu, float32", "as published", "vendor", "100,000+", "83"):
         assert words in text
-    above = figure.axes[0]
-    assert above.get_xscale() == "log"
-    peaks = [float(row.value) for row in drawn.published["peak_throughput"]]
-    assert peaks == sorted(peaks)
+    assert figure.axes[0].get_xscale() == "log"
+    powers = [label.get_text() for label in figure.axes[1].get_xticklabels()]
+    assert {"10\N{SUPERSCRIPT ZERO}", "10\N{SUPERSCRIPT FOUR}"} <= set(powers)
     for axes in figure.axes:
         for one in [*axes.texts, *axes.get_yticklabels()]:
             assert one.get_window_extent().x0 >= -1

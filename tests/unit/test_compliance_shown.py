@@ -3,13 +3,12 @@
 import pandas as pd
 import pytest
 from draw_figures import Drawing, texts_of
-from make_records import LABELS, PALETTE
-from make_results import FIRST, VALID, find, write_results
+from make_records import LABELS
+from make_results import FIRST, find, write_results
 from make_tables import beside, write
 
 import check_records
 import collect
-import plot_throughput
 from paragone.analysis import columns, tidy
 from paragone.analysis.grouping import series_of
 from paragone.records.compliance import violations
@@ -76,7 +75,7 @@ def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
     assert busy["steady_examples_per_second"] > 0
     series = series_of(runs, LABELS)
     assert [len(one.measured) for one in series] == [3, 2, 3]
-    text = texts_of(plot_throughput.draw(series, runs, PALETTE, "A title"))
+    text = texts_of(Drawing(tmp_path, runs=runs).figure("throughput"))
     assert "breaks a rule (1 of 3 runs)" in text
     assert "BUSY MACHINE: others used up to 50 %" in text
     assert "Rules broken: clean-code (1 of 9 runs), clock-sum (1 of 9 runs)." in text
@@ -91,11 +90,8 @@ def test_a_record_that_cannot_be_read_is_drawn_in_words(tmp_path, records, figur
     assert "'fine' is not one of" in broken["reason"]
     assert (broken["backend"], broken["seed"], broken["global_batch"]) == ("torch", 0, 1000)
     assert [len(one.runs) for one in series_of(runs, LABELS)] == [3, 3, 3]
-    drawing = Drawing(tmp_path / "drawn", VALID)
-    tidy.write(runs, tmp_path / "drawn/runs.parquet")
-    tidy.write(epochs, tmp_path / "drawn/epochs.parquet")
-    (svg,), _ = drawing.draw(figure)
-    assert "breaks a rule (1 of 3 runs)" in " ".join(svg.read_text().split())
+    drawing = Drawing(tmp_path, runs=runs, epochs=epochs)
+    assert "breaks a rule (1 of 3 runs)" in texts_of(drawing.figure(figure))
 
 
 @pytest.mark.parametrize("table", ["comparison", "epochs", "differences"])

@@ -7,27 +7,21 @@ import sys
 
 import numpy as np
 import pytest
-from draw_figures import FIGURES, THREE, Drawing, texts_of, varied
+from draw_figures import FIGURES, SUFFIXES, THREE, Drawing, banners, texts_of, varied
 from make_records import BACKENDS, LABELS, PALETTE, make_record
+from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgb
 
-import plot_clocks
-import plot_throughput
-from paragone.analysis import run_states
-from paragone.analysis.grouping import series_of
 from paragone.base.clock_names import PARTS
 from paragone.reporting import footnotes
 from paragone.reporting.drawing import style
+from paragone.reporting.figures import clocks
 
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
     """The figures of the varied records, PyTorch/XLA failing parity."""
-    return Drawing(tmp_path_factory.mktemp("varied"), varied(), **{"torch-xla": False})
-
-
-def png_size(path) -> tuple[int, int]:
-    return struct.unpack(">II", path.read_bytes()[16:24])
+    return Drawing.of(tmp_path_factory.mktemp("varied"), varied(), **{"torch-xla": False})
 
 
 @pytest.mark.parametrize(
@@ -35,53 +29,70 @@ def png_size(path) -> tuple[int, int]:
     [("learning_curves", 7.0), ("throughput", 3.4), ("clocks", 7.0), ("predictions", 7.0)],
 )
 @pytest.mark.filterwarnings("error")
-def test_three_formats_at_column_width(everything, figure, width):
-    (svg, pdf, png), shown = everything.draw(figure, suffixes=("svg", "pdf", "png"))
-    assert svg.read_text().lstrip().startswith("<?xml")
-    assert f'width="{width * 72:g}pt"' in svg.read_text()
-    assert png_size(png)[0] == round(width * 300)
-    content = pdf.read_bytes()
-    assert content.startswith(b"%PDF")
-    assert b"/Type3" not in content  # fonts are embedded as TrueType
+def test_three_formats_at_column_width_and_the_same_bytes_again(everything, figure, width):
+    paths, shown = everything.draw(figure, suffixes=SUFFIXES)
+    svg, pdf, png = first = [path.read_bytes() for path in paths]
+    assert svg.lstrip().startswith(b"<?xml")
+    assert f'width="{width * 72:g}pt"'.encode() in svg
+    assert not re.search(rb"20\d\d-\d\d-\d\dT", svg)
+    assert struct.unpack(">I", png[16:20]) == (round(width * 300),)
+    assert pdf.startswith(b"%PDF")
+    assert b"CreationDate" not in pdf
+    assert b"/Type3" not in pdf  # fonts are embedded as TrueType
     assert len(shown)
-    assert not list(png.parent.glob(".*"))  # nothing half-written
-
-
-@pytest.mark.parametrize("figure", FIGURES)
-def test_same_input_same_bytes(everything, figure):
-    suffixes = ("svg", "pdf", "png")
-    first = [path.read_bytes() for path in everything.draw(figure, suffixes=suffixes)[0]]
-    second = [path.read_bytes() for path in everything.draw(figure, suffixes=suffixes)[0]]
-    assert first == second
-    assert not re.search(rb"20\d\d-\d\d-\d\dT", first[0])
-    assert b"CreationDate" not in first[1]
+    assert not [name for name in shown if name.startswith("_")]
+    assert not list(paths[0].parent.glob(".*"))  # nothing half-written
+    again, _ = everything.draw(figure, suffixes=SUFFIXES)
+    assert first == [path.read_bytes() for path in again]
 
 
 def test_a_fresh_process_draws_the_same_bytes(everything, request):
     (path,), _ = everything.draw("learning_curves")
     inside = path.read_bytes()
-    program = request.config.rootpath / "scripts" / "plot_learning_curves.py"
-    command = [sys.executable, program, "--title", "A title, batch 1,000", "--output", path]
-    for name in ("runs", "epochs"):
-        command += [f"--{name}", everything.folder / f"{name}.parquet"]
-    command += ["--sidecar", path.with_suffix(".csv")]
-    command += ["--palette", *(f"{name}={color}" for name, color in PALETTE.items())]
-    command += ["--labels", *(f"{name}={label}" for name, label in LABELS.items())]
-    subprocess.run(command, check=True)
+    program = request.config.rootpath / "scripts" / "plot.py"
+    arguments, _ = everything.command("learning_curves", "", ("svg",))
+    subprocess.run([sys.executable, program, *arguments], check=True)
     assert path.read_bytes() == inside
 
 
+@pytest.mark.parametrize("name", ["pie", "../inputs", "__init__", "clocks.py"])
+def test_an_unknown_figure_names_the_known_ones(everything, capsys, name):
+    with pytest.raises(SystemExit):
+        everything.draw(name)
+    message = capsys.readouterr().err
+    assert repr(name) in message
+    assert "accelerators, batch_size_throughput, beyond, clocks" in message
+
+
+def test_a_missing_input_names_its_option(tmp_path, capsys):
+    drawing = Drawing.of(tmp_path, [make_record("torch")])
+    del drawing.files["epochs"]
+    with pytest.raises(SystemExit):
+        drawing.draw("learning_curves")
+    assert "--epochs: missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_braces_and_dollars_are_plain_text(everything, figure):
+    title = "{results}, $a_1$ and {} 100 %"
+    module = sys.modules[f"paragone.reporting.figures.{figure}"]
+    inputs = everything.inputs(title=title)
+    drawn = module.draw(module.points(inputs), inputs)
+    assert title in texts_of(drawn)
+    assert not any(text.get_parse_math() for text in drawn.texts)
+
+
 def test_a_first_row_without_speed_does_not_set_the_scale(tmp_path):
-    drawing = Drawing(tmp_path, [make_record(name) for name in THREE], **{THREE[0]: False})
-    figure = plot_throughput.draw(series_of(drawing.runs, LABELS), drawing.runs, PALETTE, "t")
-    assert figure.axes[0].get_xlim()[1] > drawing.runs["steady_examples_per_second"].max()
+    made = [make_record(name) for name in THREE]
+    drawing = Drawing.of(tmp_path, made, **{THREE[0]: False})
+    (axes,) = drawing.figure("throughput").axes
+    assert axes.get_xlim()[1] > drawing.runs["steady_examples_per_second"].max()
 
 
-@pytest.mark.parametrize(("replicas", "told"), [(1, False), (2, True)])
-def test_throughput_says_that_replicas_share_cores(tmp_path, replicas, told):
-    drawing = Drawing(tmp_path, [make_record("torch-xla", replicas=replicas)])
-    figure = plot_throughput.draw(series_of(drawing.runs, LABELS), drawing.runs, PALETTE, "t")
-    assert ("Replicas share the cores of one machine." in texts_of(figure)) is told
+@pytest.mark.parametrize(("replicas", "said"), [(1, False), (2, True)])
+def test_throughput_says_that_replicas_share_cores(tmp_path, replicas, said):
+    drawing = Drawing.of(tmp_path, [make_record("torch-xla", replicas=replicas)])
+    assert (footnotes.SHARED_CORES in texts_of(drawing.figure("throughput"))) is said
 
 
 def test_throughput_drops_no_run(everything):
@@ -102,19 +113,32 @@ def test_throughput_drops_no_run(everything):
         "TensorFlow TPU": "device not available",
     }
     torch = shown[shown["series"] == "PyTorch"].iloc[0]
-    speeds = [
-        one["steady"]["examples_per_second"]
-        for one in everything.made
-        if one["spec"]["backend"]["name"] == "torch" and one["status"] == "completed"
-    ]
+    speeds = speeds_of(everything, "torch")
     assert (torch["n"], torch["median"]) == (2, pytest.approx(np.median(speeds)))
+
+
+def speeds_of(drawing, backend):
+    return [
+        one["steady"]["examples_per_second"]
+        for one in drawing.made
+        if one["spec"]["backend"]["name"] == backend and one["status"] == "completed"
+    ]
+
+
+def test_throughput_draws_each_run_and_the_median(everything):
+    """What seaborn draws is what the sidecar holds: a bar per median, a dot per run."""
+    (axes,) = everything.figure("throughput").axes
+    for row, backend in enumerate(THREE[:2]):
+        speeds = speeds_of(everything, backend)
+        assert axes.patches[row].get_width() == pytest.approx(np.median(speeds))
+        dots = [one for one in axes.collections if isinstance(one, PathCollection)]
+        drawn = [x for one in dots for x, y in one.get_offsets() if y == row]
+        assert sorted(drawn) == pytest.approx(sorted(speeds))
 
 
 @pytest.mark.parametrize("figure", ["throughput", "clocks"])
 def test_what_has_no_value_stands_there_in_words(everything, figure):
-    series = series_of(everything.runs, LABELS)
-    arguments = (series, everything.runs, *([PALETTE] if figure == "throughput" else []))
-    text = texts_of(FIGURES[figure].draw(*arguments, "t"))
+    text = texts_of(everything.figure(figure))
     for words in (
         "failed parity: no speed compared",
         "diverged (all 2 runs)",
@@ -126,10 +150,9 @@ def test_what_has_no_value_stands_there_in_words(everything, figure):
         "real data (official edition)",
         "node-1: Example CPU 3.0 GHz, 2 cores",
         "95 % bootstrap interval",
+        *LABELS.values(),
     ):
         assert words in text
-    for label in LABELS.values():
-        assert label in text
 
 
 def test_clocks_show_a_real_run_whose_parts_add_up(everything):
@@ -138,10 +161,10 @@ def test_clocks_show_a_real_run_whose_parts_add_up(everything):
     bars = shown.dropna(subset="run").groupby("run")
     assert len(bars) == 2
     for run, parts in bars:
-        clocks = by_run[run]["clocks"]
-        assert parts["seconds"].sum() == pytest.approx(clocks["end_to_end"])
+        clocks_of = by_run[run]["clocks"]
+        assert parts["seconds"].sum() == pytest.approx(clocks_of["end_to_end"])
         named = parts.set_index("part")["seconds"]
-        assert named["compilation"] == pytest.approx(clocks["cold"]["compilation"])
+        assert named["compilation"] == pytest.approx(clocks_of["cold"]["compilation"])
     tensorflow = shown[shown["series"] == "TensorFlow Mirrored"].iloc[0]
     totals = sorted(
         one["clocks"]["end_to_end"]
@@ -153,8 +176,8 @@ def test_clocks_show_a_real_run_whose_parts_add_up(everything):
 
 
 def test_clock_colors_are_not_backend_colors():
-    faces = [face for face, *_ in plot_clocks.LOOK.values()]
-    assert tuple(plot_clocks.LOOK) == PARTS
+    faces = [face for face, *_ in clocks.LOOK.values()]
+    assert tuple(clocks.LOOK) == PARTS
     for face in faces:
         for color in PALETTE.values():
             assert np.abs(np.subtract(to_rgb(face), to_rgb(color))).max() > 0.15
@@ -164,7 +187,7 @@ def test_clock_colors_are_not_backend_colors():
 @pytest.mark.parametrize("figure", ["learning_curves", "throughput", "clocks"])
 @pytest.mark.filterwarnings("error")
 def test_one_and_six_backends_with_one_run_each(tmp_path, figure, count):
-    drawing = Drawing(tmp_path, [make_record(name) for name in list(BACKENDS)[:count]])
+    drawing = Drawing.of(tmp_path, [make_record(name) for name in list(BACKENDS)[:count]])
     _, shown = drawing.draw(figure, title="A very long title " * 8)
     assert set(shown["series"]) == set(list(LABELS.values())[:count])
     assert (shown.filter(regex="(^|_)n$") == 1).all().all()
@@ -173,9 +196,7 @@ def test_one_and_six_backends_with_one_run_each(tmp_path, figure, count):
 
 @pytest.mark.parametrize("figure", ["throughput", "clocks"])
 def test_words_and_values_stay_inside_the_figure(everything, figure):
-    series = series_of(everything.runs, LABELS)
-    arguments = (series, everything.runs, *([PALETTE] if figure == "throughput" else []))
-    drawn = FIGURES[figure].draw(*arguments, "t")
+    drawn = everything.figure(figure)
     drawn.draw_without_rendering()
     edge = drawn.bbox.width + 1
     for text in [*drawn.texts, *drawn.axes[0].texts, *drawn.axes[0].get_yticklabels()]:
@@ -184,34 +205,35 @@ def test_words_and_values_stay_inside_the_figure(everything, figure):
 
 
 @pytest.mark.parametrize("figure", FIGURES)
-def test_synthetic_data_are_said_loudly(tmp_path, figure):
-    drawing = Drawing(tmp_path, [make_record("torch", source="synthetic", edition="synthetic")])
-    (png,), _ = drawing.draw(figure, suffixes=("png",))
-    from matplotlib.image import imread
+def test_synthetic_data_get_a_banner_and_real_data_none(tmp_path, figure):
+    made = {"synthetic": "synthetic", "real": "official"}
+    for source, edition in made.items():
+        folder = tmp_path / source
+        folder.mkdir()
+        record = make_record("torch", source=source, edition=edition)
+        drawn = Drawing.of(folder, [record]).figure(figure)
+        words = " ".join(banners(drawn))
+        assert words == (footnotes.SYNTHETIC if source == "synthetic" else "")
+        assert ("SYNTHETIC DATA" in texts_of(drawn)) is (source == "synthetic")
 
-    top = imread(png)[3, ::10, :3]
-    assert np.allclose(top, to_rgb(style.ALARM), atol=0.02)  # a banner across the whole width
-    assert "SYNTHETIC DATA" in footnotes.data(drawing.runs)
-    assert run_states.holds_synthetic(drawing.runs)
 
-
-def test_real_data_have_no_banner(everything):
-    (png,), _ = everything.draw("throughput", suffixes=("png",))
-    from matplotlib.image import imread
-
-    assert np.allclose(imread(png)[0, :, :3], 1)
+def test_the_banner_is_in_the_color_of_alarm(tmp_path):
+    record = make_record("torch", source="synthetic", edition="synthetic")
+    (box,) = Drawing.of(tmp_path, [record]).figure("throughput").patches
+    assert box.get_facecolor()[:3] == to_rgb(style.ALARM)
+    assert (box.get_x(), box.get_width()) == (0, 1)
 
 
 def test_two_machines_are_two_rows(tmp_path):
     made = [make_record("torch", host=host) for host in ("node-1", "node-2")]
-    drawing = Drawing(tmp_path, made)
+    drawing = Drawing.of(tmp_path, made)
     _, shown = drawing.draw("throughput")
     assert sorted(shown["n"]) == [1, 1]
     assert shown["series"].nunique() == 2
-    assert "2 machines, kept apart" in footnotes.machine(drawing.runs)
+    assert "2 machines, kept apart" in texts_of(drawing.figure("throughput"))
 
 
-def test_unknown_format_writes_nothing(everything, capsys, tmp_path):
+def test_unknown_format_writes_nothing(everything, capsys):
     with pytest.raises(SystemExit):
         everything.draw("throughput", suffixes=("bmp",))
     assert "figure is written as .svg" in capsys.readouterr().err

@@ -2,34 +2,21 @@
 
 import numpy as np
 import pytest
-from draw_figures import PUBLISHED, Drawing, texts_of, varied
+from draw_figures import Drawing, texts_of, varied
 from make_experiments import reuters
-from make_records import LABELS, PALETTE, make_record
+from make_records import make_record
 
-import plot_learning_curves
-from paragone.analysis import published
-from paragone.analysis.grouping import series_of
-
-
-def beside(experiment):
-    files = [f"--{name}={PUBLISHED / name}.csv" for name in ("published", "protocols")]
-    return [*files, "--published-experiment", experiment]
-
-
-def published_of(experiment):
-    rows = published.read_rows(PUBLISHED / "published.csv", experiment)
-    return rows, published.read_protocols(PUBLISHED / "protocols.csv", experiment)
+from paragone.reporting.figures import learning_curves
 
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
     """The figures of the varied records, PyTorch/XLA failing parity."""
-    return Drawing(tmp_path_factory.mktemp("varied"), varied(), **{"torch-xla": False})
+    return Drawing.of(tmp_path_factory.mktemp("varied"), varied(), **{"torch-xla": False})
 
 
 def test_learning_curve_points_are_those_of_the_records(everything):
-    extra = beside("tpu_fashion_conv")
-    _, shown = everything.draw("learning_curves", *extra)
+    _, shown = everything.draw("learning_curves", "tpu_fashion_conv")
     medians = shown[(shown["kind"] == "median") & (shown["series"] == "TensorFlow Mirrored")]
     for metric in ("train_loss", "test_accuracy"):
         for epoch in (1, 2, 3):
@@ -47,11 +34,22 @@ def test_learning_curve_points_are_those_of_the_records(everything):
     assert losses == {1: 12.7235, 2: 0.76, 3: 0.4443, 4: 0.3401, 5: 0.2867}
 
 
-def test_learning_curves_tell_what_is_missing(everything):
-    series = series_of(everything.runs, LABELS)
-    shown = plot_learning_curves.points(series, everything.epochs, [], {})
-    figure = plot_learning_curves.draw(series, shown, everything.runs, PALETTE, "t")
-    text = texts_of(figure)
+def test_lines_are_the_medians_and_bands_their_intervals(everything):
+    """What seaborn draws is what the sidecar holds, in the color of the backend."""
+    _, shown = everything.draw("learning_curves")
+    axes = everything.figure("learning_curves").axes[0]
+    lines = {line.get_color(): line for line in axes.lines[:3]}
+    here = shown[(shown["kind"] == "median") & (shown["metric"] == "train_loss")]
+    for series, backend in (("TensorFlow Mirrored", "tensorflow-mirrored"), ("PyTorch", "torch")):
+        line = lines[everything.inputs().palette[backend]]
+        median = here[here["series"] == series]
+        assert line.get_ydata().tolist() == pytest.approx(median["value"].tolist())
+        assert line.get_xdata().tolist() == [1, 2, 3]
+    assert len(axes.collections) == 3  # a band per series with several runs
+
+
+def test_learning_curves_name_what_is_missing(everything):
+    text = texts_of(everything.figure("learning_curves"))
     assert "PyTorch: diverged (1 of 3 runs)" in text
     assert "TensorFlow TPU: device not available" in text
     assert "Parity failed or not checked: PyTorch/XLA SPMD" in text
@@ -59,30 +57,23 @@ def test_learning_curves_tell_what_is_missing(everything):
 
 
 def test_another_protocol_than_the_published_is_said(tmp_path):
-    drawing = Drawing(tmp_path, [make_record("torch", steps_per_epoch=8)])
-    rows, protocols = published_of("tpu_fashion_conv")
-    found = plot_learning_curves.conditions(rows, protocols, drawing.runs, drawing.epochs)
-    assert found == ["Not the published conditions: 8 steps an epoch, published 60."]
-    _, shown = drawing.draw("learning_curves", *beside("tpu_fashion_conv"))
+    drawing = Drawing.of(tmp_path, [make_record("torch", steps_per_epoch=8)])
+    (found,) = learning_curves.conditions(drawing.inputs("tpu_fashion_conv"))
+    assert "published 60" in found
+    _, shown = drawing.draw("learning_curves", "tpu_fashion_conv")
     assert "published" in set(shown["kind"])
 
 
 def test_target_is_drawn(tmp_path):
-    made = Drawing(tmp_path, [make_record("torch", target=0.85)])
-    series = series_of(made.runs, LABELS)
-    shown = plot_learning_curves.points(series, made.epochs, [], {})
-    figure = plot_learning_curves.draw(series, shown, made.runs, PALETTE, "t")
-    assert "target 0.85" in texts_of(figure)
+    drawing = Drawing.of(tmp_path, [make_record("torch", target=0.85)])
+    assert "target 0.85" in texts_of(drawing.figure("learning_curves"))
 
 
 def test_published_value_beyond_the_measured_epochs_is_a_level(tmp_path):
     options = {"workload": "fashion-cnn", "global_batch": 1024, "steps_per_epoch": None}
     made = [make_record("torch", epochs=2, **options)]
     made += [make_record("torch-xla", epochs=2, replicas=8, **options)]
-    drawing = Drawing(tmp_path, made)
-    series = series_of(drawing.runs, LABELS)
-    shown = plot_learning_curves.points(series, drawing.epochs, *published_of("xla_fashion_cnn"))
-    figure = plot_learning_curves.draw(series, shown, drawing.runs, PALETTE, "t")
+    figure = Drawing.of(tmp_path, made).figure("learning_curves", "xla_fashion_cnn")
     text = texts_of(figure)
     assert "published: over 0.89 after epoch 50" in text
     assert "PyTorch/XLA SPMD (8 replicas)" in text
@@ -91,8 +82,8 @@ def test_published_value_beyond_the_measured_epochs_is_a_level(tmp_path):
 
 
 def test_variants_stand_side_by_side_with_their_own_published_points(tmp_path):
-    drawing = Drawing(tmp_path, reuters())
-    _, shown = drawing.draw("learning_curves", *beside("reuters_strategies"))
+    drawing = Drawing.of(tmp_path, reuters())
+    _, shown = drawing.draw("learning_curves", "reuters_strategies")
     points = shown[shown["kind"] == "published"].groupby("series")["workload"].unique()
     assert {system: list(names) for system, names in points.items()} == {
         "1 GPU (Colab), custom loop": ["reuters-cnn"],
@@ -106,8 +97,7 @@ def test_variants_stand_side_by_side_with_their_own_published_points(tmp_path):
         here = losses[losses["runs"] == run["run"]].sort_values("epoch")["value"].tolist()
         assert here == [row["train_loss"] for row in run["epochs"]]
 
-    series = series_of(drawing.runs, LABELS)
-    figure = plot_learning_curves.draw(series, shown, drawing.runs, PALETTE, "t")
+    figure = drawing.figure("learning_curves", "reuters_strategies")
     assert len(figure.axes) == 6
     assert [axes.get_title(loc="left") for axes in figure.axes[:2]] == [
         "reuters-cnn",
@@ -117,6 +107,7 @@ def test_variants_stand_side_by_side_with_their_own_published_points(tmp_path):
     text = texts_of(figure)
     assert "published: 2 logical GPUs (Colab), MirroredStrategy" in text
     assert "TensorFlow TPU (8 replicas): device not available" in text
+    series = drawing.inputs().series
     labels = [one.label for one in series]
     assert len(set(labels)) == 10
     assert "PyTorch (double softmax, 1 replica)" in labels
@@ -124,9 +115,13 @@ def test_variants_stand_side_by_side_with_their_own_published_points(tmp_path):
     assert dashes["TensorFlow Mirrored (1 replica)"] == 0
     assert dashes["TensorFlow Mirrored (2 replicas)"] == 1
     assert dashes["TensorFlow Mirrored (double softmax, 1 replica)"] == 0
+    dashed = [line for line in figure.axes[0].lines if line.is_dashed()]
+    assert {line.get_color() for line in dashed} >= {
+        drawing.inputs().palette["tensorflow-mirrored"]
+    }
 
 
 def test_test_loss_is_shown_only_where_the_source_prints_it_by_epoch(tmp_path):
-    drawing = Drawing(tmp_path, [make_record("torch", epochs=5)])
-    _, shown = drawing.draw("learning_curves", *beside("tpu_fashion_conv"))
+    drawing = Drawing.of(tmp_path, [make_record("torch", epochs=5)])
+    _, shown = drawing.draw("learning_curves", "tpu_fashion_conv")
     assert set(shown["metric"]) == {"train_loss", "test_accuracy"}

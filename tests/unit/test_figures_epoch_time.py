@@ -1,30 +1,31 @@
 """Epoch time and speed-up: what is drawn is what the records say, and what forbids a comparison."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
-from draw_figures import PUBLISHED, Drawing, texts_of
+from draw_figures import Drawing, texts_of
 from make_experiments import mobilenet, multiworker, of_cell, speed
-from make_records import LABELS, PALETTE
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
-import plot_epoch_time
-from paragone.analysis import published
 from paragone.reporting.drawing import style
 from paragone.reporting.drawing.bars import COLUMNS, NO_REFERENCE, NOT_RUN, draw_bars
+from paragone.reporting.figures import epoch_time
+from paragone.reporting.footnotes import SHARED_CORES as SHARED
 
-BESIDE = ["--published-experiment", "mirrored_mobilenet"]
-SHARED = "Replicas share the cores of one machine."
+BESIDE = "mirrored_mobilenet"
 
 
 @pytest.fixture(scope="module")
 def drawing(tmp_path_factory):
-    return Drawing(tmp_path_factory.mktemp("epoch_time"), mobilenet())
+    return Drawing.of(tmp_path_factory.mktemp("epoch_time"), mobilenet())
 
 
 @pytest.fixture(scope="module")
 def shown(drawing):
-    return drawing.draw("epoch_time", *BESIDE)[1]
+    return drawing.draw("epoch_time", BESIDE)[1]
 
 
 def test_epoch_times_are_extrapolated_from_the_records(drawing, shown):
@@ -62,18 +63,13 @@ def test_cells_without_epoch_time_stand_in_words(drawing, shown):
         **{(panel, "PyTorch", x): "not run"
            for panel in ("measured", "speed_up") for x in (small, large)},
     }  # fmt: skip
-    remarks = plot_epoch_time.remarks(rows, drawing.runs, drawing.epochs, {})
-    figure = plot_epoch_time.draw(
-        rows.assign(key=rows["x"]).fillna({"words": ""}),
-        drawing.runs, LABELS, PALETTE, "t", remarks,
-    )  # fmt: skip
-    text = texts_of(figure)
+    text = texts_of(drawing.figure("epoch_time", BESIDE))
     assert "out of memory (all 3 runs)" in text
     assert "extrapolated from the steady throughput of epochs of 128 or more" in text
 
 
 @pytest.mark.parametrize(
-    ("shape", "device", "told"),
+    ("shape", "device", "said"),
     [
         ("224 x 224 x 3", "gpu", ["Published on other hardware: compare the speed-up, not the seconds."]),
         ("224 x 224 x 3", "cpu", [SHARED, "Published on other hardware."]),
@@ -81,19 +77,21 @@ def test_cells_without_epoch_time_stand_in_words(drawing, shown):
                                 "Inputs of 64 x 64 x 3, published 224 x 224 x 3."]),
     ],
 )  # fmt: skip
-def test_what_stands_in_the_way_of_a_speed_up_is_said(drawing, shown, shape, device, told):
-    protocols = published.read_protocols(PUBLISHED / "protocols.csv", "mirrored_mobilenet")
+def test_what_stands_in_the_way_of_a_speed_up_is_said(
+    drawing, shown, tmp_path, shape, device, said
+):
     runs = drawing.runs.assign(input_shape=shape, device=device)
-    remarks = plot_epoch_time.remarks(shown, runs, drawing.epochs, protocols)
-    assert remarks[: len(told)] == told
-    assert remarks[len(told)].startswith("Measured: ")
+    other = Drawing(tmp_path, runs=runs, epochs=drawing.files["epochs"])
+    remarks = epoch_time.remarks(shown, other.inputs(BESIDE))
+    assert remarks[: len(said)] == said
+    assert remarks[len(said)].startswith("Measured: ")
 
 
 def test_a_reference_that_was_not_run_is_no_alarm():
-    words = [{"panel": "a", "series": "A", "x": "1", "kind": "words", "words": told}
-             for told in (NOT_RUN, NO_REFERENCE, "diverged")]  # fmt: skip
+    rows = [{"panel": "a", "series": "A", "x": "1", "kind": "words", "words": words}
+             for words in (NOT_RUN, NO_REFERENCE, "diverged")]  # fmt: skip
     colors = []
-    for row in words:
+    for row in rows:
         axes = Figure().subplots()
         draw_bars(axes, pd.DataFrame([row]).reindex(columns=COLUMNS), ["1"], {"A": "red"}, 0)
         colors.append(axes.texts[0].get_color())
@@ -102,7 +100,7 @@ def test_a_reference_that_was_not_run_is_no_alarm():
 
 def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
     made = mobilenet(1, epochs=3, steps_per_epoch=None)
-    _, rows = Drawing(tmp_path, made).draw("epoch_time")
+    _, rows = Drawing.of(tmp_path, made).draw("epoch_time")
     here = rows[(rows["panel"] == "measured") & (rows["series"] == "PyTorch")]
     (one,) = of_cell(made, "torch", 1, 64)
     later = [epoch["train_seconds"] for epoch in one["epochs"][1:]]
@@ -117,13 +115,32 @@ def test_a_speed_up_without_its_one_replica_stands_in_words(tmp_path):
         for one in mobilenet(1)
         if (one["spec"]["backend"]["name"], one["spec"]["replicas"]) != ("torch-xla", 1)
     ]
-    _, rows = Drawing(tmp_path, made).draw("epoch_time", *BESIDE)
+    _, rows = Drawing.of(tmp_path, made).draw("epoch_time", BESIDE)
     here = rows[(rows["panel"] == "speed_up") & (rows["series"] == "PyTorch/XLA SPMD")]
     assert len(here) == 2
     assert set(here["words"]) == {"1 replica not run"}
 
 
 def test_missing_workers_are_said(tmp_path):
-    drawing = Drawing(tmp_path, multiworker())
-    _, rows = drawing.draw("epoch_time", "--published-experiment", "multiworker_mobilenet")
+    drawing = Drawing.of(tmp_path, multiworker())
+    _, rows = drawing.draw("epoch_time", "multiworker_mobilenet")
     assert set(rows.loc[rows["kind"] == "words", "words"]) == {"device not available"}
+
+
+def test_bars_stand_beside_each_other_and_runs_over_their_own(drawing, shown):
+    """What seaborn draws is what the sidecar holds."""
+    panels = drawing.figure("epoch_time", BESIDE).axes
+    for axes, panel in zip(panels, ("published", "measured", "speed_up"), strict=True):
+        rows = shown[shown["panel"] == panel]
+        bars = [one for one in axes.patches if one.get_height()]
+        medians = rows.loc[rows["kind"].isin(["published", "median"]), "value"]
+        assert sorted(bar.get_height() for bar in bars) == pytest.approx(sorted(medians))
+        edges = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars)
+        assert all(left[1] < right[0] for left, right in itertools.pairwise(edges))
+        dots = [one for one in axes.collections if isinstance(one, PathCollection)]
+        drawn = [tuple(point) for one in dots for point in one.get_offsets()]
+        assert sorted(y for _, y in drawn) == pytest.approx(
+            sorted(rows.loc[rows["kind"] == "run", "value"])
+        )
+        for x, _ in drawn:
+            assert any(left < x < right for left, right in edges)

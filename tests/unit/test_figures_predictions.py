@@ -2,18 +2,17 @@
 
 import numpy as np
 import pytest
-from draw_figures import Drawing, varied
-from make_records import CLASS_NAMES, LABELS, PALETTE, make_predictions
+from draw_figures import Drawing, texts_of, varied
+from make_records import CLASS_NAMES, make_predictions, make_record
 
-import plot_predictions
-from paragone.analysis.grouping import series_of
 from paragone.base.errors import UserError
+from paragone.reporting.figures import predictions
 
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
     """The figures of the varied records, PyTorch/XLA failing parity."""
-    return Drawing(tmp_path_factory.mktemp("varied"), varied(), **{"torch-xla": False})
+    return Drawing.of(tmp_path_factory.mktemp("varied"), varied(), **{"torch-xla": False})
 
 
 def test_predictions_name_the_label_first(everything):
@@ -29,36 +28,41 @@ def test_predictions_name_the_label_first(everything):
     assert grid["probability"].tolist() == pytest.approx(expected["probabilities"].tolist())
 
 
-def test_wrong_predictions_differ_in_colour_and_symbol(everything):
-    series = series_of(everything.runs, LABELS)
-    paths = {path.parent.name: path for path in everything.paths if path.exists()}
-    grids = plot_predictions.choose(series[:1], paths, None)
-    figure = plot_predictions.draw(grids, everything.runs, CLASS_NAMES, PALETTE, "t")
-    titles = [text for text in figure.axes[0].texts if "\N{RIGHTWARDS ARROW}" in text.get_text()]
-    assert len(titles) == 25
+def test_wrong_predictions_differ_in_color_and_symbol(everything):
+    axes = everything.figure("predictions").axes[0]
+    titles = [text for text in axes.texts if "\N{RIGHTWARDS ARROW}" in text.get_text()]
+    assert len(titles) == len(axes.images) == 25
     wrong = [text for text in titles if "\N{BALLOT X}" in text.get_text()]
     assert [text.get_text() for text in wrong] == [
         "Coat\n\N{RIGHTWARDS ARROW} Sandal \N{BALLOT X}",
         "Pullover\n\N{RIGHTWARDS ARROW} Dress \N{BALLOT X}",
         "Dress\n\N{RIGHTWARDS ARROW} Coat \N{BALLOT X}",
     ]
-    assert {text.get_color() for text in wrong} == {plot_predictions.WRONG}
+    assert {text.get_color() for text in wrong} == {predictions.WRONG}
     right = [text.get_color() for text in titles if text not in wrong]
-    assert set(right) == {plot_predictions.RIGHT}
-    frames = figure.axes[0].patches
-    marked = [index for index, frame in enumerate(frames) if frame.get_linewidth() > 1]
+    assert set(right) == {predictions.RIGHT}
+    marked = [index for index, frame in enumerate(axes.patches) if frame.get_linewidth() > 1]
     assert marked == [4, 12, 13]
 
 
-def test_predictions_without_images_or_names_are_explained(everything, tmp_path):
-    (one, *_), path = series_of(everything.runs, LABELS), tmp_path / "predictions.npz"
-    kept = {name: value for name, value in make_predictions(0).items() if name != "images"}
-    np.savez(path, **kept)
-    with pytest.raises(UserError, match="holds no images"):
-        plot_predictions.read_grid(one, one.runs.iloc[0], path)
+def test_predictions_without_images_or_names_are_explained(tmp_path):
+    path = tmp_path / "predictions.npz"
+    for missing, words in (("images", "holds no images"), ("class_names", "not the predictions")):
+        kept = {name: value for name, value in make_predictions(0).items() if name != missing}
+        np.savez(path, **kept)
+        with pytest.raises(UserError, match=words):
+            predictions.read(path)
     path.write_bytes(b"PK")
     with pytest.raises(UserError, match="not the predictions"):
-        plot_predictions.read_grid(one, one.runs.iloc[0], path)
-    (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(UserError, match="no class names"):
-        plot_predictions.class_names(tmp_path / "manifest.json")
+        predictions.read(path)
+
+
+def test_without_a_completed_run_there_is_still_a_figure(tmp_path):
+    made = [make_record("torch", status="diverged"), make_record("torch-xla")]
+    drawing = Drawing.of(tmp_path, made)
+    drawing.files["runs"] = [tmp_path / "stopped.parquet"]
+    drawing.runs[drawing.runs["status"] == "diverged"].to_parquet(tmp_path / "stopped.parquet")
+    _, shown = drawing.draw("predictions")
+    assert shown.empty
+    assert list(shown) == predictions.COLUMNS
+    assert "no run was completed" in texts_of(drawing.figure("predictions"))

@@ -3,47 +3,43 @@
 import numpy as np
 import pandas as pd
 import pytest
-from draw_figures import STUDIES, Drawing, texts_of
+from draw_figures import SUFFIXES, Drawing, banners, texts_of
 from make_experiments import batch_sizes, mobilenet, of_cell, speed, to_target
-from make_records import LABELS, PALETTE, make_record
-from matplotlib.colors import to_rgb
-from matplotlib.image import imread
+from make_records import LABELS, make_record
 
-import plot_batch_size_throughput
-import plot_time_to_target
 from paragone.reporting.drawing import style
+from paragone.reporting.figures import batch_size_throughput
 
-RECORDS = {
-    "epoch_time": mobilenet,
-    "batch_size_throughput": batch_sizes,
-    "time_to_target": to_target,
-}
-BESIDE = {
-    "epoch_time": ["--published-experiment", "mirrored_mobilenet"],
-    "batch_size_throughput": ["--published-experiment", "batch_size_throughput"],
-    "time_to_target": [],
+# Figure: its records, the published experiment beside it.
+STUDIES = {
+    "epoch_time": (mobilenet, "mirrored_mobilenet"),
+    "batch_size_throughput": (batch_sizes, "batch_size_throughput"),
+    "time_to_target": (to_target, ""),
 }
 
 
 @pytest.fixture(scope="module")
 def drawings(tmp_path_factory):
-    return {name: Drawing(tmp_path_factory.mktemp(name), make()) for name, make in RECORDS.items()}
+    return {
+        name: Drawing.of(tmp_path_factory.mktemp(name), make())
+        for name, (make, _) in STUDIES.items()
+    }
 
 
 @pytest.fixture(scope="module")
 def shown(drawings):
-    return {name: drawing.draw(name, *BESIDE[name])[1] for name, drawing in drawings.items()}
+    return {name: one.draw(name, STUDIES[name][1])[1] for name, one in drawings.items()}
 
 
 @pytest.mark.parametrize("figure", STUDIES)
 @pytest.mark.filterwarnings("error")
 def test_same_bytes_at_column_width(drawings, figure):
-    files = ("svg", "pdf", "png")
-    paths = drawings[figure].draw(figure, *BESIDE[figure], suffixes=files)[0]
+    beside = STUDIES[figure][1]
+    paths, _ = drawings[figure].draw(figure, beside, SUFFIXES)
     first = [path.read_bytes() for path in paths]
     assert f'width="{style.DOUBLE * 72:g}pt"'.encode() in first[0]
-    again = drawings[figure].draw(figure, *BESIDE[figure], suffixes=files)[0]
-    assert first == [path.read_bytes() for path in again]
+    drawings[figure].draw(figure, beside, SUFFIXES)
+    assert first == [path.read_bytes() for path in paths]
 
 
 @pytest.mark.parametrize("figure", STUDIES)
@@ -53,9 +49,9 @@ def test_one_synthetic_run_each_without_published_rows(tmp_path, figure):
         make_record("torch", global_batch=batch, target=0.85, source="synthetic", edition="made")
         for batch in (8, 64)
     ]
-    (png,), rows = Drawing(tmp_path, made).draw(figure, suffixes=("png",))
-    top = imread(png)[3, ::10, :3]
-    assert np.allclose(top, to_rgb(style.ALARM), atol=0.02)
+    drawing = Drawing.of(tmp_path, made)
+    _, rows = drawing.draw(figure)
+    assert banners(drawing.figure(figure))
     assert rows["low"].isna().all()
     assert set(rows.loc[rows["kind"] == "median", "n"]) == {1}
     assert "published" not in set(rows["kind"])
@@ -92,21 +88,18 @@ def test_batches_without_speed_stand_in_words(drawings, shown):
         ("PyTorch/XLA SPMD", 512): "diverged (all 3 runs)",
     }
     drawing = drawings["batch_size_throughput"]
-    points = plot_batch_size_throughput.points(drawing.runs, LABELS, [])
-    remarks = plot_batch_size_throughput.remarks(drawing.runs, points, {"width": "10"})
+    remarks = batch_size_throughput.remarks(rows, drawing.runs, {"width": "10"})
     assert "Not the published model: width 1, published 10." in remarks
-    figure = plot_batch_size_throughput.draw(points, drawing.runs, LABELS, PALETTE, "t", remarks)
-    assert texts_of(figure).count("out of memory (all 3 runs)") == 3
+    text = texts_of(drawing.figure("batch_size_throughput"))
+    assert text.count("out of memory (all 3 runs)") == 3
 
 
 def test_another_reference_batch_is_said(tmp_path):
     made = [one for one in batch_sizes(1) if one["spec"]["batch"]["global"] in (32, 128)]
-    drawing = Drawing(tmp_path, made)
-    _, rows = drawing.draw("batch_size_throughput", *BESIDE["batch_size_throughput"])
-    rows = rows.assign(x=rows["x"].astype(str), words=rows["words"].astype("object").fillna(""))
+    drawing = Drawing.of(tmp_path, made)
+    _, rows = drawing.draw("batch_size_throughput", "batch_size_throughput")
     assert (rows["words"] == "not run").sum() == 3 * 6
-    figure = plot_batch_size_throughput.draw(rows, drawing.runs, LABELS, PALETTE, "t", [])
-    text = texts_of(figure)
+    text = texts_of(drawing.figure("batch_size_throughput", "batch_size_throughput"))
     assert "relative to batch 8" in text
     assert "PyTorch (to batch 32)" in text
 
@@ -139,8 +132,7 @@ def test_success_rates_and_medians_count_misses(drawings, shown):
     large = cells.loc["PyTorch", 512]
     assert (large["reached"], large["n"]) == (0, 1)
     assert large["words"] == "diverged (1 of 3 runs); out of memory (2 of 3 runs)"
-    drawing, drawn = drawings["time_to_target"], rows.fillna({"words": ""})
-    text = texts_of(plot_time_to_target.draw(drawn, drawing.runs, PALETTE, "t"))
+    text = texts_of(drawings["time_to_target"].figure("time_to_target"))
     for words in ("3/3", "0/3", "0/1", "out of memory (2 of 3 runs)", "target 0.85"):
         assert words in text
     assert "0.85 in 2 evaluations in a row" in text
@@ -152,7 +144,7 @@ def test_a_median_between_hits_and_a_miss(tmp_path):
         make_record(seed=k, accuracies=curve, target=0.8, speed=1000.0)
         for k, curve in enumerate(curves)
     ]
-    drawing = Drawing(tmp_path, made)
+    drawing = Drawing.of(tmp_path, made)
     _, rows = drawing.draw("time_to_target")
     cell = rows[rows["kind"] == "median"].iloc[0]
     # 60,000 examples an epoch: hits at 120 and 180 s, one miss after 180 s.
@@ -161,7 +153,7 @@ def test_a_median_between_hits_and_a_miss(tmp_path):
 
 
 def test_without_parity_a_hit_counts_and_has_no_time(tmp_path):
-    drawing = Drawing(tmp_path, [make_record("torch", target=0.5)], torch=False)
+    drawing = Drawing.of(tmp_path, [make_record("torch", target=0.5)], torch=False)
     _, rows = drawing.draw("time_to_target")
     cell = rows[rows["kind"] == "median"].iloc[0]
     assert (cell["reached"], cell["n"], pd.isna(cell["value"])) == (1, 1, True)
@@ -170,7 +162,7 @@ def test_without_parity_a_hit_counts_and_has_no_time(tmp_path):
 
 def test_no_target_names_the_key(tmp_path, capsys):
     with pytest.raises(SystemExit):
-        Drawing(tmp_path, [make_record("torch")]).draw("time_to_target")
+        Drawing.of(tmp_path, [make_record("torch")]).draw("time_to_target")
     assert "set `target`" in capsys.readouterr().err
 
 
@@ -188,8 +180,7 @@ def test_two_workloads_of_one_batch_size_are_two_series(tmp_path, figure):
         for workload, speed_of in (("wide-resnet", 1000.0), ("fashion-conv", 3000.0))
         for seed in range(3)
     ]
-    files = () if figure == "time_to_target" else ("--published-experiment", "")
-    _, rows = Drawing(tmp_path, made).draw(figure, *files)
+    _, rows = Drawing.of(tmp_path, made).draw(figure)
     medians = rows[rows["kind"] == "median"]
     if figure == "batch_size_throughput":
         medians = medians[medians["panel"] == "measured"]

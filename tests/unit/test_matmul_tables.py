@@ -4,13 +4,12 @@ import json
 
 import pandas as pd
 import pytest
-from draw_figures import texts_of
+from draw_figures import SUFFIXES, Drawing, texts_of
 from make_products import PUBLISHED, make_case, make_result, table_of, varied, varied_table
-from make_records import LABELS, PALETTE
+from make_records import PALETTE
 from make_tables import beside, write
 
 import collect_measurements
-import plot_matmul
 from paragone.analysis import product_tables, tidy, verdicts
 
 
@@ -29,12 +28,12 @@ def test_a_faster_product_that_is_no_square_is_no_peak():
     assert (peak["size"], peak["flops_per_second"], peak["n"]) == (64, pytest.approx(1e9), 2)
 
 
-def test_machines_are_not_pooled():
+def test_machines_are_not_pooled(tmp_path):
     cases = [make_case((64, 64, 64), gflops=(5,))]
     made = [make_result("torch", cases, host=host) for host in ("node-1", "node-2")]
     runs = table_of(made)
     assert len(product_tables.peaks(runs)) == 2
-    labels = set(plot_matmul.points(runs, LABELS)["label"])
+    labels = set(Drawing(tmp_path, products=runs).draw("matmul")[1]["label"])
     assert labels == {f"PyTorch on {machine}" for machine in set(runs["machine"])}
 
 
@@ -104,31 +103,18 @@ def test_comparison_in_three_formats(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("matmul")
-    tidy.write(varied_table(), folder / "matmul.parquet")
-
-    def draw():
-        outputs = [folder / f"matmul.{suffix}" for suffix in ("svg", "pdf", "png")]
-        arguments = [
-            *("--runs", folder / "matmul.parquet", "--title", "Products"),
-            *("--palette", *(f"{name}={color}" for name, color in PALETTE.items())),
-            *("--labels", *(f"{name}={label}" for name, label in LABELS.items())),
-            *("--output", *outputs, "--sidecar", folder / "matmul.csv"),
-        ]
-        plot_matmul.main([str(argument) for argument in arguments])
-        return [path.read_bytes() for path in outputs], pd.read_csv(folder / "matmul.csv")
-
-    return draw
+def drawing(tmp_path_factory):
+    return Drawing(tmp_path_factory.mktemp("matmul"), products=varied_table())
 
 
 @pytest.mark.filterwarnings("error")
-def test_the_figure_is_the_same_bytes_each_time(drawn):
-    assert drawn()[0] == drawn()[0]
+def test_the_figure_is_the_same_bytes_each_time(drawing):
+    drawn = [[path.read_bytes() for path in drawing.draw("matmul", "", SUFFIXES)[0]] for _ in "ab"]
+    assert drawn[0] == drawn[1]
 
 
-def test_the_sidecar_holds_every_case_and_its_interval(drawn):
-    _, shown = drawn()
+def test_the_sidecar_holds_every_case_and_its_interval(drawing):
+    _, shown = drawing.draw("matmul")
     assert len(shown) == 7 + 7 + 7
     row = shown[(shown["backend"] == "torch") & (shown["m"] == 512)].iloc[0]
     assert (row["median_gflops"], row["runs"], row["peak"]) == (pytest.approx(155), 3, True)
@@ -136,9 +122,8 @@ def test_the_sidecar_holds_every_case_and_its_interval(drawn):
     assert shown["peak"].sum() == 5
 
 
-def test_the_figure_says_what_has_no_speed():
-    runs = varied_table()
-    figure = plot_matmul.draw(plot_matmul.points(runs, LABELS), runs, PALETTE, "Products")
+def test_the_figure_says_what_has_no_speed(drawing):
+    figure = drawing.figure("matmul")
     text = texts_of(figure)
     for words in (
         "TensorFlow Mirrored, float32, (10000,100) @(100,100000): out of memory",
@@ -152,8 +137,21 @@ def test_the_figure_says_what_has_no_speed():
     assert len(figure.axes) == 2
 
 
+def test_lines_join_the_medians_of_the_squares(drawing):
+    _, shown = drawing.draw("matmul")
+    axes = drawing.figure("matmul").axes[0]
+    here = shown[shown["square"] & (shown["precision"] == "float32")].sort_values("m")
+    expected = here.groupby("backend")["median_gflops"].agg(list)
+    lines = [line for line in axes.lines if line.get_linestyle() == "-"]
+    found = {
+        line.get_color(): line.get_ydata().tolist() for line in lines if len(line.get_ydata()) > 2
+    }
+    for backend, values in expected.items():
+        assert found[PALETTE[backend]] == pytest.approx(values)
+
+
 @pytest.mark.filterwarnings("error")
-def test_nothing_measured_is_still_a_figure():
+def test_nothing_measured_is_still_a_figure(tmp_path):
     runs = table_of([make_result("torch", [make_case((64, 64, 64), status="unavailable")])])
-    cases = plot_matmul.points(runs, LABELS)
-    assert "PyTorch: not available" in texts_of(plot_matmul.draw(cases, runs, PALETTE, "Products"))
+    text = texts_of(Drawing(tmp_path, products=runs).figure("matmul"))
+    assert "PyTorch: not available" in text
