@@ -25,7 +25,7 @@ class FlopCount:
     """FLOP of training on one example, forward and backward, and by what they were counted.
 
     Those of convolutions and products of matrices, as the peak that they are compared with counts them:
-    a multiplication with its addition is two. Nothing else of a model, nor the optimiser, is in it.
+    a multiplication with its addition is two. Nothing else of a model, nor the optimizer, is counted.
     """
 
     per_example: int

@@ -2,7 +2,7 @@
 
 The shifts are those of Keras' `ImageDataGenerator(width_shift_range, height_shift_range)`: a fraction
 of a pixel is interpolated linearly, and the image's edge is repeated outside. Gathering rows, then
-columns, of the whole batch is several times faster than one affine transform an image.
+columns, of the whole batch is several times faster than one affine transform per image.
 """
 
 from typing import Any

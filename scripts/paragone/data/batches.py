@@ -59,7 +59,7 @@ def train_batches(
         chosen = shard.of(batch)
         inputs, labels = dataset.train_inputs[chosen], dataset.train_labels[chosen]
         if options:
-            # Drawn for the global batch: the same draws whatever the number of processes.
+            # Drawn for the global batch: the draws do not depend on the number of processes.
             inputs = augment(inputs, shard.of(draw(size, options, random)))
         yield inputs, labels
 
@@ -81,7 +81,7 @@ def evaluation_batches(
 
 
 def noise_batches(dataset: Dataset, spec: Spec, shard: Shard = WHOLE) -> tuple[tuple, tuple]:
-    """A training and an evaluation batch that teach nothing: empty inputs, labels without meaning."""
+    """A training and an evaluation batch for the warm-up: inputs of zeros, arbitrary labels."""
     training = _noise(dataset, shard, spec.batch["global"], train_dtype(dataset, spec))
     evaluation = _noise(dataset, shard, spec.evaluation_batch, dataset.train_inputs.dtype)
     return training, (*evaluation, np.ones(len(evaluation[0]), np.float32))

@@ -52,7 +52,7 @@ def read(source: dict, prepared: Path, extracted: Path, target: Path) -> dict:
     return made | (write(builder, target, source["parameters"]) or {})
 
 
-def create(path: Path, shape: tuple[int, ...], dtype: type) -> np.ndarray:
+def create(path: Path, shape: tuple[int, ...], dtype: type) -> np.memmap:
     """A new array on disk, written as it is filled."""
     return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
 
@@ -105,7 +105,7 @@ def _cats_vs_dogs(builder: tfds.core.DatasetBuilder, target: Path, parameters: d
 
 
 def _resize(image: tf.Tensor, size: int) -> tf.Tensor:
-    """Bilinear, (size, size, 3) uint8: half a grey level at most from the published floats."""
+    """Bilinear, (size, size, 3) uint8: half a gray level at most from the published floats."""
     resized = tf.image.resize(image, [size, size])
     return tf.cast(tf.round(tf.clip_by_value(resized, 0, 255)), tf.uint8)
 

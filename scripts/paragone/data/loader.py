@@ -88,6 +88,6 @@ def _map(path: Path, entry: dict, manifest_path: Path) -> np.ndarray:
 
 
 def _remedy(manifest_path: Path) -> str:
-    # Without its outputs in this folder the workflow serializes again, and that step mends a
-    # damaged store.
+    # Without its outputs in this folder the workflow serializes again, which replaces a damaged
+    # store.
     return f"delete the folder {manifest_path.parent} and run again"

@@ -37,7 +37,7 @@ def find(dataset: str, settings: dict) -> dict:
         return _real(dataset, parameters, editions, found)
     if settings["source"] == "real":
         raise UserError(
-            f"no real {dataset} to be had ({reason}). Put its files into the folder {dataset} of a "
+            f"no real {dataset} found ({reason}). Put its files into the folder {dataset} of a "
             f"mirror named by data.mirrors or {ENVIRONMENT}, or set data.source to auto"
         )
     print(f"NOTICE: SYNTHETIC DATA in place of {dataset} ({reason})", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The places where a data set may lie: mirror folders, mirror addresses, the official address.
+"""The places where a data set may be stored: mirror folders, mirror addresses, the official address.
 
 Each place answers `find(dataset, editions)` with the edition it holds and its checked files.
 editions: edition name -> {file name: SHA-256}.

@@ -20,6 +20,7 @@ FIRST_WORD = 3  # 0 pads, 1 starts a text, 2 stands for an unknown word
 def generate(dataset: str, parameters: dict, target: Path) -> dict:
     """Write the four arrays of the stand-in for `dataset` into the folder `target`."""
     facts = entry(dataset)
+    draw: _Images | _Texts
     if facts.inputs == "images":
         size, channels = (28, 1) if dataset == "fashion_mnist" else (parameters["image_size"], 3)
         draw = _Images(len(facts.class_names), size, channels, parameters["key"])
@@ -53,7 +54,7 @@ def _random(key: int, stream: int) -> np.random.Generator:
 
 
 class _Images:
-    """A smooth prototype a class, blended with another's, shifted, dimmed, under noise."""
+    """A smooth prototype per class, blended with another's, shifted, dimmed, under noise."""
 
     dtype = np.uint8
 
@@ -61,7 +62,7 @@ class _Images:
         self.count = classes
         self.shape = (size, size, channels)
         random = _random(key, 0)
-        # Four waves a direction make shapes that survive a shift of a seventh of the image.
+        # Four waves per direction make shapes that survive a shift of a seventh of the image.
         x = np.linspace(0, np.pi, size)
         waves = np.cos(np.arange(1, 5)[:, None] * x[None, :])
         weights = random.normal(size=(classes, channels, 4, 4))

@@ -1,4 +1,4 @@
-"""What a framework supplies to the one training loop, and how the loop finds it."""
+"""The interface of an engine: what a framework supplies to the one training loop."""
 
 import importlib
 import os
@@ -44,9 +44,9 @@ class Engine(Protocol):
     shard: Shard
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        """Put model and optimiser on the devices. Raises `Unavailable`.
+        """Put model and optimizer on the devices. Raises `Unavailable`.
 
-        With several workers, this and all that follows is called by each of them, in one order.
+        With several workers, each of them calls this and all other methods in the same order.
         """
 
     def weights(self) -> Weights:
@@ -56,18 +56,18 @@ class Engine(Protocol):
         """Load canonical weights."""
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
-        """Compile and run training and evaluation on one batch each; leaves no trace in the state.
+        """Compile and run training and evaluation on one batch each; the state is unchanged.
 
-        `learning_rate`: that of the first epoch, since a lazy device compiles it in.
+        `learning_rate`: that of the first epoch, which a lazy device compiles as a constant.
         """
 
     def train_epoch(
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
     ) -> Metrics:
-        """One pass; `seed` starts the framework's own generator. Metrics are those during training."""
+        """Train one epoch; `seed` starts the framework's own generator. Metrics are those during training."""
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
-        """Metrics over all batches, each example counted by its weight."""
+        """Metrics over all batches, each example weighted."""
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
         """Class probabilities, (examples, classes) float32."""
@@ -76,16 +76,16 @@ class Engine(Protocol):
         """Logits, loss and gradients in training mode; changes no trainable weight."""
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
-        """The FLOP of one example, by the framework's own counter; touches no state and runs nothing."""
+        """The FLOP of one example, by the framework's own counter; changes no state and trains nothing."""
 
     def peak_device_memory(self) -> int | None:
-        """The most bytes of a device that were ever allocated at once; None where nobody tells."""
+        """The peak of allocated bytes of a device; None where the framework does not count them."""
 
     def out_of_memory(self, error: Exception) -> bool:
-        """Whether this error of the framework says that a device's or the host's memory is full."""
+        """Whether this error means that the memory of a device or of the host is full."""
 
     def save(self, folder: Path) -> None:
-        """Write the full state: weights and optimiser."""
+        """Write the full state: weights and optimizer."""
 
     def load(self, folder: Path) -> None:
         """Read what `save` wrote."""

@@ -28,7 +28,7 @@ STRATEGIES = {"mirrored": "one worker", "multiworker": "several workers", "tpu":
 
 
 class TensorFlow:
-    """The engine. Loss and accuracy are summed on the devices and read once an epoch."""
+    """The engine. Loss and accuracy are summed on the devices and read once per epoch."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """See `Engine.build`."""
@@ -71,7 +71,7 @@ class TensorFlow:
     def _forward(self, inputs: tf.Tensor, labels: tf.Tensor, training: bool) -> tuple:
         logits = self._logits(inputs, training)
         if self._workload.get("loss") == "double_softmax":
-            # A source's flaw, reproduced on purpose: softmax outputs where logits are expected.
+            # Intended: a flaw of the published source, softmax outputs where logits are expected.
             logits = tf.nn.softmax(logits)
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
         return logits, losses
@@ -83,8 +83,8 @@ class TensorFlow:
             loss = tf.reduce_sum(losses) / self._global_batch
         gradients = tape.gradient(loss, self._model.trainable_variables)
         if self._workload["optimizer"].get("deduplicate", True):
-            # An embedding's gradient is sparse, a slice an occurrence of a word; dense, each word's
-            # slices are added. Keras' optimisers would square the slices one by one.
+            # An embedding's gradient is sparse, one slice per occurrence of a word; in the
+            # dense one, the slices of a word are added. Keras' optimizers would square the slices one by one.
             gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
         return logits, losses, gradients
 
@@ -128,9 +128,9 @@ class TensorFlow:
     # The host side
 
     def _pipeline(self, *signature: tf.TensorSpec) -> tf.data.Dataset:
-        """Whatever `_batches` holds when an iteration begins, read ahead.
+        """A pipeline over `_batches` as it is when an iteration begins, with prefetching.
 
-        Made once, since that takes longer than several steps of a small model.
+        Created once: that takes longer than several steps of a small model.
         """
         source = tf.data.Dataset.from_generator(lambda: self._batches, output_signature=signature)
         return source.prefetch(2).with_options(_untuned())
@@ -172,10 +172,10 @@ class TensorFlow:
         return metrics
 
     def _unite_statistics(self) -> None:
-        """Give every replica the mean of the batch-norm statistics that each has kept for itself.
+        """Give every replica the mean over replicas of the batch-norm statistics.
 
-        Else each would evaluate by its own, and a resumed run would go on from other ones than it
-        stopped with: Keras reads, and saves, only those of a worker's first replica.
+        Otherwise each would evaluate with its own, and a resumed run would start from others than it
+        stopped with: Keras reads and saves only those of the first replica of a worker.
         """
         if statistics := self._statistics():
             for variable, mean in zip(statistics, self._mean_statistics(), strict=True):
@@ -228,9 +228,9 @@ class TensorFlow:
     def peak_device_memory(self) -> int | None:
         """See `Engine.peak_device_memory`."""
         if self.devices.kind == "cpu":
-            return None  # TensorFlow keeps no account of the host's
-        told = [tf.config.experimental.get_memory_info(name) for name in self.device_names]
-        return max(device["peak"] for device in told)
+            return None  # TensorFlow does not count that of the host
+        infos = [tf.config.experimental.get_memory_info(name) for name in self.device_names]
+        return max(info["peak"] for info in infos)
 
     def out_of_memory(self, error: Exception) -> bool:
         """See `Engine.out_of_memory`."""
@@ -252,11 +252,11 @@ ENGINE = TensorFlow
 
 
 def _untuned() -> tf.data.Options:
-    """No automatic tuning of a pipeline: there is nothing to tune, and it spoils the clocks.
+    """No autotuning: there is nothing to tune, and it falsifies the clocks.
 
-    The thread that tunes sleeps 10 ms, 20 ms, 40 ms ..., and an iterator's end may have to wait until it
-    wakes: such windows last 0.64, 1.28, 2.56 ... s, often far longer than their work. It cannot be
-    switched off in the iterators of `Strategy.distribute_datasets_from_function`.
+    The tuning thread sleeps 10 ms, 20 ms, 40 ms ..., and the end of an iterator may wait until it wakes:
+    such windows last 0.64, 1.28, 2.56 ... s, often far longer than their work. It cannot be switched
+    off in the iterators of `Strategy.distribute_datasets_from_function`.
     """
     options = tf.data.Options()
     options.autotune.enabled = False

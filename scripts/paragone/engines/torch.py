@@ -25,7 +25,7 @@ STRATEGIES = {"single": "one worker"}
 
 
 class Torch:
-    """The engine. Loss and accuracy are summed on the device and read once an epoch."""
+    """The engine. Loss and accuracy are summed on the device and read once per epoch."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """See `Engine.build`."""
@@ -45,7 +45,7 @@ class Torch:
         )
 
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
-        """Open this worker's device and describe what the run has."""
+        """Open this worker's device; set `devices`, `device_names` and `shard`."""
         torch.set_num_threads(threads)
         kind = spec.backend["device"]
         if spec.replicas > 1:
@@ -58,24 +58,24 @@ class Torch:
         self.shard = WHOLE
         return device
 
-    # What a device that is not driven eagerly, or several workers, do otherwise
+    # Steps that differ on a lazy device or with several workers
 
     def put(self, array: np.ndarray) -> torch.Tensor:
         """A host array on the device."""
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
     def reduce_gradients(self) -> None:
-        """What comes between the backward pass and the optimiser: nothing here."""
+        """Between the backward pass and the optimizer step: nothing here."""
 
     def add_squares(self, squares: torch.Tensor) -> torch.Tensor:
-        """Squares of this replica's gradients, added to those of the others: there are none here."""
+        """The sum over replicas of squared gradients: there is one replica here."""
         return squares
 
     def end_of_step(self) -> None:
-        """What follows each step, and comes before tensors are read one by one: nothing here."""
+        """After each step, and before tensors are read one by one: nothing here."""
 
     def end_of_epoch(self) -> None:
-        """What follows the last step of an epoch: nothing here."""
+        """After the last step of an epoch: nothing here."""
 
     def own_seed(self, seed: int) -> int:
         """The seed of this worker's own draws (dropout masks)."""
@@ -84,7 +84,7 @@ class Torch:
     # Training
 
     def prepare(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Stored examples to model inputs: images scaled and channels first, word indices as they are."""
+        """Model inputs from stored examples: images scaled and channels first, word indices unchanged."""
         scale = self.workload.get("input")
         if scale is None:
             return inputs.long()
@@ -92,13 +92,13 @@ class Torch:
         return scaled.permute(0, 3, 1, 2)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """What the loss takes for logits, of stored examples."""
+        """The logits that the loss takes, of stored examples."""
         logits = self.replica(self.prepare(inputs))
-        # A source's flaw, reproduced on purpose: softmax outputs where logits are expected.
+        # Intended: a flaw of the published source, softmax outputs where logits are expected.
         return logits.softmax(1) if self.workload.get("loss") == "double_softmax" else logits
 
     def train_step(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
-        """One optimiser step; (logits, mean loss), both on the device."""
+        """One optimizer step; (logits, mean loss), both on the device."""
         self.optimizer.zero_grad()
         logits = self.forward(inputs)
         loss = functional.cross_entropy(logits, labels)
@@ -149,7 +149,7 @@ class Torch:
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """See `Engine.warm_up`."""
         model, optimizer = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
-        self.end_of_step()  # here and below: copies are no part of a step's program
+        self.end_of_step()  # here and below: copies do not belong to the program of a step
         # On a lazy device steps two and three may compile again (pytorch/xla #6210).
         self.train_epoch(0, learning_rate, [train_batch] * 3, 3)
         self.evaluate([test_batch], 1)

@@ -1,7 +1,7 @@
 """PyTorch's DistributedDataParallel: one replica a worker, gradients averaged over gloo or NCCL.
 
-Batch norm normalises each replica's part of the batch. Its running statistics are those of rank 0,
-whose buffers DDP hands to all before each step; MirroredStrategy takes the mean over replicas.
+Batch norm normalizes each replica's part of the batch. Its running statistics are those of rank 0,
+which DDP broadcasts before each step; MirroredStrategy takes the mean over replicas.
 """
 
 import torch
@@ -42,22 +42,22 @@ class TorchDDP(Torch):
         return device
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """See `Torch.forward`; only training goes through the wrapper, which synchronises."""
+        """See `Torch.forward`; only training goes through the wrapper, which synchronizes."""
         self.replica = self.wrapped if self.model.training else self.model
         return super().forward(inputs)
 
     def add_squares(self, squares: torch.Tensor) -> torch.Tensor:
-        """See `Torch.add_squares`; a replica's gradients weigh 1 / replicas in the global batch's."""
+        """See `Torch.add_squares`; those of a replica weigh 1 / replicas in the global batch."""
         distributed.all_reduce(squares)
         return squares / self.devices.workers**2
 
     def end_of_epoch(self) -> None:
-        """Give every worker the batch-norm statistics of rank 0, by which all evaluate."""
+        """Give every worker the batch-norm statistics of rank 0, with which all evaluate."""
         for buffer in self.model.buffers():
             distributed.broadcast(buffer, src=0)
 
     def own_seed(self, seed: int) -> int:
-        """Every replica draws dropout masks of its own; the first those of a run with one replica."""
+        """Each replica draws its own dropout masks; the first draws those of a run with one replica."""
         return framework_seed(seed, self._rank) if self._rank else seed
 
     def metrics(self, totals: torch.Tensor) -> Metrics:

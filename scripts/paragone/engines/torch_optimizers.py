@@ -1,4 +1,4 @@
-"""The workloads' optimisers in PyTorch, by the rules that Keras has for the same names."""
+"""The optimizers of the workloads in PyTorch, with the update rules of Keras."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +10,7 @@ from torch import nn
 Reduction = Callable[[torch.Tensor], torch.Tensor]
 
 
-# By optimiser: what PyTorch keeps of each weight, zeros of its shape and scalars, before the first step.
+# By optimizer: the state of each weight before the first step: zeros of its shape, and scalars.
 _STATES: dict[str, tuple[list[str], dict[str, float]]] = {
     "sgd": (["momentum_buffer"], {}),
     "adam": (["exp_avg", "exp_avg_sq"], {"step": 0.0}),
@@ -21,10 +21,10 @@ _STATES: dict[str, tuple[list[str], dict[str, float]]] = {
 def create_optimizer(
     options: dict[str, Any], model: nn.Module, device: torch.device, add_squares: Reduction
 ) -> torch.optim.Optimizer:
-    """The workload's optimiser in PyTorch's words, with its state.
+    """The workload's optimizer in PyTorch, with its state.
 
-    PyTorch makes the state in the first step, for which a lazy device would compile another program.
-    `add_squares`: from the summed squares of this worker's gradients to those of the global batch's.
+    PyTorch creates the state in the first step: a lazy device would compile that as another program.
+    `add_squares`: turns the squared gradients of this worker into those of the global batch.
     """
     optimizer = _stateless(options, model, device, add_squares)
     arrays, scalars = _STATES[options["name"]]
@@ -59,11 +59,11 @@ def _stateless(
 
 
 class AdamEpsilonHat(torch.optim.Adam):
-    """Adam as Keras has it, with epsilon added before the bias correction.
+    """Adam of Keras, with epsilon added before the bias correction.
 
     The "epsilon hat" of Kingma & Ba (arXiv:1412.6980, end of section 2): PyTorch adds epsilon after
     the correction, which is the same with epsilon / sqrt(1 - beta_2^t) in step t. Weights whose
-    gradients are as small as epsilon learn visibly otherwise without it.
+    gradients are as small as epsilon would be updated differently.
     """
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
@@ -75,10 +75,10 @@ class AdamEpsilonHat(torch.optim.Adam):
 
 
 class NAdamOfOccurrences(torch.optim.NAdam):
-    """NAdam as Keras has it for an embedding's sparse gradient, which it does not deduplicate.
+    """NAdam of Keras for the sparse gradient of an embedding, which Keras does not deduplicate.
 
-    A word that occurs several times in a batch has one gradient g an occurrence. The second moment
-    takes the sum of g^2 here, where the rule for dense gradients takes the square of the sum of g.
+    A word that occurs several times in a batch has one gradient g per occurrence. The second moment
+    takes the sum of g^2 here; with dense gradients it takes the square of the sum of g.
     """
 
     def __init__(self, model: nn.Module, add_squares: Reduction, **options: Any) -> None:
@@ -102,7 +102,7 @@ class NAdamOfOccurrences(torch.optim.NAdam):
         is_complex = super()._init_group(group, *lists)
         beta = group["betas"][1]
         for weight, squares in self._squares.items():
-            # The step to come makes this beta v + (1 - beta) g^2; correct now what it will square.
+            # The next step computes beta v + (1 - beta) g^2; correct in advance what it squares.
             moment = self.state[weight]["exp_avg_sq"]
             difference = self._add_squares(squares) - weight.grad.square()
             moment.add_(difference, alpha=(1 - beta) / beta)

@@ -52,7 +52,7 @@ def export(
 ) -> dict:
     """Canonical arrays of `read(tensor)` for every weight (its gradient, say); None is left out."""
     return {
-        # A copy in every case: the array must not change when training goes on.
+        # Always a copy: the array must not change when training continues.
         name: np.array(value.detach().cpu().permute(axes).numpy(), order="C")
         for name, tensor, axes in named(module)
         if (value := read(tensor)) is not None

@@ -1,7 +1,7 @@
 """PyTorch/XLA: one program over all devices of this process, partitioned by the compiler (SPMD).
 
-The same code runs on TPU cores and on virtual CPU devices. Batch norm sees the global batch here:
-the partitioned program means what the program on one device means.
+The same code runs on TPU cores and on virtual CPU devices. Batch norm sees the global batch:
+the partitioned program computes what the program on one device computes.
 """
 
 import numpy as np
@@ -42,14 +42,14 @@ class TorchXLA(Torch):
     def peak_device_memory(self) -> int | None:
         """See `Engine.peak_device_memory`; of the first device, since SPMD loads all alike."""
         if self.devices.kind == "cpu":
-            return None  # PJRT's CPU client keeps no account
-        told = xla_model.get_memory_info(f"xla:{runtime.global_ordinal()}")
-        return told.get("peak_bytes_used")
+            return None  # PJRT's CPU client does not count
+        info = xla_model.get_memory_info(f"xla:{runtime.global_ordinal()}")
+        return info.get("peak_bytes_used")
 
     def end_of_step(self) -> None:
-        """Hand all that was traced to the devices as one program; they run while the next is traced.
+        """Start all that was traced as one program; the devices run while the next one is traced.
 
-        Without it each tensor that is read would be compiled as a program of its own.
+        Without it each tensor that is read would be compiled as a separate program.
         """
         torch_xla.sync()
 

@@ -1,9 +1,9 @@
-"""PyTorch/XLA's multi-process mode: one process a TPU chip, gradients averaged by `xm.reduce_gradients`.
+"""PyTorch/XLA's multi-process mode: one process per TPU chip, gradients averaged by `xm.reduce_gradients`.
 
-As pytorch/xla's docs/source/learn/pjrt.md has it for torchrun, whose variables it is given here. On CPU
-it works for one replica only: the all-reduce of several never completes in torch_xla 2.9.
+As in docs/source/learn/pjrt.md of pytorch/xla for torchrun, whose variables are set here. On CPU it
+works with one replica only: the all-reduce of several never completes in torch_xla 2.9.
 
-Batch norm normalises each replica's part of the batch; statistics are the mean over replicas.
+Batch norm normalizes each replica's part of the batch; statistics are the mean over replicas.
 """
 
 import os
@@ -62,18 +62,18 @@ class TorchXLAMultiprocess(TorchXLA):
         xla_model.reduce_gradients(self.optimizer)
 
     def add_squares(self, squares: torch.Tensor) -> torch.Tensor:
-        """See `Torch.add_squares`; a replica's gradients weigh 1 / replicas in the global batch's."""
+        """See `Torch.add_squares`; those of a replica weigh 1 / replicas in the global batch."""
         scale = 1 / self.devices.workers**2
         return xla_model.all_reduce(xla_model.REDUCE_SUM, squares, scale=scale)
 
     def end_of_epoch(self) -> None:
-        """Give every replica the mean of the batch-norm statistics that each has kept for itself."""
+        """Give every replica the mean over replicas of the batch-norm statistics."""
         statistics = [one for one in self.model.buffers() if one.is_floating_point()]
         xla_model.all_reduce(xla_model.REDUCE_SUM, statistics, scale=1 / self.devices.workers)
         self.end_of_step()
 
     def own_seed(self, seed: int) -> int:
-        """Every replica draws dropout masks of its own; the first those of a run with one replica."""
+        """Each replica draws its own dropout masks; the first draws those of a run with one replica."""
         return framework_seed(seed, self.shard.first) if self.shard.first else seed
 
     def metrics(self, totals: torch.Tensor) -> Metrics:
@@ -87,7 +87,7 @@ ENGINE = TorchXLAMultiprocess
 
 
 def _join(world: World) -> None:
-    """What torchrun and a program that it has started do."""
+    """Set the variables that torchrun sets, and join the process group."""
     host, port = world.address(0)
     os.environ |= {
         "TORCHELASTIC_RUN_ID": "paragone",

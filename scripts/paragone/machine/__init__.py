@@ -1,1 +1,1 @@
-"""What a record says of where it was made: hardware, limits, load, energy, git state."""
+"""The machine and the process of a record: hardware, limits, load, energy, git state."""

@@ -1,4 +1,4 @@
-"""The energy that the machine draws while a process runs, where a sensor tells; never an estimate."""
+"""The energy that the machine draws while a process runs, as sensors report it; never an estimate."""
 
 from pathlib import Path
 from threading import Event, Thread
@@ -10,9 +10,9 @@ PERIOD = 20.0  # seconds: the smallest counters known, 65 kJ, wrap after that on
 
 
 class EnergyMeter:
-    """Counts joules from its making on: of all processor packages, and of all accelerators.
+    """Counts joules from its creation: of all processor packages, and of all accelerators.
 
-    The sensors know devices, not processes: what idle parts and neighbours draw is in it.
+    Sensors count devices, not processes: idle parts and other processes are included.
     """
 
     def __init__(self, rapl: Path = RAPL, period: float = PERIOD) -> None:
@@ -31,19 +31,16 @@ class EnergyMeter:
             self._sampler.start()
 
     def stop(self) -> dict[str, float | None]:
-        """Joules since the start: `cpu_joules`, `accelerator_joules`; None for what nothing measures."""
+        """Joules since the start: `cpu_joules`, `accelerator_joules`; None where no sensor measures."""
         cpu = None
         if self._zones:
             self._done.set()
             self._sampler.join()
             self._advance()
             cpu = self._drawn / 1e6
-        now = nvml.joules()
-        known = now is not None and self._accelerators is not None
-        return {
-            "cpu_joules": cpu,
-            "accelerator_joules": now - self._accelerators if known else None,
-        }
+        before, now = self._accelerators, nvml.joules()
+        drawn = None if before is None or now is None else now - before
+        return {"cpu_joules": cpu, "accelerator_joules": drawn}
 
     def _sample(self, period: float) -> None:
         while not self._done.wait(period):

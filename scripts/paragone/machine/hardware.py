@@ -1,4 +1,4 @@
-"""The machine that a result belongs to: what it is, and a hash by which machines are told apart."""
+"""The machine of a result: a description, and a hash that distinguishes machines."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from paragone.machine import nvml
 def describe() -> dict[str, Any]:
     """The `machine` block of a record; `devices` is left for the framework to name.
 
-    `fingerprint`: SHA-256 of what makes a machine another one - host, system, processor, cores,
+    `fingerprint`: SHA-256 of what distinguishes machines: host, system, processor, cores,
     memory in GiB, accelerators and their driver; not of what a single process may use of it.
     """
     memory = psutil.virtual_memory().total

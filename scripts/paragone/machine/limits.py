@@ -10,10 +10,10 @@ _ROOT = Path("/sys/fs/cgroup")
 
 
 def claim_cores(threads: int, part: int = 0, parts: int = 1) -> int:
-    """Keep this process on at most `threads` of its cores, whatever the framework; return how many.
+    """Restrict this process to at most `threads` of its cores; return how many.
 
     Of several workers on the same cores each takes its part of them; where there are fewer cores than
-    workers, they share. Affinity is the one limit that every framework obeys; PyTorch/XLA knows no other.
+    workers, they share. Affinity is the only limit that every framework obeys; PyTorch/XLA has no other.
     """
     cores = sorted(os.sched_getaffinity(0))[:threads]
     own = cores[part * len(cores) // parts : (part + 1) * len(cores) // parts]
@@ -23,12 +23,10 @@ def claim_cores(threads: int, part: int = 0, parts: int = 1) -> int:
 
 
 def limit_memory(workers: int = 1) -> None:
-    """Let this process allocate at most nine tenths of the memory that is free now, or what it may already.
+    """Cap the allocations of this process at 90 % of free memory or the existing limit, whichever is lower.
 
-    `workers` on this host share that evenly.
-
-    An allocation beyond it fails, which the run can report; without a limit the kernel would end the
-    process, and perhaps others, without a word.
+    The free memory is divided evenly by `workers` on this host. An allocation beyond the cap fails, which
+    the run can report; without it the kernel would kill this process, and perhaps others.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
@@ -37,7 +35,7 @@ def limit_memory(workers: int = 1) -> None:
 
 
 def available_bytes() -> int:
-    """The smallest of what the machine has left and what each enclosing cgroup (v2) has left."""
+    """Free memory: the smallest of the machine's and of each enclosing cgroup's (v2)."""
     left = [psutil.virtual_memory().available]
     for group in _groups():
         try:

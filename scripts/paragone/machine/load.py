@@ -1,4 +1,4 @@
-"""Whether a timed process had the machine for itself: load, neighbours, frequency, throttling."""
+"""Whether a timed process had the machine to itself: load, other processes, frequency, throttling."""
 
 import os
 from pathlib import Path
@@ -24,7 +24,7 @@ def unknown() -> dict[str, Any]:
 
 
 class LoadWatch:
-    """Measures what else the machine did from its making on."""
+    """Measures the load of other processes from its creation."""
 
     def __init__(self) -> None:
         self._machine, self._own = _busy_seconds(), _own_seconds()
@@ -32,7 +32,7 @@ class LoadWatch:
         self._throttles = cpu_throttles()
 
     def stop(self) -> dict[str, Any]:
-        """All of `load` but `before`; None for what the system does not tell.
+        """All of `load` but `before`; None for what the system does not report.
 
         Clocks are those of this moment: call it right after the work.
         """
@@ -47,7 +47,7 @@ class LoadWatch:
         }
 
     def cpu_seconds(self) -> dict[str, float]:
-        """CPU time since the start: of this process, of the machine, and idle."""
+        """CPU time since the start: of this process, of the machine, and idle time."""
         return {
             "own": _own_seconds() - self._own,
             "busy": _busy_seconds() - self._machine,

@@ -1,6 +1,6 @@
-"""What NVIDIA's management library tells of a machine's accelerators; nothing where it is not there.
+"""What NVIDIA's management library reports of a machine's accelerators; nothing where it is missing.
 
-All of the machine's accelerators that this process is shown are counted, used by it or not.
+All accelerators that are visible to this process are counted, used by it or not.
 """
 
 from collections.abc import Callable
@@ -29,9 +29,9 @@ def driver() -> str | None:
 
 
 def joules() -> float | None:
-    """Energy that all accelerators drew since their driver was loaded; None where one does not tell."""
+    """Energy that all accelerators drew since their driver was loaded; None where one does not report it."""
     drawn = _of_each(pynvml.nvmlDeviceGetTotalEnergyConsumption)
-    return None if drawn is None else sum(drawn) / 1000  # told in millijoules
+    return None if drawn is None else sum(drawn) / 1000  # in millijoules
 
 
 def clocks() -> list[int] | None:

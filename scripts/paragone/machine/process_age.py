@@ -8,8 +8,8 @@ from pathlib import Path
 def age() -> float:
     """Seconds since this process started.
 
-    From the kernel's clock since boot: what psutil says is up to a second off, because it adds the
-    time of the boot, which is known in whole seconds.
+    From the kernel's clock since boot: psutil is wrong by up to a second, because it adds the
+    time of the boot in whole seconds.
     """
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     started = int(fields[19]) / os.sysconf("SC_CLK_TCK")  # field 22 of all, after name and state

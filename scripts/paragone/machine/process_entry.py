@@ -1,4 +1,4 @@
-"""What a result depends on besides its specification: machine, software, code at work."""
+"""What a result depends on besides its specification: machine, software, code."""
 
 import platform
 import sys

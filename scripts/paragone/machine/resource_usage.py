@@ -1,4 +1,4 @@
-"""What one process of a run used: the parts of its `processes` entry that are known at its end."""
+"""What one process of a run used: the part of its `processes` entry that is known at its end."""
 
 import resource
 from typing import Any
@@ -19,7 +19,7 @@ def unknown() -> dict[str, Any]:
 
 
 class Usage:
-    """Watches this process, its machine and its neighbours from its making on."""
+    """Measures this process, its machine and other processes from its creation."""
 
     def __init__(self) -> None:
         self._load, self._energy = LoadWatch(), EnergyMeter()

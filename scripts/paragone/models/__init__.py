@@ -1,4 +1,4 @@
-"""The models of the workloads: one module a framework, one function a model."""
+"""The models of the workloads: one module per framework, one function per model."""
 
 from collections.abc import Callable
 from typing import Any

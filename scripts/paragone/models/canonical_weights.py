@@ -14,13 +14,13 @@ import numpy as np
 from paragone.base.array_types import Shapes, Weights
 from paragone.data.random_streams import generator
 
-# Updated by batch norm, not by the optimiser.
+# Updated by batch norm, not by the optimizer.
 STATISTICS = ("moving_mean", "moving_variance")
 _CONSTANTS = {"gamma": 1.0, "beta": 0.0, "moving_mean": 0.0, "moving_variance": 1.0}
 
 
 def trainable(name: str) -> bool:
-    """Whether the optimiser changes this array."""
+    """Whether the optimizer changes this array."""
     return name.rsplit(".", 1)[1] not in STATISTICS
 
 

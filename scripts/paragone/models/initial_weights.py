@@ -1,4 +1,4 @@
-"""The weights that a run starts from: published ones where they are at hand, else random draws."""
+"""The weights that a run starts from: published ones where they are available, else random draws."""
 
 import json
 import zipfile
@@ -12,7 +12,7 @@ from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
 from paragone.models.canonical_weights import draw
 
-# What an initializer of published weights comes down to where they cannot be had.
+# The initializer in place of published weights that are not available.
 FALLBACK = {"imagenet": "keras"}
 
 
@@ -52,7 +52,7 @@ def read(description: Path | None, data_folder: Path) -> Pretrained | None:
 
 
 def initial(shapes: Shapes, spec: Spec, pretrained: Pretrained | None) -> tuple[Weights, str]:
-    """The initial weights of a run, and the initializer that they are really from.
+    """The initial weights of a run, and the initializer that was really used.
 
     shapes: of the model's weights, by canonical name. Raises UserError when published weights do not
     fit them.

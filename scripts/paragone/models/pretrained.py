@@ -29,11 +29,11 @@ RECIPE = 1
 def provide(model: str, settings: dict) -> dict:
     """Describe the ImageNet weights of `model`; settings: the config's `data` block.
 
-    Returns initializer ("imagenet", or "keras" where they cannot be had: random draws), and, else
+    Returns initializer ("imagenet", or "keras" where they are not available: random draws), and, else
     None: the file of canonical arrays relative to `data.folder`, the SHA-256 of the published file
-    and its origin. Nothing of how the search went: a repeated search must not look like a change.
-    Raises UserError for an unknown model, a wrong checksum, or, with `source: real`, when no place
-    has them.
+    and its origin. Not how they were found: a repeated search must not look like a change.
+    Raises UserError for an unknown model, a wrong checksum, or, with `source: real`, when they are
+    not found.
     """
     if model not in ADDRESSES:
         raise UserError(f"no weights of {model!r} are published; known: {', '.join(ADDRESSES)}")
@@ -50,7 +50,7 @@ def provide(model: str, settings: dict) -> dict:
         if found is None:
             return _without(model, settings, reason)
         with store.lock(folder, model):
-            if not _complete(target):  # another process may have made it meanwhile
+            if not _complete(target):  # another process may have written it meanwhile
                 ((name, path),) = found.files.items()
                 _convert(model, path, files[name], found.origin, target, folder)
     return json.loads((target / "manifest.json").read_bytes())
@@ -59,7 +59,7 @@ def provide(model: str, settings: dict) -> dict:
 def _without(model: str, settings: dict, reason: str) -> dict:
     if settings["source"] == "real":
         raise UserError(
-            f"no ImageNet weights of {model} to be had ({reason}). Put the file into the folder "
+            f"no ImageNet weights of {model} found ({reason}). Put the file into the folder "
             f"{model} of a mirror named by data.mirrors or PARAGONE_MIRRORS, set data.source to "
             "auto, or the workload's initializer to keras"
         )

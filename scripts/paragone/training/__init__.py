@@ -1,1 +1,1 @@
-"""One training run: the loop, its clocks, checkpoints, progress and initial weights."""
+"""One training run: the loop, its clocks, checkpoints and progress."""

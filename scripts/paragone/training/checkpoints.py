@@ -1,7 +1,7 @@
-"""Checkpoints of one run, in a folder that is no declared output: Snakemake deletes those on failure.
+"""Checkpoints of one run, in a folder that is no declared output, since Snakemake deletes those on failure.
 
-A checkpoint is a folder "epoch-0003" that appears by a rename, so it is whole or not there. A lock
-keeps a second trainer away: an orphan of a killed Snakemake may still be at work.
+A checkpoint is a folder "epoch-0003" that appears by a rename, so it is complete or not there. A lock
+excludes a second trainer: an orphan of a killed Snakemake may still train.
 """
 
 import fcntl
@@ -18,7 +18,7 @@ from paragone.base.errors import UserError
 
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint: the engine's state lies in `folder`, the loop's in `progress`."""
+    """A checkpoint: the state of the engine in `folder`, that of the loop in `progress`."""
 
     epoch: int
     folder: Path
@@ -28,8 +28,8 @@ class Saved:
 class Checkpoints:
     """The checkpoints of one run; holds the run's lock as long as the process lives.
 
-    `context` names all that must be the same for a checkpoint to be worth resuming from; those of
-    another context are left out. Of several workers only rank 0 keeps what it writes, and locks.
+    `context` identifies all that a checkpoint depends on; those of another context are ignored. Of
+    several workers only rank 0 locks the folder and keeps what it writes.
     """
 
     def __init__(self, folder: Path, context: str, rank: int = 0) -> None:

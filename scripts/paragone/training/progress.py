@@ -11,9 +11,9 @@ SILENCE = 10.0  # seconds without a line after which an unfinished epoch reports
 
 
 class Progress:
-    """Prints one line an epoch, and one every ten seconds inside a long epoch.
+    """Prints one line per epoch, and one every ten seconds inside a long epoch.
 
-    `quiet`: nothing, as every rank but the first, which would say the same.
+    `quiet`: print nothing; for every rank but the first.
     """
 
     def __init__(self, spec: Spec, steps: int, *, quiet: bool = False) -> None:
@@ -33,7 +33,7 @@ class Progress:
             print(f"{self._prefix} {text}", flush=True)
 
     def watch(self, epoch: int, batches: Iterable[Any]) -> Iterator[Any]:
-        """Pass batches on and report how far the epoch is, without synchronising any device."""
+        """Pass batches on and report how far the epoch is, without synchronizing any device."""
         begun = time.perf_counter()
         for step, batch in enumerate(batches):
             if step and time.perf_counter() - self._last_line > SILENCE:

@@ -1,1 +1,1 @@
-"""The processes of a run: started, joined, watched and judged."""
+"""Processes that work together: supervisor, rendezvous, and what a failed one means."""

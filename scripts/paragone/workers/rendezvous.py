@@ -1,7 +1,7 @@
 """How processes that work together find each other, wait for each other and report failures: files.
 
 The folder belongs to one run or all-reduce, on a file system that all workers see. So every wait has a
-time limit, whatever the framework does, and a report outlives its process.
+time limit, independent of the framework, and a report outlives its process.
 """
 
 import json

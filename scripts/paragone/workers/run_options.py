@@ -1,4 +1,4 @@
-"""The options of one run, which the launcher hands on to its workers."""
+"""The options of one run, which scripts/launch.py passes to its workers."""
 
 import argparse
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 _OPTIONS = {
     "spec": (str, True, "specification of the run, JSON"),
     "manifest": (Path, True, "manifest of its data set"),
-    "data-folder": (Path, True, "where the arrays lie"),
+    "data-folder": (Path, True, "`data.folder` of the config"),
     "weights": (Path, False, "file that scripts/fetch.py --model wrote"),
     "checkpoints": (Path, True, "folder to resume from"),
-    "threads": (int, True, "CPU cores to use at most, of each host"),
+    "threads": (int, True, "CPU cores to use at most, per host"),
     "record": (Path, True, "record.json to write"),
     "predictions": (Path, True, "predictions.npz to write"),
 }
@@ -17,7 +17,7 @@ JOIN_TIMEOUT = 180.0
 
 
 def run_parser(description: str | None) -> argparse.ArgumentParser:
-    """The options that launcher and worker have in common."""
+    """The options that launch.py and train.py share."""
     parser = argparse.ArgumentParser(description=description)
     for name, (kind, required, text) in _OPTIONS.items():
         parser.add_argument(f"--{name}", type=kind, required=required, help=text)

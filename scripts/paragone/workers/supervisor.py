@@ -173,7 +173,7 @@ def first_to_fail(children: list[Child], seconds: float | None = None) -> Child 
 
 
 def end(children: list[Child]) -> None:
-    """End every child and whatever it has started; returns when they are gone."""
+    """End every child and the processes that it has started; returns when they have ended."""
     for child in children:
         _signal_group(child.process.pid, signal.SIGTERM)
     last = time.monotonic() + GRACE

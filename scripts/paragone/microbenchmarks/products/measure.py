@@ -10,8 +10,8 @@ from paragone.base.errors import Unavailable
 from paragone.machine.limits import available_bytes
 from paragone.microbenchmarks.products import OutOfMemory
 
-SECONDS = 20.0  # a case takes no further run when its timed runs have taken so long
-SHORTEST = 0.05  # seconds; a timed run multiplies as often as it takes to last so long
+SECONDS = 20.0  # limit of the sum of timed runs, after which a case has no further run
+SHORTEST = 0.05  # seconds; a timed run repeats the product to last at least so long
 # Relative error (Frobenius norm) of the sampled part that a precision may have. Operands are normal
 # numbers around zero, so it does not depend on k: about the unit roundoff of operands and product,
 # and in float32 the sum over k. Products that secretly run in TF32 (3e-4) or bfloat16 (2e-3) fail.
@@ -24,8 +24,8 @@ def measure(
 ) -> dict[str, Any]:
     """One case of the result (rules/schemas/matmul.schema.json): an (m, k) @ (k, n) product.
 
-    `runs`: seconds of each timed run of `calls` products, devices synchronised at both edges. A case
-    without numbers has a status that says why; a product that is wrong is one of them.
+    `runs`: seconds of each timed run of `calls` products, devices synchronized at both edges. A case
+    without numbers has a status and a reason; so has a wrong product.
     """
     try:
         _check_memory(shape, precision)
@@ -35,14 +35,14 @@ def measure(
     except Unavailable as failure:
         return _case(shape, precision, "unavailable", str(failure))
     tolerance = TOLERANCES[precision]
-    if not error <= tolerance:  # NaN is wrong too
+    if not error <= tolerance:  # also for NaN
         reason = f"relative error {error:.1e}, at most {tolerance:.0e} in {precision}: no speed"
         return _case(shape, precision, "wrong", reason)
     return _case(shape, precision, "completed", None, calls=calls, runs=runs, relative_error=error)
 
 
 def not_tried(shape: tuple[int, int, int], precision: str, reason: str) -> dict[str, Any]:
-    """A case on a device that is not there."""
+    """A case on a device that is not available."""
     return _case(shape, precision, "unavailable", reason)
 
 
@@ -96,7 +96,7 @@ def _relative_error(framework: ModuleType, product: Any, a: np.ndarray, b: np.nd
 
 
 def _check_memory(shape: tuple[int, int, int], precision: str) -> None:
-    """Refuse what the host cannot hold: the system would end the process without a word."""
+    """Refuse what the host cannot hold: the system would end the process without a message."""
     m, k, n = shape
     size = _BYTES[precision]
     # A CPU may multiply 16-bit numbers in float32 and round the result.
