@@ -15,23 +15,25 @@ _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 _ANCHOR = re.compile(r'<a id="([^"]+)">')
 
 # How a test treats a command; the first pattern that matches decides. `run`: as it is, under a minute.
-# `dry run`: snakemake with --dry-run, make with --dry-run, a program with --help. Else the reason why
-# not, and the test that does it instead, where one does.
+# `dry run`: snakemake and make with --dry-run, a program with --help. Else the test that does it instead, or
+# what no test has.
 RUN, DRY_RUN = "run", "dry run"
 TREATMENT = {
     r"echo .* > \S+": RUN,
     r"export \w+=\S+": RUN,
     r"python docs/build\.py": RUN,
-    r"python scripts/check_records\.py results/": "a folder of records: tests/unit/test_compliance.py",
+    r"python scripts/check_records\.py results/": "run by tests/unit/test_compliance.py, on a folder of records",
     r"(PYTHONPATH=\S+ )?python benchmarks/\S+ .*": DRY_RUN,
-    r"snakemake .*profiles/(kubernetes|googlebatch)": "its executor: tests/cluster/test_profiles.py",
-    r"snakemake .*conda": "conda: tests/pipeline/test_fresh_environments.py has a stand-in",
-    r"snakemake --report .*": "a finished run: tests/pipeline/test_smoke.py",
+    r"snakemake .*profiles/.*": "dry-run by tests/cluster/test_profiles.py, with its executor",
+    r"snakemake .*presets/paper.yaml": "dry-run by tests/pipeline/test_dag.py",
+    r"snakemake .*presets/smoke.yaml": "run by tests/pipeline/test_smoke.py",
+    r"snakemake .*conda": "run by tests/pipeline/test_fresh_environments.py, with a stand-in for conda",
+    r"snakemake --report .*": "run by tests/pipeline/test_smoke.py, after a run",
     r"snakemake .*": DRY_RUN,
     r"make \S+": DRY_RUN,
-    r"source \S+/bin/activate": "an environment, in which the tests are already",
-    r"python -m venv cloud|cloud/bin/pip .*": "packages: tests/cluster/test_profiles.py",
-    r"pre-commit install": "a program that is not among the pinned packages",
+    r"source \S+/bin/activate": "not run: tests are in that environment already",
+    r"python -m venv cloud|cloud/bin/pip .*": "done by tests/cluster/test_profiles.py",
+    r"pre-commit install": "not run: pre-commit is not among the pinned packages",
 }
 
 
@@ -44,7 +46,7 @@ class Command:
 
     @property
     def treatment(self) -> str | None:
-        """`RUN`, `DRY_RUN`, what it needs instead, or None if it is of no known kind."""
+        """`RUN`, `DRY_RUN`, the reason for neither, or None if it is of no known kind."""
         kinds = (kind for pattern, kind in TREATMENT.items() if re.fullmatch(pattern, self.text))
         return next(kinds, None)
 

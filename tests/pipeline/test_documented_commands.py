@@ -64,6 +64,7 @@ def pretend_to_have_run(made: Checkout) -> None:
 )
 def test_commands(checkout, page):
     made = checkout()
+    (made / "mine.yaml").write_text("\n".join(blocks(page, "yaml")))
     for command in commands(page):
         if command.treatment == RUN:
             bash(made, command.text)
