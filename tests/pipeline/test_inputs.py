@@ -1,0 +1,132 @@
+"""The inputs that each job declares: the tables it reads, and all code and schemas that decide its result."""
+
+import ast
+import re
+import shlex
+from dataclasses import dataclass
+
+import pytest
+import snakemake_server
+from plan import Plan
+from workspace import ROOT, Checkout, environment
+
+from paragone.config.code_inputs import code_inputs
+from paragone.reporting.inputs import FILES
+
+PRESET = "smoke"
+# A message is the one thing of a dry run that shows all inputs of a job.
+SHOW_INPUTS = """
+include: "Snakefile"
+
+
+for each in workflow.rules:
+    each.message = "{rule} reads {input}"
+"""
+FOLDERS = {"plot": "figures", "tabulate": "tables"}
+# Attributes and methods of `reporting.inputs.Inputs` that read a file of another name.
+READS = {"series": "runs", "sweeps": "runs", "protocols": "published", "ratios": "published"}
+READS |= {"flaws": "published", **{name: name for name in ("published", *FILES)}}
+READS |= {name.replace("-", "_"): name for name in FILES}
+SCHEMAS = {
+    "train": {"record.schema.json"},
+    "check_records": {"record.schema.json", "compliance.csv"},
+    "measure_products": {"matmul.schema.json"},
+    "collect_products": {"matmul.schema.json"},
+    "measure_all_reduces": {"allreduce.schema.json"},
+    "collect_all_reduces": {"allreduce.schema.json"},
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job of the dry run."""
+
+    rule: str
+    inputs: set[str]
+    command: str
+
+    @property
+    def words(self) -> list[str]:
+        """The words of its first command."""
+        return shlex.split(self.command.replace("\\\n", " ").partition(">")[0])
+
+    def named(self, option: str) -> list[str]:
+        """The values of an option."""
+        words = self.words
+        if f"--{option}" not in words:
+            return []
+        rest = words[words.index(f"--{option}") + 1 :]
+        ends = [at for at, word in enumerate(rest) if word.startswith("--")]
+        return rest[: ends[0]] if ends else rest
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory) -> list[Job]:
+    made = Checkout(tmp_path_factory.mktemp("inputs") / "checkout")
+    (made / "inputs.smk").write_text(SHOW_INPUTS)
+    line = ["all", "--snakefile", "inputs.smk", "--configfile", f"presets/{PRESET}.yaml"]
+    line += ["--cores", "2", "--dry-run", "--printshellcmds"]
+    done = snakemake_server.call(line, made.folder, environment())
+    assert done.returncode == 0, done.stdout
+    shown = r"Job \d+: (\S+) reads (.*)\n(?:Reason: .*\n)?Shell command: ((?:.*\n)+?)\n"
+    found = [
+        Job(rule, set(inputs.split()), command)
+        for rule, inputs, command in re.findall(shown, done.stdout)
+        if rule != "all"
+    ]
+    expected = Plan(PRESET).jobs()
+    del expected["all"]
+    assert {rule: sum(job.rule == rule for job in found) for rule in expected} == expected
+    return found
+
+
+def asked_for(path) -> set[str]:
+    """The kinds of files that a module of a figure or table asks its `Inputs` for."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Attribute(value=ast.Name(id="inputs"), attr=name):
+                kind = READS.get(name) or (name.startswith("published_") and "published")
+                found |= {kind} if kind else set()
+            case ast.Call(func=ast.Attribute(attr="paths"), args=[ast.Constant(value=name)]):
+                found.add(name)
+    return found
+
+
+def test_each_figure_and_table_is_given_what_its_module_reads(jobs):
+    for job in jobs:
+        kind, _, name = job.rule.partition("_")
+        if kind not in FOLDERS:
+            continue
+        read = asked_for(ROOT / f"scripts/paragone/reporting/{FOLDERS[kind]}/{name}.py")
+        given = {option for option in (*FILES, "published") if job.named(option)}
+        assert given == read, job.rule
+        files = {file for option in given - {"published"} for file in job.named(option)}
+        files |= {"published/published.csv"} if "published" in given else set()
+        assert files
+        assert files <= job.inputs, job.rule
+
+
+def loaded_by_name(job: Job) -> list[str]:
+    """The modules that a job's program loads by name."""
+    kind, _, name = job.rule.partition("_")
+    if kind in FOLDERS:
+        return [f"paragone.reporting.{FOLDERS[kind]}.{name}"]
+    engine = re.search(r'"engine": ?"(\w+)"', job.command)
+    if not engine:
+        return []
+    folders = {
+        "measure_products": "microbenchmarks.products",
+        "measure_all_reduces": "microbenchmarks.all_reduces",
+    }
+    own = [f"paragone.{folders.get(job.rule, 'engines')}.{engine[1]}"]
+    return ["train", *own] if job.rule == "train" else own
+
+
+def test_code_and_schemas_are_inputs(jobs, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    for job in jobs:
+        program = job.words[1].removeprefix("scripts/")
+        needed = {*code_inputs(program, *loaded_by_name(job))}
+        needed |= {f"rules/schemas/{name}" for name in SCHEMAS.get(job.rule, ())}
+        assert needed <= job.inputs, job.rule
