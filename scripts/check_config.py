@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from paragone.base.errors import entry_point
 from paragone.config.expand import expand
@@ -15,7 +16,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("overlays", type=Path, nargs="*", help="as given to --configfile")
     options = parser.parse_args(arguments)
-    config = {}
+    config: dict[str, Any] = {}
     for path in reversed([ROOT / "config.yaml", *options.overlays]):
         fill(config, read(path))
     validate(config)

@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
+from typing import Any
 
 from paragone import data
 from paragone.base.errors import UserError, entry_point
@@ -22,7 +23,7 @@ from paragone.workers.worker_failure import ending
 def parse(arguments: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    several = {"nargs": "+", "action": "extend", "required": True}
+    several: dict[str, Any] = {"nargs": "+", "action": "extend", "required": True}
     parser.add_argument("--specs", **several, help="one specification per workload, JSON")
     parser.add_argument("--outputs", **several, type=Path, help="probe.npz to write, one per spec")
     parser.add_argument("--manifests", **several, type=Path, help="of the data sets, each once")

@@ -45,10 +45,12 @@ def too_fast(epochs: list[float], reference: list[float]) -> Convergence:
     these values, so that ties and misses are allowed for.
     """
     n, m = len(epochs), len(reference)
-    medians = [float(np.median(values)) if values else math.nan for values in (epochs, reference)]
+    median, other = (
+        float(np.median(values)) if values else math.nan for values in (epochs, reference)
+    )
     if math.comb(n + m, n) < 20:  # the one extreme arrangement has p = 1 / comb
-        return Convergence(n, m, *medians, p=None)
+        return Convergence(n, m, median, other, p=None)
     ranked = np.nan_to_num([*epochs, *reference], posinf=1e9)
     method = PermutationMethod(n_resamples=ENUMERATED, rng=np.random.default_rng(0))
     found = mannwhitneyu(ranked[:n], ranked[n:], alternative="less", method=method)
-    return Convergence(n, m, *medians, p=float(found.pvalue))
+    return Convergence(n, m, median, other, p=float(found.pvalue))

@@ -3,10 +3,13 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from paragone.base.errors import UserError
+
+Values = TypeVar("Values", float, pd.Series)
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class Ratio:
     reference: Row
     inverse: bool  # reference / row: a shorter time is a higher ratio
 
-    def of(self, row: float, reference: float) -> float:
+    def of(self, row: Values, reference: Values) -> Values:
         """The ratio of two values, or of two series of values."""
         return reference / row if self.inverse else row / reference
 
@@ -137,7 +140,10 @@ def read_rows(path: Path, experiment: str) -> list[Row]:
     decimals = decimals.groupby([table["metric"], table["system"]]).transform("max")
     return [
         Row(
-            *(row[name] for name in ("metric", "condition", "system", "value", "unit", "note")),
+            **{
+                name: row[name]
+                for name in ("metric", "condition", "system", "value", "unit", "note")
+            },
             tolerance=0.5 * 10.0 ** -int(decimals[index]),
             **_epoch_of(row["condition"]),
             **_batch_of(row["condition"]),
@@ -149,8 +155,8 @@ def read_rows(path: Path, experiment: str) -> list[Row]:
 def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
     """The protocol of each system of one experiment. Raises UserError for a file that is none."""
     table = _of_experiment(path, experiment)
-    counts = ("replicas", "global_batch", "steps_per_epoch", "epoch_examples")
-    counts += ("vocabulary", "parameters_per_word")
+    counts = ["replicas", "global_batch", "steps_per_epoch", "epoch_examples"]
+    counts += ["vocabulary", "parameters_per_word"]
     try:
         return {
             row["system"]: Protocol(
@@ -204,7 +210,7 @@ def _of_experiment(path: Path, experiment: str) -> pd.DataFrame:
         raise UserError(f"{path}: cannot be read as CSV of experiments ({error})") from None
 
 
-def _epoch_of(condition: str) -> dict:
+def _epoch_of(condition: str) -> dict[str, Any]:
     within = re.search(r"(?<!after )epoch (\d+)$", condition)
     after = re.search(r"after epoch (\d+)$|(\d+) epochs$", condition)
     found = within or after
@@ -212,7 +218,7 @@ def _epoch_of(condition: str) -> dict:
     return {"epoch": epoch, "final": after is not None}
 
 
-def _batch_of(condition: str) -> dict:
+def _batch_of(condition: str) -> dict[str, Any]:
     found = re.search(r"batch (\d+)( a core)?", condition)
     return {
         "batch": int(found[1]) if found else None,

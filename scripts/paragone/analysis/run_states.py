@@ -23,14 +23,14 @@ def holds_synthetic(runs: pd.DataFrame) -> bool:
 
 def no_speed(runs: pd.DataFrame) -> list[str]:
     """Why runs of one series have no steady speed, in words; empty when all have one."""
-    total, reasons = len(runs), {}
+    reasons: dict[str, int] = {}
     for status, parity in runs.loc[
         (runs["status"] != "completed") | runs["steady_examples_per_second"].isna(),
         ["status", "parity"],
     ].itertuples(index=False):
         words = _STATUSES.get(status) or _NO_SPEED.get(parity, "no epoch after the first")
         reasons[words] = reasons.get(words, 0) + 1
-    return _counted(reasons, total)
+    return _counted(reasons, len(runs))
 
 
 def not_completed(runs: pd.DataFrame) -> list[str]:

@@ -36,7 +36,7 @@ def _closure(program: str, modules: tuple[str, ...]) -> list[Path]:
 
 @cache
 def _imports(path: Path) -> tuple[Path, ...]:
-    names = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)

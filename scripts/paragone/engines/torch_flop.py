@@ -1,5 +1,7 @@
 """FLOP of a PyTorch model, by `torch.utils.flop_counter`: it knows convolutions and products."""
 
+from typing import Any
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -26,12 +28,12 @@ def count(model: nn.Module, shape: tuple[int, ...]) -> FlopCount:
 
 
 def _convolution_backward(
-    gradient: list[int], inputs: list[int], weights: list[int], *rest: object, **_: object
+    gradient: list[int], inputs: list[int], weights: list[int], *rest: Any, **_: object
 ) -> int:
     """For the gradient of the inputs and that of the weights each as much as the convolution takes.
 
     PyTorch's own formula forgets the groups: for a depthwise convolution it counts as many times too
     much as there are channels. `rest` ends with the mask of the gradients that are wanted.
     """
-    *_, (of_inputs, of_weights, _) = rest
+    of_inputs, of_weights, _bias = rest[-1]
     return (of_inputs + of_weights) * conv_flop_count(inputs, weights, gradient)

@@ -81,5 +81,5 @@ def _largest(found: Weights, reference: Weights) -> float:
 def _deviation(found: np.ndarray | None, reference: np.ndarray, floor: float = 0.0) -> float:
     if found is None or found.shape != reference.shape:
         return math.inf
-    scale = max(np.linalg.norm(reference), floor)
+    scale = max(float(np.linalg.norm(reference)), floor)
     return float(np.linalg.norm(found - reference) / (scale if scale > 0 else 1.0))

@@ -50,4 +50,4 @@ def failed(reason: str) -> Weights:
 def write(arrays: Weights, path: Path) -> None:
     """Write a probe as .npz, whole or not at all."""
     with writing(path, "wb") as file:
-        np.savez(file, **arrays)
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # no array is called allow_pickle

@@ -57,8 +57,8 @@ def assemble(
 
 def _clocks(seconds: dict[str, float]) -> Clocks:
     cold = ColdClocks(**{part: seconds[part] for part in COLD})
-    parts = (seconds[part] for part in ("train", "evaluate", "checkpoint", "other"))
-    return Clocks(cold, *parts, end_to_end=math.fsum(seconds.values()))
+    rest = {part: value for part, value in seconds.items() if part not in COLD}
+    return Clocks(cold=cold, end_to_end=math.fsum(seconds.values()), **rest)
 
 
 def _efficiency(flop: FlopCount | None, warm: Steady | None) -> Efficiency | None:

@@ -4,9 +4,7 @@ Fields, their units and what a null means are described in rules/schemas/record.
 fields is the order of the keys in the file. JSON is validated against the schema before it gets types.
 """
 
-from dataclasses import asdict, dataclass, field, is_dataclass
-from functools import cache
-from types import NoneType
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, get_args
 
 from paragone.base.engine_reports import Devices
@@ -229,25 +227,26 @@ class RunRecord:
 
 
 def from_json(kind: type[Part], data: Json) -> Part:
-    """The dataclass `kind` made of a JSON object with a key per field. Raises `ValueError`."""
-    kinds = _kinds(kind)
+    """The dataclass `kind` made of a JSON object with a key per field; `ValueError` for other keys."""
+    parts = _parts(kind)
     try:
-        return kind(**{key: _value(kinds.get(key), value) for key, value in data.items()})
+        return kind(**{key: _typed(parts.get(key), value) for key, value in data.items()})
     except TypeError as error:
         raise ValueError(f"{kind.__name__}: {error}") from error
 
 
-@cache
-def _kinds(kind: type) -> dict[str, Any]:
-    return {name: one.type for name, one in kind.__dataclass_fields__.items()}
+def _parts(kind: Any) -> dict[str, Any]:
+    """The dataclass of each field that has one, or that has a list of one or may be null."""
+    candidates = {one.name: [one.type, *get_args(one.type)] for one in fields(kind)}
+    return {name: next(filter(is_dataclass, types), None) for name, types in candidates.items()}
 
 
-def _value(kind: Any, value: Any) -> Any:
-    """A JSON value as the type of its field: a dataclass, a list of them, or what it is."""
-    if isinstance(value, dict):
-        kinds = [one for one in get_args(kind) or [kind] if one is not NoneType]
-        return from_json(kinds[0], value) if is_dataclass(kinds[0]) else value
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        (of_list,) = get_args(kind)
-        return [from_json(of_list, one) for one in value]
-    return value
+def _typed(part: Any, value: Any) -> Any:
+    """A JSON value as the dataclass `part`, or as it is."""
+    if part is None or value is None:
+        return value
+    return (
+        [from_json(part, one) for one in value]
+        if isinstance(value, list)
+        else from_json(part, value)
+    )

@@ -57,8 +57,9 @@ class Rendezvous:
 
         The own entry is `facts` itself. Raises `UserError` that names the missing ranks.
         """
-        if self._folder:
-            write_json(facts, place(self._folder, point, self.rank))
+        if self._folder is None:
+            return [facts]
+        write_json(facts, place(self._folder, point, self.rank))
         paths = [place(self._folder, point, rank) for rank in self._others]
         missing = paths
         end = time.monotonic() + self._timeout

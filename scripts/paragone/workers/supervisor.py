@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Lock, Thread
 from types import FrameType
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from paragone.base.errors import Interrupted
 
@@ -62,7 +62,7 @@ class Child:
         for thread in self.relays:
             thread.join(timeout=GRACE)  # a helper that it left behind may hold the pipe
 
-    def _relay(self, source: BinaryIO, target: object) -> None:
+    def _relay(self, source: BinaryIO, target: TextIO) -> None:
         for raw in source:
             rank, line = self._attributed(raw.decode(errors="replace"))
             self.tails.setdefault(rank, deque(maxlen=TAIL)).append(line.rstrip("\n"))

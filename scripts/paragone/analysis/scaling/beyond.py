@@ -35,6 +35,8 @@ def predict(one: Calibrated, machine: Machine, how: str, batch: int, most: int) 
     """One row per power of two up to `most` replicas: step_seconds, speed_up, efficiency and the share
     of the all-reduce in a step. `batch`: global in strong, per replica in weak scaling; a replica has
     at least one example."""
+    if one.model is None:
+        raise ValueError(f"no model of {one.workload} on {one.backend}: {one.reason}")
     model = one.model.on_own_devices(machine.link, machine.speed)
     rows = []
     for replicas in (2**power for power in range(most.bit_length())):

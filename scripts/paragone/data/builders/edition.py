@@ -33,13 +33,15 @@ def edition(source: dict, address: str) -> Edition:
 class OfEdition:
     """Mix-in for a builder: checks the files of its `Edition` and keeps the original order."""
 
+    builder_config: Edition
+
     @property
     def url_infos(self) -> dict[str, tfds.download.checksums.UrlInfo]:
         """The checksums that the download manager holds every file against."""
         return self.builder_config.checksums
 
     def _info(self) -> tfds.core.DatasetInfo:
-        official = super()._info()
+        official = super()._info()  # type: ignore[misc]  # of the builder that it is mixed into
         return tfds.core.DatasetInfo(
             builder=self,
             description=official.description,

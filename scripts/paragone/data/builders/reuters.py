@@ -18,7 +18,7 @@ TEST_SHARE = 0.2
 START, UNKNOWN, FIRST_WORD = 1, 2, 3
 
 
-class Reuters(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+class Reuters(tfds.core.GeneratorBasedBuilder, skip_registration=True):  # type: ignore[call-arg]  # of TFDS
     """Newswires as lists of word indices, with one of 46 topics each."""
 
     VERSION = tfds.core.Version("1.0.0")
@@ -41,8 +41,7 @@ class Reuters(tfds.core.GeneratorBasedBuilder, skip_registration=True):
 
     def _split_generators(self, dl_manager: tfds.download.DownloadManager) -> dict:
         (url,) = self.url_infos
-        texts, labels = read_npz(Path(dl_manager.download(url)))
-        texts, labels = keras_order(texts, labels)
+        texts, labels = keras_order(*read_npz(Path(dl_manager.download(url))))
         train = int(len(texts) * (1 - TEST_SHARE))
         return {
             "train": self._generate_examples(texts[:train], labels[:train]),
@@ -81,7 +80,8 @@ def read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
     arrays and nothing else.
     """
     with zipfile.ZipFile(path) as archive:
-        return tuple(read_array(io.BytesIO(archive.read(f"{name}.npy"))) for name in "xy")
+        texts, labels = (read_array(io.BytesIO(archive.read(f"{name}.npy"))) for name in "xy")
+    return texts, labels
 
 
 def read_array(stream: io.BytesIO) -> np.ndarray:

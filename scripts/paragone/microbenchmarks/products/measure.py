@@ -51,7 +51,7 @@ def _case(
 ) -> dict[str, Any]:
     m, k, n = shape
     case = {"shape": [m, k, n], "precision": precision, "flop": 2 * m * k * n}
-    nothing = {"calls": None, "runs": [], "relative_error": None}
+    nothing: dict[str, Any] = {"calls": None, "runs": [], "relative_error": None}
     return {**case, "status": status, "reason": reason, **nothing, **numbers}
 
 

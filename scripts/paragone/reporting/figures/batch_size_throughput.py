@@ -29,14 +29,15 @@ def points(inputs: Inputs) -> pd.DataFrame:
     """What is drawn: one row per bar, run or point. Panel `relative`: over the smallest batch that
     the published chart and the backend have in common, by seed; else over the backend's smallest."""
     rows = _published(inputs)
-    base = min(rows, key=lambda row: row.batch, default=None)
+    base = min(rows, key=lambda row: row.batch or 0, default=None)
     found = [published_row("published", str(r.batch), float(r.value), r.printed) for r in rows]
     found += [
         published_row("relative", str(r.batch), float(r.value) / float(base.value), r.printed)
         for r in rows
+        if base
     ]
     for sweep in inputs.sweeps(*BY_BATCH):
-        found += _measured(sweep, inputs.labels, {row.batch for row in rows})
+        found += _measured(sweep, inputs.labels, {row.batch for row in rows if row.batch})
     table = pd.DataFrame(found).reindex(columns=COLUMNS)
     return table.sort_values("x", kind="stable", key=lambda x: x.astype(int), ignore_index=True)
 

@@ -61,8 +61,12 @@ def _published(inputs: Inputs) -> list[dict]:
     found = []
     for panel, row, value, printed in shown:
         protocol = inputs.protocols[row.system]
-        key = (protocol.replicas, row.global_batch(protocol))
-        found.append({**published_row(panel, _category(*key), value, printed), "_key": key})
+        replicas, batch = key = protocol.replicas, row.global_batch(protocol)
+        if replicas is None or batch is None:
+            continue  # the source leaves the cell open
+        found.append(
+            {**published_row(panel, _category(replicas, batch), value, printed), "_key": key}
+        )
     return found
 
 

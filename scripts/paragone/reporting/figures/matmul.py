@@ -84,9 +84,9 @@ def _draw_panel(
     for name in aside:
         part, look = cases[cases["label"] == name], looks[name]
         shown, gone = part[part["runs"] > 0], part[part["runs"] == 0]
-        values = [shown[f"{key}_gflops"] for key in ("median", "low", "high")]
+        value, low, high = (shown[f"{key}_gflops"] for key in ("median", "low", "high"))
         caps = {"elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8}
-        draw_intervals(axes, shown["x"], *values, **caps, **look)
+        draw_intervals(axes, shown["x"], value, low, high, **caps, **look)
         top, ring = shown[shown["peak"]], {"markersize": 7, "linestyle": "none", **RING}
         axes.plot(top["x"], top["median_gflops"], color=look["color"], **ring)
         if shown.empty:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
 from paragone.analysis.grouping import shares_cores
+from paragone.analysis.scaling.cost import StepModel
 from paragone.analysis.scaling.measured import (
     SHARED,
     Point,
@@ -18,7 +19,6 @@ from paragone.analysis.scaling.measured import (
     scaling_kind,
     table_of,
 )
-from paragone.analysis.scaling.model import Calibrated
 from paragone.reporting import footnotes
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
@@ -46,22 +46,22 @@ def points(inputs: Inputs) -> pd.DataFrame:
     parts = [table_of(found).assign(kind="measured")]
     for label in dict.fromkeys(point.label for point in found):
         own = [point for point in found if point.label == label]
-        if one := models.get((workload, own[0].backend, own[0].machine)):
-            parts.append(_curve(label, own, one, how, most))
+        one = models.get((workload, own[0].backend, own[0].machine))
+        if one and one.model:
+            curve = _curve(label, own, one.model, how, most)
+            parts.append(curve.assign(words=one.error_words, runs=one.runs))
     return pd.concat(parts, ignore_index=True)
 
 
-def _curve(label: str, own: list[Point], one: Calibrated, how: str, most: int) -> pd.DataFrame:
+def _curve(label: str, own: list[Point], model: StepModel, how: str, most: int) -> pd.DataFrame:
     counts = range(1, most + 1)
-    seconds = [one.model.seconds(n, batch_at(own, how, n)) for n in counts]
+    seconds = [model.seconds(n, batch_at(own, how, n)) for n in counts]
     curve = pd.DataFrame({"replicas": counts, "step_seconds": seconds})
     work = np.array([n * batch_at(own, how, n) for n in counts])  # examples per step
     rate = work / curve["step_seconds"]
     curve["speed_up"] = rate / rate[0]
     curve["efficiency"] = curve["speed_up"] / curve["replicas"]
-    about = {"series": label, "backend": own[0].backend, "kind": "model"}
-    about |= {"words": one.error_words, "runs": one.runs}
-    return curve.assign(**about)
+    return curve.assign(series=label, backend=own[0].backend, kind="model")
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
@@ -96,10 +96,10 @@ def _draw_measured(
     axes: Axes, here: pd.DataFrame, column: str, look: dict[str, Any], aside: float
 ) -> None:
     here = here.dropna(subset=column)
-    ends = [PANELS[column][1] * here[f"{column}{end}"] for end in ("", "_low", "_high")]
+    value, low, high = (PANELS[column][1] * here[f"{column}{end}"] for end in ("", "_low", "_high"))
     caps = {"elinewidth": 0.9, "capsize": 1.8, "capthick": 0.9, "zorder": 3}
     dots = {"markersize": 4, "markeredgecolor": "white", "markeredgewidth": 0.4}
-    draw_intervals(axes, here["replicas"] * aside, *ends, **caps, **dots, **look)
+    draw_intervals(axes, here["replicas"] * aside, value, low, high, **caps, **dots, **look)
 
 
 def _draw_ideal(axes: Axes, column: str, counts: list[int], shared: bool) -> None:

@@ -1,5 +1,7 @@
 """Steady throughput by backend: every run, median and interval, and those without a speed."""
 
+from typing import Any
+
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
@@ -49,7 +51,12 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     )
     axes = frame.figure.subplots()
     colors = {name: style.color(inputs.palette, one["_backend"]) for name, one in series.iterrows()}
-    same = {"y": "series", "order": list(colors), "hue": "series", "palette": colors}
+    same: dict[str, Any] = {
+        "y": "series",
+        "order": list(colors),
+        "hue": "series",
+        "palette": colors,
+    }
     same |= {"hue_order": list(colors), "legend": False, "linewidth": 0, "ax": axes}
     bars = series.reset_index()
     sns.barplot(bars, x="median", width=0.5, saturation=1, alpha=0.22, errorbar=None, **same)
