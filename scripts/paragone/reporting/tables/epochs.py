@@ -1,5 +1,7 @@
 """The epochs that a source prints beside the measured ones."""
 
+from typing import Any
+
 import pandas as pd
 
 from paragone.analysis.grouping import Series
@@ -48,7 +50,8 @@ def long_table(
     rows: list[Row], protocols: dict[str, Protocol], sweeps: list[Series], epochs: pd.DataFrame
 ) -> tuple[pd.DataFrame, list[str]]:
     """One row per published or measured value, with `n`, interval and runs; and what has no value."""
-    found, missing = [], {}
+    found: list[dict[str, Any]] = []
+    missing: dict[str, None] = {}  # in order, each once
     for row in rows:
         about = {"system": row.system, "epoch": row.epoch, "metric": row.metric}
         found.append({**about, "source": PUBLISHED, "value": float(row.value)})
