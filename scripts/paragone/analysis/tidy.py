@@ -18,8 +18,8 @@ from paragone.analysis.columns import (
     RUN_COLUMNS,
     SPEED_COLUMNS,
     STEADY_COLUMNS,
+    columns_of_process,
     machine_label,
-    software_label,
 )
 from paragone.analysis.peaks import Peaks, with_share
 from paragone.base.atomic_files import writing
@@ -161,26 +161,18 @@ def _status(status: str, reason: str | None, violations: list[Violation]) -> Row
 
 
 def _data(data: DataRead) -> Row:
-    return {
-        "data_source": data.source,
-        "data_edition": data.edition,
-        "manifest_sha256": data.manifest_sha256,
-        "train_examples": data.train_examples,
-        "test_examples": data.test_examples,
-        "input_shape": " x ".join(map(str, data.input_shape)),
-    }
+    shape = " x ".join(map(str, data.input_shape))
+    edition = {"data_source": data.source, "data_edition": data.edition}
+    return {**vars(data), **edition, "input_shape": shape}
 
 
 def _results(epochs: list[Epoch]) -> Row:
     if not epochs:
         return {"epochs": 0}
-    last, best = epochs[-1], max(epochs, key=lambda epoch: epoch.test_accuracy)
+    best = max(epochs, key=lambda epoch: epoch.test_accuracy)
     return {
         "epochs": len(epochs),
-        "final_train_loss": last.train_loss,
-        "final_train_accuracy": last.train_accuracy,
-        "final_test_loss": last.test_loss,
-        "final_test_accuracy": last.test_accuracy,
+        **_prefixed("final", epochs[-1]),
         "best_test_accuracy": best.test_accuracy,
         "best_test_epoch": best.epoch,
     }
@@ -199,23 +191,16 @@ def _seconds(clocks: Clocks) -> Row:
 
 
 def _processes(processes: list[Process]) -> Row:
-    first, machine = processes[0], processes[0].machine
-    # A run whose processes saw several machines belongs to that set, not to its first member.
-    names = dict.fromkeys(machine_label(one.host, one.machine) for one in processes)
+    first = processes[0]
     loads = [one.load for one in processes]
     memory, energy = [one.memory for one in processes], [one.energy for one in processes]
     return {
+        **columns_of_process(first),
         "resumed": any(one.first_epoch > 1 for one in processes),
         "processes": len(processes),
-        "started": first.started,
-        "machine": "; ".join(names),
-        "host": first.host,
-        "processor": machine.processor,
-        "cores": machine.cores,
-        "memory_bytes": machine.memory_bytes,
-        "devices": "; ".join(machine.devices),
-        "threads": first.threads,
-        "load_before": first.load.before,
+        # A run whose processes saw several machines belongs to that set, not to its first member.
+        "machine": "; ".join(dict.fromkeys(machine_label(p.host, p.machine) for p in processes)),
+        "devices": "; ".join(first.machine.devices),
         "other_cpu_share": _known(max, (load.other_cpu_share for load in loads)),
         "busy": _known(any, (load.busy for load in loads)),
         "throttled": _known(any, (load.throttled for load in loads)),
@@ -223,10 +208,8 @@ def _processes(processes: list[Process]) -> Row:
         "peak_device_bytes": _known(max, (one.peak_device_bytes for one in memory)),
         "cpu_joules": _total([one.cpu_joules for one in energy]),
         "accelerator_joules": _total([one.accelerator_joules for one in energy]),
-        "commit": first.git.commit if first.git else None,
-        "dirty": first.git.dirty if first.git else None,
         "config_sha256": first.config_sha256,
-        "software": software_label(first.software),
+        **(vars(first.git) if first.git else {}),
     }
 
 
