@@ -3,7 +3,7 @@
 #   snakemake --cores 8 all                                       train, compare, draw, report
 #   snakemake all --cores 8 --configfile presets/paper.yaml      the published protocols, whole
 #   snakemake --cores 1 figures                                   only figures and tables
-#   snakemake figures --cores 1 --config records_only=true        the same from records alone
+#   snakemake figures --cores 1 --config records_only=True        the same from records alone
 #
 # Programs and schemas belong to this checkout, data and results to the working directory: see
 # `snakemake -s`, `-d`, and docs/extending.md for its use as a module.
