@@ -13,11 +13,14 @@ from make_records import (
     write_parity,
     write_records,
 )
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 import plot
 from paragone.analysis import tidy
 from paragone.records import parity_reports
+from paragone.reporting.drawing import style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.modules import load
 
@@ -63,7 +66,7 @@ class Drawing:
         paths = [path.with_name("predictions.npz") for path in write_records(folder, made)]
         predictions = [path for path in paths if path.exists()]
         drawing = cls(folder, runs=runs, epochs=epochs, predictions=predictions)
-        drawing.made, drawing.runs = made, runs
+        drawing.made, drawing.runs, drawing.epochs = made, runs, epochs
         return drawing
 
     def inputs(self, beside: str = "", title: str = "A title, batch 1,000") -> Inputs:
@@ -71,9 +74,9 @@ class Drawing:
         published = {"published_folder": PUBLISHED, "published_experiment": beside}
         return Inputs(title, self.files, LABELS, PALETTE, self.settings, **published)
 
-    def figure(self, name: str, beside: str = "") -> Figure:
+    def figure(self, name: str, beside: str = "", **about: str) -> Figure:
         """The figure, not written to any file."""
-        module, inputs = load("figures", name), self.inputs(beside)
+        module, inputs = load("figures", name), self.inputs(beside, **about)
         return module.draw(module.points(inputs), inputs)
 
     def draw(
@@ -110,9 +113,11 @@ def texts_of(figure: Figure) -> str:
 
 
 def banners(figure: Figure) -> list[str]:
-    """The texts on a banner across the figure, above everything else."""
-    wide = [patch for patch in figure.patches if patch.get_width() == 1]
-    boxes = [patch.get_window_extent() for patch in wide]
-    texts = [text for text in figure.texts if text.get_color() == "white"]
-    middle = [(text.get_text(), text.get_window_extent()) for text in texts]
-    return [words for words, at in middle for box in boxes if box.y0 < at.y0 and at.y1 < box.y1]
+    """The texts on a banner in the color of alarm across the figure; a line each."""
+    figure.draw_without_rendering()
+    drawn = [one for one in figure.artists if isinstance(one, Rectangle)]
+    wide = [one for one in drawn if (one.get_x(), one.get_width()) == (0, 1)]
+    alarming = [one for one in wide if to_rgb(one.get_facecolor()) == to_rgb(style.ALARM)]
+    boxes = [one.get_window_extent() for one in alarming]
+    texts = [(text.get_text(), text.get_window_extent()) for text in figure.texts]
+    return [words for words, at in texts for box in boxes if box.y0 < at.y0 and at.y1 < box.y1]

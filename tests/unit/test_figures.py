@@ -14,7 +14,6 @@ from matplotlib.colors import to_rgb
 
 from paragone.base.clock_names import PARTS
 from paragone.reporting import footnotes
-from paragone.reporting.drawing import style
 from paragone.reporting.figures import clocks
 
 
@@ -75,9 +74,7 @@ def test_a_missing_input_names_its_option(tmp_path, capsys):
 @pytest.mark.parametrize("figure", FIGURES)
 def test_braces_and_dollars_are_plain_text(everything, figure):
     title = "{results}, $a_1$ and {} 100 %"
-    module = sys.modules[f"paragone.reporting.figures.{figure}"]
-    inputs = everything.inputs(title=title)
-    drawn = module.draw(module.points(inputs), inputs)
+    drawn = everything.figure(figure, title=title)
     assert title in texts_of(drawn)
     assert not any(text.get_parse_math() for text in drawn.texts)
 
@@ -215,13 +212,6 @@ def test_synthetic_data_get_a_banner_and_real_data_none(tmp_path, figure):
         words = " ".join(banners(drawn))
         assert words == (footnotes.SYNTHETIC if source == "synthetic" else "")
         assert ("SYNTHETIC DATA" in texts_of(drawn)) is (source == "synthetic")
-
-
-def test_the_banner_is_in_the_color_of_alarm(tmp_path):
-    record = make_record("torch", source="synthetic", edition="synthetic")
-    (box,) = Drawing.of(tmp_path, [record]).figure("throughput").patches
-    assert box.get_facecolor()[:3] == to_rgb(style.ALARM)
-    assert (box.get_x(), box.get_width()) == (0, 1)
 
 
 def test_two_machines_are_two_rows(tmp_path):

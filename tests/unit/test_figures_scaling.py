@@ -129,7 +129,9 @@ def test_each_step_is_drawn_against_its_prediction(study):
     assert len(charts) == len(MODELS)
     drawn = [point for dots in steps.collections for point in dots.get_offsets()]
     expected = 1e3 * rows[["measured", "predicted"]].dropna().to_numpy()
-    assert sorted(map(tuple, drawn)) == pytest.approx(sorted(map(tuple, expected)))
+    assert np.array(sorted(map(tuple, drawn))) == pytest.approx(
+        np.array(sorted(map(tuple, expected)))
+    )
 
 
 def test_predictions_are_called_so(study):

@@ -53,7 +53,7 @@ def draw_bars(
         bars = rows[rows["kind"] == kind]
         look = {"palette": colors, "saturation": 1, "alpha": alpha}
         sns.barplot(bars, width=WIDTH, gap=0.1, errorbar=None, **look, **same)
-    ink = {"palette": dict.fromkeys(colors, style.INK), "alpha": 0.6, "size": 1.8}
+    ink = {"palette": dict.fromkeys(colors, style.INK), "alpha": 0.6, "size": 2.8}
     sns.stripplot(rows[rows["kind"] == "run"], jitter=False, **ink, **same)
     axes.set_xticks(range(len(xs)), xs)
     axes.set_xlim(-0.5, len(xs) - 0.5)
