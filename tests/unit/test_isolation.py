@@ -1,6 +1,7 @@
 """A busy neighbour is seen, one's own work is none, and what no sensor tells is null."""
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -62,6 +63,16 @@ def test_own_work_is_no_neighbour():
         assert load["busy"] is (load["other_cpu_share"] > BUSY_SHARE)
         beyond.append(load["other_cpu_share"] - used / passed / os.cpu_count())
     assert min(beyond) < BUSY_SHARE
+
+
+def test_the_work_of_children_is_own_work():
+    """Of those that have ended and were waited for."""
+    watch, before = LoadWatch(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = sum(after[:2]) - sum(before[:2])
+    assert used > 0.05
+    assert watch.cpu_seconds()["own"] > used - 0.03  # counted in hundredths of a second
 
 
 def _known(processes: list[psutil.Process]) -> dict[int, float]:
