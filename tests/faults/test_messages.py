@@ -1,5 +1,6 @@
 """Mistakes of people: one line that says what is wrong, status 1, and no output file."""
 
+import re
 import shutil
 
 import pytest
@@ -24,6 +25,15 @@ def test_missing_manifest(small, tmp_path):
     gone = tmp_path / "gone.json"
     line = changed(train_command(SPEC, small, tmp_path / "run"), "--manifest", gone)
     refuses(line, tmp_path, str(gone), "is missing", "serialize")
+
+
+def test_missing_data_is_found_before_the_framework_is_imported(small, tmp_path):
+    line = changed(train_command(SPEC, small, tmp_path), "--manifest", tmp_path / "gone.json")
+    done = call([line[0], "-X", "importtime", *line[1:]])
+    refused(done, "is missing")
+    imported = set(re.findall(r"\| +(\w+)$", done.stderr, re.MULTILINE))
+    assert "numpy" in imported
+    assert "torch" not in imported
 
 
 def test_missing_arrays(small, tmp_path):
