@@ -2,8 +2,8 @@
 
     python scripts/check_records.py results/
 
-Exit status 1 when a rule is broken that makes a run or its speed invalid; remarks alone are none.
-With --output the violations go to a file and the status is 0: figures and tables show them.
+Exit status 1 if a rule is broken that makes a run or its speed invalid; not for remarks alone.
+With --output the violations are written to a file and the status is 0: figures and tables show them.
 """
 
 import argparse
@@ -35,8 +35,8 @@ def main(arguments: list[str] | None = None) -> None:
     for one in found:
         print(f"{one.file}: {one.rule} ({one.severity}): {one.where}: {one.value}")
     count = Counter(one.severity for one in found)
-    told = ", ".join(f"{count[severity]} {severity}" for severity in SEVERITIES)
-    print(f"{len(paths)} records, {len(table())} rules, {len(found)} violations: {told}")
+    counts = ", ".join(f"{count[severity]} {severity}" for severity in SEVERITIES)
+    print(f"{len(paths)} records, {len(table())} rules, {len(found)} violations: {counts}")
     if options.output:
         violations.write(found, options.output)
     elif any(one.severity != REMARK for one in found):

@@ -73,7 +73,7 @@ def test_trend_only_tells_the_difference():
     finding = judge(row_of(CONV, "test_accuracy"), with_accuracy([0.860, 0.862, 0.864]))
     assert finding.verdict == verdicts.TREND
     assert finding.why == "differs by -0.0228"
-    assert finding.asides == ("1 x batch 1000 a replica, published 8 x 125",)
+    assert finding.asides == ("1 x batch 1000 per replica, published 8 x 125",)
 
 
 def test_a_lower_bound_is_met_by_more():
@@ -87,7 +87,7 @@ def test_a_lower_bound_is_met_by_more():
     assert (below.verdict, below.why) == (verdicts.TREND, "under the stated bound by 0.0100")
     options["replicas"] = 1
     other = judge(row, with_accuracy([0.9], steps_per_epoch=None, **options), CNN)
-    assert other.asides == ("1 x batch 1024 a replica, published 8 x 128",)
+    assert other.asides == ("1 x batch 1024 per replica, published 8 x 128",)
 
 
 def test_times_are_never_a_match():
@@ -113,7 +113,7 @@ def test_training_time_is_the_whole_run():
     [
         ({"source": "synthetic"}, "SYNTHETIC DATA"),
         ({"global_batch": 500}, "global batch 500, published 1000"),
-        ({"steps_per_epoch": 30}, "30 steps an epoch, published 60"),
+        ({"steps_per_epoch": 30}, "30 steps per epoch, published 60"),
     ],
 )
 def test_another_protocol_is_not_comparable(options, why):

@@ -30,7 +30,7 @@ def test_each_system_stands_beside_its_variant_and_replicas(texts):
     for system, cell, aside in (
         ("1 GPU", ("reuters-cnn", 1), ()),
         ("2 logical", ("reuters-cnn", 2), ()),
-        ("8 TPU", ("reuters-cnn-double-softmax", 1), ("1 x batch 32 a replica, published 8 x 4",)),
+        ("8 TPU", ("reuters-cnn-double-softmax", 1), ("1 x batch 32 per replica, published 8 x 4",)),
     ):
         finding = judge(at(rows, system, "train_loss", 5), protocols, mirrored)
         assert float(finding.measured.split()[0]) == pytest.approx(cells[cell], abs=0.6e-4)
@@ -105,7 +105,7 @@ def test_short_epochs_teach_less(texts):
     options = {"workload": "reuters-cnn", "dataset": "reuters", "global_batch": 32}
     options |= {"train_examples": 8982}
     short = judge(rows[0], protocols, [make_record(steps_per_epoch=4, **options)])
-    assert short.why == "128 examples an epoch, published 8,982"
+    assert short.why == "128 examples per epoch, published 8,982"
     whole = judge(rows[0], protocols, [make_record(steps_per_epoch=None, **options)])
     assert whole.verdict == verdicts.TREND  # 280 whole batches of 32; the source has 281
 

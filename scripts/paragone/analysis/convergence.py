@@ -1,8 +1,8 @@
-"""Convergence against reference runs, as MLPerf's reference convergence points have it.
+"""Convergence against reference runs, after MLPerf's reference convergence points.
 
-A backend that needs fewer epochs than the reference does not compute the same: it is too fast to be
-true. MLPerf compares mean epochs by a t-test (mlcommons/logging, rcp_checker); here ranks are
-compared, because a run that missed its target has no number of epochs, and is still later than all.
+A backend that needs significantly fewer epochs than the reference does not compute the same: it is too fast
+to be true. MLPerf compares mean epochs by a t-test (mlcommons/logging, rcp_checker). Here ranks are compared,
+because a run that missed its target has no number of epochs, but is later than all that reached it.
 """
 
 import math
@@ -12,15 +12,15 @@ import numpy as np
 from scipy.stats import PermutationMethod, mannwhitneyu
 
 MISSED = math.inf  # epochs of a run that did not reach its target
-ENUMERATED = 20_000  # arrangements; all of 8 runs against 8, of more than that so many drawn ones
+ENUMERATED = 20_000  # arrangements: all for up to 8 runs against 8, beyond that a random sample
 
 
 @dataclass(frozen=True)
 class Convergence:
     """Median epochs to the target (infinite: most runs missed it) of `n` and `n_reference` runs.
 
-    `p`: how probable as few epochs are if nothing differs; None where even the fewest possible would
-    not be improbable (p > 0.05), because there are too few runs.
+    `p`: probability of as few epochs under the null hypothesis of no difference; None where too few runs
+    cannot reach p <= 0.05.
     """
 
     n: int
@@ -41,8 +41,8 @@ class Convergence:
 def too_fast(epochs: list[float], reference: list[float]) -> Convergence:
     """Whether `epochs` to the target are fewer than those of the reference runs.
 
-    One-sided Mann-Whitney test; the distribution of its statistic is that of all rearrangements of
-    these values, so that ties and misses are allowed for.
+    One-sided Mann-Whitney test. The null distribution is that of all rearrangements of these values, so
+    that ties and misses are accounted for.
     """
     n, m = len(epochs), len(reference)
     median, other = (

@@ -1,7 +1,7 @@
 """Which runs belong together: repeats of one cell on one machine and one edition of the data.
 
-Figures and comparisons keep one row, curve or column a series, so records of different machines,
-or of real and synthetic data, can never be pooled.
+Figures and comparisons have one row, curve or column per series, so records of different machines,
+or of real and synthetic data, are never pooled.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 _CELL = ["workload", "backend", "replicas", "global_batch"]
-BY_BATCH = ("workload", "replicas")  # what figures over batch sizes keep apart
+BY_BATCH = ("workload", "replicas")  # kept apart by figures over batch sizes
 _SETTING = ["data_source", "data_edition", "machine"]
 
 
@@ -31,7 +31,7 @@ class Series:
     name: str
     backend: str
     workload: str
-    number: int  # 0 for the backend's first of a workload; later ones need another marker or line
+    number: int  # 0 for the first of a backend and workload; others need another marker or line
     runs: pd.DataFrame
 
     @property
@@ -43,19 +43,19 @@ class Series:
 def series_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Series]:
     """The series of an experiment's runs, in the order of `labels`, then of backend name.
 
-    Runs of a series differ only by seed. A label is the backend's, followed by what tells its
-    series apart from each other, and by the replicas wherever backends of one experiment differ in
-    them. A run that stopped before it read its data, or whose record cannot be read, counts to the
-    edition and the machine of the others, when there is just one.
+    Runs of a series differ only by seed. A label is that of the backend, followed by whatever
+    distinguishes its series, and by the replicas if they differ within the experiment. A run that stopped
+    before it read its data, or whose record cannot be read, is counted with the edition and the machine of
+    the others if they share one.
     """
     return _grouped(runs, labels, [*_CELL, *_SETTING])
 
 
 def sweeps_of(runs: pd.DataFrame, labels: dict[str, str], *apart: str) -> list[Series]:
-    """All cells of a backend on one machine and edition as one: a column of a comparison.
+    """All cells of a backend on one machine and edition as one series: a column of a comparison.
 
-    These runs differ in batch, and in replicas and workload unless they are kept `apart`: pick a cell
-    before taking a median. `workload` is that of the first.
+    Its runs differ in batch, and in replicas and workload unless these are kept `apart`: select a cell
+    before computing a median. `workload` is that of the first run.
     """
     found = _grouped(runs, labels, [*apart, "backend", *_SETTING])
     cells = series_of(runs, labels)
@@ -93,7 +93,7 @@ def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> lis
 
 
 def _variants(workloads: pd.Series) -> dict[str, str]:
-    """What tells the names of workloads apart: the words after those that all of them begin with."""
+    """The part of each workload's name that follows the words which all of them begin with."""
     words = {name: name.split("-") for name in sorted(set(workloads))}
     same = 0
     while len({tuple(parts[: same + 1]) for parts in words.values()}) == 1:

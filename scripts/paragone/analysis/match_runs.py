@@ -1,4 +1,4 @@
-"""Which measured runs a published row is compared with: same workload, batch and replicas."""
+"""The measured runs that a published row is compared with: same workload, batch and replicas."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from paragone.analysis.published import Protocol, Row, settings
 
 
 class Missing(Exception):
-    """There is no such run; the message says which part is missing."""
+    """There is no such run; the message names what is missing."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Cell:
 
     @property
     def synthetic(self) -> bool:
-        """Whether the runs learned from the synthetic stand-in."""
+        """Whether the runs used the synthetic stand-in."""
         return run_states.holds_synthetic(self.runs)
 
     @property
@@ -31,13 +31,13 @@ class Cell:
         return int(self.runs["epochs"].min())
 
     def whole_epochs(self) -> bool:
-        """Whether the epochs are as long as the published one, but for a last partial batch."""
+        """Whether the epochs are as long as the published ones, except for a last partial batch."""
         published = self.protocol.epoch_examples
         shortest = (self.epochs["examples"] + self.epochs["examples"] // self.epochs["steps"]).min()
         return published is None or bool(shortest > published)
 
     def other_model(self) -> list[str]:
-        """Settings of the model that are not the published ones."""
+        """Settings of the model that differ from the published ones."""
         measured = settings(self.runs["model_settings"].iloc[0])
         return [
             f"{key} {measured.get(key, 'not set')}, published {value}"
@@ -46,16 +46,16 @@ class Cell:
         ]
 
     def other_input(self) -> list[str]:
-        """The shape of an example's input, where it is not the published one."""
+        """The shape of an input, if it differs from the published one."""
         measured, published = self.runs["input_shape"].iloc[0], self.protocol.input_shape
         if published in ("", measured):
             return []
         return [f"inputs of {measured}, published {published}"]
 
     def differences(self, row: Row, *, any_length: bool = False) -> list[str]:
-        """In what the data and the protocol of the runs differ from the published ones.
+        """How the data and the protocol of the runs differ from the published ones.
 
-        `any_length`: without the length of an epoch.
+        `any_length`: ignore the length of the epochs.
         """
         found = ["SYNTHETIC DATA"] if self.synthetic else []
         published = row.global_batch(self.protocol)
@@ -69,23 +69,23 @@ class Cell:
     def _other_length(self) -> list[str]:
         if (steps := self.protocol.steps_per_epoch) is not None:
             counts = sorted(set(self.epochs["steps"]) - {steps})
-            return [f"{count} steps an epoch, published {steps}" for count in counts]
+            return [f"{count} steps per epoch, published {steps}" for count in counts]
         if self.whole_epochs():
             return []
         shortest, whole = self.epochs["examples"].min(), self.protocol.epoch_examples
-        return [f"{shortest:,} examples an epoch, published {whole:,}"]
+        return [f"{shortest:,} examples per epoch, published {whole:,}"]
 
     def other_replicas(self, row: Row) -> str:
-        """How the replicas differ from the published ones; empty when they do not."""
+        """How the replicas differ from the published ones; empty if they do not."""
         count, published = int(self.runs["replicas"].iloc[0]), self.protocol.replicas
         if published in (None, count):
             return ""
         each = (row.global_batch(self.protocol) or 0) // published
         here = self.runs["per_replica_batch"].iloc[0]
-        return f"{count} x batch {here} a replica, published {published} x {each}"
+        return f"{count} x batch {here} per replica, published {published} x {each}"
 
     def asides(self, row: Row) -> list[str]:
-        """Differences that leave an outcome comparable, but that a reader must know."""
+        """Differences that leave an outcome comparable, but that a reader must know of."""
         replicas = self.other_replicas(row)
         editions = sorted(set(self.runs["data_edition"]) - {"official", "synthetic"})
         return [*([replicas] if replicas else []), *(f"edition {name}" for name in editions)]
@@ -94,10 +94,10 @@ class Cell:
 def pick(
     row: Row, protocol: Protocol, runs: pd.DataFrame, epochs: pd.DataFrame, *, exact: bool
 ) -> Cell:
-    """The cell among `runs` (of one backend and machine) that stands beside `row`.
+    """The cell among `runs` (of one backend and machine) that is compared with `row`.
 
-    Unless `exact`, the only batch size there is stands in for the published one, and the nearest
-    number of replicas for that one: `Cell.differences` and `Cell.asides` say so. Raises Missing.
+    Unless `exact`, a single other batch size replaces the published one, and the nearest number of
+    replicas the published number: `Cell.differences` and `Cell.asides` report it. Raises `Missing`.
     """
     found = runs[runs["workload"] == protocol.workload]
     if found.empty:

@@ -1,4 +1,4 @@
-"""Which of two backends is faster or more accurate: paired by seed, and no surer than the runs allow."""
+"""Tests of which of two backends is faster or more accurate, paired by seed."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,13 +11,13 @@ from paragone.analysis.grouping import Series, series_of
 from paragone.analysis.statistics import CONFIDENCE, holm, paired_p, pairs_needed, summarize
 
 NOT_SHOWN, NOT_COMPARED = "no difference shown", "not compared"
-# What two backends must share for their runs to be compared: the work, and where it was done.
+# Columns that must be equal for two series to be compared: the work and the machine.
 _SHARED = ["workload", "global_batch", "data_source", "data_edition", "machine"]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What is compared: a column of the runs, more of it is `better`; by ratio or by difference."""
+    """A compared column of the runs, more of it is `better`; by ratio or by difference."""
 
     name: str
     column: str
@@ -25,12 +25,12 @@ class Metric:
     by_ratio: bool
 
     def effects(self, first: pd.Series, second: pd.Series) -> pd.Series:
-        """First over, or minus, second, by seed; seeds that only one of them has give none."""
+        """First over, or minus, second, by seed; without the seeds that only one of them has."""
         found = first / second if self.by_ratio else first - second
         return found.dropna()
 
     def p(self, effects: pd.Series) -> float:
-        """Of no effect; ratios on the log scale, where twice and half weigh the same."""
+        """p value of no effect; ratios on the log scale, where twice and half have equal weight."""
         return paired_p(np.log(effects) if self.by_ratio else effects)
 
 
@@ -44,10 +44,10 @@ COLUMNS += ["why", "runs"]
 
 
 def differences(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
-    """One row a metric and pair of series that did the same work on the same machine.
+    """One row per metric and pair of series that did the same work on the same machine.
 
-    `n` pairs of equal seeds; `median`, `low`, `high` of the effect over them; `verdict`: one of them
-    is better, or no difference was shown, or they could not be compared, and `why`.
+    `n` pairs of equal seeds; `median`, `low`, `high` of the effect over them; `verdict`: which is better,
+    that no difference was shown, or that they could not be compared, and `why`.
     """
     rows = [
         _row(metric, first, second)
@@ -103,11 +103,11 @@ def _shared(one: Series) -> tuple[str, ...]:
 
 
 def _lacking(metric: Metric, pair: tuple[Series, Series], values: list[pd.Series]) -> str:
-    """Why there is no pair: what became of the runs of each that has no value."""
+    """Why there is no pair: the statuses of the runs of each series without a value."""
     words = run_states.no_speed if metric.by_ratio else run_states.not_completed
-    told = [
+    reasons = [
         f"{one.label}: {'; '.join(words(one.runs))}"
         for one, found in zip(pair, values, strict=True)
         if found.empty
     ]
-    return ", ".join(told) or "no seed ran both"
+    return ", ".join(reasons) or "no seed ran both"

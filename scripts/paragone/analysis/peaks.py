@@ -1,19 +1,20 @@
-"""Which share of its device's peak a run achieves: the peak that matrix products reached there."""
+"""The share of its device's peak that a run achieves; the peak is that of measured matrix products."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from paragone.base.errors import UserError
 
-Peaks = Sequence[dict]  # rows of peaks.json, see matmul.table.peaks_document
+Peaks = Sequence[dict[str, Any]]  # rows of peaks.json, see product_tables.peaks_document
 _DEVICE = ["machine", "device", "threads", "precision"]
 
 
 def read_peaks(path: Path) -> Peaks:
-    """The peaks of one peaks.json. Raises UserError."""
+    """The peaks of one peaks.json. Raises `UserError`."""
     try:
         found = json.loads(path.read_text())["peaks"]
         for row in found:
@@ -26,9 +27,8 @@ def read_peaks(path: Path) -> Peaks:
 def with_share(runs: pd.DataFrame, peaks: Peaks) -> pd.DataFrame:
     """`runs` with peak_flop_per_second and steady_peak_share; missing where no such peak is known.
 
-    The peak is that of the run's devices: the fastest that any backend multiplied on one of them, on
-    this machine, with as many threads, in this precision; times the replicas, but on CPUs, whose
-    logical devices share the cores.
+    The peak is the highest of any backend on one such device of this machine, with as many threads, in
+    this precision; times the replicas, except on CPUs, whose logical devices share the cores.
     """
     if not peaks:
         return runs

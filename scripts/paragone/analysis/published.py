@@ -1,4 +1,4 @@
-"""The published numbers: one row a number, the protocol it was measured under, ratios of them."""
+"""The published numbers: one row per number, the protocol it was measured under, ratios of them."""
 
 import re
 from dataclasses import dataclass
@@ -14,13 +14,12 @@ Values = TypeVar("Values", float, pd.Series)
 
 @dataclass(frozen=True)
 class Protocol:
-    """The published conditions of one system; None leaves one open.
+    """The published conditions of one system; None where the source does not state one.
 
-    `workload`: of this project, the variant that does what the source did. `model`: settings of the
-    model that matter. `epoch_examples`: training examples of one epoch. `training_time`: what a
-    published one covers, "whole run" or "fit call". `input_shape`: of an example, "224 x 224 x 3",
-    say. `vocabulary` words of `parameters_per_word` parameters each lie in the published model's
-    embedding.
+    `workload`: the variant of this project that does what the source did. `model`: relevant settings of
+    the model. `epoch_examples`: training examples per epoch. `training_time`: what a published training
+    time covers, "whole run" or "fit call". `input_shape`: of an example, such as "224 x 224 x 3". The
+    embedding of the published model has `vocabulary` words of `parameters_per_word` parameters.
     """
 
     workload: str
@@ -37,9 +36,9 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Row:
-    """One published number. `epoch`: after how many; `final`: at the end of the run.
+    """One published number. `epoch`: the epoch after which it holds; `final`: at the end of the run.
 
-    `batch`: the batch size that the condition names, for each core if `batch_per_core`.
+    `batch`: the batch size in the condition, per core if `batch_per_core`.
     """
 
     metric: str
@@ -56,12 +55,12 @@ class Row:
 
     @property
     def quantity(self) -> str:
-        """The metric, or `target_accuracy` for an accuracy that is a goal and no result."""
+        """The metric, or `target_accuracy` for an accuracy that is a target, not a result."""
         return "target_accuracy" if self.condition == "target" else self.metric
 
     @property
     def lower_bound(self) -> bool:
-        """Whether the source says "over" this value."""
+        """Whether the source states the value as a lower bound."""
         return re.search(r'stated as ("over|a lower bound)', self.note) is not None
 
     @property
@@ -71,7 +70,7 @@ class Row:
         return f"{'over ' if self.lower_bound else ''}{self.value}{unit}"
 
     def global_batch(self, protocol: Protocol) -> int | None:
-        """Examples of one step, over all replicas; None where the source leaves it open."""
+        """Examples per step over all replicas; None where the source does not state it."""
         if self.batch is None:
             return protocol.global_batch
         return self.batch * (protocol.replicas or 1) if self.batch_per_core else self.batch
@@ -79,7 +78,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Ratio:
-    """`row` against `reference`, both published under one experiment: meaningful on any hardware."""
+    """`row` over `reference`, both of one published experiment: meaningful on any hardware."""
 
     name: str
     row: Row
@@ -97,7 +96,7 @@ class Ratio:
 
     @property
     def rounding(self) -> tuple[float, float]:
-        """Between which ratios the rounding of the two published values leaves it."""
+        """The least and the largest ratio within the rounding of the two published values."""
         corners = [
             self.of(
                 float(self.row.value) + a * self.row.tolerance,
@@ -110,7 +109,7 @@ class Ratio:
 
     @property
     def system(self) -> str:
-        """The systems of both, where they differ."""
+        """The system, or both if they differ."""
         systems = dict.fromkeys([self.row.system, self.reference.system])
         return " against ".join(systems)
 
@@ -121,7 +120,7 @@ class Ratio:
 
     @property
     def printed(self) -> str:
-        """The ratio and the two numbers it comes from."""
+        """The ratio and the two numbers that it is computed from."""
         over, under = self.row.value, self.reference.value
         if self.inverse:
             over, under = under, over
@@ -129,7 +128,7 @@ class Ratio:
 
 
 def read_rows(path: Path, experiment: str) -> list[Row]:
-    """The published rows of one experiment, in file order. Raises UserError when there is none."""
+    """The published rows of one experiment, in file order. Raises `UserError` if there is none."""
     table = _of_experiment(path, experiment)
     if table.empty:
         raise UserError(
@@ -153,7 +152,7 @@ def read_rows(path: Path, experiment: str) -> list[Row]:
 
 
 def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
-    """The protocol of each system of one experiment. Raises UserError for a file that is none."""
+    """The protocol of each system of one experiment. Raises `UserError` if it is none."""
     table = _of_experiment(path, experiment)
     counts = ["replicas", "global_batch", "steps_per_epoch", "epoch_examples"]
     counts += ["vocabulary", "parameters_per_word"]
@@ -173,7 +172,7 @@ def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
 
 
 def read_ratios(path: Path, experiment: str, rows: list[Row]) -> list[Ratio]:
-    """Every ratio that ratios.csv asks for among `rows`. Raises UserError if its row is not there."""
+    """The ratios of `rows` that ratios.csv lists. Raises `UserError` if a row is missing."""
     ratios = []
     for _, line in _of_experiment(path, experiment).iterrows():
         of_metric = [row for row in rows if row.metric == line["metric"]]
@@ -193,7 +192,7 @@ def read_ratios(path: Path, experiment: str, rows: list[Row]) -> list[Ratio]:
 
 
 def read_flaws(path: Path, experiment: str) -> list[str]:
-    """What is known to be wrong or open in the sources of one experiment, one sentence each."""
+    """Known errors and gaps in the sources of one experiment, one sentence each."""
     return _of_experiment(path, experiment)["flaw"].tolist()
 
 

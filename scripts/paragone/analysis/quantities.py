@@ -1,4 +1,4 @@
-"""Where each published metric is found among the measured ones, and what that measures."""
+"""The measured quantity that corresponds to each published metric, and what it measures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ FIT = ["compilation_seconds", "train_seconds", "evaluate_seconds"]
 class Quantity:
     """How to measure a published metric.
 
-    `measure`: values by seed. `hardware`: it measures the machine as much as the method. `exact`:
-    only the published batch and replicas will do. `meaning`: what is measured, said beside the value
-    where that differs from the published quantity. `any_length`: it does not depend on how long an
-    epoch is.
+    `measure`: values by seed. `hardware`: it depends on the machine as much as on the method. `exact`:
+    it requires the published batch and replicas. `meaning`: what is measured, printed beside the value
+    if it differs from the published quantity. `any_length`: it does not depend on the length of the
+    epochs.
     """
 
     measure: Callable[[Cell, Row], pd.Series]
@@ -30,13 +30,13 @@ class Quantity:
     any_length: bool = False
 
     def values(self, cell: Cell, row: Row) -> pd.Series:
-        """The measured values by seed. Raises Missing when the runs end before the row's epoch."""
+        """The measured values by seed. Raises `Missing` if the runs end before the row's epoch."""
         if row.epoch is not None and not row.final and cell.reached < row.epoch:
             raise Missing(f"not measured: the runs had {cell.reached} epochs")
         return self.measure(cell, row).astype("float64")
 
     def remark(self, cell: Cell, row: Row) -> str:
-        """What to say beside a value."""
+        """The remark printed beside a value."""
         if self._short(cell, row):
             return f" at epoch {cell.reached}"
         if self is QUANTITIES["epoch_time"] and _extrapolated(cell, row):
@@ -44,7 +44,7 @@ class Quantity:
         return ""
 
     def obstacles(self, cell: Cell, row: Row) -> list[str]:
-        """Why the value cannot be held against the published one; empty when it can."""
+        """Why the value cannot be compared with the published one; empty if it can."""
         found = cell.differences(row, any_length=self.any_length)
         if self._short(cell, row):
             words = f"only {cell.reached} of the published {row.epoch} epochs were run"
@@ -90,8 +90,8 @@ def _training_time_meaning(cell: Cell, row: Row) -> str:
 
 
 def epoch_seconds(cell: Cell) -> pd.Series:
-    """Seconds of one published epoch, by seed: measured, if the epochs were as long; else the time
-    that its examples take at the run's steady throughput."""
+    """Seconds per published epoch, by seed: measured if the epochs were as long, otherwise the time of
+    its examples at the steady throughput of the run."""
     runs = cell.runs.set_index("seed")
     if cell.whole_epochs():
         return runs["steady_seconds"] / runs["steady_epochs"].astype("float64")

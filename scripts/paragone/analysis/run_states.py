@@ -1,4 +1,4 @@
-"""What became of runs, in words: synthetic data, no speed, not completed."""
+"""States of runs as text: synthetic data, no speed, not completed."""
 
 import pandas as pd
 
@@ -22,7 +22,7 @@ def holds_synthetic(runs: pd.DataFrame) -> bool:
 
 
 def no_speed(runs: pd.DataFrame) -> list[str]:
-    """Why runs of one series have no steady speed, in words; empty when all have one."""
+    """Why runs of one series have no steady speed; empty if all have one."""
     reasons: dict[str, int] = {}
     for status, parity in runs.loc[
         (runs["status"] != "completed") | runs["steady_examples_per_second"].isna(),
@@ -34,7 +34,7 @@ def no_speed(runs: pd.DataFrame) -> list[str]:
 
 
 def not_completed(runs: pd.DataFrame) -> list[str]:
-    """Which runs of one series were not completed, in words; empty when all were."""
+    """The statuses of runs of one series that were not completed; empty if all were."""
     statuses = runs.loc[runs["status"] != "completed", "status"].map(_STATUSES)
     return _counted(statuses.value_counts(sort=False).to_dict(), len(runs))
 

@@ -30,9 +30,9 @@ class Summary:
 def summarize(values: pd.Series | list[float], seed: int = 0) -> Summary:
     """Median and 95 % percentile bootstrap interval of `values`; missing values are left out.
 
-    The resamples are drawn from a seeded generator: equal values give equal intervals. With one
-    value there is no interval, with none the median is NaN too. With fewer than six values the
-    interval can reach no further than their range and covers less than it names.
+    Resampling is seeded: equal values give equal intervals. With one value there is no interval; with
+    none the median is NaN, too. With fewer than six values the interval cannot exceed their range, and its
+    coverage is below 95 %.
     """
     known = np.asarray(pd.Series(values, dtype="float64").dropna(), dtype=np.float64)
     if len(known) == 0:
@@ -53,7 +53,7 @@ def summarize(values: pd.Series | list[float], seed: int = 0) -> Summary:
 
 
 def summarize_by(frame: pd.DataFrame, keys: list[str], column: str) -> pd.DataFrame:
-    """One row a group of `keys` (sorted): the keys, `n`, `median`, `low`, `high` of `column`."""
+    """One row per group of `keys` (sorted): the keys, `n`, `median`, `low`, `high` of `column`."""
     rows = []
     for group, part in frame.groupby(keys, sort=True, dropna=False):
         summary = summarize(part[column])
@@ -64,9 +64,9 @@ def summarize_by(frame: pd.DataFrame, keys: list[str], column: str) -> pd.DataFr
 def summarize_times(seconds: pd.Series, reached: pd.Series, seed: int = 0) -> Summary:
     """Median time to a target and its interval, over all runs; a miss counts as infinitely late.
 
-    A median or bound that no number of seconds expresses, because too many runs missed, is infinite.
+    A median or bound is infinite where too many runs missed.
     """
-    # A finite stand-in: means and quantiles that touch it stay far beyond any number of seconds.
+    # Finite, but so large that means and quantiles with it exceed any number of seconds.
     late = 1e100
     times = seconds.astype("float64").where(reached.astype(bool), late)
     summary = summarize(times, seed)
@@ -77,9 +77,9 @@ def summarize_times(seconds: pd.Series, reached: pd.Series, seed: int = 0) -> Su
 def paired_p(differences: pd.Series | list[float]) -> float:
     """Two-sided p value of "these paired differences have no preferred sign".
 
-    Sign-flip permutation test of the mean: exact for up to 13 pairs, by 9,999 drawn flips beyond. It
-    asks of the noise only that swapping the names of a pair would not change its distribution. Never
-    less than 2 / 2^n: see `pairs_needed`.
+    Sign-flip permutation test of the mean: exact for up to 13 pairs, by 9,999 random flips beyond. It
+    assumes only that the noise is exchangeable within a pair. The smallest p value is 2 / 2^n: see
+    `pairs_needed`.
     """
     values = np.asarray(differences, dtype=np.float64)
     if len(values) < 2:
@@ -96,14 +96,14 @@ def paired_p(differences: pd.Series | list[float]) -> float:
 
 
 def pairs_needed(comparisons: int) -> int:
-    """Pairs from which `paired_p`, adjusted for so many comparisons, can reach 5 % at all."""
+    """The least number of pairs with which `paired_p`, adjusted for `comparisons`, can reach 5 %."""
     return math.ceil(1 + math.log2(comparisons / (1 - CONFIDENCE)))
 
 
 def holm(p_values: list[float]) -> list[float]:
     """p values adjusted for their number, in the same order (Holm 1979, Scand. J. Stat. 6:65).
 
-    Of all hypotheses that are true, none has an adjusted p <= 5 % with probability 95 %.
+    With probability 95 % no true hypothesis has an adjusted p <= 5 %.
     """
     order = np.argsort(p_values)
     factors = np.arange(len(p_values), 0, -1)

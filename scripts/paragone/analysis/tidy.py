@@ -87,7 +87,7 @@ def read(path: Path) -> pd.DataFrame:
     try:
         return pd.read_parquet(path)
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: no table there ({error}); run collect.py first") from None
+        raise UserError(f"{path}: not a table ({error}); run collect.py first") from None
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A published number beside the measured ones: what corresponds to it, the verdict, and why."""
+"""A published number against the measured ones: the corresponding runs, the verdict, and why."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,8 @@ MATCH, TREND, OPPOSITE, NOT_COMPARABLE = "match", "trend only", "opposite", "not
 class Finding:
     """One published row against one column of the comparison.
 
-    `asides`: differences that leave the verdict standing, but that a reader must know. `runs`: the
-    names of those that were measured.
+    `asides`: differences that do not change the verdict, but that a reader must know of. `runs`: the
+    names of the measured runs.
     """
 
     measured: str
@@ -33,13 +33,13 @@ def compare(
 ) -> Finding:
     """Judge `row` against those of `runs` that share its workload, batch and replicas.
 
-    match: an outcome (loss, accuracy) under the same protocol whose interval, or rounding of the
-    published value, holds the published value. trend only: the same protocol, another value.
-    not comparable: anything that depends on the hardware, another protocol or other data.
+    match: an outcome (loss, accuracy) under the same protocol; the published value is within its interval
+    or equal within rounding. trend only: the same protocol, another value. not comparable: a quantity that
+    depends on the hardware, another protocol or other data.
     """
     quantity = QUANTITIES.get(row.quantity)
     if quantity is None or protocol is None or (row.epoch is None and quantity.needs_epoch):
-        return Finding("-", NOT_COMPARABLE, "no measured quantity stands for this metric")
+        return Finding("-", NOT_COMPARABLE, "no measured quantity corresponds to this metric")
     try:
         cell = pick(row, protocol, runs, epochs, exact=quantity.exact)
         values = quantity.values(cell, row)
@@ -61,11 +61,12 @@ def compare(
 def compare_ratio(
     ratio: Ratio, protocols: dict[str, Protocol], runs: pd.DataFrame, epochs: pd.DataFrame
 ) -> Finding:
-    """Judge a ratio by those of single seeds: each pairs two runs that differ in nothing else.
+    """Judge a ratio by the ratios per seed: each pairs two runs that differ in nothing else.
 
-    match: the interval, or the rounding of the published numbers, holds one the other. trend only:
-    another size, or another size of input or model. opposite: below one where the published ratio is
-    above, or the other way round. not comparable: replicas that share cores. Other hardware is no obstacle.
+    match: the published ratio is within the interval, or equal within the rounding of the published
+    numbers. trend only: another size, or another size of input or model. opposite: below 1 where the
+    published ratio is above, or vice versa. not comparable: replicas that share cores. Other hardware is no
+    obstacle.
     """
     quantity = QUANTITIES[ratio.row.quantity]
     pair = []
@@ -76,7 +77,9 @@ def compare_ratio(
     except Missing as missing:
         return Finding("-", NOT_COMPARABLE, str(missing))
     (cell, values), (base, references) = pair
-    paired = ratio.of(values, references).dropna()  # by seed; a seed of one alone gives none
+    paired = ratio.of(
+        values, references
+    ).dropna()  # by seed; without seeds that only one of them has
     if paired.empty:
         lacking = values.dropna().empty or references.dropna().empty
         why = "parity is not proven: no speed" if lacking else "no seed ran both"
@@ -100,14 +103,14 @@ def compare_ratio(
 
 
 def overall(findings: dict[str, Finding]) -> tuple[str, str]:
-    """The verdict over all series, and why: a match only when every series matches.
+    """The verdict over all series, and why: a match only if every series matches.
 
-    Series that cannot be compared do not outvote those that can; where those differ, the trend is left.
+    Series that cannot be compared are ignored if others can; where those differ, it is "trend only".
     """
     judged = [one.verdict for one in findings.values() if one.verdict != NOT_COMPARABLE]
     verdict = NOT_COMPARABLE if not judged else judged[0] if len(set(judged)) == 1 else TREND
-    told = [set(one.asides) for one in findings.values() if one.asides]
-    shared = set.intersection(*told) if told else set()  # said once, not once a series
+    asides = [set(one.asides) for one in findings.values() if one.asides]
+    shared = set.intersection(*asides) if asides else set()  # reported once, not per series
     reasons: dict[str, list[str]] = {}
     for label, finding in findings.items():
         own = [aside for aside in finding.asides if aside not in shared]

@@ -1,4 +1,4 @@
-"""What the training loop found out about a run."""
+"""The outcome of the training loop."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,7 @@ from paragone.base.engine_reports import FlopCount
 
 @dataclass
 class Outcome:
-    """What the loop found out: parts of the record. The last processes are those of this start."""
+    """Parts of the record that the loop measures. The last `processes` are those of this start."""
 
     processes: list[dict[str, Any]]
     status: str = "completed"

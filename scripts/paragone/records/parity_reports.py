@@ -1,4 +1,4 @@
-"""What the parity gate found, read back: which backend computes the same for which workload."""
+"""Parity reports, read back: which backend passed the parity gate for which workload."""
 
 import json
 from pathlib import Path
@@ -9,8 +9,8 @@ Parity = dict[tuple[str, str], bool]  # (workload, backend) -> passed
 
 
 def read_parity(paths: list[Path]) -> Parity:
-    """(workload, backend) -> passed, of the given parity reports. Raises UserError."""
-    verdicts = {}
+    """(workload, backend) -> passed, of the given parity reports. Raises `UserError`."""
+    verdicts: Parity = {}
     for path in paths:
         workload, of_backends = read_verdicts(path)
         for backend, passed in of_backends.items():
@@ -20,7 +20,10 @@ def read_parity(paths: list[Path]) -> Parity:
 
 
 def read_verdicts(path: Path) -> tuple[str, dict[str, bool | None]]:
-    """The workload of a parity report, and backend -> passed; None where it could not run."""
+    """The workload of a parity report, and backend -> passed: None where it could not run.
+
+    Raises `UserError` if the file is not a parity report.
+    """
     try:
         report = json.loads(path.read_text())
         verdicts = {name: verdict["passed"] for name, verdict in report["backends"].items()}

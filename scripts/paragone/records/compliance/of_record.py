@@ -17,7 +17,7 @@ CHECKS: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
 
 
 def specification(data: Json) -> Iterator[Finding]:
-    """The keys that identity, schedule and cell are made of."""
+    """The keys that identity, schedule and cell are derived from."""
     try:
         spec = Spec(**data["spec"])
         needed = [spec.name, spec.learning_rate(1), spec.workload["dataset"]]
@@ -65,7 +65,7 @@ def status(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("data")
 def data(record: RunRecord) -> Iterator[Finding]:
-    """The data that were read."""
+    """Data set and source of the data that were read."""
     read, workload = record.data, record.spec.workload
     if read is None:
         return
@@ -86,7 +86,7 @@ def threads(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("planned-epochs")
 def planned_epochs(record: RunRecord) -> Iterator[Finding]:
-    """No end too early or too late."""
+    """The planned number of epochs, or fewer if a target ends the run."""
     count = len(record.epochs)
     planned, target = record.spec.epochs, record.spec.workload.get("target") or {}
     stopped = target.get("stop") and record.target and record.target.reached
@@ -97,7 +97,7 @@ def planned_epochs(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("processes")
 def processes(record: RunRecord) -> Iterator[Finding]:
-    """Starts and resumptions in order."""
+    """Starts and resumptions in order of time."""
     entries, rows = record.processes, record.epochs
     starts = [entry.started for entry in entries if entry.rank == 0]
     if starts != sorted(starts):
@@ -114,7 +114,7 @@ def processes(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("ranks")
 def ranks(record: RunRecord) -> Iterator[Finding]:
-    """One process a worker and start."""
+    """One process per worker and start."""
     workers = record.devices.requested.workers
     groups = defaultdict(list)
     for entry in record.processes:
@@ -127,7 +127,7 @@ def ranks(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("work")
 def work(record: RunRecord) -> Iterator[Finding]:
-    """Planned steps; each replica counted once."""
+    """The planned steps; each replica counted once."""
     spec = record.spec
     batch = spec.batch
     if batch["global"] != batch["per_replica"] * spec.replicas:
@@ -153,7 +153,7 @@ def learning_rate(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("accuracy")
 def accuracy(record: RunRecord) -> Iterator[Finding]:
-    """Whole test examples."""
+    """Accuracies are fractions of a whole number of test examples."""
     if record.data is None:
         return
     examples = record.data.test_examples
@@ -166,7 +166,7 @@ def accuracy(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("target")
 def target(record: RunRecord) -> Iterator[Finding]:
-    """First hit and last miss, by the epochs."""
+    """First hit and last miss follow from the epochs."""
     planned = record.spec.workload.get("target")
     expected, found = time_to_target(planned, record.epochs), record.target
     if (found is None) != (expected is None):
@@ -180,7 +180,7 @@ def target(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("weights")
 def weights(record: RunRecord) -> Iterator[Finding]:
-    """Something was learned."""
+    """The weights changed."""
     model = record.model
     if record.epochs and model and model.final_weights == model.initial_weights:
         yield Finding("model.final_weights", f"{model.final_weights}, as before training")
@@ -188,7 +188,7 @@ def weights(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("busy-flag")
 def busy_flag(record: RunRecord) -> Iterator[Finding]:
-    """The flag says what the share says."""
+    """The flag agrees with the share of other processes."""
     for at, process in enumerate(record.processes):
         share, busy = process.load.other_cpu_share, process.load.busy
         expected = None if share is None else share > limit("busy-flag")
@@ -198,7 +198,7 @@ def busy_flag(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("isolation")
 def isolation(record: RunRecord) -> Iterator[Finding]:
-    """Who else was busy."""
+    """Other processes were idle."""
     for at, process in enumerate(record.processes):
         if process.load.busy:
             wrong = f"true, others used {process.load.other_cpu_share:.3f} of the machine"
@@ -207,7 +207,7 @@ def isolation(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("throttling")
 def throttling(record: RunRecord) -> Iterator[Finding]:
-    """Heat and power."""
+    """No throttling by heat or power."""
     for at, process in enumerate(record.processes):
         for key in ("cpu_throttles", "accelerator_throttled"):
             if slowed := getattr(process.load, key):
@@ -216,7 +216,7 @@ def throttling(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("clean-code")
 def clean_code(record: RunRecord) -> Iterator[Finding]:
-    """A commit that says what ran."""
+    """A commit without local changes."""
     for at, process in enumerate(record.processes):
         if process.git is None:
             yield Finding(f"processes[{at}].git", "null: not a repository")
