@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,26 +11,36 @@ from unit.data_programs import prepare
 from workspace import CONFIG, Arrays, Checkout, small_copy
 
 MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
-EXPENSIVE = ("smoke", "cluster")  # fixtures of a session that minutes go into
+GROUPS = (
+    r"tests/pipeline/test_smoke",  # one run for three files
+    r"tests/parity/test_gate",  # one set of probes for two files
+    r"tests/faults/test_(kill|workers|statuses)\.py::.*",  # each test apart
+    r"(tests/parity/test_engines)\.py::\w+(\[\D+)",  # by backend
+)
 DATASETS = sorted(CONFIG["data"]["editions"])
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share what is expensive to make share a process of pytest-xdist, too."""
-    for item in items:
-        if group := _group(item):
-            item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Schedule tests that share what is expensive to make in one process.
+
+    By their ids, as pytest-xdist 3.8 does not see its own marks of groups with pytest 9.2.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group(nodeid)
+
+    return Scheduler(config, log)
 
 
-def _group(item: pytest.Item) -> str | None:
-    """The expensive fixture that a test uses, or its module if that has a fixture of its own."""
-    for name in EXPENSIVE:
-        if name in item.fixturenames:
-            return name
-    found = item._fixtureinfo.name2fixturedefs.values()
-    own = any(each.scope == "module" for each_of in found for each in each_of)
-    return item.nodeid.partition("::")[0] if own else None
+def group(nodeid: str) -> str:
+    """What stays together: all of the smoke run, the cluster; else a file, or a part of it."""
+    for pattern in GROUPS:
+        if found := re.match(pattern, nodeid):
+            return "".join(found.groups()) or found[0]
+    return nodeid.partition("::")[0]
 
 
 @pytest.fixture(scope="session")

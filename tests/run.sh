@@ -11,5 +11,5 @@ nightly) tier="nightly" ;;
     ;;
 esac
 [ "${1:-test}" = nightly ] || bash tests/lint.sh
-pytest tests --numprocesses "${WORKERS:-2}" --dist loadgroup -m "($tier) and not alone"
+pytest tests --numprocesses "${WORKERS:-2}" -m "($tier) and not alone"
 pytest tests -m "($tier) and alone"

@@ -3,8 +3,9 @@
 import json
 import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,6 @@ CELLS = [
     ("torch-xla", 4),
 ]
 BACKENDS = sorted({backend for backend, _ in CELLS})
-SEVERAL = [cell for cell in CELLS if cell[1] > 1]
 WORKLOADS = sorted(CONFIG["workloads"])
 # Of weights learned in single precision, relative; replicas add up in another order than one.
 TOLERANCE = {"weights": 1e-4, "statistics": 1e-3}
@@ -38,7 +38,19 @@ def workloads_of(cell: tuple[str, int]) -> list[str]:
     return [name for name in WORKLOADS if name not in left_out]
 
 
-OBSERVED = [(cell, workload) for cell in CELLS for workload in workloads_of(cell)]
+def full(cell: tuple[str, int], workload: str) -> bool:
+    """Whether a case is left to `make test-all`: several replicas, which test_replicas.py has in double
+    precision, and the deepest model."""
+    return cell[1] > 1 or workload == "mobilenet-v2"
+
+
+def case(cell: tuple[str, int], *workload: str) -> object:
+    """A test's parameters in their tier; the backend comes first, see GROUPS in tests/conftest.py."""
+    marks = [pytest.mark.full] if full(cell, *workload or ("",)) else []
+    return pytest.param(cell, *workload, marks=marks, id="-".join(map(str, (*cell, *workload))))
+
+
+OBSERVED = [case(cell, workload) for cell in CELLS for workload in workloads_of(cell)]
 
 
 @dataclass(frozen=True)
@@ -58,15 +70,16 @@ class Observed:
         }
 
 
-def programs(cell: tuple[str, int]) -> list[list[str]]:
-    """The workloads that one process after another observes.
+def together(cell: tuple[str, int], workload: str) -> list[str]:
+    """The workloads that one process observes, this one among them.
 
     The reductions of several replicas in TensorFlow are numbered by process: a second model there
     would meet the first one's.
     """
     if cell[0] == "tensorflow-mirrored" and cell[1] > 1:
-        return [[workload] for workload in workloads_of(cell)]
-    return [workloads_of(cell)]
+        return [workload]
+    tier = full(cell, workload)
+    return [each for each in workloads_of(cell) if full(cell, each) is tier]
 
 
 def observe(cell: tuple[str, int], workloads: list[str], data_of: dict, folder: Path) -> Observed:
@@ -85,21 +98,16 @@ def observe(cell: tuple[str, int], workloads: list[str], data_of: dict, folder: 
     return Observed(json.loads(str(found.pop("facts"))), found)
 
 
-@pytest.fixture(scope="module")
-def observed(data_of, tmp_path_factory) -> dict[tuple[str, int], Observed]:
-    """Every cell, each in a process of its own, two at a time."""
+@pytest.fixture(scope="session")
+def observed(data_of, tmp_path_factory) -> Callable[[tuple[str, int], str], Observed]:
+    """What was observed of a workload in a cell; each process runs when it is first asked for."""
     folder = tmp_path_factory.mktemp("observed")
-    with ThreadPoolExecutor(2) as pool:
-        waiting = [
-            (cell, pool.submit(observe, cell, workloads, data_of, folder))
-            for cell in CELLS
-            for workloads in programs(cell)
-        ]
-    found = {cell: Observed({}, {}) for cell in CELLS}
-    for cell, future in waiting:
-        found[cell].facts.update(future.result().facts)
-        found[cell].arrays.update(future.result().arrays)
-    return found
+
+    @cache
+    def once(cell: tuple[str, int], workloads: tuple[str, ...]) -> Observed:
+        return observe(cell, [*workloads], data_of, folder)
+
+    return lambda cell, workload: once(cell, tuple(together(cell, workload)))
 
 
 def deviation(found: np.ndarray, reference: np.ndarray) -> float:
@@ -114,30 +122,30 @@ def deviations(found: dict, reference: dict) -> tuple[float, float]:
     return max(learned), max(rest, default=0.0)
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=str)
-def test_devices_are_those_asked_for(observed, cell):
-    assert {facts["replicas"] for facts in observed[cell].facts.values()} == {cell[1]}
+@pytest.mark.parametrize(("cell", "workload"), OBSERVED)
+def test_devices_are_those_asked_for(observed, cell, workload):
+    assert observed(cell, workload).facts[workload]["replicas"] == cell[1]
 
 
-@pytest.mark.parametrize(("cell", "workload"), OBSERVED, ids=str)
+@pytest.mark.parametrize(("cell", "workload"), OBSERVED)
 def test_warm_up_leaves_no_trace(observed, cell, workload):
     """Weights at once, and weights and metrics of two epochs later, to the last bit.
 
     Dropout and augmentation included.
     """
-    facts = observed[cell].facts[workload]
+    found = observed(cell, workload)
+    facts = found.facts[workload]
     assert facts["after_warm_up"] == facts["initial"]
     assert facts["warmed_metrics"] == facts["plain_metrics"]
-    plain = observed[cell].weights(workload)
-    warmed = observed[cell].weights(workload, "warmed")
+    plain, warmed = found.weights(workload), found.weights(workload, "warmed")
     assert plain
     assert all(np.array_equal(warmed[name], values) for name, values in plain.items())
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=str)
+@pytest.mark.parametrize("cell", [case(cell) for cell in CELLS])
 def test_evaluation_counts_each_example_once(observed, cell):
     """In batches of 768, whose last holds 16 examples, against predictions of all 10,000."""
-    facts = observed[cell].facts["fashion-cnn"]
+    facts = observed(cell, "fashion-cnn").facts["fashion-cnn"]
     loss, accuracy = facts["evaluated"]
     # An example whose two best classes are equal to the last digits may fall either way.
     assert accuracy * 10_000 == pytest.approx(facts["correct"], abs=2)
@@ -146,46 +154,48 @@ def test_evaluation_counts_each_example_once(observed, cell):
 
 
 @pytest.mark.parametrize("workload", ["fashion-conv", "reuters-cnn"])
-@pytest.mark.parametrize("cell", SEVERAL, ids=str)
+@pytest.mark.parametrize("cell", [case(cell) for cell in CELLS if cell[1] > 1])
 def test_replicas_share_a_batch_as_one_would_take_it(observed, cell, workload):
-    found = observed[cell].weights(workload)
-    reference = observed[cell[0], 1].weights(workload)
-    learned, _ = deviations(found, reference)
+    several, one = observed(cell, workload), observed((cell[0], 1), workload)
+    learned, _ = deviations(several.weights(workload), one.weights(workload))
     assert learned < TOLERANCE["weights"]
-    for several, one in zip(
-        observed[cell].facts[workload]["plain_metrics"],
-        observed[cell[0], 1].facts[workload]["plain_metrics"],
+    for found, reference in zip(
+        several.facts[workload]["plain_metrics"],
+        one.facts[workload]["plain_metrics"],
         strict=True,
     ):
-        assert several == pytest.approx(one, rel=1e-4)
+        assert found == pytest.approx(reference, rel=1e-4)
 
 
-def test_spmd_batch_norm_sees_the_global_batch(observed):
-    learned, statistics = deviations(
-        observed["torch-xla", 4].weights("fashion-cnn"),
-        observed["torch-xla", 1].weights("fashion-cnn"),
-    )
+def batch_norm_deviations(observed, backend: str) -> tuple[float, float]:
+    """How far four replicas' weights and statistics are from one's."""
+    several, one = (observed((backend, replicas), "fashion-cnn") for replicas in (4, 1))
+    return deviations(several.weights("fashion-cnn"), one.weights("fashion-cnn"))
+
+
+@pytest.mark.parametrize("cell", [case(("torch-xla", 4))])
+def test_spmd_batch_norm_sees_the_global_batch(observed, cell):
+    learned, statistics = batch_norm_deviations(observed, cell[0])
     assert learned < TOLERANCE["weights"]
     assert statistics < TOLERANCE["statistics"]
 
 
-def test_mirrored_batch_norm_sees_its_replicas_batch(observed):
-    """Each replica normalises by its own examples: another model, measurably, but a near one."""
-    learned, statistics = deviations(
-        observed["tensorflow-mirrored", 4].weights("fashion-cnn"),
-        observed["tensorflow-mirrored", 1].weights("fashion-cnn"),
-    )
+@pytest.mark.parametrize("cell", [case(("tensorflow-mirrored", 4))])
+def test_mirrored_batch_norm_sees_its_replicas_batch(observed, cell):
+    """Each replica normalizes by its own examples: another model, measurably, but a near one."""
+    learned, statistics = batch_norm_deviations(observed, cell[0])
     assert 0.001 < learned < 0.5
     assert statistics < 0.2
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_no_work_leaks_out_of_the_train_window(observed, backend):
+@pytest.mark.parametrize("cell", [case((backend, 1)) for backend in BACKENDS])
+def test_no_work_leaks_out_of_the_train_window(observed, cell):
     """Waiting for the devices right after an epoch of two big steps takes next to nothing."""
-    assert min(observed[backend, 1].facts["fashion-conv"]["leak"]) < 0.03
+    assert min(observed(cell, "fashion-conv").facts["fashion-conv"]["leak"]) < 0.03
 
 
-def test_a_leak_would_be_seen(observed):
+@pytest.mark.parametrize("cell", [case(("torch", 1))])
+def test_a_leak_would_be_seen(observed, cell):
     """The same measurement of an engine that returns without waiting."""
-    facts = observed["torch", 1].facts["fashion-conv"]
+    facts = observed(cell, "fashion-conv").facts["fashion-conv"]
     assert min(facts["leak_of_a_late_engine"]) > 1

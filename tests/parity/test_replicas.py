@@ -5,6 +5,8 @@ Batch norm is the one exception, and differs exactly as docs/method.md states.
 
 import os
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -57,17 +59,15 @@ def deviation(found: dict, reference: dict, part: str) -> float:
 
 # Without batch norm. The second one's sparse gradients go another way (SPMD: see test_engines.py).
 WITHOUT = [("fashion-conv", backend) for backend in ONE]
-WITHOUT += [("reuters-cnn", backend) for backend in PER_REPLICA]
+WITHOUT += [pytest.param("reuters-cnn", backend, marks=pytest.mark.full) for backend in PER_REPLICA]
 
 
 @pytest.fixture(scope="module")
-def without(small, data_of, tmp_path_factory) -> dict:
-    """Models without batch norm: (workload, backend, replicas) -> what came out."""
+def without(small, data_of, tmp_path_factory) -> Callable[[str, str, int], dict]:
+    """What came out of a model without batch norm, by workload, backend and replicas; run when asked for."""
     folder = tmp_path_factory.mktemp("without")
     arrays = {"fashion-conv": small, "reuters-cnn": data_of["reuters"]}
-    cells = {(workload, backend, REPLICAS) for workload, backend in WITHOUT}
-    cells |= {(workload, ONE[backend], 1) for workload, backend in WITHOUT}
-    return {cell: run(folder, arrays[cell[0]], *cell) for cell in sorted(cells)}
+    return cache(lambda workload, *cell: run(folder, arrays[workload], workload, *cell))
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,8 @@ def by_shards(small, tmp_path_factory) -> dict:
 
 @pytest.mark.parametrize(("workload", "backend"), WITHOUT)
 def test_replicas_give_the_weights_of_one(without, workload, backend):
-    found, reference = without[workload, backend, REPLICAS], without[workload, ONE[backend], 1]
+    found = without(workload, backend, REPLICAS)
+    reference = without(workload, ONE[backend], 1)
     assert deviation(found, reference, ".") < TOLERANCE.get(backend, 1e-9)
 
 
@@ -96,7 +97,8 @@ def test_replicas_give_the_weights_of_one(without, workload, backend):
 def test_losses_are_of_the_global_batch_and_each_test_example_counts_once(
     without, workload, backend
 ):
-    found, reference = without[workload, backend, REPLICAS], without[workload, ONE[backend], 1]
+    found = without(workload, backend, REPLICAS)
+    reference = without(workload, ONE[backend], 1)
     assert found["loss"] == pytest.approx(reference["loss"], rel=1e-5)
     assert found["accuracy"] == pytest.approx(reference["accuracy"], rel=1e-6)
 

@@ -1,0 +1,65 @@
+"""Probes of every backend through the programs: what the tests of the parity gate share."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from workspace import CONFIG, Arrays, command, succeed
+
+from paragone.config.expand import probe
+from paragone.config.run_spec import Spec
+
+BACKENDS = sorted(CONFIG["backends"])
+WORKLOADS = sorted(CONFIG["workloads"])
+# Compiled for a minute or more on a CPU: in `make test-all`.
+SLOW_WORKLOAD = "mobilenet-v2"
+SLOW_BACKENDS = ["tensorflow-mirrored", "tensorflow-multiworker", "torch-xla"]
+SLOW = {(SLOW_WORKLOAD, backend) for backend in SLOW_BACKENDS}
+ABSENT = {"tensorflow-tpu", "torch-xla-multiprocess"}
+# The reference by another name: one replica of DDP averages nothing.
+REFERENCE = {"torch", "torch-ddp"}
+
+
+def dataset_of(workload: str) -> str:
+    return CONFIG["workloads"][workload]["dataset"]
+
+
+def backends_of(workload: str) -> list[str]:
+    return [backend for backend in BACKENDS if (workload, backend) not in SLOW]
+
+
+def workloads_of(backend: str) -> list[str]:
+    return [workload for workload in WORKLOADS if (workload, backend) not in SLOW]
+
+
+def probe_command(specs: list[Spec], arrays: list[Arrays], outputs: list[Path]) -> list[str]:
+    return command(
+        "probe",
+        specs=[spec.to_json() for spec in specs],
+        manifests=[one.manifest for one in arrays],
+        data_folder=arrays[0].folder,
+        outputs=outputs,
+    )
+
+
+def fashion_probes(arrays: Arrays, folder: Path, **workloads: dict) -> list[str]:
+    """The command that probes `fashion-conv` with changes on torch, by names of outputs."""
+    spec = probe(CONFIG, "fashion-conv", "torch")
+    specs = [replace(spec, workload={**spec.workload, **one}) for one in workloads.values()]
+    return probe_command(specs, [arrays], [folder / f"{name}.npz" for name in workloads])
+
+
+def judge(workload: str, reference: Path, probes: list[Path], output: Path) -> dict:
+    line = command(
+        "check_parity", workload=workload, reference=reference, probes=probes, output=output
+    )
+    succeed(line)
+    return json.loads(output.read_text())["backends"]
+
+
+def observe(backend: str, workloads: list[str], arrays: list[Arrays], folder: Path) -> None:
+    """Workloads on one backend, in one process."""
+    specs = [probe(CONFIG, workload, backend) for workload in workloads]
+    outputs = [folder / workload / f"{backend}.npz" for workload in workloads]
+    printed = succeed(probe_command(specs, arrays, outputs), timeout=600)
+    assert "failed" not in printed, printed
