@@ -3,6 +3,7 @@
 import copy
 import csv
 import re
+from datetime import datetime
 
 import pytest
 from documents import anchors
@@ -245,6 +246,18 @@ def test_wrong_course_is_caught_by_its_rule(tmp_path, records, plant, expected):
     found = broken_rules(write_results(tmp_path, records))
     assert expected <= found
     assert found - expected <= {"target", "alone"}  # what follows from it
+
+
+def test_a_long_run_overlaps_all_that_begin_before_its_end(tmp_path, records):
+    """Not only the next one."""
+    records.sort(key=lambda record: record["processes"][0]["started"])
+    long, *others = records[:3]
+    starts = [datetime.fromisoformat(one["processes"][0]["started"]) for one in records[:3]]
+    longer = (starts[2] - starts[0]).total_seconds() + 5 - long["clocks"]["end_to_end"]
+    for part in ("other", "end_to_end"):
+        long["clocks"][part] += longer
+    found = find(write_results(tmp_path, records))
+    assert {one.run for one in found if one.rule == "alone"} == {one["run"] for one in others}
 
 
 def test_two_runs_of_one_seed(tmp_path, records):
