@@ -106,6 +106,20 @@ def test_kill_between_the_new_and_the_removal_of_the_old_takes_the_new(tmp_path)
     assert reopened(checkpoints, tmp_path).last().epoch == 2
 
 
+def test_the_old_is_removed_only_when_the_new_is_there(tmp_path, monkeypatch):
+    checkpoints = Checkpoints(tmp_path, "context")
+    checkpoints.save(1, write("one"), {})
+
+    def end(folder, **_):
+        if folder.name.startswith("epoch-"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("paragone.training.checkpoints.shutil.rmtree", end)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoints.save(2, write("two"), {})
+    assert reopened(checkpoints, tmp_path).last().epoch == 2
+
+
 def test_second_process_is_refused_by_name_until_the_first_ends(tmp_path):
     line = [sys.executable, "-c", HOLD, str(ROOT / "scripts"), str(tmp_path)]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:

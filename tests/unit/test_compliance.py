@@ -120,6 +120,7 @@ VALUES = [
     ("model.parameters", 108_811, {"parameters"}),
     ("data.manifest_sha256", "c" * 64, {"same-data", "read"}),
     ("data.edition", "rebuilt", {"one-edition"}),
+    ("data.edition", "synthetic", {"data", "one-edition"}),
     ("processes.0.started", "2026-01-01T05:00:00+00:00", {"interleaved"}),
     ("processes.0.load.busy", True, {"busy-flag", "isolation"}),
     ("processes.0.load.other_cpu_share", 0.4, {"busy-flag"}),

@@ -7,6 +7,7 @@ from make_records import typed
 from make_results import FIRST, find, of, write_results
 
 from paragone.analysis import tidy
+from paragone.records.compliance.rules import INVALID
 
 
 def test_a_copy_of_a_record(tmp_path, records):
@@ -40,7 +41,7 @@ def test_a_record_that_is_gone(tmp_path, records):
     tidy.write(runs, folder / "tables/one/runs.parquet")
     shutil.rmtree(folder / "runs" / FIRST)
     found = [one for one in find(folder) if one.rule == "missing"]
-    assert [(one.experiment, one.run) for one in found] == [("one", FIRST)]
+    assert [(one.experiment, one.run, one.severity) for one in found] == [("one", FIRST, INVALID)]
 
 
 @pytest.mark.parametrize("passed", [False, None])
