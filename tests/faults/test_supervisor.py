@@ -119,7 +119,7 @@ def test_a_rank_that_never_joins_is_named_in_time(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"rank 0, 2 of 3 has not joined .* within 1 s") as caught:
         Rendezvous(tmp_path, 3, timeout=1).join()
     assert "--join-timeout" in str(caught.value)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30  # the default is minutes
 
 
 def test_a_port_in_use_is_named(tmp_path, monkeypatch):
