@@ -8,7 +8,7 @@ import pytest
 from workspace import CONFIG, call, command, refused, succeed
 
 from paragone.base.errors import UserError
-from paragone.config import product_plan
+from paragone.config import measurement_plans
 from paragone.microbenchmarks.products import measure
 from paragone.records import measurements
 
@@ -138,12 +138,19 @@ def test_a_run_ends_with_its_work(monkeypatch):
     now = [0.0]
 
     class Late(NumPy):
+        def __init__(self):
+            super().__init__(self.start)
+
+        def start(self, a, b):
+            now[0] += 0.25
+            return a @ b
+
         def wait(self, tensor):
             now[0] += 1.0
 
     monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     case = measure.measure(Late(), (8, 8, 8), "float32", 2)
-    assert case["runs"] == [1.0, 1.0]
+    assert (case["calls"], case["runs"]) == (1, [1.25, 1.25])
 
 
 def test_a_result_with_false_flop_is_not_written(tmp_path):
@@ -167,7 +174,7 @@ def _result(cases):
 
 
 def test_the_plan_knows_every_backend_of_the_config():
-    assert list(product_plan.plan(CONFIG)) == CONFIG["matmul"]["backends"]
+    assert list(measurement_plans.products(CONFIG)) == CONFIG["matmul"]["backends"]
     unknown = {**CONFIG, "matmul": {**CONFIG["matmul"], "backends": ["nobody"]}}
     with pytest.raises(UserError, match=r"matmul\.backends: there is no 'nobody'"):
-        product_plan.plan(unknown)
+        measurement_plans.products(unknown)
