@@ -80,6 +80,7 @@ VALUES = [
     ("spec.seed", 7, {"name", "seeds", "interleaved", "read"}),
     ("spec.colour", "red", {"specification", "seeds"}),
     ("spec.backend", None, {"specification", "seeds"}),
+    ("spec.workload.dataset", None, {"specification", "seeds"}),
     ("spec.deterministic", False, {"name", "read"}),
     ("reason", "it rained", {"status"}),
     ("status", "diverged", {"status"}),
