@@ -70,6 +70,12 @@ def test_every_figure_in_every_format(results, experiment, figure):
     assert len(pd.read_csv(path.with_suffix(".csv"))) > 0
 
 
+def test_no_figure_of_real_data_says_synthetic(results, mirror):
+    """As those of tests/pipeline/test_synthetic.py do."""
+    for path in results.glob("figures/*/*.svg"):
+        assert "SYNTHETIC" not in path.read_text()
+
+
 def test_tables_of_all_runs_and_epochs(results):
     runs = pd.read_csv(results / "tables/runs.csv")
     assert len(runs) == len(pd.read_parquet(results / "tables/runs.parquet")) == len(PLAN.runs)
