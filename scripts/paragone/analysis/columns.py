@@ -6,57 +6,57 @@ from paragone.base.clock_names import PARTS as CLOCK_PARTS
 from paragone.records.measurements import AllReduces, MeasuringProcess, Products
 from paragone.records.run_record import Machine, Process
 
-_TEXT, _COUNT, _REAL, _FLAG = "string", "Int64", "float64", "boolean"
+TEXT, COUNT, REAL, FLAG = "string", "Int64", "float64", "boolean"
 
 
-def _typed(*columns: tuple[str, str]) -> dict[str, str]:
+def typed(*columns: tuple[str, str]) -> dict[str, str]:
     """Column -> type, of types and the columns that have it."""
     return {name: kind for kind, names in columns for name in names.split()}
 
 
-RUN_COLUMNS = _typed(
-    (_TEXT, "run experiment workload dataset model model_settings loss precision backend"),
-    (_TEXT, "engine strategy device"),
-    (_COUNT, "replicas workers global_batch per_replica_batch seed"),
-    (_COUNT, "planned_epochs planned_steps_per_epoch epochs"),
-    (_TEXT, "status reason parity violations"),
-    (_TEXT, "data_source data_edition manifest_sha256 input_shape"),
-    (_COUNT, "train_examples test_examples parameters"),
-    (_TEXT, "planned_initializer initializer initial_weights final_weights"),
-    (_REAL, "final_train_loss final_train_accuracy final_test_loss final_test_accuracy"),
-    (_REAL, "best_test_accuracy"),
-    (_COUNT, "best_test_epoch"),
-    (_REAL, "steady_examples_per_second"),
-    (_COUNT, "steady_epochs steady_examples"),
-    (_REAL, "steady_seconds"),
-    (_COUNT, "train_flop_per_example"),
-    (_REAL, "steady_flop_per_second steady_peak_share peak_flop_per_second"),
-    (_REAL, " ".join(f"{part}_seconds" for part in (*CLOCK_PARTS, "end_to_end"))),
-    (_REAL, "target_accuracy"),
-    (_COUNT, "target_patience"),
-    (_FLAG, "target_reached"),
-    (_COUNT, "target_epoch"),
-    (_REAL, "target_last_miss_seconds target_first_hit_seconds"),
-    (_FLAG, "resumed"),
-    (_COUNT, "processes"),
-    (_TEXT, "started machine host processor"),
-    (_COUNT, "cores memory_bytes"),
-    (_TEXT, "devices"),
-    (_COUNT, "threads"),
-    (_REAL, "load_before other_cpu_share"),
-    (_FLAG, "busy throttled"),
-    (_COUNT, "peak_host_bytes peak_device_bytes"),
-    (_REAL, "cpu_joules accelerator_joules"),
-    (_TEXT, "software commit"),
-    (_FLAG, "dirty"),
-    (_TEXT, "config_sha256"),
+RUN_COLUMNS = typed(
+    (TEXT, "run experiment workload dataset model model_settings loss precision backend"),
+    (TEXT, "engine strategy device"),
+    (COUNT, "replicas workers global_batch per_replica_batch seed"),
+    (COUNT, "planned_epochs planned_steps_per_epoch epochs"),
+    (TEXT, "status reason parity violations"),
+    (TEXT, "data_source data_edition manifest_sha256 input_shape"),
+    (COUNT, "train_examples test_examples parameters"),
+    (TEXT, "planned_initializer initializer initial_weights final_weights"),
+    (REAL, "final_train_loss final_train_accuracy final_test_loss final_test_accuracy"),
+    (REAL, "best_test_accuracy"),
+    (COUNT, "best_test_epoch"),
+    (REAL, "steady_examples_per_second"),
+    (COUNT, "steady_epochs steady_examples"),
+    (REAL, "steady_seconds"),
+    (COUNT, "train_flop_per_example"),
+    (REAL, "steady_flop_per_second steady_peak_share peak_flop_per_second"),
+    (REAL, " ".join(f"{part}_seconds" for part in (*CLOCK_PARTS, "end_to_end"))),
+    (REAL, "target_accuracy"),
+    (COUNT, "target_patience"),
+    (FLAG, "target_reached"),
+    (COUNT, "target_epoch"),
+    (REAL, "target_last_miss_seconds target_first_hit_seconds"),
+    (FLAG, "resumed"),
+    (COUNT, "processes"),
+    (TEXT, "started machine host processor"),
+    (COUNT, "cores memory_bytes"),
+    (TEXT, "devices"),
+    (COUNT, "threads"),
+    (REAL, "load_before other_cpu_share"),
+    (FLAG, "busy throttled"),
+    (COUNT, "peak_host_bytes peak_device_bytes"),
+    (REAL, "cpu_joules accelerator_joules"),
+    (TEXT, "software commit"),
+    (FLAG, "dirty"),
+    (TEXT, "config_sha256"),
 )
-EPOCH_COLUMNS = _typed(
-    (_TEXT, "run experiment workload backend"),
-    (_COUNT, "replicas global_batch seed epoch steps examples"),
-    (_REAL, "learning_rate train_loss train_accuracy test_loss test_accuracy"),
-    (_REAL, "train_seconds evaluate_seconds elapsed_train_seconds"),
-    (_FLAG, "first_of_process"),
+EPOCH_COLUMNS = typed(
+    (TEXT, "run experiment workload backend"),
+    (COUNT, "replicas global_batch seed epoch steps examples"),
+    (REAL, "learning_rate train_loss train_accuracy test_loss test_accuracy"),
+    (REAL, "train_seconds evaluate_seconds elapsed_train_seconds"),
+    (FLAG, "first_of_process"),
 )
 # Empty for a run that was not completed, even if some of its epochs were trained.
 STEADY_COLUMNS = [name for name in RUN_COLUMNS if name.startswith("steady_")]

@@ -5,6 +5,7 @@ or of real and synthetic data, are never pooled.
 """
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 import pandas as pd
 
@@ -59,9 +60,7 @@ def sweeps_of(runs: pd.DataFrame, labels: dict[str, str], *apart: str) -> list[S
     """
     found = _grouped(runs, labels, [*apart, "backend", *_SETTING])
     cells = series_of(runs, labels)
-    if len(cells) == len(found):  # one cell each: name it
-        return cells
-    return found
+    return cells if len(cells) == len(found) else found  # one cell each: name it
 
 
 def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> list[Series]:
@@ -95,11 +94,8 @@ def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> lis
 def _variants(workloads: pd.Series) -> dict[str, str]:
     """The part of each workload's name that follows the words which all of them begin with."""
     words = {name: name.split("-") for name in sorted(set(workloads))}
-    same = 0
-    while len({tuple(parts[: same + 1]) for parts in words.values()}) == 1:
-        if same == max(map(len, words.values())):
-            break
-        same += 1
+    places = zip(*words.values(), strict=False)
+    same = len(list(takewhile(lambda place: len(set(place)) == 1, places)))
     return {name: " ".join(parts[same:]) for name, parts in words.items()}
 
 

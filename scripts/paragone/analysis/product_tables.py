@@ -4,26 +4,23 @@ from typing import Any
 
 import pandas as pd
 
-from paragone.analysis.columns import columns_of_result
+from paragone.analysis.columns import COUNT, FLAG, REAL, TEXT, columns_of_result, typed
 from paragone.analysis.statistics import INTERVAL, summarize
 from paragone.records.measurements import Products
 
-_TEXT, _COUNT, _REAL = "string", "Int64", "float64"
-COLUMNS = {
-    **dict.fromkeys(["backend", "engine", "strategy", "device", "device_name"], _TEXT),
-    "precision": _TEXT,
-    **dict.fromkeys(["m", "k", "n", "flop"], _COUNT),
-    "square": "boolean",
-    "name": _TEXT,
-    **dict.fromkeys(["status", "reason"], _TEXT),
-    **dict.fromkeys(["run", "calls"], _COUNT),
-    **dict.fromkeys(["seconds", "flops_per_second", "relative_error"], _REAL),
-    **dict.fromkeys(["machine", "host", "processor"], _TEXT),
-    **dict.fromkeys(["cores", "memory_bytes", "threads"], _COUNT),
-    **dict.fromkeys(["load_before", "other_cpu_share"], _REAL),
-    "busy": "boolean",
-    **dict.fromkeys(["started", "software"], _TEXT),
-}
+COLUMNS = typed(
+    (TEXT, "backend engine strategy device device_name precision"),
+    (COUNT, "m k n flop"),
+    (FLAG, "square"),
+    (TEXT, "name status reason"),
+    (COUNT, "run calls"),
+    (REAL, "seconds flops_per_second relative_error"),
+    (TEXT, "machine host processor"),
+    (COUNT, "cores memory_bytes threads"),
+    (REAL, "load_before other_cpu_share"),
+    (FLAG, "busy"),
+    (TEXT, "started software"),
+)
 # The columns that distinguish series of a figure or table: machines are never pooled.
 SERIES = ["backend", "device", "device_name", "machine", "threads"]
 CASE = [*SERIES, "precision", "m", "k", "n", "square"]

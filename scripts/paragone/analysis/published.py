@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -97,21 +98,17 @@ class Ratio:
     @property
     def rounding(self) -> tuple[float, float]:
         """The least and the largest ratio within the rounding of the two published values."""
-        corners = [
-            self.of(
-                float(self.row.value) + a * self.row.tolerance,
-                float(self.reference.value) + b * self.reference.tolerance,
-            )
-            for a in (-1, 1)
-            for b in (-1, 1)
-        ]
+        above, below = (
+            (float(one.value) - one.tolerance, float(one.value) + one.tolerance)
+            for one in (self.row, self.reference)
+        )
+        corners = [self.of(row, reference) for row, reference in product(above, below)]
         return min(corners), max(corners)
 
     @property
     def system(self) -> str:
         """The system, or both if they differ."""
-        systems = dict.fromkeys([self.row.system, self.reference.system])
-        return " against ".join(systems)
+        return " against ".join(dict.fromkeys([self.row.system, self.reference.system]))
 
     @property
     def condition(self) -> str:
@@ -121,10 +118,8 @@ class Ratio:
     @property
     def printed(self) -> str:
         """The ratio and the two numbers that it is computed from."""
-        over, under = self.row.value, self.reference.value
-        if self.inverse:
-            over, under = under, over
-        return f"{self.value:.2f} = {over} / {under}"
+        pair = self.row.value, self.reference.value
+        return f"{self.value:.2f} = {' / '.join(reversed(pair) if self.inverse else pair)}"
 
 
 def read_rows(path: Path, experiment: str) -> list[Row]:
@@ -139,13 +134,9 @@ def read_rows(path: Path, experiment: str) -> list[Row]:
     decimals = decimals.groupby([table["metric"], table["system"]]).transform("max")
     return [
         Row(
-            **{
-                name: row[name]
-                for name in ("metric", "condition", "system", "value", "unit", "note")
-            },
+            **row[["metric", "condition", "system", "value", "unit", "note"]],
+            **_parsed(row["condition"]),
             tolerance=0.5 * 10.0 ** -int(decimals[index]),
-            **_epoch_of(row["condition"]),
-            **_batch_of(row["condition"]),
         )
         for index, row in table.iterrows()
     ]
@@ -154,8 +145,7 @@ def read_rows(path: Path, experiment: str) -> list[Row]:
 def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
     """The protocol of each system of one experiment. Raises `UserError` if it is none."""
     table = _of_experiment(path, experiment)
-    counts = ["replicas", "global_batch", "steps_per_epoch", "epoch_examples"]
-    counts += ["vocabulary", "parameters_per_word"]
+    counts = "replicas global_batch steps_per_epoch epoch_examples vocabulary parameters_per_word"
     try:
         return {
             row["system"]: Protocol(
@@ -163,7 +153,7 @@ def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
                 settings(row["model"]),
                 training_time=row["training_time"],
                 input_shape=row["input_shape"],
-                **{name: int(row[name]) if row[name] else None for name in counts},
+                **{name: int(row[name]) if row[name] else None for name in counts.split()},
             )
             for _, row in table.iterrows()
         }
@@ -209,17 +199,13 @@ def _of_experiment(path: Path, experiment: str) -> pd.DataFrame:
         raise UserError(f"{path}: cannot be read as CSV of experiments ({error})") from None
 
 
-def _epoch_of(condition: str) -> dict[str, Any]:
+def _parsed(condition: str) -> dict[str, Any]:
     within = re.search(r"(?<!after )epoch (\d+)$", condition)
     after = re.search(r"after epoch (\d+)$|(\d+) epochs$", condition)
-    found = within or after
-    epoch = int(next(filter(None, found.groups()))) if found else None
-    return {"epoch": epoch, "final": after is not None}
-
-
-def _batch_of(condition: str) -> dict[str, Any]:
-    found = re.search(r"batch (\d+)( a core)?", condition)
+    epoch, batch = within or after, re.search(r"batch (\d+)( a core)?", condition)
     return {
-        "batch": int(found[1]) if found else None,
-        "batch_per_core": bool(found and found[2]),
+        "epoch": int(next(filter(None, epoch.groups()))) if epoch else None,
+        "final": after is not None,
+        "batch": int(batch[1]) if batch else None,
+        "batch_per_core": bool(batch and batch[2]),
     }

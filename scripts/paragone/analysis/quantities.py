@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 
@@ -47,8 +48,7 @@ class Quantity:
         """Why the value cannot be compared with the published one; empty if it can."""
         found = cell.differences(row, any_length=self.any_length)
         if self._short(cell, row):
-            words = f"only {cell.reached} of the published {row.epoch} epochs were run"
-            found.insert(0, words)
+            found.insert(0, f"only {cell.reached} of the published {row.epoch} epochs were run")
         if self.hardware:
             meaning = self.meaning(cell, row)
             found.append(f"other hardware; {meaning}" if meaning else "other hardware")
@@ -119,33 +119,19 @@ def _epoch_time_meaning(cell: Cell, row: Row) -> str:
     return "measured: training alone, mean of the epochs after the first"
 
 
+_timed = partial(Quantity, hardware=True, digits=1)
+_timed_as_published = partial(_timed, exact=True, any_length=True)
+
 QUANTITIES = {
-    "training_time": Quantity(
-        _training_time, hardware=True, digits=1, meaning=_training_time_meaning
-    ),
-    "step_time": Quantity(
+    "training_time": _timed(_training_time, meaning=_training_time_meaning),
+    "step_time": _timed(
         _step_time,
-        hardware=True,
-        digits=1,
         meaning=lambda cell, row: "measured without compilation and evaluation",
         needs_epoch=True,
         any_length=True,
     ),
-    "epoch_time": Quantity(
-        _epoch_time,
-        hardware=True,
-        exact=True,
-        digits=1,
-        meaning=_epoch_time_meaning,
-        any_length=True,
-    ),
-    "throughput": Quantity(
-        _of_run("steady_examples_per_second"),
-        hardware=True,
-        exact=True,
-        digits=1,
-        any_length=True,
-    ),
+    "epoch_time": _timed_as_published(_epoch_time, meaning=_epoch_time_meaning),
+    "throughput": _timed_as_published(_of_run("steady_examples_per_second")),
     "parameters": Quantity(_of_run("parameters"), digits=0, any_length=True),
     "target_accuracy": Quantity(_of_run("target_accuracy"), any_length=True),
     **{

@@ -52,10 +52,12 @@ def summarize(values: pd.Series | list[float], seed: int = 0) -> Summary:
     return Summary(len(known), median, float(interval.low), float(interval.high))
 
 
-def summarize_by(frame: pd.DataFrame, keys: list[str], column: str) -> pd.DataFrame:
+def summarize_by(
+    frame: pd.DataFrame, keys: list[str], column: str, *, sort: bool = True
+) -> pd.DataFrame:
     """One row per group of `keys` (sorted): the keys, `n`, `median`, `low`, `high` of `column`."""
     rows = []
-    for group, part in frame.groupby(keys, sort=True, dropna=False):
+    for group, part in frame.groupby(keys, sort=sort, dropna=False):
         summary = summarize(part[column])
         rows.append({**dict(zip(keys, group, strict=True)), **vars(summary)})
     return pd.DataFrame(rows, columns=[*keys, "n", "median", "low", "high"])

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
-from paragone.records.run_record import GitState, Json, Load, Machine, from_json
-from paragone.records.schemas import schema_errors
+from paragone.records.run_record import GitState, Json, Load, Machine
+from paragone.records.schemas import valid
 
 
 @dataclass
@@ -116,7 +116,7 @@ def read(path: Path, check: Callable[[Json], Result]) -> Result:
 
 def check_products(data: Json) -> Products:
     """The result; `ValueError` if it breaks its schema or counts its FLOP wrongly."""
-    result = _valid(Products, data, "matmul")
+    result = valid(Products, data, "matmul")
     for case in result.cases:
         m, k, n = case.shape
         if case.flop != 2 * m * k * n:
@@ -126,15 +126,9 @@ def check_products(data: Json) -> Products:
 
 def check_all_reduces(data: Json) -> AllReduces:
     """The result; `ValueError` if it breaks its schema or a group has other devices than replicas."""
-    result = _valid(AllReduces, data, "allreduce")
+    result = valid(AllReduces, data, "allreduce")
     for group in result.groups:
         each = group.replicas // group.workers
         if group.status == "completed" and len(group.devices) != each:
             raise ValueError(f"groups: {group.devices} are not {each} device(s) per worker")
     return result
-
-
-def _valid(kind: type[Result], data: Json, schema: str) -> Result:
-    for where, message in schema_errors(data, schema):
-        raise ValueError(f"{where}: {message}")
-    return from_json(kind, data)

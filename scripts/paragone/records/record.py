@@ -12,11 +12,12 @@ from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.records.compliance import asserted
 from paragone.records.run_record import Json, RunRecord
+from paragone.records.schemas import valid
 
 
 def check(data: Json) -> RunRecord:
     """The record in JSON data; `ValueError` if its schema, sums, devices or sources are wrong."""
-    record = _valid(data)
+    record = valid(RunRecord, data, "record")
     for rule in asserted.CHECKS.values():
         for finding in rule(record):
             raise ValueError(f"{finding.where}: {finding.value}")
@@ -36,12 +37,6 @@ def read(path: Path) -> RunRecord:
     The other rules are checked by scripts/check_records.py: a record that breaks them is shown, not refused.
     """
     try:
-        return _valid(json.loads(path.read_text()))
+        return valid(RunRecord, json.loads(path.read_text()), "record")
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not a valid record: {error}; delete it and run again") from error
-
-
-def _valid(data: Json) -> RunRecord:
-    for finding in asserted.schema(data):
-        raise ValueError(f"{finding.where}: {finding.value}")
-    return RunRecord.from_json(data)

@@ -4,8 +4,8 @@ Fields, their units and what a null means are described in rules/schemas/record.
 fields is the order of the keys in the file. JSON is validated against the schema before it gets types.
 """
 
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Any, TypeVar, get_args
+from dataclasses import asdict, dataclass, field, is_dataclass
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from paragone.base.engine_reports import Devices
 from paragone.config.run_spec import Spec
@@ -228,25 +228,18 @@ class RunRecord:
 
 def from_json(kind: type[Part], data: Json) -> Part:
     """The dataclass `kind` made of a JSON object with a key per field; `ValueError` for other keys."""
-    parts = _parts(kind)
+    types = get_type_hints(kind)
     try:
-        return kind(**{key: _typed(parts.get(key), value) for key, value in data.items()})
+        return kind(**{key: _typed(types.get(key), value) for key, value in data.items()})
     except TypeError as error:
         raise ValueError(f"{kind.__name__}: {error}") from error
 
 
-def _parts(kind: Any) -> dict[str, Any]:
-    """The dataclass of each field that has one, or that has a list of one or may be null."""
-    candidates = {one.name: [one.type, *get_args(one.type)] for one in fields(kind)}
-    return {name: next(filter(is_dataclass, types), None) for name, types in candidates.items()}
-
-
-def _typed(part: Any, value: Any) -> Any:
-    """A JSON value as the dataclass `part`, or as it is."""
+def _typed(kind: Any, value: Any) -> Any:
+    """A JSON value as the dataclass that `kind` is, has a list of, or has beside None; or as it is."""
+    part: Any = next(filter(is_dataclass, [kind, *get_args(kind)]), None)
     if part is None or value is None:
         return value
-    return (
-        [from_json(part, one) for one in value]
-        if isinstance(value, list)
-        else from_json(part, value)
-    )
+    if isinstance(value, list):
+        return [from_json(part, one) for one in value]
+    return from_json(part, value)

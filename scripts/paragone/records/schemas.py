@@ -1,11 +1,11 @@
-"""JSON data validated against rules/schemas/."""
+"""JSON data validated against rules/schemas/, and then typed."""
 
 import json
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paragone.records.run_record import Json
+from paragone.records.run_record import Json, Part, from_json
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -17,6 +17,13 @@ def schema_errors(data: Json, name: str) -> list[tuple[str, str]]:
     """Where and how `data` breaks rules/schemas/<name>.schema.json, sorted by path; empty if it is valid."""
     found = sorted(_validator(name).iter_errors(data), key=lambda error: list(error.path))
     return [(error.json_path, error.message) for error in found]
+
+
+def valid(kind: type[Part], data: Json, name: str) -> Part:
+    """The dataclass `kind` made of `data`; `ValueError` if it breaks rules/schemas/<name>.schema.json."""
+    for where, message in schema_errors(data, name):
+        raise ValueError(f"{where}: {message}")
+    return from_json(kind, data)
 
 
 @cache

@@ -1,12 +1,16 @@
 """The rules that the records of one experiment must obey together, one function per rule.
 
-Each function takes valid records and yields the run that breaks its rule, with what was found there.
+Each function takes valid records and yields the run that breaks its rule, with what was found there. Rules
+that values are equal are in one table, `_EQUAL`.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
+from operator import attrgetter
 from statistics import median
+from typing import Any
 
 from paragone.analysis.convergence import MISSED, too_fast
 from paragone.config.expand import REFERENCE
@@ -16,49 +20,6 @@ from paragone.records.run_record import RunRecord, Target
 
 Found = Iterator[tuple[str, Finding]]
 CHECKS: Checks[Callable[[list[RunRecord]], Found]] = Checks()
-
-
-@CHECKS.rule("initial-weights")
-def initial_weights(records: list[RunRecord]) -> Found:
-    """Equal digests for equal workload, seed and initializer."""
-    yield from _odd_ones_out(
-        "model.initial_weights",
-        (
-            (
-                record,
-                (_workload(record), record.spec.seed, model.initializer),
-                model.initial_weights,
-            )
-            for record in records
-            if (model := record.model)
-        ),
-    )
-
-
-@CHECKS.rule("parameters")
-def parameters(records: list[RunRecord]) -> Found:
-    """Equal counts for equal workloads."""
-    yield from _odd_ones_out(
-        "model.parameters",
-        (
-            (record, _workload(record), model.parameters)
-            for record in records
-            if (model := record.model)
-        ),
-    )
-
-
-@CHECKS.rule("same-data")
-def same_data(records: list[RunRecord]) -> Found:
-    """Equal manifests for equal editions."""
-    yield from _odd_ones_out(
-        "data.manifest_sha256",
-        (
-            (record, (data.dataset, data.source, data.edition), data.manifest_sha256)
-            for record in records
-            if (data := record.data)
-        ),
-    )
 
 
 @CHECKS.rule("seed-repeated")
@@ -129,59 +90,6 @@ def alone(records: list[RunRecord]) -> Found:
                 last, holder = end, run
 
 
-@CHECKS.rule("one-machine")
-def one_machine(records: list[RunRecord]) -> Found:
-    """The fingerprints of the machines."""
-    yield from _odd_ones_out(
-        "processes.machine",
-        (
-            (record, None, _joined(one.machine.fingerprint for one in record.processes))
-            for record in records
-        ),
-    )
-
-
-@CHECKS.rule("one-edition")
-def one_edition(records: list[RunRecord]) -> Found:
-    """Source and edition of each data set."""
-    yield from _odd_ones_out(
-        "data.edition",
-        (
-            (record, data.dataset, f"{data.source}, {data.edition}")
-            for record in records
-            if (data := record.data)
-        ),
-    )
-
-
-@CHECKS.rule("one-setting")
-def one_setting(records: list[RunRecord]) -> Found:
-    """Software per cell; threads per host of the experiment: workers on one host divide its cores."""
-    yield from _odd_ones_out(
-        "processes.software",
-        ((record, _cell(record), _software(record)) for record in records),
-    )
-    yield from _odd_ones_out(
-        "processes.threads", ((record, None, _threads_per_host(record)) for record in records)
-    )
-
-
-@CHECKS.rule("one-code")
-def one_code(records: list[RunRecord]) -> Found:
-    """The commits of the processes."""
-    yield from _odd_ones_out(
-        "processes.git.commit",
-        (
-            (
-                record,
-                None,
-                _joined(one.git.commit if one.git else "none" for one in record.processes),
-            )
-            for record in records
-        ),
-    )
-
-
 @CHECKS.rule("flop")
 def flop(records: list[RunRecord]) -> Found:
     """Counts of one model, by the counters of different frameworks."""
@@ -220,24 +128,6 @@ def too_fast_to_be_true(records: list[RunRecord]) -> Found:
                     yield run, Finding("target.epoch", str(verdict))
 
 
-def _odd_ones_out(where: str, values: Iterable[tuple[RunRecord, Hashable, object]]) -> Found:
-    """The records whose value is not that of most records of the same key.
-
-    `values`: record, key, value. Of equally frequent values that of the reference backend is right, or else
-    that of the first run by name.
-    """
-    groups = defaultdict(list)
-    for record, key, value in values:
-        groups[key].append((record, str(value)))
-    for same in groups.values():
-        same.sort(key=lambda one: (not _is_reference(one[0]), one[0].run))
-        # Of equal counts `most_common` returns the first that was counted.
-        right, count = Counter(value for _, value in same).most_common(1)[0]
-        for record, found in same:
-            if found != right:
-                yield record.run, Finding(where, f"{found}, {count} other(s) have {right}")
-
-
 def _workload(record: RunRecord) -> str:
     return str(record.spec.workload["name"])
 
@@ -253,18 +143,6 @@ def _cells(records: list[RunRecord]) -> dict[tuple[str, str, int, int], list[Run
     for record in records:
         cells[_cell(record)].append(record)
     return cells
-
-
-def _joined(names: Iterable[str]) -> str:
-    return "; ".join(sorted(set(names)))
-
-
-def _software(record: RunRecord) -> str:
-    return _joined(
-        f"{name} {version}"
-        for process in record.processes
-        for name, version in process.software.items()
-    )
 
 
 def _threads_per_host(record: RunRecord) -> list[int]:
@@ -284,3 +162,80 @@ def _epochs_to(target: Target) -> float:
 
 def _start(record: RunRecord) -> datetime:
     return datetime.fromisoformat(record.processes[0].started)
+
+
+def _joined(names: Iterable[str]) -> str:
+    return "; ".join(sorted(set(names)))
+
+
+def _machines(record: RunRecord) -> str:
+    return _joined(process.machine.fingerprint for process in record.processes)
+
+
+def _commits(record: RunRecord) -> str:
+    return _joined(process.git.commit if process.git else "none" for process in record.processes)
+
+
+def _software(record: RunRecord) -> str:
+    pairs = (pair for process in record.processes for pair in process.software.items())
+    return _joined(f"{name} {version}" for name, version in pairs)
+
+
+def _experiment(record: RunRecord) -> None:
+    """The key that all records have."""
+
+
+# Rule -> what it compares: where, key, value. Records of equal keys must have equal values. Threads are
+# compared per host of the experiment, because workers on one host divide its cores.
+_EQUAL: dict[str, list[tuple[str, Callable[[Any], Hashable], Callable[[Any], object]]]] = {
+    "initial-weights": [
+        (
+            "model.initial_weights",
+            lambda one: (_workload(one), one.spec.seed, one.model.initializer),
+            attrgetter("model.initial_weights"),
+        )
+    ],
+    "parameters": [("model.parameters", _workload, attrgetter("model.parameters"))],
+    "same-data": [
+        (
+            "data.manifest_sha256",
+            attrgetter("data.dataset", "data.source", "data.edition"),
+            attrgetter("data.manifest_sha256"),
+        )
+    ],
+    "one-machine": [("processes.machine", _experiment, _machines)],
+    "one-edition": [
+        (
+            "data.edition",
+            attrgetter("data.dataset"),
+            lambda one: f"{one.data.source}, {one.data.edition}",
+        )
+    ],
+    "one-setting": [
+        ("processes.software", _cell, _software),
+        ("processes.threads", _experiment, _threads_per_host),
+    ],
+    "one-code": [("processes.git.commit", _experiment, _commits)],
+}
+
+
+def _odd_ones_out(rule: str, records: list[RunRecord]) -> Found:
+    """The records whose value is not that of most records of the same key.
+
+    Of equally frequent values that of the reference backend is right, or else that of the first run by name.
+    """
+    first = sorted(records, key=lambda one: (not _is_reference(one), one.run))
+    for where, key, value in _EQUAL[rule]:
+        groups = defaultdict(list)
+        for record in first:
+            if getattr(record, where.split(".")[0]):  # the model or the data may be null
+                groups[key(record)].append((record.run, str(value(record))))
+        for same in groups.values():
+            # Of equal counts `most_common` returns the first that was counted.
+            right, count = Counter(found for _, found in same).most_common(1)[0]
+            for run, found in same:
+                if found != right:
+                    yield run, Finding(where, f"{found}, {count} other(s) have {right}")
+
+
+CHECKS |= {rule: partial(_odd_ones_out, rule) for rule in _EQUAL}

@@ -8,12 +8,8 @@ from paragone.analysis import run_states
 from paragone.analysis.grouping import Series, series_of, shares_cores, sweeps_of
 from paragone.analysis.statistics import summarize
 from paragone.base.errors import UserError
-from paragone.config.all_reduce_plan import STRONG, kind
+from paragone.config.measurement_plans import STRONG, kind
 
-IDEAL = {
-    "own": "a device each",
-    "shared": "shared cores",
-}
 SHARED = (
     "Replicas here are virtual: they share the cores of one machine, so the ideal speed-up is 1 and the "
     "ideal efficiency 1/n; higher values come from idle cores or larger batches."
@@ -110,7 +106,7 @@ def table_of(points: list[Point]) -> pd.DataFrame:
                 "replicas": point.replicas,
                 "global_batch": point.global_batch,
                 "per_replica_batch": point.per_replica_batch,
-                "devices": IDEAL["shared" if point.shared else "own"],
+                "devices": "shared cores" if point.shared else "a device each",
                 "ideal": 1 if point.shared else point.replicas,
                 "n": step.n,
                 **_named("step_seconds", (step.median, step.low, step.high)),

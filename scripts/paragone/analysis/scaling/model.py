@@ -9,17 +9,11 @@ import pandas as pd
 
 from paragone.analysis.all_reduce_tables import medians
 from paragone.analysis.grouping import shares_cores
-from paragone.analysis.scaling.cost import (
-    AllReduce,
-    Compute,
-    Fit,
-    StepModel,
-    fit_all_reduce,
-    fit_compute,
-)
-from paragone.analysis.statistics import summarize
+from paragone.analysis.scaling.cost import Fit, StepModel, fit_all_reduce, fit_compute
+from paragone.analysis.statistics import summarize_by
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
+from paragone.records.run_record import from_json
 
 BYTES = {"float32": 4, "float64": 8}  # per parameter, hence per gradient
 SERIES = ["workload", "backend", "machine"]
@@ -64,13 +58,15 @@ def calibrate(
     cases = cases.assign(predicted=float("nan"), fitted=float("nan"))
     found, steps = [], []
     for key, part in _measured(runs).groupby(SERIES, sort=True):
-        workload, backend, machine = key
-        here = cases[(cases["backend"] == backend) & (cases["machine"] == machine)]
-        cells, names = _cells(part), " ".join(sorted(set(part["run"])))
+        about = dict(zip(SERIES, key, strict=True))
+        here = cases[
+            (cases["backend"] == about["backend"]) & (cases["machine"] == about["machine"])
+        ]
+        cells, names = _cells(part).assign(**about), " ".join(sorted(set(part["run"])))
         if here["replicas"].nunique() < 2:
             reason = "no all-reduce was measured here"
-            found.append(Calibrated(workload, backend, machine, None, reason, None, names))
-            steps.append(cells.assign(**dict(zip(SERIES, key, strict=True))))
+            found.append(Calibrated(**about, model=None, reason=reason, errors=None, runs=names))
+            steps.append(cells)
             continue
         shared = shares_cores(part)
         size = int(part["parameters"].iloc[0]) * BYTES[part["precision"].iloc[0]]
@@ -80,15 +76,14 @@ def calibrate(
             link_fit.coefficients[0] + link.seconds(n, b, shared=shared)
             for n, b in zip(here["replicas"], here["bytes"], strict=True)
         ]
-        unique = cells.drop_duplicates(["replicas", "per_replica_batch"])
+        step = ["replicas", "per_replica_batch"]
+        unique = cells.drop_duplicates(step)
         compute, fit = fit_compute(unique, link, size, shared=shared)
         model = StepModel(compute, link, size, shared)
         errors = _errors(unique["seconds"], fit)
-        found.append(Calibrated(workload, backend, machine, model, None, errors, names))
-        predicted = unique.assign(predicted=fit.left_out)
-        kept = predicted[["replicas", "per_replica_batch", "predicted"]]
-        cells = cells.merge(kept, on=["replicas", "per_replica_batch"])
-        steps.append(cells.assign(**dict(zip(SERIES, key, strict=True))))
+        found.append(Calibrated(**about, model=model, reason=None, errors=errors, runs=names))
+        predicted = unique[step].assign(predicted=fit.left_out)
+        steps.append(cells.merge(predicted, on=step))
     columns = [*SERIES, *CELL, "seconds", "n", "runs", "predicted"]
     whole = pd.concat(steps, ignore_index=True) if steps else pd.DataFrame()
     return (
@@ -108,13 +103,9 @@ def _measured(runs: pd.DataFrame) -> pd.DataFrame:
 def _cells(runs: pd.DataFrame) -> pd.DataFrame:
     """Per cell: median seconds per step, number `n` and names of its runs."""
     each = runs["global_batch"].astype(float) / runs["steady_examples_per_second"]
-    rows = []
-    for cell, part in runs.assign(step=each).groupby(CELL, sort=True):
-        summary = summarize(part["step"])
-        about = dict(zip(CELL, cell, strict=True))
-        names = " ".join(sorted(part["run"]))
-        rows.append({**about, "seconds": summary.median, "n": summary.n, "runs": names})
-    return pd.DataFrame(rows)
+    cells = summarize_by(runs.assign(step=each), CELL, "step").rename(columns={"median": "seconds"})
+    names = [" ".join(sorted(part)) for _, part in runs.groupby(CELL, sort=True)["run"]]
+    return cells[[*CELL, "seconds", "n"]].assign(runs=names)
 
 
 def _errors(measured: pd.Series, fit: Fit) -> dict[str, Any] | None:
@@ -137,16 +128,6 @@ def write_models(models: list[Calibrated], path: Path) -> None:
 def read_models(path: Path) -> list[Calibrated]:
     """The models of `write_models`. Raises `UserError` that names the file if it is broken."""
     try:
-        return [_model(entry) for entry in json.loads(path.read_text())["models"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return [from_json(Calibrated, one) for one in json.loads(path.read_text())["models"]]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path}: not a file of models ({error!r}); make it again") from None
-
-
-def _model(entry: dict[str, Any]) -> Calibrated:
-    if model := entry["model"]:
-        parts = {
-            "compute": Compute(**model["compute"]),
-            "all_reduce": AllReduce(**model["all_reduce"]),
-        }
-        entry = {**entry, "model": StepModel(**{**model, **parts})}
-    return Calibrated(**entry)

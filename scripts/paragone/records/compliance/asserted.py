@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
+from paragone.config import run_spec
 from paragone.records.compliance.rules import Checks, Finding
 from paragone.records.run_metrics import steady
 from paragone.records.run_record import Json, RunRecord
@@ -117,12 +118,7 @@ def read(record: RunRecord) -> Iterator[Finding]:
 def devices(record: RunRecord) -> Iterator[Finding]:
     """Requested = specified, observed = requested."""
     spec, requested, observed = record.spec, record.devices.requested, record.devices.observed
-    planned = {
-        "kind": spec.backend["device"],
-        "replicas": spec.replicas,
-        "workers": spec.workers,
-    }
-    for key, value in planned.items():
+    for key, value in vars(run_spec.requested(spec)).items():
         if (found := getattr(requested, key)) != value:
             yield Finding(f"devices.requested.{key}", f"{found}, specified {value}")
     if record.status == "completed" and observed != requested:

@@ -1,13 +1,12 @@
 """Violations of the rules: one entry per rule, run and key; written, read and grouped by run."""
 
 import csv
-import io
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
-from paragone.base.atomic_files import write_text
+from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 
 
@@ -26,13 +25,11 @@ class Violation:
 
 def write(violations: list[Violation], path: Path) -> None:
     """Write the violations as CSV, one row each; only the header if there are none."""
-    with io.StringIO(newline="") as text:
-        writer = csv.DictWriter(
-            text, [field.name for field in fields(Violation)], lineterminator="\n"
-        )
+    names = [field.name for field in fields(Violation)]
+    with writing(path) as file:
+        writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(asdict(one) for one in violations)
-        write_text(text.getvalue(), path)
+        writer.writerows(vars(one) for one in violations)
 
 
 def read(path: Path) -> list[Violation]:
