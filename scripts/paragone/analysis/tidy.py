@@ -108,21 +108,15 @@ def _run_row(
     model, clocks, efficiency = record.model, record.clocks, record.efficiency
     settings = sorted((key, value) for key, value in workload["model"].items() if key != "name")
     return {
-        "run": record.run,
-        "experiment": experiment,
-        "workload": workload["name"],
+        **_cell(record, experiment),
         "dataset": workload["dataset"],
         "model": workload["model"]["name"],
         "model_settings": "; ".join(f"{key}={value}" for key, value in settings),
         "loss": workload.get("loss", "cross_entropy"),
         "precision": spec.precision,
-        "backend": backend["name"],
         **{key: backend[key] for key in ("engine", "strategy", "device")},
-        "replicas": spec.replicas,
         "workers": record.devices.requested.workers,
-        "global_batch": spec.batch["global"],
         "per_replica_batch": spec.batch["per_replica"],
-        "seed": spec.seed,
         "planned_epochs": spec.epochs,
         "planned_steps_per_epoch": spec.steps_per_epoch,
         "planned_initializer": workload["initializer"],
@@ -179,10 +173,9 @@ def _results(epochs: list[Epoch]) -> Row:
 
 
 def _target(target: Target | None) -> Row:
+    times = ("target_last_miss", "target_first_hit")
     row = _prefixed("target", target)
-    return row | {
-        f"{key}_seconds": row.get(key) for key in ("target_last_miss", "target_first_hit")
-    }
+    return row | {f"{key}_seconds": row.get(key) for key in times}
 
 
 def _seconds(clocks: Clocks) -> Row:
@@ -226,8 +219,15 @@ def _total(values: list[float | None]) -> float | None:
 
 
 def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
+    shared = _cell(record, experiment)
+    return [
+        {**vars(epoch), **shared, "elapsed_train_seconds": epoch.elapsed} for epoch in record.epochs
+    ]
+
+
+def _cell(record: RunRecord, experiment: str) -> Row:
     spec = record.spec
-    shared = {
+    return {
         "run": record.run,
         "experiment": experiment,
         "workload": spec.workload["name"],
@@ -236,9 +236,6 @@ def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
         "global_batch": spec.batch["global"],
         "seed": spec.seed,
     }
-    return [
-        {**vars(epoch), **shared, "elapsed_train_seconds": epoch.elapsed} for epoch in record.epochs
-    ]
 
 
 def _prefixed(prefix: str, part: object) -> Row:

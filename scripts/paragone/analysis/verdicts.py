@@ -50,12 +50,11 @@ def compare(
         why = "parity is not proven: no speed" if quantity.hardware else "no finite value"
         return Finding("-", NOT_COMPARABLE, why)
     text = _text(summary, quantity.digits) + quantity.remark(cell, row)
-    obstacles = quantity.obstacles(cell, row)
-    runs_used = tuple(cell.runs["run"])
-    if obstacles:
-        return Finding(text, NOT_COMPARABLE, "; ".join(obstacles), runs=runs_used)
+    used = tuple(cell.runs["run"])
+    if obstacles := quantity.obstacles(cell, row):
+        return Finding(text, NOT_COMPARABLE, "; ".join(obstacles), runs=used)
     verdict, why = _judge(row, protocol, summary)
-    return Finding(text, verdict, why, tuple(cell.asides(row)), runs_used)
+    return Finding(text, verdict, why, tuple(cell.asides(row)), used)
 
 
 def compare_ratio(
@@ -77,9 +76,8 @@ def compare_ratio(
     except Missing as missing:
         return Finding("-", NOT_COMPARABLE, str(missing))
     (cell, values), (base, references) = pair
-    paired = ratio.of(
-        values, references
-    ).dropna()  # by seed; without seeds that only one of them has
+    # By seed; without seeds that only one of them has.
+    paired = ratio.of(values, references).dropna()
     if paired.empty:
         lacking = values.dropna().empty or references.dropna().empty
         why = "parity is not proven: no speed" if lacking else "no seed ran both"

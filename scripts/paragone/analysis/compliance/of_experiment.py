@@ -36,11 +36,8 @@ def seed_repeated(records: list[RunRecord]) -> Found:
 def seed_used(records: list[RunRecord]) -> Found:
     """Distinct final weights within a cell."""
     for cell in _cells(records).values():
-        ends = defaultdict(list)
-        for record in cell:
-            if record.model and record.model.final_weights:
-                ends[record.model.final_weights].append(record)
-        for digest, same in ends.items():
+        trained = [record for record in cell if record.model and record.model.final_weights]
+        for digest, same in _grouped(trained, attrgetter("model.final_weights")).items():
             if len({record.spec.seed for record in same}) > 1:
                 for record in same:
                     finding = Finding("model.final_weights", f"{digest}, with {len(same)} seeds")
@@ -93,17 +90,15 @@ def alone(records: list[RunRecord]) -> Found:
 @CHECKS.rule("flop")
 def flop(records: list[RunRecord]) -> Found:
     """Counts of one model, by the counters of different frameworks."""
-    counts = defaultdict(list)
-    for record in records:
-        if record.efficiency:
-            count = record.efficiency.train_flop_per_example
-            counts[_workload(record)].append((record.run, count))
-    for same in counts.values():
-        middle = median(count for _, count in same)
-        for run, count in same:
+    where = "efficiency.train_flop_per_example"
+    counted = [record for record in records if record.efficiency]
+    for same in _grouped(counted, _workload).values():
+        counts = {record.run: attrgetter(where)(record) for record in same}
+        middle = median(counts.values())
+        for run, count in counts.items():
             if abs(count / middle - 1) > limit("flop"):
                 wrong = f"{count}, the median of {len(same)} runs is {middle:g}"
-                yield run, Finding("efficiency.train_flop_per_example", wrong)
+                yield run, Finding(where, wrong)
 
 
 @CHECKS.rule("too-fast")
@@ -138,11 +133,17 @@ def _cell(record: RunRecord) -> tuple[str, str, int, int]:
     return _workload(record), spec.backend["name"], spec.replicas, spec.batch["global"]
 
 
-def _cells(records: list[RunRecord]) -> dict[tuple[str, str, int, int], list[RunRecord]]:
-    cells = defaultdict(list)
+def _cells(records: list[RunRecord]) -> dict[Hashable, list[RunRecord]]:
+    return _grouped(records, _cell)
+
+
+def _grouped(
+    records: Iterable[RunRecord], key: Callable[[Any], Hashable]
+) -> dict[Hashable, list[RunRecord]]:
+    groups = defaultdict(list)
     for record in records:
-        cells[_cell(record)].append(record)
-    return cells
+        groups[key(record)].append(record)
+    return groups
 
 
 def _threads_per_host(record: RunRecord) -> list[int]:
@@ -226,14 +227,12 @@ def _odd_ones_out(rule: str, records: list[RunRecord]) -> Found:
     """
     first = sorted(records, key=lambda one: (not _is_reference(one), one.run))
     for where, key, value in _EQUAL[rule]:
-        groups = defaultdict(list)
-        for record in first:
-            if getattr(record, where.split(".")[0]):  # the model or the data may be null
-                groups[key(record)].append((record.run, str(value(record))))
-        for same in groups.values():
+        part = where.split(".")[0]  # the model or the data may be null
+        for same in _grouped((one for one in first if getattr(one, part)), key).values():
+            values = {one.run: str(value(one)) for one in same}
             # Of equal counts `most_common` returns the first that was counted.
-            right, count = Counter(found for _, found in same).most_common(1)[0]
-            for run, found in same:
+            right, count = Counter(values.values()).most_common(1)[0]
+            for run, found in values.items():
                 if found != right:
                     yield run, Finding(where, f"{found}, {count} other(s) have {right}")
 

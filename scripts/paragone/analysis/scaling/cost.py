@@ -30,9 +30,8 @@ class AllReduce:
 
     def seconds(self, replicas: float, size: float, *, shared: bool) -> float:
         """Seconds of one all-reduce of `size` bytes per replica."""
-        return float(
-            np.dot(_messages(replicas, size, shared), [self.latency, self.seconds_per_byte])
-        )
+        costs = [self.latency, self.seconds_per_byte]
+        return float(np.dot(_messages(replicas, size, shared), costs))
 
 
 @dataclass(frozen=True)

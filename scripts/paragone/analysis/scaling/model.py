@@ -86,11 +86,8 @@ def calibrate(
         steps.append(cells.merge(predicted, on=step))
     columns = [*SERIES, *CELL, "seconds", "n", "runs", "predicted"]
     whole = pd.concat(steps, ignore_index=True) if steps else pd.DataFrame()
-    return (
-        found,
-        _with_errors(whole.reindex(columns=columns), "seconds"),
-        _with_errors(cases, "median"),
-    )
+    whole = _with_errors(whole.reindex(columns=columns), "seconds")
+    return found, whole, _with_errors(cases, "median")
 
 
 def _measured(runs: pd.DataFrame) -> pd.DataFrame:
