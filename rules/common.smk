@@ -4,19 +4,18 @@ import json
 import os
 from dataclasses import dataclass
 
-from paragone.config.all_reduce_plan import FIGURE as SCALING_FIGURE
-from paragone.config.all_reduce_plan import plan as all_reduce_plan
 from paragone.config.code_inputs import code_inputs
 from paragone.config.expand import expand, probe, with_reference
-from paragone.config.product_plan import plan as product_plan
+from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
+from paragone.config.measurement_plans import all_reduces, products
 from paragone.config.validate import validate
 
 try:
     fill(config, DEFAULTS)  # where this is a module, `config` may hold changes only
     validate(config)
     EXPERIMENTS = {name: expand(config, name) for name in config["experiments"]}
-    PRODUCTS = product_plan(config)
-    ALL_REDUCES = all_reduce_plan(config, EXPERIMENTS)
+    PRODUCTS = products(config)
+    ALL_REDUCES = all_reduces(config, EXPERIMENTS)
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 

@@ -66,13 +66,13 @@ def conclude(
     # Imported here: a run that ends well needs none of it.
     from paragone import data
     from paragone.records.outcome import Outcome
-    from paragone.training import run_results, sample_predictions
+    from paragone.training import results
 
     dataset = data.load(options.manifest, options.data_folder)
     outcome = Outcome(processes(meeting, spec.workers), status, reason)
     print(f"[{spec.name}] {status}: {reason}", flush=True)
-    sample_predictions.write(options.predictions, dataset, None)
-    run_results.write_record(options.record, spec, dataset, outcome, None, None)
+    results.write_predictions(options.predictions, dataset, None)
+    results.write_record(options.record, spec, dataset, outcome, None, None)
 
 
 if __name__ == "__main__":

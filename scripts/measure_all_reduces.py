@@ -7,30 +7,23 @@ from pathlib import Path
 
 from paragone.base.errors import UserError, entry_point
 from paragone.base.ranks import World
-from paragone.config.product_plan import read_backend
 from paragone.config.strategies import workers_of
-from paragone.machine import limits, load, process_entry
 from paragone.microbenchmarks.all_reduces import group
 from paragone.microbenchmarks.all_reduces.measure import BYTES, measure
-from paragone.microbenchmarks.framework_modules import module_of
+from paragone.microbenchmarks.program import Measuring, measuring_parser, module_of
 from paragone.records.measurements import check_all_reduces, write
 
 TIMEOUT = 300.0  # seconds for all sizes of one number of replicas, imports included
-ONLY_OF_RUNS = ("rank", "workers", "first_epoch")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     """Read the command line; the processes of a group have that of the program and `--rendezvous`."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", required=True, help="JSON: name, engine, strategy, device")
+    parser = measuring_parser(__doc__)
     parser.add_argument("--replicas", nargs="+", type=int, required=True, metavar="N")
     parser.add_argument("--bytes", nargs="+", type=int, required=True, help="per replica")
-    parser.add_argument("--repeats", type=int, required=True, help="timed runs of each size")
-    parser.add_argument("--threads", type=int, required=True, help="CPU cores to use at most")
     parser.add_argument(
         "--timeout", type=float, default=TIMEOUT, help="seconds per number of replicas"
     )
-    parser.add_argument("--output", type=Path, required=True, help="result to write, JSON")
     parser.add_argument("--rendezvous", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if min(options.repeats, *options.replicas) < 1:
@@ -45,15 +38,13 @@ def main() -> None:
     """Measure every number of replicas in processes of its own, and write the result."""
     arguments = sys.argv[1:]
     options = parse(arguments)
-    backend = read_backend(options.backend)
+    backend = options.backend
     remedy = "take `scaling` from the figures of its experiments"
     module = module_of(backend["engine"], "all_reduces", "all-reduce", remedy)
     if options.rendezvous:
-        take_part(options, backend, module)
+        take_part(options, module)
         return
-    neighbours = load.LoadWatch()
-    threads = limits.claim_cores(options.threads)
-    process = process_entry.process_entry(workers=1, threads=threads)
+    measuring = Measuring(options.threads)
     groups = []
     for replicas in options.replicas:
         line = [sys.executable, __file__, *arguments, f"--replicas={replicas}"]
@@ -61,13 +52,11 @@ def main() -> None:
         found = group.run(line, workers, options.timeout)
         groups.append({"replicas": replicas, "workers": workers, **found})
         print(f"[{backend['name']} x{replicas}] {summary(groups[-1])}", flush=True)
-    process["load"] |= neighbours.stop()
-    process["machine"].pop("devices")  # each group has its own
     write(
         {
             "schema": 1,
             "backend": backend,
-            "process": {key: process[key] for key in process if key not in ONLY_OF_RUNS},
+            "process": measuring.stop(devices=None),  # each group has its own
             "repeats": options.repeats,
             "groups": groups,
         },
@@ -76,9 +65,9 @@ def main() -> None:
     )
 
 
-def take_part(options: argparse.Namespace, backend: dict[str, str], module: str) -> None:
+def take_part(options: argparse.Namespace, module: str) -> None:
     """Measure, as one process of a group."""
-    (replicas,) = options.replicas
+    backend, (replicas,) = options.backend, options.replicas
 
     def work(world: World) -> dict:
         threads = max(1, options.threads // world.workers)

@@ -1,47 +1,34 @@
 """Measure matrix products of several shapes and precisions on the one device of a backend."""
 
-import argparse
 import importlib
 from itertools import product
-from pathlib import Path
 
 from paragone.base.errors import Unavailable, UserError, entry_point
-from paragone.config.product_plan import read_backend, read_shape
-from paragone.machine import limits, load, process_entry
-from paragone.microbenchmarks.framework_modules import module_of
 from paragone.microbenchmarks.products.measure import TOLERANCES, measure, not_tried
+from paragone.microbenchmarks.program import Measuring, measuring_parser, module_of
 from paragone.records.measurements import check_products, write
 
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Measure every case and write the result; a case that cannot run is an entry that says why."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", required=True, help="JSON: name, engine, strategy, device")
-    parser.add_argument("--products", nargs="*", default=[], metavar="m,k,n")
+    parser = measuring_parser(__doc__)
+    parser.add_argument("--products", nargs="*", type=shape_of, default=[], metavar="m,k,n")
     parser.add_argument("--squares", nargs="*", type=int, default=[], metavar="N")
     parser.add_argument("--precisions", nargs="+", choices=TOLERANCES, required=True)
-    parser.add_argument("--repeats", type=int, required=True, help="timed runs of each product")
-    parser.add_argument("--threads", type=int, required=True, help="CPU cores to use at most")
-    parser.add_argument("--output", type=Path, required=True, help="result to write, JSON")
     options = parser.parse_args(arguments)
     if options.repeats < 1 or min([1, *options.squares]) < 1:
         raise UserError("--repeats and --squares: at least 1")
-
-    backend = read_backend(options.backend)
-    shapes = [read_shape(text) for text in options.products]
-    shapes += [(size, size, size) for size in options.squares]
-    neighbours = load.LoadWatch()
-    threads = limits.claim_cores(options.threads)
-    process = process_entry.process_entry(workers=1, threads=threads)
+    backend = options.backend
+    shapes = [*options.products, *((size, size, size) for size in options.squares)]
+    measuring = Measuring(options.threads)
     remedy = "leave the backend out of matmul.backends"
     framework = importlib.import_module(
         module_of(backend["engine"], "products", "products", remedy)
     )
     cases = []
     try:
-        device_name, missing = framework.open_device(backend["device"], threads), None
-        process["machine"]["devices"] = [device_name]
+        device_name, missing = framework.open_device(backend["device"], measuring.threads), None
     except Unavailable as error:
         device_name, missing = None, str(error)
         print(f"[{backend['name']}] unavailable: {missing}", flush=True)
@@ -51,20 +38,27 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"[{backend['name']}] {summary(cases[-1])}", flush=True)
         else:
             cases.append(not_tried(shape, precision, missing))
-    process["load"] |= neighbours.stop()
-    only_of_runs = ("rank", "workers", "first_epoch")
     write(
         {
             "schema": 1,
             "backend": backend,
             "device_name": device_name,
-            "process": {key: process[key] for key in process if key not in only_of_runs},
+            "process": measuring.stop([device_name] if missing is None else []),
             "repeats": options.repeats,
             "cases": cases,
         },
         options.output,
         check_products,
     )
+
+
+def shape_of(text: str) -> tuple[int, int, int]:
+    """`m,k,n` of an (m, k) @ (k, n) product; `UserError` if it is something else."""
+    words = text.split(",")
+    if len(words) != 3 or not all(word.isdecimal() and int(word) > 0 for word in words):
+        raise UserError(f"--products: {text!r} is not m,k,n with three positive whole numbers")
+    m, k, n = map(int, words)
+    return m, k, n
 
 
 def summary(case: dict) -> str:

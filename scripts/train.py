@@ -10,10 +10,10 @@ from paragone import data, engines
 from paragone.base.errors import Unavailable, entry_point
 from paragone.config.code_inputs import code_inputs
 from paragone.config.run_spec import Spec
-from paragone.machine import limits, load, process_entry, resource_usage
+from paragone.machine import limits, load, process_entry
 from paragone.models.initial_weights import Pretrained, read
 from paragone.records.outcome import Outcome
-from paragone.training import run_results, sample_predictions
+from paragone.training import results
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.loop import train
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> None:
     """The work of one worker. Only rank 0 writes, and only after every rank has trained to the end."""
-    usage = resource_usage.Usage()
+    usage = process_entry.Usage()
     process = process_entry.process_entry(spec.workers, limits.claim_cores(options.threads))
     world = meeting.join()
     process["rank"] = world.rank
@@ -60,7 +60,7 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     process |= {
         "config_sha256": spec.sha256,
         "manifest_sha256": dataset.manifest_sha256,
-        **resource_usage.unknown(),
+        **process_entry.unknown_usage(),
     }
     pretrained = read(options.weights, options.data_folder)
     checkpoints = Checkpoints(
@@ -90,9 +90,9 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     ends = meeting.meet("end-of-training", {"process": process, "cpu": usage.cpu_seconds()})
     complete(processes, ends)
     if world.rank == 0:
-        sample_predictions.write(options.predictions, dataset, outcome.probabilities)
+        results.write_predictions(options.predictions, dataset, outcome.probabilities)
         ledger.switch("other")
-        run_results.write_record(options.record, spec, dataset, outcome, observed, ledger.seconds)
+        results.write_record(options.record, spec, dataset, outcome, observed, ledger.seconds)
         checkpoints.remove()
     meeting.meet(
         "end", {}

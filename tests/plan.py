@@ -11,8 +11,8 @@ from typing import Any
 from snakemake.utils import update_config
 from workspace import CONFIG, preset
 
-from paragone.config.all_reduce_plan import plan as all_reduce_plan
 from paragone.config.expand import expand
+from paragone.config.measurement_plans import all_reduces
 from paragone.config.run_spec import Spec
 
 # Blocks of the config that are no experiments and have figures and tables: their folders.
@@ -59,7 +59,7 @@ class Plan:
     @property
     def all_reduces(self) -> dict[str, dict]:
         """What is measured of each backend that scales."""
-        return all_reduce_plan(self.config, self.experiments)
+        return all_reduces(self.config, self.experiments)
 
     def trained_by(self, engine: str) -> list[Spec]:
         """The runs of all backends of an engine."""

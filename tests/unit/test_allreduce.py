@@ -15,7 +15,7 @@ from workspace import CONFIG, ROOT, call, command, refused, succeed
 from paragone.analysis import all_reduce_tables
 from paragone.base.errors import UserError
 from paragone.base.ranks import ALONE
-from paragone.config import all_reduce_plan
+from paragone.config import measurement_plans
 from paragone.config.expand import expand
 from paragone.microbenchmarks.all_reduces import group, measure
 from paragone.records import measurements
@@ -198,11 +198,13 @@ def test_a_result_that_contradicts_itself_is_not_written(tmp_path):
 
 def test_the_plan_follows_the_experiments():
     runs = {name: expand(CONFIG, name) for name in CONFIG["experiments"]}
-    found = all_reduce_plan.plan(CONFIG, runs)
+    found = measurement_plans.all_reduces(CONFIG, runs)
     assert list(found) == ["tensorflow-mirrored", "torch-xla"]
     assert found["torch-xla"]["replicas"] == [1, 2, 4, 8]
     assert found["torch-xla"]["backend"]["strategy"] == "spmd"
-    assert all_reduce_plan.plan(CONFIG, {"tpu_fashion_conv": runs["tpu_fashion_conv"]}) == {}
+    assert (
+        measurement_plans.all_reduces(CONFIG, {"tpu_fashion_conv": runs["tpu_fashion_conv"]}) == {}
+    )
     mixed = CONFIG["experiments"]["strong_scaling"] | {
         "matrix": [
             {"backend": "torch-xla", "replicas": n, "batch": {"global": 100 * n * n}}
@@ -211,4 +213,4 @@ def test_the_plan_follows_the_experiments():
     }
     config = {**CONFIG, "experiments": {"mixed": mixed}}
     with pytest.raises(UserError, match=r"experiments\.mixed: the figure 'scaling' needs"):
-        all_reduce_plan.plan(config, {"mixed": expand(config, "mixed")})
+        measurement_plans.all_reduces(config, {"mixed": expand(config, "mixed")})

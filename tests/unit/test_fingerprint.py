@@ -11,7 +11,7 @@ from make_records import make_record, typed
 from paragone.analysis import tidy
 from paragone.analysis.grouping import series_of
 from paragone.machine import hardware, process_entry
-from paragone.machine.git_state import git_state
+from paragone.machine.process_entry import git_state
 from paragone.records import record
 
 

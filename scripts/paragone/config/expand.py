@@ -66,6 +66,12 @@ def with_reference(config: dict[str, Any]) -> dict[str, Any]:
     return {**config, "backends": {"reference": REFERENCE, **config["backends"]}}
 
 
+def named_backend(config: dict[str, Any], name: str, where: str) -> dict[str, str]:
+    """A backend's name, engine, strategy and device; `UserError` naming the key for an unknown one."""
+    backend = config["backends"][_known(config["backends"], name, where)]
+    return {"name": name} | {key: backend[key] for key in ("engine", "strategy", "device")}
+
+
 def _choices(cell: dict[str, Any]) -> list[dict[str, Any]]:
     """Every combination of the values that a matrix row lists."""
     values = [value if isinstance(value, list) else [value] for value in cell.values()]
@@ -74,18 +80,16 @@ def _choices(cell: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _spec(config: dict[str, Any], choice: dict[str, Any], where: str, seed: int) -> Spec:
     name = _known(config["workloads"], choice["workload"], f"{where}.workload")
-    backend_name = _known(config["backends"], choice["backend"], f"{where}.backend")
+    backend = named_backend(config, choice["backend"], f"{where}.backend")
     workload = {**config["workloads"][name], "name": name}
     workload |= {key: choice[key] for key in OVERRIDES if key in choice}
-    backend = config["backends"][backend_name]
     return Spec(
         batch=_batch(workload.pop("batch"), choice["replicas"], where),
         epochs=workload.pop("epochs"),
         steps_per_epoch=workload.pop("steps_per_epoch", None),
         precision=workload.pop("precision", "float32"),
         workload=workload,
-        backend={"name": backend_name}
-        | {key: backend[key] for key in ("engine", "strategy", "device")},
+        backend=backend,
         replicas=choice["replicas"],
         workers=_workers(choice, backend, where),
         seed=seed,

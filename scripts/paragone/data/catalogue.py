@@ -25,70 +25,21 @@ class Entry:
     split: str = "official"
 
 
-REUTERS_TOPICS = (
-    "cocoa",
-    "grain",
-    "veg-oil",
-    "earn",
-    "acq",
-    "wheat",
-    "copper",
-    "housing",
-    "money-supply",
-    "coffee",
-    "sugar",
-    "trade",
-    "reserves",
-    "ship",
-    "cotton",
-    "carcass",
-    "crude",
-    "nat-gas",
-    "cpi",
-    "money-fx",
-    "interest",
-    "gnp",
-    "meal-feed",
-    "alum",
-    "oilseed",
-    "gold",
-    "tin",
-    "strategic-metal",
-    "livestock",
-    "retail",
-    "ipi",
-    "iron-steel",
-    "rubber",
-    "heat",
-    "jobs",
-    "lei",
-    "bop",
-    "zinc",
-    "orange",
-    "pet-chem",
-    "dlr",
-    "gas",
-    "silver",
-    "wpi",
-    "hog",
-    "lead",
+FASHION_CLASSES = (
+    "T-shirt/top, Trouser, Pullover, Dress, Coat, Sandal, Shirt, Sneaker, Bag, Ankle boot"
 )
+
+REUTERS_TOPICS = """
+    cocoa grain veg-oil earn acq wheat copper housing money-supply coffee sugar trade reserves
+    ship cotton carcass crude nat-gas cpi money-fx interest gnp meal-feed alum oilseed gold tin
+    strategic-metal livestock retail ipi iron-steel rubber heat jobs lei bop zinc orange
+    pet-chem dlr gas silver wpi hog lead
+"""
 
 DATASETS = {
     "fashion_mnist": Entry(
         address="http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",
-        class_names=(
-            "T-shirt/top",
-            "Trouser",
-            "Pullover",
-            "Dress",
-            "Coat",
-            "Sandal",
-            "Shirt",
-            "Sneaker",
-            "Bag",
-            "Ankle boot",
-        ),
+        class_names=tuple(FASHION_CLASSES.split(", ")),
         licence="MIT",
         homepage="https://github.com/zalandoresearch/fashion-mnist",
         citation="Xiao, Rasul, Vollgraf: Fashion-MNIST, arXiv:1708.07747 (2017)",
@@ -111,7 +62,7 @@ DATASETS = {
     ),
     "reuters": Entry(
         address="https://storage.googleapis.com/tensorflow/tf-keras-datasets",
-        class_names=REUTERS_TOPICS,
+        class_names=tuple(REUTERS_TOPICS.split()),
         licence="Reuters-21578, free for research",
         homepage="https://keras.io/api/datasets/reuters/",
         citation="Lewis: Reuters-21578 text categorization test collection (1997)",

@@ -86,45 +86,38 @@ def _stored(dataset: str, editions: dict, parameters: dict, folder: Path) -> dic
     for edition, files in editions.items():
         arrays = store.arrays_folder(folder, store.recipe(dataset, edition, files, parameters))
         if store.complete(arrays):
-            return {
-                "dataset": dataset,
-                "source": "real",
-                "edition": edition,
-                "parameters": parameters,
-                "origin": "arrays in the data folder",
-                "files": [
-                    {"name": name, "path": None, "bytes": None, "sha256": digest}
-                    for name, digest in files.items()
-                ],
-            }
+            unread = [
+                {"name": name, "path": None, "bytes": None, "sha256": digest}
+                for name, digest in files.items()
+            ]
+            return _source(dataset, edition, parameters, "arrays in the data folder", unread)
     return None
 
 
 def _real(dataset: str, parameters: dict, editions: dict, found: Found) -> dict:
-    return {
-        "dataset": dataset,
-        "source": "real",
-        "edition": found.edition,
-        "parameters": parameters,
-        "origin": found.origin,
-        "files": [
-            {
-                "name": name,
-                "path": str(path.resolve()),
-                "bytes": path.stat().st_size,
-                "sha256": editions[found.edition][name],
-            }
-            for name, path in found.files.items()
-        ],
-    }
+    files = [
+        {
+            "name": name,
+            "path": str(path.resolve()),
+            "bytes": path.stat().st_size,
+            "sha256": editions[found.edition][name],
+        }
+        for name, path in found.files.items()
+    ]
+    return _source(dataset, found.edition, parameters, found.origin, files)
 
 
 def _synthetic(dataset: str, parameters: dict, reason: str) -> dict:
+    drawn = parameters | synthetic.PARAMETERS
+    return _source(dataset, "synthetic", drawn, f"generated: {reason}", [])
+
+
+def _source(dataset: str, edition: str, parameters: dict, origin: str, files: list[dict]) -> dict:
     return {
         "dataset": dataset,
-        "source": "synthetic",
-        "edition": "synthetic",
-        "parameters": parameters | synthetic.PARAMETERS,
-        "origin": f"generated: {reason}",
-        "files": [],
+        "source": "real" if files else "synthetic",
+        "edition": edition,
+        "parameters": parameters,
+        "origin": origin,
+        "files": files,
     }

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from paragone.base.array_types import Weights
 from paragone.base.engine_reports import Devices, FlopCount, Metrics
 from paragone.base.errors import UserError
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
+from paragone.models.canonical_weights import Weights
 
 # What frameworks read when they are imported. Python executes a package before its modules, so every
 # import of an engine or of a module that opens devices comes later.

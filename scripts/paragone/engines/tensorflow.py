@@ -11,7 +11,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from paragone.base.array_types import Weights
 from paragone.base.engine_reports import Devices, FlopCount, Metrics
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
@@ -21,6 +20,7 @@ from paragone.engines import Probe
 from paragone.engines.tensorflow_devices import create_strategy, set_threads, workers_of
 from paragone.engines.tensorflow_flop import count
 from paragone.models import create_model
+from paragone.models.canonical_weights import Weights
 from paragone.models.keras_weights import named
 from paragone.models.tensorflow import MODELS
 
@@ -264,13 +264,8 @@ def _untuned() -> tf.data.Options:
 
 
 def _optimizer(options: dict) -> keras.optimizers.Optimizer:
-    classes = {
-        "sgd": keras.optimizers.SGD,
-        "adam": keras.optimizers.Adam,
-        "nadam": keras.optimizers.Nadam,
-    }
     arguments = {k: v for k, v in options.items() if k not in ("name", "deduplicate")}
-    return classes[options["name"]](**arguments)
+    return keras.optimizers.get({"class_name": options["name"], "config": arguments})
 
 
 def _total() -> tf.Variable:

@@ -63,11 +63,8 @@ def start_tpu() -> tf.distribute.cluster_resolver.TPUClusterResolver:
 def workers_of(strategy: tf.distribute.Strategy) -> int:
     """How many processes a strategy works with."""
     resolver = strategy.cluster_resolver
-    return max(1, resolver.cluster_spec().num_tasks("worker")) if _has_workers(resolver) else 1
-
-
-def _has_workers(resolver: tf.distribute.cluster_resolver.ClusterResolver | None) -> bool:
-    return resolver is not None and "worker" in resolver.cluster_spec().jobs
+    jobs = resolver.cluster_spec().as_dict() if resolver else {}
+    return max(1, len(jobs.get("worker", ())))
 
 
 def _open_devices(kind: str, count: int, world: World) -> list[str]:

@@ -10,10 +10,7 @@ from tensorflow.compat.v1 import profiler
 from paragone.base.engine_reports import FlopCount
 
 _BATCH = 2
-_COUNTED = (
-    "Conv",
-    "MatMul",
-)  # in the types of operations: DepthwiseConv2dNative, BatchMatMulV2, ...
+_COUNTED = ("Conv", "MatMul")  # in types of operations: DepthwiseConv2dNative, BatchMatMulV2, ...
 
 
 def count(model: keras.Model, signature: tuple[tf.TensorSpec, ...]) -> FlopCount:

@@ -8,17 +8,18 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from paragone.base.array_types import Weights
 from paragone.base.engine_reports import Devices, FlopCount, Metrics
 from paragone.base.errors import Unavailable
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
+from paragone.data.random_streams import framework_seed
 from paragone.engines import Probe, torch_devices, torch_weights
 from paragone.engines.torch_flop import count
 from paragone.engines.torch_optimizers import create_optimizer
 from paragone.models import create_model
+from paragone.models.canonical_weights import Weights
 from paragone.models.torch import MODELS
 
 STRATEGIES = {"single": "one worker"}
@@ -77,10 +78,6 @@ class Torch:
     def end_of_epoch(self) -> None:
         """After the last step of an epoch: nothing here."""
 
-    def own_seed(self, seed: int) -> int:
-        """The seed of this worker's own draws (dropout masks)."""
-        return seed
-
     # Training
 
     def prepare(self, inputs: torch.Tensor) -> torch.Tensor:
@@ -111,7 +108,9 @@ class Torch:
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
     ) -> Metrics:
         """See `Engine.train_epoch`."""
-        torch.manual_seed(self.own_seed(seed))
+        # Each worker draws its own dropout masks; the first draws those of a run with one.
+        rank = self.shard.first
+        torch.manual_seed(framework_seed(seed, rank) if rank else seed)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
         self.model.train()

@@ -13,7 +13,6 @@ from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
-from paragone.data.random_streams import framework_seed
 from paragone.engines import torch_devices
 from paragone.engines.torch import Torch
 
@@ -34,7 +33,6 @@ class TorchDDP(Torch):
         torch.set_num_threads(threads)
         device, name = torch_devices.open_device(spec.backend["device"], world)
         torch_devices.join(world, device)
-        self._rank = world.rank
         workers = distributed.get_world_size()
         self.devices = Devices(spec.backend["device"], workers, workers)
         self.device_names = [name]
@@ -55,10 +53,6 @@ class TorchDDP(Torch):
         """Give every worker the batch-norm statistics of rank 0, with which all evaluate."""
         for buffer in self.model.buffers():
             distributed.broadcast(buffer, src=0)
-
-    def own_seed(self, seed: int) -> int:
-        """Each replica draws its own dropout masks; the first draws those of a run with one replica."""
-        return framework_seed(seed, self._rank) if self._rank else seed
 
     def metrics(self, totals: torch.Tensor) -> Metrics:
         """See `Torch.metrics`."""

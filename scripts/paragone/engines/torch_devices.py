@@ -5,12 +5,12 @@ import os
 import socket
 from datetime import timedelta
 
+import psutil
 import torch
 from torch import distributed
 
 from paragone.base.errors import require_devices
 from paragone.base.ranks import ALONE, COLLECTIVE_TIMEOUT, World
-from paragone.machine.network import interface_of
 
 LOOPBACK_INTERFACE = "lo"
 
@@ -36,7 +36,7 @@ def join(world: World, device: torch.device) -> None:
     for variable in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
         if world.on_one_host:
             os.environ[variable] = LOOPBACK_INTERFACE
-        elif interface := interface_of(world.address(world.rank)[0]):
+        elif interface := _interface_of(world.address(world.rank)[0]):
             os.environ.setdefault(variable, interface)
     distributed.init_process_group(
         "nccl" if device.type == "cuda" else "gloo",
@@ -46,6 +46,14 @@ def join(world: World, device: torch.device) -> None:
         timeout=timedelta(seconds=COLLECTIVE_TIMEOUT),
     )
     atexit.register(distributed.destroy_process_group)
+
+
+def _interface_of(address: str) -> str | None:
+    """The network interface of this host that has this address."""
+    for name, entries in psutil.net_if_addrs().items():
+        if any(entry.address == address for entry in entries):
+            return name
+    return None
 
 
 def _store(world: World) -> distributed.Store:

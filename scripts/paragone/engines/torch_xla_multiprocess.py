@@ -21,8 +21,7 @@ from paragone.base.engine_reports import Devices, Metrics
 from paragone.base.errors import Unavailable
 from paragone.base.ranks import World
 from paragone.config.run_spec import Spec
-from paragone.data.batches import WHOLE, Shard
-from paragone.data.random_streams import framework_seed
+from paragone.data.batches import Shard
 from paragone.engines.torch import Torch
 from paragone.engines.torch_xla import TorchXLA
 from paragone.engines.torch_xla_devices import choose
@@ -48,9 +47,7 @@ class TorchXLAMultiprocess(TorchXLA):
         device = torch_xla.device()
         self.devices = Devices(kind, runtime.world_size(), runtime.world_size())
         self.device_names = [xla_model.xla_device_hw(device)]
-        self.shard = (
-            Shard(world.rank, world.rank + 1, world.workers) if world.workers > 1 else WHOLE
-        )
+        self.shard = Shard(world.rank, world.rank + 1, world.workers)
         return device
 
     def put(self, array: np.ndarray) -> torch.Tensor:
@@ -71,10 +68,6 @@ class TorchXLAMultiprocess(TorchXLA):
         statistics = [one for one in self.model.buffers() if one.is_floating_point()]
         xla_model.all_reduce(xla_model.REDUCE_SUM, statistics, scale=1 / self.devices.workers)
         self.end_of_step()
-
-    def own_seed(self, seed: int) -> int:
-        """Each replica draws its own dropout masks; the first draws those of a run with one replica."""
-        return framework_seed(seed, self.shard.first) if self.shard.first else seed
 
     def metrics(self, totals: torch.Tensor) -> Metrics:
         """See `Torch.metrics`."""

@@ -11,8 +11,10 @@ import math
 
 import numpy as np
 
-from paragone.base.array_types import Shapes, Weights
 from paragone.data.random_streams import generator
+
+Weights = dict[str, np.ndarray]
+Shapes = dict[str, tuple[int, ...]]
 
 # Updated by batch norm, not by the optimizer.
 STATISTICS = ("moving_mean", "moving_variance")
@@ -32,34 +34,28 @@ def draw(shapes: Shapes, initializer: str, seed: int) -> Weights:
     0.05. Batch norm starts at gamma 1, beta 0, mean 0, variance 1 in both.
     """
     random = generator("weights", seed)
+    as_pytorch = initializer == "pytorch"
     drawn: Weights = {}
     bound_of_layer = 0.0
     for name, shape in shapes.items():
         kind, part = name.split(".")[1:]
         if part in _CONSTANTS:
             values = np.full(shape, _CONSTANTS[part])
+        elif kind == "embedding" and as_pytorch:
+            values = random.standard_normal(shape)
         elif kind == "embedding":
-            values = (
-                random.standard_normal(shape)
-                if initializer == "pytorch"
-                else random.uniform(-0.05, 0.05, shape)
-            )
+            values = random.uniform(-0.05, 0.05, shape)
+        elif part == "bias" and not as_pytorch:
+            values = np.zeros(shape)
         elif part == "bias":
-            values = (
-                random.uniform(-bound_of_layer, bound_of_layer, shape)
-                if initializer == "pytorch"
-                else np.zeros(shape)
-            )
+            values = random.uniform(-bound_of_layer, bound_of_layer, shape)
         else:
             receptive = math.prod(shape[:-2])
             fan_in, fan_out = receptive * shape[-2], receptive * shape[-1]
             if kind.startswith("depthwise"):  # each output sees one input channel
                 fan_in = receptive
-            bound_of_layer = (
-                1 / math.sqrt(fan_in)
-                if initializer == "pytorch"
-                else math.sqrt(6 / (fan_in + fan_out))
-            )
+            glorot = math.sqrt(6 / (fan_in + fan_out))
+            bound_of_layer = 1 / math.sqrt(fan_in) if as_pytorch else glorot
             values = random.uniform(-bound_of_layer, bound_of_layer, shape)
         drawn[name] = values.astype(np.float32)
     return drawn

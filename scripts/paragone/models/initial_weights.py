@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from paragone.base.array_types import Shapes, Weights
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
-from paragone.models.canonical_weights import draw
+from paragone.models.canonical_weights import Shapes, Weights, draw
 
 # The initializer in place of published weights that are not available.
 FALLBACK = {"imagenet": "keras"}

@@ -71,19 +71,8 @@ def _random(model: str, reason: str) -> dict:
         f"NOTICE: RANDOM INITIAL WEIGHTS in place of ImageNet's for {model} ({reason})",
         file=sys.stderr,
     )
-    return _description(model, "keras", file=None, sha256=None, origin=None)
-
-
-def _description(
-    model: str, initializer: str, file: str | None, sha256: str | None, origin: str | None
-) -> dict:
-    return {
-        "model": model,
-        "initializer": initializer,
-        "file": file,
-        "sha256": sha256,
-        "origin": origin,
-    }
+    nothing = dict.fromkeys(("file", "sha256", "origin"))
+    return {"model": model, "initializer": "keras", **nothing}
 
 
 def _target(folder: Path, model: str, files: dict[str, str]) -> Path:
@@ -100,13 +89,17 @@ def _complete(target: Path) -> bool:
 
 
 def _convert(model: str, path: Path, sha256: str, origin: str, target: Path, folder: Path) -> None:
-    # It needs no GPU and must not take one from a training job.
+    # It needs no GPU and must not take one from a training job; start-up notes are no news.
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # Imported here: TensorFlow is needed only when there is something to convert.
-    from paragone.models import keras_file
+    from paragone.models import keras_weights
 
     with store.building(target) as aside:
-        arrays: dict[str, Any] = keras_file.read(model, path)
+        arrays: dict[str, Any] = keras_weights.read(model, path)
         np.savez(aside / "weights.npz", **arrays)
         file = (target / "weights.npz").relative_to(folder).as_posix()
-        write_json(_description(model, "imagenet", file, sha256, origin), aside / "manifest.json")
+        published = {"file": file, "sha256": sha256, "origin": origin}
+        write_json(
+            {"model": model, "initializer": "imagenet", **published}, aside / "manifest.json"
+        )

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from paragone.base.array_types import Weights
-from paragone.models.canonical_weights import trainable
+from paragone.models.canonical_weights import Weights, trainable
 
 # By the precision of the probe. PyTorch/XLA keeps some constants of Adam and of batch norm in single
 # precision (6e-8) even where the weights are double; a deep network multiplies that. In single

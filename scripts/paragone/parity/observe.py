@@ -5,13 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from paragone import data, engines
-from paragone.base.array_types import Weights
 from paragone.base.atomic_files import writing
 from paragone.base.errors import Unavailable
 from paragone.config.run_spec import Spec
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
-from paragone.models.canonical_weights import parameter_count
+from paragone.models.canonical_weights import Weights, parameter_count
 from paragone.models.initial_weights import Pretrained, initial
 
 

@@ -6,7 +6,7 @@ So the parts add up to the end-to-end time by construction, and the record asser
 import time
 
 from paragone.base.clock_names import PARTS
-from paragone.machine.process_age import age
+from paragone.machine.process_entry import age
 
 
 class Ledger:

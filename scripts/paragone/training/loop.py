@@ -22,7 +22,7 @@ from paragone.records.run_metrics import DIVERGED
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.progress import Progress
-from paragone.training.sample_predictions import SAMPLES
+from paragone.training.results import SAMPLES
 
 
 def train(

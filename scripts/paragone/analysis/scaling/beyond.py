@@ -7,7 +7,7 @@ import pandas as pd
 
 from paragone.analysis.scaling.cost import AllReduce
 from paragone.analysis.scaling.model import Calibrated
-from paragone.config.all_reduce_plan import STRONG
+from paragone.config.measurement_plans import STRONG
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from matplotlib.ticker import NullLocator, StrMethodFormatter
 from paragone.analysis.scaling.beyond import Machine, predict
 from paragone.analysis.scaling.measured import fixed_batch, scaling_kind
 from paragone.base.errors import UserError
-from paragone.config.all_reduce_plan import STRONG
+from paragone.config.measurement_plans import STRONG
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import draw_lines

@@ -1,17 +1,45 @@
-"""Sample predictions of a run, for people to look at."""
+"""The files of a run: its record, and sample predictions for people to look at."""
 
 from pathlib import Path
 
 import numpy as np
 
 from paragone.base.atomic_files import writing
+from paragone.base.engine_reports import Devices
+from paragone.config.run_spec import Spec
 from paragone.data import Dataset
+from paragone.data.batches import train_examples
+from paragone.records import record
+from paragone.records.assemble import assemble
+from paragone.records.outcome import Outcome
+from paragone.records.run_record import DataRead
 
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
 THUMBNAIL = 4096  # bytes; larger images are not kept with the predictions
 
 
-def write(path: Path, dataset: Dataset, probabilities: np.ndarray | None) -> None:
+def write_record(
+    path: Path,
+    spec: Spec,
+    dataset: Dataset,
+    outcome: Outcome,
+    observed: Devices | None,
+    seconds: dict[str, float] | None,
+) -> None:
+    """Assemble, check and write it; for `observed` and `seconds` see `records.assemble`."""
+    data = DataRead(
+        dataset=dataset.name,
+        source=dataset.source,
+        edition=dataset.edition,
+        manifest_sha256=dataset.manifest_sha256,
+        train_examples=train_examples(dataset, spec),
+        test_examples=len(dataset.test_labels),
+        input_shape=list(dataset.train_inputs.shape[1:]),
+    )
+    record.write(assemble(spec, data, outcome, observed, seconds), path)
+
+
+def write_predictions(path: Path, dataset: Dataset, probabilities: np.ndarray | None) -> None:
     """Write the first test examples with their labels and predictions; no rows if there are none.
 
     Arrays: images (n, height, width, channels) uint8 if they are small; labels and

@@ -1,4 +1,4 @@
-"""What the experiments with the figure `scaling` ask each backend to measure.
+"""What backends are to measure beside training: matrix products and all-reduces.
 
 Standard library only: the Snakefile imports this module at parse time.
 """
@@ -7,15 +7,28 @@ from collections.abc import Iterable
 from typing import Any
 
 from paragone.base.errors import UserError
+from paragone.config.expand import named_backend
 from paragone.config.run_spec import Spec
 
 FIGURE = "scaling"
 STRONG, WEAK = "strong", "weak"
 
 
-def plan(config: dict[str, Any], experiments: dict[str, list[Spec]]) -> dict[str, dict[str, Any]]:
-    """Backend name -> {"backend": its name, engine, strategy, device; "replicas": sorted counts}.
+def products(config: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """What the block `matmul` asks for: backend name -> name, engine, strategy, device.
 
+    Raises `UserError` for an unknown name.
+    """
+    names = config["matmul"]["backends"]
+    return {name: named_backend(config, name, "matmul.backends") for name in names}
+
+
+def all_reduces(
+    config: dict[str, Any], experiments: dict[str, list[Spec]]
+) -> dict[str, dict[str, Any]]:
+    """What experiments with the figure `scaling` ask for.
+
+    Backend name -> {"backend": its name, engine, strategy, device; "replicas": sorted counts}.
     `experiments`: the runs of each. One replica is always among the counts: the cost of the call
     itself. Raises `UserError` for an experiment that is neither strong nor weak scaling.
     """

@@ -1,0 +1,67 @@
+"""What the programs that measure products and all-reduces have in common: options, process, module."""
+
+import argparse
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from paragone.base.errors import UserError
+from paragone.machine import limits, load
+from paragone.machine.process_entry import process_entry
+
+ONLY_OF_RUNS = ("rank", "workers", "first_epoch")
+
+
+def measuring_parser(description: str | None) -> argparse.ArgumentParser:
+    """The options that both programs have."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument(
+        "--backend", type=_backend, required=True, help="JSON: name, engine, strategy, device"
+    )
+    parser.add_argument("--repeats", type=int, required=True, help="timed runs of each case")
+    parser.add_argument("--threads", type=int, required=True, help="CPU cores to use at most")
+    parser.add_argument("--output", type=Path, required=True, help="result to write, JSON")
+    return parser
+
+
+class Measuring:
+    """This process while it measures: at most `threads` cores, and what other processes do."""
+
+    def __init__(self, threads: int) -> None:
+        self._neighbours = load.LoadWatch()
+        self.threads = limits.claim_cores(threads)
+        self._entry = process_entry(workers=1, threads=self.threads)
+
+    def stop(self, devices: list[str] | None) -> dict[str, Any]:
+        """The result's `process`. Call it right after the work; `devices`: None if others have them."""
+        self._entry["load"] |= self._neighbours.stop()
+        self._entry["machine"]["devices"] = devices
+        if devices is None:
+            del self._entry["machine"]["devices"]
+        return {key: value for key, value in self._entry.items() if key not in ONLY_OF_RUNS}
+
+
+def module_of(engine: str, package: str, what: str, remedy: str) -> str:
+    """The dotted name of the module of an engine in a package of this room, not imported.
+
+    Raises `UserError` that names the remedy where there is none.
+    """
+    name = f"paragone.microbenchmarks.{package}.{engine}"
+    if find_spec(name) is None:
+        raise UserError(
+            f"--backend: no {what} for engine {engine!r}; add "
+            f"scripts/paragone/microbenchmarks/{package}/{engine}.py "
+            f"or {remedy}"
+        )
+    return name
+
+
+def _backend(text: str) -> dict[str, str]:
+    try:
+        backend = json.loads(text)
+        return {key: str(backend[key]) for key in ("name", "engine", "strategy", "device")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"--backend: {text!r} is not a backend ({error!r}); it needs name, engine, strategy, device"
+        ) from None
