@@ -104,23 +104,15 @@ def flop(records: list[RunRecord]) -> Found:
 @CHECKS.rule("too-fast")
 def too_fast_to_be_true(records: list[RunRecord]) -> Found:
     """Epochs to the target against the reference backend's: same workload, batch, data and target."""
-    questions = defaultdict(list)
-    for record in records:
-        if (target := record.target) and record.status in ("completed", "diverged"):
-            goal, data = (target.accuracy, target.patience), str(as_json(record.data))
-            question = _workload(record), record.spec.batch["global"], goal, data
-            questions[question].append((record, _epochs_to(target)))
-    for same in questions.values():
-        reference = [epochs for record, epochs in same if _is_reference(record)]
-        cells = defaultdict(list)
-        for record, epochs in same:
-            if not _is_reference(record):
-                cells[_cell(record)].append((record.run, epochs))
-        for cell in cells.values():
-            verdict = too_fast([epochs for _, epochs in cell], reference)
+    ended = [one for one in records if one.target and one.status in ("completed", "diverged")]
+    for same in _grouped(ended, _question).values():
+        reference = [_epochs_to(record.target) for record in same if _is_reference(record)]
+        others = [record for record in same if not _is_reference(record)]
+        for cell in _grouped(others, _cell).values():
+            verdict = too_fast([_epochs_to(record.target) for record in cell], reference)
             if verdict.p is not None and verdict.p <= limit("too-fast"):
-                for run, _ in cell:
-                    yield run, Finding("target.epoch", str(verdict))
+                for record in cell:
+                    yield record.run, Finding("target.epoch", str(verdict))
 
 
 def _workload(record: RunRecord) -> str:
@@ -131,6 +123,12 @@ def _cell(record: RunRecord) -> tuple[str, str, int, int]:
     """What is the same for runs that differ by seed alone."""
     spec = record.spec
     return _workload(record), spec.backend["name"], spec.replicas, spec.batch["global"]
+
+
+def _question(record: RunRecord) -> Hashable:
+    """What is the same for runs whose epochs to the target are compared."""
+    goal = record.target and (record.target.accuracy, record.target.patience)
+    return _workload(record), record.spec.batch["global"], goal, str(as_json(record.data))
 
 
 def _cells(records: list[RunRecord]) -> dict[Hashable, list[RunRecord]]:
@@ -157,8 +155,8 @@ def _is_reference(record: RunRecord) -> bool:
     return all(record.spec.backend[key] == REFERENCE[key] for key in ("engine", "strategy"))
 
 
-def _epochs_to(target: Target) -> float:
-    return target.epoch if target.reached and target.epoch is not None else MISSED
+def _epochs_to(target: Target | None) -> float:
+    return target.epoch if target and target.reached and target.epoch is not None else MISSED
 
 
 def _start(record: RunRecord) -> datetime:

@@ -47,10 +47,9 @@ def epoch_sum(record: RunRecord) -> Iterator[Finding]:
     epochs, clocks = record.epochs, record.clocks
     # A full memory ends a run in the middle of an epoch.
     if epochs and clocks and record.status != "out_of_memory":
-        trained = math.fsum(epoch.train_seconds for epoch in epochs)
-        yield from unequal("clocks.train", clocks.train, trained)
-        evaluated = math.fsum(epoch.evaluate_seconds for epoch in epochs)
-        yield from unequal("clocks.evaluate", clocks.evaluate, evaluated)
+        for part in ("train", "evaluate"):
+            total = math.fsum(getattr(epoch, f"{part}_seconds") for epoch in epochs)
+            yield from unequal(f"clocks.{part}", getattr(clocks, part), total)
     elapsed = 0.0
     for at, epoch in enumerate(epochs):
         elapsed += epoch.train_seconds
@@ -80,9 +79,8 @@ def steady_epochs(record: RunRecord) -> Iterator[Finding]:
     """Which epochs are counted."""
     found, expected = record.steady, steady(record.epochs)
     if found and expected:
-        yield from unequal("steady.epochs", found.epochs, expected.epochs)
-        yield from unequal("steady.examples", found.examples, expected.examples)
-        yield from unequal("steady.seconds", found.seconds, expected.seconds)
+        for part in ("epochs", "examples", "seconds"):
+            yield from unequal(f"steady.{part}", getattr(found, part), getattr(expected, part))
     elif found or expected:
         yield Finding("steady", f"{as_json(found)}, by the epochs it is {as_json(expected)}")
 
