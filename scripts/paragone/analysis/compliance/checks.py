@@ -47,7 +47,8 @@ def find(
             found.append(_violation(name, "missing", run, Path(f"runs/{run}/record.json"), finding))
     order = list(table())
     return sorted(
-        set(found), key=lambda one: (one.experiment, order.index(one.rule), one.run, one.where)
+        set(found),
+        key=lambda one: (one.experiment, order.index(one.rule), one.run, one.where, one.value),
     )
 
 
