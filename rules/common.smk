@@ -107,6 +107,11 @@ def workloads_of(backend):
     return sorted({spec.workload["name"] for spec in specs})
 
 
+def probes(backend):
+    """What a backend, or the reference, computes for the parity gate of each of its workloads."""
+    return [probe(config, workload, backend) for workload in workloads_of(backend)]
+
+
 def backends_of_workload(workload):
     """The backends that train a workload in some experiment, sorted."""
     specs = [spec for spec in RUNS.values() if spec.workload["name"] == workload]

@@ -60,11 +60,6 @@ rule train:
         """
 
 
-def probes(backend):
-    """What a backend, or the reference, computes for the parity gate of each of its workloads."""
-    return [probe(config, workload, backend) for workload in workloads_of(backend)]
-
-
 for name in dict.fromkeys(
     ["reference", *(spec.backend["name"] for spec in RUNS.values())]
 ):

@@ -30,7 +30,11 @@ def test_each_system_stands_beside_its_variant_and_replicas(texts):
     for system, cell, aside in (
         ("1 GPU", ("reuters-cnn", 1), ()),
         ("2 logical", ("reuters-cnn", 2), ()),
-        ("8 TPU", ("reuters-cnn-double-softmax", 1), ("1 x batch 32 per replica, published 8 x 4",)),
+        (
+            "8 TPU",
+            ("reuters-cnn-double-softmax", 1),
+            ("1 x batch 32 per replica, published 8 x 4",),
+        ),
     ):
         finding = judge(at(rows, system, "train_loss", 5), protocols, mirrored)
         assert float(finding.measured.split()[0]) == pytest.approx(cells[cell], abs=0.6e-4)
