@@ -55,7 +55,7 @@ def test_nothing_runs_beside_a_timed_run(smoke):
     jobs = PLAN.jobs()
     alone = ("train", "measure_products", "measure_all_reduces")
     assert len(timed) == sum(jobs[rule] for rule in alone)
-    assert len(events) == 2 * (sum(jobs.values()) - jobs["all"])
+    assert len(events) == 2 * sum(jobs.values()) - jobs["all"]  # which has no message
     for number in timed:
         assert events[number + 1][2] == events[number][0]
 
@@ -106,7 +106,8 @@ def test_backends_are_compared_and_one_repeat_shows_nothing(results, experiment)
     tables = results / "tables" / experiment
     found = pd.read_csv(tables / "differences.csv")
     assert set(found["verdict"]) <= {"no difference shown", "not compared"}
-    assert len(found) > 0
+    cells = [(s.workload["name"], s.batch["global"]) for s in PLAN.experiments[experiment]]
+    assert (len(found) > 0) is (len(set(cells)) < len(cells))  # something to compare with
     for suffix, words in ((".md", "# "), (".tex", r"\begin{tabular")):
         assert words in (tables / f"differences{suffix}").read_text()
 

@@ -16,7 +16,7 @@ RECORDS = ["runs/*/record.json", "runs/*/predictions.npz", "parity/*/*.npz"]
 RECORDS += ["matmul/*.json", "allreduce/*.json"]
 MEASURE = {"fetch", "serialize", "pretrained", "train", "measure_products", "measure_all_reduces"}
 LINE = ("all", "--cores", "2", "--configfile", "presets/smoke.yaml")
-ALONE = ("--config", "records_only=true")
+ALONE = ("--config", "records_only=True")
 
 
 @pytest.fixture(scope="module")
