@@ -1,5 +1,7 @@
 """What every figure and table states of its runs: n, interval, data, weights, machine, broken rules."""
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from paragone.analysis.grouping import Series
@@ -28,9 +30,9 @@ def where(runs: pd.DataFrame) -> list[str]:
     return [machine(runs), *isolation(runs)]
 
 
-def repeats(counts: list[int]) -> str:
+def repeats(counts: Iterable[float]) -> str:
     """Which interval is shown, given the number of values of each median."""
-    known = sorted({count for count in counts if count})
+    known = sorted({int(count) for count in counts if count})
     if not known:
         return "No value to take a median of."
     if known == [1]:

@@ -5,17 +5,19 @@ from typing import Any
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.text import Annotation
 
 from paragone.analysis.statistics import summarize
 from paragone.reporting.drawing import style
-from paragone.reporting.drawing.marks import plain_numbers
+from paragone.reporting.drawing.marks import plain_numbers, write
 
 COLUMNS = ["panel", "series", "x", "kind", "value", "low", "high", "n", "runs", "words"]
 INKED = "#4A4A4A"  # published bars
 NOT_RUN = "not run"
+NO_VALUES = pd.Series(dtype="float64")
 NO_REFERENCE = "1 replica not run"
 WIDTH = 0.8  # of all bars of a category, in categories
+_CENTERED: dict[str, Any] = {"ha": "center", "va": "bottom", "size": 6}
+_BOX = {"facecolor": "white", "edgecolor": "none"}
 
 
 def bar_rows(panel: str, series: str, x: str, values: pd.Series, words: list[str]) -> list[dict]:
@@ -78,35 +80,15 @@ def _note(axes: Axes, at: float, here: pd.DataFrame, digits: int | None) -> None
     if not pd.isna(first["low"]):
         axes.vlines(at, first["low"], first["high"], color=style.INK, linewidth=0.9)
     if digits is not None:
-        _write(
-            axes,
-            f"{first['value']:,.{digits}f}",
-            (at, here[["value", "high"]].max().max()),
-            (0, 1.5),
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2, "alpha": 0.6},
-        )
+        end = at, here[["value", "high"]].max().max()
+        box = {**_BOX, "pad": 0.2, "alpha": 0.6}
+        write(axes, f"{first['value']:,.{digits}f}", end, (0, 1.5), bbox=box, **_CENTERED)
     if first["words"]:  # some of the runs have no value
         write_upright(axes, at, first["words"], style.INK)
 
 
 def write_upright(axes: Axes, at: float, words: str, color: str) -> None:
     """Say on the lower edge at `at` why nothing, or not all, is drawn there."""
-    text = _write(
-        axes,
-        words.replace("; ", "\n"),
-        (at, 0),
-        (0, 2),
-        xycoords=axes.get_xaxis_transform(),
-        rotation=90,
-        style="italic",
-        color=color,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.7},
-    )
-    text.set_in_layout(False)
-
-
-def _write(
-    axes: Axes, words: str, at: tuple[float, float], offset: tuple[float, float], **look: Any
-) -> Annotation:
-    centered = {"ha": "center", "va": "bottom", "size": 6, "textcoords": "offset points"}
-    return axes.annotate(words, at, offset, **centered, **look)
+    look = {"rotation": 90, "style": "italic", "color": color, **_CENTERED}
+    look |= {"bbox": {**_BOX, "pad": 0.3, "alpha": 0.7}, "xycoords": axes.get_xaxis_transform()}
+    write(axes, words.replace("; ", "\n"), (at, 0), (0, 2), **look)

@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.text import Annotation
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+from paragone.reporting.drawing import style
 
 # The dashes behind matplotlib's names of lines, in line widths.
 _DASHES = {"-": "", "--": (3.7, 1.6), ":": (1, 1.65), "-.": (6.4, 1.6, 1, 1.6)}
@@ -47,6 +51,38 @@ def draw_intervals(
     """Points with their intervals; where `low` and `high` are missing, points alone."""
     errors = [(value - low).fillna(0), (high - value).fillna(0)]
     axes.errorbar(x, value, yerr=errors, **{**look, "linestyle": "none"})
+
+
+def write(
+    axes: Axes, words: str, at: tuple[float, float], offset: tuple[float, float], **look: Any
+) -> Annotation:
+    """Words `offset` points from `at`, for which the layout makes no room."""
+    text = axes.annotate(words, at, offset, textcoords="offset points", **look)
+    text.set_in_layout(False)
+    return text
+
+
+def draw_level(axes: Axes, value: float, words: str, above: bool = False, **look: Any) -> None:
+    """A line across the axes; its name is on the left below it, or on the right above it."""
+    axes.axhline(value, linewidth=0.8, **look)
+    x, offset, ha, va = (1, (-3, 2), "right", "bottom") if above else (0, (3, -2), "left", "top")
+    write(axes, words, (x, value), offset, xycoords=("axes fraction", "data"), ha=ha, va=va)
+
+
+def draw_targets(axes: Axes, runs: pd.DataFrame, above: bool = False) -> None:
+    """A line at each accuracy that the runs try to reach, named as by `draw_level`."""
+    for target in sorted(set(runs["target_accuracy"].dropna())):
+        draw_level(axes, target, f"target {target:g}", above, color=style.MUTED, linestyle=":")
+
+
+def scale(axes: Axes, values: pd.Series) -> bool:
+    """Make the y-axis logarithmic where the positive values differ a lot; whether it is."""
+    values = values[np.isfinite(values) & (values > 0)]
+    wide = len(values) > 0 and values.max() / values.min() > 8
+    if wide:
+        axes.set_yscale("log")
+        plain_logarithms(axes.yaxis)
+    return wide
 
 
 def plain_numbers(axis: Axis) -> None:

@@ -2,24 +2,30 @@
 
 import re
 import textwrap
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 
 from paragone.reporting.drawing import style
-from paragone.reporting.drawing.marks import plain_numbers
+from paragone.reporting.drawing.marks import plain_numbers, write
 
 _LABEL, _WORDS = 21, 34  # characters per line that leave room for the rest in a single column
+_BESIDE: dict[str, Any] = {"va": "center", "linespacing": 1.05}
 
 
-def row_axes(axes: Axes, names: list[str], quantity: str) -> None:
-    """Name the rows, first series on top, and the x-axis from zero on."""
-    labels = [_lines(name.replace(" (", "\n(", 1), _LABEL) for name in names]
-    axes.set_yticks(range(len(names)), labels)
-    axes.set_ylim(len(names) - 0.5, -0.48)
+def name_rows(axes: Axes, names: list[str]) -> None:
+    """Name the rows, the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_ylabel("")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
+
+
+def row_axes(axes: Axes, names: list[str], quantity: str) -> None:
+    """Name the rows by series, and the x-axis from zero on."""
+    name_rows(axes, [_lines(name.replace(" (", "\n(", 1), _LABEL) for name in names])
     axes.set_xlabel(quantity)
     plain_numbers(axes.xaxis)
     axes.locator_params(axis="x", nbins=4 if axes.figure.get_figwidth() < 5 else 8)
@@ -28,34 +34,15 @@ def row_axes(axes: Axes, names: list[str], quantity: str) -> None:
 
 def write_words(axes: Axes, row: int, words: str) -> None:
     """Say in a row why nothing is drawn there."""
-    text = axes.annotate(
-        _lines(words, _WORDS),
-        (0, row),
-        xycoords=axes.get_yaxis_transform(),
-        xytext=(4, 0),
-        textcoords="offset points",
-        va="center",
-        style="italic",
-        color=style.ALARM,
-        linespacing=1.05,
-    )
-    text.set_in_layout(False)
+    place = {"xycoords": axes.get_yaxis_transform(), **_BESIDE}
+    write(axes, _lines(words, _WORDS), (0, row), (4, 0), style="italic", color=style.ALARM, **place)
 
 
 def write_value(axes: Axes, row: int, end: float, value: str, words: str) -> Annotation:
     """Write a row's value beyond `end`, and below it what became of its other runs."""
     lines = [value, *([_lines(words, _WORDS)] if words else [])]
-    text = axes.annotate(
-        "\n".join(lines),
-        (end, row),
-        xytext=(4, 0),
-        textcoords="offset points",
-        va="center",
-        linespacing=1.05,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},  # over the grid
-    )
-    text.set_in_layout(False)
-    return text
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # over the grid
+    return write(axes, "\n".join(lines), (end, row), (4, 0), bbox=box, **_BESIDE)
 
 
 def make_room(axes: Axes, texts: list[Annotation]) -> None:

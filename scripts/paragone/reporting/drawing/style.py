@@ -19,13 +19,9 @@ LINES = ("-", "--", ":", "-.")
 
 _SETTINGS = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
-    "font.size": 7,
+    "font.size": 7,  # of labels and legends, too
     "text.parse_math": False,  # titles and labels are plain text, with $ and braces
-    "axes.titlesize": 7,
-    "axes.labelsize": 7,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
+    "axes.titlesize": "medium",
     "text.color": INK,
     "axes.labelcolor": INK,
     "axes.edgecolor": MUTED,
@@ -76,26 +72,27 @@ def color(palette: dict[str, str], backend: str) -> str:
     return palette.get(backend, MUTED)
 
 
-def marker(palette: dict[str, str], backend: str) -> str:
-    """The marker of a backend, by its place in the palette; a dot for one that it does not name."""
-    return MARKERS[list(palette).index(backend) % len(MARKERS)] if backend in palette else "o"
-
-
 def look(palette: dict[str, str], backend: str, number: int = 0) -> dict[str, Any]:
-    """Color and marker of a backend, and the line of its series `number`."""
+    """Color of a backend, and marker and line of its series `number`.
+
+    Markers go by the place of the backend in the palette; a dot for one that it does not name.
+    """
+    place = list(palette).index(backend) if backend in palette else 0
     return {
         "color": color(palette, backend),
-        "marker": marker(palette, backend),
+        "marker": MARKERS[(place + 3 * number) % len(MARKERS)],
         "linestyle": LINES[number % len(LINES)],
     }
 
 
-def looks(series: Iterable[tuple[str, str]], palette: dict[str, str]) -> dict[str, dict[str, Any]]:
-    """By label of (label, backend): the look of the backend, a new line for each of its series."""
+def looks(
+    labels: Iterable[str], backends: Iterable[str], palette: dict[str, str], **more: Any
+) -> dict[str, dict[str, Any]]:
+    """By label: the look of its backend, other for each of the backend's series, and `more`."""
     found: dict[str, dict[str, Any]] = {}
     seen: list[str] = []
-    for label, backend in dict.fromkeys(series):
-        found[label] = look(palette, backend, seen.count(backend))
+    for label, backend in dict.fromkeys(zip(labels, backends, strict=True)):
+        found[label] = {**look(palette, backend, seen.count(backend)), **more}
         seen.append(backend)
     return found
 

@@ -1,5 +1,6 @@
 """The published accelerators by peak throughput, with this machine's measured peaks among them."""
 
+import itertools
 import math
 
 import pandas as pd
@@ -12,6 +13,8 @@ from paragone.analysis.product_tables import NOT_HERE, peaks, spread, with_label
 from paragone.analysis.statistics import INTERVAL
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.drawing.marks import write
+from paragone.reporting.drawing.rows import name_rows
 from paragone.reporting.inputs import Inputs
 
 ROW = 0.165  # inches
@@ -23,6 +26,7 @@ RELATIVE = {
     "performance_per_watt": "performance per watt",
     "inferences_per_second": "inferences per second",
 }
+METRICS = (PEAK, *RELATIVE)
 KINDS = {"CPU": "|", "GPU": "s", "TPU": "D"}  # every published peak is a TPU's
 PUBLISHED = {
     "markerfacecolor": "white",
@@ -37,20 +41,18 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
     Peaks are in the order from the slowest to the fastest published; measured ones in TFLOP/s.
     """
+    rows = {name: [row for row in inputs.published if row.metric == name] for name in METRICS}
+    rows[PEAK].sort(key=lambda row: float(row.value))
     shown = [
         {
             "kind": "published",
             "system": row.system,
-            "metric": metric,
+            "metric": row.metric,
             "value": float(row.value),
             "unit": row.unit,
             "_more": "+" if "+" in row.note else "",
         }
-        for metric in (PEAK, *RELATIVE)
-        for row in sorted(
-            inputs.published, key=lambda row: float(row.value) if metric == PEAK else 0
-        )
-        if row.metric == metric
+        for row in itertools.chain.from_iterable(rows.values())
     ]
     measured = with_labels(peaks(inputs.products), inputs.labels)
     for column in ("median", "low", "high"):
@@ -67,11 +69,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     measured = points[points["kind"] == "measured"]
     published = points[points["kind"] == "published"]
     rows = published[published["metric"] == PEAK]
-    pairs = measured[["backend_label", "backend"]].itertuples(index=False, name=None)
-    looks = {
-        name: {**look, "linestyle": "none"}
-        for name, look in style.looks(pairs, inputs.palette).items()
-    }
+    names, backends = measured["backend_label"], measured["backend"]
+    looks = style.looks(names, backends, inputs.palette, linestyle="none")
     here = [part for _, part in measured.groupby(["machine", "device", "precision"], sort=False)]
     heights = [ROW * (len(rows) + len(here)) + 0.36, ROW * 1.5 * len(RELATIVE) + 0.36]
     about = inputs.products.assign(**dict.fromkeys(NOT_HERE, pd.NA))
@@ -104,7 +103,7 @@ def _draw_peaks(
         names.append(row["system"])
         axes.plot(row["value"], at, KINDS["TPU"], **PUBLISHED)
         _write(axes, row["value"], at, (5, 0), row["_more"])
-    _rows(axes, names)
+    name_rows(axes, names)
     _log_axis(axes, values, 120)
     axes.set_xlabel("peak throughput (TFLOP/s)")
 
@@ -121,13 +120,14 @@ def _draw_relative(axes: Axes, published: pd.DataFrame) -> None:
             axes.plot(ratio, at, KINDS.get(kind, "o"), **{**PUBLISHED, "markersize": size})
             if kind != "CPU":
                 _write(axes, ratio, at, (0, 6))  # beside it may stand the next marker
-    _rows(axes, list(RELATIVE.values()))
+    name_rows(axes, list(RELATIVE.values()))
     _log_axis(axes, shown, 4)
     axes.set_xlabel("as published, relative to a CPU (bar)")
 
 
 def _log_axis(axes: Axes, values: list[float], room: float) -> None:
     """Powers of ten, with room for the last value's text: up to `room` times its value."""
+    axes.grid(axis="both")
     axes.set_xscale("log")
     axes.set_xlim(min(values) / 2, max(values) * room)
     axes.xaxis.set_major_locator(LogLocator(numticks=6))
@@ -140,28 +140,12 @@ def _power(value: float, _: object) -> str:
     return "10" + exponent.translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def _rows(axes: Axes, names: list[str]) -> None:
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="both")
-
-
 def _write(
     axes: Axes, value: float, at: float, offset: tuple[float, float], more: str = ""
 ) -> None:
     number = f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
-    text = axes.annotate(
-        number + more,
-        (value, at),
-        xytext=offset,
-        textcoords="offset points",
-        va="center_baseline",
-        ha="left" if offset[0] else "center",
-        size=6,
-    )
-    text.set_in_layout(False)
+    side = "left" if offset[0] else "center"
+    write(axes, number + more, (value, at), offset, va="center_baseline", ha=side, size=6)
 
 
 def _handles(looks: dict[str, dict]) -> list[Line2D]:
@@ -173,11 +157,11 @@ def _handles(looks: dict[str, dict]) -> list[Line2D]:
 
 
 def _remarks(measured: pd.DataFrame) -> list[str]:
-    remarks = ["Published: vendors' peaks, precision not named."]
+    published = "Published: vendors' peaks, precision not named."
     if measured.empty:
-        return [*remarks, "No peak was measured here."]
+        return [published, "No peak was measured here."]
     return [
-        *remarks,
+        published,
         f"Measured: highest median over square products, {INTERVAL}, "
         f"n = {spread(measured['runs'])} timed runs; the number is the highest of its row.",
         "Normal random matrices.",

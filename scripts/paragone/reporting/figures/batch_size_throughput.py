@@ -10,15 +10,7 @@ from paragone.analysis import published, run_states
 from paragone.analysis.grouping import BY_BATCH, Series, series_of
 from paragone.analysis.published import Row
 from paragone.reporting import footnotes
-from paragone.reporting.drawing import legend, style
-from paragone.reporting.drawing.bars import (
-    COLUMNS,
-    INKED,
-    NOT_RUN,
-    bar_rows,
-    draw_bars,
-    published_row,
-)
+from paragone.reporting.drawing import bars, legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.inputs import Inputs
 
@@ -30,15 +22,15 @@ def points(inputs: Inputs) -> pd.DataFrame:
     the published chart and the backend have in common, by seed; else over the backend's smallest."""
     rows = _published(inputs)
     base = min(rows, key=lambda row: row.batch or 0, default=None)
-    found = [published_row("published", str(r.batch), float(r.value), r.printed) for r in rows]
+    found = [bars.published_row("published", str(r.batch), float(r.value), r.printed) for r in rows]
     found += [
-        published_row("relative", str(r.batch), float(r.value) / float(base.value), r.printed)
+        bars.published_row("relative", str(r.batch), float(r.value) / float(base.value), r.printed)
         for r in rows
         if base
     ]
     for sweep in inputs.sweeps(*BY_BATCH):
         found += _measured(sweep, inputs.labels, {row.batch for row in rows if row.batch})
-    table = pd.DataFrame(found).reindex(columns=COLUMNS)
+    table = pd.DataFrame(found).reindex(columns=bars.COLUMNS)
     return table.sort_values("x", kind="stable", key=lambda x: x.astype(int), ignore_index=True)
 
 
@@ -49,16 +41,16 @@ def _published(inputs: Inputs) -> list[Row]:
 def _measured(sweep: Series, labels: dict[str, str], batches: set[int]) -> list[dict]:
     cells = series_of(sweep.runs, labels)
     base = _base(cells, min(batches, default=None))
-    about = {"panel": "measured", "series": sweep.label, "kind": "words", "words": NOT_RUN}
-    holes = sorted(batches - {_batch(one) for one in cells})
-    found: list[dict] = [{**about, "x": str(batch), "n": 0} for batch in holes]
+    found = []
+    for batch in sorted(batches - {_batch(one) for one in cells}):
+        found += bars.bar_rows("measured", sweep.label, str(batch), bars.NO_VALUES, [bars.NOT_RUN])
     for one in cells:
         names = one.measured.set_index("seed")["run"]
         series, x, words = sweep.label, str(_batch(one)), run_states.no_speed(one.runs)
-        found += bar_rows("measured", series, x, _speeds(one).rename(names), words)
+        found += bars.bar_rows("measured", series, x, _speeds(one).rename(names), words)
         if base is not None:
             ratios = (_speeds(one) / _speeds(base)).dropna().rename(names)
-            found += bar_rows("relative", series, x, ratios, words)
+            found += bars.bar_rows("relative", series, x, ratios, words)
     return found
 
 
@@ -92,16 +84,16 @@ def remarks(points: pd.DataFrame, runs: pd.DataFrame, model: dict[str, str]) -> 
     if others:
         found.append(f"Not the published model: {'; '.join(others)}.")
     medians = points[(points["panel"] == "measured") & (points["kind"] == "median")]
-    return [*found, footnotes.repeats([int(n) for n in medians["n"]])]
+    return [*found, footnotes.repeats(medians["n"])]
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """The figure: one bar chart per system over the same batch sizes, and all relative in one."""
-    sweeps = inputs.sweeps(*BY_BATCH)
-    looks = style.looks([(one.label, one.backend) for one in sweeps], inputs.palette)
+    names = {one.label: one.backend for one in inputs.sweeps(*BY_BATCH)}
+    looks = style.looks(names, names.values(), inputs.palette)
     colors = {name: look["color"] for name, look in looks.items()}
     if (points["panel"] == "published").any():
-        colors = {"published": INKED, **colors}
+        colors = {"published": bars.INKED, **colors}
     star = {"color": style.PUBLISHED, "marker": "*", "markersize": 5.5, "linestyle": "--"}
     xs = list(dict.fromkeys(points["x"]))
     deep = -(-(len(colors) + 1) // ACROSS)
@@ -119,7 +111,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     for at, (name, color) in enumerate(colors.items()):
         axes = frame.figure.add_subplot(grid[divmod(at, ACROSS)])
         here = points[(points["panel"] != "relative") & (points["series"] == name)]
-        draw_bars(axes, here, xs, {name: color}, None)
+        bars.draw_bars(axes, here, xs, {name: color}, None)
         axes.set_title(name, loc="left")
         axes.set_ylabel("examples/s")
         _name_batches(axes)

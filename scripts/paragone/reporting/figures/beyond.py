@@ -9,6 +9,7 @@ from matplotlib.ticker import NullLocator, StrMethodFormatter
 
 from paragone.analysis.scaling.beyond import Machine, predict
 from paragone.analysis.scaling.measured import fixed_batch, scaling_kind
+from paragone.analysis.scaling.model import Calibrated, read_models
 from paragone.base.errors import UserError
 from paragone.config.measurement_plans import STRONG
 from paragone.reporting.drawing import legend, style
@@ -34,11 +35,11 @@ def points(inputs: Inputs) -> pd.DataFrame:
         most = int(inputs.settings["most"])
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"--settings: machines and most are missing or wrong ({error!r})") from None
-    found = []
+    found, calibrated = [], _models(inputs)
     for experiment, runs in inputs.runs.groupby("experiment", sort=False):
         how, batch = scaling_kind(runs), fixed_batch(runs)
         here = runs["workload"].iloc[0], set(runs["backend"])
-        models = [m for m in inputs.models if m.workload == here[0] and m.backend in here[1]]
+        models = [m for m in calibrated if m.workload == here[0] and m.backend in here[1]]
         for one in models:
             for machine in machines:
                 about = {
@@ -59,10 +60,14 @@ def points(inputs: Inputs) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
+def _models(inputs: Inputs) -> list[Calibrated]:
+    return [one for one in read_models(inputs.paths("models")[0]) if one.model]
+
+
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """The figure: one row per way of scaling, one column per assumed machine, one line per backend."""
     names = dict(points[["backend", "series"]].drop_duplicates().itertuples(index=False))
-    looks = style.looks([(label, backend) for backend, label in names.items()], inputs.palette)
+    looks = style.looks(names.values(), names, inputs.palette)
     grid = sns.FacetGrid(points, row="experiment", col="machine", despine=False).set_titles("")
     for (experiment, machine), axes in grid.axes_dict.items():
         here = points[(points["experiment"] == experiment) & (points["machine"] == machine)]
@@ -73,7 +78,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     plt.close(grid.figure)  # seaborn leaves it open
     remarks = [PREDICTED] + [
         f"On this machine the model of {names[one.backend]}: {one.error_words}."
-        for one in inputs.models
+        for one in _models(inputs)
         if one.backend in names
     ]
     handles = [*legend.series(looks), legend.line("ideal", linestyle=":")]

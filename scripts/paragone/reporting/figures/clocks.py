@@ -29,6 +29,8 @@ LOOK = {
     "other": ("#F0F0F0", "", style.INK),
 }
 EDGE = {"edgecolor": style.MUTED, "linewidth": 0.4}
+WHISKER = {"color": style.INK, "marker": "o", "markersize": 2.4, "linewidth": 0.8}
+WHISKER |= {"capsize": 1.5, "capthick": 0.8}
 BARS = (
     "Each bar is the completed run with the median end to end (of two, the lower), so that its parts "
     f"add up; dot, number: median end to end; whisker: its {INTERVAL}. Cold: imports, devices, data, "
@@ -113,17 +115,7 @@ def _draw_bar(axes: Axes, row: int, parts: pd.DataFrame) -> Annotation:
     total = parts.iloc[0]
     n, median, low, high = (total[f"end_to_end_{key}"] for key in ("n", "median", "low", "high"))
     if n > 1:
-        axes.errorbar(
-            median,
-            row - 0.37,
-            xerr=[[median - low], [high - median]],
-            color=style.INK,
-            marker="o",
-            markersize=2.4,
-            linewidth=0.8,
-            capsize=1.5,
-            capthick=0.8,
-        )
+        axes.errorbar(median, row - 0.37, xerr=[[median - low], [high - median]], **WHISKER)
     text = f"{'median ' if n > 1 else ''}{median:,.1f} s (n = {n:.0f})"
     return write_value(axes, row, start, text, total["words"])
 

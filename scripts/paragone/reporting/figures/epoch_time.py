@@ -10,16 +10,7 @@ from paragone.analysis.match_runs import Cell
 from paragone.analysis.published import Protocol
 from paragone.analysis.quantities import epoch_seconds
 from paragone.reporting import footnotes
-from paragone.reporting.drawing import legend, style
-from paragone.reporting.drawing.bars import (
-    COLUMNS,
-    INKED,
-    NO_REFERENCE,
-    NOT_RUN,
-    bar_rows,
-    draw_bars,
-    published_row,
-)
+from paragone.reporting.drawing import bars, legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.inputs import Inputs
 
@@ -45,13 +36,13 @@ def points(inputs: Inputs) -> pd.DataFrame:
             found += _measured(sweep.label, one, base, inputs.epochs, examples)
         run = {_key(one) for one in cells}
         for key in sorted({row["_key"] for row in found} - run):
-            panels = ["measured", *(["speed_up"] if key[0] > 1 else [])]
-            found += _words(sweep.label, key, NOT_RUN, panels)
+            panels = ("measured", "speed_up") if key[0] > 1 else ("measured",)
+            found += [_words(panel, sweep.label, key, bars.NOT_RUN) for panel in panels]
         if base is None and any(row["panel"] == "speed_up" for row in found):
-            for key in sorted(key for key in run if key[0] > 1):
-                found += _words(sweep.label, key, NO_REFERENCE, ["speed_up"])
+            several = sorted(key for key in run if key[0] > 1)
+            found += [_words("speed_up", sweep.label, key, bars.NO_REFERENCE) for key in several]
     table = pd.DataFrame(found)
-    table = table.reindex(columns=[*COLUMNS, "epoch_examples", "extrapolated", "_key"])
+    table = table.reindex(columns=[*bars.COLUMNS, "epoch_examples", "extrapolated", "_key"])
     return table.sort_values("_key", kind="stable", ignore_index=True)
 
 
@@ -65,7 +56,7 @@ def _published(inputs: Inputs) -> list[dict]:
         if replicas is None or batch is None:
             continue  # the source leaves the cell open
         found.append(
-            {**published_row(panel, _category(replicas, batch), value, printed), "_key": key}
+            {**bars.published_row(panel, _category(replicas, batch), value, printed), "_key": key}
         )
     return found
 
@@ -82,18 +73,18 @@ def _measured(
     }
     words = run_states.no_speed(one.runs)
     names = one.measured.set_index("seed")["run"]
-    rows = bar_rows("measured", label, _category(*key), values.rename(names), words)
+    rows = bars.bar_rows("measured", label, _category(*key), values.rename(names), words)
     if base is not None and key[0] > 1:
         ratios = (_seconds(base, epochs, examples) / values).dropna().rename(names)
         without = words or run_states.no_speed(base.runs) or ["no seed ran both"]
-        rows += bar_rows("speed_up", label, _category(*key), ratios, [] if len(ratios) else without)
+        rows += bars.bar_rows(
+            "speed_up", label, _category(*key), ratios, [] if len(ratios) else without
+        )
     return [{**row, **about} for row in rows]
 
 
-def _words(label: str, key: tuple[int, int], words: str, panels: list[str]) -> list[dict]:
-    """A cell of which a backend has no value, and why."""
-    about = {"series": label, "kind": "words", "words": words, "n": 0}
-    return [{**about, "panel": panel, "x": _category(*key), "_key": key} for panel in panels]
+def _words(panel: str, label: str, key: tuple[int, int], words: str) -> dict:
+    return {**bars.bar_rows(panel, label, _category(*key), bars.NO_VALUES, [words])[0], "_key": key}
 
 
 def _cell(one: Series, epochs: pd.DataFrame, examples: int) -> Cell:
@@ -105,7 +96,7 @@ def _cell(one: Series, epochs: pd.DataFrame, examples: int) -> Cell:
 def _seconds(one: Series, epochs: pd.DataFrame, examples: int) -> pd.Series:
     """Seconds per epoch, by seed; empty when the series has no speed."""
     cell = _cell(one, epochs, examples)
-    return epoch_seconds(cell) if len(cell.runs) else pd.Series(dtype="float64")
+    return epoch_seconds(cell) if len(cell.runs) else bars.NO_VALUES
 
 
 def _one_replica(cells: list[Series]) -> Series | None:
@@ -147,17 +138,17 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
                 f"epochs of {inputs.epochs['examples'].min():,} or more"
             )
         texts.append(f"{way}. Speed-up: by seed, over one replica of the smallest batch.")
-    return [*texts, footnotes.repeats([int(n) for n in medians["n"]])]
+    return [*texts, footnotes.repeats(medians["n"])]
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """The figure: published and measured epoch time, and the speed-up where both stand."""
     # Machines of one backend share its color, and stand apart.
     measured = {one.label: style.color(inputs.palette, one.backend) for one in inputs.sweeps()}
-    published = {"published": INKED}
+    published = {"published": bars.INKED}
     handles = [Patch(color=color, alpha=0.5, label=name) for name, color in measured.items()]
     if (points["kind"] == "published").any():
-        handles.insert(0, Patch(color=INKED, label="published"))
+        handles.insert(0, Patch(color=bars.INKED, label="published"))
     if (points["kind"] == "run").any():
         handles += legend.over_bars()
     frame = Frame(style.DOUBLE, 1.9, inputs.title, inputs.runs, remarks(points, inputs), handles)
@@ -172,7 +163,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     for axes, (name, here) in zip(grid[0], panels.items(), strict=True):
         used = {key: color for key, color in colors[name].items() if (here["series"] == key).any()}
         xs = list(dict.fromkeys(here["x"]))
-        draw_bars(axes, here, xs, used, 2 if name == "speed_up" else 0)
+        bars.draw_bars(axes, here, xs, used, 2 if name == "speed_up" else 0)
         axes.set_ylabel(PANELS[name])
         if name == "speed_up":
             axes.axhline(1, color=style.MUTED, linewidth=0.8, linestyle=":")

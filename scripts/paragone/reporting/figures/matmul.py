@@ -39,8 +39,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """The figure; both axes logarithmic, the products that are no square to the right of the rest."""
     places = _places(points)
-    pairs = points[["label", "backend"]].itertuples(index=False, name=None)
-    looks = style.looks(pairs, inputs.palette)
+    looks = style.looks(points["label"], points["backend"], inputs.palette)
     panels = dict(list(points.groupby("precision", sort=False)))
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)

@@ -96,7 +96,6 @@ def _draw_grid(axes: Axes, grid: pd.DataFrame, color: str) -> None:
     first = grid.iloc[0]
     right = f"{grid['right'].sum()} of {len(grid)} right"
     axes.set_title(f"{first['series']}, seed {first['seed']}: {right}", color=color, weight="bold")
-    axes.set(xlim=(0, SIDE * CELL), ylim=(SIDE * (CELL + TEXT), 0), aspect="equal")
     for one in grid.to_dict("records"):
         row, column = divmod(one["position"], SIDE)
         left, top = column * CELL + 0.04, row * (CELL + TEXT) + TEXT
@@ -120,4 +119,5 @@ def _draw_grid(axes: Axes, grid: pd.DataFrame, color: str) -> None:
             va="baseline",  # not bottom: names with descenders would stand higher
             linespacing=1.0,
         )
+    # Each image has set the limits to its own.
     axes.set(xlim=(0, SIDE * CELL), ylim=(SIDE * (CELL + TEXT), 0))

@@ -19,6 +19,7 @@ from paragone.analysis.scaling.measured import (
     scaling_kind,
     table_of,
 )
+from paragone.analysis.scaling.model import read_models
 from paragone.reporting import footnotes
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
@@ -42,7 +43,8 @@ def points(inputs: Inputs) -> pd.DataFrame:
     found = points_of(runs, inputs.labels)
     how, workload = scaling_kind(runs), runs["workload"].iloc[0]
     most = max(point.replicas for point in found)
-    models = {(one.workload, one.backend, one.machine): one for one in reversed(inputs.models)}
+    calibrated = reversed(read_models(inputs.paths("models")[0]))
+    models = {(one.workload, one.backend, one.machine): one for one in calibrated if one.model}
     parts = [table_of(found).assign(kind="measured")]
     for label in dict.fromkeys(point.label for point in found):
         own = [point for point in found if point.label == label]
@@ -67,8 +69,7 @@ def _curve(label: str, own: list[Point], model: StepModel, how: str, most: int) 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """The figure: three panels over the number of replicas, one color per backend."""
     measured, model = (points[points["kind"] == kind] for kind in ("measured", "model"))
-    pairs = points[["series", "backend"]].itertuples(index=False, name=None)
-    looks = style.looks(pairs, inputs.palette)
+    looks = style.looks(points["series"], points["backend"], inputs.palette)
     shared = shares_cores(inputs.runs)
     handles = legend.series(looks)
     if len(model):
@@ -147,4 +148,4 @@ def remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
         f"{row['series']}, {row['replicas']} replica(s): {row['words']}."
         for _, row in gone.iterrows()
     ]
-    return [*found, footnotes.repeats(measured["n"].astype(int).tolist())]
+    return [*found, footnotes.repeats(measured["n"])]

@@ -15,7 +15,7 @@ from paragone.analysis.scaling.measured import SHARED
 from paragone.reporting import footnotes
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.marks import draw_intervals, plain_logarithms
+from paragone.reporting.drawing.marks import draw_intervals, plain_logarithms, write
 from paragone.reporting.inputs import Inputs
 
 ACROSS = 3  # panels per row
@@ -39,8 +39,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """The figure: the all-reduces of each backend, and all steps against their prediction."""
     timed = points[points["panel"] == "allreduce"]
-    charts = [part for name in dict.fromkeys(points["series"])
-              if len(part := timed[timed["series"] == name])]  # fmt: skip
+    charts = [part for _, part in timed.groupby("series", sort=False)]
     deep = -(-(len(charts) + 1) // ACROSS)
     about = _remarks(points, inputs.runs)
     frame = Frame(style.DOUBLE, HEIGHT * deep, inputs.title, inputs.runs, about, _handles())
@@ -52,8 +51,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         _draw_all_reduces(axes, here, style.color(inputs.palette, here["backend"].iloc[0]))
         axes.set_title(f"all-reduce, {here['series'].iloc[0]}", loc="left")
     axes = frame.figure.add_subplot(grid[divmod(len(charts), ACROSS)])
-    pairs = points[["series", "backend"]].itertuples(index=False, name=None)
-    looks = style.looks(pairs, inputs.palette)
+    looks = style.looks(points["series"], points["backend"], inputs.palette)
     _draw_steps(axes, points[points["panel"] == "steps"], looks)
     return frame.figure
 
@@ -79,15 +77,9 @@ def _draw_all_reduces(axes: Axes, here: pd.DataFrame, color: str) -> None:
         grid = np.geomspace(min(sizes), max(sizes), 50)
         fitted = np.interp(grid, part["bytes"], part["fitted"])  # the model is straight in bytes
         axes.plot(grid, 1e3 * fitted, linestyle="--", linewidth=0.8, **look)
-        axes.annotate(
-            f"{count} replica" + ("s" if count > 1 else ""),
-            (part["bytes"].iloc[-1], times[0].iloc[-1]),
-            (5, 0),
-            textcoords="offset points",
-            va="center",
-            size=6,
-            color=style.INK,
-        )
+        end = part["bytes"].iloc[-1], times[0].iloc[-1]
+        words = f"{count} replica" + ("s" if count > 1 else "")
+        write(axes, words, end, (5, 0), va="center", size=6, color=style.INK)
     axes.set_xlim(min(sizes) / 2, max(sizes) * 18)  # room for the names of the lines
     axes.xaxis.set_major_locator(FixedLocator(sizes))
     axes.set_xticks(sizes, [_size(size) for size in sizes], size=6)
@@ -148,5 +140,5 @@ def _remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     return [
         *found,
         "Line: predicted equals measured.",
-        f"Steps: {footnotes.repeats(steps['n'].astype(int).tolist())}",
+        f"Steps: {footnotes.repeats(steps['n'])}",
     ]

@@ -17,7 +17,7 @@ from paragone.reporting import footnotes
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.bars import write_upright
 from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.marks import plain_logarithms, plain_numbers
+from paragone.reporting.drawing.marks import draw_targets, plain_numbers, scale
 from paragone.reporting.inputs import Inputs
 
 TRIED = ("completed", "diverged")  # the others ended before they could reach anything
@@ -68,14 +68,12 @@ def _of_batch(label: str, one: Series, last: pd.Series, finals: pd.Series) -> li
     proven = tried["parity"] == "passed"
     times = summarize_times(tried.loc[proven, "target_first_hit_seconds"], hits[proven])
     # The time of a run is in (last miss, first hit], so the median of times is between the medians.
-    misses = [
-        row["last_miss"] if hit else row["censored_at"] for row, hit in zip(rows, hits, strict=True)
-    ]
+    misses = tried["target_last_miss_seconds"].where(hits, tried["run"].map(last))
     ends = [row["final_accuracy"] for row in rows if row["kind"] != "diverged"]
     median = {
         **about,
         "kind": "median",
-        "last_miss": pd.Series(misses, index=tried.index, dtype="float64")[proven].median(),
+        "last_miss": misses.astype(float)[proven].median(),
         "first_hit": times.median,
         "value": times.median,
         "low": times.low,
@@ -98,7 +96,8 @@ def _words(runs: pd.DataFrame) -> list[str]:
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """The figure: success rates, times to target and final accuracies over the batch sizes."""
-    looks = _looks(points, inputs.palette)
+    names, backends = points["series"], points["backend"]
+    looks = style.looks(names, backends, inputs.palette, linestyle="none")
     remarks, handles = _remarks(points, inputs.runs), _handles(points, looks)
     frame = Frame(style.DOUBLE, 2.9, inputs.title, inputs.runs, remarks, handles)
     heights = [0.12, 1.75, 0.85]
@@ -126,24 +125,15 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             for at, run in zip(middle + aside / max(len(runs) - 1, 1), runs, strict=True):
                 _draw_time(times, at, run, look)
                 _draw_accuracy(finals, at, run, look)
-    _dress_rates(rates)
+    rates.set_axis_off()
+    rates.set_ylim(-0.5, 0.5)
+    units = "axes fraction", "offset points"
+    rates.annotate("reached", (0, 0.5), (-4, 0), *units, ha="right", va="center")
     _dress_times(times, points)
     _dress_finals(finals, batches, inputs.runs)
     edge = max(0.55 * slot * len(looks), 0.5)
     finals.set_xlim(batches.min() - edge, batches.max() + edge)
     return frame.figure
-
-
-def _looks(points: pd.DataFrame, palette: dict[str, str]) -> dict[str, dict[str, str]]:
-    """By series: color and marker of the backend, other markers for its further series."""
-    pairs = points[["series", "backend"]].drop_duplicates()
-    number = pairs.groupby("backend").cumcount()
-    looks = {}
-    for (name, backend), again in zip(pairs.itertuples(index=False), number, strict=True):
-        own = style.MARKERS.index(style.marker(palette, backend))
-        marker = style.MARKERS[(own + 3 * again) % len(style.MARKERS)]
-        looks[name] = {"color": style.color(palette, backend), "marker": marker}
-    return looks
 
 
 def _draw_median(axes: Axes, ends: list[float], value: float, color: str) -> None:
@@ -173,22 +163,13 @@ def _draw_accuracy(axes: Axes, at: float, run: dict[str, Any], look: dict[str, s
         axes.plot(at, run["final_accuracy"], markerfacecolor=face, **look, **size)
 
 
-def _dress_rates(axes: Axes) -> None:
-    axes.set_axis_off()
-    axes.set_ylim(-0.5, 0.5)
-    place = {"xycoords": "axes fraction", "textcoords": "offset points"}
-    axes.annotate("reached", (0, 0.5), (-4, 0), ha="right", va="center", **place)
-
-
 def _dress_times(axes: Axes, points: pd.DataFrame) -> None:
     drawn = points[points["kind"].isin(["hit", "miss"])]
     ends = drawn[["first_hit", "censored_at"]].max(axis=1).dropna()
     axes.set_ylabel("time to target (s)")
     axes.grid(axis="y")
-    if len(ends) and ends.max() / ends.min() > 8:
-        axes.set_yscale("log")
+    if scale(axes, ends):
         axes.set_ylim(ends.min() / 2, ends.max() * 2)
-        plain_logarithms(axes.yaxis)
     else:
         axes.set_ylim(0, 1 if ends.empty else ends.max() * 1.2)
         plain_numbers(axes.yaxis)
@@ -201,12 +182,7 @@ def _dress_finals(axes: Axes, batches: np.ndarray, runs: pd.DataFrame) -> None:
     axes.xaxis.set_major_locator(FixedLocator(batches))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticklabels([f"{round(2**batch):,}" for batch in batches])
-    for target in sorted(set(runs["target_accuracy"].dropna())):
-        axes.axhline(target, color=style.MUTED, linewidth=0.8, linestyle=":")
-        place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-        look = {"ha": "right", "size": 6, "color": style.MUTED}
-        note = axes.annotate(f"target {target:g}", (1, target), (-2, 2), **place, **look)
-        note.set_in_layout(False)
+    draw_targets(axes, runs, above=True)
 
 
 def _handles(points: pd.DataFrame, looks: dict[str, dict[str, str]]) -> list[Artist]:
@@ -231,9 +207,9 @@ def _remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
         for accuracy, patience in target.itertuples(index=False)
     )
     medians = points[points["kind"] == "median"]
-    found = [
+    return [
         f"Target: test accuracy {goals}, within {runs['planned_epochs'].max()} epochs. Seconds of "
         "training alone. Top: runs that reached it of those that tried; a miss counts as later than "
-        "every hit, and no median is drawn where it is a miss."
+        "every hit, and no median is drawn where it is a miss.",
+        footnotes.repeats(medians["n"]),
     ]
-    return [*found, footnotes.repeats([int(n) for n in medians["n"]])]

@@ -18,10 +18,7 @@ def table(inputs: Inputs) -> Table:
     runs = inputs.runs
     found = table_of(points_of(runs, inputs.labels))
     shared = [SHARED] if shares_cores(runs) else []
-    remarks = [
-        *footnotes.about(runs, SPEED_UP, *shared),
-        footnotes.repeats(found["n"].tolist()),
-    ]
+    remarks = [*footnotes.about(runs, SPEED_UP, *shared), footnotes.repeats(found["n"])]
     block = Block(_cells(found), f"{WIDE}rrr{WIDE * 3}r{WIDE}")
     return Table(found, f"{inputs.title} ({scaling_kind(runs)} scaling)", remarks, [block])
 

@@ -25,9 +25,9 @@ def table(inputs: Inputs) -> Table:
         raise UserError(f"--settings: `checks` is not a list of checks ({error!r})") from None
     rows, flaws = [], []
     for check in checks:
-        name = check.experiment
-        rows += rows_of(check, inputs.published_ratios(name), inputs.published_protocols(name))
-        flaws += inputs.published_flaws(name)
+        source = inputs.published_beside(check.experiment)
+        rows += rows_of(check, source.ratios, source.protocols)
+        flaws += source.flaws
     found = table_of(rows)
     block = Block(_cells(found), f"{WIDE * 2}l{WIDE}rl{WIDE}")
     return Table(found, f"{inputs.title}: published speed-ups", [BEST, *flaws], [block])

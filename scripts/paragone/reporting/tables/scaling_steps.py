@@ -23,7 +23,7 @@ def table(inputs: Inputs) -> Table:
     shared = [SHARED] if shares_cores(runs) else []
     remarks = [
         *footnotes.about(runs, *(_parts(one, labels) for one in models), MODEL, LEFT_OUT, *shared),
-        footnotes.repeats([int(n) for n in steps["n"].dropna()]),
+        footnotes.repeats(steps["n"].dropna()),
     ]
     block = Block(_cells(steps, labels), f"{WIDE * 3}rrrrrr")
     return Table(steps, f"{inputs.title}: predicted and measured", remarks, [block])
