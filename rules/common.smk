@@ -160,22 +160,30 @@ def read_by(row):
     }
 
 
-def options_of(row):
-    """The params function of a figure's or table's rule: the options of its program."""
+def files_of(row):
+    """The params function of a figure's or table's rule: the options that name what it reads."""
+    kinds = [kind for kind in row.reads if kind != "published"]
+    return lambda _, input: [
+        word
+        for kind in kinds
+        for word in (f"--{kind.replace('_', '-')}", *input.get(kind))
+    ]
 
-    def options(wildcards, input):
+
+def options_of(row):
+    """The same for its other options, all from the config: apart, since Snakemake does not rerun
+    where params that depend on `input` change."""
+
+    def options(wildcards):
         section = SECTIONS[wildcards.experiment]
         backends = [
             (name, config["backends"][name])
             for name in backends_of(wildcards.experiment)
         ]
         found = ["--title", section["title"]]
-        for kind in row.reads:
-            if kind == "published":
-                found += ["--published", project("published")]
-                found += [f"--published-experiment={section.get('published', '')}"]
-            else:
-                found += [f"--{kind.replace('_', '-')}", *input.get(kind)]
+        if "published" in row.reads:
+            found += ["--published", project("published")]
+            found += [f"--published-experiment={section.get('published', '')}"]
         if row.settings:
             settings = {key: section[key] for key in row.settings}
             found += ["--settings", json.dumps(settings)]

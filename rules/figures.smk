@@ -51,13 +51,14 @@ for name, row in FIGURES.items():
             "../envs/workflow.yaml"
         params:
             name=name,
+            files=files_of(row),
             options=options_of(row),
         message:
             f"Drawing {row.label} of {{wildcards.experiment}}"
         shell:
             r"""
             python {input.code[0]:q} {params.name:q} \
-                {params.options:q} \
+                {params.files:q} {params.options:q} \
                 --output {output.svg:q} {output.pdf:q} {output.png:q} \
                 --sidecar {output.points:q} \
                 >{log:q} 2>&1

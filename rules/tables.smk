@@ -59,13 +59,14 @@ for name, row in TABLES.items():
             "../envs/workflow.yaml"
         params:
             name=name,
+            files=files_of(row),
             options=options_of(row),
         message:
             f"Tabulating {{wildcards.experiment}}: {row.label}"
         shell:
             r"""
             python {input.code[0]:q} {params.name:q} \
-                {params.options:q} \
+                {params.files:q} {params.options:q} \
                 --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} \
                 >{log:q} 2>&1
             """
