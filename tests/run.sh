@@ -10,6 +10,8 @@ nightly) tier="nightly" ;;
     exit 2
     ;;
 esac
+# Threads of PyTorch that wait give their core to the test beside them.
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 [ "${1:-test}" = nightly ] || bash tests/lint.sh
 pytest tests --numprocesses "${WORKERS:-2}" -m "($tier) and not alone"
 pytest tests -m "($tier) and alone"

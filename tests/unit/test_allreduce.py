@@ -131,8 +131,10 @@ def together(monkeypatch):
         line = [sys.executable, "-c", PROCESS.format(body=body, workers=workers)]
         return group.run(line, workers, seconds)
 
+    own = psutil.Process()
+    before = own.children(recursive=True)  # the process that serves dry runs, perhaps
     yield run
-    assert psutil.Process().children(recursive=True) == []
+    assert set(own.children(recursive=True)) <= set(before)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
