@@ -1,4 +1,4 @@
-# `make all` is the workflow, `make test` its tests in minutes, `make test-all` what CI runs. Each sets up
+# `make all` is the workflow, `make test` its tests, `make test-all` what CI runs. Each sets up
 # what it needs from a bare Python 3.11 to 3.13 and is quick when there is nothing to do.
 
 SHELL := /bin/bash
