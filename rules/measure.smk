@@ -17,6 +17,7 @@ rule measure_products:
         result="<results>/matmul/{backend}.json",
     log:
         "<results>/logs/matmul/{backend}.log",
+    priority: 1  # every experiment's tables need the peaks
     conda:
         lambda wildcards: environment(wildcards.backend)
     threads: lambda wildcards: workflow.cores
