@@ -37,7 +37,7 @@ snakemake all --cores 8 --configfile presets/smoke.yaml
 ```
 
 An overlay replaces single keys at any depth; a list is replaced as a whole. Unknown keys and
-impossible values are errors that name the key before anything runs. `<name>` stands for a name that
+impossible values are errors that name the key before anything runs. `<name>` is a name that
 you choose, `[]` for each element of a list.
 """
 

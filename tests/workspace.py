@@ -23,6 +23,14 @@ from paragone.config.run_spec import Spec
 
 ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+# (backend, replicas): every way of training on CPUs that a kill must not harm.
+CELLS = [
+    ("torch", 1),
+    ("tensorflow-mirrored", 2),
+    ("torch-xla", 2),
+    ("torch-ddp", 2),
+    ("tensorflow-multiworker", 2),
+]
 UNREACHABLE = "http://127.0.0.1:9"  # the discard port: connections are refused at once
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from workspace import (
+    CELLS,
     Arrays,
     call,
     environment,
@@ -24,13 +25,6 @@ from paragone.config.run_spec import Spec
 from paragone.records import record
 
 EPOCHS = 6
-CELLS = [
-    ("torch", 1),
-    ("tensorflow-mirrored", 2),
-    ("torch-xla", 2),
-    ("torch-ddp", 2),
-    ("tensorflow-multiworker", 2),
-]
 # PyTorch/XLA compiles the deep model for a minute.
 RANDOM_CELLS = [
     ("torch", 1),

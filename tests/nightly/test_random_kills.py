@@ -8,20 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from workspace import environment, make_spec, succeed, train_command
+from workspace import CELLS, environment, make_spec, succeed, train_command
 
 from paragone.config.run_spec import Spec
 
 pytestmark = pytest.mark.nightly
 
 KILLS = 6
-CELLS = [
-    ("torch", 1),
-    ("tensorflow-mirrored", 2),
-    ("torch-xla", 2),
-    ("torch-ddp", 2),
-    ("tensorflow-multiworker", 2),
-]
 
 
 def spec_of(backend: str, replicas: int) -> Spec:

@@ -42,7 +42,7 @@ def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = N
 
 
 def failed(reason: str) -> Weights:
-    """What stands for the arrays of a probe that failed."""
+    """What is stored in place of the arrays of a probe that failed."""
     return {"failed": np.array(reason)}
 
 

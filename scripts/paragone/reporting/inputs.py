@@ -41,7 +41,7 @@ class Inputs:
     """The files that one figure or table reads, how backends are shown, and whose published rows it has.
 
     `labels`, `palette`: by backend. `settings`: the values of the config that it depends on.
-    `published_experiment`: empty where nothing published stands beside it.
+    `published_experiment`: empty where there is nothing published to compare with.
     """
 
     title: str

@@ -115,7 +115,7 @@ def _category(replicas: int, batch: int) -> str:
 
 
 def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
-    """What stands in the way of a comparison, how the epoch times came about, and the interval."""
+    """What limits a comparison, how the epoch times were obtained, and the interval."""
     runs = inputs.runs
     medians = points[(points["panel"] == "measured") & (points["kind"] == "median")]
     shared = shares_cores(runs) and runs["replicas"].max() > 1

@@ -77,7 +77,7 @@ def _measured(one: Series, epochs: pd.DataFrame, metric: str) -> list[pd.DataFra
 
 
 def _beside(inputs: Inputs, workloads: set[str]) -> list[tuple[Row, str]]:
-    """The published values by epoch, each with the measured workload that it stands beside."""
+    """The published values per epoch, each with the measured workload that it is drawn with."""
     systems = {system: protocol.workload for system, protocol in inputs.protocols.items()}
     return [
         (row, systems[row.system])
