@@ -12,7 +12,6 @@ from workspace import CONFIG, Arrays, Checkout, small_copy
 
 MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
 GROUPS = (
-    r"tests/pipeline/test_smoke",  # one run for three files
     r"tests/parity/test_gate",  # one set of probes for two files
     r"tests/faults/test_(kill|workers|statuses)\.py::.*",  # each test apart
     r"(tests/parity/test_engines)\.py::\w+(\[\D+)",  # by backend
@@ -36,7 +35,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 def group(nodeid: str) -> str:
-    """What stays together: all of the smoke run, the cluster; else a file, or a part of it."""
+    """What stays together: what a pattern of GROUPS matches; else a file."""
     for pattern in GROUPS:
         if found := re.match(pattern, nodeid):
             return "".join(found.groups()) or found[0]

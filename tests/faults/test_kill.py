@@ -25,6 +25,10 @@ from paragone.config.run_spec import Spec
 from paragone.records import record
 
 EPOCHS = 6
+QUICK_CELLS = [("torch-ddp", 2), ("tensorflow-mirrored", 2)]
+KILLED_CELLS = [
+    cell if cell in QUICK_CELLS else pytest.param(cell, marks=pytest.mark.full) for cell in CELLS
+]
 # PyTorch/XLA compiles the deep model for a minute.
 RANDOM_CELLS = [
     ("torch", 1),
@@ -72,7 +76,7 @@ def start_and_kill(line: list[str], folder: Path, number: int = signal.SIGKILL) 
     assert checkpoints(folder)
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=str)
+@pytest.mark.parametrize("cell", KILLED_CELLS, ids=str)
 def test_killed_run_resumes_to_the_same_bits(small, tmp_path, cell):
     resumes_to_the_same_bits(spec_of(*cell), small, tmp_path)
 
@@ -143,6 +147,7 @@ def test_second_trainer_is_refused_while_the_first_lives(small, tmp_path):
             first.kill()
 
 
+@pytest.mark.full
 def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, checkout):
     """SIGKILL of snakemake leaves its trainer behind; the next calls say so, then resume."""
     made = checkout()

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pandas as pd
 import psutil
+import pytest
 from workspace import command, make_spec, succeed, train_command
 
 from paragone.records import record
 
 
+@pytest.mark.full
 def test_the_record_is_flagged_and_the_figure_warns(small, tmp_path):
     spec = make_spec("fashion-conv", "torch", batch=200, epochs=2, steps_per_epoch=5)
     count = max(1, psutil.cpu_count() // 2)

@@ -1,11 +1,13 @@
 """The probes of every backend, made once for all tests of the parity gate."""
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
-from parity.probing import BACKENDS, observe, workloads_of
+from parity.probing import BACKENDS, DEEP, QUICK, observe
 from workspace import Arrays
 
 
@@ -21,15 +23,23 @@ def in_one_folder(data_of, tmp_path_factory) -> list[Arrays]:
 
 
 @pytest.fixture(scope="session")
-def probes(in_one_folder, tmp_path_factory) -> Path:
-    """A folder with <workload>/<backend>.npz of every backend and the reference."""
-    folder = tmp_path_factory.mktemp("probes")
-    slowest_first = ["torch-xla", *(name for name in BACKENDS if name != "torch-xla"), "reference"]
-    with ThreadPoolExecutor(2) as pool:
-        waiting = [
-            pool.submit(observe, backend, workloads_of(backend), in_one_folder, folder)
-            for backend in slowest_first
-        ]
-    for each in waiting:
-        each.result()
-    return folder
+def probes_of(in_one_folder, tmp_path_factory) -> Callable[[str], Path]:
+    """A folder with <backend>.npz of every backend and the reference, by workload.
+
+    The workloads of a tier are probed together, in one process per backend.
+    """
+
+    @cache
+    def made(workloads: tuple[str, ...]) -> Path:
+        folder = tmp_path_factory.mktemp("probes")
+        others = (name for name in BACKENDS if name != "torch-xla")
+        with ThreadPoolExecutor(2) as pool:
+            waiting = [
+                pool.submit(observe, backend, [*workloads], in_one_folder, folder)
+                for backend in ("torch-xla", *others, "reference")  # the slowest first
+            ]
+        for each in waiting:
+            each.result()
+        return folder
+
+    return lambda workload: made(tuple(QUICK if workload in QUICK else DEEP)) / workload

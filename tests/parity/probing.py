@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from workspace import CONFIG, Arrays, command, succeed
 
 from paragone.config.expand import probe
@@ -11,10 +12,13 @@ from paragone.config.run_spec import Spec
 
 BACKENDS = sorted(CONFIG["backends"])
 WORKLOADS = sorted(CONFIG["workloads"])
-# Compiled for a minute or more on a CPU: in `make test-all`.
-SLOW_WORKLOAD = "mobilenet-v2"
-SLOW_BACKENDS = ["tensorflow-mirrored", "tensorflow-multiworker", "torch-xla"]
-SLOW = {(SLOW_WORKLOAD, backend) for backend in SLOW_BACKENDS}
+# Their layers, losses and optimizers take seconds to compile; the others are left to `make test-all`.
+QUICK = ["fashion-cnn", "reuters-cnn", "reuters-cnn-double-softmax"]
+DEEP = [name for name in WORKLOADS if name not in QUICK]
+TIERS = [
+    *QUICK,
+    *(pytest.param(name, marks=pytest.mark.full) for name in DEEP),
+]
 ABSENT = {"tensorflow-tpu", "torch-xla-multiprocess"}
 # The reference by another name: one replica of DDP averages nothing.
 REFERENCE = {"torch", "torch-ddp"}
@@ -22,14 +26,6 @@ REFERENCE = {"torch", "torch-ddp"}
 
 def dataset_of(workload: str) -> str:
     return CONFIG["workloads"][workload]["dataset"]
-
-
-def backends_of(workload: str) -> list[str]:
-    return [backend for backend in BACKENDS if (workload, backend) not in SLOW]
-
-
-def workloads_of(backend: str) -> list[str]:
-    return [workload for workload in WORKLOADS if (workload, backend) not in SLOW]
 
 
 def probe_command(specs: list[Spec], arrays: list[Arrays], outputs: list[Path]) -> list[str]:
@@ -61,5 +57,5 @@ def observe(backend: str, workloads: list[str], arrays: list[Arrays], folder: Pa
     """Workloads on one backend, in one process."""
     specs = [probe(CONFIG, workload, backend) for workload in workloads]
     outputs = [folder / workload / f"{backend}.npz" for workload in workloads]
-    printed = succeed(probe_command(specs, arrays, outputs), timeout=600)
+    printed = succeed(probe_command(specs, arrays, outputs), timeout=1200)
     assert "failed" not in printed, printed

@@ -40,8 +40,8 @@ def workloads_of(cell: tuple[str, int]) -> list[str]:
 
 def full(cell: tuple[str, int], workload: str) -> bool:
     """Whether a case is left to `make test-all`: several replicas, which test_replicas.py has in double
-    precision, and the deepest model."""
-    return cell[1] > 1 or workload == "mobilenet-v2"
+    precision, deep models, and programs that XLA compiles, which the gate and the smoke run have."""
+    return cell[1] > 1 or workload in DEEP or cell[0] == "torch-xla"
 
 
 def case(cell: tuple[str, int], *workload: str) -> object:

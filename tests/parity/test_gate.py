@@ -1,21 +1,11 @@
 """The parity gate through its programs: every backend passes."""
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
-from parity.probing import (
-    ABSENT,
-    BACKENDS,
-    REFERENCE,
-    SLOW_BACKENDS,
-    SLOW_WORKLOAD,
-    WORKLOADS,
-    backends_of,
-    dataset_of,
-    judge,
-    observe,
-)
+from parity.probing import ABSENT, BACKENDS, REFERENCE, TIERS, dataset_of, judge
 from workspace import CONFIG
 
 from paragone import data
@@ -36,61 +26,27 @@ PARAMETERS = {
 
 
 @pytest.fixture(scope="module")
-def verdicts_of(probes, tmp_path_factory) -> dict[str, dict]:
-    """The gate's verdicts by workload and backend."""
+def verdicts_of(probes_of, tmp_path_factory) -> Callable[[str], dict]:
+    """The gate's verdicts by backend, of a workload."""
     folder = tmp_path_factory.mktemp("verdicts")
-    return {
-        workload: judge(
-            workload,
-            probes / workload / "reference.npz",
-            [probes / workload / f"{backend}.npz" for backend in backends_of(workload)],
-            folder / f"{workload}.json",
-        )
-        for workload in WORKLOADS
-    }
 
+    @cache
+    def verdicts(workload: str) -> dict:
+        found = [probes_of(workload) / f"{backend}.npz" for backend in BACKENDS]
+        reference = probes_of(workload) / "reference.npz"
+        return judge(workload, reference, found, folder / f"{workload}.json")
 
-@pytest.fixture(scope="module")
-def slow_verdicts(probes, in_one_folder, tmp_path_factory) -> dict[str, dict]:
-    """The gate's verdicts of the slow workload by slow backend."""
-    folder = tmp_path_factory.mktemp("slow")
-    with ThreadPoolExecutor(2) as pool:
-        waiting = [
-            pool.submit(observe, backend, [SLOW_WORKLOAD], in_one_folder, folder)
-            for backend in reversed(SLOW_BACKENDS)
-        ]
-    for each in waiting:
-        each.result()
-    found = [folder / SLOW_WORKLOAD / f"{backend}.npz" for backend in SLOW_BACKENDS]
-    reference = probes / SLOW_WORKLOAD / "reference.npz"
-    verdicts = judge(SLOW_WORKLOAD, reference, found, folder / "parity.json")
-    for backend, path in zip(SLOW_BACKENDS, found, strict=True):
-        with np.load(path) as arrays:
-            verdicts[backend]["parameters"] = int(arrays["parameters"])
     return verdicts
 
 
-@pytest.mark.parametrize(
-    ("workload", "backend"),
-    [(workload, backend) for workload in WORKLOADS for backend in backends_of(workload)],
-)
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("workload", TIERS)
 def test_every_backend_passes(verdicts_of, workload, backend):
-    verdict = verdicts_of[workload][backend]
+    verdict = verdicts_of(workload)[backend]
     if backend in ABSENT:
         assert verdict["passed"] is None
         assert "tpu" in verdict["reason"].lower()
-    else:
-        passes(verdict, backend)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("backend", SLOW_BACKENDS)
-def test_every_backend_passes_with_the_deepest_model_too(slow_verdicts, backend):
-    passes(slow_verdicts[backend], backend)
-    assert slow_verdicts[backend]["parameters"] == PARAMETERS[SLOW_WORKLOAD]
-
-
-def passes(verdict: dict, backend: str) -> None:
+        return
     assert verdict["passed"] is True, verdict["reason"]
     assert verdict["deviations"].keys() == TOLERANCES["float64"].keys()
     if backend not in REFERENCE:
@@ -98,18 +54,18 @@ def passes(verdict: dict, backend: str) -> None:
         assert max(verdict["deviations"].values()) > 1e-15
 
 
-def test_torch_is_the_reference(verdicts_of):
+@pytest.mark.parametrize("workload", TIERS)
+def test_torch_is_the_reference(verdicts_of, workload):
     """Bit by bit, with as many threads: the gate adds no deviation of its own."""
-    for workload in WORKLOADS:
-        assert set(verdicts_of[workload]["torch"]["deviations"].values()) == {0.0}
+    assert set(verdicts_of(workload)["torch"]["deviations"].values()) == {0.0}
 
 
-@pytest.mark.parametrize("workload", WORKLOADS)
-def test_the_probe_trains(probes, workload):
+@pytest.mark.parametrize("workload", TIERS)
+def test_the_probe_trains(probes_of, workload):
     """The weights move by far more than the tolerance: equal initial weights alone cannot pass."""
     outputs = CONFIG["workloads"][workload]["model"].get("outputs")
     classes = {"fashion_mnist": 10, "cats_vs_dogs": 2, "reuters": 46}[dataset_of(workload)]
-    with np.load(probes / workload / "reference.npz") as reference:
+    with np.load(probes_of(workload) / "reference.npz") as reference:
         gradients = {name for name in reference.files if name.startswith("gradients/")}
         weights = {name for name in reference.files if name.startswith("weights/")}
         assert len(weights) >= len(gradients) >= 4
@@ -120,10 +76,10 @@ def test_the_probe_trains(probes, workload):
         assert all(norm > 0 for norm in norms)
 
 
-@pytest.mark.parametrize("workload", WORKLOADS)
-def test_trainable_parameters(probes, workload):
-    for backend in ["reference", *backends_of(workload)]:
-        with np.load(probes / workload / f"{backend}.npz") as arrays:
+@pytest.mark.parametrize("workload", TIERS)
+def test_trainable_parameters(probes_of, workload):
+    for backend in ["reference", *BACKENDS]:
+        with np.load(probes_of(workload) / f"{backend}.npz") as arrays:
             if backend not in ABSENT:
                 assert int(arrays["parameters"]) == PARAMETERS[workload]
 
@@ -134,17 +90,17 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("backend", [name for name in BACKENDS if name not in ABSENT])
-def test_double_softmax_by_hand(probes, data_of, backend):
+def test_double_softmax_by_hand(probes_of, data_of, backend):
     """The flaw: the cross entropy of softmax(softmax(logits)), from the same initial weights."""
     arrays = data_of["reuters"]
     spec = probe(CONFIG, "reuters-cnn", backend)
     dataset = data.load(arrays.manifest, arrays.folder)
     _, labels = next(train_batches(dataset, spec, 1))
     rows = np.arange(len(labels))
-    with np.load(probes / f"reuters-cnn/{backend}.npz") as plain:
+    with np.load(probes_of("reuters-cnn") / f"{backend}.npz") as plain:
         chances = softmax(plain["logits"])
         assert plain["loss"] == pytest.approx(-np.log(chances[rows, labels]).mean(), rel=1e-12)
-    with np.load(probes / f"reuters-cnn-double-softmax/{backend}.npz") as double:
+    with np.load(probes_of("reuters-cnn-double-softmax") / f"{backend}.npz") as double:
         np.testing.assert_allclose(double["logits"], chances, rtol=1e-10)
         expected = -np.log(softmax(chances)[rows, labels]).mean()
         assert double["loss"] == pytest.approx(expected, rel=1e-12)

@@ -34,10 +34,10 @@ FAULTS = {"nudged": nudge, "nan": one_nan}
 
 
 @pytest.fixture(scope="module")
-def verdicts(probes, tmp_path_factory) -> dict:
+def verdicts(probes_of, tmp_path_factory) -> dict:
     """Verdicts over the torch probe with one array broken, by <group>-<fault>-<first or last>."""
     folder = tmp_path_factory.mktemp("broken")
-    with np.load(probes / "fashion-cnn/torch.npz") as arrays:
+    with np.load(probes_of("fashion-cnn") / "torch.npz") as arrays:
         good = {name: arrays[name] for name in arrays.files}
     broken = {"parameters": {**good, "parameters": good["parameters"] + 1}}
     for group, pattern in GROUPS.items():
@@ -52,7 +52,7 @@ def verdicts(probes, tmp_path_factory) -> dict:
     np.savez(folder / "absent.npz", unavailable=np.array("no such device"))
     return judge(
         "fashion-cnn",
-        probes / "fashion-cnn/reference.npz",
+        probes_of("fashion-cnn") / "reference.npz",
         sorted(folder.glob("*.npz")),
         folder / "parity.json",
     )

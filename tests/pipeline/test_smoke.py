@@ -12,6 +12,9 @@ from workspace import CONFIG, job_stats
 import check_records
 from paragone.analysis.compliance import checks
 
+# The smoke run has all cores to itself.
+pytestmark = pytest.mark.alone
+
 PLAN = Plan("smoke")
 EXPERIMENTS = sorted(PLAN.experiments)
 COUNTS = {name: len(runs) for name, runs in PLAN.experiments.items()}

@@ -12,6 +12,9 @@ from workspace import CONFIG
 
 from paragone.base.engine_reports import Devices
 
+# The smoke run has all cores to itself.
+pytestmark = pytest.mark.alone
+
 
 def test_records_say_what_data_they_are_of(records, smoke):
     """Of the edition that was found: real where there is a mirror, else said to be synthetic."""
@@ -74,7 +77,7 @@ def test_every_backend_starts_from_the_same_weights_and_learns(completed, plan):
 def test_backends_agree_after_equal_epochs(completed, smoke):
     """fashion-conv has no batch norm: 16 steps leave the backends no room to differ."""
     of = [made for made in completed if made.spec.workload["name"] == "fashion-conv"]
-    assert len(of) == 3
+    assert len({made.spec.backend["name"] for made in of}) == len(of) == 2
     accuracies = [made.epochs[-1].test_accuracy for made in of]
     assert max(accuracies) - min(accuracies) < 0.01
     assert min(accuracies) > (0.5 if smoke.real else 0.15)  # chance is 0.1

@@ -10,6 +10,9 @@ import pytest
 from plan import Plan
 from workspace import ROOT, Checkout, call
 
+# The smoke run has all cores to itself.
+pytestmark = pytest.mark.alone
+
 PLAN = Plan("smoke")
 # What a machine has measured; all else is made from it.
 RECORDS = ["runs/*/record.json", "runs/*/predictions.npz", "parity/*/*.npz"]

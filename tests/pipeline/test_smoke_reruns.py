@@ -5,6 +5,9 @@ import os
 import pytest
 from plan import Plan
 
+# The smoke run has all cores to itself.
+pytestmark = pytest.mark.alone
+
 PLAN = Plan("smoke")
 MEASURED = {"fetch", "serialize", "train", "measure_products", "measure_all_reduces"}
 # Without PyTorch in the smoke preset: one replica does not scale.
