@@ -101,6 +101,11 @@ def parity_of(wildcards):
     return [f"<results>/parity/{name}.json" for name in sorted(names)]
 
 
+def manifests_of(wildcards):
+    """The manifests of an experiment's data sets."""
+    return sorted({manifest_of(spec) for spec in EXPERIMENTS[wildcards.experiment]})
+
+
 def workloads_of(backend):
     """The workloads that a backend trains in some experiment, sorted; all of them for the reference."""
     specs = [s for s in RUNS.values() if backend in (s.backend["name"], "reference")]

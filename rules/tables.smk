@@ -107,6 +107,7 @@ rule check_records:
         schema=project("rules/schemas/record.schema.json"),
         records=records_of,
         parity=parity_of,
+        manifests=manifests_of,
     output:
         violations=report(
             "<results>/tables/{experiment}/compliance.csv",
@@ -126,6 +127,7 @@ rule check_records:
         python {input.code[0]:q} \
             --experiment {wildcards.experiment:q} \
             --parity {input.parity:q} \
+            --manifests {input.manifests:q} \
             --output {output.violations:q} \
             -- {input.records:q} \
             >{log:q} 2>&1

@@ -28,10 +28,11 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--experiment", help="its name, where records are given")
     parser.add_argument("--parity", type=Path, nargs="*", default=[], metavar="workload.json")
+    parser.add_argument("--manifests", type=Path, nargs="*", default=[], metavar="manifest.json")
     parser.add_argument("--output", type=Path, help="CSV file to write, one row a violation")
     options = parser.parse_args(arguments)
-    paths, parity, experiments = inputs(options)
-    found = checks.find(paths, parity, experiments)
+    paths, parity, manifests, experiments = inputs(options)
+    found = checks.find(paths, parity, manifests, experiments)
     for one in found:
         print(f"{one.file}: {one.rule} ({one.severity}): {one.where}: {one.value}")
     count = Counter(one.severity for one in found)
@@ -43,15 +44,18 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(1)
 
 
-def inputs(options: argparse.Namespace) -> tuple[list[Path], list[Path], dict[str, set[str]]]:
-    """Records, parity reports and experiments that the command line names."""
+def inputs(
+    options: argparse.Namespace,
+) -> tuple[list[Path], list[Path], list[Path], dict[str, set[str]]]:
+    """Records, parity reports, manifests and experiments that the command line names."""
     paths = options.records
     if options.experiment:
-        return paths, options.parity, {options.experiment: {path.parent.name for path in paths}}
+        runs = {path.parent.name for path in paths}
+        return paths, options.parity, options.manifests, {options.experiment: runs}
     if len(paths) != 1 or not paths[0].is_dir():
         raise UserError(f"{paths[0]}: name one folder of results, or an --experiment with records")
-    records, parity, experiments = checks.in_folder(paths[0])
-    return records, [*parity, *options.parity], experiments
+    records, parity, manifests, experiments = checks.in_folder(paths[0])
+    return records, [*parity, *options.parity], [*manifests, *options.manifests], experiments
 
 
 if __name__ == "__main__":

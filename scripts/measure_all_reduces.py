@@ -56,7 +56,7 @@ def main() -> None:
         {
             "schema": 1,
             "backend": backend,
-            "process": measuring.stop(devices=None),  # each group has its own
+            "process": measuring.stop(),
             "repeats": options.repeats,
             "groups": groups,
         },

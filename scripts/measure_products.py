@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
             "schema": 1,
             "backend": backend,
             "device_name": device_name,
-            "process": measuring.stop([device_name] if missing is None else []),
+            "process": measuring.stop(),
             "repeats": options.repeats,
             "cases": cases,
         },

@@ -75,7 +75,7 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
             engine, spec, dataset, threads, ledger, checkpoints, processes, world, pretrained
         )
         observed = getattr(engine, "devices", None)  # the memory may be full before they are known
-        process["machine"]["devices"] = getattr(engine, "device_names", [])
+        process["devices"] = getattr(engine, "device_names", [])
     except Unavailable as error:
         outcome = Outcome(processes, status="unavailable", reason=str(error))
         observed = None
@@ -103,7 +103,8 @@ def complete(processes: list[dict[str, Any]], ends: list[dict[str, Any]]) -> Non
     """Add what each worker knows only at its end: devices, and the load of other processes."""
     for process, end in zip(processes, ends, strict=True):
         process.update(end["process"])
-        neighbours = [one for one in ends if one["process"]["host"] == process["host"]]
+        host = process["machine"]["host"]
+        neighbours = [one for one in ends if one["process"]["machine"]["host"] == host]
         of_the_run = sum(one["cpu"]["own"] for one in neighbours)
         process["load"] |= load.others(end["cpu"], of_the_run)
 

@@ -95,10 +95,10 @@ def test_every_rank_records_where_it_ran(completed):
         ranks = [(one.rank, one.workers) for one in made.processes]
         assert ranks == [(rank, workers) for rank in range(workers)]
         for process in made.processes:
-            assert process.host == os.uname().nodename
+            assert process.machine.host == os.uname().nodename
             assert process.threads == max(1, min(2, os.cpu_count()) // workers)
             assert 0 <= process.load.other_cpu_share <= 1
-            assert len(process.machine.devices) == made.spec.replicas // workers
+            assert len(process.devices) == made.spec.replicas // workers
 
 
 def test_parity_of_every_backend(results, plan):

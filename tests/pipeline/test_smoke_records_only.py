@@ -16,7 +16,7 @@ pytestmark = pytest.mark.alone
 PLAN = Plan("smoke")
 # What a machine has measured; all else is made from it.
 RECORDS = ["runs/*/record.json", "runs/*/predictions.npz", "parity/*/*.npz"]
-RECORDS += ["matmul/*.json", "allreduce/*.json"]
+RECORDS += ["data/*/manifest.json", "matmul/*.json", "allreduce/*.json"]
 MEASURE = {"fetch", "serialize", "pretrained", "train", "measure_products", "measure_all_reduces"}
 LINE = ("all", "--cores", "2", "--configfile", "presets/smoke.yaml")
 ALONE = ("--config", "records_only=True")

@@ -1,6 +1,6 @@
 """Results of matrix products made by hand, valid against their schema."""
 
-from make_records import fingerprint
+from make_records import make_machine
 
 from paragone.analysis import product_tables
 from paragone.records import measurements
@@ -28,17 +28,8 @@ def make_result(backend, cases, device="cpu", host="node-1"):
         "device_name": device,
         "process": {
             "started": "2026-01-01T00:00:00+00:00",
-            "host": host,
-            "machine": {
-                "fingerprint": fingerprint(host),
-                "system": "Linux",
-                "processor": "Example CPU 3.0 GHz",
-                "accelerators": [],
-                "driver": None,
-                "cores": 2,
-                "memory_bytes": 8 * 2**30,
-                "devices": [device],
-            },
+            "machine": make_machine(host),
+            "cores": 2,
             "threads": 2,
             "software": {"python": "3.11.9"},
             "git": None,

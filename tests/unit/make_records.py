@@ -1,12 +1,11 @@
 """Valid, varied records for the tests of everything after the records. Deterministic."""
 
-import hashlib
 import json
 from pathlib import Path
 
 import numpy as np
 
-from paragone.config.run_spec import canonical
+from paragone.base import canonical_json
 from paragone.records.run_record import RunRecord
 
 BACKENDS = {
@@ -135,13 +134,19 @@ def make_record(
         "epochs": rows,
         "target": _target(rows, target, patience),
     }
-    config = hashlib.sha256(canonical(record["spec"]).encode()).hexdigest()
+    config = canonical_json.sha256(record["spec"])
     record["processes"] = [
         _process(start, host, at, rank, workers, config)
         for at, start in enumerate(starts)
         for rank in range(workers)
     ]
-    return record
+    return sealed(record)
+
+
+def sealed(record: dict) -> dict:
+    """The same with the digest that its other fields have."""
+    content = {key: value for key, value in record.items() if key != "digest"}
+    return {**content, "digest": canonical_json.sha256(content)}
 
 
 def typed(made: list[dict]) -> list[RunRecord]:
@@ -266,9 +271,18 @@ def _efficiency(steady: dict | None) -> dict:
     }
 
 
-def fingerprint(host: str) -> str:
-    """The fingerprint of the made machine of this name."""
-    return hashlib.sha256(host.encode()).hexdigest()
+def make_machine(host: str) -> dict:
+    """The made machine of this name."""
+    machine = {
+        "host": host,
+        "system": "Linux",
+        "processor": "Example CPU 3.0 GHz",
+        "cores": 2,
+        "memory_gib": 8,
+        "accelerators": [],
+        "driver": None,
+    }
+    return {"fingerprint": canonical_json.sha256(machine), **machine}
 
 
 def _process(first_epoch: int, host: str, index: int, rank: int, workers: int, config: str) -> dict:
@@ -277,17 +291,9 @@ def _process(first_epoch: int, host: str, index: int, rank: int, workers: int, c
         "workers": workers,
         "started": f"2026-01-01T00:0{index}:00+00:00",
         "first_epoch": first_epoch,
-        "host": host,
-        "machine": {
-            "fingerprint": fingerprint(host),
-            "system": "Linux",
-            "processor": "Example CPU 3.0 GHz",
-            "accelerators": [],
-            "driver": None,
-            "cores": 2,
-            "memory_bytes": 8 * 2**30,
-            "devices": ["cpu:0"],
-        },
+        "machine": make_machine(host),
+        "cores": 2,
+        "devices": ["cpu:0"],
         "threads": 2,
         "system_threads": 12,
         "software": {"python": "3.11.9", "numpy": "2.3.0"},

@@ -1,11 +1,12 @@
 """A folder of results that obeys every measurement rule, and programs run over it."""
 
+import hashlib
 import json
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from make_records import make_record, write_parity
+from make_records import make_record, sealed, write_parity
 from workspace import make_spec
 
 from paragone.analysis.compliance import checks
@@ -13,6 +14,17 @@ from paragone.records.compliance.violations import Violation
 
 BACKENDS = ("torch", "tensorflow-mirrored", "torch-xla")
 SEEDS = range(3)
+MANIFEST = json.dumps(
+    {
+        "dataset": "fashion_mnist",
+        "source": "real",
+        "edition": "official",
+        "arrays": {
+            "train_inputs": {"shape": [60_000, 28, 28, 1]},
+            "test_inputs": {"shape": [10_000, 28, 28, 1]},
+        },
+    }
+)
 TARGET = {"accuracy": 0.8, "patience": 2, "stop": False}
 
 
@@ -40,6 +52,8 @@ def valid_records(seeds=SEEDS, backends=BACKENDS, accuracies=None, batch: int = 
             record["spec"] = json.loads(spec.to_json())
             record["run"] = spec.name
             record["processes"][0]["config_sha256"] = spec.sha256
+            for part in (record["data"], record["processes"][0]):
+                part["manifest_sha256"] = hashlib.sha256(MANIFEST.encode()).hexdigest()
             record["model"]["initial_weights"] = f"{seed + 1:064x}"
             record["model"]["final_weights"] = f"{1000 * seed + place + 100:064x}"
             record["processes"][0]["started"] = clock.isoformat()
@@ -49,12 +63,15 @@ def valid_records(seeds=SEEDS, backends=BACKENDS, accuracies=None, batch: int = 
 
 
 def write_results(folder: Path, records: list[dict], **passed: bool | None) -> Path:
-    """Records and the parity report of their workload, as the workflow leaves them; the folder."""
+    """Records, with the digest that they have now, and the parity report of their workload; the folder."""
     for record in records:
         path = folder / "runs" / record["run"] / "record.json"
         path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(record))
+        path.write_text(json.dumps(sealed(record)))
     write_parity(folder, "fashion-conv", {**dict.fromkeys(BACKENDS, True), **passed})
+    path = folder / "data/fashion_mnist/manifest.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(MANIFEST)
     return folder
 
 

@@ -83,19 +83,12 @@ def all_reduce_result(backend, counts=COUNTS, noise=0.0, missing=(), host="node-
     made = {
         "schema": 1,
         "backend": {"name": backend, "engine": engine, "strategy": strategy, "device": device},
-        "process": process_of(host),
+        "process": make_result("torch", [make_case((2, 2, 2), gflops=(1,))], host=host)["process"],
         "repeats": 3,
         "groups": groups,
     }
     measurements.check_all_reduces(made)
     return made
-
-
-def process_of(host):
-    """The process entry of a measuring program; devices are listed per group."""
-    process = make_result("torch", [make_case((2, 2, 2), gflops=(1,))], host=host)["process"]
-    process["machine"].pop("devices")
-    return process
 
 
 def all_reduces(**options):

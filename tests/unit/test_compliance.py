@@ -2,6 +2,7 @@
 
 import copy
 import csv
+import json
 import re
 from datetime import datetime
 
@@ -86,8 +87,8 @@ VALUES = [
     ("status", "diverged", {"status"}),
     ("model.final_weights", None, {"status"}),
     ("epochs.3.train_loss", None, {"status"}),
-    ("data.dataset", "cifar", {"data"}),
-    ("data.source", "synthetic", {"data", "one-edition"}),
+    ("data.dataset", "cifar", {"data", "manifest"}),
+    ("data.source", "synthetic", {"data", "manifest", "one-edition"}),
     ("devices.observed.replicas", 2, {"devices"}),
     ("devices.observed.kind", "gpu", {"devices"}),
     ("devices.observed", None, {"devices"}),
@@ -110,6 +111,7 @@ VALUES = [
     ("epochs.2.examples", 120_000, {"examples", "steady"}),
     ("epochs.3.learning_rate", 0.1, {"learning-rate"}),
     ("epochs.0.test_accuracy", 0.70004, {"accuracy"}),
+    ("epochs.0.train_accuracy", 0.71001, {"accuracy"}),
     ("target.epoch", 2, {"target"}),
     ("target.reached", False, {"target"}),
     ("target.first_hit", 0.5, {"target"}),
@@ -120,14 +122,20 @@ VALUES = [
     ("model.initial_weights", "c" * 64, {"initial-weights"}),
     ("model.parameters", 108_811, {"parameters"}),
     ("data.manifest_sha256", "c" * 64, {"same-data", "read"}),
-    ("data.edition", "rebuilt", {"one-edition"}),
-    ("data.edition", "synthetic", {"data", "one-edition"}),
+    ("data.edition", "rebuilt", {"manifest", "one-edition"}),
+    ("data.edition", "synthetic", {"data", "manifest", "one-edition"}),
     ("processes.0.started", "2026-01-01T05:00:00+00:00", {"interleaved"}),
     ("processes.0.load.busy", True, {"busy-flag", "isolation"}),
     ("processes.0.load.other_cpu_share", 0.4, {"busy-flag"}),
     ("processes.0.load.cpu_throttles", 2, {"throttling"}),
     ("processes.0.load.accelerator_throttled", True, {"throttling"}),
-    ("processes.0.machine.fingerprint", "d" * 64, {"one-machine"}),
+    ("processes.0.machine.fingerprint", "d" * 64, {"fingerprint", "one-machine"}),
+    ("processes.0.machine.memory_gib", 9, {"fingerprint"}),
+    ("processes.0.machine.host", "node-2", {"fingerprint"}),
+    ("processes.0.cores", 3, {"threads"}),
+    ("data.input_shape", [28, 28, 3], {"manifest", "same-data"}),
+    ("data.test_examples", 5000, {"manifest", "same-data"}),
+    ("data.train_examples", 59_000, {"manifest"}),
     ("processes.0.git", None, {"clean-code", "one-code"}),
     ("processes.0.git.dirty", True, {"clean-code"}),
     ("processes.0.git.commit", "d" * 40, {"one-code"}),
@@ -158,6 +166,24 @@ def test_wrong_value_is_caught_by_its_rule(tmp_path, records, path, value, expec
     assert FIRST in {one.run for one in found}
     if not expected & {"seeds", "interleaved"}:  # those tell of other runs too
         assert {one.run for one in found} == {FIRST}
+
+
+def test_a_record_that_was_changed_is_told_by_its_digest(tmp_path, records):
+    """A loss, which nothing else in the record determines."""
+    folder = write_results(tmp_path, records)
+    path = folder / "runs" / FIRST / "record.json"
+    changed = json.loads(path.read_text())
+    changed["epochs"][0]["test_loss"] += 1e-9
+    path.write_text(json.dumps(changed))
+    assert {(one.rule, one.run) for one in find(folder)} == {("digest", FIRST)}
+
+
+def test_data_are_compared_with_the_manifest_that_they_name_alone(tmp_path, records):
+    folder = write_results(tmp_path, records)
+    path = folder / "data/fashion_mnist/manifest.json"
+    assert find(folder) == []
+    path.write_text(path.read_text().replace("28", "14"))
+    assert find(folder) == []  # of other data
 
 
 def drop_an_epoch(records):

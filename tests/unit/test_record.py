@@ -231,7 +231,7 @@ def test_assembled_record_is_valid_and_counts_only_warm_epochs(tmp_path):
     rows[1]["first_of_process"] = True
     made = assembled(rows)
     record.write(made, tmp_path / "new/record.json")
-    assert record.read(tmp_path / "new/record.json") == made
+    assert record.read(tmp_path / "new/record.json") == made.sealed()
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["record.json"]
     seconds = rows[2]["train_seconds"]
     assert made.steady == Steady(1, 60_000, seconds, 60_000 / seconds)

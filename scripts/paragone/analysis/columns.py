@@ -4,7 +4,7 @@ from typing import Any
 
 from paragone.base.clock_names import PARTS as CLOCK_PARTS
 from paragone.records.measurements import AllReduces, MeasuringProcess, Products
-from paragone.records.run_record import Machine, Process
+from paragone.records.run_record import Process
 
 TEXT, COUNT, REAL, FLAG = "string", "Int64", "float64", "boolean"
 
@@ -40,7 +40,7 @@ RUN_COLUMNS = typed(
     (FLAG, "resumed"),
     (COUNT, "processes"),
     (TEXT, "started machine host processor"),
-    (COUNT, "cores memory_bytes"),
+    (COUNT, "cores memory_gib"),
     (TEXT, "devices"),
     (COUNT, "threads"),
     (REAL, "load_before other_cpu_share"),
@@ -67,20 +67,22 @@ SPEED_COLUMNS = [
 EPOCH_SPEED_COLUMNS = ["train_seconds", "evaluate_seconds", "elapsed_train_seconds"]
 
 
-def machine_label(host: str, machine: Machine) -> str:
-    """The name of a record's machine, with its fingerprint: no two machines are pooled."""
-    return f"{host}: {machine.processor}, {machine.cores} cores [{machine.fingerprint[:6]}]"
+def machine_label(process: Process | MeasuringProcess) -> str:
+    """The name of a process's machine, with its fingerprint: no two machines are pooled."""
+    machine = process.machine
+    about = f"{machine.processor}, {process.cores} cores"
+    return f"{machine.host}: {about} [{machine.fingerprint[:6]}]"
 
 
 def columns_of_process(process: Process | MeasuringProcess) -> dict[str, Any]:
     """The columns on one process, its machine and what else ran there."""
     machine, load, software = process.machine, process.load, process.software
     return {
-        "machine": machine_label(process.host, machine),
-        "host": process.host,
+        "machine": machine_label(process),
+        "host": machine.host,
         "processor": machine.processor,
-        "cores": machine.cores,
-        "memory_bytes": machine.memory_bytes,
+        "cores": process.cores,
+        "memory_gib": machine.memory_gib,
         "threads": process.threads,
         "load_before": load.before,
         "other_cpu_share": load.other_cpu_share,

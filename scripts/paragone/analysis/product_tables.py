@@ -16,7 +16,7 @@ COLUMNS = typed(
     (COUNT, "run calls"),
     (REAL, "seconds flops_per_second relative_error"),
     (TEXT, "machine host processor"),
-    (COUNT, "cores memory_bytes threads"),
+    (COUNT, "cores memory_gib threads"),
     (REAL, "load_before other_cpu_share"),
     (FLAG, "busy"),
     (TEXT, "started software"),

@@ -192,8 +192,8 @@ def _processes(processes: list[Process]) -> Row:
         "resumed": any(one.first_epoch > 1 for one in processes),
         "processes": len(processes),
         # A run whose processes saw several machines belongs to that set, not to its first member.
-        "machine": "; ".join(dict.fromkeys(machine_label(p.host, p.machine) for p in processes)),
-        "devices": "; ".join(first.machine.devices),
+        "machine": "; ".join(dict.fromkeys(map(machine_label, processes))),
+        "devices": "; ".join(first.devices),
         "other_cpu_share": _known(max, (load.other_cpu_share for load in loads)),
         "busy": _known(any, (load.busy for load in loads)),
         "throttled": _known(any, (load.throttled for load in loads)),

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from paragone.base.canonical_json import canonical
 from paragone.base.engine_reports import Devices
 from paragone.base.errors import UserError
 
@@ -113,11 +114,6 @@ def cell_of(name: str) -> dict[str, Any]:
     if found is None:
         raise UserError(f"{name}: not the name of a run; delete the folder of that name")
     return {key: int(text) if text.isdigit() else text for key, text in found.groupdict().items()}
-
-
-def canonical(spec: dict[str, Any]) -> str:
-    """JSON with sorted keys and no spaces: the text whose hash identifies a run."""
-    return json.dumps(spec, sort_keys=True, separators=(",", ":"))
 
 
 def as_list(value: Any) -> list[Any]:

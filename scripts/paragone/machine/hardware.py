@@ -1,41 +1,31 @@
 """The machine of a result: a description, and a hash that distinguishes machines."""
 
-import hashlib
-import json
-import os
 import platform
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from paragone.base import canonical_json
 from paragone.machine import nvml
 
 
 def describe() -> dict[str, Any]:
-    """The `machine` block of a record; `devices` is left for the framework to name.
+    """The `machine` block of a record: what distinguishes machines, and the hash of it.
 
-    `fingerprint`: SHA-256 of what distinguishes machines: host, system, processor, cores,
-    memory in GiB, accelerators and their driver; not of what a single process may use of it.
+    Memory is in GiB: the kernel's own share of it differs from boot to boot. What a single process may
+    use of the machine is no part of it.
     """
-    memory = psutil.virtual_memory().total
-    whole = {
+    machine = {
         "host": platform.node(),
         "system": platform.platform(),
         "processor": _processor(),
         "cores": psutil.cpu_count(),
-        "memory_gib": round(memory / 2**30),  # the kernel's share of it differs from boot to boot
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "accelerators": nvml.names(),
         "driver": nvml.driver(),
     }
-    text = json.dumps(whole, sort_keys=True)
-    return {
-        "fingerprint": hashlib.sha256(text.encode()).hexdigest(),
-        **{key: whole[key] for key in ("system", "processor", "accelerators", "driver")},
-        "cores": len(os.sched_getaffinity(0)),
-        "memory_bytes": memory,
-        "devices": [],
-    }
+    return {"fingerprint": canonical_json.sha256(machine), **machine}
 
 
 def _processor() -> str:

@@ -1,7 +1,6 @@
 """One process in a result: machine, software and code at its start, what it used at its end."""
 
 import os
-import platform
 import resource
 import subprocess
 import sys
@@ -38,8 +37,9 @@ def process_entry(workers: int, threads: int) -> dict[str, Any]:
         "workers": workers,
         "started": started.isoformat(timespec="milliseconds"),
         "first_epoch": 1,
-        "host": platform.node(),
         "machine": hardware.describe(),
+        "cores": len(os.sched_getaffinity(0)),
+        "devices": [],
         "threads": threads,
         "software": _software(),
         "git": git_state(),

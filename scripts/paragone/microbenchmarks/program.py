@@ -10,7 +10,7 @@ from paragone.base.errors import UserError
 from paragone.machine import limits, load
 from paragone.machine.process_entry import process_entry
 
-ONLY_OF_RUNS = ("rank", "workers", "first_epoch")
+ONLY_OF_RUNS = ("rank", "workers", "first_epoch", "devices")
 
 
 def measuring_parser(description: str | None) -> argparse.ArgumentParser:
@@ -33,12 +33,9 @@ class Measuring:
         self.threads = limits.claim_cores(threads)
         self._entry = process_entry(workers=1, threads=self.threads)
 
-    def stop(self, devices: list[str] | None) -> dict[str, Any]:
-        """The result's `process`. Call it right after the work; `devices`: None if others have them."""
+    def stop(self) -> dict[str, Any]:
+        """The result's `process`. Call it right after the work."""
         self._entry["load"] |= self._neighbours.stop()
-        self._entry["machine"]["devices"] = devices
-        if devices is None:
-            del self._entry["machine"]["devices"]
         return {key: value for key, value in self._entry.items() if key not in ONLY_OF_RUNS}
 
 

@@ -31,8 +31,8 @@ class MeasuringProcess:
     """The process that measured, and its machine."""
 
     started: str
-    host: str
     machine: Machine
+    cores: int
     threads: int
     software: dict[str, str]
     git: GitState | None

@@ -25,8 +25,8 @@ def check(data: Json) -> RunRecord:
 
 
 def write(record: RunRecord, path: Path) -> None:
-    """Check the record and write it, whole or not at all. Raises as `check` does."""
-    data = record.to_json()
+    """Check the record and write it with its digest, whole or not at all. Raises as `check` does."""
+    data = record.sealed().to_json()
     check(data)
     write_json(data, path)
 

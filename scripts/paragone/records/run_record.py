@@ -4,9 +4,10 @@ Fields, their units and what a null means are described in rules/schemas/record.
 fields is the order of the keys in the file. JSON is validated against the schema before it gets types.
 """
 
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any, TypeVar, get_args, get_type_hints
 
+from paragone.base import canonical_json
 from paragone.base.engine_reports import Devices
 from paragone.config.run_spec import Spec
 
@@ -47,16 +48,22 @@ class DeviceCounts:
 
 @dataclass
 class Machine:
-    """Hardware and system; `fingerprint` is equal for records of the same machine alone."""
+    """What distinguishes a machine from others; `fingerprint` is the hash of all the rest."""
 
     fingerprint: str
+    host: str
     system: str
     processor: str
+    cores: int
+    memory_gib: int
     accelerators: list[str]
     driver: str | None
-    cores: int
-    memory_bytes: int
-    devices: list[str] = field(default_factory=list)
+
+    def expected_fingerprint(self) -> str:
+        """The hash that the other fields have."""
+        return canonical_json.sha256(
+            {key: value for key, value in vars(self).items() if key != "fingerprint"}
+        )
 
 
 @dataclass
@@ -110,8 +117,9 @@ class Process:
     workers: int
     started: str
     first_epoch: int
-    host: str
     machine: Machine
+    cores: int
+    devices: list[str]
     threads: int
     software: dict[str, str]
     git: GitState | None
@@ -212,6 +220,7 @@ class RunRecord:
     efficiency: Efficiency | None
     epochs: list[Epoch]
     target: Target | None
+    digest: str | None = None
 
     @classmethod
     def from_json(cls, data: Json) -> "RunRecord":
@@ -224,6 +233,16 @@ class RunRecord:
     def to_json(self) -> Json:
         """The record as JSON data, keys in the order of the fields."""
         return asdict(self)
+
+    def sealed(self) -> "RunRecord":
+        """A copy with the digest that its other fields have."""
+        return replace(self, digest=self.expected_digest())
+
+    def expected_digest(self) -> str:
+        """SHA-256 of the canonical JSON of all fields but the digest."""
+        data = self.to_json()
+        del data["digest"]
+        return canonical_json.sha256(data)
 
 
 def from_json(kind: type[Part], data: Json) -> Part:

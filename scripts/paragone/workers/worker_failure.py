@@ -67,7 +67,7 @@ def _message(failed: Child, workers: int, reports: dict[int, dict[str, Any]], me
     if rank is None:
         return f"the workers {how}; last lines:{_shown(failed.tails.get(None))}"
     entry = place(meeting, "devices", rank)
-    where = f" on {json.loads(entry.read_text())['host']}" if entry.exists() else ""
+    where = f" on {json.loads(entry.read_text())['machine']['host']}" if entry.exists() else ""
     report = reports.get(rank, {"status": None})
     if report["status"] == "refused":  # a message for the user: complete
         return f"rank {rank} of {workers}{where}: {report['reason']}"

@@ -1,8 +1,10 @@
 """All rules on a folder of records: the records, the experiments they belong to, the rules they break."""
 
+import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from paragone.analysis import tidy
 from paragone.analysis.compliance import of_experiment
@@ -16,21 +18,26 @@ from paragone.records.run_record import RunRecord
 ALONE = ""  # the name of the experiment of records that belong to none
 OF_JSON = {"schema": asserted.schema, "specification": of_record.specification}
 OF_ONE = asserted.CHECKS | of_record.CHECKS
-ELSEWHERE = ("one-record", "missing", "parity")  # rules about files, checked here
+ELSEWHERE = ("one-record", "missing", "parity", "manifest")  # rules about files, checked here
 
 
 def find(
-    paths: Iterable[Path], parity: Iterable[Path], experiments: dict[str, set[str]]
+    paths: Iterable[Path],
+    parity: Iterable[Path],
+    manifests: Iterable[Path],
+    experiments: dict[str, set[str]],
 ) -> list[Violation]:
     """Every violation in the records at `paths`, in the order of experiment, rule and run.
 
-    `parity`: reports of the parity gate. `experiments`: the runs of each experiment. Records that belong to
-    none are compared with those of the same protocol, by their specification.
+    `parity`: reports of the parity gate. `manifests`: of data sets. `experiments`: the runs of each
+    experiment. Records that belong to none are compared with those of the same protocol, by their
+    specification.
     """
     broken, files, records = _one_by_one(paths)
-    verdicts = _verdicts(parity)
+    verdicts, sources = _verdicts(parity), _manifests(manifests)
     for run, record in records.items():
         broken += [("parity", run, files[run], finding) for finding in _unproven(record, verdicts)]
+        broken += [("manifest", run, files[run], finding) for finding in _unlike(record, sources)]
     groups = _groups(records, experiments)
     found = [
         _violation(name, rule, run, path, finding)
@@ -52,8 +59,8 @@ def find(
     )
 
 
-def in_folder(folder: Path) -> tuple[list[Path], list[Path], dict[str, set[str]]]:
-    """The records and parity reports below a folder of results, and the runs of each experiment.
+def in_folder(folder: Path) -> tuple[list[Path], list[Path], list[Path], dict[str, set[str]]]:
+    """What `find` checks below a folder of results: records, parity reports, manifests, experiments.
 
     Raises `UserError` if there is no record.
     """
@@ -65,7 +72,10 @@ def in_folder(folder: Path) -> tuple[list[Path], list[Path], dict[str, set[str]]
         for path in sorted(folder.glob("tables/*/runs.parquet"))
         if "experiment" in (frame := tidy.read(path))
     }
-    return records, sorted(folder.glob("parity/*.json")), known
+    parity, manifests = (
+        sorted(folder.glob(to)) for to in ("parity/*.json", "data/*/manifest.json")
+    )
+    return records, parity, manifests, known
 
 
 def _one_by_one(
@@ -126,6 +136,31 @@ def _unproven(record: RunRecord, verdicts: dict[tuple[str, str], bool | None]) -
         return []
     word = "failed" if verdicts[cell] is False else "the gate could not run the backend"
     return [Finding("parity", f"{cell[0]} on {cell[1]}: {word}")]
+
+
+def _manifests(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
+    """The manifests by their SHA-256."""
+    texts = [path.read_bytes() for path in paths]
+    return {hashlib.sha256(text).hexdigest(): json.loads(text) for text in texts}
+
+
+def _unlike(record: RunRecord, manifests: dict[str, dict[str, Any]]) -> Iterator[Finding]:
+    """Where the data of a record are not those of its manifest, if that is there."""
+    if record.data is None or record.data.manifest_sha256 not in manifests:
+        return
+    manifest = manifests[record.data.manifest_sha256]
+    (train, *shape), (test, *_) = (
+        manifest["arrays"][f"{split}_inputs"]["shape"] for split in ("train", "test")
+    )
+    expected = {
+        **{key: manifest[key] for key in ("dataset", "source", "edition")},
+        "train_examples": min(train, record.spec.workload.get("train_examples", train)),
+        "test_examples": test,
+        "input_shape": shape,
+    }
+    for key, value in expected.items():
+        if (found := getattr(record.data, key)) != value:
+            yield Finding(f"data.{key}", f"{found}, by its manifest it is {value}")
 
 
 def _groups(records: dict[str, RunRecord], experiments: dict[str, set[str]]) -> dict[str, set[str]]:

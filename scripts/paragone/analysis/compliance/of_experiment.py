@@ -75,7 +75,7 @@ def alone(records: list[RunRecord]) -> Found:
         if record.clocks and len(record.processes) == 1:
             begun = _start(record)
             end = begun + timedelta(seconds=record.clocks.end_to_end)
-            windows[record.processes[0].host].append((begun, end, record.run))
+            windows[record.processes[0].machine.host].append((begun, end, record.run))
     for of_host in windows.values():
         of_host.sort()
         _, last, holder = of_host[0]
@@ -147,8 +147,8 @@ def _grouped(
 def _threads_per_host(record: RunRecord) -> list[int]:
     ranks = defaultdict(set)  # per host; a resumed run has several processes per rank
     for process in record.processes:
-        ranks[process.host].add(process.rank)
-    return sorted({one.threads * len(ranks[one.host]) for one in record.processes})
+        ranks[process.machine.host].add(process.rank)
+    return sorted({one.threads * len(ranks[one.machine.host]) for one in record.processes})
 
 
 def _is_reference(record: RunRecord) -> bool:
@@ -200,7 +200,12 @@ _EQUAL: dict[str, list[tuple[str, Callable[[Any], Hashable], Callable[[Any], obj
             "data.manifest_sha256",
             attrgetter("data.dataset", "data.source", "data.edition"),
             attrgetter("data.manifest_sha256"),
-        )
+        ),
+        (
+            "data.input_shape",
+            attrgetter("data.manifest_sha256"),
+            attrgetter("data.input_shape", "data.test_examples"),
+        ),
     ],
     "one-machine": [("processes.machine", _experiment, _machines)],
     "one-edition": [

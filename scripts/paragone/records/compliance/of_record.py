@@ -77,11 +77,29 @@ def data(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("threads")
 def threads(record: RunRecord) -> Iterator[Finding]:
-    """Threads within the cores of the process."""
+    """Threads within the cores of the process, those within the machine's."""
     for at, process in enumerate(record.processes):
-        given, cores = process.threads, process.machine.cores
-        if given > cores:
-            yield Finding(f"processes[{at}].threads", f"{given} on {cores} cores")
+        given, cores, there = process.threads, process.cores, process.machine.cores
+        if not given <= cores <= there:
+            wrong = f"{given} on {cores} of the machine's {there} cores"
+            yield Finding(f"processes[{at}].threads", wrong)
+
+
+@CHECKS.rule("fingerprint")
+def fingerprint(record: RunRecord) -> Iterator[Finding]:
+    """The machine's hash, of every process."""
+    for at, process in enumerate(record.processes):
+        found, expected = process.machine.fingerprint, process.machine.expected_fingerprint()
+        if found != expected:
+            wrong = f"{found}, the machine's is {expected}"
+            yield Finding(f"processes[{at}].machine.fingerprint", wrong)
+
+
+@CHECKS.rule("digest")
+def digest(record: RunRecord) -> Iterator[Finding]:
+    """Not a byte was changed since."""
+    if record.digest != (expected := record.expected_digest()):
+        yield Finding("digest", f"{record.digest}, the record's is {expected}")
 
 
 @CHECKS.rule("planned-epochs")
@@ -153,15 +171,17 @@ def learning_rate(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("accuracy")
 def accuracy(record: RunRecord) -> Iterator[Finding]:
-    """Accuracies are fractions of a whole number of test examples."""
+    """Accuracies are fractions of a whole number of examples."""
     if record.data is None:
         return
-    examples = record.data.test_examples
     for at, row in enumerate(record.epochs):
-        right = row.test_accuracy * examples
-        if abs(right - round(right)) > limit("accuracy") * examples:
-            wrong = f"{row.test_accuracy} is {right:.3f} of {examples} examples"
-            yield Finding(f"epochs[{at}].test_accuracy", wrong)
+        counted = {"train": (row.train_accuracy, row.examples)}
+        counted["test"] = row.test_accuracy, record.data.test_examples
+        for split, (fraction, examples) in counted.items():
+            right = fraction * examples
+            if abs(right - round(right)) > limit("accuracy"):
+                wrong = f"{fraction} is {right:.3f} of {examples} examples"
+                yield Finding(f"epochs[{at}].{split}_accuracy", wrong)
 
 
 @CHECKS.rule("target")
