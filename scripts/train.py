@@ -48,7 +48,7 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     threads = limits.claim_cores(options.threads, world.core_rank, world.core_workers)
     process["threads"] = threads
     if spec.backend["device"] == "cpu":
-        limits.limit_memory(world.local_workers)
+        limits.limit_memory(len(world.host_pids))
     if world.rank == 0 and not world.on_one_host:
         print(
             f"warning: workers listen on {', '.join(world.addresses)} (TensorFlow's on all interfaces) "

@@ -1,5 +1,6 @@
 """Which of a run's workers this process is, and where the others are. Standard library only."""
 
+import os
 from dataclasses import dataclass
 
 COLLECTIVE_TIMEOUT = 300  # seconds that a framework may wait for a worker that is there, but stuck
@@ -11,7 +12,8 @@ class World:
 
     `local_rank` and `local_workers` number the workers that see the same accelerators of one host;
     `core_rank` and `core_workers` those that may use the same cores. `addresses`: host:port of every
-    rank, the port free on its host for this run; empty when there is one worker.
+    rank, the port free on its host for this run; empty when there is one worker. `host_pids`: the
+    processes of the workers of this host, in the order of their ranks.
     """
 
     rank: int
@@ -21,6 +23,7 @@ class World:
     core_rank: int
     core_workers: int
     addresses: tuple[str, ...]
+    host_pids: tuple[int, ...]
 
     def address(self, rank: int) -> tuple[str, int]:
         """Host and port of a rank."""
@@ -33,4 +36,4 @@ class World:
         return all(address.startswith("127.") for address in self.addresses)
 
 
-ALONE = World(0, 1, 0, 1, 0, 1, ())
+ALONE = World(0, 1, 0, 1, 0, 1, (), (os.getpid(),))

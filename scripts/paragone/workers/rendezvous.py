@@ -45,6 +45,7 @@ class Rendezvous:
             return ALONE
         own = {
             "node": _node(),
+            "pid": os.getpid(),
             "accelerators": os.environ.get("CUDA_VISIBLE_DEVICES"),
             "cores": sorted(os.sched_getaffinity(0)),
             "address": _address(),
@@ -170,4 +171,5 @@ def _world(rank: int, everyone: list[dict[str, Any]]) -> World:
         addresses=tuple(
             f"{LOOPBACK if on_one_host else one['address']}:{one['port']}" for one in everyone
         ),
+        host_pids=tuple(one["pid"] for one in everyone if one["node"] == own["node"]),
     )

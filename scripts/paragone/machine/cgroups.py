@@ -1,0 +1,54 @@
+"""The control groups of this process, in which kernel and scheduler keep its limits: version 2 and 1."""
+
+from pathlib import Path
+
+_MEMBERSHIP = Path("/proc/self/cgroup")
+_MOUNT = Path("/sys/fs/cgroup")
+
+
+def groups(controller: str) -> list[Path]:
+    """The folders of this process's group and of those around it, innermost first.
+
+    `controller`: "memory" or "cpu". A container may see the outermost one alone, which is then its own.
+    """
+    found = []
+    for line in _lines(_MEMBERSHIP):
+        _, controllers, path = line.split(":", 2)
+        if not controllers:  # version 2
+            root = _MOUNT
+        elif controller in controllers.split(","):
+            root = _MOUNT / controllers
+        else:
+            continue
+        group = root / path.lstrip("/")
+        around = [one for one in group.parents if one.is_relative_to(root)]
+        found += [one for one in (group, *around) if one.is_dir()]
+    return found
+
+
+def available_bytes() -> int | None:
+    """What the tightest memory limit leaves, droppable page cache included; None without any."""
+    left = []
+    for group in groups("memory"):
+        for limit, used, cached in (
+            ("memory.max", "memory.current", "inactive_file"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        ):
+            most = "".join(_lines(group / limit))
+            if most.isdecimal():  # not "max"
+                free = int(most) - int("".join(_lines(group / used)))
+                left.append(free + (_field(group / "memory.stat", cached) or 0))
+    return max(0, min(left)) if left else None
+
+
+def _field(path: Path, name: str) -> int | None:
+    """The number behind a name in a file of such lines; None if either is missing."""
+    pairs = dict(line.split(maxsplit=1) for line in _lines(path))
+    return int(pairs[name]) if name in pairs else None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,116 @@
+"""Memory that a control group limits is known as a limit: to the products and to the cap of a run."""
+
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import psutil
+import pytest
+from workspace import ROOT
+
+from paragone.machine import cgroups, limits
+
+MIB = 2**20
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """Make the files of control groups by hand: version 2, version 1, and both beside each other."""
+    monkeypatch.setattr(cgroups, "_MOUNT", tmp_path / "cgroup")
+    monkeypatch.setattr(cgroups, "_MEMBERSHIP", tmp_path / "membership")
+
+    def make(membership: str, **files: object) -> None:
+        (tmp_path / "membership").write_text(membership)
+        for name, value in files.items():
+            path = tmp_path / "cgroup" / name.replace("__", "/").replace("_DOT_", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{value}\n")
+
+    return make
+
+
+def second(folder: str, limit: object, used: int, cached: int = 0) -> dict[str, object]:
+    """The files of a group of version 2, in MiB."""
+    limit = limit if limit == "max" else limit * MIB
+    stat = f"anon 5\ninactive_file {cached * MIB}\nactive_file 7"
+    names = {"max": limit, "current": used * MIB, "stat": stat}
+    return {f"{folder}memory_DOT_{name}": value for name, value in names.items()}
+
+
+def first(folder: str, limit: int, used: int, cached: int = 0) -> dict[str, object]:
+    """The same of version 1."""
+    stat = f"inactive_file 1\ntotal_inactive_file {cached * MIB}"
+    names = {"limit_in_bytes": limit * MIB, "usage_in_bytes": used * MIB, "stat": stat}
+    return {f"{folder}memory_DOT_{name}": value for name, value in names.items()}
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "left"),
+    [
+        ("0::/job/step", second("job__step__", 100, 60, 10) | second("job__", "max", 0), 50),
+        ("0::/job/step", second("job__step__", "max", 60) | second("job__", 100, 80), 20),
+        ("0::/", second("", 100, 60), 40),  # a container of its own name space
+        ("4:cpu:/\n3:memory:/job", first("memory__job__", 100, 70, 5) | first("memory__", 200, 90), 35),
+        ("3:memory:/docker/abc", first("memory__", 100, 60), 40),  # that sees its own group alone
+        ("2:memory:/job\n0::/job", first("memory__job__", 100, 60), 40),
+        ("0::/", second("", 100, 160), 0),
+        ("0::/job", second("job__", "max", 60), None),
+        ("3:cpu:/job", first("memory__job__", 100, 60), None),
+        ("", {}, None),
+    ],
+)  # fmt: skip
+def test_the_tightest_limit_counts(tree, membership, files, left):
+    tree(membership, **files)
+    assert cgroups.available_bytes() == (None if left is None else left * MIB)
+    free = psutil.virtual_memory().available
+    expected = free if left is None else left * MIB
+    assert limits.available_bytes() == pytest.approx(expected, rel=0.2)
+
+
+def test_without_control_groups_the_machine_is_the_limit(tree):
+    assert cgroups.available_bytes() is None
+    free = psutil.virtual_memory().available
+    assert limits.available_bytes() == pytest.approx(free, rel=0.2)
+
+
+@pytest.fixture
+def group():
+    """A real control group of 1 GiB, where the tests may make one."""
+    for root, file in (
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+        ("/sys/fs/cgroup", "memory.max"),
+    ):
+        folder = Path(root) / f"paragone-{uuid.uuid4().hex[:8]}"
+        try:
+            folder.mkdir()
+            (folder / file).write_text(str(2**30))
+        except OSError:
+            if folder.exists():
+                folder.rmdir()
+            continue
+        yield folder
+        folder.rmdir()
+        return
+    pytest.skip("needs the right to make a control group with a memory limit")
+
+
+def test_a_full_memory_of_a_group_is_an_error_and_no_kill(group):
+    """The kernel would end the process at 1 GiB; its cap is below that."""
+    program = (
+        "import resource; from paragone.machine.limits import limit_memory; limit_memory()\n"
+        "print(resource.getrlimit(resource.RLIMIT_DATA)[0], flush=True)\n"
+        "held = [bytearray(2**26) for _ in range(64)]"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT / "scripts",
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())),
+    )
+    assert done.returncode == 1, done.returncode
+    assert "MemoryError" in done.stderr
+    assert 0.5 * 2**30 < int(done.stdout) <= 0.9 * 2**30
