@@ -53,6 +53,7 @@ def measure(spec: Spec, folder: Path, options: argparse.Namespace) -> RunRecord:
         line = [sys.executable, str(ROOT / "scripts/train.py"), "--spec", spec.to_json()]
         line += ["--manifest", str(options.manifest), "--data-folder", str(options.data_folder)]
         line += ["--checkpoints", str(path.parent / "checkpoints"), "--threads", "2"]
+        line += ["--window-seconds", "5"]
         line += ["--record", str(path), "--predictions", str(path.with_name("predictions.npz"))]
         subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
     return record.read(path)

@@ -42,6 +42,7 @@ rule train:
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
         checkpoints=subpath(output.record, parent=True),
+        window=config["speed_window"],
     message:
         "Training {wildcards.run}"
     shell:
@@ -53,6 +54,8 @@ rule train:
             {params.weights:q} \
             --checkpoints {params.checkpoints:q}/checkpoints \
             --threads {threads} \
+            --window-seconds {params.window[seconds]} \
+            --window-limit {params.window[limit_seconds]} \
             --nodes {resources.nodes} \
             --record {output.record:q} \
             --predictions {output.predictions:q} \

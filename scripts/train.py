@@ -2,6 +2,7 @@
 
 import argparse
 import hashlib
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from paragone.training import results
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.loop import train
+from paragone.training.speed_window import SpeedWindow
 from paragone.workers.rendezvous import Rendezvous
 from paragone.workers.run_options import run_parser
 
@@ -70,9 +72,22 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     engine = engines.create(spec)
     ledger.switch("data")
     processes = meeting.meet("devices", process)
+    window = None
+    if options.window_seconds:
+        limit = options.window_limit or math.inf
+        window = SpeedWindow(options.window_seconds, limit, meeting)
     try:
         outcome = train(
-            engine, spec, dataset, threads, ledger, checkpoints, processes, world, pretrained
+            engine,
+            spec,
+            dataset,
+            threads,
+            ledger,
+            checkpoints,
+            processes,
+            world,
+            pretrained,
+            window,
         )
         observed = getattr(engine, "devices", None)  # the memory may be full before they are known
         process["devices"] = getattr(engine, "device_names", [])

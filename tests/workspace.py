@@ -120,10 +120,13 @@ def refused(done: subprocess.CompletedProcess, *words: str) -> None:
         assert word in errors[0]
 
 
-def train_command(spec: Spec, arrays: Arrays, folder: Path, program: str = "train") -> list[str]:
+def train_command(
+    spec: Spec, arrays: Arrays, folder: Path, program: str = "train", **options: object
+) -> list[str]:
     """The command that trains `spec`; everything it writes is in `folder`.
 
-    `program`: "train", the worker itself, or "launch", which starts it.
+    `program`: "train", the worker itself, or "launch", which starts it. Without further `options` a run has
+    no speed window.
     """
     return command(
         program,
@@ -134,6 +137,7 @@ def train_command(spec: Spec, arrays: Arrays, folder: Path, program: str = "trai
         threads=2,
         record=folder / "record.json",
         predictions=folder / "predictions.npz",
+        **options,
     )
 
 

@@ -112,7 +112,6 @@ def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None
     assert first.started < second.started
     begins = [row.epoch for row in two.epochs if row.first_of_process]
     assert begins == [1, second.first_epoch]
-    assert two.steady.epochs == EPOCHS - 2
     assert f"resumed after epoch {second.first_epoch - 1}" in output
     assert not (killed / "checkpoints").exists()
     assert sorted(path.name for path in killed.iterdir()) == ["predictions.npz", "record.json"]

@@ -54,7 +54,7 @@ def test_absent_device_is_a_record(small, tmp_path, changes, words):
     assert made.devices.observed is None
     assert made.devices.requested.replicas == spec.replicas
     assert made.epochs == []
-    assert made.steady is None
+    assert made.window == []
     assert len(made.data.manifest_sha256) == 64
     with np.load(tmp_path / "predictions.npz") as arrays:
         assert len(arrays["labels"]) == 0

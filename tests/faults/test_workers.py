@@ -168,7 +168,7 @@ def test_an_only_worker_that_crashes_is_a_record_and_an_evicted_one_is_not(
     made = record.read(tmp_path / "record.json")
     assert made.status == result
     assert number.name in made.reason
-    assert (made.epochs, made.steady, made.clocks) == ([], None, None)
+    assert (made.epochs, made.window, made.clocks) == ([], [], None)
     assert made.reason in (tmp_path / "out").read_text()
 
 

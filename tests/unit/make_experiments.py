@@ -186,11 +186,6 @@ def _published_curves(system: str) -> dict[str, list[float]]:
     return curves
 
 
-def speed(record: dict) -> float:
-    """Steady examples/s."""
-    return record["steady"]["examples_per_second"]
-
-
 def of_cell(made: list[dict], backend: str, replicas: int, batch: int | None = None) -> list[dict]:
     """The records of one backend, number of replicas and global batch; of all batches for None."""
     return [

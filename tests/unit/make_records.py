@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from paragone.base import canonical_json
-from paragone.records.run_record import RunRecord
+from paragone.records.run_metrics import steady
+from paragone.records.run_record import RunRecord, Timed
 
 BACKENDS = {
     "tensorflow-mirrored": ("tensorflow", "mirrored", "cpu"),
@@ -84,7 +85,7 @@ def make_record(
     evaluate = sum(row["evaluate_seconds"] for row in rows)
     workers = replicas if strategy in ("ddp", "multiworker") else 1
     count = {"kind": device, "replicas": replicas, "workers": workers}
-    steady = _steady(rows)
+    window = _window(rows) if status == "completed" else []
     record = {
         "schema": 1,
         "run": f"{workload}.{backend}.r{replicas}.b{global_batch}.s{seed}.{host.replace('_', '-')}",
@@ -128,10 +129,12 @@ def make_record(
         },
         "devices": {"requested": count, "observed": None if status == "unavailable" else count},
         "processes": [],
-        "clocks": _clocks(random, train, evaluate) if measured else None,
-        "steady": steady,
-        "efficiency": _efficiency(steady) if measured else None,
+        "clocks": _clocks(random, train, evaluate, sum(one["seconds"] for one in window))
+        if measured
+        else None,
+        "efficiency": _efficiency(window, global_batch) if measured else None,
         "epochs": rows,
+        "window": window,
         "target": _target(rows, target, patience),
     }
     config = canonical_json.sha256(record["spec"])
@@ -221,29 +224,41 @@ def _epochs(random, measured, steps, batch, status, resumed_at, accuracies, exac
     return rows
 
 
-def _clocks(random, train: float, evaluate: float) -> dict:
+def _clocks(random, train: float, evaluate: float, window: float) -> dict:
     cold = {
         "imports": 3.0 + random.uniform(0, 2),
         "devices": 0.3 + random.uniform(0, 0.2),
         "data": 0.2,
         "compilation": 1.5 + random.uniform(0, 3),
     }
-    rest = {"train": train, "evaluate": evaluate, "checkpoint": 0.15, "other": 0.25}
+    rest = {
+        "train": train,
+        "evaluate": evaluate,
+        "checkpoint": 0.15,
+        "window": window,
+        "other": 0.25,
+    }
     return {"cold": cold, **rest, "end_to_end": sum(cold.values()) + sum(rest.values())}
 
 
-def _steady(rows: list[dict]) -> dict | None:
-    later = [row for row in rows if not row["first_of_process"]]
-    if not later:
-        return None
-    examples = sum(row["examples"] for row in later)
-    seconds = sum(row["train_seconds"] for row in later)
-    return {
-        "epochs": len(later),
-        "examples": examples,
-        "seconds": seconds,
-        "examples_per_second": examples / seconds,
-    }
+def _window(rows: list[dict]) -> list[dict]:
+    """Of six seconds or more, as fast as the epochs after the first of each process, or all."""
+    later = [row for row in rows if not row["first_of_process"]] or rows
+    step = sum(row["train_seconds"] for row in later) / sum(row["steps"] for row in later)
+    unit = max(1, round(6 / step / 20))
+    return [
+        {"steps": unit * part, "seconds": unit * part * step + 0.1} for part in (1, 8, 1, 1, 8, 1)
+    ]
+
+
+def speed(record: dict) -> float:
+    """Steady examples/s."""
+    return steady(typed([record])[0].window, record["spec"]["batch"]["global"]).examples_per_second
+
+
+def waited(record: dict) -> float:
+    """Seconds end to end, without the speed window."""
+    return record["clocks"]["end_to_end"] - record["clocks"]["window"]
 
 
 def _target(rows: list[dict], accuracy: float | None, patience: int) -> dict | None:
@@ -262,12 +277,13 @@ def _target(rows: list[dict], accuracy: float | None, patience: int) -> dict | N
     }
 
 
-def _efficiency(steady: dict | None) -> dict:
+def _efficiency(window: list[dict], batch: int) -> dict:
     flop = 2_206_464  # of fashion-conv
+    warm = steady([Timed(**one) for one in window], batch)
     return {
         "train_flop_per_example": flop,
         "counter": "torch.utils.flop_counter",
-        "steady_flop_per_second": steady and flop * steady["examples_per_second"],
+        "steady_flop_per_second": warm and flop * warm.examples_per_second,
     }
 
 

@@ -56,14 +56,6 @@ def resume(record: dict) -> None:
     second = copy.deepcopy(record["processes"][0])
     record["processes"].append({**second, "first_epoch": 3, "started": "2026-01-01T06:00:00+00:00"})
     record["epochs"][2]["first_of_process"] = True
-    record["steady"] |= {"epochs": 2}
-    warm = [record["epochs"][at] for at in (1, 3)]
-    seconds = sum(row["train_seconds"] for row in warm)
-    examples = sum(row["examples"] for row in warm)
-    record["steady"] |= {"examples": examples, "seconds": seconds}
-    record["steady"]["examples_per_second"] = examples / seconds
-    flop = record["efficiency"]["train_flop_per_example"]
-    record["efficiency"]["steady_flop_per_second"] = flop * examples / seconds
 
 
 def test_a_resumed_run_breaks_no_rule(tmp_path, records):
@@ -99,16 +91,16 @@ VALUES = [
     ("epochs.1.evaluate_seconds", 9.0, {"epoch-sum"}),
     ("epochs.0.train_seconds", 9.0, {"epoch-sum"}),
     ("epochs.0.elapsed", 9.0, {"epoch-sum"}),
-    ("steady.examples_per_second", 1e6, {"throughput", "efficiency"}),
-    ("steady.examples", 240_000, {"throughput", "steady"}),
-    ("steady.epochs", 4, {"steady"}),
-    ("steady", None, {"steady", "efficiency"}),
+    ("clocks.window", 0.5, {"clock-sum", "epoch-sum"}),
+    ("window.1.seconds", 90.0, {"epoch-sum", "efficiency"}),
+    ("window.1.steps", 20, {"efficiency"}),
+    ("window", [], {"window", "efficiency"}),
     ("epochs.1.epoch", 3, {"epochs"}),
-    ("epochs.1.first_of_process", True, {"processes", "steady"}),
+    ("epochs.1.first_of_process", True, {"processes"}),
     ("processes.0.first_epoch", 2, {"processes"}),
     ("processes.0.rank", 1, {"ranks"}),
     ("epochs.2.steps", 59, {"work", "examples"}),
-    ("epochs.2.examples", 120_000, {"examples", "steady"}),
+    ("epochs.2.examples", 120_000, {"examples"}),
     ("epochs.3.learning_rate", 0.1, {"learning-rate"}),
     ("epochs.0.test_accuracy", 0.70004, {"accuracy"}),
     ("epochs.0.train_accuracy", 0.71001, {"accuracy"}),
@@ -205,12 +197,8 @@ def stop_early(records):
 
 def count_each_replica(records):
     """World size counted twice: twice the examples in the same seconds."""
-    record = records[0]
-    for row in record["epochs"]:
+    for row in records[0]["epochs"]:
         row["examples"] *= 2
-    for key in ("examples", "examples_per_second"):
-        record["steady"][key] *= 2
-    record["efficiency"]["steady_flop_per_second"] *= 2
 
 
 def resume_in_the_past(records):
@@ -244,6 +232,20 @@ def run_backend_by_backend(records):
         record["processes"][0]["started"] = start
 
 
+def measure_too_shortly(records):
+    """Nineteen steps of a second each."""
+    record = records[0]
+    record["window"] = [{"steps": steps, "seconds": float(steps)} for steps in (3, 16)]
+    record["efficiency"]["steady_flop_per_second"] = (
+        record["efficiency"]["train_flop_per_example"] * record["spec"]["batch"]["global"]
+    )
+    spent = record["clocks"]["window"]
+    record["clocks"] |= {
+        "window": 19.0,
+        "end_to_end": record["clocks"]["end_to_end"] + 19.0 - spent,
+    }
+
+
 def same_ends(records):
     torch = of(records, "torch")
     torch[1]["model"]["final_weights"] = torch[0]["model"]["final_weights"]
@@ -257,7 +259,7 @@ def lack_a_seed(records):
     ("plant", "expected"),
     [
         (drop_an_epoch, {"epochs", "planned-epochs", "epoch-sum", "processes"}),
-        (stop_early, {"planned-epochs", "steady"}),
+        (stop_early, {"planned-epochs"}),
         (count_each_replica, {"examples"}),
         (resume_in_the_past, {"processes"}),
         (forget_the_resumption, {"processes"}),
@@ -265,6 +267,7 @@ def lack_a_seed(records):
         (ask_for_another_device, {"devices"}),
         (overlap, {"alone"}),
         (run_backend_by_backend, {"interleaved"}),
+        (measure_too_shortly, {"window"}),
         (same_ends, {"seed-used"}),
         (lack_a_seed, {"seeds"}),
     ],

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from draw_figures import SUFFIXES, Drawing, banners, texts_of
-from make_experiments import of_cell, speed
-from make_records import LABELS, make_record
+from make_experiments import of_cell
+from make_records import LABELS, make_record, speed
 from make_scaling import COUNTS, EACH, GLOBAL, MODELS, scaling
 from make_tables import calibrated
 from workspace import CONFIG

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from draw_figures import SUFFIXES, Drawing, banners, texts_of
-from make_experiments import batch_sizes, mobilenet, of_cell, speed, to_target
-from make_records import LABELS, make_record
+from make_experiments import batch_sizes, mobilenet, of_cell, to_target
+from make_records import LABELS, make_record, speed
 
 from paragone.reporting.drawing import style
 from paragone.reporting.figures import batch_size_throughput

@@ -17,6 +17,8 @@ from paragone.data.random_streams import epoch_order, framework_seed
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.loop import train
+from paragone.training.speed_window import SpeedWindow
+from paragone.workers.rendezvous import Rendezvous
 
 TRAINING, EVALUATION, SAVING = 10.0, 3.0, 0.5  # seconds that the engine takes
 
@@ -49,6 +51,12 @@ class Engine:
 
     def set_weights(self, weights: dict[str, np.ndarray]) -> None:
         self._weights = weights
+
+    def snapshot(self) -> list:
+        return [*self.trained]
+
+    def restore(self, snapshot: list) -> None:
+        self.restored = snapshot
 
     def warm_up(self, *_: object) -> None:
         self.clock.now += 1
@@ -103,12 +111,22 @@ def spec(**changes) -> Spec:
     return replace(made, workload={**made.workload, "learning_rate": rate})
 
 
-def run(engine: Engine, folder, ledger: Ledger | None = None, asked: Spec | None = None):
-    """The outcome of training, and the ledger."""
-    ledger = ledger or Ledger()
+def run(engine: Engine, folder, asked: Spec | None = None, window: float = 0):
+    """The outcome of training, and the ledger. `window`: seconds of the speed window."""
+    ledger = Ledger()
     checkpoints = Checkpoints(folder / "checkpoints", "context")
     processes = [{"rank": 0, "first_epoch": 1}]
-    outcome = train(engine, asked or spec(), dataset(), 1, ledger, checkpoints, processes)
+    speed_window = SpeedWindow(window, 1000.0, Rendezvous(None, 1, 0)) if window else None
+    outcome = train(
+        engine,
+        asked or spec(),
+        dataset(),
+        1,
+        ledger,
+        checkpoints,
+        processes,
+        speed_window=speed_window,
+    )
     return SimpleNamespace(outcome=outcome, ledger=ledger)
 
 
@@ -149,6 +167,30 @@ def test_a_resumed_run_goes_on_where_it_stopped(clock, tmp_path):
     assert made.ledger.seconds["train"] == 3 * TRAINING
     assert [one["first_epoch"] for one in made.outcome.processes] == [1, 3]
     assert resumed.trained[0][0] == framework_seed(spec().seed, 3)
+
+
+def test_a_completed_run_trains_on_in_its_speed_window(clock, tmp_path):
+    """On its own clock, with data of its own and the last learning rate; then the state is restored."""
+    engine = Engine(clock, [1.0] * 9)
+    made = run(engine, tmp_path, window=60.0)
+    window, epochs = made.outcome.window, made.outcome.epochs
+    assert [(one.steps, one.seconds) for one in window] == [
+        (steps, TRAINING) for steps in (3, 24, 3, 3, 24, 3)
+    ]
+    assert made.ledger.seconds["window"] == 6 * TRAINING
+    assert made.ledger.seconds["train"] == 3 * TRAINING
+    assert epochs[-1]["elapsed"] == 3 * TRAINING
+    assert engine.restored == engine.trained[:3]
+    assert engine.trained[3:] == [
+        (framework_seed(0, epoch), 0.05, epoch_order(100, 0, epoch)[:10].tolist(), one.steps)
+        for epoch, one in enumerate(window, start=4)
+    ]
+
+
+def test_a_diverged_run_has_no_speed_window(clock, tmp_path):
+    made = run(Engine(clock, [1.0, math.nan]), tmp_path, window=60.0)
+    assert made.outcome.window == []
+    assert made.ledger.seconds["window"] == 0
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, 1e7])

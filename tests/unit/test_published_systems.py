@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from judge_rows import REUTERS, judge, of, of_backend, tabulated
 from make_experiments import batch_sizes, reuters, to_target
-from make_records import make_record
+from make_records import make_record, speed
 from make_tables import beside, write
 
 from paragone.analysis import verdicts
@@ -100,7 +100,7 @@ def test_a_batch_that_was_not_run_is_said():
             if one["spec"]["batch"]["global"] in (8, 32)]  # fmt: skip
     assert judge(rows[1], protocols, made).why == "no run with global batch 16 (8, 32 are there)"
     there = judge(rows[0], protocols, made)
-    assert there.measured == f"{made[0]['steady']['examples_per_second']:,.1f} (n = 1)"
+    assert there.measured == f"{speed(made[0]):,.1f} (n = 1)"
     assert there.why == "width 1, published 10; other hardware"
 
 

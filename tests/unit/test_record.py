@@ -11,12 +11,13 @@ from unit.make_records import make_record
 from workspace import make_spec
 
 from paragone.base.clock_names import PARTS
-from paragone.base.engine_reports import Devices
+from paragone.base.engine_reports import Devices, FlopCount
 from paragone.base.errors import UserError
 from paragone.records import assemble, record
 from paragone.records.outcome import Outcome
-from paragone.records.run_record import DataRead, RunRecord, Steady, from_json
+from paragone.records.run_record import DataRead, RunRecord, Timed, from_json
 
+COUNTER = "torch.utils.flop_counter"
 EXAMPLE = Path(__file__).with_name("record.example.json")
 
 
@@ -77,14 +78,11 @@ def test_each_part_of_the_clocks_must_add_up(path, change):
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        ("steady.examples_per_second", 1.0, "steady.examples_per_second"),
-        ("steady.examples", 1, "steady.examples_per_second"),
-        ("steady.seconds", 1e6, "steady.examples_per_second"),
+        ("window.0.steps", 0, "window"),
+        ("window.0.seconds", 1e6, "clocks.window"),
         ("epochs.1.train_seconds", 1e6, "clocks.train"),
         ("epochs.1.examples", 480_000, "global batch"),
         ("epochs.1.steps", 30, "global batch"),
-        ("epochs.1.first_of_process", True, "steady"),
-        ("steady.epochs", 1, "steady"),
         ("processes.0.machine.fingerprint", "abc", "fingerprint"),
         ("processes.0.load.cpu_throttles", -1, "cpu_throttles"),
         ("processes.0.git.dirty", "yes", "dirty"),
@@ -146,7 +144,7 @@ CONTAINERS = [
     "efficiency.",
     "clocks.",
     "clocks.cold.",
-    "steady.",
+    "window.0.",
     "epochs.0.",
     "target.",
 ]
@@ -172,13 +170,10 @@ def test_no_key_may_be_missing(prefix):
 
 
 def test_both_counts_of_a_doubled_world_are_caught():
-    """Replicas counted twice, in the epochs and in the throughput alike."""
+    """Replicas counted twice, in every epoch."""
     broken = copy.deepcopy(make_record("torch-xla", replicas=8, global_batch=1024))
     for row in broken["epochs"]:
         row["examples"] *= 8
-    for key in ("examples", "examples_per_second"):
-        broken["steady"][key] *= 8
-    broken["efficiency"]["steady_flop_per_second"] *= 8
     with pytest.raises(ValueError, match="global batch"):
         record.check(broken)
 
@@ -226,15 +221,14 @@ def assembled(small_rows: list[dict], **outcome) -> RunRecord:
     )
 
 
-def test_assembled_record_is_valid_and_counts_only_warm_epochs(tmp_path):
-    rows = copy.deepcopy(BASE["epochs"])
-    rows[1]["first_of_process"] = True
-    made = assembled(rows)
+def test_assembled_record_is_valid(tmp_path):
+    window = [Timed(2, 0.2), Timed(16, 0.3)]
+    made = assembled(copy.deepcopy(BASE["epochs"]), window=window, flop=FlopCount(10, COUNTER))
     record.write(made, tmp_path / "new/record.json")
     assert record.read(tmp_path / "new/record.json") == made.sealed()
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["record.json"]
-    seconds = rows[2]["train_seconds"]
-    assert made.steady == Steady(1, 60_000, seconds, 60_000 / seconds)
+    assert made.window == window
+    assert made.efficiency.steady_flop_per_second == pytest.approx(10 * 1000 * 14 / 0.1)
 
 
 def test_losses_that_are_not_finite_become_null(tmp_path):
@@ -244,7 +238,6 @@ def test_losses_that_are_not_finite_become_null(tmp_path):
     record.write(made, tmp_path / "record.json")
     (epoch,) = record.read(tmp_path / "record.json").epochs
     assert epoch.train_loss is epoch.test_loss is None
-    assert made.steady is None
 
 
 def test_a_record_is_written_as_it_was_read(tmp_path):

@@ -90,11 +90,12 @@ def _training_time_meaning(cell: Cell, row: Row) -> str:
 
 
 def epoch_seconds(cell: Cell) -> pd.Series:
-    """Seconds per published epoch, by seed: measured if the epochs were as long, otherwise the time of
-    its examples at the steady throughput of the run."""
+    """Seconds per published epoch, by seed: the mean of those after the first if they were as long,
+    otherwise the time of its examples at the steady throughput of the run."""
     runs = cell.runs.set_index("seed")
     if cell.whole_epochs():
-        return runs["steady_seconds"] / runs["steady_epochs"].astype("float64")
+        later = cell.epochs[~cell.epochs["first_of_process"]]
+        return later.groupby("seed")["train_seconds"].mean().reindex(runs.index)
     return cell.protocol.epoch_examples / runs["steady_examples_per_second"]
 
 
@@ -112,10 +113,7 @@ def _epoch_time_meaning(cell: Cell, row: Row) -> str:
     if row.epoch is not None:
         return "measured: training alone"
     if _extrapolated(cell, row):
-        return (
-            f"{cell.protocol.epoch_examples:,} examples at the steady throughput of epochs of "
-            f"{cell.epochs['examples'].min():,}"
-        )
+        return f"{cell.protocol.epoch_examples:,} examples at the steady throughput"
     return "measured: training alone, mean of the epochs after the first"
 
 

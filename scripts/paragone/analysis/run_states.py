@@ -28,7 +28,7 @@ def no_speed(runs: pd.DataFrame) -> list[str]:
         (runs["status"] != "completed") | runs["steady_examples_per_second"].isna(),
         ["status", "parity"],
     ].itertuples(index=False):
-        words = _STATUSES.get(status) or _NO_SPEED.get(parity, "no epoch after the first")
+        words = _STATUSES.get(status) or _NO_SPEED.get(parity, "no speed window")
         reasons[words] = reasons.get(words, 0) + 1
     return _counted(reasons, len(runs))
 

@@ -25,9 +25,11 @@ from paragone.analysis.peaks import Peaks, with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.run_spec import cell_of
+from paragone.records.compliance.of_record import adequate
 from paragone.records.compliance.rules import INVALID, UNREADABLE
 from paragone.records.compliance.violations import Violation, by_run
 from paragone.records.parity_reports import Parity
+from paragone.records.run_metrics import steady
 from paragone.records.run_record import Clocks, DataRead, Epoch, Process, RunRecord, Target
 
 Row = dict[str, Any]
@@ -106,6 +108,7 @@ def _run_row(
 ) -> Row:
     spec, workload, backend = record.spec, record.spec.workload, record.spec.backend
     model, clocks, efficiency = record.model, record.clocks, record.efficiency
+    window = steady(record.window, spec.batch["global"])
     settings = sorted((key, value) for key, value in workload["model"].items() if key != "name")
     return {
         **_cell(record, experiment),
@@ -125,7 +128,8 @@ def _run_row(
         **(_data(record.data) if record.data else {}),
         **(vars(model) if model else {}),
         **_results(record.epochs),
-        **_prefixed("steady", record.steady),
+        **_prefixed("steady", window),
+        "window_adequate": adequate(window),
         **(vars(efficiency) if efficiency else {}),
         **_target(record.target),
         **_processes(record.processes),
@@ -180,7 +184,9 @@ def _target(target: Target | None) -> Row:
 
 def _seconds(clocks: Clocks) -> Row:
     parts = {**vars(clocks.cold), **vars(clocks)}
-    return {f"{part}_seconds": seconds for part, seconds in parts.items() if part != "cold"}
+    del parts["cold"]
+    parts["end_to_end"] -= clocks.window  # nobody who trains waits for a measurement
+    return {f"{part}_seconds": seconds for part, seconds in parts.items()}
 
 
 def _processes(processes: list[Process]) -> Row:

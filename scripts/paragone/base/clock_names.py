@@ -2,4 +2,4 @@
 
 COLD = ("imports", "devices", "data", "compilation")
 
-PARTS = (*COLD, "train", "evaluate", "checkpoint", "other")
+PARTS = (*COLD, "train", "evaluate", "checkpoint", "window", "other")

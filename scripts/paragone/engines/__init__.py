@@ -55,6 +55,15 @@ class Engine(Protocol):
     def set_weights(self, weights: Weights) -> None:
         """Load canonical weights."""
 
+    def snapshot(self) -> Any:
+        """A copy in memory of weights, statistics and optimizer, for one `restore`.
+
+        The random generator is no part of it: `train_epoch` starts it.
+        """
+
+    def restore(self, snapshot: Any) -> None:
+        """Return to the state that `snapshot` has copied, to the last bit."""
+
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """Compile and run training and evaluation on one batch each; the state is unchanged.
 

@@ -150,14 +150,24 @@ class TensorFlow:
         loss, correct, examples = (float(total.read_value()) for total in self._totals)
         return Metrics(loss / examples, correct / examples)
 
+    def snapshot(self) -> list[np.ndarray]:
+        """See `Engine.snapshot`."""
+        return [variable.numpy() for variable in self._variables()]
+
+    def restore(self, snapshot: list[np.ndarray]) -> None:
+        """See `Engine.restore`."""
+        for variable, value in zip(self._variables(), snapshot, strict=True):
+            variable.assign(value)
+
+    def _variables(self) -> list[keras.Variable]:
+        return [*self._model.variables, *self._optimizer.variables]
+
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """See `Engine.warm_up`."""
-        variables = self._model.variables + self._optimizer.variables
-        before = [variable.numpy() for variable in variables]
+        before = self.snapshot()
         self.train_epoch(0, learning_rate, [train_batch] * 2, 2)
         self.evaluate([test_batch], 1)
-        for variable, value in zip(variables, before, strict=True):
-            variable.assign(value)
+        self.restore(before)
 
     def train_epoch(
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int

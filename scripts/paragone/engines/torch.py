@@ -145,16 +145,26 @@ class Torch:
         loss, correct, examples = totals.tolist()  # waits for the device
         return Metrics(loss / examples, correct / examples)
 
-    def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
-        """See `Engine.warm_up`."""
-        model, optimizer = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
+    def snapshot(self) -> tuple[dict, dict]:
+        """See `Engine.snapshot`."""
+        state = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
         self.end_of_step()  # here and below: copies do not belong to the program of a step
-        # On a lazy device steps two and three may compile again (pytorch/xla #6210).
-        self.train_epoch(0, learning_rate, [train_batch] * 3, 3)
-        self.evaluate([test_batch], 1)
+        return state
+
+    def restore(self, snapshot: tuple[dict, dict]) -> None:
+        """See `Engine.restore`."""
+        model, optimizer = snapshot
         self.model.load_state_dict(model)
         self.optimizer.load_state_dict(optimizer)
         self.end_of_step()
+
+    def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
+        """See `Engine.warm_up`."""
+        before = self.snapshot()
+        # On a lazy device steps two and three may compile again (pytorch/xla #6210).
+        self.train_epoch(0, learning_rate, [train_batch] * 3, 3)
+        self.evaluate([test_batch], 1)
+        self.restore(before)
 
     @torch.no_grad()
     def predict(self, inputs: np.ndarray) -> np.ndarray:
@@ -209,9 +219,7 @@ class Torch:
     def load(self, folder: Path) -> None:
         """See `Engine.load`."""
         state = torch.load(folder / "state.pt", weights_only=True)
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.end_of_step()
+        self.restore((state["model"], state["optimizer"]))
 
 
 ENGINE = Torch

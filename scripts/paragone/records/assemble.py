@@ -7,7 +7,7 @@ from paragone.base.clock_names import COLD
 from paragone.base.engine_reports import Devices, FlopCount
 from paragone.config.run_spec import Spec, requested
 from paragone.records.outcome import Outcome
-from paragone.records.run_metrics import steady, time_to_target
+from paragone.records.run_metrics import Steady, steady, time_to_target
 from paragone.records.run_record import (
     Clocks,
     ColdClocks,
@@ -18,7 +18,6 @@ from paragone.records.run_record import (
     Model,
     Process,
     RunRecord,
-    Steady,
     from_json,
 )
 
@@ -36,7 +35,6 @@ def assemble(
     that measured them is gone.
     """
     epochs = [Epoch(**_finite(row)) for row in outcome.epochs]
-    warm = steady(epochs)
     return RunRecord(
         schema=1,
         run=spec.name,
@@ -48,9 +46,9 @@ def assemble(
         devices=DeviceCounts(requested(spec), observed),
         processes=[from_json(Process, one) for one in outcome.processes],
         clocks=_clocks(seconds) if seconds else None,
-        steady=warm,
-        efficiency=_efficiency(outcome.flop, warm),
+        efficiency=_efficiency(outcome.flop, steady(outcome.window, spec.batch["global"])),
         epochs=epochs,
+        window=outcome.window,
         target=time_to_target(spec.workload.get("target"), epochs),
     )
 
@@ -62,7 +60,7 @@ def _clocks(seconds: dict[str, float]) -> Clocks:
 
 
 def _efficiency(flop: FlopCount | None, warm: Steady | None) -> Efficiency | None:
-    """FLOP of training on one example, and FLOP/s over the steady epochs."""
+    """FLOP of training on one example, and FLOP/s in the speed window."""
     if flop is None:
         return None
     speed = flop.per_example * warm.examples_per_second if warm else None

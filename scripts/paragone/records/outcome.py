@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from paragone.base.engine_reports import FlopCount
+from paragone.records.run_record import Timed
 
 
 @dataclass
@@ -17,5 +18,6 @@ class Outcome:
     reason: str | None = None
     model: dict[str, Any] | None = None
     epochs: list[dict[str, Any]] = field(default_factory=list)
+    window: list[Timed] = field(default_factory=list)
     probabilities: np.ndarray | None = None
     flop: FlopCount | None = None

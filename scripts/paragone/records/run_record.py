@@ -149,23 +149,22 @@ class Clocks:
     train: float
     evaluate: float
     checkpoint: float
+    window: float
     other: float
     end_to_end: float
 
 
 @dataclass
-class Steady:
-    """Throughput over the epochs that are not the first of their process."""
+class Timed:
+    """Training steps, and the seconds that they took together."""
 
-    epochs: int
-    examples: int
+    steps: int
     seconds: float
-    examples_per_second: float
 
 
 @dataclass
 class Efficiency:
-    """FLOP of training on one example, and FLOP/s over the steady epochs."""
+    """FLOP of training on one example, and FLOP/s in the speed window."""
 
     train_flop_per_example: int
     counter: str
@@ -216,9 +215,9 @@ class RunRecord:
     devices: DeviceCounts
     processes: list[Process]
     clocks: Clocks | None
-    steady: Steady | None
     efficiency: Efficiency | None
     epochs: list[Epoch]
+    window: list[Timed]
     target: Target | None
     digest: str | None = None
 

@@ -9,7 +9,7 @@ from paragone.analysis.run_states import holds_synthetic
 from paragone.analysis.statistics import INTERVAL
 
 SYNTHETIC = "SYNTHETIC DATA: shows that the workflow runs, says nothing about the real task"
-STEADY = "Steady: epochs after the first of each process, without evaluation."
+STEADY = "Steady: steps of the speed window, without what an epoch costs beside them."
 SHARED_CORES = "Replicas share the cores of one machine."
 
 

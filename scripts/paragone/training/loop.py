@@ -23,6 +23,7 @@ from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.progress import Progress
 from paragone.training.results import SAMPLES
+from paragone.training.speed_window import SpeedWindow
 
 
 def train(
@@ -35,6 +36,7 @@ def train(
     processes: list[dict[str, Any]],
     world: World = ALONE,
     pretrained: Pretrained | None = None,
+    speed_window: SpeedWindow | None = None,
 ) -> Outcome:
     """Train one run to its end, from its last checkpoint if there is one.
 
@@ -83,6 +85,11 @@ def train(
             if row["epoch"] < spec.epochs:
                 ledger.switch("checkpoint")
                 checkpoints.save(row["epoch"], engine.save, _progress(outcome, ledger))
+        if speed_window and outcome.status == "completed":
+            ledger.switch("window")
+            last = outcome.epochs[-1]
+            outcome.window = speed_window.measure(engine, spec, dataset, last, ledger)
+            progress.window_done(outcome.window)
         ledger.switch("other")
         outcome.model["final_weights"] = digest(engine.weights())
         # A copy: PyTorch warns of arrays that cannot be written to.

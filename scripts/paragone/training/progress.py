@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from paragone.config.run_spec import Spec
+from paragone.records.run_metrics import steady
+from paragone.records.run_record import Timed
 
 SILENCE = 10.0  # seconds without a line after which an unfinished epoch reports itself
 
@@ -22,7 +24,8 @@ class Progress:
         self._prefix = f"[{spec.workload['name']} {backend} x{spec.replicas} seed {seed}]"
         self._steps = steps
         self._epochs = spec.epochs
-        self._examples = steps * spec.batch["global"]
+        self._batch = spec.batch["global"]
+        self._examples = steps * self._batch
         self._epoch_seconds: list[float] = []
         self._last_line = time.perf_counter()
 
@@ -57,6 +60,14 @@ class Progress:
             f"{row['examples'] / row['train_seconds']:,.0f} examples/s, "
             f"test accuracy {row['test_accuracy']:.4f}, {_clock(left)} left"
         )
+
+    def window_done(self, window: list[Timed]) -> None:
+        """Report the speed window."""
+        if found := steady(window, self._batch):
+            self.say(
+                f"speed window: {found.examples_per_second:,.0f} examples/s, {found.steps} steps in "
+                f"{found.seconds:.1f} s"
+            )
 
 
 def _clock(seconds: float) -> str:

@@ -10,6 +10,8 @@ _OPTIONS = {
     "weights": (Path, False, "file that scripts/fetch.py --model wrote"),
     "checkpoints": (Path, True, "folder to resume from"),
     "threads": (int, True, "CPU cores to use at most, per host"),
+    "window-seconds": (float, False, "length of the speed window; none without it, or if 0"),
+    "window-limit": (float, False, "seconds that it may take for its least number of steps"),
     "record": (Path, True, "record.json to write"),
     "predictions": (Path, True, "predictions.npz to write"),
 }

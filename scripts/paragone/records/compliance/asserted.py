@@ -34,34 +34,31 @@ def epochs(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("clock-sum")
 def clock_sum(record: RunRecord) -> Iterator[Finding]:
-    """Cold parts, train, evaluate, checkpoint and other add up."""
+    """Cold parts and the others add up."""
     if clocks := record.clocks:
-        rest = (clocks.train, clocks.evaluate, clocks.checkpoint, clocks.other)
+        rest = (clocks.train, clocks.evaluate, clocks.checkpoint, clocks.window, clocks.other)
         total = math.fsum([*vars(clocks.cold).values(), *rest])
         yield from unequal("clocks.end_to_end", clocks.end_to_end, total)
 
 
 @CHECKS.rule("epoch-sum")
 def epoch_sum(record: RunRecord) -> Iterator[Finding]:
-    """The clocks of training and evaluation, and the running sum."""
+    """The clocks of training, evaluation and speed window, and the running sum."""
     epochs, clocks = record.epochs, record.clocks
     # A full memory ends a run in the middle of an epoch.
     if epochs and clocks and record.status != "out_of_memory":
         for part in ("train", "evaluate"):
             total = math.fsum(getattr(epoch, f"{part}_seconds") for epoch in epochs)
             yield from unequal(f"clocks.{part}", getattr(clocks, part), total)
+    measured = math.fsum(one.seconds for one in record.window)
+    if clocks and clocks.window < measured - 1e-6:
+        yield Finding(
+            "clocks.window", f"{clocks.window} is less than {measured}, that of its epochs"
+        )
     elapsed = 0.0
     for at, epoch in enumerate(epochs):
         elapsed += epoch.train_seconds
         yield from unequal(f"epochs[{at}].elapsed", epoch.elapsed, elapsed)
-
-
-@CHECKS.rule("throughput")
-def throughput(record: RunRecord) -> Iterator[Finding]:
-    """Examples over seconds."""
-    if found := record.steady:
-        speed = found.examples / found.seconds if found.seconds else math.inf
-        yield from unequal("steady.examples_per_second", found.examples_per_second, speed)
 
 
 @CHECKS.rule("examples")
@@ -74,28 +71,17 @@ def examples(record: RunRecord) -> Iterator[Finding]:
             yield Finding(f"epochs[{at}].examples", wrong)
 
 
-@CHECKS.rule("steady")
-def steady_epochs(record: RunRecord) -> Iterator[Finding]:
-    """Which epochs are counted."""
-    found, expected = record.steady, steady(record.epochs)
-    if found and expected:
-        for part in ("epochs", "examples", "seconds"):
-            yield from unequal(f"steady.{part}", getattr(found, part), getattr(expected, part))
-    elif found or expected:
-        yield Finding("steady", f"{as_json(found)}, by the epochs it is {as_json(expected)}")
-
-
 @CHECKS.rule("efficiency")
 def efficiency(record: RunRecord) -> Iterator[Finding]:
-    """FLOP/s of the steady epochs."""
-    found, warm = record.efficiency, record.steady
+    """FLOP/s in the speed window."""
+    found, warm = record.efficiency, steady(record.window, record.spec.batch["global"])
     if found is None:
         return
     where, speed = "efficiency.steady_flop_per_second", found.steady_flop_per_second
     if speed is not None and warm:
         yield from unequal(where, speed, found.train_flop_per_example * warm.examples_per_second)
     elif speed is not None or warm:
-        yield Finding(where, f"{speed}, steady is {as_json(warm)}")
+        yield Finding(where, f"{speed}, the window is {warm}")
 
 
 @CHECKS.rule("read")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from paragone.config.run_spec import Spec
 from paragone.records.compliance.asserted import as_json, unequal
 from paragone.records.compliance.rules import Checks, Finding, limit
-from paragone.records.run_metrics import DIVERGED, time_to_target
+from paragone.records.run_metrics import DIVERGED, LEAST_STEPS, Steady, steady, time_to_target
 from paragone.records.run_record import Json, RunRecord
 
 CHECKS: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
@@ -196,6 +196,20 @@ def target(record: RunRecord) -> Iterator[Finding]:
         for key, value in vars(expected).items():
             if (stored := getattr(found, key)) != value:
                 yield Finding(f"target.{key}", f"{stored}, by the epochs it is {value}")
+
+
+@CHECKS.rule("window")
+def window(record: RunRecord) -> Iterator[Finding]:
+    """Long enough for a speed."""
+    found = steady(record.window, record.spec.batch["global"])
+    if record.status == "completed" and not adequate(found):
+        words = f"{found.steps} steps in {found.seconds:.1f} s" if found else "none"
+        yield Finding("window", words)
+
+
+def adequate(window: Steady | None) -> bool:
+    """Whether a speed window is as long as the rule `window` asks for."""
+    return bool(window and window.seconds >= limit("window") and window.steps >= LEAST_STEPS)
 
 
 @CHECKS.rule("weights")

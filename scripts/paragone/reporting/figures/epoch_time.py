@@ -133,10 +133,7 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
         way = f"Measured: an epoch of {int(medians['epoch_examples'].iloc[0]):,} examples"
         short = medians["extrapolated"].astype(bool)
         if short.any():
-            way += (
-                f", {'' if short.all() else 'partly '}extrapolated from the steady throughput of "
-                f"epochs of {inputs.epochs['examples'].min():,} or more"
-            )
+            way += f", {'' if short.all() else 'partly '}extrapolated from the steady throughput"
         texts.append(f"{way}. Speed-up: by seed, over one replica of the smallest batch.")
     return [*texts, footnotes.repeats(medians["n"])]
 

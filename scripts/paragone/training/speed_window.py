@@ -1,0 +1,96 @@
+"""The speed window: after its epochs a run trains on for a given time, and returns to where it was.
+
+How fast a run is must not depend on how many steps its experiment can afford. The window is the program
+and the data of training, in epochs of two lengths, so that the time of a step and that of beginning and
+ending an epoch can be told apart.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, count, islice
+from typing import Any
+
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset
+from paragone.data.batches import train_batches
+from paragone.data.random_streams import framework_seed
+from paragone.engines import Engine
+from paragone.records.run_metrics import LEAST_STEPS
+from paragone.records.run_record import Timed
+from paragone.training.clocks import Ledger
+from paragone.workers.rendezvous import Rendezvous
+
+# Relative lengths of the epochs: symmetric, so that a machine that slows down favors neither length.
+PATTERN = (1, 8, 1, 1, 8, 1)
+
+
+@dataclass(frozen=True)
+class SpeedWindow:
+    """`seconds`: how long the epochs take together; `limit`: seconds that they may take for the least
+    number of steps. `meeting`: where all ranks learn what rank 0 has planned by its clock."""
+
+    seconds: float
+    limit: float
+    meeting: Rendezvous
+
+    def measure(
+        self, engine: Engine, spec: Spec, dataset: Dataset, last: dict[str, Any], ledger: Ledger
+    ) -> list[Timed]:
+        """Steps and seconds of the window's epochs; the engine's state is unchanged.
+
+        `last`: the row of the last epoch of training, whose learning rate and numbering they continue.
+        """
+        before = engine.snapshot()
+        found: list[Timed] = []
+        known = Timed(last["steps"], last["train_seconds"])
+        while lengths := self._agreed(found, known.seconds / known.steps):
+            for steps in lengths:
+                epoch = last["epoch"] + 1 + len(found)
+                seed = framework_seed(spec.seed, epoch)
+                batches = islice(_batches(engine, spec, dataset, epoch), steps)
+                ledger.switch("window")
+                engine.train_epoch(seed, last["learning_rate"], batches, steps)
+                found.append(Timed(steps, ledger.switch("window")))
+            known = total(found)
+        engine.restore(before)
+        return found
+
+    def _agreed(self, found: list[Timed], step: float) -> list[int]:
+        own = plan(found, step, self.seconds, self.limit)
+        return self.meeting.meet(f"window-{len(found)}", {"steps": own})[0]["steps"]
+
+
+def plan(found: list[Timed], step: float, seconds: float, limit: float) -> list[int]:
+    """The steps of the next epochs, after those of `found`; none if they suffice or time is up.
+
+    `step`: seconds that one is expected to take. At least one epoch is planned.
+    """
+    done = total(found)
+    unit = max(1, round((seconds - done.seconds) / step / sum(PATTERN)))
+    lengths: list[int] = []
+    for part in PATTERN:
+        steps = done.steps + sum(lengths)
+        spent = done.seconds + sum(lengths) * step
+        if spent >= seconds and steps >= LEAST_STEPS:
+            break
+        if steps and spent + unit * part * step > limit:
+            break
+        lengths.append(unit * part)
+    return lengths
+
+
+def total(parts: list[Timed]) -> Timed:
+    """All steps and seconds."""
+    return Timed(sum(one.steps for one in parts), math.fsum(one.seconds for one in parts))
+
+
+def _batches(engine: Engine, spec: Spec, dataset: Dataset, epoch: int) -> Iterator[tuple]:
+    """Batches without end, of this epoch and those after it.
+
+    Whole epochs, however few steps an epoch of the run has: between two of them an order is drawn.
+    """
+    whole = replace(spec, steps_per_epoch=None)
+    return chain.from_iterable(
+        train_batches(dataset, whole, each, engine.shard) for each in count(epoch)
+    )
