@@ -8,6 +8,7 @@ from paragone.config.code_inputs import code_inputs
 from paragone.config.expand import expand, probe, with_reference
 from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
 from paragone.config.measurement_plans import all_reduces, products
+from paragone.config.schedule import schedule
 from paragone.config.validate import validate
 
 try:

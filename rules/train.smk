@@ -9,8 +9,13 @@
 # A run asks for all of `machine` and so trains alone. scripts/launch.py starts its workers, on several
 # nodes of a Slurm job if `nodes` is more than one. Its checkpoints are no declared outputs, because
 # Snakemake deletes those when a job fails; an interrupted run continues from them.
-# Later repeats have lower priority: all first ones run before any second one, so that a machine that
-# slows down over the hours slows every backend alike.
+# Runs have unique priorities, in the order that paragone.config.schedule draws. All are negative, so that
+# whatever is not a run goes before: nothing delays one run of a pair and not the other.
+
+PLACES = {
+    name: place
+    for place, name in enumerate(schedule(EXPERIMENTS, config["seed"]), start=1)
+}
 
 
 rule train:
@@ -24,7 +29,7 @@ rule train:
         predictions="<results>/runs/{run}/predictions.npz",
     log:
         "<results>/logs/runs/{run}.log",
-    priority: lambda wildcards: config["seed"] - RUNS[wildcards.run].seed
+    priority: lambda wildcards: -PLACES[wildcards.run]
     conda:
         lambda wildcards: environment(RUNS[wildcards.run].backend["name"])
     threads: lambda wildcards: workflow.cores
@@ -43,6 +48,9 @@ rule train:
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
         checkpoints=subpath(output.record, parent=True),
         window=config["speed_window"],
+        # Depends on `input` in form alone: another place in the order is no reason to train again.
+        place=lambda wildcards, input: PLACES[wildcards.run],
+        places=lambda wildcards, input: len(PLACES),
     message:
         "Training {wildcards.run}"
     shell:
@@ -56,6 +64,8 @@ rule train:
             --threads {threads} \
             --window-seconds {params.window[seconds]} \
             --window-limit {params.window[limit_seconds]} \
+            --place {params.place} \
+            --places {params.places} \
             --nodes {resources.nodes} \
             --record {output.record:q} \
             --predictions {output.predictions:q} \

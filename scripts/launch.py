@@ -72,7 +72,7 @@ def conclude(
     outcome = Outcome(processes(meeting, spec.workers), status, reason)
     print(f"[{spec.name}] {status}: {reason}", flush=True)
     results.write_predictions(options.predictions, dataset, None)
-    results.write_record(options.record, spec, dataset, outcome, None, None)
+    results.write_record(options, spec, dataset, outcome, None, None)
 
 
 if __name__ == "__main__":

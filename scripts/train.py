@@ -107,7 +107,7 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     if world.rank == 0:
         results.write_predictions(options.predictions, dataset, outcome.probabilities)
         ledger.switch("other")
-        results.write_record(options.record, spec, dataset, outcome, observed, ledger.seconds)
+        results.write_record(options, spec, dataset, outcome, observed, ledger.seconds)
         checkpoints.remove()
     meeting.meet(
         "end", {}

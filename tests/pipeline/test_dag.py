@@ -4,9 +4,10 @@ import re
 
 import pytest
 from plan import Plan
-from workspace import CONFIG
+from workspace import CONFIG, Checkout
 
 from paragone.config.expand import expand
+from paragone.config.schedule import schedule
 
 # Cells of each experiment's published matrix x seeds: the one count made by hand. All others in these
 # tests are made by tests/plan.py, which must agree with it.
@@ -49,23 +50,54 @@ from pathlib import Path
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 for name in ("--record", "--predictions"):
     Path(options[name]).touch()
+print(options["--place"], "of", options["--places"])
 """
 
 
-def test_repeats_take_turns(checkout):
-    """No second repeat starts before every first one: time passes for all backends alike."""
+@pytest.fixture
+def ordered(checkout) -> Checkout:
+    """A checkout of two experiments whose runs, if started, do nothing."""
     made = checkout()
     made.only("tpu_fashion_conv", ["torch-xla", "tensorflow-mirrored", "torch"], repeats=3)
+    block = made.config["experiments"]["tpu_fashion_conv"]
+    pair = [{"backend": ["torch", "torch-xla"], "replicas": 1, "batch": {"global": 100}}]
+    made.config["experiments"]["fewer"] = {**block, "matrix": pair, "epochs": 1}
+    made.configure()
     (made / "scripts/launch.py").write_text(TOUCH)
     manifest = made / "results/data/fashion_mnist/manifest.json"
     manifest.parent.mkdir(parents=True)
     manifest.touch()
-    runs = [spec.name for spec in expand(made.config, "tpu_fashion_conv")]
-    done = made.snakemake(*(f"results/runs/{name}/record.json" for name in runs), "--cores", "2")
+    return made
+
+
+def scheduled(made: Checkout) -> list[str]:
+    experiments = {name: expand(made.config, name) for name in made.config["experiments"]}
+    return schedule(experiments, made.config["seed"])
+
+
+def records_of(runs: list[str]) -> list[str]:
+    return sorted(f"results/runs/{name}/record.json" for name in runs)
+
+
+@pytest.mark.parametrize("scheduler", ["greedy", "ilp"])
+def test_runs_take_place_in_the_order_of_the_schedule(ordered, scheduler):
+    runs = scheduled(ordered)
+    done = ordered.snakemake(*records_of(runs), "--cores", "2", "--scheduler", scheduler)
     assert done.returncode == 0, done.stdout
-    order = re.findall(r"Training (\S+)", done.stdout)
-    assert sorted(order) == sorted(runs)
-    assert re.findall(r"\.s(\d)\.", " ".join(order)) == list("000111222")
+    assert re.findall(r"Training (\S+)", done.stdout) == runs
+    places = [f"{place} of {len(runs)}" for place in range(1, len(runs) + 1)]
+    assert re.findall(r"^\d+ of 15$", done.stdout, re.MULTILINE) == places
+
+
+def test_another_place_in_the_order_is_no_reason_to_train_again(ordered):
+    runs = scheduled(ordered)
+    done = ordered.snakemake(*records_of(runs), "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    del ordered.config["experiments"]["fewer"]
+    ordered.configure()
+    left = scheduled(ordered)
+    assert left[0] != runs[0]
+    assert ordered.jobs(*records_of(left), "--cores", "2") == {}
 
 
 def one_message(done, *words: str) -> None:

@@ -108,6 +108,7 @@ def make_record(
             "seed": seed,
             "deterministic": True,
         },
+        "schedule": {"place": 1, "of": 1},
         "data": None
         if status == "unavailable"
         else {

@@ -51,6 +51,7 @@ def valid_records(seeds=SEEDS, backends=BACKENDS, accuracies=None, batch: int = 
             )
             record["spec"] = json.loads(spec.to_json())
             record["run"] = spec.name
+            record["schedule"] = {"place": len(made) + 1, "of": len(seeds) * len(backends)}
             record["processes"][0]["config_sha256"] = spec.sha256
             for part in (record["data"], record["processes"][0]):
                 part["manifest_sha256"] = hashlib.sha256(MANIFEST.encode()).hexdigest()

@@ -15,7 +15,7 @@ from paragone.base.engine_reports import Devices, FlopCount
 from paragone.base.errors import UserError
 from paragone.records import assemble, record
 from paragone.records.outcome import Outcome
-from paragone.records.run_record import DataRead, RunRecord, Timed, from_json
+from paragone.records.run_record import DataRead, RunRecord, Schedule, Timed, from_json
 
 COUNTER = "torch.utils.flop_counter"
 EXAMPLE = Path(__file__).with_name("record.example.json")
@@ -105,6 +105,7 @@ def test_each_part_of_the_clocks_must_add_up(path, change):
         ("status", "fine", "status"),
         ("schema", 2, "schema"),
         ("run", "../up", "run"),
+        ("schedule.place", 0, "schedule"),
         ("data.source", "auto", "source"),
         ("data.manifest_sha256", "abc", "manifest_sha256"),
         ("data.train_examples", 0, "train_examples"),
@@ -131,6 +132,7 @@ def test_wrong_value(path, value, words):
 
 CONTAINERS = [
     "",
+    "schedule.",
     "data.",
     "model.",
     "devices.",
@@ -214,6 +216,7 @@ def assembled(small_rows: list[dict], **outcome) -> RunRecord:
     processes = [{**one, "config_sha256": spec.sha256} for one in BASE["processes"]]
     return assemble.assemble(
         spec,
+        Schedule(2, 3),
         from_json(DataRead, BASE["data"]),
         Outcome(processes, epochs=small_rows, model=BASE["model"], **outcome),
         Devices("cpu", 1, 1),

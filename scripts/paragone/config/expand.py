@@ -28,7 +28,7 @@ OVERRIDES = ("batch", "epochs", "steps_per_epoch", "train_examples", "precision"
 
 
 def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
-    """The runs of an experiment, repeats outermost so that they interleave in time.
+    """The runs of an experiment, repeats outermost.
 
     Raises `UserError` naming the key if a name is unknown or a batch does not divide.
     """

@@ -18,12 +18,14 @@ from paragone.records.run_record import (
     Model,
     Process,
     RunRecord,
+    Schedule,
     from_json,
 )
 
 
 def assemble(
     spec: Spec,
+    schedule: Schedule | None,
     data: DataRead,
     outcome: Outcome,
     observed: Devices | None,
@@ -41,6 +43,7 @@ def assemble(
         status=outcome.status,
         reason=outcome.reason,
         spec=spec,
+        schedule=schedule,
         data=data,
         model=Model(**outcome.model) if outcome.model else None,
         devices=DeviceCounts(requested(spec), observed),

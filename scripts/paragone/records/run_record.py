@@ -16,6 +16,14 @@ Part = TypeVar("Part")
 
 
 @dataclass
+class Schedule:
+    """Place of the run, from 1 on, in the drawn order of all runs of the workflow."""
+
+    place: int
+    of: int
+
+
+@dataclass
 class DataRead:
     """The data set that was read: which edition, how many examples, the shape of one input."""
 
@@ -210,6 +218,7 @@ class RunRecord:
     status: str
     reason: str | None
     spec: Spec
+    schedule: Schedule | None
     data: DataRead | None
     model: Model | None
     devices: DeviceCounts

@@ -1,5 +1,6 @@
 """The files of a run: its record, and sample predictions for people to look at."""
 
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -12,21 +13,24 @@ from paragone.data.batches import train_examples
 from paragone.records import record
 from paragone.records.assemble import assemble
 from paragone.records.outcome import Outcome
-from paragone.records.run_record import DataRead
+from paragone.records.run_record import DataRead, Schedule
 
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
 THUMBNAIL = 4096  # bytes; larger images are not kept with the predictions
 
 
 def write_record(
-    path: Path,
+    options: Namespace,
     spec: Spec,
     dataset: Dataset,
     outcome: Outcome,
     observed: Devices | None,
     seconds: dict[str, float] | None,
 ) -> None:
-    """Assemble, check and write it; for `observed` and `seconds` see `records.assemble`."""
+    """Assemble, check and write it; for `observed` and `seconds` see `records.assemble`.
+
+    `options`: those of the run, with the path and the place in the schedule.
+    """
     data = DataRead(
         dataset=dataset.name,
         source=dataset.source,
@@ -36,7 +40,8 @@ def write_record(
         test_examples=len(dataset.test_labels),
         input_shape=list(dataset.train_inputs.shape[1:]),
     )
-    record.write(assemble(spec, data, outcome, observed, seconds), path)
+    schedule = Schedule(options.place, options.places) if options.place else None
+    record.write(assemble(spec, schedule, data, outcome, observed, seconds), options.record)
 
 
 def write_predictions(path: Path, dataset: Dataset, probabilities: np.ndarray | None) -> None:

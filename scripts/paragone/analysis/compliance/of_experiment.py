@@ -54,17 +54,21 @@ def seeds(records: list[RunRecord]) -> Found:
                 yield record.run, Finding("spec.seed", f"its cell has no run of seed {lacking}")
 
 
-@CHECKS.rule("interleaved")
-def interleaved(records: list[RunRecord]) -> Found:
-    """Rounds of repeats, one after the other."""
-    ended: tuple[int, str] | None = None
-    for record in sorted(records, key=_start):
-        seed = record.spec.seed
-        if ended and seed < ended[0]:
-            wrong = f"{record.processes[0].started}, after {ended[1]} of a later repeat"
-            yield record.run, Finding("processes[0].started", wrong)
-        else:
-            ended = seed, record.run
+@CHECKS.rule("order")
+def order(records: list[RunRecord]) -> Found:
+    """No run begins after one of a later place in the same schedule."""
+    starts = defaultdict(list)
+    for record in records:
+        if record.schedule and all(process.first_epoch == 1 for process in record.processes):
+            same = record.processes[0].host, record.schedule.of
+            starts[same].append((_start(record), record.schedule.place, record.run))
+    for of_schedule in starts.values():
+        latest, holder = 0, ""
+        for _, place, run in sorted(of_schedule):
+            if place < latest:
+                yield run, Finding("schedule.place", f"{place}, begun after {latest}, {holder}")
+            else:
+                latest, holder = place, run
 
 
 @CHECKS.rule("alone")

@@ -126,7 +126,8 @@ def _legend_shape(handles: Sequence[Artist], width: float) -> tuple[int, int]:
 def _wrapped(text: str, width: float, size: float, weight: str = "normal") -> list[str]:
     # The mean width of this text's own characters, with room for an unlucky line.
     mean = _text_width(text, size, weight) / max(len(text), 1)
-    return textwrap.wrap(text, max(int((width - 2 * _MARGIN) / mean * 0.95), 12))
+    columns = max(int((width - 2 * _MARGIN) / mean * 0.95), 12)
+    return textwrap.wrap(text, columns, break_on_hyphens=False)  # names of rules stay whole
 
 
 def _text_width(text: str, size: float, weight: str = "normal") -> float:
