@@ -20,8 +20,6 @@ TIERS = [
     *(pytest.param(name, marks=pytest.mark.full) for name in DEEP),
 ]
 ABSENT = {"tensorflow-tpu", "torch-xla-multiprocess"}
-# The reference by another name: one replica of DDP averages nothing.
-REFERENCE = {"torch", "torch-ddp"}
 
 
 def dataset_of(workload: str) -> str:

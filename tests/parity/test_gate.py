@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from parity.probing import ABSENT, BACKENDS, REFERENCE, TIERS, dataset_of, judge
+from parity.probing import ABSENT, BACKENDS, TIERS, dataset_of, judge
 from workspace import CONFIG
 
 from paragone import data
@@ -48,21 +48,15 @@ def test_every_backend_passes(verdicts_of, workload, backend):
         assert "tpu" in verdict["reason"].lower()
         return
     assert verdict["passed"] is True, verdict["reason"]
-    assert verdict["deviations"].keys() == TOLERANCES["float64"].keys()
-    if backend not in REFERENCE:
-        # Two methods never agree to the last bit: all zeros would mean that nothing was compared.
-        assert max(verdict["deviations"].values()) > 1e-15
+    dropout = set() if "dropout" in CONFIG["workloads"][workload]["model"] else {"dropout"}
+    assert verdict["deviations"].keys() == TOLERANCES["float64"].keys() - dropout
+    # Two methods never agree to the last bit: all zeros would mean that nothing was compared.
+    assert max(verdict["deviations"].values()) > 1e-15
 
 
 @pytest.mark.parametrize("workload", TIERS)
-def test_torch_is_the_reference(verdicts_of, workload):
-    """Bit by bit, with as many threads: the gate adds no deviation of its own."""
-    assert set(verdicts_of(workload)["torch"]["deviations"].values()) == {0.0}
-
-
-@pytest.mark.parametrize("workload", TIERS)
-def test_the_probe_trains(probes_of, workload):
-    """The weights move by far more than the tolerance: equal initial weights alone cannot pass."""
+def test_the_reference_trains(probes_of, workload):
+    """Every array has a gradient: what is never trained would pass on its initial weights."""
     outputs = CONFIG["workloads"][workload]["model"].get("outputs")
     classes = {"fashion_mnist": 10, "cats_vs_dogs": 2, "reuters": 46}[dataset_of(workload)]
     with np.load(probes_of(workload) / "reference.npz") as reference:

@@ -1,5 +1,6 @@
 """The parity gate refuses what is broken, and what fails costs nothing else."""
 
+import re
 import sys
 
 import numpy as np
@@ -24,11 +25,13 @@ def one_nan(values: np.ndarray) -> np.ndarray:
 
 
 GROUPS = {
-    "logits": "logits",
-    "loss": "loss",
+    "logits": "logits$",
+    "loss": "loss$",
     "gradients": "gradients/",
-    "weights": "weights/",
-    "statistics": "moving_variance",
+    "training": "training$",
+    "updates": "weights/(?!.*moving)",
+    "statistics": "weights/.*moving_variance",
+    "evaluation": "evaluation$",
 }
 FAULTS = {"nudged": nudge, "nan": one_nan}
 
@@ -41,9 +44,7 @@ def verdicts(probes_of, tmp_path_factory) -> dict:
         good = {name: arrays[name] for name in arrays.files}
     broken = {"parameters": {**good, "parameters": good["parameters"] + 1}}
     for group, pattern in GROUPS.items():
-        names = [name for name in good if pattern in name]
-        if group == "weights":
-            names = [name for name in names if "moving" not in name]
+        names = [name for name in good if re.match(pattern, name)]
         for fault, change in FAULTS.items():
             for which, name in (("first", names[0]), ("last", names[-1])):
                 broken[f"{group}-{fault}-{which}"] = {**good, name: change(good[name])}

@@ -23,8 +23,6 @@ ONE = {
     "torch-xla": "torch-xla",
 }
 PER_REPLICA = ["torch-ddp", "tensorflow-mirrored", "tensorflow-multiworker"]
-# PyTorch/XLA keeps some constants of the optimisers in single precision.
-TOLERANCE = {"torch-xla": 1e-5}
 
 
 def run(folder: Path, arrays, workload: str, backend: str, replicas: int, mode: str = "") -> dict:
@@ -90,7 +88,7 @@ def by_shards(small, tmp_path_factory) -> dict:
 def test_replicas_give_the_weights_of_one(without, workload, backend):
     found = without(workload, backend, REPLICAS)
     reference = without(workload, ONE[backend], 1)
-    assert deviation(found, reference, ".") < TOLERANCE.get(backend, 1e-9)
+    assert deviation(found, reference, ".") < 1e-9
 
 
 @pytest.mark.parametrize(("workload", "backend"), WITHOUT)

@@ -5,40 +5,55 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from paragone.parity.compare import TOLERANCES, Observation, compare
+from paragone.parity.compare import FLOORS, TOLERANCES, Observation, compare
 
 RANDOM = np.random.default_rng(0)
 
 
-def arrays(*names):
-    return {name: RANDOM.normal(size=(20, 10)) for name in names}
+def arrays(*names, scale=1.0):
+    return {name: scale * RANDOM.normal(size=(20, 10)) for name in names}
 
 
+def trained(initial: dict, updates: dict) -> dict:
+    return {name: values + updates[name] for name, values in initial.items()}
+
+
+NAMES = ["0.dense.kernel", "0.dense.bias", "1.batch_norm.moving_mean"]
+INITIAL = arrays(*NAMES)
+UPDATES = arrays(*NAMES, scale=1e-3)  # a thousandth of the weights
 REFERENCE = Observation(
     precision="float64",
     parameters=420,
     logits=RANDOM.normal(size=(64, 10)),
     loss=np.array(2.3),
+    training=np.array([[2.3, 0.25], [2.2, 0.5]]),
+    evaluation=np.array([[2.1, 0.5], [2.1, 0.5]]),
     gradients=arrays("0.dense.kernel", "0.dense.bias"),
-    weights=arrays("0.dense.kernel", "0.dense.bias", "1.batch_norm.moving_mean"),
+    initial=INITIAL,
+    weights=trained(INITIAL, UPDATES),
+    dropout={"losses": np.array([2.0, 2.1, 2.0]), "effect": np.array(0.25)},
 )
 PRECISIONS = sorted(TOLERANCES)
-GROUPS = ["logits", "loss", "gradients", "weights", "statistics"]
-FIELDS = {
-    "logits": ("logits", None),
-    "loss": ("loss", None),
-    "gradients": ("gradients", "0.dense.bias"),
-    "weights": ("weights", "0.dense.bias"),
-    "statistics": ("weights", "1.batch_norm.moving_mean"),
-}
+GROUPS = list(TOLERANCES["float64"])
+CHANGED = {"updates": "0.dense.bias", "statistics": "1.batch_norm.moving_mean"}
 
 
 def off(group: str, change) -> Observation:
-    """The reference with one array of a group changed."""
-    field, name = FIELDS[group]
-    value = getattr(REFERENCE, field)
-    changed = change(value) if name is None else {**value, name: change(value[name])}
-    return replace(REFERENCE, **{field: changed})
+    """The reference with one array of a group changed; of weights, what the steps changed of it."""
+    if group in CHANGED:
+        name = CHANGED[group]
+        weights = trained(INITIAL, UPDATES | {name: change(UPDATES[name])})
+        return replace(REFERENCE, weights=weights)
+    value = getattr(REFERENCE, group)
+    if group == "gradients":
+        return replace(
+            REFERENCE, gradients={**value, "0.dense.bias": change(value["0.dense.bias"])}
+        )
+    if group == "dropout":
+        return replace(REFERENCE, dropout={**value, "effect": change(value["effect"])})
+    if group in ("training", "evaluation"):
+        return replace(REFERENCE, **{group: np.stack([change(value[:, 0]), value[:, 1]], 1)})
+    return replace(REFERENCE, **{group: change(value)})
 
 
 def test_equal_observations_pass():
@@ -49,23 +64,31 @@ def test_equal_observations_pass():
 @pytest.mark.parametrize("group", GROUPS)
 def test_deviation_is_relative_to_the_reference(group):
     verdict = compare(off(group, lambda values: values * 1.01), REFERENCE)
-    assert verdict["deviations"][group] == pytest.approx(0.01)
+    assert verdict["deviations"][group] == pytest.approx(0.01, rel=0.01)
+
+
+@pytest.mark.parametrize("group", CHANGED)
+def test_weights_that_never_moved_are_off_by_all_of_their_update(group):
+    verdict = compare(off(group, np.zeros_like), REFERENCE)
+    assert verdict["deviations"][group] == pytest.approx(1)
+    assert f"({CHANGED[group]})" in verdict["reason"]
 
 
 def test_every_precision_bounds_every_group():
-    assert PRECISIONS == ["float32", "float64"]
-    for precision in PRECISIONS:
-        assert list(TOLERANCES[precision]) == GROUPS
+    assert PRECISIONS == ["float32", "float64"] == sorted(FLOORS)
     for group in GROUPS:
-        assert 0 < TOLERANCES["float64"][group] <= TOLERANCES["float32"][group] < 0.1
+        if group != "dropout":
+            assert 0 < TOLERANCES["float64"][group] <= 1e-4 <= TOLERANCES["float32"][group] < 1
+    assert TOLERANCES["float64"]["dropout"] == TOLERANCES["float32"]["dropout"]
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize(("factor", "passed"), [(0.99, True), (1.01, False)])
+@pytest.mark.parametrize(("factor", "passed"), [(0.98, True), (1.02, False)])
 def test_tolerance_of_the_probes_precision_is_the_bound(group, factor, passed, precision):
     """The reference is in double precision, whatever the probe."""
-    by = 1 + factor * TOLERANCES[precision][group]
+    by = factor * TOLERANCES[precision][group]
+    by = np.exp(by) if group == "dropout" else 1 + by
     found = replace(off(group, lambda values: values * by), precision=precision)
     verdict = compare(found, REFERENCE)
     assert verdict["passed"] is passed
@@ -80,6 +103,13 @@ def test_what_is_not_finite_fails(group, value):
     assert group in verdict["reason"]
 
 
+@pytest.mark.parametrize("group", ["training", "evaluation"])
+def test_one_more_right_answer_fails(group):
+    metrics = getattr(REFERENCE, group) + np.array([[0, 1 / 16], [0, 0]])
+    verdict = compare(replace(REFERENCE, **{group: metrics}), REFERENCE)
+    assert verdict["reason"].startswith(f"{group} deviate by 6.2e-02 (accuracy)")
+
+
 def test_other_number_of_parameters_fails_at_once():
     verdict = compare(replace(REFERENCE, parameters=421), REFERENCE)
     assert verdict["passed"] is False
@@ -91,41 +121,62 @@ def test_every_failing_group_is_named():
     assert compare(both, REFERENCE)["reason"].count("deviate by") == 2
 
 
-@pytest.mark.parametrize("group", ["logits", "gradients", "weights", "statistics"])
+@pytest.mark.parametrize("group", ["logits", "gradients", "training", "evaluation"])
 def test_array_of_another_shape_fails(group):
-    verdict = compare(off(group, lambda values: values[:, :1]), REFERENCE)
+    found = off("gradients", lambda values: values[:, :1])
+    if group != "gradients":
+        found = replace(REFERENCE, **{group: getattr(REFERENCE, group)[:1]})
+    verdict = compare(found, REFERENCE)
     assert verdict["passed"] is False
     assert group in verdict["reason"]
 
 
-@pytest.mark.parametrize("field", ["gradients", "weights"])
-def test_missing_array_fails(field):
-    fewer = {"0.dense.kernel": getattr(REFERENCE, field)["0.dense.kernel"]}
+@pytest.mark.parametrize(("field", "group"), [("gradients", "gradients"), ("weights", "updates")])
+def test_missing_array_fails(field, group):
+    fewer = dict(getattr(REFERENCE, field))
+    del fewer["0.dense.bias"]
     verdict = compare(replace(REFERENCE, **{field: fewer}), REFERENCE)
     assert verdict["passed"] is False
-    assert field in verdict["reason"]
+    assert f"{group} deviate by inf (0.dense.bias)" in verdict["reason"]
 
 
-@pytest.mark.parametrize("field", ["gradients", "weights"])
-def test_noise_where_nothing_should_be_counts_against_all_arrays(field):
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_noise_where_nothing_should_be_counts_against_all_arrays(precision):
     """A bias before batch norm has no gradient: its rounding noise is no deviation of 100 %."""
-    values = getattr(REFERENCE, field)
-    small = {**values, "2.conv2d.bias": np.full(4, 1e-16)}
-    reference = replace(REFERENCE, **{field: small})
-    learned = [array for name, array in small.items() if "moving" not in name]
-    whole = np.sqrt(sum(np.sum(array**2) for array in learned))
+    name = "2.conv2d.bias"
 
-    def found(noise: float) -> dict:
-        changed = {**small, "2.conv2d.bias": np.full(4, noise)}
-        return compare(replace(reference, **{field: changed}), reference)
+    def with_bias(noise: float) -> Observation:
+        gradients = {**REFERENCE.gradients, name: np.full(4, noise)}
+        return replace(REFERENCE, precision=precision, gradients=gradients)
 
-    assert found(-1e-16)["passed"] is True
-    verdict = found(0.5)  # an array of norm 1
+    assert compare(with_bias(-1e-16), with_bias(1e-16))["passed"] is True
+    whole = np.sqrt(sum(np.sum(array**2) for array in REFERENCE.gradients.values()))
+    verdict = compare(with_bias(0.5), with_bias(1e-16))  # an array of norm 1
     assert verdict["passed"] is False
-    assert verdict["deviations"][field] == pytest.approx(1 / (0.01 * whole), rel=1e-6)
+    expected = 1 / (FLOORS[precision] * whole)
+    assert verdict["deviations"]["gradients"] == pytest.approx(expected, rel=1e-6)
 
 
 def test_logits_are_measured_by_themselves():
     tiny = replace(REFERENCE, logits=REFERENCE.logits * 1e-12)
     verdict = compare(replace(tiny, logits=tiny.logits * 2), tiny)
     assert verdict["deviations"]["logits"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "dropout",
+    [
+        {},  # no draws at all
+        {"losses": np.array([2.0, 2.0, 2.0]), "effect": np.array(0.25)},  # one draw for all seeds
+        {"losses": np.array([2.0, 2.1, 2.2]), "effect": np.array(0.25)},  # none for a seed
+        {"losses": np.array([2.0, 2.1, 2.0]), "effect": np.array(0.0)},
+    ],
+)
+def test_dropout_that_its_seed_does_not_decide_fails(dropout):
+    verdict = compare(replace(REFERENCE, dropout=dropout), REFERENCE)
+    assert verdict["reason"].startswith("dropout deviate by inf")
+
+
+def test_dropout_of_other_draws_passes():
+    dropout = {"losses": np.array([2.5, 2.4, 2.5]), "effect": np.array(0.3)}
+    assert compare(replace(REFERENCE, dropout=dropout), REFERENCE)["passed"] is True

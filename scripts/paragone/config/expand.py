@@ -10,8 +10,9 @@ from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
 from paragone.config.strategies import ONE_REPLICA_EACH, ONE_WORKER, strategies, workers_of
 
+# What the parity gate compares with.
 REFERENCE = {
-    "engine": "torch",
+    "engine": "reference",
     "strategy": "single",
     "device": "cpu",
     "environment": "torch",
@@ -19,7 +20,6 @@ REFERENCE = {
 PROBE = {
     "replicas": 1,
     "batch": {"global": 16},
-    "epochs": 1,
     "steps_per_epoch": 3,
 }
 
@@ -48,17 +48,12 @@ def probe(config: dict[str, Any], workload: str, backend: str) -> Spec:
     """The few steps that the parity gate compares; `reference` is a backend too.
 
     In double precision unless the backend's `parity` says otherwise: what remains of a deviation is
-    then a difference of method, not of rounding. Without dropout: each framework draws its masks from
-    its own generator.
+    then a difference of method, not of rounding.
     """
     config = with_reference(config)
     precision = config["backends"][backend].get("parity", "float64")
     choice = {"workload": workload, "backend": backend, "precision": precision, **PROBE}
-    spec = _spec(config, choice, "parity", config["seed"])
-    model = spec.workload["model"]
-    if "dropout" in model:
-        spec.workload["model"] = {**model, "dropout": 0.0}
-    return spec
+    return _spec(config, choice, "parity", config["seed"])
 
 
 def with_reference(config: dict[str, Any]) -> dict[str, Any]:

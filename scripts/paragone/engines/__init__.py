@@ -3,7 +3,7 @@
 import importlib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,11 +25,16 @@ os.environ.setdefault("PJRT_DEVICE", "CPU")  # without it torch_xla asks every p
 
 @dataclass(frozen=True)
 class Probe:
-    """One forward and backward pass, for the parity gate: canonical names, float arrays."""
+    """One forward and backward pass, for the parity gate: canonical names, float arrays.
+
+    `unbiased`: of each running variance that is kept unbiased, n / (n - 1) for the n values that a channel
+    had in this pass; others are biased.
+    """
 
     logits: np.ndarray
     loss: float
     gradients: Weights
+    unbiased: dict[str, float] = field(default_factory=dict)
 
 
 class Engine(Protocol):

@@ -274,7 +274,8 @@ def _untuned() -> tf.data.Options:
 
 
 def _optimizer(options: dict) -> keras.optimizers.Optimizer:
-    arguments = {k: v for k, v in options.items() if k not in ("name", "deduplicate")}
+    # Keras rounds a Python float to single precision, whatever the weights are.
+    arguments = {k: np.float64(v) for k, v in options.items() if k not in ("name", "deduplicate")}
     return keras.optimizers.get({"class_name": options["name"], "config": arguments})
 
 

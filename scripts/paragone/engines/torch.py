@@ -28,6 +28,8 @@ STRATEGIES = {"single": "one worker"}
 class Torch:
     """The engine. Loss and accuracy are summed on the device and read once per epoch."""
 
+    keeps_unbiased_variances = True  # batch norm's running ones, by n / (n - 1) above the biased
+
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """See `Engine.build`."""
         self.device = self.open_device(spec, threads, world)
@@ -64,6 +66,10 @@ class Torch:
     def put(self, array: np.ndarray) -> torch.Tensor:
         """A host array on the device."""
         return torch.from_numpy(array).to(self.device, non_blocking=True)
+
+    def set_seed(self, seed: int) -> None:
+        """Start the generator of the device, which draws dropout's masks."""
+        torch.manual_seed(seed)
 
     def reduce_gradients(self) -> None:
         """Between the backward pass and the optimizer step: nothing here."""
@@ -110,7 +116,7 @@ class Torch:
         """See `Engine.train_epoch`."""
         # Each worker draws its own dropout masks; the first draws those of a run with one.
         rank = self.shard.first
-        torch.manual_seed(framework_seed(seed, rank) if rank else seed)
+        self.set_seed(framework_seed(seed, rank) if rank else seed)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
         self.model.train()
@@ -178,12 +184,14 @@ class Torch:
         inputs, labels = self.put(batch[0]), self.put(batch[1]).long()
         self.model.train()
         self.optimizer.zero_grad()
-        logits = self.forward(inputs)
+        with torch_weights.follow_variances(self.model) as unbiased:
+            logits = self.forward(inputs)
         loss = functional.cross_entropy(logits, labels)
         loss.backward()
         self.end_of_step()
         gradients = torch_weights.export(self.model, lambda tensor: tensor.grad)
-        return Probe(logits.detach().cpu().numpy(), loss.item(), gradients)
+        found = logits.detach().cpu().numpy(), loss.item(), gradients
+        return Probe(*found, unbiased if self.keeps_unbiased_variances else {})
 
     # State
 

@@ -33,7 +33,7 @@ def create_optimizer(
     for weight in model.parameters():
         optimizer.state[weight] = {
             **{name: torch.zeros_like(weight) for name in arrays},
-            **{name: torch.full((), start, device=device) for name, start in scalars.items()},
+            **{name: weight.new_full((), start) for name, start in scalars.items()},
         }
     return optimizer
 

@@ -1,6 +1,7 @@
 """Canonical names and layouts of a PyTorch module's weights, for both PyTorch engines."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -57,6 +58,23 @@ def export(
         for name, tensor, axes in named(module)
         if (value := read(tensor)) is not None
     }
+
+
+@contextmanager
+def follow_variances(module: nn.Module) -> Iterator[dict[str, float]]:
+    """`Probe.unbiased` of the forward passes inside a `with` block, whose end removes the hooks."""
+    factors: dict[str, float] = {}
+    names = {id(tensor): name for name, tensor, _ in named(module)}
+
+    def follow(norm: nn.BatchNorm2d, inputs: tuple) -> None:
+        values = inputs[0].numel() // norm.num_features
+        factors[names[id(norm.running_var)]] = values / (values - 1)
+
+    norms = [child for child in module.modules() if isinstance(child, nn.BatchNorm2d)]
+    hooks = [norm.register_forward_pre_hook(follow) for norm in norms]
+    yield factors
+    for hook in hooks:
+        hook.remove()
 
 
 @torch.no_grad()

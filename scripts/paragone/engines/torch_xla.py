@@ -24,6 +24,8 @@ STRATEGIES = {"spmd": "one worker"}
 class TorchXLA(Torch):
     """The eager engine, traced lazily, with every batch split over a mesh of all devices."""
 
+    keeps_unbiased_variances = False  # XLA's operation for batch norm returns biased ones
+
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
         """Open all devices of the process as one mesh; `threads` is set by the process's affinity."""
         kind = spec.backend["device"]
@@ -38,6 +40,10 @@ class TorchXLA(Torch):
         axes = ("data" if divides else None,) + (None,) * (array.ndim - 1)
         sharding = spmd.ShardingSpec(self._mesh, axes)
         return xla_model.send_cpu_data_to_device(torch.from_numpy(array), self.device, sharding)[0]
+
+    def set_seed(self, seed: int) -> None:
+        """See `Torch.set_seed`; PyTorch's own function does not reach this device."""
+        torch_xla.manual_seed(seed)
 
     def peak_device_memory(self) -> int | None:
         """See `Engine.peak_device_memory`; of the first device, since SPMD loads all alike."""

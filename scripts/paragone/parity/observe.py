@@ -1,5 +1,7 @@
 """What one backend computes for the parity gate: on given weights, and after a few training steps."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +11,11 @@ from paragone.base.atomic_files import writing
 from paragone.base.errors import Unavailable
 from paragone.config.run_spec import Spec
 from paragone.data.batches import train_batches
-from paragone.data.random_streams import framework_seed
-from paragone.models.canonical_weights import Weights, parameter_count
+from paragone.data.random_streams import framework_seed, generator
+from paragone.models.canonical_weights import Weights, parameter_count, trainable
 from paragone.models.initial_weights import Pretrained, initial
+
+COUNTED = 12  # of the examples of the evaluated batch; the others have weight 0
 
 
 def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = None) -> Weights:
@@ -20,25 +24,117 @@ def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = N
     `unavailable` alone, the reason, where the backend cannot run here.
     """
     try:
-        engine = engines.create(spec)
-        engine.build(spec, dataset, threads=1)
+        plain = _Subject(_without_dropout(spec), dataset)
+        found = plain.train(pretrained)
+        if not _dropout(spec):
+            return found | plain.evaluate(found)
+        dropping = _Subject(spec, dataset)
+        return found | dropping.evaluate(found) | dropping.drop(found)
     except Unavailable as error:
         return {"unavailable": np.array(str(error))}
-    shapes = {name: values.shape for name, values in engine.weights().items()}
-    weights, _ = initial(shapes, spec, pretrained)
-    batches = list(train_batches(dataset, spec, epoch=1))
-    engine.set_weights(weights)
-    probe = engine.probe(batches[0])
-    engine.set_weights(weights)
-    engine.train_epoch(framework_seed(spec.seed, 1), spec.learning_rate(1), batches, len(batches))
-    return {
-        "precision": np.array(spec.precision),
-        "parameters": np.array(parameter_count(weights)),
-        "logits": probe.logits,
-        "loss": np.array(probe.loss),
-        **{f"gradients/{name}": values for name, values in probe.gradients.items()},
-        **{f"weights/{name}": values for name, values in engine.weights().items()},
-    }
+
+
+def _dropout(spec: Spec) -> float:
+    return spec.workload["model"].get("dropout", 0.0)
+
+
+def _without_dropout(spec: Spec) -> Spec:
+    """Each framework draws its masks from its own generator: training is compared without any."""
+    if not _dropout(spec):
+        return spec
+    model = {**spec.workload["model"], "dropout": 0.0}
+    return replace(spec, workload={**spec.workload, "model": model})
+
+
+class _Subject:
+    """An engine on one thread, and the batches that it sees."""
+
+    def __init__(self, spec: Spec, dataset: data.Dataset) -> None:
+        self.spec = spec
+        self.engine = engines.create(spec)
+        self.engine.build(spec, dataset, threads=1)
+        self.batches = list(train_batches(dataset, spec, epoch=1))
+        size = spec.batch["global"]
+        weights = (np.arange(size) < COUNTED).astype(np.float32)
+        self.tested = np.array(dataset.test_inputs[:size]), dataset.test_labels[:size], weights
+
+    def train(self, pretrained: Pretrained | None) -> Weights:
+        """One pass, then the steps of two epochs: at the first learning rate of the schedule and at its last.
+
+        Running means start anywhere; running variances at 0, so that biased and unbiased ones are
+        exactly n / (n - 1) apart. Training depends on neither.
+        """
+        engine, spec = self.engine, self.spec
+        shapes = {name: values.shape for name, values in engine.weights().items()}
+        drawn, _ = initial(shapes, spec, pretrained)
+        start = _with_statistics(drawn, lambda random, shape: np.zeros(shape))
+        engine.set_weights(start)
+        probe = engine.probe(self.batches[0])
+        engine.set_weights(start)
+        rates = dict.fromkeys([spec.learning_rate(1), spec.learning_rate(spec.epochs)])
+        metrics = [self._epoch(epoch, rate) for epoch, rate in enumerate(rates, start=1)]
+        after = engine.weights()
+        for name, factor in probe.unbiased.items():
+            after[name] = after[name] / factor
+        return {
+            "precision": np.array(spec.precision),
+            "parameters": np.array(parameter_count(drawn)),
+            "logits": probe.logits,
+            "loss": np.array(probe.loss),
+            "training": np.array(metrics),
+            **{f"gradients/{name}": values for name, values in probe.gradients.items()},
+            **{f"initial/{name}": values for name, values in start.items()},
+            **{f"weights/{name}": values for name, values in after.items()},
+        }
+
+    def evaluate(self, found: Weights) -> Weights:
+        """Twice, on the weights that were trained and statistics unlike those of any batch."""
+        self._load(found, "weights/")
+        metrics = [self.engine.evaluate([self.tested], 1) for _ in range(2)]
+        return {"evaluation": np.array([[one.loss, one.accuracy] for one in metrics])}
+
+    def drop(self, found: Weights) -> Weights:
+        """What must hold whatever a framework draws: losses of two seeds and again of the first; how far
+        dropout moves the logits, relative to their norm."""
+        losses = []
+        for epoch in (1, 2, 1):
+            self._load(found, "initial/")
+            losses.append(self._epoch(epoch, self.spec.learning_rate(1), steps=1)[0])
+        self._load(found, "initial/")
+        moved = self.engine.probe(self.batches[0]).logits - found["logits"]
+        effect = np.linalg.norm(moved) / np.linalg.norm(found["logits"])
+        return {"dropout/losses": np.array(losses), "dropout/effect": np.array(effect)}
+
+    def _load(self, found: Weights, prefix: str) -> None:
+        weights = {
+            name.removeprefix(prefix): values
+            for name, values in found.items()
+            if name.startswith(prefix)
+        }
+        anything = _with_statistics(weights, lambda random, shape: random.uniform(0.5, 1.5, shape))
+        self.engine.set_weights(anything)
+
+    def _epoch(self, epoch: int, rate: float, steps: int | None = None) -> list[float]:
+        """Loss and accuracy during an epoch of the first batches."""
+        batches = self.batches[:steps]
+        seed = framework_seed(self.spec.seed, epoch)
+        metrics = self.engine.train_epoch(seed, rate, batches, len(batches))
+        return [metrics.loss, metrics.accuracy]
+
+
+def _with_statistics(
+    weights: Weights, variance: Callable[[np.random.Generator, tuple], np.ndarray]
+) -> Weights:
+    """The weights with drawn running means and other running variances."""
+    random = generator("statistics", 0)
+    drawn = dict(weights)
+    for name, values in weights.items():
+        if not trainable(name):
+            mean = name.endswith("moving_mean")
+            shape = values.shape
+            drawn[name] = random.normal(0, 0.1, shape) if mean else variance(random, shape)
+            drawn[name] = drawn[name].astype(np.float32)
+    return drawn
 
 
 def failed(reason: str) -> Weights:

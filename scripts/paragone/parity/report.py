@@ -44,15 +44,12 @@ def read(path: Path) -> Observation | NoObservation:
             return NoObservation(None, str(arrays["unavailable"]))
         if "failed" in arrays:
             return NoObservation(False, f"the probe failed: {arrays['failed']}")
-        groups: dict[str, dict[str, np.ndarray]] = {"gradients": {}, "weights": {}}
+        fields: dict[str, Any] = {}
         for key in arrays.files:
             group, _, name = key.partition("/")
             if name:
-                groups[group][name] = arrays[key]
-        return Observation(
-            precision=str(arrays["precision"]),
-            parameters=int(arrays["parameters"]),
-            logits=arrays["logits"],
-            loss=arrays["loss"],
-            **groups,
-        )
+                fields.setdefault(group, {})[name] = arrays[key]
+            else:
+                fields[key] = arrays[key]
+        fields |= {"precision": str(arrays["precision"]), "parameters": int(arrays["parameters"])}
+        return Observation(**fields)

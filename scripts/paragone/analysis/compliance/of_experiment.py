@@ -13,7 +13,6 @@ from statistics import median
 from typing import Any
 
 from paragone.analysis.convergence import MISSED, too_fast
-from paragone.config.expand import REFERENCE
 from paragone.records.compliance.asserted import as_json
 from paragone.records.compliance.rules import Checks, Finding, limit
 from paragone.records.run_record import RunRecord, Target
@@ -156,7 +155,7 @@ def _threads_per_host(record: RunRecord) -> list[int]:
 
 
 def _is_reference(record: RunRecord) -> bool:
-    return all(record.spec.backend[key] == REFERENCE[key] for key in ("engine", "strategy"))
+    return (record.spec.backend["engine"], record.spec.backend["strategy"]) == ("torch", "single")
 
 
 def _epochs_to(target: Target | None) -> float:

@@ -1,0 +1,167 @@
+"""The parity gate's reference: training steps written out as their definitions have them.
+
+PyTorch differentiates its model; losses, sums over replicas and the optimizers' rules are here, apart
+from every engine that is timed. One device, no speed, no checkpoints: not for runs.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import nn
+
+from paragone.base.engine_reports import Devices, Metrics
+from paragone.base.ranks import ALONE, World
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset
+from paragone.data.batches import WHOLE
+from paragone.engines import Probe, torch_weights
+from paragone.models import create_model
+from paragone.models.canonical_weights import Weights
+from paragone.models.torch import MODELS
+
+STRATEGIES = {"single": "one worker"}
+
+State = defaultdict[str, Any]
+
+
+class Reference:
+    """What the parity gate asks of an engine."""
+
+    def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
+        """See `Engine.build`."""
+        torch.set_num_threads(threads)
+        self.workload = spec.workload
+        self.dtype = getattr(torch, spec.precision)
+        self.devices = Devices("cpu", spec.replicas, workers=1)
+        self.shard = WHOLE
+        self.model = create_model(MODELS, spec, dataset).to(self.dtype)
+        self.rule = RULES[spec.workload["optimizer"]["name"]]
+        self.taken = 0
+        self.states: list[State] = [defaultdict(float) for _ in self.model.parameters()]
+        # For an embedding whose repeated words count one by one: words and outputs of a forward pass.
+        self.embedded: dict[nn.Parameter, tuple[torch.Tensor, torch.Tensor]] = {}
+        if not spec.workload["optimizer"].get("deduplicate", True):
+            for module in self.model.modules():
+                if isinstance(module, nn.Embedding):
+                    module.register_forward_hook(self._follow)
+
+    def _follow(self, module: nn.Embedding, inputs: tuple, output: torch.Tensor) -> None:
+        self.embedded[module.weight] = inputs[0], output
+
+    def _forward(self, batch: tuple) -> tuple[torch.Tensor, torch.Tensor]:
+        """The logits that the loss takes, and the loss of each example."""
+        inputs, labels = (torch.tensor(array) for array in batch[:2])
+        if scale := self.workload.get("input"):
+            inputs = (inputs.to(self.dtype) / scale["divide"] - scale["mean"]) / scale["std"]
+            inputs = inputs.movedim(-1, 1)
+        logits = self.model(inputs)
+        if self.workload.get("loss") == "double_softmax":
+            logits = logits.exp() / logits.exp().sum(1, keepdim=True)
+        return logits, logits.logsumexp(1) - logits[torch.arange(len(labels)), labels.long()]
+
+    def _differentiate(self, batch: tuple) -> tuple:
+        """Logits, losses, and for each parameter its gradient and what the second moment takes."""
+        self.model.train()
+        logits, losses = self._forward(batch)
+        parameters = list(self.model.parameters())
+        outputs = [output for _, output in self.embedded.values()]
+        gradients = torch.autograd.grad(losses.mean(), parameters + outputs)
+        squares = {p: g**2 for p, g in zip(parameters, gradients, strict=False)}
+        for weight, (words, _), g in zip(
+            self.embedded, self.embedded.values(), gradients[len(parameters) :], strict=True
+        ):
+            each = g.flatten(end_dim=-2) ** 2
+            squares[weight] = torch.zeros_like(weight).index_add(0, words.flatten(), each)
+        return logits.detach(), losses.detach(), gradients[: len(parameters)], squares.values()
+
+    def train_epoch(
+        self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
+    ) -> Metrics:
+        """See `Engine.train_epoch`."""
+        torch.manual_seed(seed)
+        seen = []
+        for batch in batches:
+            logits, losses, gradients, squares = self._differentiate(batch)
+            self.taken += 1
+            with torch.no_grad():
+                for weight, state, g, square in zip(
+                    self.model.parameters(), self.states, gradients, squares, strict=True
+                ):
+                    options = self.workload["optimizer"]
+                    weight -= learning_rate * self.rule(options, self.taken, g, square, state)
+            seen.append((logits, losses, torch.tensor(batch[1])))
+        return _metrics(*map(torch.cat, zip(*seen, strict=True)))
+
+    @torch.no_grad()
+    def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
+        """See `Engine.evaluate`."""
+        self.model.eval()
+        seen = []
+        for inputs, labels, weights in batches:
+            counted = weights > 0
+            logits, losses = self._forward((inputs[counted], labels[counted]))
+            seen.append((logits, losses, torch.tensor(labels[counted])))
+        return _metrics(*map(torch.cat, zip(*seen, strict=True)))
+
+    def probe(self, batch: tuple) -> Probe:
+        """See `Engine.probe`."""
+        with torch_weights.follow_variances(self.model) as unbiased:
+            logits, losses, gradients, _ = self._differentiate(batch)
+        by_parameter = dict(zip(self.model.parameters(), gradients, strict=True))
+        named = torch_weights.export(self.model, by_parameter.get)
+        return Probe(logits.numpy(), losses.mean().item(), named, unbiased)
+
+    def weights(self) -> Weights:
+        """See `Engine.weights`."""
+        return torch_weights.export(self.model)
+
+    def set_weights(self, weights: Weights) -> None:
+        """See `Engine.set_weights`."""
+        torch_weights.load(self.model, weights)
+
+
+ENGINE = Reference
+
+
+def _metrics(logits: torch.Tensor, losses: torch.Tensor, labels: torch.Tensor) -> Metrics:
+    correct = logits.argmax(1) == labels
+    return Metrics(losses.mean().item(), correct.double().mean().item())
+
+
+def _sgd(
+    options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
+) -> torch.Tensor:
+    state["velocity"] = options["momentum"] * state["velocity"] + g
+    return state["velocity"]
+
+
+def _adam(
+    options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
+) -> torch.Tensor:
+    """Kingma & Ba (arXiv:1412.6980), with the "epsilon hat" of the end of its section 2."""
+    beta_1, beta_2 = options["beta_1"], options["beta_2"]
+    state["first"] = beta_1 * state["first"] + (1 - beta_1) * g
+    state["second"] = beta_2 * state["second"] + (1 - beta_2) * square
+    correction = math.sqrt(1 - beta_2**step) / (1 - beta_1**step)
+    return correction * state["first"] / (state["second"].sqrt() + options["epsilon"])
+
+
+def _nadam(
+    options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
+) -> torch.Tensor:
+    """Dozat (ICLR workshop, 2016), algorithm 2, with its momentum schedule for mu."""
+    beta_2 = options["beta_2"]
+    mu = [options["beta_1"] * (1 - 0.5 * 0.96**t) for t in range(1, step + 2)]
+    state["first"] = options["beta_1"] * state["first"] + (1 - options["beta_1"]) * g
+    state["second"] = beta_2 * state["second"] + (1 - beta_2) * square
+    ahead = mu[step] * state["first"] / (1 - math.prod(mu))
+    now = (1 - mu[step - 1]) * g / (1 - math.prod(mu[:step]))
+    second = state["second"] / (1 - beta_2**step)
+    return (ahead + now) / (second.sqrt() + options["epsilon"])
+
+
+# What the learning rate multiplies in a step, counted from 1.
+RULES: dict[str, Callable[..., torch.Tensor]] = {"sgd": _sgd, "adam": _adam, "nadam": _nadam}
