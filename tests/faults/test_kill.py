@@ -87,11 +87,14 @@ def test_killed_run_with_dropout_and_augmentation_resumes_too(tiny, tmp_path, ce
 
 
 def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None:
-    """A run, and the same one killed after its first checkpoint and called again, end alike."""
+    """A run, and the same one killed after its first checkpoint and called again, end alike.
+
+    The second has a speed window, the first has none.
+    """
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     program = "launch" if spec.workers > 1 else "train"
     succeed(train_command(spec, arrays, whole, program))
-    line = train_command(spec, arrays, killed, program)
+    line = train_command(spec, arrays, killed, program, window_seconds=0.1)
     start_and_kill(line, killed)
     output = succeed(line)
 
@@ -112,9 +115,26 @@ def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None
     assert first.started < second.started
     begins = [row.epoch for row in two.epochs if row.first_of_process]
     assert begins == [1, second.first_epoch]
+    assert one.window == []
+    assert sum(part.steps for part in two.window) >= 20
     assert f"resumed after epoch {second.first_epoch - 1}" in output
     assert not (killed / "checkpoints").exists()
     assert sorted(path.name for path in killed.iterdir()) == ["predictions.npz", "record.json"]
+
+
+def test_a_run_killed_in_its_speed_window_repeats_the_window(small, tmp_path):
+    """And its last epoch: checkpoints are those of training."""
+    line = train_command(spec_of("torch", 1), small, tmp_path, window_seconds=600)
+    with subprocess.Popen(line, env=environment(), stdout=subprocess.PIPE, text=True) as process:
+        assert any(f"epoch {EPOCHS}/{EPOCHS}" in text for text in process.stdout)
+        process.kill()
+    assert not (tmp_path / "record.json").exists()
+    short = train_command(spec_of("torch", 1), small, tmp_path, window_seconds=0.1)
+    assert f"resumed after epoch {EPOCHS - 1}" in succeed(short)
+    made = record.read(tmp_path / "record.json")
+    assert made.clocks.window < 60
+    assert [row.first_of_process for row in made.epochs] == [True, *[False] * 4, True]
+    assert made.window
 
 
 def test_terminated_run_resumes_too(small, tmp_path):

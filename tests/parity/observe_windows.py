@@ -140,6 +140,7 @@ def tensorflow_compilations(engine: engines.Engine) -> int:
 
 TOOLS = {
     "torch": (torch_state, torch_waits, torch_product, lambda _: 0),
+    "torch_ddp": (torch_state, torch_waits, torch_product, lambda _: 0),
     "torch_xla": (torch_state, xla_waits, torch_product, xla_compilations),
     "tensorflow": (
         tensorflow_state,
