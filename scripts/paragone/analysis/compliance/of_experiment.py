@@ -59,7 +59,7 @@ def order(records: list[RunRecord]) -> Found:
     starts = defaultdict(list)
     for record in records:
         if record.schedule and all(process.first_epoch == 1 for process in record.processes):
-            same = record.processes[0].host, record.schedule.of
+            same = record.processes[0].machine.host, record.schedule.of
             starts[same].append((_start(record), record.schedule.place, record.run))
     for of_schedule in starts.values():
         latest, holder = 0, ""
