@@ -56,7 +56,7 @@ class TensorFlow:
         self._workload = spec.workload
         with self._strategy.scope():
             self._model = create_model(MODELS, spec, dataset)
-            self._optimizer = _optimizer(spec.workload["optimizer"])
+            self._optimizer = _optimizer(spec.workload["optimizer"], spec.precision)
             self._optimizer.build(self._model.trainable_variables)
             self._totals = [_total() for _ in range(3)]  # loss, correct, examples
 
@@ -273,9 +273,11 @@ def _untuned() -> tf.data.Options:
     return options
 
 
-def _optimizer(options: dict) -> keras.optimizers.Optimizer:
-    # Keras rounds a Python float to single precision, whatever the weights are.
-    arguments = {k: np.float64(v) for k, v in options.items() if k not in ("name", "deduplicate")}
+def _optimizer(options: dict, precision: str) -> keras.optimizers.Optimizer:
+    arguments = {k: v for k, v in options.items() if k not in ("name", "deduplicate")}
+    if precision == "float64":
+        # Keras rounds a Python float to single precision, whatever the weights are.
+        arguments = {name: np.float64(value) for name, value in arguments.items()}
     return keras.optimizers.get({"class_name": options["name"], "config": arguments})
 
 
