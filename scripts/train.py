@@ -5,13 +5,13 @@ import hashlib
 import math
 import sys
 from pathlib import Path
-from typing import Any
 
 from paragone import data, engines
 from paragone.base.errors import Unavailable, entry_point
 from paragone.config.code_inputs import code_inputs
 from paragone.config.run_spec import Spec
-from paragone.machine import limits, load, process_entry
+from paragone.machine import limits, process_entry
+from paragone.machine.activity import HostWatch
 from paragone.models.initial_weights import Pretrained, read
 from paragone.records.outcome import Outcome
 from paragone.training import results
@@ -43,9 +43,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> None:
     """The work of one worker. Only rank 0 writes, and only after every rank has trained to the end."""
-    usage = process_entry.Usage()
-    process = process_entry.process_entry(spec.workers, limits.claim_cores(options.threads))
+    process = process_entry.process_entry(limits.claim_cores(options.threads))
     world = meeting.join()
+    host = HostWatch(world.host_pids)
     process["rank"] = world.rank
     threads = limits.claim_cores(options.threads, world.core_rank, world.core_workers)
     process["threads"] = threads
@@ -85,6 +85,7 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
             ledger,
             checkpoints,
             processes,
+            host,
             world,
             pretrained,
             window,
@@ -97,31 +98,25 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     if outcome.status != "completed" and world.rank == 0:
         print(f"[{spec.name}] {outcome.status}: {outcome.reason}", flush=True)
     opened = hasattr(engine, "devices")  # not where the run was unavailable
-    usage.stop(process, engine.peak_device_memory() if opened else None)
+    process_entry.add_usage(process, engine.peak_device_memory() if opened else None)
+    process["load"]["life"] = host.life()
+    process_entry.mark_end(process)
     if world.workers > 1 and outcome.status in ("unavailable", "out_of_memory"):
         # The others may wait without knowing: launch.py ends them and writes the record.
         meeting.report(outcome.status, outcome.reason)
         sys.exit(1)
-    ends = meeting.meet("end-of-training", {"process": process, "cpu": usage.cpu_seconds()})
-    complete(processes, ends)
+    ends = meeting.meet("end-of-training", process)
+    for one, end in zip(processes, ends, strict=True):
+        one.update(end)  # what each worker knows only at its end
     if world.rank == 0:
         results.write_predictions(options.predictions, dataset, outcome.probabilities)
         ledger.switch("other")
+        process_entry.mark_end(process)
         results.write_record(options, spec, dataset, outcome, observed, ledger.seconds)
         checkpoints.remove()
     meeting.meet(
         "end", {}
     )  # a worker that left earlier would look like a dead one to its framework
-
-
-def complete(processes: list[dict[str, Any]], ends: list[dict[str, Any]]) -> None:
-    """Add what each worker knows only at its end: devices, and the load of other processes."""
-    for process, end in zip(processes, ends, strict=True):
-        process.update(end["process"])
-        host = process["machine"]["host"]
-        neighbours = [one for one in ends if one["process"]["machine"]["host"] == host]
-        of_the_run = sum(one["cpu"]["own"] for one in neighbours)
-        process["load"] |= load.others(end["cpu"], of_the_run)
 
 
 def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:

@@ -10,6 +10,7 @@ from cluster.slurm import GPUS, NODES, PARTITION
 from workspace import Checkout, job_stats, wait_for
 
 from paragone.config.expand import expand
+from paragone.config.run_spec import requested
 from paragone.records import record
 from paragone.records.run_record import RunRecord
 
@@ -102,8 +103,8 @@ def test_two_workers_train_on_two_nodes(submitted, cluster, backend):
     made = submitted.records[backend]
     assert made.status == "completed"
     assert [process.rank for process in made.processes] == [0, 1]
-    assert made.devices.observed == made.devices.requested
-    assert made.devices.observed.workers == 2
+    assert made.devices == requested(made.spec)
+    assert made.devices.workers == 2
     # Both nodes are this host, and only their daemons know which of them started a rank.
     for node in NODES:
         log = (cluster.state / f"slurmd-{node}.log").read_text()

@@ -179,7 +179,7 @@ def test_a_full_memory_of_one_worker_is_a_record(small, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     made = record.read(tmp_path / "record.json")
     assert made.status == "out_of_memory"
-    assert made.devices.requested.workers == 2
+    assert made.spec.workers == 2
 
 
 def test_several_workers_need_the_launcher(small, tmp_path):

@@ -11,6 +11,7 @@ import pytest
 from workspace import CELLS, environment, make_spec, succeed, train_command
 
 from paragone.config.run_spec import Spec
+from paragone.records import record, run_metrics
 
 pytestmark = pytest.mark.nightly
 
@@ -36,14 +37,14 @@ def test_killed_at_random_it_ends_alike(small, tmp_path, cell, seed):
     program = "launch" if spec.workers > 1 else "train"
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     succeed(train_command(spec, small, whole, program), timeout=600)
-    clocks = json.loads((whole / "record.json").read_text())["clocks"]
+    seconds = run_metrics.end_to_end(record.read(whole / "record.json"))
     draw = random.Random(seed)
     line = train_command(spec, small, killed, program)
     ended = 0
     for _ in range(KILLS):
         with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as process:
             try:
-                process.wait(draw.uniform(0.2, 1.1) * clocks["end_to_end"])
+                process.wait(draw.uniform(0.2, 1.1) * seconds)
             except subprocess.TimeoutExpired:
                 process.send_signal(draw.choice([signal.SIGKILL, signal.SIGTERM]))
                 ended += 1

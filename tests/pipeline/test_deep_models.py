@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from workspace import make_spec, succeed, train_command
 
+from paragone.config.run_spec import requested
 from paragone.records import record
 
 pytestmark = pytest.mark.full
@@ -17,7 +18,7 @@ def test_a_deep_model_is_trained_to_its_record(data_of, tmp_path, backend, repli
     assert made.status == "completed"
     assert [row.steps for row in made.epochs] == [1, 1]
     assert made.model.initial_weights != made.model.final_weights
-    assert made.devices.observed == made.devices.requested
+    assert made.devices == requested(made.spec)
     with np.load(tmp_path / "predictions.npz") as predictions:
         assert predictions["images"].shape[1:] == (32, 32, 3)
         assert len(predictions["class_names"]) == 2

@@ -1,6 +1,6 @@
 """Results of matrix products made by hand, valid against their schema."""
 
-from make_records import make_machine
+from make_records import make_load, make_machine
 
 from paragone.analysis import product_tables
 from paragone.records import measurements
@@ -33,15 +33,7 @@ def make_result(backend, cases, device="cpu", host="node-1"):
             "threads": 2,
             "software": {"python": "3.11.9"},
             "git": None,
-            "load": {
-                "before": 0.1,
-                "other_cpu_share": 0.02,
-                "busy": False,
-                "cpu_mhz": 3000.0,
-                "cpu_throttles": None,
-                "accelerator_mhz": None,
-                "accelerator_throttled": None,
-            },
+            "load": make_load(),
         },
         "repeats": 3,
         "cases": cases,

@@ -1,13 +1,14 @@
 """Valid, varied records for the tests of everything after the records. Deterministic."""
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 
 from paragone.base import canonical_json
-from paragone.records.run_metrics import steady
-from paragone.records.run_record import RunRecord, Timed
+from paragone.records import run_metrics
+from paragone.records.run_record import RunRecord
 
 BACKENDS = {
     "tensorflow-mirrored": ("tensorflow", "mirrored", "cpu"),
@@ -38,6 +39,10 @@ CLASS_NAMES = [
     "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
 ]  # fmt: skip
 TRAIN_EXAMPLES = 60_000
+EFFICIENCY = {
+    "train_flop_per_example": 2_206_464,
+    "counter": "torch.utils.flop_counter",
+}  # of fashion-conv
 INPUT_SHAPES = {"fashion_mnist": [28, 28, 1], "cats_vs_dogs": [224, 224, 3], "reuters": [300]}
 
 
@@ -75,17 +80,16 @@ def make_record(
     random = np.random.default_rng([seed, list(BACKENDS).index(backend), replicas, global_batch])
     measured = {"completed": epochs, "diverged": min(2, epochs)}.get(status, 0)
     steps = steps_per_epoch or train_examples // global_batch
-    rows = _epochs(random, measured, steps, global_batch, status, resumed_at, accuracies, speed)
+    rows = _epochs(random, measured, steps, global_batch, status, accuracies, speed)
     for column, values in (curves or {}).items():
         for row, value in zip(rows, values, strict=False):
             row[column] = value
     starts = [1] if resumed_at is None else [1, resumed_at]
+    steady_rows = [row for row in rows if row["epoch"] not in starts] or rows
     engine, strategy, device = BACKENDS[backend]
-    train = sum(row["train_seconds"] for row in rows)
-    evaluate = sum(row["evaluate_seconds"] for row in rows)
     workers = replicas if strategy in ("ddp", "multiworker") else 1
     count = {"kind": device, "replicas": replicas, "workers": workers}
-    window = _window(rows) if status == "completed" else []
+    window = _window(steady_rows) if status == "completed" else []
     record = {
         "schema": 1,
         "run": f"{workload}.{backend}.r{replicas}.b{global_batch}.s{seed}.{host.replace('_', '-')}",
@@ -128,23 +132,51 @@ def make_record(
             "initial_weights": "b" * 64,
             "final_weights": f"{seed:064x}" if measured else None,
         },
-        "devices": {"requested": count, "observed": None if status == "unavailable" else count},
+        "devices": None if status == "unavailable" else count,
         "processes": [],
-        "clocks": _clocks(random, train, evaluate, sum(one["seconds"] for one in window))
-        if measured
-        else None,
-        "efficiency": _efficiency(window, global_batch) if measured else None,
+        "clocks": _clocks(random, window) if measured else None,
+        "efficiency": {**EFFICIENCY} if measured else None,
         "epochs": rows,
         "window": window,
-        "target": _target(rows, target, patience),
     }
+    if target is not None:
+        goal = {"accuracy": target, "patience": patience, "stop": False}
+        record["spec"]["workload"]["target"] = goal
     config = canonical_json.sha256(record["spec"])
     record["processes"] = [
-        _process(start, host, at, rank, workers, config)
-        for at, start in enumerate(starts)
-        for rank in range(workers)
+        _process(start, host, rank, config) for start in starts for rank in range(workers)
     ]
+    for process in record["processes"]:
+        if process["rank"] == 0:
+            last = next((start for start in starts if start > process["first_epoch"]), epochs + 1)
+            own = rows[process["first_epoch"] - 1 : last - 1]
+            process["epochs"] = [make_activity(row["train_seconds"]) for row in own]
+    record["processes"][-workers]["window"] = [make_activity(one["seconds"]) for one in window]
+    set_times(record, datetime.fromisoformat("2026-01-01T00:00:00+00:00"))
     return sealed(record)
+
+
+def set_times(record: dict, begun: datetime) -> datetime:
+    """Let the first start be then, and the ages of the starts add up to the clocks; the end of the last."""
+    starts = sorted({process["first_epoch"] for process in record["processes"]})
+    age = sum(clocks(record).values()) / len(starts) if record["clocks"] else None
+    for first in starts:
+        end = None if age is None else begun + timedelta(seconds=age)
+        for process in record["processes"]:
+            if process["first_epoch"] == first:
+                process["started"], process["ended"] = begun.isoformat(), end and end.isoformat()
+                process["age"] = age
+        begun = (end or begun) + timedelta(seconds=60)
+    return begun - timedelta(seconds=60)
+
+
+def clocks(record: dict) -> dict[str, float]:
+    """Seconds by part."""
+    return run_metrics.parts(typed([record])[0])
+
+
+def time_to_target(record: dict) -> run_metrics.Target:
+    return run_metrics.time_to_target(typed([record])[0])
 
 
 def sealed(record: dict) -> dict:
@@ -197,13 +229,12 @@ def make_predictions(seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def _epochs(random, measured, steps, batch, status, resumed_at, accuracies, exact) -> list[dict]:
-    rows, elapsed = [], 0.0
+def _epochs(random, measured, steps, batch, status, accuracies, exact) -> list[dict]:
+    rows = []
     final = 0.88 + random.normal(0, 0.004)
     speed = 9000 * random.uniform(0.6, 1.6)
     for epoch in range(1, measured + 1):
         seconds = steps * batch / (exact or speed * random.normal(1, 0.03))
-        elapsed += seconds
         broken = status == "diverged" and epoch == measured
         accuracy = accuracies[epoch - 1] if accuracies else final - 0.2 / epoch**1.5
         rows.append(
@@ -211,41 +242,31 @@ def _epochs(random, measured, steps, batch, status, resumed_at, accuracies, exac
                 "epoch": epoch,
                 "learning_rate": 0.001,
                 "steps": steps,
-                "examples": steps * batch,
                 "train_seconds": seconds,
                 "train_loss": None if broken else 0.3 + 12 / epoch**3 + random.normal(0, 0.01),
                 "train_accuracy": 0.1 if broken else accuracy + 0.01,
                 "evaluate_seconds": 0.4 + random.uniform(0, 0.05),
                 "test_loss": None if broken else 0.4 + 4 / epoch**3,
                 "test_accuracy": 0.1 if broken else accuracy,
-                "elapsed": elapsed,
-                "first_of_process": epoch in (1, resumed_at),
             }
         )
     return rows
 
 
-def _clocks(random, train: float, evaluate: float, window: float) -> dict:
+def _clocks(random, window: list[dict]) -> dict:
     cold = {
         "imports": 3.0 + random.uniform(0, 2),
         "devices": 0.3 + random.uniform(0, 0.2),
         "data": 0.2,
         "compilation": 1.5 + random.uniform(0, 3),
     }
-    rest = {
-        "train": train,
-        "evaluate": evaluate,
-        "checkpoint": 0.15,
-        "window": window,
-        "other": 0.25,
-    }
-    return {"cold": cold, **rest, "end_to_end": sum(cold.values()) + sum(rest.values())}
+    spent = sum(one["seconds"] for one in window)
+    return {"cold": cold, "checkpoint": 0.15, "window": spent, "other": 0.25}
 
 
 def _window(rows: list[dict]) -> list[dict]:
-    """Of six seconds or more, as fast as the epochs after the first of each process, or all."""
-    later = [row for row in rows if not row["first_of_process"]] or rows
-    step = sum(row["train_seconds"] for row in later) / sum(row["steps"] for row in later)
+    """Of six seconds or more, as fast as the epochs."""
+    step = sum(row["train_seconds"] for row in rows) / sum(row["steps"] for row in rows)
     unit = max(1, round(6 / step / 20))
     return [
         {"steps": unit * part, "seconds": unit * part * step + 0.1} for part in (1, 8, 1, 1, 8, 1)
@@ -254,38 +275,13 @@ def _window(rows: list[dict]) -> list[dict]:
 
 def speed(record: dict) -> float:
     """Steady examples/s."""
-    return steady(typed([record])[0].window, record["spec"]["batch"]["global"]).examples_per_second
+    made = typed([record])[0]
+    return run_metrics.steady(made.window, made.spec.batch["global"]).examples_per_second
 
 
 def waited(record: dict) -> float:
     """Seconds end to end, without the speed window."""
-    return record["clocks"]["end_to_end"] - record["clocks"]["window"]
-
-
-def _target(rows: list[dict], accuracy: float | None, patience: int) -> dict | None:
-    if accuracy is None:
-        return None
-    hits = [row["test_accuracy"] >= accuracy for row in rows]
-    starts = [at for at in range(len(hits) - patience + 1) if all(hits[at : at + patience])]
-    first = starts[0] if starts else None
-    return {
-        "accuracy": accuracy,
-        "patience": patience,
-        "reached": first is not None,
-        "epoch": None if first is None else rows[first]["epoch"],
-        "last_miss": None if first is None else rows[first - 1]["elapsed"] if first else 0.0,
-        "first_hit": None if first is None else rows[first]["elapsed"],
-    }
-
-
-def _efficiency(window: list[dict], batch: int) -> dict:
-    flop = 2_206_464  # of fashion-conv
-    warm = steady([Timed(**one) for one in window], batch)
-    return {
-        "train_flop_per_example": flop,
-        "counter": "torch.utils.flop_counter",
-        "steady_flop_per_second": warm and flop * warm.examples_per_second,
-    }
+    return sum(clocks(record).values()) - record["clocks"]["window"]
 
 
 def make_machine(host: str) -> dict:
@@ -302,11 +298,12 @@ def make_machine(host: str) -> dict:
     return {"fingerprint": canonical_json.sha256(machine), **machine}
 
 
-def _process(first_epoch: int, host: str, index: int, rank: int, workers: int, config: str) -> dict:
+def _process(first_epoch: int, host: str, rank: int, config: str) -> dict:
     return {
         "rank": rank,
-        "workers": workers,
-        "started": f"2026-01-01T00:0{index}:00+00:00",
+        "started": None,
+        "ended": None,
+        "age": None,
         "first_epoch": first_epoch,
         "machine": make_machine(host),
         "cores": 2,
@@ -317,15 +314,22 @@ def _process(first_epoch: int, host: str, index: int, rank: int, workers: int, c
         "git": {"commit": "c" * 40, "dirty": False},
         "config_sha256": config,
         "manifest_sha256": "a" * 64,
-        "load": {
-            "before": 0.1,
-            "other_cpu_share": 0.02,
-            "busy": False,
-            "cpu_mhz": 3000.0,
-            "cpu_throttles": None,
-            "accelerator_mhz": None,
-            "accelerator_throttled": None,
-        },
+        "load": make_load(),
         "memory": {"peak_host_bytes": 2**30, "peak_device_bytes": None},
-        "energy": {"cpu_joules": None, "accelerator_joules": None},
+        "epochs": [],
+        "window": [],
     }
+
+
+def make_load() -> dict:
+    """That of a process whose neighbors had 2 % of its host."""
+    clocks = {"cpu_mhz": 3000.0, "accelerator_mhz": None, "accelerator_throttled": None}
+    return {"before": 0.1, **clocks, "life": make_activity(10.0, others=0.02)}
+
+
+def make_activity(seconds: float, others: float = 0.02, **changes: float | None) -> dict:
+    """Of a host with two cores of which the run has one and others have this share."""
+    made = {"seconds": seconds, "run": seconds, "busy": seconds * (1 + 2 * others)}
+    made |= {"idle": 2 * seconds - made["busy"], "stolen": 0.0}
+    made |= {"cpu_waiting": 0.1 * seconds, "io_waiting": 0.0, "quota_throttled": 0.0}
+    return made | dict.fromkeys(["heat_throttles", "cpu_joules", "accelerator_joules"]) | changes

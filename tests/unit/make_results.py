@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from make_records import make_record, sealed, write_parity
+from make_records import make_record, sealed, set_times, write_parity
 from workspace import make_spec
 
 from paragone.analysis.compliance import checks
@@ -57,8 +57,7 @@ def valid_records(seeds=SEEDS, backends=BACKENDS, accuracies=None, batch: int = 
                 part["manifest_sha256"] = hashlib.sha256(MANIFEST.encode()).hexdigest()
             record["model"]["initial_weights"] = f"{seed + 1:064x}"
             record["model"]["final_weights"] = f"{1000 * seed + place + 100:064x}"
-            record["processes"][0]["started"] = clock.isoformat()
-            clock += timedelta(seconds=record["clocks"]["end_to_end"] + 2)
+            clock = set_times(record, clock) + timedelta(seconds=2)
             made.append(record)
     return made
 

@@ -2,9 +2,18 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
-from make_records import make_record, speed, typed, waited, write_parity, write_records
+from make_records import (
+    make_record,
+    speed,
+    time_to_target,
+    typed,
+    waited,
+    write_parity,
+    write_records,
+)
 
 import collect
 from paragone.analysis import columns, tidy
@@ -55,15 +64,19 @@ def test_values_arrive_in_named_columns(tmp_path):
     assert row["steady_constant_seconds"] == pytest.approx(0.1)
     assert bool(row["window_adequate"])
     assert row["compilation_seconds"] == made["clocks"]["cold"]["compilation"]
-    assert row["end_to_end_seconds"] == waited(made)
+    assert row["end_to_end_seconds"] == pytest.approx(waited(made))
     assert row["final_test_accuracy"] == made["epochs"][-1]["test_accuracy"]
-    assert row["target_first_hit_seconds"] == made["target"]["first_hit"]
+    assert row["target_first_hit_seconds"] == time_to_target(made).first_hit
     assert bool(row["resumed"])
     assert row["parity"] == "passed"
     parts = sum(row[f"{part}_seconds"] for part in PARTS if part != "window")
     assert parts == pytest.approx(row["end_to_end_seconds"])
     assert epochs["test_accuracy"].tolist() == [e["test_accuracy"] for e in made["epochs"]]
-    assert epochs["elapsed_train_seconds"].tolist() == [e["elapsed"] for e in made["epochs"]]
+    elapsed = np.cumsum([e["train_seconds"] for e in made["epochs"]])
+    assert epochs["elapsed_train_seconds"].tolist() == pytest.approx(elapsed)
+    assert epochs["first_of_process"].tolist() == [True, True, False, False]
+    assert epochs["other_cpu_share"].tolist() == pytest.approx([0.02] * 4)
+    assert row["other_cpu_share"] == pytest.approx(0.02)
 
 
 def test_best_is_kept_apart_from_final(tmp_path):

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 from draw_figures import Drawing, texts_of
-from make_records import LABELS
+from make_records import LABELS, make_activity
 from make_results import FIRST, find, write_results
 from make_tables import beside, write
 
@@ -16,21 +16,22 @@ from paragone.reporting import footnotes
 
 
 def test_program_names_file_rule_and_value(tmp_path, records, capsys):
-    records[0]["clocks"]["end_to_end"] = 1.0
+    records[0]["clocks"]["other"] += 9.0
     folder = write_results(tmp_path, records)
     with pytest.raises(SystemExit) as stopped:
         check_records.main([str(folder)])
     told = capsys.readouterr().out
     assert stopped.value.code == 1
-    assert f"runs/{FIRST}/record.json: clock-sum (invalid): clocks.end_to_end: 1.0 is not" in told
+    assert f"runs/{FIRST}/record.json: clock-sum (invalid): processes.age: " in told
+    assert "s by the kernel's clock, the parts add up to " in told
     assert "1 violations: 1 invalid" in told
 
 
 def test_remarks_alone_are_no_failure(tmp_path, records, capsys):
-    records[0]["processes"][0]["load"] |= {"other_cpu_share": 0.5, "busy": True}
+    records[0]["processes"][0]["load"]["life"] = make_activity(10.0, others=0.5)
     check_records.main([str(write_results(tmp_path, records))])
     assert (
-        "isolation (remark): processes[0].load.busy: true, others used 0.500"
+        "isolation (remark): processes[0].load.life: others had 0.500 of the host's CPU time"
         in capsys.readouterr().out
     )
 
@@ -60,14 +61,14 @@ def run_workflow(folder, records):
 
 
 def test_a_run_that_breaks_a_rule_is_shown_as_such(tmp_path, records):
-    records[0]["clocks"]["end_to_end"] = 1.0
-    records[1]["processes"][0]["load"] |= {"other_cpu_share": 0.5, "busy": True}
+    records[0]["clocks"]["other"] += 9.0
+    records[1]["processes"][0]["load"]["life"] = make_activity(10.0, others=0.5)
     records[2]["processes"][0]["git"]["dirty"] = True
     runs, epochs = run_workflow(tmp_path, records)
     assert len(runs) == len(records)
     broken = runs.set_index("run").loc[FIRST]
     assert (broken["status"], broken["violations"]) == ("invalid", "clock-sum")
-    assert broken["reason"].startswith("was completed; clock-sum: clocks.end_to_end 1.0 is not")
+    assert broken["reason"].startswith("was completed; clock-sum: processes.age ")
     assert broken[columns.SPEED_COLUMNS].isna().all()
     assert epochs.loc[epochs["run"] == FIRST, "train_seconds"].isna().all()
     busy = runs.set_index("run").loc[records[1]["run"]]

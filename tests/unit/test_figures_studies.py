@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from draw_figures import SUFFIXES, Drawing, banners, texts_of
 from make_experiments import batch_sizes, mobilenet, of_cell, to_target
-from make_records import LABELS, make_record, speed
+from make_records import LABELS, clocks, make_record, speed, time_to_target
 
 from paragone.reporting.drawing import style
 from paragone.reporting.figures import batch_size_throughput
@@ -112,12 +112,13 @@ def test_every_try_is_a_hit_or_a_censored_miss(drawings, shown):
     for one in tried:
         row = runs.loc[one["run"]]
         assert row["final_accuracy"] == one["epochs"][-1]["test_accuracy"]
-        if one["target"]["reached"]:
-            expected = one["target"]["last_miss"], one["target"]["first_hit"]
+        found = time_to_target(one)
+        if found.reached:
+            expected = found.last_miss, found.first_hit
             assert (row["last_miss"], row["first_hit"]) == pytest.approx(expected)
             assert (row["kind"], np.isnan(row["censored_at"])) == ("hit", True)
         else:
-            assert row["censored_at"] == pytest.approx(one["epochs"][-1]["elapsed"])
+            assert row["censored_at"] == pytest.approx(clocks(one)["train"])
             assert row["kind"] == ("miss" if one["status"] == "completed" else "diverged")
 
 
@@ -125,7 +126,7 @@ def test_success_rates_and_medians_count_misses(drawings, shown):
     rows, made = shown["time_to_target"], drawings["time_to_target"].made
     cells = rows[rows["kind"] == "median"].set_index(["series", "batch"])
     small = cells.loc["PyTorch", 8]
-    hits = [one["target"]["first_hit"] for one in of_cell(made, "torch", 1, 8)]
+    hits = [time_to_target(one).first_hit for one in of_cell(made, "torch", 1, 8)]
     assert (small["reached"], small["n"], small["value"]) == (3, 3, pytest.approx(np.median(hits)))
     missed = cells.loc["PyTorch", 128]
     assert (missed["reached"], missed["n"], missed["value"]) == (0, 3, np.inf)

@@ -1,4 +1,4 @@
-"""A busy neighbour is seen, one's own work is none, and what no sensor tells is null."""
+"""A busy neighbour is seen, one's own work is none, and what no sensor reports is null."""
 
 import os
 import resource
@@ -10,10 +10,15 @@ from contextlib import contextmanager
 import pandas as pd
 import psutil
 import pytest
+from make_records import make_activity, make_record, typed
 
 from paragone.machine import load
+from paragone.machine.activity import HostWatch, stalled_seconds, throttle_files, throttles
 from paragone.machine.energy import EnergyMeter
-from paragone.machine.load import BUSY_SHARE, LoadWatch, cpu_throttles
+from paragone.records import host_metrics
+from paragone.records.compliance.rules import limit
+from paragone.records.host_metrics import other_cpu_share
+from paragone.records.run_record import Activity
 from paragone.reporting import footnotes
 
 SECONDS = 1.5
@@ -35,17 +40,24 @@ def seconds(processes: list[psutil.Process]) -> float:
     return sum(sum(one.cpu_times()[:2]) for one in processes)
 
 
-def test_a_busy_neighbour_raises_the_flag():
-    """By at least the share of the machine that it was seen to use."""
+def watched(seconds: float, work=time.sleep) -> tuple[Activity, HostWatch]:
+    """What the host did while this process worked for so long."""
+    watch, found = HostWatch([os.getpid()]), []
+    with watch.window(found):
+        work(seconds)
+    return Activity(**found[0]), watch
+
+
+def test_a_busy_neighbour_is_seen():
+    """At least the share of the machine that it was seen to use."""
     with neighbours(max(1, os.cpu_count() // 4)) as processes:
         time.sleep(0.3)
-        watch, before, begun = LoadWatch(), seconds(processes), time.perf_counter()
-        time.sleep(SECONDS)
-        used, passed = seconds(processes) - before, time.perf_counter() - begun
-        load = watch.stop()
-    share = used / passed / os.cpu_count()
-    assert load["other_cpu_share"] > 0.8 * share > BUSY_SHARE
-    assert load["busy"] is True
+        before = seconds(processes)
+        window, watch = watched(SECONDS)
+        used = seconds(processes) - before
+    share = used / window.seconds / os.cpu_count()
+    assert other_cpu_share([window]) > 0.8 * share > 0
+    assert watch.life()["busy"] >= window.busy
 
 
 def test_own_work_is_no_neighbour():
@@ -53,26 +65,76 @@ def test_own_work_is_no_neighbour():
     beyond = []
     for _ in range(4):
         others = [one for one in psutil.process_iter() if one.pid != os.getpid()]
-        watch, before, begun = LoadWatch(), _known(others), time.perf_counter()
-        while time.perf_counter() < begun + SECONDS:
-            pass
-        load = watch.stop()
-        passed = time.perf_counter() - begun
+        before = _known(others)
+        window, _ = watched(SECONDS, spin)
         after = _known(others)
         used = sum(after[pid] - before[pid] for pid in before.keys() & after.keys())
-        assert load["busy"] is (load["other_cpu_share"] > BUSY_SHARE)
-        beyond.append(load["other_cpu_share"] - used / passed / os.cpu_count())
-    assert min(beyond) < BUSY_SHARE
+        assert window.run > 0
+        total = window.busy + window.idle + window.stolen
+        share = other_cpu_share([window]) - window.stolen / total
+        beyond.append(share - used / window.seconds / os.cpu_count())
+    assert min(beyond) < limit("isolation")
+
+
+def spin(seconds: float) -> None:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+
+
+def test_the_cpu_time_of_a_window_is_that_of_all_cores():
+    """Of the kernel's own accounts, which count in hundredths of a second."""
+    window, _ = watched(1.0)
+    total = window.busy + window.idle + window.stolen
+    assert window.seconds == pytest.approx(1.0, abs=0.3)
+    assert total == pytest.approx(window.seconds * os.cpu_count(), rel=0.1)
+
+
+def test_another_rank_of_the_run_is_no_neighbour():
+    """One process of a host reads for all of them; the others find nothing."""
+    with neighbours(1) as (other,):
+        watch, found = HostWatch([os.getpid(), other.pid]), []
+        with watch.window(found):
+            time.sleep(SECONDS)
+        second = HostWatch([other.pid, os.getpid()])
+        with second.window(found):
+            pass
+    assert second.life() is None
+    (window,) = found
+    assert window["run"] > 0.1 * SECONDS
+
+
+def test_a_rank_that_has_ended_is_no_error():
+    with neighbours(1) as (other,):
+        watch, found = HostWatch([os.getpid(), other.pid]), []
+    with watch.window(found):
+        pass
+    assert found[0]["run"] >= 0
 
 
 def test_the_work_of_children_is_own_work():
     """Of those that have ended and were waited for."""
-    watch, before = LoadWatch(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    line = [sys.executable, "-c", "sum(range(10**7))"]
+    window, _ = watched(0, lambda _: subprocess.run(line, check=True))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = sum(after[:2]) - sum(before[:2])
     assert used > 0.05
-    assert watch.cpu_seconds()["own"] > used - 0.03  # counted in hundredths of a second
+    assert window.run > used - 0.03  # counted in hundredths of a second
+
+
+def test_shares_are_of_all_windows_together():
+    """Of hosts without a neighbor, and with one; a hypervisor that takes a core away is one, too."""
+    alone, beside, stolen = (
+        make_activity(1.0, others=0.0),
+        make_activity(3.0, others=0.2),
+        make_activity(1.0, others=0.0, stolen=0.5),
+    )
+    windows = [Activity(**one) for one in (alone, beside, stolen)]
+    assert other_cpu_share(windows[:1]) == 0
+    assert other_cpu_share(windows[:2]) == pytest.approx(1.2 / 8)
+    assert other_cpu_share(windows[2:]) == pytest.approx(0.5 / 2.5)
+    assert other_cpu_share([]) is None
 
 
 def _known(processes: list[psutil.Process]) -> dict[int, float]:
@@ -85,27 +147,28 @@ def _known(processes: list[psutil.Process]) -> dict[int, float]:
     return found
 
 
-@pytest.mark.parametrize(("share", "busy"), [(BUSY_SHARE, False), (BUSY_SHARE + 1e-6, True)])
-def test_the_threshold(monkeypatch, share, busy):
-    seconds = {"own": 0.0, "busy": share, "idle": 1 - share}
-    monkeypatch.setattr(LoadWatch, "cpu_seconds", lambda _: seconds)
-    assert LoadWatch().stop()["busy"] is busy
-
-
 def test_a_killed_process_leaves_unknowns():
-    found = load.unknown()
-    assert set(found) == {"before", *LoadWatch().stop()}
+    found = load.at_start()
+    assert set(found) == {"before", "life", *load.at_end()}
     assert [key for key, value in found.items() if value is not None] == ["before"]
 
 
+def test_stalls_are_read_where_the_kernel_counts_them(tmp_path):
+    assert stalled_seconds("cpu", tmp_path) is None
+    (tmp_path / "io").write_text(
+        "some avg10=0.56 avg60=5.28 avg300=8.39 total=7295519345\nfull avg10=0.00 total=12\n"
+    )
+    assert stalled_seconds("io", tmp_path) == pytest.approx(7295.519345)
+
+
 def test_throttling_is_counted_over_cores_and_packages(tmp_path):
-    assert cpu_throttles(tmp_path) is None
+    assert throttles(throttle_files(tmp_path)) is None
     for core, count in enumerate((3, 4)):
         folder = tmp_path / f"cpu{core}/thermal_throttle"
         folder.mkdir(parents=True)
         (folder / "core_throttle_count").write_text(f"{count}\n")
         (folder / "package_throttle_count").write_text("10\n")
-    assert cpu_throttles(tmp_path) == 27
+    assert throttles(throttle_files(tmp_path)) == 27
 
 
 def zone(folder, name, kind, drawn, size=1_000_000):
@@ -121,16 +184,30 @@ def test_energy_of_all_packages_across_a_wrap(tmp_path):
     zone(tmp_path, "intel-rapl:0:0", "core", 5)
     zone(tmp_path, "intel-rapl:2", "psys", 7)
     meter = EnergyMeter(tmp_path, period=0.05)
+    before = meter.joules()["cpu_joules"]
     zone(tmp_path, "intel-rapl:0", "package-0", 200_000)  # 300,000 on, over the range
     zone(tmp_path, "intel-rapl:1", "package-1", 400_000)
     zone(tmp_path, "intel-rapl:2", "psys", 999_999)
     time.sleep(0.3)
     zone(tmp_path, "intel-rapl:0", "package-0", 100_000)  # 900,000 on, over it again
-    assert meter.stop()["cpu_joules"] == pytest.approx(1.5)
+    assert meter.joules()["cpu_joules"] - before == pytest.approx(1.5)
 
 
 def test_no_sensor_no_energy(tmp_path):
-    assert EnergyMeter(tmp_path).stop()["cpu_joules"] is None
+    assert EnergyMeter(tmp_path).joules()["cpu_joules"] is None
+
+
+def test_energy_is_that_of_the_speed_window_of_every_host_once():
+    """Two ranks of a host and one of another: the second rank has none of its own."""
+    (made,) = typed([make_record("torch-ddp", replicas=3)])
+    first, second, third = made.processes
+    first.window = [Activity(**make_activity(1.0, cpu_joules=joules)) for joules in (20.0, 30.0)]
+    third.window = [Activity(**make_activity(1.0, cpu_joules=5.0))]
+    second.window = []
+    assert host_metrics.joules(made.processes, "cpu") == 55
+    assert host_metrics.joules(made.processes, "accelerator") is None
+    third.window[0].cpu_joules = None
+    assert host_metrics.joules(made.processes, "cpu") is None
 
 
 def test_figures_warn_of_disturbed_runs():

@@ -1,23 +1,23 @@
 """Time to target: the first of `patience` evaluations in a row at or above an accuracy."""
 
 import math
+from dataclasses import replace
 
 import pytest
+from make_records import make_record, typed
 
-from paragone.records.run_metrics import time_to_target
-from paragone.records.run_record import Epoch, Target
+from paragone.records.run_metrics import Target, time_to_target
 from paragone.training.loop import stops
 
 TARGET = {"accuracy": 0.8, "patience": 2, "stop": False}
 
 
 def target(accuracies: list[float], patience: int = 2) -> Target:
-    """The record's target block for test accuracies of epochs that take 10 seconds each."""
-    epochs = [
-        Epoch(number, 0.1, 1, 1, 10.0, 1.0, 0.5, 1.0, 1.0, accuracy, 10.0 * number, number == 1)
-        for number, accuracy in enumerate(accuracies, start=1)
-    ]
-    return time_to_target({**TARGET, "patience": patience}, epochs)
+    """The time to target of test accuracies of epochs that take 10 seconds each."""
+    (made,) = typed([make_record(epochs=6, target=0.8, patience=patience)])
+    pairs = zip(made.epochs, accuracies, strict=False)
+    epochs = [replace(row, test_accuracy=found, train_seconds=10.0) for row, found in pairs]
+    return time_to_target(replace(made, epochs=epochs))
 
 
 @pytest.mark.parametrize(

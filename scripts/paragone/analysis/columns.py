@@ -1,8 +1,11 @@
 """The columns of the tidy tables of runs and epochs, with their types, and which of them are speeds."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from paragone.base.clock_names import PARTS as CLOCK_PARTS
+from paragone.records.compliance.rules import limit
+from paragone.records.host_metrics import known, other_cpu_share
 from paragone.records.measurements import AllReduces, MeasuringProcess, Products
 from paragone.records.run_record import Process
 
@@ -29,7 +32,7 @@ RUN_COLUMNS = typed(
     (REAL, "steady_examples_per_second"),
     (FLAG, "window_adequate"),
     (COUNT, "steady_epochs steady_steps"),
-    (REAL, "steady_seconds steady_constant_seconds"),
+    (REAL, "steady_seconds steady_constant_seconds steady_cpu_joules steady_accelerator_joules"),
     (COUNT, "train_flop_per_example"),
     (REAL, "steady_flop_per_second steady_peak_share peak_flop_per_second"),
     (REAL, " ".join(f"{part}_seconds" for part in (*CLOCK_PARTS, "end_to_end"))),
@@ -47,7 +50,6 @@ RUN_COLUMNS = typed(
     (REAL, "load_before other_cpu_share"),
     (FLAG, "busy throttled"),
     (COUNT, "peak_host_bytes peak_device_bytes"),
-    (REAL, "cpu_joules accelerator_joules"),
     (TEXT, "software commit"),
     (FLAG, "dirty"),
     (TEXT, "config_sha256"),
@@ -58,6 +60,7 @@ EPOCH_COLUMNS = typed(
     (REAL, "learning_rate train_loss train_accuracy test_loss test_accuracy"),
     (REAL, "train_seconds evaluate_seconds elapsed_train_seconds"),
     (FLAG, "first_of_process"),
+    (REAL, "other_cpu_share cpu_waiting io_waiting"),
 )
 # Empty for a run that was not completed, even if some of its epochs were trained.
 STEADY_COLUMNS = [name for name in RUN_COLUMNS if name.startswith("steady_")]
@@ -86,11 +89,16 @@ def columns_of_process(process: Process | MeasuringProcess) -> dict[str, Any]:
         "memory_gib": machine.memory_gib,
         "threads": process.threads,
         "load_before": load.before,
-        "other_cpu_share": load.other_cpu_share,
-        "busy": load.busy,
+        **of_others([other_cpu_share([load.life]) if load.life else None]),
         "started": process.started,
         "software": "; ".join(f"{name} {software[name]}" for name in sorted(software)),
     }
+
+
+def of_others(shares: Iterable[float | None]) -> dict[str, Any]:
+    """The columns on what others did: the largest of their shares, and whether it is too much."""
+    share = known(max, shares)
+    return {"other_cpu_share": share, "busy": None if share is None else share > limit("isolation")}
 
 
 def columns_of_result(result: Products | AllReduces) -> dict[str, Any]:

@@ -6,7 +6,7 @@ A run that breaks measurement rules stays, too: `violations` names the rules, an
 them is "invalid", so is the run's `status`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +20,19 @@ from paragone.analysis.columns import (
     STEADY_COLUMNS,
     columns_of_process,
     machine_label,
+    of_others,
 )
 from paragone.analysis.peaks import Peaks, with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.run_spec import cell_of
+from paragone.records import host_metrics, run_metrics
 from paragone.records.compliance.of_record import adequate
 from paragone.records.compliance.rules import INVALID, UNREADABLE
 from paragone.records.compliance.violations import Violation, by_run
+from paragone.records.host_metrics import known
 from paragone.records.parity_reports import Parity
-from paragone.records.run_metrics import steady
-from paragone.records.run_record import Clocks, DataRead, Epoch, Process, RunRecord, Target
+from paragone.records.run_record import Activity, DataRead, Epoch, Process, RunRecord
 
 Row = dict[str, Any]
 
@@ -107,8 +109,8 @@ def _run_row(
     record: RunRecord, experiment: str, parity: Parity, violations: list[Violation]
 ) -> Row:
     spec, workload, backend = record.spec, record.spec.workload, record.spec.backend
-    model, clocks, efficiency = record.model, record.clocks, record.efficiency
-    window = steady(record.window, spec.batch["global"])
+    model, efficiency = record.model, record.efficiency
+    window = run_metrics.steady(record.window, spec.batch["global"])
     settings = sorted((key, value) for key, value in workload["model"].items() if key != "name")
     return {
         **_cell(record, experiment),
@@ -118,7 +120,7 @@ def _run_row(
         "loss": workload.get("loss", "cross_entropy"),
         "precision": spec.precision,
         **{key: backend[key] for key in ("engine", "strategy", "device")},
-        "workers": record.devices.requested.workers,
+        "workers": spec.workers,
         "per_replica_batch": spec.batch["per_replica"],
         "planned_epochs": spec.epochs,
         "planned_steps_per_epoch": spec.steps_per_epoch,
@@ -131,9 +133,10 @@ def _run_row(
         **_prefixed("steady", window),
         "window_adequate": adequate(window),
         **(vars(efficiency) if efficiency else {}),
-        **_target(record.target),
+        "steady_flop_per_second": run_metrics.flop_per_second(record),
+        **_target(run_metrics.time_to_target(record)),
         **_processes(record.processes),
-        **(_seconds(clocks) if clocks else {}),
+        **_seconds(record),
     }
 
 
@@ -176,23 +179,24 @@ def _results(epochs: list[Epoch]) -> Row:
     }
 
 
-def _target(target: Target | None) -> Row:
+def _target(target: run_metrics.Target | None) -> Row:
     times = ("target_last_miss", "target_first_hit")
     row = _prefixed("target", target)
     return row | {f"{key}_seconds": row.get(key) for key in times}
 
 
-def _seconds(clocks: Clocks) -> Row:
-    parts = {**vars(clocks.cold), **vars(clocks)}
-    del parts["cold"]
-    parts["end_to_end"] -= clocks.window  # nobody who trains waits for a measurement
+def _seconds(record: RunRecord) -> Row:
+    parts, whole = run_metrics.parts(record), run_metrics.end_to_end(record)
+    if parts is None or whole is None:
+        return {}
+    parts["end_to_end"] = whole - parts["window"]  # nobody who trains waits for a measurement
     return {f"{part}_seconds": seconds for part, seconds in parts.items()}
 
 
 def _processes(processes: list[Process]) -> Row:
     first = processes[0]
-    loads = [one.load for one in processes]
-    memory, energy = [one.memory for one in processes], [one.energy for one in processes]
+    memory = [one.memory for one in processes]
+    shares = [share for one in processes for share in host_metrics.shares(one).values()]
     return {
         **columns_of_process(first),
         "resumed": any(one.first_epoch > 1 for one in processes),
@@ -200,35 +204,39 @@ def _processes(processes: list[Process]) -> Row:
         # A run whose processes saw several machines belongs to that set, not to its first member.
         "machine": "; ".join(dict.fromkeys(map(machine_label, processes))),
         "devices": "; ".join(first.devices),
-        "other_cpu_share": _known(max, (load.other_cpu_share for load in loads)),
-        "busy": _known(any, (load.busy for load in loads)),
-        "throttled": _known(any, (load.throttled for load in loads)),
-        "peak_host_bytes": _known(max, (one.peak_host_bytes for one in memory)),
-        "peak_device_bytes": _known(max, (one.peak_device_bytes for one in memory)),
-        "cpu_joules": _total([one.cpu_joules for one in energy]),
-        "accelerator_joules": _total([one.accelerator_joules for one in energy]),
+        **of_others(shares),
+        "throttled": known(any, (host_metrics.throttled(one.load) for one in processes)),
+        "peak_host_bytes": known(max, (one.peak_host_bytes for one in memory)),
+        "peak_device_bytes": known(max, (one.peak_device_bytes for one in memory)),
+        "steady_cpu_joules": host_metrics.joules(processes, "cpu"),
+        "steady_accelerator_joules": host_metrics.joules(processes, "accelerator"),
         "config_sha256": first.config_sha256,
         **(vars(first.git) if first.git else {}),
     }
 
 
-def _known(combine: Callable[[list[Any]], Any], values: Iterable[Any]) -> Any:
-    """Combine the values that are known; None when none is."""
-    known = [value for value in values if value is not None]
-    return combine(known) if known else None
-
-
-def _total(values: list[float | None]) -> float | None:
-    """The sum over all processes; None when one of them does not know its part."""
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
-
-
 def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
     shared = _cell(record, experiment)
     return [
-        {**vars(epoch), **shared, "elapsed_train_seconds": epoch.elapsed} for epoch in record.epochs
+        {
+            **vars(epoch),
+            **shared,
+            "examples": run_metrics.examples(record, epoch),
+            "elapsed_train_seconds": elapsed,
+            "first_of_process": run_metrics.first_of_process(record, epoch),
+            **_host(host_metrics.of_epoch(record, epoch)),
+        }
+        for epoch, elapsed in zip(record.epochs, run_metrics.elapsed(record), strict=True)
     ]
+
+
+def _host(windows: list[Activity]) -> Row:
+    """What the hosts of a run did in an epoch."""
+    waiting = ("cpu_waiting", "io_waiting")
+    return {
+        "other_cpu_share": host_metrics.other_cpu_share(windows),
+        **{key: known(max, (getattr(one, key) for one in windows)) for key in waiting},
+    }
 
 
 def _cell(record: RunRecord, experiment: str) -> Row:

@@ -41,6 +41,18 @@ def available_bytes() -> int | None:
     return max(0, min(left)) if left else None
 
 
+def throttled_seconds() -> float | None:
+    """How long CPU quotas have held this process's groups back; None if the kernel does not count."""
+    units = (("throttled_usec", 1e6), ("throttled_time", 1e9))
+    found = [
+        count / unit
+        for group in groups("cpu")
+        for name, unit in units
+        if (count := _field(group / "cpu.stat", name)) is not None
+    ]
+    return sum(found) if found else None
+
+
 def _field(path: Path, name: str) -> int | None:
     """The number behind a name in a file of such lines; None if either is missing."""
     pairs = dict(line.split(maxsplit=1) for line in _lines(path))

@@ -13,7 +13,6 @@ from typing import Any
 import psutil
 
 from paragone.machine import hardware, load
-from paragone.machine.energy import EnergyMeter
 
 PACKAGES = (
     "keras",
@@ -29,13 +28,14 @@ PACKAGES = (
 _CODE = Path(__file__).parents[2]
 
 
-def process_entry(workers: int, threads: int) -> dict[str, Any]:
+def process_entry(threads: int) -> dict[str, Any]:
     """The record's `processes` entry of this process, as far as it is known at its start."""
     started = datetime.now(UTC) - timedelta(seconds=age())  # the ledger's zero
     return {
         "rank": 0,
-        "workers": workers,
         "started": started.isoformat(timespec="milliseconds"),
+        "ended": None,
+        "age": None,
         "first_epoch": 1,
         "machine": hardware.describe(),
         "cores": len(os.sched_getaffinity(0)),
@@ -43,39 +43,35 @@ def process_entry(workers: int, threads: int) -> dict[str, Any]:
         "threads": threads,
         "software": _software(),
         "git": git_state(),
-        "load": load.unknown(),
+        "load": load.at_start(),
     }
 
 
 def unknown_usage() -> dict[str, Any]:
-    """What `Usage.stop` fills in; it stays None if the process is killed."""
+    """What `add_usage` and the host's watch fill in; it stays so if the process is killed."""
     return {
         "system_threads": None,
         "memory": {"peak_host_bytes": None, "peak_device_bytes": None},
-        "energy": {"cpu_joules": None, "accelerator_joules": None},
+        "epochs": [],
+        "window": [],
     }
 
 
-class Usage:
-    """Measures this process, its machine and other processes from its creation."""
+def add_usage(process: dict[str, Any], peak_device_bytes: int | None) -> None:
+    """Fill in what this process has used. Call it right after the last timed work."""
+    process["load"] |= load.at_end()
+    process["system_threads"] = psutil.Process().num_threads()
+    process["memory"] = {
+        # Linux reports KiB.
+        "peak_host_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak_device_bytes": peak_device_bytes,
+    }
 
-    def __init__(self) -> None:
-        self._load, self._energy = load.LoadWatch(), EnergyMeter()
 
-    def cpu_seconds(self) -> dict[str, float]:
-        """See `LoadWatch.cpu_seconds`."""
-        return self._load.cpu_seconds()
-
-    def stop(self, process: dict[str, Any], peak_device_bytes: int | None) -> None:
-        """Fill in this process's entry. Call it right after the last timed work."""
-        process["load"] |= self._load.stop()
-        process["energy"] = self._energy.stop()
-        process["system_threads"] = psutil.Process().num_threads()
-        process["memory"] = {
-            # Linux reports KiB.
-            "peak_host_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-            "peak_device_bytes": peak_device_bytes,
-        }
+def mark_end(process: dict[str, Any]) -> None:
+    """Fill in `ended` and `age`: what the entry and its clocks say is of this moment."""
+    process["age"] = age()
+    process["ended"] = datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def age() -> float:

@@ -2,15 +2,17 @@
 
 import argparse
 import json
+import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from paragone.base.errors import UserError
 from paragone.machine import limits, load
+from paragone.machine.activity import HostWatch
 from paragone.machine.process_entry import process_entry
 
-ONLY_OF_RUNS = ("rank", "workers", "first_epoch", "devices")
+ONLY_OF_RUNS = ("rank", "ended", "age", "first_epoch", "devices")
 
 
 def measuring_parser(description: str | None) -> argparse.ArgumentParser:
@@ -29,13 +31,13 @@ class Measuring:
     """This process while it measures: at most `threads` cores, and what other processes do."""
 
     def __init__(self, threads: int) -> None:
-        self._neighbours = load.LoadWatch()
+        self._host = HostWatch([os.getpid()])
         self.threads = limits.claim_cores(threads)
-        self._entry = process_entry(workers=1, threads=self.threads)
+        self._entry = process_entry(self.threads)
 
     def stop(self) -> dict[str, Any]:
         """The result's `process`. Call it right after the work."""
-        self._entry["load"] |= self._neighbours.stop()
+        self._entry["load"] |= load.at_end() | {"life": self._host.life()}
         return {key: value for key, value in self._entry.items() if key not in ONLY_OF_RUNS}
 
 

@@ -1,18 +1,16 @@
-"""From the outcome of the training loop to the record: clocks, steady throughput, time to target."""
+"""From the outcome of the training loop to the record."""
 
 import math
 from typing import Any
 
 from paragone.base.clock_names import COLD
-from paragone.base.engine_reports import Devices, FlopCount
-from paragone.config.run_spec import Spec, requested
+from paragone.base.engine_reports import Devices
+from paragone.config.run_spec import Spec
 from paragone.records.outcome import Outcome
-from paragone.records.run_metrics import Steady, steady, time_to_target
 from paragone.records.run_record import (
     Clocks,
     ColdClocks,
     DataRead,
-    DeviceCounts,
     Efficiency,
     Epoch,
     Model,
@@ -36,7 +34,7 @@ def assemble(
     `seconds`: of each part of `clock_names.PARTS`, summed over the starts of rank 0; None when the process
     that measured them is gone.
     """
-    epochs = [Epoch(**_finite(row)) for row in outcome.epochs]
+    flop, epochs = outcome.flop, [Epoch(**_finite(row)) for row in outcome.epochs]
     return RunRecord(
         schema=1,
         run=spec.name,
@@ -46,28 +44,25 @@ def assemble(
         schedule=schedule,
         data=data,
         model=Model(**outcome.model) if outcome.model else None,
-        devices=DeviceCounts(requested(spec), observed),
+        devices=observed,
         processes=[from_json(Process, one) for one in outcome.processes],
-        clocks=_clocks(seconds) if seconds else None,
-        efficiency=_efficiency(outcome.flop, steady(outcome.window, spec.batch["global"])),
+        clocks=_clocks(seconds, epochs) if seconds else None,
+        efficiency=Efficiency(flop.per_example, flop.counter) if flop else None,
         epochs=epochs,
         window=outcome.window,
-        target=time_to_target(spec.workload.get("target"), epochs),
     )
 
 
-def _clocks(seconds: dict[str, float]) -> Clocks:
-    cold = ColdClocks(**{part: seconds[part] for part in COLD})
-    rest = {part: value for part, value in seconds.items() if part not in COLD}
-    return Clocks(cold=cold, end_to_end=math.fsum(seconds.values()), **rest)
-
-
-def _efficiency(flop: FlopCount | None, warm: Steady | None) -> Efficiency | None:
-    """FLOP of training on one example, and FLOP/s in the speed window."""
-    if flop is None:
-        return None
-    speed = flop.per_example * warm.examples_per_second if warm else None
-    return Efficiency(flop.per_example, flop.counter, speed)
+def _clocks(seconds: dict[str, float], epochs: list[Epoch]) -> Clocks:
+    """Those of the epochs are in the epochs; the time of one that a full memory has ended is `other`."""
+    unfinished = seconds["train"] + seconds["evaluate"]
+    unfinished -= math.fsum(epoch.train_seconds + epoch.evaluate_seconds for epoch in epochs)
+    return Clocks(
+        cold=ColdClocks(**{part: seconds[part] for part in COLD}),
+        checkpoint=seconds["checkpoint"],
+        window=seconds["window"],
+        other=seconds["other"] + unfinished,
+    )
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:

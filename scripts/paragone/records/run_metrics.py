@@ -1,12 +1,13 @@
-"""What follows from the measurements of a run: divergence, steady throughput, time to target."""
+"""What follows from the measurements of a run: divergence, steady throughput, times, FLOP/s."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from statistics import linear_regression
-from typing import Any
 
-from paragone.records.run_record import Epoch, Target, Timed
+from paragone.base.clock_names import PARTS
+from paragone.records.run_record import Epoch, RunRecord, Timed
 
 # Nats per training example. A probability of 1e-46, which no float32 can represent, costs 106.
 DIVERGED = 1e6
@@ -41,8 +42,21 @@ def steady(window: Sequence[Timed], batch: int) -> Steady | None:
     return Steady(len(window), sum(steps), math.fsum(seconds), batch / step, constant)
 
 
-def time_to_target(target: dict[str, Any] | None, epochs: Sequence[Epoch]) -> Target | None:
-    """Time to the workload's `target` on the train clock: in the interval (last miss, first hit]."""
+@dataclass
+class Target:
+    """Time to target on the train clock, in seconds: the interval (last_miss, first_hit]."""
+
+    accuracy: float
+    patience: int
+    reached: bool
+    epoch: int | None
+    last_miss: float | None
+    first_hit: float | None
+
+
+def time_to_target(record: RunRecord) -> Target | None:
+    """Time to the target of the workload; None if it has none."""
+    target, epochs = record.spec.workload.get("target"), record.epochs
     if target is None:
         return None
     accuracy, patience = target["accuracy"], target["patience"]
@@ -51,5 +65,47 @@ def time_to_target(target: dict[str, Any] | None, epochs: Sequence[Epoch]) -> Ta
     first = next(starts, None)
     if first is None:
         return Target(accuracy, patience, False, epoch=None, last_miss=None, first_hit=None)
-    hit, last_miss = epochs[first], epochs[first - 1].elapsed if first else 0.0
-    return Target(accuracy, patience, True, hit.epoch, last_miss, hit.elapsed)
+    times = [0.0, *elapsed(record)]
+    return Target(accuracy, patience, True, epochs[first].epoch, times[first], times[first + 1])
+
+
+def elapsed(record: RunRecord) -> list[float]:
+    """Training seconds up to and including each epoch."""
+    return list(accumulate(epoch.train_seconds for epoch in record.epochs))
+
+
+def examples(record: RunRecord, epoch: Epoch) -> int:
+    """Training examples of an epoch, over all replicas."""
+    return epoch.steps * record.spec.batch["global"]
+
+
+def first_of_process(record: RunRecord, epoch: Epoch) -> bool:
+    """Whether a process began with this epoch."""
+    return any(process.first_epoch == epoch.epoch for process in record.processes)
+
+
+def parts(record: RunRecord) -> dict[str, float] | None:
+    """Seconds by part of `clock_names.PARTS`; None where there are no clocks."""
+    if record.clocks is None:
+        return None
+    known = {**vars(record.clocks.cold), **vars(record.clocks)}
+    for part in ("train", "evaluate"):
+        known[part] = math.fsum(getattr(epoch, f"{part}_seconds") for epoch in record.epochs)
+    return {part: known[part] for part in PARTS}
+
+
+def end_to_end(record: RunRecord) -> float | None:
+    """Seconds from start to end of the run's processes, by the kernel's clock; None if one is not known.
+
+    Of several starts the sum; of several ranks the first, which writes the record.
+    """
+    ages = [process.age for process in record.processes if process.rank == 0]
+    return None if None in ages else math.fsum(age for age in ages if age is not None)
+
+
+def flop_per_second(record: RunRecord) -> float | None:
+    """FLOP/s in the speed window; None without it, or where nobody has counted."""
+    found = steady(record.window, record.spec.batch["global"])
+    if record.efficiency is None or found is None:
+        return None
+    return record.efficiency.train_flop_per_example * found.examples_per_second

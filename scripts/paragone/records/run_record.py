@@ -47,14 +47,6 @@ class Model:
 
 
 @dataclass
-class DeviceCounts:
-    """Devices that the specification asks for, and those that the framework found."""
-
-    requested: Devices
-    observed: Devices | None
-
-
-@dataclass
 class Machine:
     """What distinguishes a machine from others; `fingerprint` is the hash of all the rest."""
 
@@ -83,22 +75,31 @@ class GitState:
 
 
 @dataclass
+class Activity:
+    """What a host did for some time: seconds, events, joules; None where the system does not count them."""
+
+    seconds: float
+    run: float
+    busy: float
+    idle: float
+    stolen: float
+    cpu_waiting: float | None
+    io_waiting: float | None
+    quota_throttled: float | None
+    heat_throttles: int | None
+    cpu_joules: float | None
+    accelerator_joules: float | None
+
+
+@dataclass
 class Load:
-    """What else the machine did, its clocks and throttling; None where the system does not report it."""
+    """The load before, clocks and throttling after the work; `life`: None for all but one process a host."""
 
     before: float
-    other_cpu_share: float | None
-    busy: bool | None
     cpu_mhz: float | None
-    cpu_throttles: int | None
     accelerator_mhz: list[int] | None
     accelerator_throttled: bool | None
-
-    @property
-    def throttled(self) -> bool | None:
-        """Whether heat or power slowed any processor down; None if nothing reports it."""
-        known = [one for one in (self.cpu_throttles, self.accelerator_throttled) if one is not None]
-        return any(known) if known else None
+    life: Activity | None
 
 
 @dataclass
@@ -110,20 +111,13 @@ class Memory:
 
 
 @dataclass
-class Energy:
-    """Drawn by the whole machine while the process ran, in joules."""
-
-    cpu_joules: float | None
-    accelerator_joules: float | None
-
-
-@dataclass
 class Process:
     """One process that worked on the run: a rank of one start."""
 
     rank: int
-    workers: int
     started: str
+    ended: str | None
+    age: float | None
     first_epoch: int
     machine: Machine
     cores: int
@@ -136,7 +130,8 @@ class Process:
     manifest_sha256: str
     system_threads: int | None
     memory: Memory
-    energy: Energy
+    epochs: list[Activity]
+    window: list[Activity]
 
 
 @dataclass
@@ -151,15 +146,12 @@ class ColdClocks:
 
 @dataclass
 class Clocks:
-    """Seconds of all parts of a run; they add up to `end_to_end`."""
+    """Seconds of the parts of a run that its epochs do not hold."""
 
     cold: ColdClocks
-    train: float
-    evaluate: float
     checkpoint: float
     window: float
     other: float
-    end_to_end: float
 
 
 @dataclass
@@ -172,11 +164,10 @@ class Timed:
 
 @dataclass
 class Efficiency:
-    """FLOP of training on one example, and FLOP/s in the speed window."""
+    """FLOP of training on one example."""
 
     train_flop_per_example: int
     counter: str
-    steady_flop_per_second: float | None
 
 
 @dataclass
@@ -186,32 +177,17 @@ class Epoch:
     epoch: int
     learning_rate: float
     steps: int
-    examples: int
     train_seconds: float
     train_loss: float | None
     train_accuracy: float
     evaluate_seconds: float
     test_loss: float | None
     test_accuracy: float
-    elapsed: float
-    first_of_process: bool
-
-
-@dataclass
-class Target:
-    """Time to target on the train clock, in seconds: the interval (last_miss, first_hit]."""
-
-    accuracy: float
-    patience: int
-    reached: bool
-    epoch: int | None
-    last_miss: float | None
-    first_hit: float | None
 
 
 @dataclass
 class RunRecord:
-    """The result of one run."""
+    """The result of one run: what was measured. What follows from it is in `run_metrics`."""
 
     schema: int
     run: str
@@ -221,13 +197,12 @@ class RunRecord:
     schedule: Schedule | None
     data: DataRead | None
     model: Model | None
-    devices: DeviceCounts
+    devices: Devices | None
     processes: list[Process]
     clocks: Clocks | None
     efficiency: Efficiency | None
     epochs: list[Epoch]
     window: list[Timed]
-    target: Target | None
     digest: str | None = None
 
     @classmethod

@@ -1,6 +1,7 @@
 """JSON data validated against rules/schemas/, and then typed."""
 
 import json
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,14 @@ def valid(kind: type[Part], data: Json, name: str) -> Part:
 @cache
 def _validator(name: str) -> "Validator":
     # Here, because a training process needs it only after its last clock, and the import takes 60 ms.
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator, FormatChecker
 
-    return Draft202012Validator(json.loads((SCHEMAS / f"{name}.schema.json").read_text()))
+    formats = FormatChecker(())
+    formats.checks("date-time", ValueError)(_is_time)
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+    return Draft202012Validator(schema, format_checker=formats)
+
+
+def _is_time(value: object) -> bool:
+    """Whether a text is a time of day with its zone; `ValueError` if it is none at all."""
+    return not isinstance(value, str) or datetime.fromisoformat(value).tzinfo is not None

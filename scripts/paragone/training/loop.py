@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from paragone.data import Dataset
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches, train_examples
 from paragone.data.random_streams import framework_seed
 from paragone.engines import Engine
+from paragone.machine import process_entry
+from paragone.machine.activity import HostWatch, Watch
 from paragone.models.canonical_weights import digest, parameter_count
 from paragone.models.initial_weights import Pretrained, initial
 from paragone.records.outcome import Outcome
@@ -34,6 +37,7 @@ def train(
     ledger: Ledger,
     checkpoints: Checkpoints,
     processes: list[dict[str, Any]],
+    host: HostWatch,
     world: World = ALONE,
     pretrained: Pretrained | None = None,
     speed_window: SpeedWindow | None = None,
@@ -44,8 +48,9 @@ def train(
     `DIVERGED` or not finite, `out_of_memory`. Raises `Unavailable` if the devices are not there,
     `UserError` if the workload does not fit the data set or the pretrained weights, or the devices are
     others than asked for. `processes`: the entries of this start, one a rank; every rank runs this loop.
+    `host`: what fills in the `epochs` and `window` of the own entry.
     """
-    outcome = Outcome(processes)
+    outcome, process = Outcome(processes), processes[world.rank]
     steps = spec.steps(train_examples(dataset, spec))
     progress = Progress(spec, steps, quiet=world.rank > 0)
     ledger.switch("devices")
@@ -70,10 +75,11 @@ def train(
             ledger.add(saved.progress["seconds"])
             outcome.epochs = saved.progress["epochs"]
             outcome.processes = [*saved.progress["processes"], *processes]
-            for process in processes:
-                process["first_epoch"] = saved.epoch + 1
+            for one in processes:
+                one["first_epoch"] = saved.epoch + 1
             progress.say(f"resumed after epoch {saved.epoch}")
-        for row in _epochs(engine, spec, dataset, steps, ledger, progress, outcome):
+        watch = partial(host.window, process["epochs"])
+        for row in _epochs(engine, spec, dataset, steps, ledger, watch, progress, outcome):
             outcome.epochs.append(row)
             progress.epoch_done(row)
             if not row["train_loss"] <= DIVERGED:
@@ -84,11 +90,13 @@ def train(
                 break
             if row["epoch"] < spec.epochs:
                 ledger.switch("checkpoint")
+                process_entry.mark_end(process)
                 checkpoints.save(row["epoch"], engine.save, _progress(outcome, ledger))
         if speed_window and outcome.status == "completed":
             ledger.switch("window")
             last = outcome.epochs[-1]
-            outcome.window = speed_window.measure(engine, spec, dataset, last, ledger)
+            watch = partial(host.window, process["window"])
+            outcome.window = speed_window.measure(engine, spec, dataset, last, ledger, watch)
             progress.window_done(outcome.window)
         ledger.switch("other")
         outcome.model["final_weights"] = digest(engine.weights())
@@ -128,34 +136,30 @@ def _epochs(
     dataset: Dataset,
     steps: int,
     ledger: Ledger,
+    watch: Watch,
     progress: Progress,
     outcome: Outcome,
 ) -> Iterator[dict[str, Any]]:
     """Train and evaluate epoch by epoch; the device is idle at both edges of every window."""
-    batch = spec.batch["global"]
     tests = math.ceil(len(dataset.test_labels) / spec.evaluation_batch)
-    elapsed = outcome.epochs[-1]["elapsed"] if outcome.epochs else 0.0
-    first_epoch = len(outcome.epochs) + 1
-    for epoch in range(first_epoch, spec.epochs + 1):
+    for epoch in range(len(outcome.epochs) + 1, spec.epochs + 1):
         rate = spec.learning_rate(epoch)
         batches = progress.watch(epoch, train_batches(dataset, spec, epoch, engine.shard))
-        ledger.switch("train")
-        during = engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
-        train_seconds = ledger.switch("evaluate")
+        with watch():
+            ledger.switch("train")
+            during = engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
+            train_seconds = ledger.switch("other")
+        ledger.switch("evaluate")
         after = engine.evaluate(evaluation_batches(dataset, spec, engine.shard), tests)
         evaluate_seconds = ledger.switch("other")
-        elapsed += train_seconds
         yield {
             "epoch": epoch,
             "learning_rate": rate,
             "steps": steps,
-            "examples": steps * batch,
             "train_seconds": train_seconds,
             **_named("train", during),
             "evaluate_seconds": evaluate_seconds,
             **_named("test", after),
-            "elapsed": elapsed,
-            "first_of_process": epoch == first_epoch,
         }
 
 

@@ -57,7 +57,7 @@ class Progress:
         left = sum(recent) / len(recent) * (self._epochs - row["epoch"])
         self.say(
             f"epoch {row['epoch']}/{self._epochs}: "
-            f"{row['examples'] / row['train_seconds']:,.0f} examples/s, "
+            f"{self._examples / row['train_seconds']:,.0f} examples/s, "
             f"test accuracy {row['test_accuracy']:.4f}, {_clock(left)} left"
         )
 

@@ -16,6 +16,7 @@ from paragone.data import Dataset
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.engines import Engine
+from paragone.machine.activity import Watch
 from paragone.records.run_metrics import LEAST_STEPS
 from paragone.records.run_record import Timed
 from paragone.training.clocks import Ledger
@@ -35,7 +36,13 @@ class SpeedWindow:
     meeting: Rendezvous
 
     def measure(
-        self, engine: Engine, spec: Spec, dataset: Dataset, last: dict[str, Any], ledger: Ledger
+        self,
+        engine: Engine,
+        spec: Spec,
+        dataset: Dataset,
+        last: dict[str, Any],
+        ledger: Ledger,
+        watch: Watch,
     ) -> list[Timed]:
         """Steps and seconds of the window's epochs; the engine's state is unchanged.
 
@@ -49,9 +56,10 @@ class SpeedWindow:
                 epoch = last["epoch"] + 1 + len(found)
                 seed = framework_seed(spec.seed, epoch)
                 batches = islice(_batches(engine, spec, dataset, epoch), steps)
-                ledger.switch("window")
-                engine.train_epoch(seed, last["learning_rate"], batches, steps)
-                found.append(Timed(steps, ledger.switch("window")))
+                with watch():
+                    ledger.switch("window")
+                    engine.train_epoch(seed, last["learning_rate"], batches, steps)
+                    found.append(Timed(steps, ledger.switch("window")))
             known = total(found)
         engine.restore(before)
         return found

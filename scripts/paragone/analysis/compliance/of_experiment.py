@@ -6,7 +6,7 @@ that values are equal are in one table, `_EQUAL`.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from operator import attrgetter
 from statistics import median
@@ -15,7 +15,8 @@ from typing import Any
 from paragone.analysis.convergence import MISSED, too_fast
 from paragone.records.compliance.asserted import as_json
 from paragone.records.compliance.rules import Checks, Finding, limit
-from paragone.records.run_record import RunRecord, Target
+from paragone.records.run_metrics import Target, time_to_target
+from paragone.records.run_record import RunRecord
 
 Found = Iterator[tuple[str, Finding]]
 CHECKS: Checks[Callable[[list[RunRecord]], Found]] = Checks()
@@ -72,19 +73,19 @@ def order(records: list[RunRecord]) -> Found:
 
 @CHECKS.rule("alone")
 def alone(records: list[RunRecord]) -> Found:
-    """No overlap on a host, of runs of one process: the end of the others is not known."""
+    """No overlap on a host; of a killed process the last checkpoint is known and not the end."""
     windows = defaultdict(list)
     for record in records:
-        if record.clocks and len(record.processes) == 1:
-            begun = _start(record)
-            end = begun + timedelta(seconds=record.clocks.end_to_end)
-            windows[record.processes[0].machine.host].append((begun, end, record.run))
+        for process in record.processes:
+            if process.ended:
+                begun, end = map(datetime.fromisoformat, (process.started, process.ended))
+                windows[process.machine.host].append((begun, end, record.run))
     for of_host in windows.values():
         of_host.sort()
         _, last, holder = of_host[0]
         for begun, end, run in of_host[1:]:
             overlap = (last - begun).total_seconds()
-            if overlap > limit("alone"):
+            if run != holder and overlap > limit("alone"):
                 yield run, Finding("processes[0].started", f"{overlap:.1f} s before {holder} ended")
             if end > last:
                 last, holder = end, run
@@ -107,12 +108,13 @@ def flop(records: list[RunRecord]) -> Found:
 @CHECKS.rule("too-fast")
 def too_fast_to_be_true(records: list[RunRecord]) -> Found:
     """Epochs to the target against the reference backend's: same workload, batch, data and target."""
-    ended = [one for one in records if one.target and one.status in ("completed", "diverged")]
+    ended = [one for one in records if one.status in ("completed", "diverged")]
+    ended = [one for one in ended if time_to_target(one)]
     for same in _grouped(ended, _question).values():
-        reference = [_epochs_to(record.target) for record in same if _is_reference(record)]
+        reference = [_epochs_to(time_to_target(record)) for record in same if _is_reference(record)]
         others = [record for record in same if not _is_reference(record)]
         for cell in _grouped(others, _cell).values():
-            verdict = too_fast([_epochs_to(record.target) for record in cell], reference)
+            verdict = too_fast([_epochs_to(time_to_target(record)) for record in cell], reference)
             if verdict.p is not None and verdict.p <= limit("too-fast"):
                 for record in cell:
                     yield record.run, Finding("target.epoch", str(verdict))
@@ -130,8 +132,8 @@ def _cell(record: RunRecord) -> tuple[str, str, int, int]:
 
 def _question(record: RunRecord) -> Hashable:
     """What is the same for runs whose epochs to the target are compared."""
-    goal = record.target and (record.target.accuracy, record.target.patience)
-    return _workload(record), record.spec.batch["global"], goal, str(as_json(record.data))
+    goal = record.spec.workload.get("target")
+    return _workload(record), record.spec.batch["global"], str(goal), str(as_json(record.data))
 
 
 def _cells(records: list[RunRecord]) -> dict[Hashable, list[RunRecord]]:

@@ -4,14 +4,26 @@ Those that are asserted when a record is written are in `asserted`. `specificati
 against the schema; all others read records whose specification is valid, too.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from datetime import datetime
 
 from paragone.config.run_spec import Spec
-from paragone.records.compliance.asserted import as_json, unequal
+from paragone.records import host_metrics
+from paragone.records.compliance.asserted import as_json
 from paragone.records.compliance.rules import Checks, Finding, limit
-from paragone.records.run_metrics import DIVERGED, LEAST_STEPS, Steady, steady, time_to_target
-from paragone.records.run_record import Json, RunRecord
+from paragone.records.run_metrics import (
+    DIVERGED,
+    LEAST_STEPS,
+    Steady,
+    end_to_end,
+    examples,
+    parts,
+    steady,
+    time_to_target,
+)
+from paragone.records.run_record import Activity, Json, RunRecord
 
 CHECKS: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
 
@@ -44,7 +56,7 @@ def status(record: RunRecord) -> Iterator[Finding]:
     ended, epochs, model = record.status, record.epochs, record.model
     if (ended == "completed") == (record.reason is not None):
         yield Finding("reason", f"{record.reason!r} of a run that is {ended}")
-    if ended == "unavailable" and (epochs or record.devices.observed):
+    if ended == "unavailable" and (epochs or record.devices):
         yield Finding("status", "unavailable, but with epochs or devices")
     if ended == "completed":
         for key in ("data", "model", "clocks"):
@@ -102,12 +114,28 @@ def digest(record: RunRecord) -> Iterator[Finding]:
         yield Finding("digest", f"{record.digest}, the record's is {expected}")
 
 
+@CHECKS.rule("clock-sum")
+def clock_sum(record: RunRecord) -> Iterator[Finding]:
+    """The process's own clock against the kernel's, and the window's against its epochs."""
+    known, total = parts(record), end_to_end(record)
+    if known is None:
+        return
+    if total is None:
+        yield Finding("processes.age", "null, with clocks")
+    elif abs(math.fsum(known.values()) - total) > limit("clock-sum"):
+        wrong = f"{total:.3f} s by the kernel's clock, the parts add up to {math.fsum(known.values()):.3f} s"
+        yield Finding("processes.age", wrong)
+    if known["window"] < (measured := math.fsum(one.seconds for one in record.window)) - 1e-6:
+        yield Finding("clocks.window", f"{known['window']}, its epochs took {measured}")
+
+
 @CHECKS.rule("planned-epochs")
 def planned_epochs(record: RunRecord) -> Iterator[Finding]:
     """The planned number of epochs, or fewer if a target ends the run."""
     count = len(record.epochs)
     planned, target = record.spec.epochs, record.spec.workload.get("target") or {}
-    stopped = target.get("stop") and record.target and record.target.reached
+    reached = time_to_target(record)
+    stopped = target.get("stop") and reached and reached.reached
     whole = count == planned or (stopped and count < planned)
     if count > planned or (record.status == "completed" and not whole):
         yield Finding("epochs", f"{count} of {planned} planned")
@@ -116,24 +144,32 @@ def planned_epochs(record: RunRecord) -> Iterator[Finding]:
 @CHECKS.rule("processes")
 def processes(record: RunRecord) -> Iterator[Finding]:
     """Starts and resumptions in order of time."""
-    entries, rows = record.processes, record.epochs
-    starts = [entry.started for entry in entries if entry.rank == 0]
-    if starts != sorted(starts):
-        yield Finding("processes.started", f"not in order: {', '.join(starts)}")
+    entries = record.processes
+    times = [(entry.started, entry.ended) for entry in entries if entry.rank == 0]
+    times_of_day = [time for pair in times for time in pair if time]
+    if times_of_day != sorted(times_of_day):
+        yield Finding("processes.started", f"not in order: {', '.join(times_of_day)}")
     firsts = [entry.first_epoch for entry in entries]
     if firsts[0] != 1 or firsts != sorted(firsts):
         yield Finding("processes.first_epoch", f"{firsts}, not from 1 on upwards")
-    flagged = [row.epoch for row in rows if row.first_of_process]
-    expected = sorted({first for first in firsts if first <= len(rows)})
-    if flagged != expected:
-        wrong = f"first epochs of a process are {flagged}, the processes began with {expected}"
-        yield Finding("epochs.first_of_process", wrong)
+
+
+@CHECKS.rule("time-of-day")
+def time_of_day(record: RunRecord) -> Iterator[Finding]:
+    """The clock on the wall against the kernel's."""
+    for at, process in enumerate(record.processes):
+        if process.ended and process.age is not None:
+            begun, end = map(datetime.fromisoformat, (process.started, process.ended))
+            apart = (end - begun).total_seconds()
+            if abs(apart - process.age) > limit("time-of-day"):
+                wrong = f"{apart:.3f} s after its start, its age was {process.age:.3f} s"
+                yield Finding(f"processes[{at}].ended", wrong)
 
 
 @CHECKS.rule("ranks")
 def ranks(record: RunRecord) -> Iterator[Finding]:
     """One process per worker and start."""
-    workers = record.devices.requested.workers
+    workers = record.spec.workers
     groups = defaultdict(list)
     for entry in record.processes:
         groups[entry.first_epoch].append(entry.rank)
@@ -166,7 +202,8 @@ def learning_rate(record: RunRecord) -> Iterator[Finding]:
     """The schedule was followed."""
     for at, row in enumerate(record.epochs):
         expected = record.spec.learning_rate(row.epoch)
-        yield from unequal(f"epochs[{at}].learning_rate", row.learning_rate, expected)
+        if not math.isclose(row.learning_rate, expected, rel_tol=1e-9):
+            yield Finding(f"epochs[{at}].learning_rate", f"{row.learning_rate} is not {expected}")
 
 
 @CHECKS.rule("accuracy")
@@ -175,27 +212,13 @@ def accuracy(record: RunRecord) -> Iterator[Finding]:
     if record.data is None:
         return
     for at, row in enumerate(record.epochs):
-        counted = {"train": (row.train_accuracy, row.examples)}
+        counted = {"train": (row.train_accuracy, examples(record, row))}
         counted["test"] = row.test_accuracy, record.data.test_examples
-        for split, (fraction, examples) in counted.items():
-            right = fraction * examples
+        for split, (fraction, number) in counted.items():
+            right = fraction * number
             if abs(right - round(right)) > limit("accuracy"):
-                wrong = f"{fraction} is {right:.3f} of {examples} examples"
+                wrong = f"{fraction} is {right:.3f} of {number} examples"
                 yield Finding(f"epochs[{at}].{split}_accuracy", wrong)
-
-
-@CHECKS.rule("target")
-def target(record: RunRecord) -> Iterator[Finding]:
-    """First hit and last miss follow from the epochs."""
-    planned = record.spec.workload.get("target")
-    expected, found = time_to_target(planned, record.epochs), record.target
-    if (found is None) != (expected is None):
-        wrong = f"{as_json(found)}, by the specification it is {as_json(expected)}"
-        yield Finding("target", wrong)
-    elif found and expected:
-        for key, value in vars(expected).items():
-            if (stored := getattr(found, key)) != value:
-                yield Finding(f"target.{key}", f"{stored}, by the epochs it is {value}")
 
 
 @CHECKS.rule("window")
@@ -220,32 +243,48 @@ def weights(record: RunRecord) -> Iterator[Finding]:
         yield Finding("model.final_weights", f"{model.final_weights}, as before training")
 
 
-@CHECKS.rule("busy-flag")
-def busy_flag(record: RunRecord) -> Iterator[Finding]:
-    """The flag agrees with the share of other processes."""
-    for at, process in enumerate(record.processes):
-        share, busy = process.load.other_cpu_share, process.load.busy
-        expected = None if share is None else share > limit("busy-flag")
-        if busy != expected:
-            yield Finding(f"processes[{at}].load.busy", f"{busy}, others used {share}")
-
-
 @CHECKS.rule("isolation")
 def isolation(record: RunRecord) -> Iterator[Finding]:
-    """Other processes were idle."""
+    """Others were idle, in the whole process and in the speed window."""
     for at, process in enumerate(record.processes):
-        if process.load.busy:
-            wrong = f"true, others used {process.load.other_cpu_share:.3f} of the machine"
-            yield Finding(f"processes[{at}].load.busy", wrong)
+        for where, share in host_metrics.shares(process).items():
+            if share is not None and share > limit("isolation"):
+                wrong = f"others had {share:.3f} of the host's CPU time"
+                yield Finding(f"processes[{at}].{where}", wrong)
 
 
 @CHECKS.rule("throttling")
 def throttling(record: RunRecord) -> Iterator[Finding]:
-    """No throttling by heat or power."""
+    """No throttling by heat, power or a quota."""
     for at, process in enumerate(record.processes):
-        for key in ("cpu_throttles", "accelerator_throttled"):
-            if slowed := getattr(process.load, key):
-                yield Finding(f"processes[{at}].load.{key}", str(slowed))
+        if host_metrics.throttled(process.load):
+            found = as_json(process.load.life) or {}
+            events = {key: found.get(key) for key in ("heat_throttles", "quota_throttled")}
+            wrong = f"{events | {'accelerator': process.load.accelerator_throttled}}"
+            yield Finding(f"processes[{at}].load", wrong)
+
+
+@CHECKS.rule("epoch-clock")
+def epoch_clock(record: RunRecord) -> Iterator[Finding]:
+    """The process's own clock against the kernel's, epoch by epoch."""
+    window = [one.seconds for one in record.window]
+    for at, process in enumerate(record.processes):
+        first = process.first_epoch - 1
+        rows = record.epochs[first : first + len(process.epochs)]
+        yield from _apart(
+            f"processes[{at}].epochs", process.epochs, [one.train_seconds for one in rows]
+        )
+        if process.window:
+            yield from _apart(f"processes[{at}].window", process.window, window)
+
+
+def _apart(where: str, found: list[Activity], own: list[float]) -> Iterator[Finding]:
+    if len(found) != len(own):
+        yield Finding(where, f"{len(found)}, the record has {len(own)}")
+    for number, (one, seconds) in enumerate(zip(found, own, strict=False)):
+        if abs(one.seconds - seconds) > limit("epoch-clock"):
+            wrong = f"{one.seconds:.3f} s by the kernel's clock, {seconds:.3f} s by its own"
+            yield Finding(f"{where}[{number}].seconds", wrong)
 
 
 @CHECKS.rule("clean-code")

@@ -1,0 +1,107 @@
+"""What a host does while it is timed: differences of the kernel's and the sensors' counters."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from paragone.machine import cgroups
+from paragone.machine.energy import EnergyMeter
+
+Counters = dict[str, float | None]
+Watch = Callable[
+    [], AbstractContextManager[None]
+]  # the windows of one list: see `HostWatch.window`
+
+_CPUS = Path("/sys/devices/system/cpu")
+_PRESSURE = Path("/proc/pressure")
+
+
+class HostWatch:
+    """Reads the counters of this host from its creation on; it costs a millisecond at each edge of a window.
+
+    `pids`: the run's processes on this host. The counters are the host's, so that only one of them reads,
+    the first; the others find nothing.
+    """
+
+    def __init__(self, pids: Sequence[int]) -> None:
+        self._reads = pids[0] == os.getpid()
+        if self._reads:
+            self._own = [psutil.Process(pid) for pid in pids]
+            self._energy, self._throttles = EnergyMeter(), throttle_files()
+            self._created = self._counters()
+
+    def life(self) -> Counters | None:
+        """What the host did since the creation of this object."""
+        return _since(self._created, self._counters()) if self._reads else None
+
+    @contextmanager
+    def window(self, windows: list[Any]) -> Iterator[None]:
+        """Append what the host did during the block. Its clock is read next to the block, on both sides."""
+        if not self._reads:
+            yield
+            return
+        before = self._counters()
+        before["seconds"] = _since_boot()
+        yield
+        windows.append(_since(before, self._counters()))
+
+    def _counters(self) -> Counters:
+        now, cpu = _since_boot(), psutil.cpu_times()
+        return {
+            "seconds": now,
+            "run": _cpu_seconds(self._own),
+            "busy": cpu.user + cpu.nice + cpu.system + cpu.irq + cpu.softirq,
+            "idle": cpu.idle + cpu.iowait,
+            "stolen": cpu.steal,
+            "cpu_waiting": stalled_seconds("cpu"),
+            "io_waiting": stalled_seconds("io"),
+            "quota_throttled": cgroups.throttled_seconds(),
+            "heat_throttles": throttles(self._throttles),
+            **self._energy.joules(),
+        }
+
+
+def _since(before: Counters, now: Counters) -> Counters:
+    """The differences; None where one of the two is not known. The kernel may correct idle time downwards."""
+    pairs = ((key, before[key], value) for key, value in now.items())
+    return {
+        key: None if new is None or old is None else max(0, round(new - old, 6))
+        for key, old, new in pairs
+    }
+
+
+def _since_boot() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _cpu_seconds(processes: list[psutil.Process]) -> float:
+    """User and system time of processes and of their children that have ended."""
+    used = 0.0
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):  # one that has failed: the supervisor ends the run
+            used += sum(process.cpu_times()[:4])
+    return used
+
+
+def stalled_seconds(resource: str, pressure: Path = _PRESSURE) -> float | None:
+    """Seconds since boot in which some process waited for `cpu` or `io`; None if it is not counted."""
+    try:
+        some = (pressure / resource).read_text().splitlines()[0]
+    except OSError:  # no kernel with pressure stall information, or no access
+        return None
+    return int(some.rpartition("total=")[2]) / 1e6
+
+
+def throttle_files(cpus: Path = _CPUS) -> list[Path]:
+    """The kernel's counters of how often heat slowed a core or package down."""
+    return list(cpus.glob("cpu*/thermal_throttle/*_throttle_count"))
+
+
+def throttles(files: list[Path]) -> int | None:
+    """How often heat has slowed cores or packages down since boot; None if the kernel does not count."""
+    return sum(int(path.read_text()) for path in files) if files else None

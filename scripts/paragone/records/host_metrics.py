@@ -1,0 +1,48 @@
+"""What follows from the activity of a host: the share of others, throttling, energy."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from paragone.records.run_record import Activity, Epoch, Load, Process, RunRecord
+
+
+def other_cpu_share(windows: list[Activity]) -> float | None:
+    """Share, 0 to 1, of the CPU time of a host that the run could not have: used by other processes, or
+    stolen by other machines on the same hardware. Over all windows together; None without any."""
+    lost = sum(max(0.0, one.busy - one.run) + one.stolen for one in windows)
+    total = sum(one.busy + one.idle + one.stolen for one in windows)
+    return lost / total if total else None
+
+
+def shares(process: Process) -> dict[str, float | None]:
+    """The share of others by what is measured there: the whole process, its speed window."""
+    life = [process.load.life] if process.load.life else []
+    return {"load.life": other_cpu_share(life), "window": other_cpu_share(process.window)}
+
+
+def of_epoch(record: RunRecord, epoch: Epoch) -> list[Activity]:
+    """What each host did in the training of an epoch."""
+    return [
+        process.epochs[epoch.epoch - process.first_epoch]
+        for process in record.processes
+        if 0 <= epoch.epoch - process.first_epoch < len(process.epochs)
+    ]
+
+
+def throttled(load: Load) -> bool | None:
+    """Whether heat, power or a CPU quota held any processor back; None if nothing reports it."""
+    of_cores = [load.life.heat_throttles, load.life.quota_throttled] if load.life else []
+    return known(any, [load.accelerator_throttled, *of_cores])
+
+
+def joules(processes: list[Process], kind: str) -> float | None:
+    """Drawn in the speed window by all hosts, `kind` being `cpu` or `accelerator`; None where one of them
+    does not measure it."""
+    drawn = [getattr(one, f"{kind}_joules") for process in processes for one in process.window]
+    return sum(drawn) if drawn and None not in drawn else None
+
+
+def known(combine: Callable[[list[Any]], Any], values: Iterable[Any]) -> Any:
+    """Combine the values that are known; None when none is."""
+    found = [value for value in values if value is not None]
+    return combine(found) if found else None
