@@ -8,6 +8,7 @@ steps, and how many programs were compiled in its epochs.
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from observe_windows import TOOLS, state
@@ -48,7 +49,9 @@ def main() -> None:
 
     engine.train_epoch = counted
     last = {"epoch": 1, "learning_rate": rate, "steps": 1, "train_seconds": 0.1 * (1 + world.rank)}
-    window = SpeedWindow(0.3, 60.0, meeting).measure(engine, spec, dataset, last, Ledger())
+    window = SpeedWindow(0.3, 60.0, meeting).measure(
+        engine, spec, dataset, last, Ledger(), nullcontext
+    )
     facts = {"before": before, "after": state(engine, read), "compiled": sum(compiled)}
     facts["steps"] = [one.steps for one in window]
     (Path(place) / f"{world.rank}.json").write_text(json.dumps(facts))
