@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+from unit.make_processes import make_activity, make_process
 
 from paragone.base import canonical_json
 from paragone.records import run_metrics
@@ -144,7 +145,7 @@ def make_record(
         record["spec"]["workload"]["target"] = goal
     config = canonical_json.sha256(record["spec"])
     record["processes"] = [
-        _process(start, host, rank, config) for start in starts for rank in range(workers)
+        make_process(start, host, rank, config) for start in starts for rank in range(workers)
     ]
     for process in record["processes"]:
         if process["rank"] == 0:
@@ -282,54 +283,3 @@ def speed(record: dict) -> float:
 def waited(record: dict) -> float:
     """Seconds end to end, without the speed window."""
     return sum(clocks(record).values()) - record["clocks"]["window"]
-
-
-def make_machine(host: str) -> dict:
-    """The made machine of this name."""
-    machine = {
-        "host": host,
-        "system": "Linux",
-        "processor": "Example CPU 3.0 GHz",
-        "cores": 2,
-        "memory_gib": 8,
-        "accelerators": [],
-        "driver": None,
-    }
-    return {"fingerprint": canonical_json.sha256(machine), **machine}
-
-
-def _process(first_epoch: int, host: str, rank: int, config: str) -> dict:
-    return {
-        "rank": rank,
-        "started": None,
-        "ended": None,
-        "age": None,
-        "first_epoch": first_epoch,
-        "machine": make_machine(host),
-        "cores": 2,
-        "devices": ["cpu:0"],
-        "threads": 2,
-        "system_threads": 12,
-        "software": {"python": "3.11.9", "numpy": "2.3.0"},
-        "git": {"commit": "c" * 40, "dirty": False},
-        "config_sha256": config,
-        "manifest_sha256": "a" * 64,
-        "load": make_load(),
-        "memory": {"peak_host_bytes": 2**30, "peak_device_bytes": None},
-        "epochs": [],
-        "window": [],
-    }
-
-
-def make_load() -> dict:
-    """That of a process whose neighbors had 2 % of its host."""
-    clocks = {"cpu_mhz": 3000.0, "accelerator_mhz": None, "accelerator_throttled": None}
-    return {"before": 0.1, **clocks, "life": make_activity(10.0, others=0.02)}
-
-
-def make_activity(seconds: float, others: float = 0.02, **changes: float | None) -> dict:
-    """Of a host with two cores of which the run has one and others have this share."""
-    made = {"seconds": seconds, "run": seconds, "busy": seconds * (1 + 2 * others)}
-    made |= {"idle": 2 * seconds - made["busy"], "stolen": 0.0}
-    made |= {"cpu_waiting": 0.1 * seconds, "io_waiting": 0.0, "quota_throttled": 0.0}
-    return made | dict.fromkeys(["heat_throttles", "cpu_joules", "accelerator_joules"]) | changes

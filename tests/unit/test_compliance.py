@@ -82,7 +82,7 @@ VALUES = [
     ("colour", "red", {"schema", "seeds"}),
     ("status", "fine", {"schema", "seeds"}),
     ("epochs.1.test_accuracy", 1.5, {"schema", "seeds"}),
-    ("clocks.train", -1.0, {"schema", "seeds"}),
+    ("clocks.window", -1.0, {"schema", "seeds"}),
     ("spec.seed", 7, {"name", "seeds", "read"}),
     ("spec.colour", "red", {"specification", "seeds"}),
     ("spec.backend", None, {"specification", "seeds"}),
@@ -292,7 +292,7 @@ def test_wrong_course_is_caught_by_its_rule(tmp_path, records, plant, expected):
     plant(records)
     found = broken_rules(write_results(tmp_path, records))
     assert expected <= found
-    assert found - expected <= {"alone", "epoch-clock"}  # what follows from it
+    assert found - expected <= {"alone", "epoch-clock", "time-of-day"}  # what follows from it
 
 
 def test_a_resumed_run_may_be_late(tmp_path, records):

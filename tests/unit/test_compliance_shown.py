@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 from draw_figures import Drawing, texts_of
-from make_records import LABELS, make_activity
+from make_processes import make_activity
+from make_records import LABELS
 from make_results import FIRST, find, write_results
 from make_tables import beside, write
 

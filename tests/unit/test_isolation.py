@@ -10,7 +10,8 @@ from contextlib import contextmanager
 import pandas as pd
 import psutil
 import pytest
-from make_records import make_activity, make_record, typed
+from make_processes import make_activity
+from make_records import make_record, typed
 
 from paragone.machine import load
 from paragone.machine.activity import HostWatch, stalled_seconds, throttle_files, throttles
