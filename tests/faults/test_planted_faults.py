@@ -15,12 +15,11 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from faults.planting import Edit
 from workspace import ROOT, Checkout, environment
 
 from paragone.records.compliance import rules
@@ -30,21 +29,17 @@ FOLDER = Path(__file__).with_name("planted")
 BROKEN = re.compile(r"^E +(SyntaxError|IndentationError|NameError|ImportError)", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Fault:
+@dataclass(frozen=True, kw_only=True)
+class Fault(Edit):
     """One entry; `room` is the name of its file."""
 
     room: str
-    name: str
-    file: str
-    old: str
-    new: str
     tests: list[str]
     rule: str | None = None
 
 
 FAULTS = [
-    Fault(path.stem, **entry)
+    Fault(room=path.stem, **entry)
     for path in sorted(FOLDER.glob("*.toml"))
     for entry in tomllib.loads(path.read_text())["fault"]
 ]
@@ -57,12 +52,6 @@ class Copy(Checkout):
         super().__init__(folder)
         for line in (["init", "--quiet"], ["add", "--all", "--force"]):  # tests list tracked files
             subprocess.run(["git", *line], cwd=folder, check=True)
-
-    @contextmanager
-    def planted(self, fault: Fault) -> Iterator[None]:
-        """The fault, for the length of a `with` block."""
-        with self.edited(fault.file, lambda text: text.replace(fault.old, fault.new)):
-            yield
 
     def run(self, tests: list[str]) -> tuple[int, str]:
         """Exit status and output of pytest, in a new process."""
@@ -102,10 +91,7 @@ def test_every_fault_fits_the_code():
     assert {fault.room for fault in FAULTS} == {*rooms, "rules"}
     assert {fault.rule for fault in FAULTS} - {None} == set(rules.table())
     for fault in FAULTS:
-        text = (ROOT / fault.file).read_text()
-        assert text.count(fault.old) == 1, f"{fault.name}: {fault.file} has not once: {fault.old}"
-        if fault.file.endswith(".py"):
-            compile(text.replace(fault.old, fault.new), fault.file, "exec")
+        fault.fits()
         for test in fault.tests:
             file, _, function = test.partition("[")[0].partition("::")
             assert f"def {function}(" in (ROOT / "tests" / file).read_text(), test
@@ -114,7 +100,7 @@ def test_every_fault_fits_the_code():
 @pytest.mark.nightly
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_planted_fault_is_seen(copy, fault):
-    with copy.planted(fault):
+    with fault.planted(copy):
         for test in fault.tests:
             status, output = copy.run([test])
             assert status == 1, output

@@ -14,6 +14,7 @@ from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed, generator
 from paragone.models.canonical_weights import Weights, parameter_count, trainable
 from paragone.models.initial_weights import Pretrained, initial
+from paragone.parity.compare import Observation, rounding
 
 COUNTED = 12  # of the examples of the evaluated batch; the others have weight 0
 
@@ -24,14 +25,23 @@ def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = N
     `unavailable` alone, the reason, where the backend cannot run here.
     """
     try:
-        plain = _Subject(_without_dropout(spec), dataset)
-        found = plain.train(pretrained)
-        if not _dropout(spec):
-            return found | plain.evaluate(found)
-        dropping = _Subject(spec, dataset)
-        return found | dropping.evaluate(found) | dropping.drop(found)
+        found = _observe(spec, dataset, pretrained)
     except Unavailable as error:
         return {"unavailable": np.array(str(error))}
+    if spec.backend["engine"] == "reference":
+        single = _observe(replace(spec, precision="float32"), dataset, pretrained)
+        by_group = rounding(Observation.of(single), Observation.of(found))
+        found |= {f"rounding/{group}": value for group, value in by_group.items()}
+    return found
+
+
+def _observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> Weights:
+    plain = _Subject(_without_dropout(spec), dataset)
+    found = plain.train(pretrained)
+    if not _dropout(spec):
+        return found | plain.evaluate(found)
+    dropping = _Subject(spec, dataset)
+    return found | dropping.evaluate(found) | dropping.drop(found)
 
 
 def _dropout(spec: Spec) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paragone.parity.compare import TOLERANCES, Observation, compare
+from paragone.parity.compare import Observation, compare
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,6 @@ def report(workload: str, reference: Path, probes: list[Path]) -> dict[str, Any]
     expected = read(reference)
     return {
         "workload": workload,
-        "tolerances": TOLERANCES,
         "backends": {probe.stem: judge(read(probe), expected) for probe in probes},
     }
 
@@ -30,11 +29,15 @@ def report(workload: str, reference: Path, probes: list[Path]) -> dict[str, Any]
 def judge(found: Observation | NoObservation, reference: Observation | NoObservation) -> dict:
     """One backend's verdict; `passed` is null where it is not available."""
     if isinstance(found, NoObservation):
-        return {"passed": found.passed, "reason": found.reason, "deviations": {}}
+        return _without(found.passed, found.reason)
     if isinstance(reference, NoObservation):
         reason = f"nothing to compare with; reference: {reference.reason}"
-        return {"passed": False, "reason": reason, "deviations": {}}
+        return _without(False, reason)
     return compare(found, reference)
+
+
+def _without(passed: bool | None, reason: str) -> dict:
+    return {"passed": passed, "reason": reason, "deviations": {}, "allowed": {}}
 
 
 def read(path: Path) -> Observation | NoObservation:
@@ -44,12 +47,4 @@ def read(path: Path) -> Observation | NoObservation:
             return NoObservation(None, str(arrays["unavailable"]))
         if "failed" in arrays:
             return NoObservation(False, f"the probe failed: {arrays['failed']}")
-        fields: dict[str, Any] = {}
-        for key in arrays.files:
-            group, _, name = key.partition("/")
-            if name:
-                fields.setdefault(group, {})[name] = arrays[key]
-            else:
-                fields[key] = arrays[key]
-        fields |= {"precision": str(arrays["precision"]), "parameters": int(arrays["parameters"])}
-        return Observation(**fields)
+        return Observation.of(dict(arrays))
