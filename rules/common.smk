@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 
 from paragone.config.code_inputs import code_inputs
-from paragone.config.expand import expand, probe, with_reference
+from paragone.config.expand import expand, first_steps, probe, with_reference
 from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
 from paragone.config.measurement_plans import all_reduces, products
 from paragone.config.schedule import schedule
@@ -21,6 +21,9 @@ except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 
 RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
+FIRST_STEPS = {
+    name: spec for name, run in RUNS.items() if (spec := first_steps(run)) is not None
+}
 SCALING = [
     name
     for name, block in config["experiments"].items()
@@ -116,6 +119,18 @@ def workloads_of(backend):
 def probes(backend):
     """What a backend, or the reference, computes for the parity gate of each of its workloads."""
     return [probe(config, workload, backend) for workload in workloads_of(backend)]
+
+
+def expected_steps(run):
+    """What the reference expects of a run's first steps, if it can."""
+    spec = FIRST_STEPS.get(run.name)
+    return [f"<results>/parity/first_steps/{spec.name}.npz"] if spec else []
+
+
+def first_steps_of(workload):
+    """The first steps that the reference computes of a workload, each once."""
+    specs = [spec for spec in FIRST_STEPS.values() if spec.workload["name"] == workload]
+    return list({spec.name: spec for spec in specs}.values())
 
 
 def backends_of_workload(workload):

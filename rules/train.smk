@@ -3,6 +3,7 @@
 # in:  <results>/data/{dataset}/manifest.json, and the arrays it names
 #      <results>/weights/{model}.json           where a workload starts from published weights
 # out: <results>/parity/{workload}/{backend}.npz   what a backend computes for the parity gate
+#      <results>/parity/first_steps/{name}.npz     what the first steps of some runs should change
 #      <results>/runs/{run}/record.json        the result of one run
 #      <results>/runs/{run}/predictions.npz    its predictions of the first test examples
 #
@@ -24,6 +25,7 @@ rule train:
         schema=project("rules/schemas/record.schema.json"),
         manifest=lambda wildcards: manifest_of(RUNS[wildcards.run]),
         weights=lambda wildcards: pretrained_of(RUNS[wildcards.run]),
+        first_steps=lambda wildcards: expected_steps(RUNS[wildcards.run]),
     output:
         record="<results>/runs/{run}/record.json",
         predictions="<results>/runs/{run}/predictions.npz",
@@ -46,6 +48,9 @@ rule train:
         spec=lambda wildcards: RUNS[wildcards.run].to_json(),
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
+        first_steps=lambda _, input: [
+            f"--first-steps={path}" for path in input.first_steps
+        ],
         checkpoints=subpath(output.record, parent=True),
         window=config["speed_window"],
         # Depends on `input` in form alone: another place in the order is no reason to train again.
@@ -60,6 +65,7 @@ rule train:
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \
             {params.weights:q} \
+            {params.first_steps:q} \
             --checkpoints {params.checkpoints:q}/checkpoints \
             --threads {threads} \
             --window-seconds {params.window[seconds]} \
@@ -114,5 +120,45 @@ for name in dict.fromkeys(
                 --data-folder {params.data_folder:q} \
                 {params.weights:q} \
                 --outputs {output.probes:q} \
+                2>{log:q} | tee -a {log:q}
+            """
+
+
+for workload in dict.fromkeys(spec.workload["name"] for spec in FIRST_STEPS.values()):
+
+    rule:
+        name:
+            f"first_steps_{workload}"
+        input:
+            code=engine_code("take_first_steps.py", first_steps_of(workload)[0]),
+            manifest=manifest_of(first_steps_of(workload)[0]),
+            weights=pretrained_of(first_steps_of(workload)[0]),
+        output:
+            steps=[
+                f"<results>/parity/first_steps/{spec.name}.npz"
+                for spec in first_steps_of(workload)
+            ],
+        log:
+            f"<results>/logs/parity/first_steps/{workload}.log",
+        conda:
+            environment("reference")
+        resources:
+            mem_mb=8000,
+        params:
+            specs=lambda _, workload=workload: [
+                spec.to_json() for spec in first_steps_of(workload)
+            ],
+            data_folder=config["data"]["folder"],
+            weights=lambda _, input: [f"--weights={path}" for path in input.weights],
+        message:
+            f"Computing the first steps of {workload}"
+        shell:
+            r"""
+            python {input.code[0]:q} \
+                --specs {params.specs:q} \
+                --manifest {input.manifest:q} \
+                --data-folder {params.data_folder:q} \
+                {params.weights:q} \
+                --outputs {output.steps:q} \
                 2>{log:q} | tee -a {log:q}
             """

@@ -89,6 +89,7 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
             world,
             pretrained,
             window,
+            options.first_steps,
         )
         observed = getattr(engine, "devices", None)  # the memory may be full before they are known
         process["devices"] = getattr(engine, "device_names", [])

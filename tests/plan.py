@@ -11,7 +11,7 @@ from typing import Any
 from snakemake.utils import update_config
 from workspace import CONFIG, preset
 
-from paragone.config.expand import expand
+from paragone.config.expand import expand, first_steps
 from paragone.config.measurement_plans import all_reduces
 from paragone.config.run_spec import Spec
 
@@ -61,6 +61,12 @@ class Plan:
         """What is measured of each backend that scales."""
         return all_reduces(self.config, self.experiments)
 
+    @property
+    def first_steps(self) -> list[Spec]:
+        """What the reference computes of the first steps of runs."""
+        found = (first_steps(spec) for spec in self.runs.values())
+        return list({spec.name: spec for spec in found if spec}.values())
+
     def trained_by(self, engine: str) -> list[Spec]:
         """The runs of all backends of an engine."""
         return [spec for spec in self.runs.values() if spec.backend["engine"] == engine]
@@ -89,6 +95,7 @@ class Plan:
             "serialize": len(datasets),
             "pretrained": len(pretrained),
             **{f"probe_{name}": 1 for name in ("reference", *self.backends)},
+            **{f"first_steps_{spec.workload['name']}": 1 for spec in self.first_steps},
             "train": len(self.runs),
             "measure_products": len(self.config["matmul"]["backends"]),
             "measure_all_reduces": len(self.all_reduces),

@@ -1,6 +1,6 @@
-"""One worker of a short run that keeps its weights; or the same run computed shard by shard in one process.
+"""One worker of a short run that keeps its weights; or the same run by the reference, in one process.
 
-    python observe_workers.py <spec> <manifest> <data folder> <output.npz> <rendezvous folder or "shards">
+    python observe_workers.py <spec> <manifest> <data folder> <output.npz> <rendezvous, "mean" or "first">
 
 Rank 0 writes the canonical weights after one epoch, "loss" and "accuracy" of training and of evaluation.
 """
@@ -10,16 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch.nn import functional
 
 from paragone import data, engines
 from paragone.base.engine_reports import Metrics
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
-from paragone.data.batches import Shard, evaluation_batches, noise_batches, train_batches
+from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.data.random_streams import framework_seed
-from paragone.engines.torch import Torch
+from paragone.engines.reference import Reference
 from paragone.models.initial_weights import initial
 from paragone.workers.rendezvous import Rendezvous
 
@@ -43,62 +41,29 @@ def observe(spec: Spec, dataset: Dataset, meeting: Path) -> tuple[int, dict, lis
     return world.rank, weights, [during, after]
 
 
-def start(engine: engines.Engine, spec: Spec) -> None:
+def start(engine: engines.Engine | Reference, spec: Spec) -> None:
     """Load the initial weights."""
     shapes = {name: values.shape for name, values in engine.weights().items()}
     engine.set_weights(initial(shapes, spec, None)[0])
 
 
-def by_shards(spec: Spec, dataset: Dataset) -> dict:
-    """What data parallelism without synchronised batch norm means, written out.
-
-    Each replica's part of a batch goes through the same weights with batch-norm statistics of its own;
-    the mean of the gradients is one optimiser step. Statistics: "first/..." and "mean/..." of replicas.
-    """
-    engine = Torch()
-    engine.build(replace(spec, replicas=1, workers=1), dataset, threads=1)
+def by_reference(spec: Spec, dataset: Dataset, statistics: str) -> dict:
+    """The weights after the epoch by the parity gate's reference; statistics: its strategy."""
+    backend = {"name": "reference", "engine": "reference", "strategy": statistics, "device": "cpu"}
+    engine = Reference()
+    engine.build(replace(spec, backend=backend, workers=1), dataset, threads=1)
     start(engine, spec)
-    engine.model.train()
-    for group in engine.optimizer.param_groups:
-        group["lr"] = spec.learning_rate(1)
-    shards = [Shard(one, one + 1, spec.replicas) for one in range(spec.replicas)]
-    kept = [{name: b.clone() for name, b in engine.model.named_buffers()} for _ in shards]
-    for inputs, labels in train_batches(dataset, spec, 1):
-        engine.optimizer.zero_grad()
-        for shard, buffers in zip(shards, kept, strict=True):
-            swap(engine.model, buffers)
-            part = torch.from_numpy(shard.of(inputs)), torch.from_numpy(shard.of(labels)).long()
-            loss = functional.cross_entropy(engine.forward(part[0]), part[1]) / len(shards)
-            loss.backward()
-            swap(engine.model, buffers)
-        engine.optimizer.step()
-    found = engine.weights()
-    every = []
-    for buffers in kept:
-        swap(engine.model, buffers)
-        every.append(engine.weights())
-    for name in [name for name in found if "moving" in name]:
-        del found[name]
-        found[f"first/{name}"] = every[0][name]
-        found[f"mean/{name}"] = np.mean([one[name] for one in every], axis=0)
-    return found
-
-
-@torch.no_grad()
-def swap(model: torch.nn.Module, buffers: dict) -> None:
-    """Exchange the model's buffers for others."""
-    for name, buffer in model.named_buffers():
-        before = buffer.clone()
-        buffer.copy_(buffers[name])
-        buffers[name] = before
+    batches = train_batches(dataset, spec, 1)
+    engine.train_epoch(0, spec.learning_rate(1), batches, spec.steps_per_epoch)
+    return engine.weights()
 
 
 def main() -> None:
     """Run the program."""
     text, manifest, folder, output, place = sys.argv[1:]
     spec, dataset = Spec.from_json(text), data.load(Path(manifest), Path(folder))
-    if place == "shards":
-        np.savez(output, **by_shards(spec, dataset))
+    if place in ("mean", "first"):
+        np.savez(output, **by_reference(spec, dataset, place))
         return
     rank, weights, metrics = observe(spec, dataset, Path(place))
     if rank == 0:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from workspace import ROOT, environment, make_spec
+from workspace import CONFIG, ROOT, environment, make_spec
 
+from paragone.config.strategies import batch_norm
 from paragone.workers import supervisor
 
 REPLICAS, BATCH, STEPS = 2, 64, 4
@@ -78,10 +79,14 @@ def normalised(small, tmp_path_factory) -> dict:
 
 
 @pytest.fixture(scope="module")
-def by_shards(small, tmp_path_factory) -> dict:
-    """The definition of what two replicas compute, in one process."""
-    folder = tmp_path_factory.mktemp("shards")
-    return run(folder, small, "fashion-cnn", "torch-ddp", REPLICAS, "shards")
+def reference(small, tmp_path_factory) -> dict[str, dict]:
+    """What two replicas compute by the parity gate's reference, by whose statistics evaluate."""
+    return {
+        whose: run(
+            tmp_path_factory.mktemp(whose), small, "fashion-cnn", "torch-ddp", REPLICAS, whose
+        )
+        for whose in ("first", "mean")
+    }
 
 
 @pytest.mark.parametrize(("workload", "backend"), WITHOUT)
@@ -102,8 +107,8 @@ def test_losses_are_of_the_global_batch_and_each_test_example_counts_once(
 
 
 @pytest.mark.parametrize("backend", PER_REPLICA)
-def test_batch_norm_normalises_each_replicas_part(normalised, by_shards, backend):
-    learned = {name: values for name, values in by_shards.items() if "moving" not in name}
+def test_batch_norm_normalises_each_replicas_part(normalised, reference, backend):
+    learned = {n: values for n, values in reference["mean"].items() if "moving" not in n}
     assert deviation(normalised[backend], learned, ".") < 1e-6
 
 
@@ -111,17 +116,10 @@ def test_batch_norm_normalises_each_replicas_part(normalised, by_shards, backend
     ("backend", "whose"),
     [("torch-ddp", "first"), ("tensorflow-mirrored", "mean"), ("tensorflow-multiworker", "mean")],
 )
-def test_batch_norm_statistics_are_of_the_replicas_stated(normalised, by_shards, backend, whose):
+def test_batch_norm_statistics_are_of_the_replicas_stated(normalised, reference, backend, whose):
+    assert batch_norm(CONFIG["backends"][backend]["engine"]) == whose
     other = {"first": "mean", "mean": "first"}[whose]
-
-    def reference(of: str) -> dict:
-        return {
-            name.removeprefix(f"{of}/"): values
-            for name, values in by_shards.items()
-            if name.startswith(f"{of}/")
-        }
-
-    assert deviation(normalised[backend], reference(whose), "moving_mean") < 1e-6
-    assert deviation(normalised[backend], reference(other), "moving_mean") > 1e-3
+    assert deviation(normalised[backend], reference[whose], "moving_mean") < 1e-6
+    assert deviation(normalised[backend], reference[other], "moving_mean") > 1e-3
     # Keras keeps the biased variance, PyTorch the unbiased one: n / (n - 1) apart.
-    assert deviation(normalised[backend], reference(whose), "moving_variance") < 1e-2
+    assert deviation(normalised[backend], reference[whose], "moving_variance") < 1e-2

@@ -16,7 +16,8 @@ SCALING = {"plot_scaling", "plot_scaling_model", "plot_beyond"}
 
 def measured(jobs: dict[str, int]) -> dict[str, int]:
     """The jobs of the rules that compute rather than tabulate, draw and compare."""
-    return {name: n for name, n in jobs.items() if name in MEASURED or name.startswith("probe_")}
+    gate = ("probe_", "first_steps_")
+    return {n: count for n, count in jobs.items() if n in MEASURED or n.startswith(gate)}
 
 
 def append(text: str) -> str:
@@ -124,7 +125,8 @@ def test_more_repeats_train_only_the_new_ones(smoke):
 
     with smoke.checkout.edited("config.yaml", edit):
         jobs = smoke.jobs()
-    assert measured(jobs) == {"train": 2 * len(PLAN.experiments["tpu_fashion_conv"])}
+    count = 2 * len(PLAN.experiments["tpu_fashion_conv"])
+    assert measured(jobs) == {"train": count, "first_steps_fashion-conv": 1}
 
 
 def test_another_learning_rate_retrains_only_its_workload(smoke):
@@ -139,7 +141,7 @@ def test_another_learning_rate_retrains_only_its_workload(smoke):
         jobs = smoke.jobs()
     runs = [spec for spec in PLAN.runs.values() if spec.workload["name"] == "fashion-conv"]
     probes = {f"probe_{name}": 1 for name in ("reference", *(s.backend["name"] for s in runs))}
-    assert measured(jobs) == {"train": len(runs), **probes}
+    assert measured(jobs) == {"train": len(runs), "first_steps_fashion-conv": 1, **probes}
 
 
 def test_all_is_as_before(smoke):

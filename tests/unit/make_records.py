@@ -1,5 +1,6 @@
 """Valid, varied records for the tests of everything after the records. Deterministic."""
 
+import copy
 import json
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -40,6 +41,11 @@ CLASS_NAMES = [
     "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
 ]  # fmt: skip
 TRAIN_EXAMPLES = 60_000
+FIRST_STEPS = {
+    "reason": None,
+    "deviations": {"updates": 2e-3, "means": 0.0, "variances": 0.0, "training": 1e-6},
+    "allowed": {"updates": 3e-2, "means": 1e-5, "variances": 2e-2, "training": 2e-3},
+}
 EFFICIENCY = {
     "train_flop_per_example": 2_206_464,
     "counter": "torch.utils.flop_counter",
@@ -134,6 +140,9 @@ def make_record(
             "final_weights": f"{seed:064x}" if measured else None,
         },
         "devices": None if status == "unavailable" else count,
+        "first_steps": copy.deepcopy(FIRST_STEPS)
+        if measured and not (model or {}).get("dropout")
+        else None,
         "processes": [],
         "clocks": _clocks(random, window) if measured else None,
         "efficiency": {**EFFICIENCY} if measured else None,

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from make_records import (
     make_record,
+    sealed,
     speed,
     time_to_target,
     typed,
@@ -115,6 +116,14 @@ def test_without_parity_no_speed(tmp_path, passed, word):
     assert len(seconds) == 3
     assert seconds.isna().all()
     assert unproven["final_test_accuracy"] > 0.8  # what it learned is still a result
+
+
+def test_a_run_whose_first_steps_fail_has_no_speed(tmp_path):
+    made = make_record("torch")
+    made["first_steps"]["deviations"]["updates"] = None  # not finite
+    runs, _ = run_collect(tmp_path, [sealed(made), make_record("torch", seed=1)], passing(tmp_path))
+    assert runs["parity"].tolist() == ["failed", "passed"]
+    assert runs["steady_examples_per_second"].isna().tolist() == [True, False]
 
 
 def test_parity_of_another_workload_proves_nothing(tmp_path):

@@ -152,6 +152,11 @@ VALUES = [
     ("processes.0.config_sha256", "d" * 64, {"read"}),
     ("processes.0.manifest_sha256", "d" * 64, {"read"}),
     ("efficiency.train_flop_per_example", 10_000, {"flop"}),
+    ("first_steps.deviations.updates", 4e-2, {"first-steps"}),
+    ("first_steps.deviations.training", None, {"first-steps"}),
+    ("first_steps.allowed.updates", 1e-3, {"first-steps"}),
+    ("first_steps.deviations", {}, {"first-steps-compared"}),
+    ("first_steps", None, {"first-steps-compared"}),
     ("processes.0.software.numpy", "1.0", {"one-setting"}),
 ]
 

@@ -144,7 +144,7 @@ def test_probes_of_all_backends_and_the_reference_differ_only_in_the_backend(wor
     assert reference.backend == {
         "name": "reference",
         "engine": "reference",
-        "strategy": "single",
+        "strategy": "whole",
         "device": "cpu",
     }
     for spec in specs.values():

@@ -126,7 +126,7 @@ def _run_row(
         "planned_steps_per_epoch": spec.steps_per_epoch,
         "planned_initializer": workload["initializer"],
         **_status(record.status, record.reason, violations),
-        "parity": _PARITY[parity.get((workload["name"], backend["name"]))],
+        "parity": _PARITY[_proven(record, parity)],
         **(_data(record.data) if record.data else {}),
         **(vars(model) if model else {}),
         **_results(record.epochs),
@@ -138,6 +138,13 @@ def _run_row(
         **_processes(record.processes),
         **_seconds(record),
     }
+
+
+def _proven(record: RunRecord, parity: Parity) -> bool | None:
+    """Whether the backend passed the parity gate and the run's own first steps did not fail it."""
+    proven = parity.get((record.spec.workload["name"], record.spec.backend["name"]))
+    failed = record.first_steps is not None and record.first_steps.passed is False
+    return False if failed else proven
 
 
 def _unreadable_row(run: str, experiment: str, parity: Parity, violations: list[Violation]) -> Row:

@@ -3,17 +3,25 @@
 Standard library only: the Snakefile imports this module at parse time.
 """
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
-from paragone.config.strategies import ONE_REPLICA_EACH, ONE_WORKER, strategies, workers_of
+from paragone.config.strategies import (
+    ONE_REPLICA_EACH,
+    ONE_WORKER,
+    WHOLE,
+    batch_norm,
+    strategies,
+    workers_of,
+)
 
 # What the parity gate compares with.
 REFERENCE = {
     "engine": "reference",
-    "strategy": "single",
+    "strategy": WHOLE,
     "device": "cpu",
     "environment": "torch",
 }
@@ -22,6 +30,8 @@ PROBE = {
     "batch": {"global": 16},
     "steps_per_epoch": 3,
 }
+# Steps of each run that are compared with the reference's: the second depends on the optimizer's state.
+FIRST_STEPS = 2
 
 # Keys of a workload that an experiment, or a cell of its matrix, may set otherwise.
 OVERRIDES = ("batch", "epochs", "steps_per_epoch", "train_examples", "precision", "target")
@@ -54,6 +64,30 @@ def probe(config: dict[str, Any], workload: str, backend: str) -> Spec:
     precision = config["backends"][backend].get("parity", "float64")
     choice = {"workload": workload, "backend": backend, "precision": precision, **PROBE}
     return _spec(config, choice, "parity", config["seed"])
+
+
+def first_steps(run: Spec) -> Spec | None:
+    """What the reference computes of a run's first steps; the same for all runs that must agree.
+
+    None for a run with dropout: its framework draws the masks.
+    """
+    if run.workload["model"].get("dropout"):
+        return None
+    split = batch_norm(run.backend["engine"]) if run.replicas > 1 else WHOLE
+    replicas = 1 if split == WHOLE else run.replicas
+    workload = {key: value for key, value in run.workload.items() if key != "target"}
+    return replace(
+        run,
+        workload=workload,
+        backend=named_backend(with_reference({"backends": {}}), "reference", "parity")
+        | {"strategy": split},
+        replicas=replicas,
+        workers=1,
+        batch=_batch({"global": run.batch["global"]}, replicas, "parity"),
+        epochs=1,
+        steps_per_epoch=min(FIRST_STEPS, run.steps_per_epoch or FIRST_STEPS),
+        precision="float64",
+    )
 
 
 def with_reference(config: dict[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,14 @@
-"""The strategies of an engine, read from its module without importing its framework.
+"""What an engine's module says of it, read without importing its framework.
 
-Each engine module has `STRATEGIES = {name: how its replicas are spread over workers}`. Standard
-library only: the Snakefile imports this module at parse time.
+Each has `STRATEGIES = {name: how its replicas are spread over workers}` and `BATCH_NORM`, what is normalized
+together and whose running statistics evaluate: WHOLE, MEAN or FIRST. Standard library only: the Snakefile
+imports this module at parse time.
 """
 
 import ast
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from paragone.base.errors import UserError
 
@@ -14,17 +16,30 @@ ONE_WORKER = "one worker"  # one process drives all replicas
 ONE_REPLICA_EACH = "one replica each"  # as many processes as replicas
 SEVERAL_WORKERS = "several workers"  # any number of processes that divides the replicas evenly
 
+WHOLE = "whole"  # the global batch
+MEAN = "mean"  # each replica's part; the mean of their statistics
+FIRST = "first"  # each replica's part; the statistics of the first replica
+
 _ENGINES = Path(__file__).parents[1] / "engines"
 
 
-@cache
 def strategies(engine: str) -> dict[str, str]:
     """The strategies of an engine and how each spreads its replicas over workers."""
+    return _said(engine, "STRATEGIES")
+
+
+def batch_norm(engine: str) -> str:
+    """What an engine normalizes together: WHOLE, MEAN or FIRST."""
+    return _said(engine, "BATCH_NORM")
+
+
+@cache
+def _said(engine: str, name: str) -> Any:
     for statement in ast.parse((_ENGINES / f"{engine}.py").read_text()).body:
         match statement:
-            case ast.Assign(targets=[ast.Name(id="STRATEGIES")], value=value):
+            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
                 return ast.literal_eval(value)
-    raise LookupError(f"scripts/paragone/engines/{engine}.py does not say STRATEGIES = {{...}}")
+    raise LookupError(f"scripts/paragone/engines/{engine}.py does not say {name} = ...")
 
 
 def workers_of(engine: str, strategy: str, replicas: int) -> int:

@@ -1,7 +1,9 @@
 """The parity gate's reference: training steps written out as their definitions have them.
 
 PyTorch differentiates its model; losses, sums over replicas and the optimizers' rules are here, apart
-from every engine that is timed. One device, no speed, no checkpoints: not for runs.
+from every engine that is timed. Several replicas are parts of a batch that batch norm normalizes one by
+one; strategies are named after what `paragone.config.strategies` says of an engine's batch norm. One device,
+no speed, no checkpoints: not for runs.
 """
 
 import math
@@ -9,8 +11,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
+from torch.func import functional_call
 
 from paragone.base.engine_reports import Devices, Metrics
 from paragone.base.ranks import ALONE, World
@@ -22,9 +26,10 @@ from paragone.models import create_model
 from paragone.models.canonical_weights import Weights
 from paragone.models.torch import MODELS
 
-STRATEGIES = {"single": "one worker"}
+STRATEGIES = {"whole": "one worker", "mean": "one worker", "first": "one worker"}
 
 State = defaultdict[str, Any]
+Tensors = dict[str, torch.Tensor]
 
 
 class Reference:
@@ -37,54 +42,69 @@ class Reference:
         self.dtype = getattr(torch, spec.precision)
         self.devices = Devices("cpu", spec.replicas, workers=1)
         self.shard = WHOLE
+        self.of_first = spec.backend["strategy"] == "first"
         self.model = create_model(MODELS, spec, dataset).to(self.dtype)
         self.rule = RULES[spec.workload["optimizer"]["name"]]
         self.taken = 0
         self.states: list[State] = [defaultdict(float) for _ in self.model.parameters()]
-        # For an embedding whose repeated words count one by one: words and outputs of a forward pass.
-        self.embedded: dict[nn.Parameter, tuple[torch.Tensor, torch.Tensor]] = {}
+        # Embeddings whose repeated words count one by one: words and outputs of the last forward pass.
+        self.embeddings: dict[nn.Parameter, tuple[torch.Tensor, torch.Tensor]] = {}
         if not spec.workload["optimizer"].get("deduplicate", True):
             for module in self.model.modules():
                 if isinstance(module, nn.Embedding):
+                    self.embeddings[module.weight] = torch.empty(0), torch.empty(0)
                     module.register_forward_hook(self._follow)
 
     def _follow(self, module: nn.Embedding, inputs: tuple, output: torch.Tensor) -> None:
-        self.embedded[module.weight] = inputs[0], output
+        self.embeddings[module.weight] = inputs[0], output
 
-    def _forward(self, batch: tuple) -> tuple[torch.Tensor, torch.Tensor]:
-        """The logits that the loss takes, and the loss of each example."""
+    def _statistics(self) -> Tensors:
+        return {name: buffer.clone() for name, buffer in self.model.named_buffers()}
+
+    def _forward(self, batch: tuple, statistics: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
+        """The logits that the loss takes, and the loss of each example; training changes `statistics`."""
         inputs, labels = (torch.tensor(array) for array in batch[:2])
         if scale := self.workload.get("input"):
             inputs = (inputs.to(self.dtype) / scale["divide"] - scale["mean"]) / scale["std"]
             inputs = inputs.movedim(-1, 1)
-        logits = self.model(inputs)
+        logits = functional_call(self.model, statistics, (inputs,))
         if self.workload.get("loss") == "double_softmax":
             logits = logits.exp() / logits.exp().sum(1, keepdim=True)
         return logits, logits.logsumexp(1) - logits[torch.arange(len(labels)), labels.long()]
 
-    def _differentiate(self, batch: tuple) -> tuple:
-        """Logits, losses, and for each parameter its gradient and what the second moment takes."""
+    def _differentiate(self, batch: tuple, of_replicas: list[Tensors]) -> tuple:
+        """Logits, losses, and for each parameter its gradient and what the second moment takes.
+
+        `of_replicas`: the running statistics of each part of the batch.
+        """
         self.model.train()
-        logits, losses = self._forward(batch)
         parameters = list(self.model.parameters())
-        outputs = [output for _, output in self.embedded.values()]
-        gradients = torch.autograd.grad(losses.mean(), parameters + outputs)
-        squares = {p: g**2 for p, g in zip(parameters, gradients, strict=False)}
-        for weight, (words, _), g in zip(
-            self.embedded, self.embedded.values(), gradients[len(parameters) :], strict=True
-        ):
-            each = g.flatten(end_dim=-2) ** 2
-            squares[weight] = torch.zeros_like(weight).index_add(0, words.flatten(), each)
-        return logits.detach(), losses.detach(), gradients[: len(parameters)], squares.values()
+        gradients = [torch.zeros_like(weight) for weight in parameters]
+        of_words = {weight: torch.zeros_like(weight) for weight in self.embeddings}
+        seen = []
+        parts = zip(*(np.split(array, len(of_replicas)) for array in batch), strict=True)
+        for part, statistics in zip(parts, of_replicas, strict=True):
+            logits, losses = self._forward(part, statistics)
+            seen.append((logits.detach(), losses.detach()))
+            outputs = [output for _, output in self.embeddings.values()]
+            loss = losses.sum() / len(batch[1])
+            found = torch.autograd.grad(loss, parameters + outputs)
+            gradients = [a + b for a, b in zip(gradients, found, strict=False)]
+            for weight, g in zip(self.embeddings, found[len(parameters) :], strict=True):
+                words, each = self.embeddings[weight][0].flatten(), g.flatten(end_dim=-2) ** 2
+                of_words[weight].index_add_(0, words, each)
+        squares = [of_words.get(p, g**2) for p, g in zip(parameters, gradients, strict=True)]
+        return *map(torch.cat, zip(*seen, strict=True)), gradients, squares
 
     def train_epoch(
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
     ) -> Metrics:
         """See `Engine.train_epoch`."""
         torch.manual_seed(seed)
+        of_replicas = [self._statistics() for _ in range(self.devices.replicas)]
         seen = []
         for batch in batches:
-            logits, losses, gradients, squares = self._differentiate(batch)
+            logits, losses, gradients, squares = self._differentiate(batch, of_replicas)
             self.taken += 1
             with torch.no_grad():
                 for weight, state, g, square in zip(
@@ -93,6 +113,9 @@ class Reference:
                     options = self.workload["optimizer"]
                     weight -= learning_rate * self.rule(options, self.taken, g, square, state)
             seen.append((logits, losses, torch.tensor(batch[1])))
+        for name, buffer in self.model.named_buffers():
+            each = torch.stack([one[name] for one in of_replicas])
+            buffer.copy_(each[0] if self.of_first else each.to(self.dtype).mean(0))
         return _metrics(*map(torch.cat, zip(*seen, strict=True)))
 
     @torch.no_grad()
@@ -102,14 +125,14 @@ class Reference:
         seen = []
         for inputs, labels, weights in batches:
             counted = weights > 0
-            logits, losses = self._forward((inputs[counted], labels[counted]))
+            logits, losses = self._forward((inputs[counted], labels[counted]), self._statistics())
             seen.append((logits, losses, torch.tensor(labels[counted])))
         return _metrics(*map(torch.cat, zip(*seen, strict=True)))
 
     def probe(self, batch: tuple) -> Probe:
         """See `Engine.probe`."""
         with torch_weights.follow_variances(self.model) as unbiased:
-            logits, losses, gradients, _ = self._differentiate(batch)
+            logits, losses, gradients, _ = self._differentiate(batch, [self._statistics()])
         by_parameter = dict(zip(self.model.parameters(), gradients, strict=True))
         named = torch_weights.export(self.model, by_parameter.get)
         return Probe(logits.numpy(), losses.mean().item(), named, unbiased)

@@ -25,6 +25,7 @@ from paragone.models.keras_weights import named
 from paragone.models.tensorflow import MODELS
 
 STRATEGIES = {"mirrored": "one worker", "multiworker": "several workers", "tpu": "one worker"}
+BATCH_NORM = "mean"
 
 
 class TensorFlow:

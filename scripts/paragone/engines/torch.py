@@ -23,6 +23,7 @@ from paragone.models.canonical_weights import Weights
 from paragone.models.torch import MODELS
 
 STRATEGIES = {"single": "one worker"}
+BATCH_NORM = "whole"
 
 
 class Torch:

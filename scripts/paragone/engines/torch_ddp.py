@@ -17,6 +17,7 @@ from paragone.engines import torch_devices
 from paragone.engines.torch import Torch
 
 STRATEGIES = {"ddp": "one replica each"}
+BATCH_NORM = "first"
 
 
 class TorchDDP(Torch):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import torch
@@ -66,12 +67,15 @@ def follow_variances(module: nn.Module) -> Iterator[dict[str, float]]:
     factors: dict[str, float] = {}
     names = {id(tensor): name for name, tensor, _ in named(module)}
 
-    def follow(norm: nn.BatchNorm2d, inputs: tuple) -> None:
+    def follow(name: str, norm: nn.BatchNorm2d, inputs: tuple) -> None:
         values = inputs[0].numel() // norm.num_features
-        factors[names[id(norm.running_var)]] = values / (values - 1)
+        factors[name] = values / (values - 1)
 
     norms = [child for child in module.modules() if isinstance(child, nn.BatchNorm2d)]
-    hooks = [norm.register_forward_pre_hook(follow) for norm in norms]
+    hooks = [
+        norm.register_forward_pre_hook(partial(follow, names[id(norm.running_var)]))
+        for norm in norms
+    ]
     yield factors
     for hook in hooks:
         hook.remove()

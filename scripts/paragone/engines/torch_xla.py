@@ -19,6 +19,7 @@ from paragone.engines.torch import Torch
 from paragone.engines.torch_xla_devices import open_mesh
 
 STRATEGIES = {"spmd": "one worker"}
+BATCH_NORM = "whole"
 
 
 class TorchXLA(Torch):

@@ -27,6 +27,7 @@ from paragone.engines.torch_xla import TorchXLA
 from paragone.engines.torch_xla_devices import choose
 
 STRATEGIES = {"multiprocess": "one replica each"}
+BATCH_NORM = "mean"
 
 
 class TorchXLAMultiprocess(TorchXLA):

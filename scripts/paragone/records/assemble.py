@@ -13,6 +13,7 @@ from paragone.records.run_record import (
     DataRead,
     Efficiency,
     Epoch,
+    FirstSteps,
     Model,
     Process,
     RunRecord,
@@ -45,12 +46,18 @@ def assemble(
         data=data,
         model=Model(**outcome.model) if outcome.model else None,
         devices=observed,
+        first_steps=_first_steps(outcome.first_steps) if outcome.first_steps else None,
         processes=[from_json(Process, one) for one in outcome.processes],
         clocks=_clocks(seconds, epochs) if seconds else None,
         efficiency=Efficiency(flop.per_example, flop.counter) if flop else None,
         epochs=epochs,
         window=outcome.window,
     )
+
+
+def _first_steps(verdict: dict[str, Any]) -> FirstSteps:
+    deviations = _finite(verdict["deviations"])
+    return FirstSteps(verdict["reason"], deviations, verdict["allowed"])
 
 
 def _clocks(seconds: dict[str, float], epochs: list[Epoch]) -> Clocks:

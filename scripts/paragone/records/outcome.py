@@ -17,6 +17,7 @@ class Outcome:
     status: str = "completed"
     reason: str | None = None
     model: dict[str, Any] | None = None
+    first_steps: dict[str, Any] | None = None
     epochs: list[dict[str, Any]] = field(default_factory=list)
     window: list[Timed] = field(default_factory=list)
     probabilities: np.ndarray | None = None

@@ -186,6 +186,29 @@ class Epoch:
 
 
 @dataclass
+class FirstSteps:
+    """The run's own first steps beside those of the parity gate's reference; empty if there was none.
+
+    Of each group the largest deviation, None where it is not finite, and what is allowed. `reason`: what is
+    wrong, with the array that deviates most.
+    """
+
+    reason: str | None
+    deviations: dict[str, float | None]
+    allowed: dict[str, float]
+
+    @property
+    def passed(self) -> bool | None:
+        """The verdict; None without a reference."""
+        if not self.deviations:
+            return None
+        return all(
+            found is not None and found <= self.allowed[group]
+            for group, found in self.deviations.items()
+        )
+
+
+@dataclass
 class RunRecord:
     """The result of one run: what was measured. What follows from it is in `run_metrics`."""
 
@@ -198,6 +221,7 @@ class RunRecord:
     data: DataRead | None
     model: Model | None
     devices: Devices | None
+    first_steps: FirstSteps | None
     processes: list[Process]
     clocks: Clocks | None
     efficiency: Efficiency | None

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch, Watch
 from paragone.models.canonical_weights import digest, parameter_count
 from paragone.models.initial_weights import Pretrained, initial
+from paragone.parity import first_steps
 from paragone.records.outcome import Outcome
 from paragone.records.run_metrics import DIVERGED
 from paragone.training.checkpoints import Checkpoints
@@ -41,6 +43,7 @@ def train(
     world: World = ALONE,
     pretrained: Pretrained | None = None,
     speed_window: SpeedWindow | None = None,
+    expected_steps: Path | None = None,
 ) -> Outcome:
     """Train one run to its end, from its last checkpoint if there is one.
 
@@ -69,6 +72,9 @@ def train(
         }
         ledger.switch("compilation")
         engine.warm_up(spec.learning_rate(1), *noise_batches(dataset, spec, engine.shard))
+        if expected_steps:
+            ledger.switch("window")
+            outcome.first_steps = _first_steps(engine, spec, dataset, expected_steps)
         ledger.switch("checkpoint")
         if saved := checkpoints.last():
             engine.load(saved.folder)
@@ -109,6 +115,16 @@ def train(
         outcome.status = "out_of_memory"
         outcome.reason = _memory_line(str(error))
     return outcome
+
+
+def _first_steps(engine: Engine, spec: Spec, dataset: Dataset, expected: Path) -> dict[str, Any]:
+    """The parity gate's verdict on the first steps; the engine's state is unchanged."""
+    before = engine.snapshot()
+    found = first_steps.compared(
+        expected, lambda steps: first_steps.take(engine, spec, dataset, steps), spec.precision
+    )
+    engine.restore(before)
+    return found
 
 
 def _divergence(row: dict[str, Any]) -> str:

@@ -1,0 +1,99 @@
+"""The parity gate at what is timed: a run's first steps at its own replicas, batch, precision and mode.
+
+What the steps change of each array is kept as a sketch, a linear map to a few numbers that keeps norms:
+two can be compared without the arrays.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paragone import engines
+from paragone.base.atomic_files import writing
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset
+from paragone.data.batches import train_batches
+from paragone.data.random_streams import framework_seed, generator
+from paragone.engines import Engine
+from paragone.models.canonical_weights import Weights, trainable
+from paragone.models.initial_weights import Pretrained, initial
+from paragone.parity.compare import FLOORS, judge, largest, of_arrays, of_metrics
+
+BUCKETS = 64  # numbers of a sketch; its norm is that of the array within some 10 %
+GROUPS = ("updates", "means", "variances")  # of weights, of running means and variances
+
+
+def take(engine: Engine, spec: Spec, dataset: Dataset, steps: int) -> Weights:
+    """What the run's first steps change of an engine on its initial weights, and "training" metrics."""
+    start = engine.weights()
+    batches = islice(train_batches(dataset, spec, 1, engine.shard), steps)
+    seed, rate = framework_seed(spec.seed, 1), spec.learning_rate(1)
+    metrics = engine.train_epoch(seed, rate, batches, steps)
+    found = {"training": np.array([[metrics.loss, metrics.accuracy]])}
+    for name, values in engine.weights().items():
+        group = "updates" if trainable(name) else f"{name.rsplit('_', 1)[1]}s"
+        found[f"{group}/{name}"] = sketch(name, values - np.float64(start[name]))
+    return found
+
+
+def sketch(name: str, values: np.ndarray) -> np.ndarray:
+    """At most `BUCKETS` numbers: a small array as it is, else sums over random parts with random signs."""
+    if values.size <= BUCKETS:
+        return values.ravel()
+    random = generator(f"sketch {name}", 0)
+    buckets = random.integers(BUCKETS, size=values.size)
+    signs = random.integers(2, size=values.size) * 2 - 1
+    return np.bincount(buckets, signs * values.ravel(), BUCKETS)
+
+
+def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Weights:
+    """What the reference takes in double precision, and "rounding/<group>", what single precision costs it.
+
+    spec: of `expand.first_steps`.
+    """
+
+    def taken(precision: str) -> Weights:
+        at = replace(spec, precision=precision)
+        engine = engines.create(at)
+        engine.build(at, dataset, threads=1)
+        shapes = {name: values.shape for name, values in engine.weights().items()}
+        engine.set_weights(initial(shapes, at, pretrained)[0])
+        return take(engine, at, dataset, at.steps_per_epoch or 0)
+
+    found = taken("float64")
+    rounding = largest(_deviations(taken("float32"), found))
+    found["steps"] = np.array(spec.steps_per_epoch)
+    return found | {f"rounding/{group}": np.array(value) for group, value in rounding.items()}
+
+
+def compared(path: Path, take_steps: Callable[[int], Weights], precision: str) -> dict[str, Any]:
+    """The verdict on a run's steps, as `compare.judge` has it; without a reference only the reason.
+
+    path: a file of `write`; take_steps: called with the number of steps that the reference took.
+    """
+    with np.load(path) as arrays:
+        expected = dict(arrays)
+    if "failed" in expected:
+        reason = f"no reference: {expected['failed']}"
+        return {"reason": reason, "deviations": {}, "allowed": {}}
+    found = take_steps(int(expected["steps"]))
+    rounding = {group: expected[f"rounding/{group}"] for group in (*GROUPS, "training")}
+    return judge(_deviations(found, expected), precision, rounding)
+
+
+def _deviations(found: Weights, expected: Weights) -> dict[str, dict[str, float]]:
+    each = {}
+    for group in GROUPS:
+        arrays = {name: v for name, v in expected.items() if name.startswith(f"{group}/")}
+        each[group] = of_arrays(found, arrays, arrays, FLOORS["float32"])
+    return each | {"training": of_metrics(found["training"], expected["training"])}
+
+
+def write(arrays: Weights, path: Path) -> None:
+    """Write a reference as .npz, whole or not at all."""
+    with writing(path, "wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # no array is called allow_pickle

@@ -1,0 +1,91 @@
+"""The gate at what is timed: first steps of real runs at two replicas, and engines that only these show.
+
+mutants_of_replicas.toml lists wrong engines as mutants/ does: `backend` is the one that must be refused, with
+`group` among the reasons.
+"""
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+from faults.planting import Edit
+from workspace import CELLS, Checkout, call, command, make_spec, succeed, train_command
+
+from paragone.config.expand import first_steps
+from paragone.records import record
+from paragone.records.run_record import FirstSteps
+
+REPLICAS = 2
+BACKENDS = [backend for backend, replicas in CELLS if replicas == REPLICAS]
+QUICK = "torch-ddp"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant(Edit):
+    """One entry."""
+
+    backend: str
+    group: str
+
+
+FILE = Path(__file__).with_name("mutants_of_replicas.toml")
+MUTANTS = [Mutant(**entry) for entry in tomllib.loads(FILE.read_text())["mutant"]]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Checkout:
+    """The project, to be changed."""
+    return Checkout(tmp_path_factory.mktemp("first-steps") / "checkout")
+
+
+@pytest.fixture(scope="module")
+def taken(copy, small, tmp_path_factory) -> Callable[[str], FirstSteps]:
+    """What the record of a short run on a backend says of its first steps, as the copy is now."""
+
+    @cache
+    def expected(spec: str) -> Path:
+        output = tmp_path_factory.mktemp("expected") / "steps.npz"
+        options = {"manifest": small.manifest, "data_folder": small.folder}
+        succeed(command("take_first_steps", specs=spec, outputs=output, **options))
+        return output
+
+    def run(backend: str) -> FirstSteps:
+        spec = make_spec("fashion-cnn", backend, REPLICAS, 256, epochs=1, steps_per_epoch=2)
+        folder, steps = tmp_path_factory.mktemp("run"), expected(first_steps(spec).to_json())
+        line = train_command(spec, small, folder, "launch", first_steps=steps)
+        python, program, *options = line
+        program = str(copy / "scripts" / Path(program).name)
+        done = call([python, program, *options], timeout=300, PYTHONDONTWRITEBYTECODE="1")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return record.read(folder / "record.json").first_steps
+
+    return run
+
+
+def marked(backend: str, mark: pytest.MarkDecorator) -> object:
+    return pytest.param(backend, marks=[] if backend == QUICK else mark)
+
+
+@pytest.mark.parametrize("backend", [marked(backend, pytest.mark.full) for backend in BACKENDS])
+def test_two_replicas_take_the_steps_of_the_reference(taken, backend):
+    found = taken(backend)
+    assert found.passed, found.reason
+    assert 0 < found.deviations["updates"] < 0.05
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        pytest.param(one, id=one.name, marks=[] if one.backend == QUICK else pytest.mark.nightly)
+        for one in MUTANTS
+    ],
+)
+def test_a_wrong_engine_is_refused(taken, copy, mutant):
+    mutant.fits()
+    with mutant.planted(copy):
+        found = taken(mutant.backend)
+    assert found.passed is False
+    assert f"{mutant.group} deviate by" in found.reason

@@ -1,0 +1,104 @@
+"""A run's first steps beside those of the reference, on made-up images."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from unit.test_torch_engine import dataset
+from workspace import make_spec
+
+from paragone.config.expand import first_steps as of_run
+from paragone.config.run_spec import Spec
+from paragone.engines.torch import Torch
+from paragone.models.initial_weights import initial
+from paragone.parity import first_steps
+
+SPEC = make_spec("fashion-cnn", "torch", batch=16)
+
+
+def taken(spec: Spec, learns: float = 1.0) -> dict:
+    """By the eager engine."""
+    engine = Torch()
+    engine.build(spec, dataset(), 1)
+    shapes = {name: values.shape for name, values in engine.weights().items()}
+    engine.set_weights(initial(shapes, spec, None)[0])
+    rate = spec.workload["learning_rate"]
+    quicker = {**spec.workload, "learning_rate": {**rate, "base": rate["base"] * learns}}
+    return first_steps.take(engine, replace(spec, workload=quicker), dataset(), 2)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """The file with the reference's steps."""
+    path = tmp_path_factory.mktemp("steps") / "expected.npz"
+    first_steps.write(first_steps.reference(of_run(SPEC), dataset(), None), path)
+    return path
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_the_same_steps_pass(expected, precision):
+    spec = replace(SPEC, precision=precision)
+    verdict = first_steps.compared(expected, lambda steps: taken(spec), precision)
+    assert verdict["reason"] is None
+    assert 0 < verdict["deviations"]["updates"] < verdict["allowed"]["updates"] < 0.2
+    assert verdict["deviations"].keys() == {"updates", "means", "variances", "training"}
+
+
+@pytest.mark.parametrize(("precision", "learns"), [("float32", 1.5), ("float64", 1.001)])
+def test_a_higher_learning_rate_is_refused(expected, precision, learns):
+    spec = replace(SPEC, precision=precision)
+    verdict = first_steps.compared(expected, lambda steps: taken(spec, learns), precision)
+    assert verdict["reason"].startswith("updates deviate by")
+
+
+def test_steps_that_change_nothing_are_refused(expected):
+    found = {
+        name: values * (not name.startswith("updates")) for name, values in taken(SPEC).items()
+    }
+    verdict = first_steps.compared(expected, lambda steps: found, "float32")
+    assert verdict["reason"].startswith("updates deviate by 1.0e+00")
+
+
+def test_without_a_reference_no_step_is_taken(tmp_path):
+    first_steps.write({"failed": np.array("MemoryError: full")}, tmp_path / "failed.npz")
+    verdict = first_steps.compared(tmp_path / "failed.npz", pytest.fail, "float32")
+    assert verdict == {
+        "reason": "no reference: MemoryError: full",
+        "deviations": {},
+        "allowed": {},
+    }
+
+
+def test_a_sketch_is_linear_and_keeps_norms():
+    random = np.random.default_rng(0)
+    a, b = random.normal(size=(2, 300, 200))
+    sketches = [first_steps.sketch("0.dense.kernel", values) for values in (a, b, a - 3 * b)]
+    np.testing.assert_allclose(sketches[2], sketches[0] - 3 * sketches[1], rtol=1e-9)
+    assert sketches[0].shape == (first_steps.BUCKETS,)
+    for values, found in zip((a, b, a - 3 * b), sketches, strict=True):
+        assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(values), rel=0.3)
+    small = a[0, : first_steps.BUCKETS]
+    np.testing.assert_array_equal(first_steps.sketch("0.dense.bias", small), small)
+
+
+@pytest.mark.parametrize(
+    ("backend", "replicas", "strategy", "parts"),
+    [
+        ("torch", 1, "whole", 1),
+        ("tensorflow-mirrored", 1, "whole", 1),
+        ("tensorflow-mirrored", 2, "mean", 2),
+        ("torch-ddp", 2, "first", 2),
+        ("torch-xla", 2, "whole", 1),
+    ],
+)
+def test_what_a_run_is_compared_with(backend, replicas, strategy, parts):
+    """The same for all runs that must agree: whatever normalizes alike, and whatever comes after."""
+    run = make_spec("fashion-cnn", backend, replicas, epochs=5, steps_per_epoch=9)
+    found = of_run(run)
+    assert (found.backend["strategy"], found.replicas, found.workers) == (strategy, parts, 1)
+    assert (found.precision, found.steps_per_epoch) == ("float64", 2)
+    assert found == of_run(replace(run, epochs=7, precision="float64", steps_per_epoch=None))
+
+
+def test_runs_with_dropout_are_compared_with_nothing():
+    assert of_run(make_spec("wide-resnet", "torch")) is None
