@@ -3,6 +3,7 @@
 #   snakemake --cores 8 all                                       train, compare, draw, report
 #   snakemake all --cores 8 --configfile presets/paper.yaml      the published protocols, whole
 #   snakemake --cores 1 figures                                   only figures and tables
+#   snakemake plan --cores 1 --config budget=8h                  what repeats decide, and fit a time
 #   snakemake figures --cores 1 --config records_only=True        the same from records alone
 #
 # Programs and schemas belong to this checkout, data and results to the working directory: see
@@ -37,7 +38,12 @@ if not config["records_only"]:
 
 include: "rules/tables.smk"
 include: "rules/figures.smk"
+include: "rules/plan.smk"
 include: "rules/submission.smk"
+
+
+onsuccess:
+    show_answers()
 
 
 localrules:

@@ -3,17 +3,19 @@
     snakemake --cores 2 results/data/fashion_mnist/manifest.json
     PYTHONPATH=scripts python benchmarks/aa_check.py results/data/fashion_mnist/manifest.json --folder aa
 
-Trains one small workload under both names in turn, a pair of runs a seed, as the workflow orders its
-repeats; then asks the test that the workflow asks. The records stay in --folder: a second call measures
-only what is missing. Prints the verdict over all pairs, and by number of repeats how many of many
-resamples declare a difference: the pairs as they were measured (an effect of the order within a pair would
-show), and over all exchanges of the names within pairs (the noise alone: at most 5 %).
+Trains one small workload under both names, a pair of adjacent runs per seed in random order, as the workflow
+does; then asks the test that the workflow asks, of all pairs and, --repetitions times, of --size pairs in a
+row. With 120 pairs, 20 repetitions of 6 share none. The records stay in --folder: a second call measures
+only what is missing.
+
+--sleep 0.05 makes it an A/B check: the second name runs a copy of the code whose engine sleeps in each step,
+for 5 % of the time that a step took in a first run.
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,7 @@ import yaml
 
 from paragone.analysis import tidy
 from paragone.analysis.pairwise import METRICS, differences
-from paragone.analysis.statistics import CONFIDENCE, paired_p
+from paragone.base.errors import UserError, entry_point
 from paragone.config.expand import expand
 from paragone.config.run_spec import Spec
 from paragone.records import record
@@ -30,27 +32,32 @@ from paragone.records.run_record import RunRecord
 
 ROOT = Path(__file__).parents[1]
 TWIN = "again"
-WORK = {"workload": "fashion-conv", "epochs": 3, "steps_per_epoch": 40}
+WORKLOAD = "fashion-conv"
+WORK = {"workload": WORKLOAD, "epochs": 1, "steps_per_epoch": 40}
 BATCH = {"global": 100}
-RESAMPLES = 1000
-SUBSETS = 20
+ENGINE, STEP = "scripts/paragone/engines/torch.py", "        self.optimizer.step()\n"
+SHOWN = ["first seed", "n", "effect", "low", "high", "p", "verdict"]
 
 
-def specs(backend: str, pairs: int) -> list[Spec]:
-    """The runs, pair after pair."""
+def pairs_of(backend: str, count: int) -> list[tuple[Spec, Spec]]:
+    """The runs under both names, by seed."""
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     twin = f"{backend}-{TWIN}"
     config["backends"][twin] = config["backends"][backend]
     cell = {"backend": [backend, twin], "replicas": 1, "batch": BATCH}
-    config["experiments"] = {"aa": {**WORK, "repeats": pairs, "matrix": [cell]}}
-    return expand(config, "aa")
+    config["experiments"] = {"aa": {**WORK, "repeats": count, "matrix": [cell]}}
+    runs = expand(config, "aa")
+    first, second = (
+        [one for one in runs if one.backend["name"] == name] for name in (backend, twin)
+    )
+    return list(zip(first, second, strict=True))
 
 
-def measure(spec: Spec, folder: Path, options: argparse.Namespace) -> RunRecord:
-    """The record of a run, which is trained unless it is there."""
-    path = folder / spec.name / "record.json"
+def measure(spec: Spec, code: Path, options: argparse.Namespace) -> RunRecord:
+    """The record of a run, which is trained by the programs in `code` unless it is there."""
+    path = options.folder / spec.name / "record.json"
     if not path.exists():
-        line = [sys.executable, str(ROOT / "scripts/train.py"), "--spec", spec.to_json()]
+        line = [sys.executable, str(code / "scripts/train.py"), "--spec", spec.to_json()]
         line += ["--manifest", str(options.manifest), "--data-folder", str(options.data_folder)]
         line += ["--checkpoints", str(path.parent / "checkpoints"), "--threads", "2"]
         line += ["--window-seconds", "5"]
@@ -59,24 +66,33 @@ def measure(spec: Spec, folder: Path, options: argparse.Namespace) -> RunRecord:
     return record.read(path)
 
 
-def declares(effects: np.ndarray) -> bool:
-    """Whether these paired effects are called a difference."""
-    return paired_p(effects) <= 1 - CONFIDENCE
+def sleeping(folder: Path, seconds: float) -> Path:
+    """A copy of the code whose engine sleeps for so long in each step."""
+    for part in ("scripts", "rules"):
+        shutil.copytree(ROOT / part, folder / part, dirs_exist_ok=True)
+    text = (ROOT / ENGINE).read_text()
+    if text.count(STEP) != 1:
+        raise UserError(
+            f"{ENGINE}: {STEP.strip()!r} is not there once; correct STEP in aa_check.py"
+        )
+    slept = f"        __import__('time').sleep({seconds})\n"
+    (folder / ENGINE).write_text(text.replace(STEP, slept + STEP))
+    return folder
 
 
-def as_measured(effects: np.ndarray, repeats: int, rng: np.random.Generator) -> float:
-    """Share of resamples, each of so many pairs, in which a difference is declared."""
-    drawn = (rng.choice(effects, repeats, replace=False) for _ in range(RESAMPLES))
-    return float(np.mean([declares(some) for some in drawn]))
+def tabulated(made: list[RunRecord]) -> pd.DataFrame:
+    """The runs as the workflow has them, parity taken for granted."""
+    names = {one.spec.backend["name"] for one in made}
+    return tidy.tables(made, "aa", {(WORKLOAD, name): True for name in names})[0]
 
 
-def exchanged(effects: np.ndarray, repeats: int, rng: np.random.Generator) -> float:
-    """The same, over all ways to exchange the names within the pairs of some resamples."""
-    signs = [np.array(some) for some in product((-1, 1), repeat=repeats)]
-    drawn = [rng.choice(effects, repeats, replace=False) for _ in range(SUBSETS)]
-    return float(np.mean([declares(some * sign) for some in drawn for sign in signs]))
+def verdict(runs: pd.DataFrame) -> dict:
+    """The row of speed of the table of differences."""
+    (row,) = differences(runs, {}).query("metric == @METRICS[0].name").to_dict("records")
+    return {"first seed": runs["seed"].min(), **row}
 
 
+@entry_point
 def main() -> None:
     """Run the check."""
     parser = argparse.ArgumentParser(
@@ -86,32 +102,32 @@ def main() -> None:
     parser.add_argument("--data-folder", type=Path, default=Path("data"))
     parser.add_argument("--folder", type=Path, required=True, help="where the records go")
     parser.add_argument("--backend", default="torch")
-    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--pairs", type=int, default=20, help="pairs that are trained")
+    parser.add_argument("--size", type=int, default=6, help="pairs of a repetition")
+    parser.add_argument("--repetitions", type=int, default=0, help="runs of pairs that are asked")
+    parser.add_argument("--sleep", type=float, help="share of a step; backend torch alone")
     options = parser.parse_args()
-    made = [
-        measure(spec, options.folder, options) for spec in specs(options.backend, options.pairs)
-    ]
-    names = sorted({one.spec.backend["name"] for one in made})
-    runs, _ = tidy.tables(made, "aa", {("fashion-conv", name): True for name in names})
-    (row,) = differences(runs, {}).query("metric == @METRICS[0].name").to_dict("records")
-    print(
-        f"{row['n']} pairs: {row['first']} / {row['second']} = {row['median']:.4f} "
-        f"[{row['low']:.4f}, {row['high']:.4f}], p = {row['p']:.3f}: {row['verdict']}"
-    )
-    speeds = runs.pivot_table(index="seed", columns="backend", values=METRICS[0].column)
-    effects = np.log(speeds[names[0]] / speeds[names[1]]).to_numpy()
+    if options.sleep and options.backend != "torch":
+        raise UserError("--sleep: is planted in the engine of the backend torch alone")
+    pairs, code = pairs_of(options.backend, options.pairs), [ROOT, ROOT]
+    if options.sleep:
+        speed = tabulated([measure(pairs[0][0], ROOT, options)])[METRICS[0].column].iloc[0]
+        code[1] = sleeping(options.folder / "code", options.sleep * BATCH["global"] / speed)
     rng = np.random.default_rng(0)
-    rates = [
-        {
-            "repeats": repeats,
-            "as measured": as_measured(effects, repeats, rng),
-            "names exchanged": exchanged(effects, repeats, rng),
-        }
-        for repeats in (3, 5, 6, 8)
-        if repeats <= len(effects)
+    made = [
+        measure(pair[which], code[which], options) for pair in pairs for which in rng.permutation(2)
     ]
-    print("declared differences, share of resamples")
-    print(pd.DataFrame(rates).to_string(index=False))
+    runs = tabulated(made)
+    last = max(options.pairs - options.size, 0)
+    starts = np.linspace(0, last, options.repetitions).round()
+    rows = [verdict(runs)]
+    rows += [verdict(runs[runs["seed"].between(at, at + options.size - 1)]) for at in starts]
+    found = pd.DataFrame(rows)[SHOWN]
+    print(found.to_string(index=False))
+    declared = found["verdict"].iloc[1:].str.endswith(METRICS[0].words).sum()
+    print(
+        f"declared faster: {declared} of {options.repetitions} repetitions of {options.size} pairs"
+    )
 
 
 if __name__ == "__main__":

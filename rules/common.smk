@@ -2,12 +2,15 @@
 
 import json
 import os
+import time
 from dataclasses import dataclass
 
 from paragone.config.code_inputs import code_inputs
 from paragone.config.expand import expand, first_steps, probe, with_reference
+from paragone.config.looks import looks
 from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
 from paragone.config.measurement_plans import all_reduces, products
+from paragone.config.questions import questions
 from paragone.config.schedule import schedule
 from paragone.config.validate import validate
 
@@ -20,6 +23,7 @@ try:
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 
+START = time.time()
 RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
 FIRST_STEPS = {
     name: spec for name, run in RUNS.items() if (spec := first_steps(run)) is not None
@@ -93,10 +97,31 @@ def several(workers):
     return workers if workers > 1 else None
 
 
+def records(specs):
+    """The records of runs."""
+    return [f"<results>/runs/{spec.name}/record.json" for spec in specs]
+
+
+def first_repeats(experiment, count):
+    """The runs of the first repeats of an experiment."""
+    end = config["seed"] + count
+    return [spec for spec in EXPERIMENTS[experiment] if spec.seed < end]
+
+
+def runs_of(experiment):
+    """The runs of an experiment; with `until: decided` those of the repeats that it took."""
+    if "until" in config["experiments"][experiment]:
+        (question,) = questions(config, {experiment: EXPERIMENTS[experiment]})
+        for count in looks(question["repeats"], question["comparisons"])[:-1]:
+            look = checkpoints.look.get(experiment=experiment, repeats=count)
+            if json.loads(Path(look.output[0]).read_text())["decided"]:
+                return first_repeats(experiment, count)
+    return EXPERIMENTS[experiment]
+
+
 def records_of(wildcards):
     """The records of an experiment."""
-    runs = EXPERIMENTS[wildcards.experiment]
-    return [f"<results>/runs/{spec.name}/record.json" for spec in runs]
+    return records(runs_of(wildcards.experiment))
 
 
 def parity_of(wildcards):
@@ -159,7 +184,7 @@ READS = {
     ],
     "epochs": lambda section: [f"<results>/tables/{section}/epochs.parquet"],
     "predictions": lambda section: [
-        f"<results>/runs/{spec.name}/predictions.npz" for spec in EXPERIMENTS[section]
+        f"<results>/runs/{spec.name}/predictions.npz" for spec in runs_of(section)
     ],
     "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
     "models": lambda _: ["<results>/tables/scaling_model/models.json"],
@@ -169,7 +194,7 @@ READS = {
     ],
     "published": lambda _: [
         project(f"published/{name}.csv")
-        for name in ("published", "protocols", "ratios", "flaws")
+        for name in ("published", "protocols", "ratios", "flaws", "margins", "spread")
     ],
 }
 
@@ -206,7 +231,7 @@ def options_of(row):
             found += ["--published", project("published")]
             found += [f"--published-experiment={section.get('published', '')}"]
         if row.settings:
-            settings = {key: section[key] for key in row.settings}
+            settings = {key: section.get(key, config.get(key)) for key in row.settings}
             found += ["--settings", json.dumps(settings)]
         found += ["--labels", *(f"{name}={block['label']}" for name, block in backends)]
         return found + [
@@ -215,6 +240,15 @@ def options_of(row):
         ]
 
     return options
+
+
+def declaring(table):
+    """The experiments that declare a table."""
+    return [
+        name
+        for name, block in config["experiments"].items()
+        if table in block["tables"]
+    ]
 
 
 def category(wildcards):
@@ -238,3 +272,10 @@ def declared(kind, rows):
         for name in block[kind]
         for suffix in suffixes
     ]
+
+
+def show_answers():
+    """Print the answers that this call wrote, at the end of what it prints."""
+    page = Path(config["pathvars"]["results"]) / "answers.md"
+    if page.exists() and page.stat().st_mtime >= START:
+        print(f"\n{page.read_text()}")

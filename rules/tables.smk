@@ -18,7 +18,8 @@ BESIDE_PUBLISHED = ("runs", "epochs", "published")
 TABLES = {
     "comparison": Row("published and measured", BESIDE_PUBLISHED),
     "epochs": Row("epoch by epoch", BESIDE_PUBLISHED),
-    "differences": Row("which backend is faster, more accurate", ("runs",)),
+    "differences": Row("which backend is better", ("runs",), ("primary", "until")),
+    "spread": Row("spread over seeds", ("runs", "epochs")),
     "scaling": Row("speed-up and efficiency", ("runs",)),
     "matmul_comparison": Row("published and measured", ("products", "published")),
     "accelerator_reference": Row(
@@ -33,6 +34,7 @@ TABLES_OF_ALL = [
     "<results>/tables/epochs.csv",
     "<results>/tables/device_matmul/matmul.csv",
     "<results>/tables/device_matmul/peaks.json",
+    "<results>/answers.md",
 ]
 
 for name, row in TABLES.items():
@@ -96,6 +98,36 @@ rule check_parity:
             --reference {input.reference:q} \
             --probes {input.probes:q} \
             --output {output.report:q} \
+            2>&1 | tee {log:q}
+        """
+
+
+checkpoint look:
+    input:
+        code=code_inputs("look.py"),
+        records=lambda wildcards: records(
+            first_repeats(wildcards.experiment, int(wildcards.repeats))
+        ),
+        parity=parity_of,
+    output:
+        "<results>/looks/{experiment}/{repeats}.json",
+    log:
+        "<results>/logs/looks/{experiment}/{repeats}.log",
+    priority: 1
+    conda:
+        "../envs/workflow.yaml"
+    params:
+        metric=config["primary"]["metric"],
+    message:
+        "Looking at {wildcards.repeats} repeats of {wildcards.experiment}"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --experiment {wildcards.experiment:q} \
+            --records {input.records:q} \
+            --parity {input.parity:q} \
+            --metric {params.metric:q} \
+            --output {output:q} \
             2>&1 | tee {log:q}
         """
 
@@ -284,5 +316,48 @@ rule calibrate:
             --models {output.models:q} \
             --steps {output.steps:q} \
             --all-reduce-fit {output.fit:q} \
+            >{log:q} 2>&1
+        """
+
+
+rule answers:
+    input:
+        code=code_inputs("answer.py"),
+        runs=collect(
+            "<results>/tables/{experiment}/runs.parquet", experiment=EXPERIMENTS
+        ),
+        differences=collect(
+            "<results>/tables/{experiment}/differences.csv",
+            experiment=declaring("differences"),
+        ),
+        comparisons=collect(
+            "<results>/tables/{experiment}/comparison.csv",
+            experiment=declaring("comparison"),
+        ),
+    output:
+        markdown="<results>/answers.md",
+        html=report(
+            "<results>/answers.html",
+            caption="report/answers.rst",
+            category="Answers",
+        ),
+    log:
+        "<results>/logs/answers.log",
+    priority: 1
+    conda:
+        "../envs/workflow.yaml"
+    params:
+        titles=lambda _: [block["title"] for block in config["experiments"].values()],
+    message:
+        "Answering"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --titles {params.titles:q} \
+            --runs {input.runs:q} \
+            --differences {input.differences:q} \
+            --comparisons {input.comparisons:q} \
+            --markdown {output.markdown:q} \
+            --html {output.html:q} \
             >{log:q} 2>&1
         """

@@ -7,7 +7,7 @@ from pathlib import Path
 from workspace import ROOT
 
 PAGES = sorted(
-    path for folder in (".", "docs", "published") for path in (ROOT / folder).glob("*.md")
+    path for folder in (".", "docs", "published", "tests") for path in (ROOT / folder).glob("*.md")
 )
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")

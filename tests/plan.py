@@ -103,6 +103,7 @@ class Plan:
             "check_records": len(self.experiments),
             "collect": len(self.experiments),
             "join": 1,
+            "answers": 1,
             "collect_products": 1,
             "collect_all_reduces": 1,
             "calibrate": 1,

@@ -185,7 +185,10 @@ class Checkout:
         return self.folder / name
 
     def configure(self) -> None:
-        """Write what a test has changed in `config`."""
+        """Write what a test has changed in `config`; the first experiment is primary if no other is."""
+        experiments, primary = self.config["experiments"], self.config["primary"]
+        if primary["experiment"] not in experiments:
+            primary["experiment"] = next(iter(experiments))
         (self / "config.yaml").write_text(yaml.safe_dump(self.config, sort_keys=False))
 
     def only(

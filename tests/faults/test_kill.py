@@ -138,7 +138,7 @@ def test_a_run_killed_in_its_speed_window_repeats_the_window(small, tmp_path):
     assert f"resumed after epoch {EPOCHS - 1}" in succeed(short)
     made = record.read(tmp_path / "record.json")
     assert made.clocks.window < 60
-    assert [row.first_of_process for row in made.epochs] == [True, *[False] * 4, True]
+    assert [process.first_epoch for process in made.processes] == [1, EPOCHS]
     assert made.window
 
 

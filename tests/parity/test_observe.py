@@ -30,7 +30,11 @@ def observed(workload: str, backend: str = "torch", **model: object) -> Weights:
 def test_dropout_is_in_no_group_but_its_own():
     """Training is compared without it, evaluation has none of it."""
     little, much = (observed("wide-resnet", dropout=rate) for rate in (0.01, 0.5))
-    assert {name.partition("/")[0] for name in little} == {one.name for one in fields(Observation)}
+    assert {name.partition("/")[0] for name in little} == {
+        one.name
+        for one in fields(Observation)
+        if one.name != "rounding"  # of the reference alone
+    }
     assert [name for name in little if not np.array_equal(little[name], much[name])] == [
         "dropout/losses",
         "dropout/effect",

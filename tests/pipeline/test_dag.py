@@ -12,23 +12,24 @@ from paragone.config.schedule import schedule
 # Cells of each experiment's published matrix x seeds: the one count made by hand. All others in these
 # tests are made by tests/plan.py, which must agree with it.
 PAPER = {
-    "xla_fashion_cnn": 4 * 3,
-    "tpu_fashion_conv": 4 * 3,
-    "mirrored_mobilenet": 7 * 3,
-    "multiworker_mobilenet": 4 * 3,
-    "reuters_strategies": 10 * 3,
-    "batch_size_throughput": 3 * 12 * 3,
-    "batch_size_time_to_accuracy": 3 * 12 * 5,
-    "strong_scaling": 2 * 4 * 5,
-    "weak_scaling": 2 * 4 * 5,
+    "one_device": 3 * 7,
+    "xla_fashion_cnn": 4 * 8,
+    "tpu_fashion_conv": 4 * 8,
+    "mirrored_mobilenet": 7 * 9,
+    "multiworker_mobilenet": 4 * 7,
+    "reuters_strategies": 10 * 10,
+    "batch_size_throughput": 3 * 12 * 11,
+    "batch_size_time_to_accuracy": 3 * 12 * 11,
+    "strong_scaling": 2 * 4 * 11,
+    "weak_scaling": 2 * 4 * 8,
 }
-SHARED = 2 * 5  # 8 replicas of 128 are a cell of both scaling experiments
+SHARED = 2 * 8  # 8 replicas of 128 are a cell of both scaling experiments
 
 
 def test_paper_preset_lists_the_whole_matrix(checkout):
     plan = Plan("paper")
     assert {name: len(runs) for name, runs in plan.experiments.items()} == PAPER
-    assert len(plan.runs) == sum(PAPER.values()) - SHARED == 445
+    assert len(plan.runs) == sum(PAPER.values()) - SHARED == 1204
     assert plan.workloads == sorted(CONFIG["workloads"])
     jobs = checkout().jobs("all", "--cores", "2", "--configfile", "presets/paper.yaml")
     assert jobs == plan.jobs()
@@ -47,10 +48,20 @@ TOUCH = """
 import sys
 from pathlib import Path
 
-options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+def option(name):
+    return sys.argv[sys.argv.index(name) + 1]
+
+
 for name in ("--record", "--predictions"):
-    Path(options[name]).touch()
-print(options["--place"], "of", options["--places"])
+    Path(option(name)).touch()
+print(option("--place"), "of", option("--places"))
+"""
+TOUCH_ALL = """
+import sys
+from pathlib import Path
+
+for path in sys.argv[sys.argv.index("--outputs") + 1 :]:
+    Path(path).touch()
 """
 
 
@@ -64,6 +75,7 @@ def ordered(checkout) -> Checkout:
     made.config["experiments"]["fewer"] = {**block, "matrix": pair, "epochs": 1}
     made.configure()
     (made / "scripts/launch.py").write_text(TOUCH)
+    (made / "scripts/take_first_steps.py").write_text(TOUCH_ALL)
     manifest = made / "results/data/fashion_mnist/manifest.json"
     manifest.parent.mkdir(parents=True)
     manifest.touch()
@@ -100,6 +112,17 @@ def test_another_place_in_the_order_is_no_reason_to_train_again(ordered):
     assert ordered.jobs(*records_of(left), "--cores", "2") == {}
 
 
+def test_more_repeats_train_only_the_new_ones(ordered):
+    runs = scheduled(ordered)
+    done = ordered.snakemake(*records_of(runs), "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    ordered.config["experiments"]["fewer"]["repeats"] += 2
+    ordered.configure()
+    more = scheduled(ordered)
+    jobs = ordered.jobs(*records_of(more), "--cores", "2")
+    assert jobs == {"first_steps_fashion-conv": 1, "train": len(more) - len(runs)}
+
+
 def one_message(done, *words: str) -> None:
     """Status 1 and one error that holds all `words`, no traceback."""
     assert done.returncode == 1, done.stdout
@@ -121,7 +144,11 @@ def one_message(done, *words: str) -> None:
         ("experiments.tpu_fashion_conv.batch", {"global": 999}, []),
         ("backends.torch.engine", "jax", ["backends.torch.engine", "jax.py"]),
         ("scaling.allreduce.bytes", [6, 8], ["scaling.allreduce.bytes", "6"]),
-        ("experiments.mirrored_mobilenet.figures", ["scaling"], ["mirrored_mobilenet", "strong"]),
+        (
+            "experiments.batch_size_throughput.figures",
+            ["scaling"],
+            ["batch_size_throughput", "strong"],
+        ),
         ("experiments.mirrored_mobilenet.figures", ["pie"], ["mirrored_mobilenet", "'pie'"]),
         ("experiments.mirrored_mobilenet.tables", ["pie"], ["mirrored_mobilenet", "'pie'"]),
     ],

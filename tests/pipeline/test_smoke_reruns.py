@@ -123,7 +123,7 @@ def test_more_repeats_train_only_the_new_ones(smoke):
         head, experiment, rest = text.partition("  tpu_fashion_conv:\n")
         return head + experiment + rest.replace("repeats: 1", "repeats: 3", 1)
 
-    with smoke.checkout.edited("config.yaml", edit):
+    with smoke.checkout.edited("presets/smoke.yaml", edit):
         jobs = smoke.jobs()
     count = 2 * len(PLAN.experiments["tpu_fashion_conv"])
     assert measured(jobs) == {"train": count, "first_steps_fashion-conv": 1}

@@ -2,19 +2,43 @@
 
 from pathlib import Path
 
-from make_records import LABELS, typed
+from make_records import LABELS, make_record, typed
 
-from paragone.analysis import published, tidy, verdicts
+from paragone.analysis import published, spread, tidy, verdicts
 from paragone.analysis.grouping import sweeps_of
+from paragone.analysis.verdicts import Evidence
 
 FOLDER = Path(__file__).parents[2] / "published"
 REUTERS = "reuters_strategies"
+MARGINS = published.read_margins(FOLDER / "margins.csv")
 
 
-def of(experiment):
+def of(experiment, spreads=None):
+    """The published rows of an experiment, what judges them, and their ratios."""
     rows = published.read_rows(FOLDER / "published.csv", experiment)
     protocols = published.read_protocols(FOLDER / "protocols.csv", experiment)
-    return rows, protocols, published.read_ratios(FOLDER / "ratios.csv", experiment, rows)
+    ratios = published.read_ratios(FOLDER / "ratios.csv", experiment, rows)
+    return rows, Evidence(protocols, MARGINS, spreads or {}), ratios
+
+
+def row_of(experiment, metric, epoch=None):
+    rows = [row for row in of(experiment)[0] if row.metric == metric]
+    return next(row for row in rows if epoch is None or row.epoch == epoch)
+
+
+def with_accuracy(values, **options):
+    """Runs by seed that end in these test accuracies."""
+    epochs = options.pop("epochs", 5)
+    return [
+        make_record(seed=k, epochs=epochs, accuracies=[0.5] * (epochs - 1) + [value], **options)
+        for k, value in enumerate(values)
+    ]
+
+
+def spreads_of(made):
+    """The committed spread, had it been of these runs."""
+    rows = spread.of(*tabulated(made))
+    return {name: spread.Spread(part) for name, part in rows.groupby("workload")}
 
 
 def tabulated(made, passed=True):
@@ -22,10 +46,10 @@ def tabulated(made, passed=True):
     return tidy.tables(typed(made), "one", dict.fromkeys(keys, passed))
 
 
-def judge(row, protocols, made, passed=True):
+def judge(row, evidence, made, passed=True):
     runs, epochs = tabulated(made, passed)
     (sweep,) = sweeps_of(runs, LABELS)
-    return verdicts.compare(row, protocols[row.system], sweep.runs, epochs)
+    return verdicts.compare(row, evidence, sweep.runs, epochs)
 
 
 def of_backend(made, name):

@@ -129,6 +129,8 @@ def make_record(
             "manifest_sha256": "a" * 64,
             "train_examples": train_examples,
             "test_examples": 10_000,
+            "train_majority": 0.1,
+            "test_majority": 0.1,
             "input_shape": INPUT_SHAPES[dataset],
         },
         "model": None

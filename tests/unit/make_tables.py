@@ -14,6 +14,7 @@ from paragone.analysis import tidy
 from paragone.records import parity_reports
 
 PUBLISHED = Path(__file__).parents[2] / "published"
+NO_QUESTION = {"primary": {"experiment": "another", "metric": "speed"}, "until": None}
 FORMATS = ("csv", "markdown", "latex")
 
 
@@ -26,6 +27,8 @@ def write(
     """
     outputs = {kind: folder / f"{name}.{kind}" for kind in FORMATS}
     arguments = [name, *options, "--labels", *(f"{key}={label}" for key, label in labels.items())]
+    if name == "differences" and not any("--settings" in str(option) for option in options):
+        arguments += ["--settings", json.dumps(NO_QUESTION)]
     if "--title" not in options:
         arguments += ["--title", "A title"]
     for kind, given in files.items():

@@ -1,19 +1,20 @@
-"""Which backend is faster: the test's p values by hand, its error rate, its power, and its words."""
+"""Which of two backends is better: the table's verdicts by hand, its pairs and families, and its words."""
 
-from itertools import product
+import json
+import math
 
 import numpy as np
 import pandas as pd
 import pytest
-from make_records import LABELS, make_record, typed
+from make_records import LABELS, make_activity, make_record, typed
 from make_tables import write
 
 from paragone.analysis import columns, tidy
-from paragone.analysis.pairwise import NOT_COMPARED, NOT_SHOWN, differences
-from paragone.analysis.statistics import holm, paired_p, pairs_needed
+from paragone.analysis.pairwise import NOT_COMPARED, UNDECIDED, best, differences
+from paragone.analysis.statistics import holm
 
 BACKENDS = ("tensorflow-mirrored", "torch", "torch-xla")
-SPEED = "steady examples/s"
+SETTINGS = {"primary": {"experiment": "one", "metric": "speed"}, "until": None}
 
 
 def tabulated(records: list[dict], **failed: bool) -> pd.DataFrame:
@@ -25,7 +26,7 @@ def tabulated(records: list[dict], **failed: bool) -> pd.DataFrame:
 
 
 def speeds(by_backend: dict[str, list[float]]) -> list[dict]:
-    """A record a backend and seed, of these steady speeds."""
+    """A record per backend and seed, of these steady speeds."""
     return [
         make_record(backend, seed=seed, speed=speed)
         for backend, values in by_backend.items()
@@ -33,30 +34,16 @@ def speeds(by_backend: dict[str, list[float]]) -> list[dict]:
     ]
 
 
-def verdicts(records: list[dict], metric: str = SPEED, **failed: bool) -> dict[tuple, pd.Series]:
+def rows_of(records: list[dict], metric: str = "speed", **failed: bool) -> list[dict]:
     found = differences(tabulated(records, **failed), LABELS)
-    rows = found[found["metric"] == metric]
-    return {(row["first"], row["second"]): row for _, row in rows.iterrows()}
+    return found[found["metric"] == metric].to_dict("records")
 
 
-# The test itself
-
-
-@pytest.mark.parametrize("values", [[1, 2, 3], [-1, 2, 4, 8], [0.5, -0.1, 2, 2, 3, -4, 1]])
-def test_p_value_is_that_of_all_sign_flips(values):
-    flips = [np.mean(np.multiply(values, signs)) for signs in product((-1, 1), repeat=len(values))]
-    observed = np.mean(values)
-    above = np.mean([flip >= observed - 1e-12 for flip in flips])
-    below = np.mean([flip <= observed + 1e-12 for flip in flips])
-    assert paired_p(values) == pytest.approx(min(1, 2 * min(above, below)))
-
-
-def test_the_least_p_value_and_the_pairs_it_takes():
-    for n in range(2, 10):
-        assert paired_p([1.0] * n) == pytest.approx(2 / 2**n)
-    assert paired_p([5.0]) == 1
-    assert paired_p([0.0] * 8) == 1
-    assert [pairs_needed(count) for count in (1, 3, 6)] == [6, 7, 8]
+def two(ratios: list[float]) -> dict:
+    """The row of speed of two backends, of which the first is so many times as fast, by seed."""
+    made = {"torch": [1000 * one for one in ratios], "torch-xla": [1000.0] * len(ratios)}
+    (row,) = rows_of(speeds(made))
+    return row
 
 
 def test_holm_by_hand():
@@ -65,121 +52,164 @@ def test_holm_by_hand():
     assert holm([]) == []
 
 
-NOISES = {
-    "normal": lambda rng, n: rng.normal(size=n) - rng.normal(size=n),
-    "a slow run now and then": lambda rng, n: rng.pareto(1.5, n) - rng.pareto(1.5, n),
-    "a machine that slows down": lambda rng, n: (
-        (1 + np.arange(n)) * (rng.normal(size=n) - rng.normal(size=n))
-    ),
-    "a coarse clock": lambda rng, n: rng.integers(0, 3, n) - rng.integers(0, 3, n),
-}
-
-
-def of_all_exchanges(differences: np.ndarray, declares) -> float:
-    """Share of all ways to exchange the two names within pairs in which a difference is declared."""
-    signs = product((-1, 1), repeat=len(differences))
-    return float(np.mean([declares(differences * np.array(some)) for some in signs]))
-
-
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("n", [2, 3, 5, 6, 8])
-def test_of_one_backend_under_two_names_no_difference_is_declared(noise, n):
-    """A/A: whatever the noise, in at most 5 % of all resamples, and never from too few pairs."""
-    rng = np.random.default_rng(5)
-    for _ in range(3):
-        rate = of_all_exchanges(NOISES[noise](rng, n), lambda some: paired_p(some) <= 0.05)
-        assert rate <= 0.05
-        assert rate == 0 or n >= pairs_needed(1)
-
-
-def test_of_one_backend_under_three_names_no_difference_is_declared():
-    """Three comparisons at once: one false verdict in any of them counts."""
-    rng = np.random.default_rng(6)
-    count = 0
-    for _ in range(3000):
-        one, two, three = rng.lognormal(sigma=0.03, size=(3, 8))
-        ratios = (one / two, one / three, two / three)
-        count += min(holm([paired_p(np.log(ratio)) for ratio in ratios])) <= 0.05
-    assert 0 < count / 3000 <= 0.05
-
-
-def test_the_check_above_can_fail():
-    """A sign test without a distribution: the mean is beyond its standard error. Of eight, 1 in 3."""
-    noise = NOISES["normal"](np.random.default_rng(7), 8)
-    rate = of_all_exchanges(noise, lambda some: abs(some.mean()) > some.std(ddof=1) / np.sqrt(8))
-    assert rate > 0.2
-
-
-# The table
-
-
-def test_a_clear_difference_is_declared_once_there_are_enough_repeats():
-    rng = np.random.default_rng(1)
-    rounds = rng.normal(1000, 150, 7)  # far more noise between rounds than between backends
-    by_backend = {
-        "torch": list(rounds * rng.normal(1.10, 0.01, 7)),
-        "torch-xla": list(rounds * rng.normal(1.00, 0.01, 7)),
-    }
-    (row,) = verdicts(speeds(by_backend)).values()
+def test_faster_by_hand():
+    row = two([1.1, 1.2, 1.1, 1.2, 1.1, 1.2])
     assert (row["verdict"], row["why"]) == ("PyTorch is faster", "")
-    assert row["n"] == 7
-    assert 1.05 < row["low"] <= row["median"] <= row["high"] < 1.15
-    assert len(row["runs"].split()) == 14
-    (row,) = verdicts(speeds({key: values[:5] for key, values in by_backend.items()})).values()
-    assert row["verdict"] == NOT_SHOWN
-    assert row["why"] == "too few repeats to show a difference: 5, it takes 6"
+    assert row["effect"] == pytest.approx(math.sqrt(1.1 * 1.2))  # the geometric mean
+    assert (row["low"], row["high"]) == (pytest.approx(1.1), pytest.approx(1.2))  # of 6, the range
+    assert row["p"] == row["p_adjusted"] == pytest.approx(2 / 2**6)
+    assert row["p_equal_adjusted"] == 1
+    assert row["n"] == 6
+    assert len(row["runs"].split()) == 12
 
 
-def test_the_slower_one_may_stand_first():
-    by_backend = {"torch": [1000.0] * 6, "torch-xla": [1000.0 + seed for seed in range(1, 7)]}
-    (row,) = verdicts(speeds(by_backend)).values()
+def test_the_second_may_be_better():
+    row = two([0.9] * 6)
     assert row["verdict"] == "PyTorch/XLA SPMD is faster"
+    assert row["effect"] == pytest.approx(0.9)
 
 
-def test_three_backends_take_more_repeats_than_two():
-    by_backend = {name: [1000.0 * place] * 6 for place, name in enumerate(BACKENDS, start=1)}
-    found = verdicts(speeds(by_backend))
-    assert len(found) == 3
-    for row in found.values():
-        assert row["verdict"] == NOT_SHOWN
-        assert row["p"] == pytest.approx(2 / 2**6)
-        assert row["p_adjusted"] == pytest.approx(3 * 2 / 2**6)
-        assert row["why"] == "too few repeats to show a difference: 6, it takes 7"
-    by_backend = {name: [1000.0 * place] * 7 for place, name in enumerate(BACKENDS, start=1)}
-    assert {row["verdict"] for row in verdicts(speeds(by_backend)).values()} == {
-        "PyTorch is faster",
-        "PyTorch/XLA SPMD is faster",
-    }
+def test_direction_and_p_value_are_of_one_statistic():
+    """Of most seeds the first is a little slower, of some far faster: the mean decides, not the median."""
+    row = two([0.999] * 7 + [2.0] * 6)
+    assert row["p"] <= 0.05
+    assert row["verdict"] == "PyTorch is faster"
+    assert row["effect"] == pytest.approx(math.exp((7 * math.log(0.999) + 6 * math.log(2)) / 13))
+
+
+def test_equal_within_the_margin_by_hand():
+    row = two([1.01, 0.99, 1.02, 0.98, 1.01, 0.99])
+    assert (row["verdict"], row["why"]) == ("equal within 5 %", "")
+    assert row["p_equal_adjusted"] == pytest.approx(1 / 2**6)  # all are within 1 / 1.05 and 1.05
+    row = two([1.01, 1.02, 1.01, 1.02, 1.01, 1.02])
+    assert (row["verdict"], row["why"]) == (
+        "equal within 5 %",
+        "PyTorch is faster, within the margin",
+    )
+
+
+def test_undecided_says_what_it_takes():
+    row = two([1.1])
+    assert (row["verdict"], row["n"]) == (UNDECIDED, 1)
+    assert row["why"] == "one pair has no variance: at least 6 are needed"
+    row = two([1.0, 1.02, 1.01])
+    # Deviation of the logs 0.0099, its bound (2.117 times that) 0.0210: the least, 6, are enough.
+    assert (row["needed"], row["why"]) == (6, "3 more pairs are needed")
+    row = two([0.6, 1.7, 1.1])
+    assert row["why"] == "the runs vary so much that no affordable number of pairs decides"
+    assert math.isnan(row["needed"])
+    row = two([1.0874, 0.9703] * 10)
+    assert row["verdict"] == UNDECIDED
+    assert row["needed"] <= 20
+    assert row["why"] == "the effect lies between none and the margin: more pairs may decide"
+
+
+def test_three_backends_are_a_family_and_take_more_repeats():
+    for n, decided in ((6, False), (7, True)):
+        made = {name: [1000.0 * place] * n for place, name in enumerate(BACKENDS, start=1)}
+        rows = rows_of(speeds(made))
+        assert len(rows) == 3
+        for row in rows:
+            assert row["p"] == pytest.approx(2 / 2**n)
+            assert row["p_adjusted"] == pytest.approx(3 * 2 / 2**n)
+            assert (row["verdict"] != UNDECIDED) is decided
+            assert row["needed"] == 7
+    assert {row["verdict"] for row in rows} == {"PyTorch is faster", "PyTorch/XLA SPMD is faster"}
+
+
+def test_looks_count_as_comparisons():
+    """A p value of 2 / 2^6, asked three times, is above 5 %: it takes seven pairs, as of three backends."""
+    for n, decided in ((6, False), (7, True)):
+        made = speeds({"torch": [1100.0] * n, "torch-xla": [1000.0] * n})
+        row = differences(tabulated(made), LABELS, 3).query("metric == 'speed'").iloc[0]
+        assert row["p_adjusted"] == pytest.approx(3 * 2 / 2**n)
+        assert (row["verdict"] != UNDECIDED) is decided
+        assert row["needed"] == 7
+
+
+def test_best_is_who_is_not_shown_worse():
+    def of(**by_backend):
+        names = dict(zip(BACKENDS, by_backend.values(), strict=False))
+        return best(pd.DataFrame(rows_of(speeds(names))))
+
+    noise = np.exp(np.random.default_rng(3).normal(0, 0.05, 8))
+    fast = [1100.0] * 8
+    assert of(a=fast, b=[1000.0] * 8, c=[900.0] * 8) == ["TensorFlow Mirrored"]
+    assert of(a=fast, b=list(fast * noise), c=[800.0] * 8) == ["TensorFlow Mirrored", "PyTorch"]
+    made = speeds({"torch": [2.0] * 8, "torch-xla": [1.0] * 8})
+    made.append(make_record(BACKENDS[0], status="out_of_memory"))  # ran nothing: is no best
+    assert best(pd.DataFrame(rows_of(made))) == ["PyTorch"]
 
 
 def test_accuracy_is_compared_by_difference():
     made = [
-        make_record(backend, seed=seed, accuracies=[0.5, 0.6, best + 0.001 * seed])
-        for backend, best in (("torch", 0.8), ("torch-xla", 0.78))
+        make_record(backend, seed=seed, accuracies=[0.5, 0.6, last + 0.001 * seed])
+        for backend, last in (("torch", 0.8), ("torch-xla", 0.78))
         for seed in range(6)
     ]
-    (row,) = verdicts(made, "test accuracy").values()
-    assert (row["effect"], row["verdict"]) == ("difference", "PyTorch is more accurate")
-    assert row["median"] == pytest.approx(0.02)
+    (row,) = rows_of(made, "test accuracy")
+    assert (row["ratio"], row["verdict"]) == (False, "PyTorch is more accurate")
+    assert row["effect"] == pytest.approx(0.02)
+
+
+def test_less_is_better_of_times_and_memory():
+    made = speeds({"torch": [1000.0] * 6, "torch-xla": [1000.0] * 6})
+    for one in made:
+        slow = one["spec"]["backend"]["name"] == "torch"
+        for process in one["processes"]:
+            process["memory"]["peak_host_bytes"] = 2_000_000_000 if slow else 1_000_000_000
+    (row,) = rows_of(made, "peak memory")
+    assert row["verdict"] == "PyTorch/XLA SPMD is smaller in memory"
+    assert row["effect"] == pytest.approx(0.5)
+
+
+def test_energy_is_of_an_example_and_not_of_a_window():
+    """Both draw as much in a second; who does twice the work in it takes half."""
+    made = speeds({"torch": [2000.0] * 6, "torch-xla": [1000.0] * 6})
+    for one in made:
+        steps = 200 if one["spec"]["backend"]["name"] == "torch" else 100
+        one["window"] = [{"steps": steps, "seconds": 10.0}]
+        one["processes"][0]["window"] = [make_activity(10.0, cpu_joules=50.0)]
+    (row,) = rows_of(made, "energy")
+    assert row["verdict"] == "PyTorch is lower in energy"
+    assert row["effect"] == pytest.approx(2.0)
+
+
+def test_a_run_that_missed_the_target_is_not_left_out():
+    def made(*statuses):
+        return [
+            make_record(backend, seed=seed, target=0.8, accuracies=[0.1, 0.5, 0.9], status=status)
+            for backend in ("torch", "torch-xla")
+            for seed, status in enumerate(statuses if backend == "torch" else ["completed"] * 6)
+        ]
+
+    (row,) = rows_of(made(*["completed"] * 6), "time to target")
+    assert row["n"] == 6
+    missed = made(*["completed"] * 6)
+    missed[5] = make_record("torch", seed=5, target=0.8, accuracies=[0.1, 0.5, 0.7])
+    (row,) = rows_of(missed, "time to target")
+    assert row["verdict"] == NOT_COMPARED
+    assert row["why"] == "PyTorch: not each run has a time to target"
+    (row,) = rows_of(made(*["completed"] * 5, "diverged"), "time to target")
+    assert (row["verdict"], row["why"]) == (NOT_COMPARED, "PyTorch: diverged (1 of 6 runs)")
 
 
 def test_pairs_are_of_equal_seeds():
     made = [make_record("torch", seed=seed, speed=1000.0) for seed in (0, 1, 2)]
     made += [make_record("torch-xla", seed=seed, speed=500.0) for seed in (2, 3)]
-    (row,) = verdicts(made).values()
+    (row,) = rows_of(made)
     assert row["n"] == 1
     assert [name.split(".")[4] for name in row["runs"].split()] == ["s2", "s2"]
-    (row,) = verdicts([*made[:2], *made[3:]]).values()
+    (row,) = rows_of([*made[:2], *made[3:]])
     assert (row["n"], row["verdict"], row["why"]) == (0, NOT_COMPARED, "no seed ran both")
 
 
 def test_without_parity_or_a_completed_run_nothing_is_compared():
     by_backend = {"torch": [1.0] * 3, "torch-xla": [2.0] * 3}
-    (row,) = verdicts(speeds(by_backend), **{"torch-xla": False}).values()
+    (row,) = rows_of(speeds(by_backend), **{"torch-xla": False})
     assert row["verdict"] == NOT_COMPARED
     assert row["why"] == "PyTorch/XLA SPMD: failed parity: no speed compared (all 3 runs)"
-    made = [make_record("torch"), make_record("torch-xla", status="out_of_memory")]
-    (row,) = verdicts(made).values()
+    (row,) = rows_of([make_record("torch"), make_record("torch-xla", status="out_of_memory")])
     assert row["why"] == "PyTorch/XLA SPMD: out of memory"
 
 
@@ -191,7 +221,7 @@ def test_other_work_or_another_machine_is_not_compared():
         make_record("torch-xla", host="node-2"),
         make_record("torch-xla", source="synthetic", edition="synthetic", seed=1),
     ]
-    assert verdicts(made) == {}
+    assert rows_of(made) == []
 
 
 def test_a_diverged_run_has_no_steady_speed():
@@ -205,10 +235,16 @@ def test_a_diverged_run_has_no_steady_speed():
 
 @pytest.mark.parametrize("made", [speeds({"torch": [1.0], "torch-xla": [2.0]}), [make_record()]])
 def test_program_writes_three_formats(tmp_path, made):
-    outputs = write(tmp_path, "differences", "--title", "A & B", labels={}, runs=tabulated(made))
+    runs, settings = tabulated(made), f"--settings={json.dumps(SETTINGS)}"
+    outputs = write(tmp_path, "differences", "--title", "A & B", settings, labels={}, runs=runs)
     text, latex = outputs["markdown"].read_text(), outputs["latex"].read_text()
-    assert len(pd.read_csv(outputs["csv"])) == (2 if len(made) > 1 else 0)
-    assert ("too few repeats" in text) is (len(made) > 1)
+    table = pd.read_csv(outputs["csv"])
+    assert ("one pair has no variance" in text) is (len(made) > 1)
     assert ("nothing to compare" in text) is (len(made) == 1)
+    if len(made) > 1:
+        families = table.set_index("metric")["family"].to_dict()
+        assert families.pop("speed") == "primary"
+        assert set(families.values()) == {"exploratory"}
+        assert len(families) == 3  # nothing counted energy, no target was asked for
     assert r"A \& B" in latex
     assert "torch.r1" not in text + latex  # names of runs are for the CSV file

@@ -85,7 +85,7 @@ def test_double_precision_is_tight():
     assert all(0 < value <= 1e-4 for group, value in TOLERANCES.items() if group != "dropout")
 
 
-@pytest.mark.parametrize(("rounding", "allowed"), [(1e-9, 1e-5), (1e-3, 1e-2), (0.5, 0.9)])
+@pytest.mark.parametrize(("rounding", "allowed"), [(1e-9, 5e-5), (1e-3, 1e-2), (0.5, 0.9)])
 def test_single_precision_may_cost_ten_times_what_it_costs_the_reference(rounding, allowed):
     """And weights that never moved do not pass, however much that is."""
     reference = replace(REFERENCE, rounding={**REFERENCE.rounding, "updates": np.array(rounding)})

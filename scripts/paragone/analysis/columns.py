@@ -25,6 +25,7 @@ RUN_COLUMNS = typed(
     (TEXT, "status reason parity violations"),
     (TEXT, "data_source data_edition manifest_sha256 input_shape"),
     (COUNT, "train_examples test_examples parameters"),
+    (REAL, "train_majority test_majority"),
     (TEXT, "planned_initializer initializer initial_weights final_weights"),
     (REAL, "final_train_loss final_train_accuracy final_test_loss final_test_accuracy"),
     (REAL, "best_test_accuracy"),

@@ -1,5 +1,6 @@
-"""Tests of which of two backends is faster or more accurate, paired by seed."""
+"""Which of two backends is better, by how much, or whether they are equal: tests of runs paired by seed."""
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -8,106 +9,221 @@ import pandas as pd
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series, series_of
-from paragone.analysis.statistics import CONFIDENCE, holm, paired_p, pairs_needed, summarize
+from paragone.analysis.paired import ALPHA, Effects
+from paragone.analysis.power import deviation_bound, pairs_needed
+from paragone.analysis.statistics import holm
+from paragone.config.looks import fewest
 
-NOT_SHOWN, NOT_COMPARED = "no difference shown", "not compared"
+UNDECIDED, NOT_COMPARED = "undecided", "not compared"
 # Columns that must be equal for two series to be compared: the work and the machine.
-_SHARED = ["workload", "global_batch", "data_source", "data_edition", "machine"]
+SHARED = ["workload", "global_batch", "data_source", "data_edition", "machine"]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A compared column of the runs, more of it is `better`; by ratio or by difference."""
+    """A compared column of the runs.
+
+    `words`: what the better one is. `margin`: smaller effects do not matter to a user: a ratio above 1 where
+    `by_ratio`, else a difference. `speed`: values of runs without proven parity are missing. `by_all`: a
+    series is compared only if each of its runs has a value: one that missed the target or ended before is no
+    fast one.
+    `needs`: the column that says whether a value was measured long enough to decide anything.
+    """
 
     name: str
     column: str
-    better: str
-    by_ratio: bool
+    words: str
+    margin: float
+    more_is_better: bool = False
+    by_ratio: bool = True
+    speed: bool = True
+    by_all: bool = False
+    needs: str = ""
+
+    @property
+    def limit(self) -> float:
+        """The margin on the scale of the effects."""
+        return math.log(self.margin) if self.by_ratio else self.margin
 
     def effects(self, first: pd.Series, second: pd.Series) -> pd.Series:
-        """First over, or minus, second, by seed; without the seeds that only one of them has."""
-        found = first / second if self.by_ratio else first - second
-        return found.dropna()
+        """By how much the first is better, by seed: log of a ratio, or difference; seeds of both alone."""
+        first, second = (one.astype("float64") for one in (first, second))
+        found = np.log(first / second) if self.by_ratio else first - second
+        return (found if self.more_is_better else -found).dropna()
 
-    def p(self, effects: pd.Series) -> float:
-        """p value of no effect; ratios on the log scale, where twice and half have equal weight."""
-        return paired_p(np.log(effects) if self.by_ratio else effects)
+    def shown(self, effect: float) -> float:
+        """An effect as a ratio, or a difference."""
+        return math.exp(effect) if self.by_ratio else effect
 
 
 METRICS = (
-    Metric("steady examples/s", "steady_examples_per_second", "faster", by_ratio=True),
-    Metric("test accuracy", "final_test_accuracy", "more accurate", by_ratio=False),
+    Metric(
+        "speed",
+        "steady_examples_per_second",
+        "faster",
+        1.05,
+        more_is_better=True,
+        needs="window_adequate",
+    ),
+    Metric("end to end", "end_to_end_seconds", "quicker from start to end", 1.05),
+    Metric("time to target", "target_first_hit_seconds", "quicker to the target", 1.1, by_all=True),
+    Metric(
+        "test accuracy",
+        "final_test_accuracy",
+        "more accurate",
+        0.01,
+        more_is_better=True,
+        by_ratio=False,
+        speed=False,
+    ),
+    Metric("peak memory", "peak_host_bytes", "smaller in memory", 1.1, speed=False),
+    Metric("energy", "joules_per_example", "lower in energy", 1.05, needs="window_adequate"),
 )
-COLUMNS = ["metric", "workload", "global_batch", "first", "second", "n", "first_median"]
-COLUMNS += ["second_median", "effect", "median", "low", "high", "p", "p_adjusted", "verdict"]
-COLUMNS += ["why", "runs"]
+# Left out where no run has them: no target was asked for, nothing counts energy.
+OPTIONAL = {"time to target", "energy"}
+COLUMNS = ["metric", "workload", "global_batch", "first", "second", "n", "ratio", "effect", "low"]
+COLUMNS += ["high", "p", "p_adjusted", "p_equal_adjusted", "needed", "verdict", "why", "runs"]
 
 
-def differences(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
+def differences(runs: pd.DataFrame, labels: dict[str, str], looks: int = 1) -> pd.DataFrame:
     """One row per metric and pair of series that did the same work on the same machine.
 
-    `n` pairs of equal seeds; `median`, `low`, `high` of the effect over them; `verdict`: which is better,
-    that no difference was shown, or that they could not be compared, and `why`.
+    `n` pairs of equal seeds; `effect`, `low`, `high`: by how much the first is better, with its 95 %
+    interval: a ratio where `ratio`, else a difference. `verdict`: which is better, that they are equal
+    within the margin, or undecided, and `why`; `needed`: the pairs that would decide. The p values are
+    adjusted over the pairs of a metric, which are a family, and for `looks` at the runs.
     """
-    rows = [
-        _row(metric, first, second)
-        for metric in METRICS
+    joules = runs[["steady_cpu_joules", "steady_accelerator_joules"]].sum(axis=1, min_count=1)
+    examples = (runs["steady_steps"] * runs["global_batch"]).astype("float64")
+    runs = runs.assign(
+        joules_per_example=joules / examples
+    )  # windows last alike, and do unlike work
+    pairs = [
+        (first, second)
         for first, second in combinations(series_of(runs, labels), 2)
-        if _shared(first) == _shared(second)
+        if shared(first) == shared(second)
     ]
-    for metric in METRICS:
-        _judge([row for row in rows if row["metric"] == metric.name and row["n"]], metric)
+    rows = [
+        row
+        for metric in METRICS
+        if metric.name not in OPTIONAL or runs[metric.column].notna().any()
+        for row in _judged(metric, pairs, looks)
+    ]
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
-def _row(metric: Metric, first: Series, second: Series) -> dict:
-    values = [_by_seed(one, metric) for one in (first, second)]
-    effects = metric.effects(*values)
-    paired = [
-        one.measured.loc[one.measured["seed"].isin(effects.index), "run"] for one in (first, second)
-    ]
+def shared(one: Series) -> tuple[str, ...]:
+    """The work and the machine of a series: series are compared where these are equal."""
+    return tuple(str(value) for value in one.runs[SHARED].iloc[0])
+
+
+def _judged(metric: Metric, pairs: list[tuple[Series, Series]], looks: int) -> list[dict]:
+    values = [[_by_seed(one, metric) for one in pair] for pair in pairs]
+    effects = [Effects(metric.effects(*both).to_numpy()) for both in values]
+    family = [index for index, found in enumerate(effects) if len(found.values)]
+    differs = _adjusted({i: effects[i].p_differs() for i in family}, looks)
+    equals = _adjusted({i: effects[i].p_within(metric.limit) for i in family}, looks)
+    rows = []
+    for index, (pair, both, found) in enumerate(zip(pairs, values, effects, strict=True)):
+        seeds = metric.effects(*both).index
+        row = {
+            "metric": metric.name,
+            **pair[0].runs[["workload", "global_batch"]].iloc[0].to_dict(),
+            "first": pair[0].label,
+            "second": pair[1].label,
+            "n": len(found.values),
+            "ratio": metric.by_ratio,
+            "effect": metric.shown(found.mean),
+            "verdict": NOT_COMPARED,
+            "why": _lacking(metric, pair, both),
+            "runs": " ".join(run for one in pair for run in _runs_of(one, seeds)),
+        }
+        if index in differs:
+            row["low"], row["high"] = map(metric.shown, found.interval())
+            row |= {"p": found.p_differs(), "p_adjusted": differs[index]}
+            row |= {"p_equal_adjusted": equals[index]}
+            row |= _verdict(metric, row, found, len(family) * looks)
+        rows.append(row)
+    return rows
+
+
+def _adjusted(p_values: dict[int, float], looks: int) -> dict[int, float]:
+    found = holm([*p_values.values()])
+    return {index: min(1.0, looks * p) for index, p in zip(p_values, found, strict=True)}
+
+
+def _verdict(metric: Metric, row: dict, found: Effects, comparisons: int) -> dict:
+    bound = deviation_bound(found.values)
+    needed = pairs_needed(float(f"{bound:.2g}"), metric.limit, comparisons)
+    better = row["first"] if found.mean > 0 else row["second"]
+    differs = row["p_adjusted"] <= ALPHA
+    if row["p_equal_adjusted"] <= ALPHA:
+        why = f"{better} is {metric.words}, within the margin" if differs else ""
+        return {"needed": needed, "verdict": f"equal within {margin_words(metric)}", "why": why}
+    if differs:
+        return {"needed": needed, "verdict": f"{better} is {metric.words}", "why": ""}
     return {
-        "metric": metric.name,
-        **first.runs[["workload", "global_batch"]].iloc[0].to_dict(),
-        "first": first.label,
-        "second": second.label,
-        "first_median": summarize(values[0].reindex(effects.index)).median,
-        "second_median": summarize(values[1].reindex(effects.index)).median,
-        "effect": "ratio" if metric.by_ratio else "difference",
-        **vars(summarize(effects)),
-        "p": metric.p(effects) if len(effects) else np.nan,
-        "verdict": NOT_COMPARED,
-        "why": _lacking(metric, (first, second), values) if effects.empty else "",
-        "runs": " ".join(run for part in paired for run in part),
+        "needed": needed,
+        "verdict": UNDECIDED,
+        "why": _what_it_takes(row["n"], needed, comparisons),
     }
 
 
-def _judge(rows: list[dict], metric: Metric) -> None:
-    """Write adjusted p values and verdicts into the rows of one metric that have pairs."""
-    needed = pairs_needed(max(len(rows), 1))
-    for row, adjusted in zip(rows, holm([row["p"] for row in rows]), strict=True):
-        row |= {"p_adjusted": adjusted, "verdict": NOT_SHOWN}
-        if adjusted <= 1 - CONFIDENCE:
-            ahead = row["median"] > (1 if metric.by_ratio else 0)
-            row["verdict"] = f"{row['first'] if ahead else row['second']} is {metric.better}"
-        elif row["n"] < needed:
-            row["why"] = f"too few repeats to show a difference: {row['n']}, it takes {needed}"
+def margin_words(metric: Metric) -> str:
+    """The margin as text."""
+    return f"{100 * (metric.margin - 1):.0f} %" if metric.by_ratio else f"{metric.margin:g}"
+
+
+def _what_it_takes(n: int, needed: int | None, comparisons: int) -> str:
+    if n < 2:
+        return f"one pair has no variance: at least {fewest(comparisons)} are needed"
+    if needed is None:
+        return "the runs vary so much that no affordable number of pairs decides"
+    if needed > n:
+        return f"{needed - n} more pairs are needed"
+    return "the effect lies between none and the margin: more pairs may decide"
 
 
 def _by_seed(one: Series, metric: Metric) -> pd.Series:
-    return one.measured.set_index("seed")[metric.column].dropna()
+    runs = (one.runs if metric.by_all else one.measured).set_index("seed")
+    values = runs[metric.column]
+    if metric.needs:
+        values = values.where(runs[metric.needs].fillna(False).astype(bool))
+    return values[[]] if metric.by_all and values.isna().any() else values.dropna()
 
 
-def _shared(one: Series) -> tuple[str, ...]:
-    return tuple(str(value) for value in one.runs[_SHARED].iloc[0])
+def _runs_of(one: Series, seeds: pd.Index) -> list[str]:
+    return one.measured.loc[one.measured["seed"].isin(seeds), "run"].tolist()
 
 
 def _lacking(metric: Metric, pair: tuple[Series, Series], values: list[pd.Series]) -> str:
     """Why there is no pair: the statuses of the runs of each series without a value."""
-    words = run_states.no_speed if metric.by_ratio else run_states.not_completed
+    words = run_states.no_speed if metric.speed else run_states.not_completed
     reasons = [
-        f"{one.label}: {'; '.join(words(one.runs))}"
+        f"{one.label}: {'; '.join(words(one.runs)) or _missing(metric, one)}"
         for one, found in zip(pair, values, strict=True)
         if found.empty
     ]
     return ", ".join(reasons) or "no seed ran both"
+
+
+def _missing(metric: Metric, one: Series) -> str:
+    if metric.needs and one.measured[metric.column].notna().any():
+        return "speed window too short"
+    return f"not each run has a {metric.name}"
+
+
+def best(rows: pd.DataFrame) -> list[str]:
+    """Of one metric and the same work: who is not shown worse than any other, in the rows' order.
+
+    Multiple comparisons with the best: every pair was tested, adjusted together, so with probability 95 %
+    the best of those that were compared is among them.
+    """
+    rows = rows[rows["p_adjusted"].notna()]
+    names = list(dict.fromkeys([*rows["first"], *rows["second"]]))
+    worse = set()
+    for row in rows.to_dict("records"):
+        if row["p_adjusted"] <= ALPHA:
+            ahead = row["effect"] > (1 if row["ratio"] else 0)
+            worse.add(row["second"] if ahead else row["first"])
+    return [name for name in names if name not in worse]

@@ -122,6 +122,27 @@ class Ratio:
         return f"{self.value:.2f} = {' / '.join(reversed(pair) if self.inverse else pair)}"
 
 
+@dataclass(frozen=True)
+class Margin:
+    """A difference that does not matter, fixed beforehand: a `difference`, a `share` of the published
+    value, or a `ratio` above 1."""
+
+    kind: str
+    margin: float
+
+    def of(self, published: float) -> float:
+        """The margin of a published value, in its unit."""
+        return self.margin * abs(published) if self.kind == "share" else self.margin
+
+
+def read_margins(path: Path) -> dict[str, Margin]:
+    """The margins by metric. Raises `UserError` if the file is none."""
+    table = _read(path, "margin").set_index("metric")
+    return {
+        str(metric): Margin(row["kind"], float(row["margin"])) for metric, row in table.iterrows()
+    }
+
+
 def read_rows(path: Path, experiment: str) -> list[Row]:
     """The published rows of one experiment, in file order. Raises `UserError` if there is none."""
     table = _of_experiment(path, experiment)
@@ -192,11 +213,18 @@ def settings(text: str) -> dict[str, str]:
 
 
 def _of_experiment(path: Path, experiment: str) -> pd.DataFrame:
+    table = _read(path, "experiment")
+    return table[table["experiment"] == experiment]
+
+
+def _read(path: Path, needs: str) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, dtype="string", keep_default_na=False)
-        return table[table["experiment"] == experiment]
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: cannot be read as CSV of experiments ({error})") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read as CSV ({error})") from None
+    if needs not in table:
+        raise UserError(f"{path}: has no column {needs!r}")
+    return table
 
 
 def _parsed(condition: str) -> dict[str, Any]:

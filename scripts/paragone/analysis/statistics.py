@@ -1,11 +1,10 @@
-"""Median and bootstrap interval of repeated runs, and the test of a difference. Never the best of several."""
+"""Median and bootstrap interval of repeated runs; p values of a family. Never the best of several."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import bootstrap, permutation_test
+from scipy.stats import bootstrap
 
 CONFIDENCE = 0.95
 RESAMPLES = 9999
@@ -74,32 +73,6 @@ def summarize_times(seconds: pd.Series, reached: pd.Series, seed: int = 0) -> Su
     summary = summarize(times, seed)
     values = (summary.median, summary.low, summary.high)
     return Summary(summary.n, *(np.inf if value > late / 1e6 else value for value in values))
-
-
-def paired_p(differences: pd.Series | list[float]) -> float:
-    """Two-sided p value of "these paired differences have no preferred sign".
-
-    Sign-flip permutation test of the mean: exact for up to 13 pairs, by 9,999 random flips beyond. It
-    assumes only that the noise is exchangeable within a pair. The smallest p value is 2 / 2^n: see
-    `pairs_needed`.
-    """
-    values = np.asarray(differences, dtype=np.float64)
-    if len(values) < 2:
-        return 1.0
-    found = permutation_test(
-        (values, np.zeros_like(values)),
-        lambda first, second, axis: np.mean(first - second, axis=axis),
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=RESAMPLES,  # scipy enumerates all flips where there are no more of them
-        rng=np.random.default_rng(0),
-    )
-    return float(found.pvalue)
-
-
-def pairs_needed(comparisons: int) -> int:
-    """The least number of pairs with which `paired_p`, adjusted for `comparisons`, can reach 5 %."""
-    return math.ceil(1 + math.log2(comparisons / (1 - CONFIDENCE)))
 
 
 def holm(p_values: list[float]) -> list[float]:

@@ -1,16 +1,41 @@
 """A published number against the measured ones: the corresponding runs, the verdict, and why."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from paragone.analysis.grouping import shares_cores
-from paragone.analysis.match_runs import Missing, pick
-from paragone.analysis.published import Protocol, Ratio, Row
+from paragone.analysis.match_runs import Cell, Missing, pick
+from paragone.analysis.prediction import (
+    AT_CHANCE,
+    DIFFERS,
+    REPRODUCED,
+    UNDECIDED,
+    Judgement,
+    judge,
+    judge_bound,
+)
+from paragone.analysis.published import Margin, Protocol, Ratio, Row
 from paragone.analysis.quantities import QUANTITIES
-from paragone.analysis.statistics import Summary, summarize
+from paragone.analysis.spread import OUTCOMES, Spread
+from paragone.analysis.statistics import CONFIDENCE, Summary, holm, summarize
 
-MATCH, TREND, OPPOSITE, NOT_COMPARABLE = "match", "trend only", "opposite", "not comparable"
+NOT_COMPARABLE = "not comparable"
+VERDICTS = (REPRODUCED, DIFFERS, AT_CHANCE, UNDECIDED, NOT_COMPARABLE)
+# Losses and accuracies of one published run go together over its epochs: these, at its end, are the question.
+PRIMARY = ("test_accuracy", "test_loss", "train_loss")
+_NONE: pd.Series = pd.Series(dtype="float64")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What published numbers are judged by: protocols by system, margins by metric, spreads by workload."""
+
+    protocols: Mapping[str, Protocol]
+    margins: Mapping[str, Margin] = field(default_factory=dict)
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -18,7 +43,7 @@ class Finding:
     """One published row against one column of the comparison.
 
     `asides`: differences that do not change the verdict, but that a reader must know of. `runs`: the
-    names of the measured runs.
+    names of the measured runs. `judgement`: the numbers behind the verdict of a loss, accuracy or ratio.
     """
 
     measured: str
@@ -26,52 +51,52 @@ class Finding:
     why: str
     asides: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
+    judgement: Judgement | None = None
 
 
-def compare(
-    row: Row, protocol: Protocol | None, runs: pd.DataFrame, epochs: pd.DataFrame
-) -> Finding:
-    """Judge `row` against those of `runs` that share its workload, batch and replicas.
+def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFrame) -> Finding:
+    """Judge `row` by those of `runs` that share its workload, batch and replicas.
 
-    match: an outcome (loss, accuracy) under the same protocol; the published value is within its interval
-    or equal within rounding. trend only: the same protocol, another value. not comparable: a quantity that
-    depends on the hardware, another protocol or other data.
+    Losses and accuracies under the same protocol are judged by `prediction.judge`, counts by equality.
+    What depends on the hardware, another protocol or other data is not comparable.
     """
     quantity = QUANTITIES.get(row.quantity)
+    protocol = evidence.protocols.get(row.system)
     if quantity is None or protocol is None or (row.epoch is None and quantity.needs_epoch):
         return Finding("-", NOT_COMPARABLE, "no measured quantity corresponds to this metric")
     try:
         cell = pick(row, protocol, runs, epochs, exact=quantity.exact)
-        values = quantity.values(cell, row)
+        values = quantity.values(cell, row).dropna()
     except Missing as missing:
         return Finding("-", NOT_COMPARABLE, str(missing))
-    summary = summarize(values)
-    if summary.n == 0:
+    if values.empty:
         why = "parity is not proven: no speed" if quantity.hardware else "no finite value"
         return Finding("-", NOT_COMPARABLE, why)
-    text = _text(summary, quantity.digits) + quantity.remark(cell, row)
-    used = tuple(cell.runs["run"])
+    summary, used = summarize(values), tuple(cell.runs["run"])
     if obstacles := quantity.obstacles(cell, row):
+        text = _text(summary, quantity.digits) + quantity.remark(cell, row)
         return Finding(text, NOT_COMPARABLE, "; ".join(obstacles), runs=used)
-    verdict, why = _judge(row, protocol, summary)
-    return Finding(text, verdict, why, tuple(cell.asides(row)), used)
+    asides = tuple(cell.asides(row))
+    if row.quantity not in OUTCOMES:
+        verdict, why = _judge_count(row, protocol, summary)
+        return Finding(_text(summary, quantity.digits), verdict, why, asides, used)
+    found = _judge_outcome(row, cell, values, evidence)
+    return Finding(_predicted(values, found), found.verdict, _why(row, found), asides, used, found)
 
 
 def compare_ratio(
-    ratio: Ratio, protocols: dict[str, Protocol], runs: pd.DataFrame, epochs: pd.DataFrame
+    ratio: Ratio, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFrame
 ) -> Finding:
     """Judge a ratio by the ratios per seed: each pairs two runs that differ in nothing else.
 
-    match: the published ratio is within the interval, or equal within the rounding of the published
-    numbers. trend only: another size, or another size of input or model. opposite: below 1 where the
-    published ratio is above, or vice versa. not comparable: replicas that share cores. Other hardware is no
-    obstacle.
+    On the log scale, where twice and half have equal weight; other hardware is no obstacle. Replicas that
+    share cores, and other inputs or models, are not comparable.
     """
     quantity = QUANTITIES[ratio.row.quantity]
     pair = []
     try:
         for row in (ratio.row, ratio.reference):
-            cell = pick(row, protocols[row.system], runs, epochs, exact=True)
+            cell = pick(row, evidence.protocols[row.system], runs, epochs, exact=True)
             pair.append((cell, quantity.values(cell, row)))
     except Missing as missing:
         return Finding("-", NOT_COMPARABLE, str(missing))
@@ -82,92 +107,112 @@ def compare_ratio(
         lacking = values.dropna().empty or references.dropna().empty
         why = "parity is not proven: no speed" if lacking else "no seed ran both"
         return Finding("-", NOT_COMPARABLE, why)
-    summary = summarize(paired)
-    text = _text(summary, 2)
     used = tuple(
         run
         for one in (cell, base)
         for run in one.runs.loc[one.runs["seed"].isin(paired.index), "run"]
     )
-    if cell.synthetic:
-        return Finding(text, NOT_COMPARABLE, "SYNTHETIC DATA", runs=used)
+    obstacles = ["SYNTHETIC DATA"] if cell.synthetic else cell.other_input() + cell.other_model()
     if cell.protocol.replicas != base.protocol.replicas and shares_cores(cell.runs):
-        why = "the replicas share the cores of one machine: they add no hardware"
-        return Finding(text, NOT_COMPARABLE, why, runs=used)
-    verdict, why = _judge_ratio(ratio, summary)
-    if other := cell.other_input() + cell.other_model():
-        verdict, why = (TREND if verdict == MATCH else verdict), f"{why}; {', '.join(other)}"
-    return Finding(text, verdict, why, runs=used)
+        obstacles.append("the replicas share the cores of one machine: they add no hardware")
+    if obstacles:
+        text = _text(summarize(paired), 2)
+        return Finding(text, NOT_COMPARABLE, "; ".join(obstacles), runs=used)
+    logs = paired.map(math.log)
+    margin = math.log(evidence.margins[ratio.row.metric].margin)
+    found = judge(math.log(ratio.value), logs, margin, _NONE)
+    mean, times = math.exp(logs.mean()), math.exp(found.difference)
+    text = f"{mean:.2f} (n = {len(paired)})"
+    why = f"published is {times:.2f} times the measured ratio"
+    low, high = (logs.mean() - found.half_width, logs.mean() + found.half_width)
+    if math.isfinite(found.half_width):
+        text = f"{mean:.2f} [{math.exp(low):.2f}, {math.exp(high):.2f}] (n = {len(paired)})"
+        if low * high > 0 and low * math.log(ratio.value) < 0:
+            why += ", in the opposite direction"
+    if found.why:
+        why += f"; on the log scale, {found.why}"
+    return Finding(text, found.verdict, why, (), used, found)
 
 
-def overall(findings: dict[str, Finding]) -> tuple[str, str]:
-    """The verdict over all series, and why: a match only if every series matches.
+def overall(findings: dict[str, Finding], judge_label: str | None = None) -> tuple[str, Finding]:
+    """The designated column that judges, and its finding; the others are only shown.
 
-    Series that cannot be compared are ignored if others can; where those differ, it is "trend only".
+    Columns train with the same seeds, so they are no repeats of each other. `judge_label` if that could be
+    compared, else the first that could.
     """
-    judged = [one.verdict for one in findings.values() if one.verdict != NOT_COMPARABLE]
-    verdict = NOT_COMPARABLE if not judged else judged[0] if len(set(judged)) == 1 else TREND
-    asides = [set(one.asides) for one in findings.values() if one.asides]
-    shared = set.intersection(*asides) if asides else set()  # reported once, not per series
-    reasons: dict[str, list[str]] = {}
-    for label, finding in findings.items():
-        own = [aside for aside in finding.asides if aside not in shared]
-        reasons.setdefault(finding.why + _aside(own), []).append(label)
-    whys = list(reasons)
-    if len(reasons) > 1:
-        whys = [f"{', '.join(labels)}: {why}" for why, labels in reasons.items()]
-    return verdict, "; ".join(whys) + _aside(sorted(shared))
+    able = [label for label, one in findings.items() if one.verdict != NOT_COMPARABLE]
+    label = judge_label if judge_label in able else (able or list(findings))[0]
+    return label, findings[label]
 
 
-def _judge(row: Row, protocol: Protocol, summary: Summary) -> tuple[str, str]:
-    published, difference = float(row.value), summary.median - float(row.value)
+def adjusted(findings: list[Finding]) -> list[Finding]:
+    """The primary findings of a system: one that differs does so with a p value adjusted for their number."""
+    judged = [one.judgement for one in findings]
+    p_values = holm([1.0 if one is None else one.p for one in judged])
+    return [
+        replace(one, verdict=UNDECIDED, why=f"{one.why}; adjusted for {len(findings)} p = {p:.3f}")
+        if one.verdict == DIFFERS and one.judgement and p > 1 - CONFIDENCE
+        else one
+        for one, p in zip(findings, p_values, strict=True)
+    ]
+
+
+def primary(rows: list[Row]) -> dict[str, list[Row]]:
+    """The primary rows of each system: final test accuracy, test loss and training loss."""
+    found: dict[str, list[Row]] = {}
+    for metric in PRIMARY:
+        of_metric = [row for row in rows if row.quantity == metric and row.epoch]
+        of_metric = [row for row in of_metric if not row.lower_bound]
+        last = {row.system: row for row in sorted(of_metric, key=lambda row: row.epoch or 0)}
+        for system, row in last.items():
+            found.setdefault(system, []).append(row)
+    return found
+
+
+def _judge_outcome(row: Row, cell: Cell, values: pd.Series, evidence: Evidence) -> Judgement:
+    published, margin = float(row.value), evidence.margins[row.metric].of(float(row.value))
+    epoch, spread = min(cell.reached, row.epoch or cell.reached), _NONE
+    committed = evidence.spreads.get(cell.protocol.workload)
+    if committed is not None and committed.fits(cell.epochs):
+        spread = committed.values(row.metric, epoch)
+    if row.lower_bound:
+        return judge_bound(published, values, spread)
+    chance = None
+    if row.metric.endswith("accuracy"):
+        chance = float(cell.runs[f"{row.metric.partition('_')[0]}_majority"].max())
+    return judge(published, values, margin, spread, chance)
+
+
+def _why(row: Row, found: Judgement) -> str:
+    difference = f"published - measured = {found.difference:+.4f}"
+    if row.lower_bound:
+        difference += " from the stated bound"
+    return "; ".join(filter(None, (difference, found.why)))
+
+
+def _predicted(values: pd.Series, found: Judgement) -> str:
+    """Mean and prediction interval of one more run."""
+    half = f" ± {found.half_width:.4f}" if math.isfinite(found.half_width) else ""
+    return f"{values.mean():.4f}{half} (n = {len(values)})"
+
+
+def _judge_count(row: Row, protocol: Protocol, summary: Summary) -> tuple[str, str]:
+    difference = summary.median - float(row.value)
     if row.quantity == "target_accuracy":
         if abs(difference) < 1e-9:
-            return MATCH, "the runs had the published target"
+            return REPRODUCED, "the runs had the published target"
         return NOT_COMPARABLE, f"the runs had the target {summary.median:g}, published {row.value}"
-    if row.quantity == "parameters":
-        return _judge_parameters(protocol, round(difference))
-    if row.lower_bound:
-        if difference > 0:
-            return MATCH, f"over the stated bound by {difference:.4f}"
-        return TREND, f"under the stated bound by {-difference:.4f}"
-    if summary.has_interval and summary.low <= published <= summary.high:
-        return MATCH, "the interval holds the published value"
-    if abs(difference) <= row.tolerance:
-        return MATCH, "equal within the rounding of the published value"
-    return TREND, f"differs by {difference:+.4f}"
-
-
-def _judge_parameters(protocol: Protocol, difference: int) -> tuple[str, str]:
-    each = protocol.parameters_per_word
     if difference == 0:
-        return MATCH, "equal"
-    if each and protocol.vocabulary and difference % each == 0:
-        words = difference // each
-        return TREND, (
-            f"{difference:+,} = {each} x {words:+,} words: a vocabulary of "
+        return REPRODUCED, "equal"
+    each, count = protocol.parameters_per_word, round(difference)
+    if each and protocol.vocabulary and count % each == 0:
+        words = count // each
+        return DIFFERS, (
+            f"{count:+,} = {each} x {words:+,} words: a vocabulary of "
             f"{protocol.vocabulary + words:,}, published {protocol.vocabulary:,}; "
             "all other parameters are equal"
         )
-    return TREND, f"differs by {difference:+,}"
-
-
-def _judge_ratio(ratio: Ratio, summary: Summary) -> tuple[str, str]:
-    low, high = ratio.rounding
-    if summary.has_interval and summary.low <= ratio.value <= summary.high:
-        return MATCH, "the interval holds the published ratio"
-    if low <= summary.median <= high:
-        return MATCH, "equal within the rounding of the published numbers"
-    size = f"{summary.median / ratio.value:.2f} times the published ratio"
-    if summary.has_interval and summary.low <= 1 <= summary.high:
-        return TREND, f"no clear direction, the interval holds 1; {size}"
-    if (summary.median > 1) == (ratio.value > 1):
-        return TREND, f"same direction, {size}"
-    return OPPOSITE, size
-
-
-def _aside(asides: list[str]) -> str:
-    return f" ({'; '.join(asides)})" if asides else ""
+    return DIFFERS, f"differs by {count:+,}"
 
 
 def _text(summary: Summary, digits: int) -> str:

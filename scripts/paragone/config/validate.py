@@ -24,6 +24,11 @@ def validate(config: dict[str, Any]) -> None:
     if error:
         key = ".".join(str(part) for part in error.absolute_path) or "config"
         raise UserError(f"{key}: {_explain(error)}")
+    if config["primary"]["experiment"] not in config["experiments"]:
+        raise UserError(
+            f"primary.experiment: no experiment {json.dumps(config['primary']['experiment'])}; "
+            f"there are {', '.join(config['experiments'])}"
+        )
     for name, backend in config["backends"].items():
         for key, pattern in FILES.items():
             file = pattern.format(backend[key])

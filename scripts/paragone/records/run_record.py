@@ -25,7 +25,11 @@ class Schedule:
 
 @dataclass
 class DataRead:
-    """The data set that was read: which edition, how many examples, the shape of one input."""
+    """The data set that was read: which edition, how many examples, the shape of one input.
+
+    `train_majority`, `test_majority`: the share of the most frequent class, which a model that learned
+    nothing can reach.
+    """
 
     dataset: str
     source: str
@@ -33,6 +37,8 @@ class DataRead:
     manifest_sha256: str
     train_examples: int
     test_examples: int
+    train_majority: float
+    test_majority: float
     input_shape: list[int]
 
 

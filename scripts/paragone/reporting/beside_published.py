@@ -3,37 +3,67 @@
 import pandas as pd
 
 from paragone.analysis import verdicts
+from paragone.analysis.verdicts import NOT_COMPARABLE
 from paragone.base.errors import UserError
 from paragone.reporting.markup import WIDE, Block, Table
 
 RUNS = "runs of "  # the column of a series' run names is called after that of its values
+# For programs, in the CSV file only: the numbers behind the verdict.
+NUMBERS = ["experiment", "family", "judge", "difference", "half_width", "p", "needed"]
 _BEFORE, _AFTER = 4, 3  # columns of the published value, and of the verdict
 
 
 def line(
-    about: tuple[str, str, str, str], findings: dict[str, verdicts.Finding], note: str = ""
-) -> dict[str, str]:
-    """One row. `about`: metric, condition, system and published value. `findings`: by series."""
-    verdict, why = verdicts.overall(findings)
+    about: tuple[str, str, str, str],
+    findings: dict[str, verdicts.Finding],
+    note: str = "",
+    family: str = "",
+    judged: tuple[str, verdicts.Finding] | None = None,
+) -> dict[str, object]:
+    """One row. `about`: metric, condition, system and published value. `findings`: by series.
+
+    `judged`: the series whose finding is the verdict, and that finding; by default the first that can be
+    compared.
+    """
+    label, finding = judged or verdicts.overall(findings)
+    numbers = finding.judgement
     return {
         **dict(zip(("metric", "condition", "system", "published"), about, strict=True)),
-        **{label: finding.measured for label, finding in findings.items()},
-        "verdict": verdict,
-        "why": why,
+        **{label: one.measured for label, one in findings.items()},
+        "verdict": finding.verdict,
+        "why": _why(
+            {label: finding} if finding.verdict != NOT_COMPARABLE else findings, len(findings)
+        ),
         "note": note,
+        "family": family,
+        "judge": label,
+        **({name: getattr(numbers, name) for name in NUMBERS[3:]} if numbers else {}),
         **{f"{RUNS}{label}": " ".join(one.runs) for label, one in findings.items()},
     }
 
 
-def table_of(lines: list[dict[str, str]], title: str, remarks: list[str]) -> Table:
-    """The lines as a table; the names of runs are in its CSV file only: too long for a page.
+def _why(findings: dict[str, verdicts.Finding], columns: int) -> str:
+    """The reason of the one that judges, or of each that cannot be compared; equal ones once."""
+    reasons: dict[str, list[str]] = {}
+    for label, one in findings.items():
+        asides = f" ({'; '.join(one.asides)})" if one.asides else ""
+        reasons.setdefault(one.why + asides, []).append(label)
+    if columns == 1 or (len(reasons) == 1 and len(findings) > 1):
+        return "; ".join(reasons)
+    return "; ".join(f"{', '.join(labels)}: {why}" for why, labels in reasons.items())
+
+
+def table_of(lines: list[dict[str, object]], title: str, remarks: list[str]) -> Table:
+    """The lines as a table; names of runs and the numbers of the verdict are in its CSV file only.
 
     Raises `UserError` if there is no line: no published experiment was named.
     """
     if not lines:
         raise UserError("--published-experiment: missing; name whose published rows are shown")
     rows = pd.DataFrame(lines)
-    cells = rows.drop(columns=[name for name in rows if name.startswith(RUNS)])
+    runs = [name for name in rows if name.startswith(RUNS)]
+    rows = rows[[name for name in rows if name not in runs] + runs]
+    cells = rows.drop(columns=[*runs, *NUMBERS], errors="ignore")
     measured = cells.shape[1] - _BEFORE - _AFTER
     source = cells["note"].map(lambda note: note and f"; source: {note}")
     block = Block(

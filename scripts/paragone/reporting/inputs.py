@@ -9,9 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from paragone.analysis import published, tidy
+from paragone.analysis import published, spread, tidy
 from paragone.analysis.grouping import Series, series_of, sweeps_of
 from paragone.analysis.published import Protocol, Ratio, Row
+from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
 
 # What a figure or table may read, as `--<name> FILE ...`.
@@ -79,6 +80,14 @@ class Inputs:
         """The conditions of the published experiment, by system."""
         name = self.published_experiment
         return published.read_protocols(self._published("protocols"), name) if name else {}
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What the published rows are judged by."""
+        if not self.published_experiment:
+            return Evidence({})
+        margins = published.read_margins(self._published("margins"))
+        return Evidence(self.protocols, margins, spread.read(self._published("spread")))
 
     @property
     def ratios(self) -> list[Ratio]:

@@ -31,17 +31,24 @@ def write_record(
 
     `options`: those of the run, with the path and the place in the schedule.
     """
+    examples = train_examples(dataset, spec)
     data = DataRead(
         dataset=dataset.name,
         source=dataset.source,
         edition=dataset.edition,
         manifest_sha256=dataset.manifest_sha256,
-        train_examples=train_examples(dataset, spec),
+        train_examples=examples,
         test_examples=len(dataset.test_labels),
+        train_majority=_majority(dataset.train_labels[:examples]),
+        test_majority=_majority(dataset.test_labels),
         input_shape=list(dataset.train_inputs.shape[1:]),
     )
     schedule = Schedule(options.place, options.places) if options.place else None
     record.write(assemble(spec, schedule, data, outcome, observed, seconds), options.record)
+
+
+def _majority(labels: np.ndarray) -> float:
+    return float(np.bincount(labels).max() / len(labels))
 
 
 def write_predictions(path: Path, dataset: Dataset, probabilities: np.ndarray | None) -> None:

@@ -7,7 +7,9 @@ import pandas as pd
 
 from paragone.analysis.published import Protocol, Ratio
 from paragone.analysis.scaling.cost import AllReduce, Compute, StepModel
-from paragone.analysis.verdicts import MATCH, NOT_COMPARABLE, TREND
+from paragone.analysis.verdicts import NOT_COMPARABLE
+
+AS_PREDICTED, OTHERWISE = "as predicted", "not as predicted"
 
 
 @dataclass(frozen=True)
@@ -68,16 +70,16 @@ def _row(
 def _judge(ratio: Ratio, predicted: float, replicas: int) -> tuple[str, str]:
     low, high = ratio.rounding
     if low <= predicted <= high:
-        return MATCH, "equal within the rounding of the published numbers"
+        return AS_PREDICTED, "equal within the rounding of the published numbers"
     size = f"published is {ratio.value / predicted:.2f} times the best case"
     if low > replicas:
-        return TREND, (
+        return OTHERWISE, (
             f"{size}: more than {replicas} devices can give; one device and {replicas} did not run "
             "the same program at the same efficiency"
         )
     if low > predicted:
-        return TREND, f"{size}: the link was faster than this, or overlapped with compute"
-    return TREND, f"{size}: the rest is a fixed cost per step, or a slower link"
+        return OTHERWISE, f"{size}: the link was faster than this, or overlapped with compute"
+    return OTHERWISE, f"{size}: the rest is a fixed cost per step, or a slower link"
 
 
 def table_of(rows: list[dict[str, Any]]) -> pd.DataFrame:

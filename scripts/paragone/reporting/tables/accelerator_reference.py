@@ -31,7 +31,7 @@ def table(inputs: Inputs) -> Table:
     return table_of(lines, inputs.title, remarks)
 
 
-def _measured(peak: pd.Series) -> dict[str, str]:
+def _measured(peak: pd.Series) -> dict[str, object]:
     interval = f" [{peak['low'] / 1e12:.3f}, {peak['high'] / 1e12:.3f}]" if peak["runs"] > 1 else ""
     text = f"{peak['median'] / 1e12:.3f}{interval} TFLOP/s (n = {peak['runs']})"
     why = "other hardware; a measured product, no vendor's peak"
@@ -42,6 +42,6 @@ def _measured(peak: pd.Series) -> dict[str, str]:
 
 def _line(
     metric: str, condition: str, system: str, printed: str, finding: Finding, note: str = ""
-) -> dict[str, str]:
+) -> dict[str, object]:
     # LaTeX shows conditions, not systems: the condition names the system as well.
     return line((metric, f"{system}, {condition}", system, printed), {_COLUMN: finding}, note)

@@ -1,0 +1,70 @@
+"""Write the answers that the tables of all experiments support, as Markdown and HTML."""
+
+import argparse
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+
+from paragone.analysis import tidy
+from paragone.analysis.answers import Evidence, Section, answers
+from paragone.base.atomic_files import write_text
+from paragone.base.errors import UserError, entry_point
+
+PAGE = """<!doctype html>
+<meta charset="utf-8">
+<title>Answers</title>
+<style>body { max-width: 48em; margin: 2em auto; font: 16px/1.5 sans-serif } li { margin: .5em 0 }</style>
+<h1>Answers</h1>
+{% for section in sections %}<h2>{{ section.heading }}</h2>
+<ul>{% for sentence in section.sentences %}<li>{{ sentence }}</li>{% endfor %}</ul>
+{% endfor %}"""
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Read the tables and write the page in both formats."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--titles", nargs="+", required=True, help="of the experiments")
+    parser.add_argument("--runs", nargs="+", required=True, type=Path, help="one per experiment")
+    for kind in ("differences", "comparisons"):
+        parser.add_argument(f"--{kind}", nargs="*", default=[], type=Path, help="those there are")
+    parser.add_argument("--markdown", type=Path, required=True)
+    parser.add_argument("--html", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    tables = {path.parent: _read(path) for path in options.differences}
+    published = {path.parent: _read(path) for path in options.comparisons}
+    empty = pd.DataFrame()
+    sections = answers(
+        [
+            Evidence(
+                title,
+                tidy.read(path),
+                tables.get(path.parent, empty),
+                published.get(path.parent, empty),
+            )
+            for title, path in zip(options.titles, options.runs, strict=True)
+        ]
+    )
+    write_text(_markdown(sections), options.markdown)
+    page = jinja2.Environment(autoescape=True).from_string(PAGE)
+    write_text(page.render(sections=sections), options.html)
+
+
+def _markdown(sections: list[Section]) -> str:
+    parts = ["# Answers"]
+    for section in sections:
+        bullets = "\n".join(f"- {sentence}" for sentence in section.sentences)
+        parts.append(f"## {section.heading}\n\n{bullets}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: not a table ({error}); run write_table.py first") from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Look at the repeats that an experiment has so far: is its question decided?"""
+
+import argparse
+from pathlib import Path
+
+from paragone.analysis import tidy
+from paragone.analysis.pairwise import UNDECIDED, differences
+from paragone.base.atomic_files import write_json
+from paragone.base.errors import entry_point
+from paragone.config.looks import LOOKS
+from paragone.records import parity_reports, record
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Write {"decided": true or false}: whether no pair is undecided on the metric."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--experiment", required=True)
+    parser.add_argument("--records", type=Path, nargs="+", required=True, metavar="record.json")
+    parser.add_argument("--parity", type=Path, nargs="+", required=True, metavar="workload.json")
+    parser.add_argument("--metric", required=True, help="of paragone.analysis.pairwise")
+    parser.add_argument("--output", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    records = [record.read(path) for path in options.records]
+    runs, _ = tidy.tables(records, options.experiment, parity_reports.read_parity(options.parity))
+    found = differences(runs, {}, LOOKS)
+    verdicts = found.loc[found["metric"] == options.metric, "verdict"]
+    decided = not (verdicts == UNDECIDED).any()
+    write_json({"repeats": int(runs["seed"].nunique()), "decided": decided}, options.output)
+    print(
+        f"{options.experiment}: {'decided' if decided else 'undecided'} after {len(records)} runs"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""A published number against what one more run would give: a prediction interval and a margin.
+
+    d = published - mean of the n runs;  h = t(df) s sqrt(1 + 1/n)
+
+s is the committed spread (df = its runs - 1), or the standard deviation of three runs or more at hand.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import pandas as pd
+from scipy.stats import f, t
+
+from paragone.analysis.power import deviation_bound
+from paragone.analysis.statistics import CONFIDENCE
+
+REPRODUCED, DIFFERS, AT_CHANCE, UNDECIDED = "reproduced", "differs", "at chance", "undecided"
+# The F test only guards against a spread of something else: rarely wrong, as every row asks it.
+WRONG_SPREAD = 0.001
+MOST = 100  # runs that are ever proposed
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """`difference` d, `half_width` h, `p` of "the published number is one more such run".
+
+    `why`: what decided, or is lacking. `needed`: the runs that would decide, None if no number would.
+    """
+
+    verdict: str
+    difference: float
+    half_width: float
+    p: float
+    why: str = ""
+    needed: int | None = None
+
+
+def judge(
+    published: float, runs: pd.Series, margin: float, spread: pd.Series, chance: float | None = None
+) -> Judgement:
+    """Judge one number by the outcomes of the `runs` at hand and of the committed `spread` (may be empty).
+
+    `margin`: an absolute difference that does not matter. `chance`: for accuracies, that of a model which
+    learned nothing. Reproduced: h and |d| within the margin. Differs: |d| beyond both.
+    """
+    found = predict(published, runs, spread)
+    distance, half, mean = abs(found.difference), found.half_width, float(runs.mean())
+    if found.why:
+        return found
+    # Beyond the margin nothing can be reproduced, so h may not make chance of what is clearly better.
+    if chance is not None and mean <= chance + min(half, margin):
+        why = f"not above the majority-class rate {chance:.3f} by more than {min(half, margin):.3f}"
+        return replace(found, verdict=AT_CHANCE, why=why)
+    if distance > max(half, margin):
+        return replace(found, verdict=DIFFERS)
+    if half <= margin:
+        return replace(found, verdict=REPRODUCED)
+    needed = _needed(runs, spread, margin)
+    enough = f"{needed} runs would decide" if needed else "no number of runs decides"
+    why = f"one more run may differ by {half:.4f}, the margin is {margin:.4f}; {enough}"
+    return replace(found, why=why, needed=needed)
+
+
+def judge_bound(bound: float, runs: pd.Series, spread: pd.Series) -> Judgement:
+    """Judge a stated lower bound: one more run is above it, below it, or may be either."""
+    found = predict(bound, runs, spread)
+    if found.why:
+        return found
+    if abs(found.difference) <= found.half_width:
+        return replace(found, why="one more run may be above the bound or below")
+    return replace(found, verdict=REPRODUCED if found.difference < 0 else DIFFERS)
+
+
+def predict(published: float, runs: pd.Series, spread: pd.Series) -> Judgement:
+    """The numbers of a judgement, undecided; `why` is set where no verdict can follow from them."""
+    n, known = len(runs), len(spread)
+    difference = published - float(runs.mean())
+    if max(n, known) < 3:
+        why = "no committed spread of this protocol: an interval takes 3 runs"
+        return Judgement(UNDECIDED, difference, math.inf, 1.0, why, needed=3)
+    why = ""
+    if known >= 3 and n >= 2 and _exceeds(runs, spread):
+        why = "the runs at hand vary more than the committed spread (F test)"
+    reference = spread if known >= 3 else runs
+    deviation, freedom = float(reference.std()), len(reference) - 1
+    half = half_width(deviation, freedom, n)
+    return Judgement(UNDECIDED, difference, half, _p(difference, deviation, freedom, n), why)
+
+
+def half_width(deviation: float, freedom: int, n: int) -> float:
+    """h: half the width of the 95 % prediction interval for one more run beside `n`."""
+    return float(t.ppf((1 + CONFIDENCE) / 2, freedom) * deviation * math.sqrt(1 + 1 / n))
+
+
+def _needed(runs: pd.Series, spread: pd.Series, margin: float) -> int | None:
+    """The runs with which h is within the margin; without a spread, of a variance that is only estimated."""
+    known = len(spread) >= 3
+    deviation = float(spread.std()) if known else deviation_bound(runs.to_numpy())
+    for n in range(len(runs) + 1, MOST + 1):
+        if half_width(deviation, len(spread) - 1 if known else n - 1, n) <= margin:
+            return n
+    return None
+
+
+def _p(difference: float, deviation: float, freedom: int, n: int) -> float:
+    if deviation == 0:
+        return float(difference == 0)
+    return float(2 * t.sf(abs(difference) / (deviation * math.sqrt(1 + 1 / n)), freedom))
+
+
+def _exceeds(runs: pd.Series, spread: pd.Series) -> bool:
+    if spread.var() == 0:
+        return bool(runs.var() > 0)
+    ratio = runs.var() / spread.var()
+    return bool(f.sf(ratio, len(runs) - 1, len(spread) - 1) < WRONG_SPREAD)

@@ -1,0 +1,51 @@
+"""When an experiment is looked at, and that looking several times does not find more than there is."""
+
+import numpy as np
+import pytest
+from make_records import LABELS, make_record, typed
+
+from paragone.analysis import tidy
+from paragone.analysis.paired import Effects
+from paragone.analysis.pairwise import differences
+from paragone.config.looks import LOOKS, fewest, looks
+
+
+def test_the_least_number_of_pairs_by_hand():
+    """2 / 2^n of each comparison is at most 5 % over their number."""
+    for comparisons in (1, 2, 3, 6, 36):
+        n = fewest(comparisons)
+        assert comparisons * 2 / 2**n <= 0.05 < comparisons * 2 / 2 ** (n - 1)
+
+
+@pytest.mark.parametrize(
+    ("repeats", "comparisons", "expected"),
+    [(14, 1, [7, 10, 14]), (20, 3, [9, 13, 20]), (7, 1, [7]), (3, 1, [3])],
+)
+def test_looks_begin_where_a_verdict_is_possible(repeats, comparisons, expected):
+    found = looks(repeats, comparisons)
+    assert found == expected
+    assert len(found) <= LOOKS
+
+
+def test_p_values_count_the_looks():
+    made = [
+        make_record(backend, seed=seed, speed=speed + seed)
+        for backend, speed in (("torch", 1100.0), ("torch-xla", 1000.0))
+        for seed in range(6)
+    ]
+    parity = {("fashion-conv", backend): True for backend in ("torch", "torch-xla")}
+    runs, _ = tidy.tables(typed(made), "one", parity)
+    once, thrice = (differences(runs, LABELS, count).iloc[0] for count in (1, LOOKS))
+    assert (once["metric"], once["verdict"]) == ("speed", "PyTorch is faster")
+    assert thrice["p_adjusted"] == pytest.approx(LOOKS * once["p_adjusted"])
+    assert thrice["verdict"] == "undecided"
+
+
+def test_three_looks_at_nothing_find_something_in_at_most_5_percent():
+    rng = np.random.default_rng(2)
+    counts = looks(14, 1)
+    false = sum(
+        any(LOOKS * Effects(effects[:count]).p_differs() <= 0.05 for count in counts)
+        for effects in rng.normal(0, 0.03, (2000, 14))
+    )
+    assert 0 < false / 2000 <= 0.05
