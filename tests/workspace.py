@@ -194,13 +194,13 @@ class Checkout:
     def only(
         self, experiment: str, backends: list[str], workload: dict | None = None, **changes: Any
     ) -> None:
-        """Leave one experiment with one replica a backend; `workload`, `changes`: keys to replace.
+        """Leave one experiment, a run a backend, of one replica; `workload`, `changes`: keys to replace.
 
         Of the matrix products one small one is left.
         """
         block = self.config["experiments"][experiment]
         cell = {"backend": backends, "replicas": 1, "batch": {"global": 100}}
-        block |= {"matrix": [cell], **changes}
+        block |= {"matrix": [cell], "repeats": 1, **changes}
         self.config["experiments"] = {experiment: block}
         self.config["workloads"][block["workload"]] |= workload or {}
         self.config["matmul"] |= {
