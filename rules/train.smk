@@ -25,11 +25,7 @@ rule train:
         schema=project("rules/schemas/record.schema.json"),
         manifest=lambda wildcards: manifest_of(RUNS[wildcards.run]),
         weights=lambda wildcards: pretrained_of(RUNS[wildcards.run]),
-        # Made for all runs of a workload together: those of more repeats are no reason to train these again.
-        first_steps=lambda wildcards: [
-            ancient(path) for path in expected_steps(RUNS[wildcards.run])
-        ],
-        reference=code_inputs("take_first_steps.py", "paragone.engines.reference"),
+        first_steps=lambda wildcards: expected_steps(RUNS[wildcards.run]),
     output:
         record="<results>/runs/{run}/record.json",
         predictions="<results>/runs/{run}/predictions.npz",

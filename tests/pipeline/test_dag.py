@@ -112,17 +112,6 @@ def test_another_place_in_the_order_is_no_reason_to_train_again(ordered):
     assert ordered.jobs(*records_of(left), "--cores", "2") == {}
 
 
-def test_more_repeats_train_only_the_new_ones(ordered):
-    runs = scheduled(ordered)
-    done = ordered.snakemake(*records_of(runs), "--cores", "2")
-    assert done.returncode == 0, done.stdout
-    ordered.config["experiments"]["fewer"]["repeats"] += 2
-    ordered.configure()
-    more = scheduled(ordered)
-    jobs = ordered.jobs(*records_of(more), "--cores", "2")
-    assert jobs == {"first_steps_fashion-conv": 1, "train": len(more) - len(runs)}
-
-
 def one_message(done, *words: str) -> None:
     """Status 1 and one error that holds all `words`, no traceback."""
     assert done.returncode == 1, done.stdout

@@ -118,14 +118,16 @@ def test_another_mirror_changes_nothing(smoke, tmp_path):
     assert smoke.checkout.jobs("all", *smoke.options, PARAGONE_MIRRORS=str(tmp_path)) == {}
 
 
-def test_more_repeats_train_only_the_new_ones(smoke):
+def test_more_repeats_train_the_new_ones(smoke):
+    """And the old ones of the workload: the first steps that all are compared with are made together."""
+
     def edit(text: str) -> str:
         head, experiment, rest = text.partition("  tpu_fashion_conv:\n")
         return head + experiment + rest.replace("repeats: 1", "repeats: 3", 1)
 
     with smoke.checkout.edited("presets/smoke.yaml", edit):
         jobs = smoke.jobs()
-    count = 2 * len(PLAN.experiments["tpu_fashion_conv"])
+    count = 3 * len(PLAN.experiments["tpu_fashion_conv"])
     assert measured(jobs) == {"train": count, "first_steps_fashion-conv": 1}
 
 
