@@ -36,6 +36,7 @@ if not config["records_only"]:
     include: "rules/measure.smk"
 
 
+include: "rules/collect.smk"
 include: "rules/tables.smk"
 include: "rules/figures.smk"
 include: "rules/plan.smk"

@@ -25,9 +25,6 @@ except UserError as error:
 
 START = time.time()
 RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
-FIRST_STEPS = {
-    name: spec for name, run in RUNS.items() if (spec := first_steps(run)) is not None
-}
 SCALING = [
     name
     for name, block in config["experiments"].items()
@@ -146,16 +143,10 @@ def probes(backend):
     return [probe(config, workload, backend) for workload in workloads_of(backend)]
 
 
-def expected_steps(run):
-    """What the reference expects of a run's first steps, if it can."""
-    spec = FIRST_STEPS.get(run.name)
+def reference_of(run):
+    """What the first steps of a run are compared with; nothing where draws of the framework decide them."""
+    spec = first_steps(run)
     return [f"<results>/parity/first_steps/{spec.name}.npz"] if spec else []
-
-
-def first_steps_of(workload):
-    """The first steps that the reference computes of a workload, each once."""
-    specs = [spec for spec in FIRST_STEPS.values() if spec.workload["name"] == workload]
-    return list({spec.name: spec for spec in specs}.values())
 
 
 def backends_of_workload(workload):

@@ -17,6 +17,8 @@ PLACES = {
     name: place
     for place, name in enumerate(schedule(EXPERIMENTS, config["seed"]), start=1)
 }
+# What the reference computes of first steps, by name; runs that must agree share it.
+REFERENCES = {spec.name: spec for spec in map(first_steps, RUNS.values()) if spec}
 
 
 rule train:
@@ -25,7 +27,7 @@ rule train:
         schema=project("rules/schemas/record.schema.json"),
         manifest=lambda wildcards: manifest_of(RUNS[wildcards.run]),
         weights=lambda wildcards: pretrained_of(RUNS[wildcards.run]),
-        first_steps=lambda wildcards: expected_steps(RUNS[wildcards.run]),
+        first_steps=lambda wildcards: reference_of(RUNS[wildcards.run]),
     output:
         record="<results>/runs/{run}/record.json",
         predictions="<results>/runs/{run}/predictions.npz",
@@ -124,41 +126,36 @@ for name in dict.fromkeys(
             """
 
 
-for workload in dict.fromkeys(spec.workload["name"] for spec in FIRST_STEPS.values()):
 
-    rule:
-        name:
-            f"first_steps_{workload}"
-        input:
-            code=engine_code("take_first_steps.py", first_steps_of(workload)[0]),
-            manifest=manifest_of(first_steps_of(workload)[0]),
-            weights=pretrained_of(first_steps_of(workload)[0]),
-        output:
-            steps=[
-                f"<results>/parity/first_steps/{spec.name}.npz"
-                for spec in first_steps_of(workload)
-            ],
-        log:
-            f"<results>/logs/parity/first_steps/{workload}.log",
-        conda:
-            environment("reference")
-        resources:
-            mem_mb=8000,
-        params:
-            specs=lambda _, workload=workload: [
-                spec.to_json() for spec in first_steps_of(workload)
-            ],
-            data_folder=config["data"]["folder"],
-            weights=lambda _, input: [f"--weights={path}" for path in input.weights],
-        message:
-            f"Computing the first steps of {workload}"
-        shell:
-            r"""
-            python {input.code[0]:q} \
-                --specs {params.specs:q} \
-                --manifest {input.manifest:q} \
-                --data-folder {params.data_folder:q} \
-                {params.weights:q} \
-                --outputs {output.steps:q} \
-                2>{log:q} | tee -a {log:q}
-            """
+rule first_steps:
+    # One job per reference: another experiment or repeat adds files and does not change those of old runs.
+    input:
+        code=lambda wildcards: engine_code(
+            "take_first_steps.py", REFERENCES[wildcards.name]
+        ),
+        manifest=lambda wildcards: manifest_of(REFERENCES[wildcards.name]),
+        weights=lambda wildcards: pretrained_of(REFERENCES[wildcards.name]),
+    output:
+        "<results>/parity/first_steps/{name}.npz",
+    log:
+        "<results>/logs/parity/first_steps/{name}.log",
+    conda:
+        environment("reference")
+    resources:
+        mem_mb=8000,
+    params:
+        spec=lambda wildcards: REFERENCES[wildcards.name].to_json(),
+        data_folder=config["data"]["folder"],
+        weights=lambda _, input: [f"--weights={path}" for path in input.weights],
+    message:
+        "Computing the first steps of {wildcards.name}"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --spec {params.spec:q} \
+            --manifest {input.manifest:q} \
+            --data-folder {params.data_folder:q} \
+            {params.weights:q} \
+            --output {output:q} \
+            2>{log:q} | tee -a {log:q}
+        """

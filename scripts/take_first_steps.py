@@ -1,19 +1,17 @@
-"""Compute what the first steps of runs of one workload should change, in double precision.
+"""Compute what the first steps of a run should change, in double precision.
 
-A reference that fails (it may need more memory than there is) costs the others nothing: its output holds
-the reason.
+A reference that fails (it may need more memory than there is) stops no run: its output holds the reason.
 """
 
 import argparse
 import time
 import traceback
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from paragone import data
-from paragone.base.errors import UserError, entry_point
+from paragone.base.errors import entry_point
 from paragone.config.run_spec import Spec
 from paragone.machine import limits
 from paragone.models.initial_weights import read
@@ -24,31 +22,27 @@ from paragone.parity.first_steps import reference, write
 def main() -> None:
     """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__)
-    several: dict[str, Any] = {"nargs": "+", "action": "extend", "required": True}
-    parser.add_argument("--specs", **several, help="of `expand.first_steps`, JSON")
-    parser.add_argument("--outputs", **several, type=Path, help=".npz to write, one per spec")
+    parser.add_argument("--spec", required=True, help="of `expand.first_steps`, JSON")
+    parser.add_argument("--output", required=True, type=Path, help=".npz to write")
     parser.add_argument("--manifest", required=True, type=Path, help="of the data set")
     parser.add_argument("--weights", type=Path, help="file that scripts/fetch.py --model wrote")
     parser.add_argument(
         "--data-folder", required=True, type=Path, help="`data.folder` of the config"
     )
     options = parser.parse_args()
-    specs = [Spec.from_json(text) for text in options.specs]
-    if len(options.outputs) != len(specs):
-        raise UserError(f"--outputs: {len(options.outputs)} for {len(specs)} --specs")
+    spec = Spec.from_json(options.spec)
     dataset = data.load(options.manifest, options.data_folder)
     pretrained = read(options.weights, options.data_folder)
     limits.limit_memory(1)  # or the kernel would end the process instead of an error
-    for spec, output in zip(specs, options.outputs, strict=True):
-        begin = time.monotonic()
-        try:
-            arrays, word = reference(spec, dataset, pretrained), "computed"
-        except Exception as error:
-            traceback.print_exc()
-            reason = f"{type(error).__name__}: {error}"
-            arrays, word = {"failed": np.array(reason)}, f"failed: {reason}"
-        write(arrays, output)
-        print(f"[{spec.name}] {word}, {time.monotonic() - begin:.1f} s", flush=True)
+    begin = time.monotonic()
+    try:
+        arrays, word = reference(spec, dataset, pretrained), "computed"
+    except Exception as error:
+        traceback.print_exc()
+        reason = f"{type(error).__name__}: {error}"
+        arrays, word = {"failed": np.array(reason)}, f"failed: {reason}"
+    write(arrays, options.output)
+    print(f"[{spec.name}] {word}, {time.monotonic() - begin:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ class Plan:
             "serialize": len(datasets),
             "pretrained": len(pretrained),
             **{f"probe_{name}": 1 for name in ("reference", *self.backends)},
-            **{f"first_steps_{spec.workload['name']}": 1 for spec in self.first_steps},
+            "first_steps": len(self.first_steps),
             "train": len(self.runs),
             "measure_products": len(self.config["matmul"]["backends"]),
             "measure_all_reduces": len(self.all_reduces),

@@ -194,7 +194,7 @@ class Checkout:
     def only(
         self, experiment: str, backends: list[str], workload: dict | None = None, **changes: Any
     ) -> None:
-        """Leave one experiment, a run a backend, of one replica; `workload`, `changes`: keys to replace.
+        """Keep one experiment, with one run per backend, of one replica; `workload`, `changes`: keys to replace.
 
         Of the matrix products one small one is left.
         """

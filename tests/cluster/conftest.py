@@ -19,7 +19,7 @@ def cluster() -> Iterator[Cluster]:
     if lacking := missing():
         reason = (
             f"a Slurm cluster needs Debian's {' and '.join(lacking)}, which are not installed: "
-            f"apt-get install --no-install-recommends {' '.join(lacking)}"
+            f"apt-get install --no-install-recommends {' '.join(lacking)} ({REQUIRED} makes this a failure)"
         )
         if os.environ.get(REQUIRED):
             pytest.fail(f"{REQUIRED} is set, but {reason}")

@@ -49,7 +49,7 @@ def taken(copy, small, tmp_path_factory) -> Callable[[str], FirstSteps]:
     def expected(spec: str) -> Path:
         output = tmp_path_factory.mktemp("expected") / "steps.npz"
         options = {"manifest": small.manifest, "data_folder": small.folder}
-        succeed(command("take_first_steps", specs=spec, outputs=output, **options))
+        succeed(command("take_first_steps", spec=spec, output=output, **options))
         return output
 
     def run(backend: str) -> FirstSteps:

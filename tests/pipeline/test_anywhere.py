@@ -104,7 +104,7 @@ def test_dry_run_and_two_real_jobs(way):
     changed = copy.deepcopy(plan.config) | {"seed": SEED}
     (spec, *_) = expand(changed, "tpu_fashion_conv")
     jobs = job_stats(run(way, f"results/runs/{spec.name}/record.json", dry=True))
-    assert jobs == {"fetch": 1, "serialize": 1, "first_steps_fashion-conv": 1, "train": 1}
+    assert jobs == {"fetch": 1, "serialize": 1, "first_steps": 1, "train": 1}
 
     run(way, *TARGETS, dry=False)
     for target in TARGETS:

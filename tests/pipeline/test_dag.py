@@ -56,12 +56,11 @@ for name in ("--record", "--predictions"):
     Path(option(name)).touch()
 print(option("--place"), "of", option("--places"))
 """
-TOUCH_ALL = """
+TOUCH_OUTPUT = """
 import sys
 from pathlib import Path
 
-for path in sys.argv[sys.argv.index("--outputs") + 1 :]:
-    Path(path).touch()
+Path(sys.argv[sys.argv.index("--output") + 1]).touch()
 """
 
 
@@ -75,7 +74,7 @@ def ordered(checkout) -> Checkout:
     made.config["experiments"]["fewer"] = {**block, "matrix": pair, "epochs": 1}
     made.configure()
     (made / "scripts/launch.py").write_text(TOUCH)
-    (made / "scripts/take_first_steps.py").write_text(TOUCH_ALL)
+    (made / "scripts/take_first_steps.py").write_text(TOUCH_OUTPUT)
     manifest = made / "results/data/fashion_mnist/manifest.json"
     manifest.parent.mkdir(parents=True)
     manifest.touch()
@@ -110,6 +109,17 @@ def test_another_place_in_the_order_is_no_reason_to_train_again(ordered):
     left = scheduled(ordered)
     assert left[0] != runs[0]
     assert ordered.jobs(*records_of(left), "--cores", "2") == {}
+
+
+def test_more_repeats_train_only_the_new_ones(ordered):
+    runs = scheduled(ordered)
+    done = ordered.snakemake(*records_of(runs), "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    ordered.config["experiments"]["fewer"]["repeats"] += 2
+    ordered.configure()
+    more = scheduled(ordered)
+    jobs = ordered.jobs(*records_of(more), "--cores", "2")
+    assert jobs == {"first_steps": 2, "train": len(more) - len(runs)}
 
 
 def one_message(done, *words: str) -> None:

@@ -40,7 +40,7 @@ def bundle(smoke, results, tmp_path_factory) -> Checkout:
 def expected() -> dict[str, int]:
     """The jobs that only read what was measured."""
     jobs = PLAN.jobs().items()
-    measuring = ("probe_", "first_steps_")
+    measuring = ("probe_", "first_steps")
     return {n: count for n, count in jobs if n not in MEASURE and not n.startswith(measuring)}
 
 

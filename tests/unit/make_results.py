@@ -1,5 +1,6 @@
 """A folder of results that obeys every measurement rule, and programs run over it."""
 
+import copy
 import hashlib
 import json
 from dataclasses import asdict
@@ -86,3 +87,25 @@ FIRST = VALID[0]["run"]  # torch, seed 0
 
 def of(records: list[dict], backend: str) -> list[dict]:
     return [one for one in records if one["spec"]["backend"]["name"] == backend]
+
+
+def broken_rules(folder: Path) -> set[str]:
+    """The ids of the rules that a folder breaks."""
+    return {one.rule for one in find(folder)}
+
+
+def add_up(record: dict) -> None:
+    """Let the ages of its processes be what its clocks are now."""
+    set_times(record, datetime.fromisoformat(record["processes"][0]["started"]))
+
+
+def resume(record: dict) -> None:
+    """As if the third epoch had begun a second process, hours later."""
+    first = record["processes"][0]
+    second = copy.deepcopy(first)
+    first["epochs"], second["epochs"] = first["epochs"][:2], first["epochs"][2:]
+    first["window"] = []
+    record["processes"].append({**second, "first_epoch": 3})
+    add_up(record)
+    for key in ("started", "ended"):
+        record["processes"][1][key] = record["processes"][1][key].replace("T00:", "T06:")

@@ -80,7 +80,7 @@ def test_too_little_says_what_it_takes(repeats, noise, why):
 
 
 def test_metrics_may_contradict_each_other():
-    """Faster, and less accurate: both are said."""
+    """Faster, and less accurate: both are reported."""
     made = [
         make_record(backend, seed=seed, speed=speed + seed, accuracies=[0.5, 0.6, end + seed / 1e4])
         for backend, speed, end in (("torch", 2000.0, 0.7), ("torch-xla", 1000.0, 0.8))

@@ -21,11 +21,11 @@ def test_program_names_file_rule_and_value(tmp_path, records, capsys):
     folder = write_results(tmp_path, records)
     with pytest.raises(SystemExit) as stopped:
         check_records.main([str(folder)])
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     assert stopped.value.code == 1
-    assert f"runs/{FIRST}/record.json: clock-sum (invalid): processes.age: " in told
-    assert "s by the kernel's clock, the parts add up to " in told
-    assert "1 violations: 1 invalid" in told
+    assert f"runs/{FIRST}/record.json: clock-sum (invalid): processes.age: " in printed
+    assert "s by the kernel's clock, the parts add up to " in printed
+    assert "1 violations: 1 invalid" in printed
 
 
 def test_remarks_alone_are_no_failure(tmp_path, records, capsys):

@@ -43,7 +43,7 @@ def test_the_variance_of_an_earlier_run_counts_from_three_pairs_on(needed, n, ex
     assert rows(differences(needed, n))["first"]["pairs_needed"] == expected
 
 
-def test_hopeless_is_said():
+def test_a_hopeless_question_is_reported():
     assert rows(differences(None))["first"]["decides"] == "nothing: its runs vary too much"
 
 

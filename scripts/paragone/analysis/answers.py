@@ -9,7 +9,7 @@ from paragone.analysis.pairwise import METRICS, NOT_COMPARED, UNDECIDED, best, m
 from paragone.analysis.run_states import not_completed
 from paragone.analysis.verdicts import NOT_COMPARABLE, REPRODUCED, VERDICTS
 
-# Shown by their names in sentences; the others stand in the tables alone unless they were decided.
+# Reported even if undecided; all other metrics are reported only where they are decided.
 ALWAYS = ("speed", "end to end")
 OF_PAIRS, OF_PUBLISHED = ["metric", "workload", "global_batch"], "system"
 

@@ -47,7 +47,7 @@ class Spread:
         """How many published outcomes lie where 95 % of runs would, and how odd that is.
 
         The second is the share of runs, the published one among them, with as few inside or fewer, each
-        held against all the others: an exact p value, however the outcomes of a run go together.
+        held against all the others: an exact p value, however the outcomes of a run are correlated.
         """
         found = pd.DataFrame({key: self.values(*key) for key in published}).reset_index(drop=True)
         found.loc[len(found)] = pd.Series(published)

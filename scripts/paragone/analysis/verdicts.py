@@ -24,7 +24,7 @@ from paragone.analysis.statistics import CONFIDENCE, Summary, holm, summarize
 
 NOT_COMPARABLE = "not comparable"
 VERDICTS = (REPRODUCED, DIFFERS, AT_CHANCE, UNDECIDED, NOT_COMPARABLE)
-# Losses and accuracies of one published run go together over its epochs: these, at its end, are the question.
+# Losses and accuracies of one published run are correlated over its epochs: the final ones are the question.
 PRIMARY = ("test_accuracy", "test_loss", "train_loss")
 _NONE: pd.Series = pd.Series(dtype="float64")
 

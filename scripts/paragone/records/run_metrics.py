@@ -16,9 +16,9 @@ LEAST_STEPS = 20  # of a speed window; its least seconds are the limit of the ru
 
 @dataclass
 class Steady:
-    """What a speed window shows: its steps take `constant_seconds` an epoch, and the rest a step.
+    """What a speed window measured: examples/s, and `constant_seconds` per epoch beside its steps.
 
-    `constant_seconds`: None where the epochs are of one length, or too short to tell the two apart.
+    `constant_seconds`: None if all epochs have the same length, or are too short to fit both.
     """
 
     epochs: int

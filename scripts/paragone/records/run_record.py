@@ -99,7 +99,7 @@ class Activity:
 
 @dataclass
 class Load:
-    """The load before, clocks and throttling after the work; `life`: None for all but one process a host."""
+    """The load before, clocks and throttling after the work; `life`: None for all but one process per host."""
 
     before: float
     cpu_mhz: float | None

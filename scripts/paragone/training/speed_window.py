@@ -1,8 +1,8 @@
 """The speed window: after its epochs a run trains on for a given time, and returns to where it was.
 
 How fast a run is must not depend on how many steps its experiment can afford. The window is the program
-and the data of training, in epochs of two lengths, so that the time of a step and that of beginning and
-ending an epoch can be told apart.
+and the data of training, in epochs of two lengths, which separates the time per step from the time per
+epoch.
 """
 
 import math

@@ -38,7 +38,7 @@ def table(inputs: Inputs) -> Table:
 
 
 def family(found: pd.DataFrame, metric: str) -> str:
-    """Which rows were the question of the report, which are by the way."""
+    """Which rows are the question of the report, and which are exploratory."""
     if (found["family"] == "primary").any():
         return f"The rows of {metric} are the report's primary family; the others are exploratory."
     return "Exploratory: the report's primary family is of another experiment."

@@ -1,0 +1,259 @@
+# Collecting: what was measured is checked and becomes tidy tables, which all figures and tables read.
+#
+# in:  <results>/runs/{run}/record.json, <results>/parity/{workload}/{backend}.npz,
+#      <results>/matmul/, <results>/allreduce/, rules/schemas/
+# out: <results>/parity/{workload}.json                       does each backend compute the same?
+#      <results>/looks/{experiment}/{repeats}.json            is the question decided? (`until: decided`)
+#      <results>/tables/{experiment}/compliance.csv           what breaks the rules; all else needs it
+#      <results>/tables/{experiment}/runs.parquet, epochs.parquet
+#      <results>/tables/runs.csv, runs.parquet, epochs.csv    of all experiments
+#      <results>/tables/device_matmul/matmul.csv, .parquet, peaks.json
+#      <results>/tables/scaling_model/allreduce.csv, .parquet, models.json, steps.parquet, ...
+#
+# What only reads results has priority over training: a figure appears as soon as its runs are done.
+
+
+rule check_parity:
+    input:
+        code=code_inputs("check_parity.py"),
+        reference="<results>/parity/{workload}/reference.npz",
+        probes=lambda wildcards: [
+            f"<results>/parity/{wildcards.workload}/{backend}.npz"
+            for backend in backends_of_workload(wildcards.workload)
+        ],
+    output:
+        report="<results>/parity/{workload}.json",
+    log:
+        "<results>/logs/parity/{workload}.log",
+    priority: 1
+    conda:
+        "../envs/workflow.yaml"
+    message:
+        "Comparing what the backends compute for {wildcards.workload}"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --workload {wildcards.workload:q} \
+            --reference {input.reference:q} \
+            --probes {input.probes:q} \
+            --output {output.report:q} \
+            2>&1 | tee {log:q}
+        """
+
+
+checkpoint look:
+    input:
+        code=code_inputs("look.py"),
+        records=lambda wildcards: records(
+            first_repeats(wildcards.experiment, int(wildcards.repeats))
+        ),
+        parity=parity_of,
+    output:
+        "<results>/looks/{experiment}/{repeats}.json",
+    log:
+        "<results>/logs/looks/{experiment}/{repeats}.log",
+    priority: 1
+    conda:
+        "../envs/workflow.yaml"
+    params:
+        metric=config["primary"]["metric"],
+    message:
+        "Looking at {wildcards.repeats} repeats of {wildcards.experiment}"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --experiment {wildcards.experiment:q} \
+            --records {input.records:q} \
+            --parity {input.parity:q} \
+            --metric {params.metric:q} \
+            --output {output:q} \
+            2>&1 | tee {log:q}
+        """
+
+
+rule check_records:
+    input:
+        code=code_inputs("check_records.py"),
+        rules=project("rules/schemas/compliance.csv"),
+        schema=project("rules/schemas/record.schema.json"),
+        records=records_of,
+        parity=parity_of,
+        manifests=manifests_of,
+    output:
+        violations=report(
+            "<results>/tables/{experiment}/compliance.csv",
+            caption="report/compliance.rst",
+            category=category,
+            labels={"table": "measurement rules broken"},
+        ),
+    log:
+        "<results>/logs/tables/{experiment}/check_records.log",
+    priority: 1
+    conda:
+        "../envs/workflow.yaml"
+    message:
+        "Checking the records of {wildcards.experiment}"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --experiment {wildcards.experiment:q} \
+            --parity {input.parity:q} \
+            --manifests {input.manifests:q} \
+            --output {output.violations:q} \
+            -- {input.records:q} \
+            >{log:q} 2>&1
+        """
+
+
+rule collect:
+    input:
+        code=code_inputs("collect.py"),
+        records=records_of,
+        parity=parity_of,
+        peaks="<results>/tables/device_matmul/peaks.json",
+        violations="<results>/tables/{experiment}/compliance.csv",
+    output:
+        runs="<results>/tables/{experiment}/runs.parquet",
+        epochs="<results>/tables/{experiment}/epochs.parquet",
+    log:
+        "<results>/logs/tables/{experiment}/collect.log",
+    priority: 1
+    conda:
+        "../envs/workflow.yaml"
+    message:
+        "Collecting {wildcards.experiment}"
+    shell:
+        r"""
+        python {input.code[0]:q} runs \
+            --experiment {wildcards.experiment:q} \
+            --records {input.records:q} \
+            --parity {input.parity:q} \
+            --peaks {input.peaks:q} \
+            --compliance {input.violations:q} \
+            --runs {output.runs:q} \
+            --epochs {output.epochs:q} \
+            >{log:q} 2>&1
+        """
+
+
+rule join:
+    input:
+        code=code_inputs("collect.py"),
+        runs=collect(
+            "<results>/tables/{experiment}/runs.parquet", experiment=EXPERIMENTS
+        ),
+        epochs=collect(
+            "<results>/tables/{experiment}/epochs.parquet", experiment=EXPERIMENTS
+        ),
+    output:
+        runs=report(
+            "<results>/tables/runs.csv",
+            caption="report/runs.rst",
+            category="All experiments",
+            labels={"table": "one row per run"},
+        ),
+        runs_parquet="<results>/tables/runs.parquet",
+        epochs="<results>/tables/epochs.csv",
+    log:
+        "<results>/logs/tables/join.log",
+    priority: 1
+    conda:
+        "../envs/workflow.yaml"
+    message:
+        "Joining the tables of all experiments"
+    shell:
+        r"""
+        python {input.code[0]:q} join \
+            --tables {input.runs:q} \
+            --output {output.runs:q} {output.runs_parquet:q} \
+            >{log:q} 2>&1
+        python {input.code[0]:q} join \
+            --tables {input.epochs:q} \
+            --output {output.epochs:q} \
+            >>{log:q} 2>&1
+        """
+
+
+rule collect_products:
+    input:
+        code=code_inputs("collect_measurements.py"),
+        schema=project("rules/schemas/matmul.schema.json"),
+        results=collect("<results>/matmul/{backend}.json", backend=list(PRODUCTS)),
+    output:
+        csv=report(
+            "<results>/tables/device_matmul/matmul.csv",
+            caption="report/matmul_runs.rst",
+            category=lambda _: config["matmul"]["title"]
+            .replace("{", "{{")
+            .replace("}", "}}"),
+            labels={"table": "one row per timed run"},
+        ),
+        parquet="<results>/tables/device_matmul/matmul.parquet",
+        peaks="<results>/tables/device_matmul/peaks.json",
+    log:
+        "<results>/logs/tables/device_matmul/collect.log",
+    priority: 1
+    conda:
+        "../envs/workflow.yaml"
+    message:
+        "Collecting matrix products"
+    shell:
+        r"""
+        python {input.code[0]:q} products \
+            --results {input.results:q} \
+            --output {output.csv:q} {output.parquet:q} \
+            --peaks {output.peaks:q} \
+            >{log:q} 2>&1
+        """
+
+
+rule collect_all_reduces:
+    input:
+        code=code_inputs("collect_measurements.py"),
+        schema=project("rules/schemas/allreduce.schema.json"),
+        results=collect("<results>/allreduce/{backend}.json", backend=list(ALL_REDUCES)),
+    output:
+        csv="<results>/tables/scaling_model/allreduce.csv",
+        parquet="<results>/tables/scaling_model/allreduce.parquet",
+    log:
+        "<results>/logs/tables/scaling_model/collect.log",
+    priority: 1
+    conda:
+        "../envs/workflow.yaml"
+    message:
+        "Collecting all-reduces"
+    shell:
+        r"""
+        python {input.code[0]:q} all-reduces \
+            --results {input.results:q} \
+            --output {output.csv:q} {output.parquet:q} \
+            >{log:q} 2>&1
+        """
+
+
+rule calibrate:
+    input:
+        code=code_inputs("calibrate.py"),
+        runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=SCALING),
+        all_reduces="<results>/tables/scaling_model/allreduce.parquet",
+    output:
+        models="<results>/tables/scaling_model/models.json",
+        steps="<results>/tables/scaling_model/steps.parquet",
+        fit=multiext("<results>/tables/scaling_model/allreduce_fit", ".csv", ".parquet"),
+    log:
+        "<results>/logs/tables/scaling_model/calibrate.log",
+    priority: 1
+    conda:
+        "../envs/workflow.yaml"
+    message:
+        "Calibrating the cost model"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --runs {input.runs:q} \
+            --all-reduces {input.all_reduces:q} \
+            --models {output.models:q} \
+            --steps {output.steps:q} \
+            --all-reduce-fit {output.fit:q} \
+            >{log:q} 2>&1
+        """
