@@ -126,7 +126,6 @@ for name in dict.fromkeys(
             """
 
 
-
 rule first_steps:
     # One job per reference: another experiment or repeat adds files and does not change those of old runs.
     input:

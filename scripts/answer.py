@@ -7,7 +7,7 @@ import jinja2
 import pandas as pd
 
 from paragone.analysis import tidy
-from paragone.analysis.answers import Evidence, Section, answers
+from paragone.analysis.answers import Section, Tables, answers
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import UserError, entry_point
 
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
     empty = pd.DataFrame()
     sections = answers(
         [
-            Evidence(
+            Tables(
                 title,
                 tidy.read(path),
                 tables.get(path.parent, empty),

@@ -13,7 +13,7 @@ from paragone.records import parity_reports, record
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
-    """Write {"decided": true or false}: whether no pair is undecided on the metric."""
+    """Write whether no pair is undecided on the metric: more repeats then add nothing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--experiment", required=True)
     parser.add_argument("--records", type=Path, nargs="+", required=True, metavar="record.json")
@@ -25,10 +25,11 @@ def main(arguments: list[str] | None = None) -> None:
     runs, _ = tidy.tables(records, options.experiment, parity_reports.read_parity(options.parity))
     found = differences(runs, {}, LOOKS)
     verdicts = found.loc[found["metric"] == options.metric, "verdict"]
-    decided = not (verdicts == UNDECIDED).any()
-    write_json({"repeats": int(runs["seed"].nunique()), "decided": decided}, options.output)
+    undecided = int((verdicts == UNDECIDED).sum())
+    repeats = int(runs["seed"].nunique())
+    write_json({"repeats": repeats, "decided": not undecided}, options.output)
     print(
-        f"{options.experiment}: {'decided' if decided else 'undecided'} after {len(records)} runs"
+        f"{options.experiment}: {undecided} of {len(verdicts)} pairs undecided, {repeats} repeats"
     )
 
 

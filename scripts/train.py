@@ -115,9 +115,8 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
         process_entry.mark_end(process)
         results.write_record(options, spec, dataset, outcome, observed, ledger.seconds)
         checkpoints.remove()
-    meeting.meet(
-        "end", {}
-    )  # a worker that left earlier would look like a dead one to its framework
+    # A worker that left earlier would look like a dead one to its framework.
+    meeting.meet("end", {})
 
 
 def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:

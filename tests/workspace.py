@@ -194,14 +194,15 @@ class Checkout:
     def only(
         self, experiment: str, backends: list[str], workload: dict | None = None, **changes: Any
     ) -> None:
-        """Keep one experiment, with one run per backend, of one replica; `workload`, `changes`: keys to replace.
+        """Keep one experiment: one run of one replica per backend; `workload`, `changes`: keys to replace.
 
-        Of the matrix products one small one is left.
+        Of the matrix products one small one is left; speed windows are short.
         """
         block = self.config["experiments"][experiment]
         cell = {"backend": backends, "replicas": 1, "batch": {"global": 100}}
         block |= {"matrix": [cell], "repeats": 1, **changes}
         self.config["experiments"] = {experiment: block}
+        self.config["speed_window"] = {"seconds": 0.2, "limit_seconds": 1}
         self.config["workloads"][block["workload"]] |= workload or {}
         self.config["matmul"] |= {
             "backends": ["torch"],

@@ -5,12 +5,14 @@ import re
 
 import pandas as pd
 import pytest
+import yaml
 from plan import Plan
 from unit.tracing import named_runs
 from workspace import CONFIG, job_stats
 
 import check_records
 from paragone.analysis.compliance import checks
+from paragone.config.looks import fewest
 
 # The smoke run has all cores to itself.
 pytestmark = pytest.mark.alone
@@ -205,6 +207,29 @@ def test_progress_reaches_the_terminal_and_the_log(smoke, results, completed):
                 line,
             )
             assert line in smoke.output
+
+
+def test_the_answers_name_every_question_and_what_was_not_run(smoke, results):
+    text = (results / "answers.md").read_text()
+    assert text in smoke.output  # the last thing on the terminal
+    for block in PLAN.config["experiments"].values():
+        assert block["title"] in text
+    absent = text.partition("## Not run, and why")[2]
+    assert absent.count("device not available") == len(PLAN.unavailable)
+
+
+def test_a_plan_is_made_from_the_times_of_this_run(smoke):
+    """Its preset is valid, and has the repeats that fit."""
+    checkout = smoke.checkout
+    done = checkout.snakemake("plan", "--cores", "1", *smoke.options, "--config", "budget=2h")
+    assert done.returncode == 0, done.stdout
+    assert "Training as proposed: " in done.stdout
+    preset = yaml.safe_load((checkout / "results/plan.yaml").read_text())
+    repeats = {name: block["repeats"] for name, block in preset["experiments"].items()}
+    assert repeats.keys() == PLAN.experiments.keys()
+    assert repeats[PLAN.config["primary"]["experiment"]] >= fewest(1)
+    jobs = checkout.jobs("all", "--cores", "2", *smoke.options, "results/plan.yaml")
+    assert jobs["train"] > 0
 
 
 def test_nothing_is_left_behind(results):

@@ -8,7 +8,7 @@ import pytest
 from make_records import LABELS, make_record, typed
 
 from paragone.analysis import tidy
-from paragone.analysis.answers import Evidence, answers
+from paragone.analysis.answers import Tables, answers
 from paragone.analysis.pairwise import differences
 
 BEST, PUBLISHED, ALSO, OPEN, ABSENT = range(5)
@@ -25,15 +25,15 @@ def evidence(speeds: dict[str, float], repeats: int = 7, noise: float = 0.01, **
     return of(made, {**dict.fromkeys(speeds, True), **parity})
 
 
-def of(made: list[dict], passed: dict[str, bool]) -> Evidence:
+def of(made: list[dict], passed: dict[str, bool]) -> Tables:
     parity = {("fashion-conv", backend): value for backend, value in passed.items()}
     runs, _ = tidy.tables(typed(made), "one", parity)
     found = differences(runs, LABELS)
     found["family"] = np.where(found["metric"] == "speed", "primary", "exploratory")
-    return Evidence("Which?", runs, found)
+    return Tables("Which?", runs, found)
 
 
-def sentences(one: Evidence, place: int) -> list[str]:
+def sentences(one: Tables, place: int) -> list[str]:
     return answers([one])[place].sentences
 
 
@@ -106,6 +106,14 @@ def test_what_was_not_run_is_named_with_its_reason():
     ]
 
 
+def test_an_experiment_without_a_pair_is_named():
+    made = [make_record("torch"), make_record("torch", global_batch=500)]
+    one = of(made, {"torch": True})
+    assert sentences(one, OPEN) == [
+        "Which?: no two backends did the same work: nothing to compare."
+    ]
+
+
 def published(verdicts: dict[str, str], others: list[str]) -> pd.DataFrame:
     """A comparison: primary rows with their verdicts, and other outcomes."""
     rows = [
@@ -123,7 +131,7 @@ def published(verdicts: dict[str, str], others: list[str]) -> pd.DataFrame:
 
 def of_published(table: pd.DataFrame) -> str:
     one = evidence({"torch": 1000}, 1)
-    (text,) = sentences(Evidence("Holds?", one.runs, comparison=table), PUBLISHED)
+    (text,) = sentences(Tables("Holds?", one.runs, comparison=table), PUBLISHED)
     return text
 
 

@@ -1,9 +1,12 @@
 """When an experiment is looked at, and that looking several times does not find more than there is."""
 
+import json
+
 import numpy as np
 import pytest
-from make_records import LABELS, make_record, typed
+from make_records import LABELS, make_record, typed, write_parity, write_records
 
+import look
 from paragone.analysis import tidy
 from paragone.analysis.paired import Effects
 from paragone.analysis.pairwise import differences
@@ -49,3 +52,23 @@ def test_three_looks_at_nothing_find_something_in_at_most_5_percent():
         for effects in rng.normal(0, 0.03, (2000, 14))
     )
     assert 0 < false / 2000 <= 0.05
+
+
+NOISE = [1.02, 0.98, 1.01, 0.99, 1.015, 0.985, 1.005]
+
+
+@pytest.mark.parametrize(("ratio", "decided"), [(1.3, True), (1.0, True), (1.04, False)])
+def test_program_looks_at_the_repeats_so_far(tmp_path, capsys, ratio, decided):
+    """A clear winner, equality, and an effect near the margin with as much noise."""
+    made = [
+        make_record(backend, seed=seed, speed=1000 * speed)
+        for seed, noise in enumerate(NOISE)
+        for backend, speed in (("torch", ratio * noise**2), ("torch-xla", 1.0))
+    ]
+    arguments = ["--experiment", "one", "--metric", "speed", "--records"]
+    arguments += map(str, write_records(tmp_path, made))
+    parity = write_parity(tmp_path, "fashion-conv", {"torch": True, "torch-xla": True})
+    output = tmp_path / "look.json"
+    look.main([*arguments, "--parity", str(parity), "--output", str(output)])
+    assert json.loads(output.read_text()) == {"repeats": 7, "decided": decided}
+    assert f"{int(not decided)} of 1 pairs undecided, 7 repeats" in capsys.readouterr().out

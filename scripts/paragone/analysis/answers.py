@@ -15,7 +15,7 @@ OF_PAIRS, OF_PUBLISHED = ["metric", "workload", "global_batch"], "system"
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Tables:
     """The tables of one experiment: runs, and what they have of `differences` and `comparison`."""
 
     title: str
@@ -32,7 +32,7 @@ class Section:
     sentences: list[str]
 
 
-def answers(experiments: list[Evidence]) -> list[Section]:
+def answers(experiments: list[Tables]) -> list[Section]:
     """The answers to both questions of the project, what is undecided, and what was not run."""
     decided, open_, primary = [], [], []
     for one in experiments:
@@ -44,6 +44,8 @@ def answers(experiments: list[Evidence]) -> list[Section]:
                 decided.append(text)
             elif rows["metric"].iloc[0] in ALWAYS:
                 open_.append(text)
+        if one.differences.empty:
+            open_.append(f"{one.title}: no two backends did the same work: nothing to compare.")
     published = [
         f"{one.title}: {text}" for one in experiments for text in _of_published(one.comparison)
     ]
@@ -62,7 +64,7 @@ def _groups(table: pd.DataFrame, keys: list[str]) -> Iterator[pd.DataFrame]:
         yield from (rows for _, rows in table.groupby(keys, sort=False))
 
 
-def _subject(rows: pd.DataFrame, one: Evidence) -> str:
+def _subject(rows: pd.DataFrame, one: Tables) -> str:
     """The metric, and the work where the experiment has several kinds of it."""
     metric, workload, batch = rows[OF_PAIRS].iloc[0]
     several = len(one.differences[OF_PAIRS[1:]].drop_duplicates()) > 1

@@ -95,9 +95,8 @@ def differences(runs: pd.DataFrame, labels: dict[str, str], looks: int = 1) -> p
     """
     joules = runs[["steady_cpu_joules", "steady_accelerator_joules"]].sum(axis=1, min_count=1)
     examples = (runs["steady_steps"] * runs["global_batch"]).astype("float64")
-    runs = runs.assign(
-        joules_per_example=joules / examples
-    )  # windows last alike, and do unlike work
+    # Per example: windows take the same time and do different amounts of work.
+    runs = runs.assign(joules_per_example=joules / examples)
     pairs = [
         (first, second)
         for first, second in combinations(series_of(runs, labels), 2)

@@ -1,4 +1,4 @@
-"""What an engine's module says of it, read without importing its framework.
+"""What an engine's module declares, read without importing its framework.
 
 Each has `STRATEGIES = {name: how its replicas are spread over workers}` and `BATCH_NORM`, what is normalized
 together and whose running statistics evaluate: WHOLE, MEAN or FIRST. Standard library only: the Snakefile
@@ -25,21 +25,21 @@ _ENGINES = Path(__file__).parents[1] / "engines"
 
 def strategies(engine: str) -> dict[str, str]:
     """The strategies of an engine and how each spreads its replicas over workers."""
-    return _said(engine, "STRATEGIES")
+    return _declared(engine, "STRATEGIES")
 
 
 def batch_norm(engine: str) -> str:
     """What an engine normalizes together: WHOLE, MEAN or FIRST."""
-    return _said(engine, "BATCH_NORM")
+    return _declared(engine, "BATCH_NORM")
 
 
 @cache
-def _said(engine: str, name: str) -> Any:
+def _declared(engine: str, name: str) -> Any:
     for statement in ast.parse((_ENGINES / f"{engine}.py").read_text()).body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
                 return ast.literal_eval(value)
-    raise LookupError(f"scripts/paragone/engines/{engine}.py does not say {name} = ...")
+    raise LookupError(f"scripts/paragone/engines/{engine}.py does not declare {name} = ...")
 
 
 def workers_of(engine: str, strategy: str, replicas: int) -> int:

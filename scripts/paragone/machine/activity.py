@@ -13,9 +13,8 @@ from paragone.machine import cgroups
 from paragone.machine.energy import EnergyMeter
 
 Counters = dict[str, float | None]
-Watch = Callable[
-    [], AbstractContextManager[None]
-]  # the windows of one list: see `HostWatch.window`
+# The windows of one list: see `HostWatch.window`.
+Watch = Callable[[], AbstractContextManager[None]]
 
 _CPUS = Path("/sys/devices/system/cpu")
 _PRESSURE = Path("/proc/pressure")

@@ -99,7 +99,7 @@ class Activity:
 
 @dataclass
 class Load:
-    """The load before, clocks and throttling after the work; `life`: None for all but one process per host."""
+    """The load before, clocks and throttling after the work; `life`: of one process per host, else None."""
 
     before: float
     cpu_mhz: float | None

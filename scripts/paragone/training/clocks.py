@@ -1,6 +1,6 @@
 """The clocks of a run: every second of a process is charged to exactly one part.
 
-So the parts add up to the end-to-end time by construction, and the record asserts it.
+The kernel measures the same process independently: see the rule `clock-sum`.
 """
 
 import time
