@@ -48,6 +48,7 @@ checkpoint look:
             first_repeats(wildcards.experiment, int(wildcards.repeats))
         ),
         parity=parity_of,
+        manifests=manifests_of,
     output:
         "<results>/looks/{experiment}/{repeats}.json",
     log:
@@ -65,6 +66,7 @@ checkpoint look:
             --experiment {wildcards.experiment:q} \
             --records {input.records:q} \
             --parity {input.parity:q} \
+            --manifests {input.manifests:q} \
             --metric {params.metric:q} \
             --output {output:q} \
             2>&1 | tee {log:q}

@@ -12,7 +12,9 @@ BESIDE_PUBLISHED = ("runs", "epochs", "published")
 TABLES = {
     "comparison": Row("published and measured", BESIDE_PUBLISHED),
     "epochs": Row("epoch by epoch", BESIDE_PUBLISHED),
-    "differences": Row("which backend is better", ("runs",), ("primary", "until")),
+    "differences": Row(
+        "which backend is better", ("runs",), ("primary", "until", "prices")
+    ),
     "spread": Row("spread over seeds", ("runs", "epochs")),
     "scaling": Row("speed-up and efficiency", ("runs",)),
     "matmul_comparison": Row("published and measured", ("products", "published")),

@@ -8,7 +8,6 @@ from paragone.analysis.peaks import read_peaks
 from paragone.base.errors import entry_point
 from paragone.records import parity_reports, record
 from paragone.records.compliance import violations
-from paragone.records.compliance.rules import UNREADABLE
 
 
 @entry_point
@@ -68,9 +67,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _collect_runs(options: argparse.Namespace) -> None:
     broken = violations.read(options.compliance) if options.compliance else []
-    unreadable = {one.file for one in broken if one.rule in UNREADABLE}
     runs, epochs = tidy.tables(
-        [record.read(path) for path in options.records if str(path) not in unreadable],
+        record.read_valid(options.records, broken),
         options.experiment,
         parity_reports.read_parity(options.parity),
         read_peaks(options.peaks) if options.peaks else (),

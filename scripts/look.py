@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from paragone.analysis import tidy
+from paragone.analysis.compliance import checks
 from paragone.analysis.pairwise import UNDECIDED, differences
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
@@ -18,11 +19,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--experiment", required=True)
     parser.add_argument("--records", type=Path, nargs="+", required=True, metavar="record.json")
     parser.add_argument("--parity", type=Path, nargs="+", required=True, metavar="workload.json")
+    parser.add_argument("--manifests", type=Path, nargs="+", required=True, metavar="manifest.json")
     parser.add_argument("--metric", required=True, help="of paragone.analysis.pairwise")
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args(arguments)
-    records = [record.read(path) for path in options.records]
-    runs, _ = tidy.tables(records, options.experiment, parity_reports.read_parity(options.parity))
+    named = {options.experiment: {path.parent.name for path in options.records}}
+    broken = checks.find(options.records, options.parity, options.manifests, named)
+    records = record.read_valid(options.records, broken)
+    parity = parity_reports.read_parity(options.parity)
+    runs, _ = tidy.tables(records, options.experiment, parity, violations=broken)
     found = differences(runs, {}, LOOKS)
     verdicts = found.loc[found["metric"] == options.metric, "verdict"]
     undecided = int((verdicts == UNDECIDED).sum())

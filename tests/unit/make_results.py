@@ -29,10 +29,12 @@ MANIFEST = json.dumps(
 TARGET = {"accuracy": 0.8, "patience": 2, "stop": False}
 
 
-def valid_records(seeds=SEEDS, backends=BACKENDS, accuracies=None, batch: int = 1000) -> list[dict]:
+def valid_records(
+    seeds=SEEDS, backends=BACKENDS, accuracies=None, batch: int = 1000, speeds=None
+) -> list[dict]:
     """One run a seed and backend, repeats outermost, one after the other, two epochs of ten at 0.8.
 
-    `accuracies`: by backend, the test accuracies of the epochs of a run.
+    By backend: `accuracies`, the test accuracies of the epochs of a run; `speeds`, examples/s by seed.
     """
     clock = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
     made = []
@@ -49,6 +51,7 @@ def valid_records(seeds=SEEDS, backends=BACKENDS, accuracies=None, batch: int = 
                 accuracies=course,
                 target=TARGET["accuracy"],
                 patience=TARGET["patience"],
+                speed=speeds and speeds[backend][seed],
             )
             record["spec"] = json.loads(spec.to_json())
             record["run"] = spec.name

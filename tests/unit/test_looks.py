@@ -1,10 +1,12 @@
 """When an experiment is looked at, and that looking several times does not find more than there is."""
 
 import json
+import math
 
 import numpy as np
 import pytest
-from make_records import LABELS, make_record, typed, write_parity, write_records
+from make_records import LABELS, make_record, typed
+from make_results import valid_records, write_results
 
 import look
 from paragone.analysis import tidy
@@ -42,6 +44,8 @@ def test_p_values_count_the_looks():
     assert (once["metric"], once["verdict"]) == ("speed", "PyTorch is faster")
     assert thrice["p_adjusted"] == pytest.approx(LOOKS * once["p_adjusted"])
     assert thrice["verdict"] == "undecided"
+    assert math.isfinite(once["low"])
+    assert thrice["low"] == 0  # no interval: of six pairs, none at 5 % over three looks
 
 
 def test_three_looks_at_nothing_find_something_in_at_most_5_percent():
@@ -57,18 +61,35 @@ def test_three_looks_at_nothing_find_something_in_at_most_5_percent():
 NOISE = [1.02, 0.98, 1.01, 0.99, 1.015, 0.985, 1.005]
 
 
+def look_at(folder, made: list[dict]) -> dict:
+    """What the program writes about these runs."""
+    write_results(folder, made)
+    (parity,), (manifest,) = folder.glob("parity/*.json"), folder.glob("data/*/manifest.json")
+    records = map(str, sorted(folder.glob("runs/*/record.json")))
+    output = folder / "look.json"
+    files = ["--records", *records, "--parity", str(parity), "--manifests", str(manifest)]
+    look.main(["--experiment", "one", "--metric", "speed", *files, "--output", str(output)])
+    return json.loads(output.read_text())
+
+
+def planted(ratio: float) -> list[dict]:
+    """Seven valid pairs, of which the first is so many times as fast, with noise."""
+    speeds = {
+        "torch": [1000 * ratio * noise**2 for noise in NOISE],
+        "torch-xla": [1000.0] * len(NOISE),
+    }
+    return valid_records(range(len(NOISE)), tuple(speeds), speeds=speeds)
+
+
 @pytest.mark.parametrize(("ratio", "decided"), [(1.3, True), (1.0, True), (1.04, False)])
 def test_program_looks_at_the_repeats_so_far(tmp_path, capsys, ratio, decided):
     """A clear winner, equality, and an effect near the margin with as much noise."""
-    made = [
-        make_record(backend, seed=seed, speed=1000 * speed)
-        for seed, noise in enumerate(NOISE)
-        for backend, speed in (("torch", ratio * noise**2), ("torch-xla", 1.0))
-    ]
-    arguments = ["--experiment", "one", "--metric", "speed", "--records"]
-    arguments += map(str, write_records(tmp_path, made))
-    parity = write_parity(tmp_path, "fashion-conv", {"torch": True, "torch-xla": True})
-    output = tmp_path / "look.json"
-    look.main([*arguments, "--parity", str(parity), "--output", str(output)])
-    assert json.loads(output.read_text()) == {"repeats": 7, "decided": decided}
+    assert look_at(tmp_path, planted(ratio)) == {"repeats": 7, "decided": decided}
     assert f"{int(not decided)} of 1 pairs undecided, 7 repeats" in capsys.readouterr().out
+
+
+def test_a_run_that_breaks_a_rule_decides_nothing(tmp_path):
+    """Of seven pairs, which decide, one is not valid: six are too few for three looks."""
+    made = planted(1.3)
+    made[0]["processes"][0]["manifest_sha256"] = "0" * 64
+    assert look_at(tmp_path, made) == {"repeats": 7, "decided": False}

@@ -78,25 +78,36 @@ METRICS = (
     ),
     Metric("peak memory", "peak_host_bytes", "smaller in memory", 1.1, speed=False),
     Metric("energy", "joules_per_example", "lower in energy", 1.05, needs="window_adequate"),
+    Metric("cost per run", "run_cost", "cheaper per run", 1.05),
+    Metric("cost to target", "target_cost", "cheaper to the target", 1.1, by_all=True),
 )
-# Left out where no run has them: no target was asked for, nothing counts energy.
-OPTIONAL = {"time to target", "energy"}
+# Left out where no run has them: no target was asked for, nothing counts energy, no price is known.
+OPTIONAL = {"time to target", "energy", "cost per run", "cost to target"}
 COLUMNS = ["metric", "workload", "global_batch", "first", "second", "n", "ratio", "effect", "low"]
 COLUMNS += ["high", "p", "p_adjusted", "p_equal_adjusted", "needed", "verdict", "why", "runs"]
 
 
-def differences(runs: pd.DataFrame, labels: dict[str, str], looks: int = 1) -> pd.DataFrame:
+def differences(
+    runs: pd.DataFrame,
+    labels: dict[str, str],
+    looks: int = 1,
+    prices: dict[str, float] | None = None,
+) -> pd.DataFrame:
     """One row per metric and pair of series that did the same work on the same machine.
 
     `n` pairs of equal seeds; `effect`, `low`, `high`: by how much the first is better, with its 95 %
     interval: a ratio where `ratio`, else a difference. `verdict`: which is better, that they are equal
     within the margin, or undecided, and `why`; `needed`: the pairs that would decide. The p values are
-    adjusted over the pairs of a metric, which are a family, and for `looks` at the runs.
+    adjusted over the pairs of a metric, which are a family; they and the intervals count the `looks` at
+    the runs. `prices`: by backend, of an hour of all that one of its runs occupies.
     """
     joules = runs[["steady_cpu_joules", "steady_accelerator_joules"]].sum(axis=1, min_count=1)
     examples = (runs["steady_steps"] * runs["global_batch"]).astype("float64")
     # Per example: windows take the same time and do different amounts of work.
     runs = runs.assign(joules_per_example=joules / examples)
+    per_second = runs["backend"].map(prices or {}).astype("float64") / 3600
+    runs["run_cost"] = runs["end_to_end_seconds"] * per_second
+    runs["target_cost"] = runs["target_first_hit_seconds"] * per_second
     pairs = [
         (first, second)
         for first, second in combinations(series_of(runs, labels), 2)
@@ -138,7 +149,7 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]], looks: int) -> l
             "runs": " ".join(run for one in pair for run in _runs_of(one, seeds)),
         }
         if index in differs:
-            row["low"], row["high"] = map(metric.shown, found.interval())
+            row["low"], row["high"] = map(metric.shown, found.interval(ALPHA / looks))
             row |= {"p": found.p_differs(), "p_adjusted": differs[index]}
             row |= {"p_equal_adjusted": equals[index]}
             row |= _verdict(metric, row, found, len(family) * looks)

@@ -29,6 +29,7 @@ def validate(config: dict[str, Any]) -> None:
             f"primary.experiment: no experiment {json.dumps(config['primary']['experiment'])}; "
             f"there are {', '.join(config['experiments'])}"
         )
+    _check_prices(config["prices"], config["backends"])
     for name, backend in config["backends"].items():
         for key, pattern in FILES.items():
             file = pattern.format(backend[key])
@@ -42,6 +43,18 @@ def validate(config: dict[str, Any]) -> None:
                 f"backends.{name}.strategy: {json.dumps(backend['strategy'])} is not one of {allowed}, "
                 f"which engine {backend['engine']} has"
             )
+
+
+def _check_prices(prices: dict[str, Any], backends: dict[str, Any]) -> None:
+    for name in prices["per_hour"]:
+        if name not in backends:
+            known = ", ".join(backends)
+            raise UserError(f"prices.per_hour.{name}: there is no such backend; there are {known}")
+        for key in ("currency", "source", "date"):
+            if not prices[key]:
+                raise UserError(
+                    f"prices.{key}: is empty; a price has a currency, a source and a date"
+                )
 
 
 def _explain(error: jsonschema.ValidationError) -> str:

@@ -23,15 +23,20 @@ NONE = "No two backends trained the same workload at the same global batch: noth
 def table(inputs: Inputs) -> Table:
     """One row per metric and pair of backends."""
     runs, looks = inputs.runs, LOOKS if inputs.settings["until"] else 1
-    found = differences(runs, inputs.labels, looks)
+    prices = inputs.settings["prices"]
+    found = differences(runs, inputs.labels, looks, prices["per_hour"])
     found["family"] = "exploratory"
     primary = inputs.settings["primary"]
     if primary["experiment"] in set(runs["experiment"]):
         found.loc[found["metric"] == primary["metric"], "family"] = "primary"
-    sequential = [f"Repeats were added until decided: p times {looks} looks."] if looks > 1 else []
-    method = (
-        [METHOD, MARGINS, *sequential, family(found, primary["metric"])] if len(found) else [NONE]
-    )
+    notes = [METHOD, MARGINS]
+    if looks > 1:
+        notes.append(f"Repeats were added until decided: p and intervals count {looks} looks.")
+    if set(found["metric"]) & {"cost per run", "cost to target"}:
+        notes.append(
+            f"Prices in {prices['currency']} per hour: {prices['source']}, {prices['date']}."
+        )
+    method = [*notes, family(found, primary["metric"])] if len(found) else [NONE]
     block = Block(_cells(found), f"llrllr{WIDE}r{WIDE}{WIDE}")
     remarks = footnotes.about(runs, *method)
     return Table(found, f"{inputs.title}: backends compared", remarks, [block])
