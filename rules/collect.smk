@@ -141,12 +141,8 @@ rule collect:
 rule join:
     input:
         code=code_inputs("collect.py"),
-        runs=collect(
-            "<results>/tables/{experiment}/runs.parquet", experiment=EXPERIMENTS
-        ),
-        epochs=collect(
-            "<results>/tables/{experiment}/epochs.parquet", experiment=EXPERIMENTS
-        ),
+        runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=EXPERIMENTS),
+        epochs=collect("<results>/tables/{experiment}/epochs.parquet", experiment=EXPERIMENTS),
     output:
         runs=report(
             "<results>/tables/runs.csv",
@@ -185,9 +181,7 @@ rule collect_products:
         csv=report(
             "<results>/tables/device_matmul/matmul.csv",
             caption="report/matmul_runs.rst",
-            category=lambda _: config["matmul"]["title"]
-            .replace("{", "{{")
-            .replace("}", "}}"),
+            category=lambda _: config["matmul"]["title"].replace("{", "{{").replace("}", "}}"),
             labels={"table": "one row per timed run"},
         ),
         parquet="<results>/tables/device_matmul/matmul.parquet",

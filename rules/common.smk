@@ -26,9 +26,7 @@ except UserError as error:
 START = time.time()
 RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
 SCALING = [
-    name
-    for name, block in config["experiments"].items()
-    if SCALING_FIGURE in block["figures"]
+    name for name, block in config["experiments"].items() if SCALING_FIGURE in block["figures"]
 ]
 # What has a folder of figures and tables: experiments, and the measurements beside them.
 SECTIONS = {
@@ -69,9 +67,7 @@ def engine_code(program, spec, *modules):
 def pretrained_of(spec):
     """The description of the published weights that a specification starts from, if it does."""
     wanted = spec.workload["initializer"] == "imagenet"
-    return (
-        [f"<results>/weights/{spec.workload['model']['name']}.json"] if wanted else []
-    )
+    return [f"<results>/weights/{spec.workload['model']['name']}.json"] if wanted else []
 
 
 def manifest_of(spec):
@@ -180,9 +176,7 @@ READS = {
     "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
     "models": lambda _: ["<results>/tables/scaling_model/models.json"],
     "steps": lambda _: ["<results>/tables/scaling_model/steps.parquet"],
-    "all_reduce_fit": lambda _: [
-        "<results>/tables/scaling_model/allreduce_fit.parquet"
-    ],
+    "all_reduce_fit": lambda _: ["<results>/tables/scaling_model/allreduce_fit.parquet"],
     "published": lambda _: [
         project(f"published/{name}.csv")
         for name in ("published", "protocols", "ratios", "flaws", "margins", "spread")
@@ -192,18 +186,14 @@ READS = {
 
 def read_by(row):
     """The input function of a figure's or table's rule."""
-    return lambda wildcards: {
-        kind: READS[kind](wildcards.experiment) for kind in row.reads
-    }
+    return lambda wildcards: {kind: READS[kind](wildcards.experiment) for kind in row.reads}
 
 
 def files_of(row):
     """The params function of a figure's or table's rule: the options that name what it reads."""
     kinds = [kind for kind in row.reads if kind != "published"]
     return lambda _, input: [
-        word
-        for kind in kinds
-        for word in (f"--{kind.replace('_', '-')}", *input.get(kind))
+        word for kind in kinds for word in (f"--{kind.replace('_', '-')}", *input.get(kind))
     ]
 
 
@@ -213,10 +203,7 @@ def options_of(row):
 
     def options(wildcards):
         section = SECTIONS[wildcards.experiment]
-        backends = [
-            (name, config["backends"][name])
-            for name in backends_of(wildcards.experiment)
-        ]
+        backends = [(name, config["backends"][name]) for name in backends_of(wildcards.experiment)]
         found = ["--title", section["title"]]
         if "published" in row.reads:
             found += ["--published", project("published")]
@@ -235,11 +222,7 @@ def options_of(row):
 
 def declaring(table):
     """The experiments that declare a table."""
-    return [
-        name
-        for name, block in config["experiments"].items()
-        if table in block["tables"]
-    ]
+    return [name for name, block in config["experiments"].items() if table in block["tables"]]
 
 
 def category(wildcards):

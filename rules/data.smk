@@ -41,9 +41,7 @@ rule fetch:
                 **{k: v for k, v in config["data"].items() if k != "pretrained"},
                 "mirrors": [],
                 "editions": {
-                    wildcards.dataset: config["data"]["editions"].get(
-                        wildcards.dataset, {}
-                    )
+                    wildcards.dataset: config["data"]["editions"].get(wildcards.dataset, {})
                 },
             },
             sort_keys=True,
@@ -100,9 +98,7 @@ rule pretrained:
             {
                 **{key: config["data"][key] for key in ("folder", "source")},
                 "pretrained": {
-                    wildcards.model: config["data"]["pretrained"].get(
-                        wildcards.model, {}
-                    )
+                    wildcards.model: config["data"]["pretrained"].get(wildcards.model, {})
                 },
             },
             sort_keys=True,

@@ -18,12 +18,8 @@ FIGURES = {
     "scaling": Row("speed-up and efficiency", ("runs", "models")),
     "matmul": Row("speed by size", ("products",)),
     "accelerators": Row("peak throughput", ("products", "published")),
-    "scaling_model": Row(
-        "all-reduces, predicted steps", ("runs", "steps", "all_reduce_fit")
-    ),
-    "beyond": Row(
-        "predictions beyond this machine", ("runs", "models"), ("machines", "most")
-    ),
+    "scaling_model": Row("all-reduces, predicted steps", ("runs", "steps", "all_reduce_fit")),
+    "beyond": Row("predictions beyond this machine", ("runs", "models"), ("machines", "most")),
 }
 
 for name, row in FIGURES.items():

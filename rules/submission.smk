@@ -15,13 +15,9 @@ def check_submission():
     if workflow.executor_plugin.name != "slurm":
         return
     remedy = "set it under default-resources in the workflow profile (profiles/slurm/profile.yaml)"
-    submitted = [
-        each.resources for each in workflow.rules if not workflow.is_local(each)
-    ]
+    submitted = [each.resources for each in workflow.rules if not workflow.is_local(each)]
     if not all("slurm_partition" in resources for resources in submitted):
-        raise WorkflowError(
-            f"slurm: no slurm_partition; {remedy} to one that `sinfo` lists"
-        )
+        raise WorkflowError(f"slurm: no slurm_partition; {remedy} to one that `sinfo` lists")
     free = workflow.executor_settings.no_account
     if not (free or all("slurm_account" in resources for resources in submitted)):
         raise WorkflowError(

@@ -12,15 +12,11 @@ BESIDE_PUBLISHED = ("runs", "epochs", "published")
 TABLES = {
     "comparison": Row("published and measured", BESIDE_PUBLISHED),
     "epochs": Row("epoch by epoch", BESIDE_PUBLISHED),
-    "differences": Row(
-        "which backend is better", ("runs",), ("primary", "until", "prices")
-    ),
+    "differences": Row("which backend is better", ("runs",), ("primary", "until", "prices")),
     "spread": Row("spread over seeds", ("runs", "epochs")),
     "scaling": Row("speed-up and efficiency", ("runs",)),
     "matmul_comparison": Row("published and measured", ("products", "published")),
-    "accelerator_reference": Row(
-        "as published, and this machine", ("products", "published")
-    ),
+    "accelerator_reference": Row("as published, and this machine", ("products", "published")),
     "scaling_steps": Row("predicted and measured steps", ("runs", "models", "steps")),
     "scaling_published": Row("published speed-ups", ("published",), ("checks",)),
 }
@@ -73,9 +69,7 @@ for name, row in TABLES.items():
 rule answers:
     input:
         code=code_inputs("answer.py"),
-        runs=collect(
-            "<results>/tables/{experiment}/runs.parquet", experiment=EXPERIMENTS
-        ),
+        runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=EXPERIMENTS),
         differences=collect(
             "<results>/tables/{experiment}/differences.csv",
             experiment=declaring("differences"),

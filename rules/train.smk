@@ -13,10 +13,7 @@
 # Runs have unique priorities, in the order that paragone.config.schedule draws. All are negative, so that
 # whatever is not a run goes before: nothing delays one run of a pair and not the other.
 
-PLACES = {
-    name: place
-    for place, name in enumerate(schedule(EXPERIMENTS, config["seed"]), start=1)
-}
+PLACES = {name: place for place, name in enumerate(schedule(EXPERIMENTS, config["seed"]), start=1)}
 # What the reference computes of first steps, by name; runs that must agree share it.
 REFERENCES = {spec.name: spec for spec in map(first_steps, RUNS.values()) if spec}
 
@@ -39,9 +36,7 @@ rule train:
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
-        gpu=lambda wildcards: gpus(
-            RUNS[wildcards.run].backend, RUNS[wildcards.run].replicas
-        ),
+        gpu=lambda wildcards: gpus(RUNS[wildcards.run].backend, RUNS[wildcards.run].replicas),
         # One node a worker. A profile for which that is too many says `nodes: 1`.
         nodes=lambda wildcards: RUNS[wildcards.run].workers,
         tasks=lambda wildcards: several(RUNS[wildcards.run].workers),
@@ -50,9 +45,7 @@ rule train:
         spec=lambda wildcards: RUNS[wildcards.run].to_json(),
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
-        first_steps=lambda _, input: [
-            f"--first-steps={path}" for path in input.first_steps
-        ],
+        first_steps=lambda _, input: [f"--first-steps={path}" for path in input.first_steps],
         checkpoints=subpath(output.record, parent=True),
         window=config["speed_window"],
         # Depends on `input` in form alone: another place in the order is no reason to train again.
@@ -81,9 +74,7 @@ rule train:
         """
 
 
-for name in dict.fromkeys(
-    ["reference", *(spec.backend["name"] for spec in RUNS.values())]
-):
+for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in RUNS.values())]):
 
     rule:
         name:
@@ -91,14 +82,9 @@ for name in dict.fromkeys(
         input:
             code=engine_code("probe.py", probes(name)[0]),
             manifests=sorted({manifest_of(spec) for spec in probes(name)}),
-            weights=sorted(
-                {path for spec in probes(name) for path in pretrained_of(spec)}
-            ),
+            weights=sorted({path for spec in probes(name) for path in pretrained_of(spec)}),
         output:
-            probes=[
-                f"<results>/parity/{spec.workload['name']}/{name}.npz"
-                for spec in probes(name)
-            ],
+            probes=[f"<results>/parity/{spec.workload['name']}/{name}.npz" for spec in probes(name)],
         log:
             f"<results>/logs/parity/{name}.log",
         conda:
@@ -129,9 +115,7 @@ for name in dict.fromkeys(
 rule first_steps:
     # One job per reference: another experiment or repeat adds files and does not change those of old runs.
     input:
-        code=lambda wildcards: engine_code(
-            "take_first_steps.py", REFERENCES[wildcards.name]
-        ),
+        code=lambda wildcards: engine_code("take_first_steps.py", REFERENCES[wildcards.name]),
         manifest=lambda wildcards: manifest_of(REFERENCES[wildcards.name]),
         weights=lambda wildcards: pretrained_of(REFERENCES[wildcards.name]),
     output:
