@@ -124,8 +124,11 @@ def parity_of(wildcards):
 
 
 def manifests_of(wildcards):
-    """The manifests of an experiment's data sets."""
-    return sorted({manifest_of(spec) for spec in EXPERIMENTS[wildcards.experiment]})
+    """The manifests of an experiment's data sets; from records alone those that are there."""
+    found = sorted({manifest_of(spec) for spec in EXPERIMENTS[wildcards.experiment]})
+    results = config["pathvars"]["results"]
+    here = lambda path: Path(path.replace("<results>", results)).exists()
+    return [path for path in found if here(path) or not config["records_only"]]
 
 
 def workloads_of(backend):

@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--experiment", required=True)
     parser.add_argument("--records", type=Path, nargs="+", required=True, metavar="record.json")
     parser.add_argument("--parity", type=Path, nargs="+", required=True, metavar="workload.json")
-    parser.add_argument("--manifests", type=Path, nargs="+", required=True, metavar="manifest.json")
+    parser.add_argument("--manifests", type=Path, nargs="*", default=[], metavar="manifest.json")
     parser.add_argument("--metric", required=True, help="of paragone.analysis.pairwise")
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args(arguments)
