@@ -189,18 +189,27 @@ class TensorFlow:
         stopped with: Keras reads and saves only those of the first replica of a worker.
         """
         if statistics := self._statistics():
-            for variable, mean in zip(statistics, self._mean_statistics(), strict=True):
-                variable.assign(mean)
+            means = tf.split(self._mean_statistics(), [int(tf.size(one)) for one in statistics])
+            for variable, mean in zip(statistics, means, strict=True):
+                variable.assign(tf.reshape(mean, variable.shape))
 
     def _statistics(self) -> list[keras.Variable]:
         variables = self._model.non_trainable_variables
         return [one for one in variables if tf.as_dtype(one.dtype).is_floating]  # no random states
 
     @tf.function
-    def _mean_statistics(self) -> list[tf.Tensor]:
-        """Of `_statistics`, over the replicas of all workers."""
-        each = self._strategy.run(lambda: [tf.identity(one.value) for one in self._statistics()])
-        return [self._strategy.reduce(tf.distribute.ReduceOp.MEAN, one, axis=None) for one in each]
+    def _mean_statistics(self) -> tf.Tensor:
+        """Of `_statistics`, over the replicas of all workers, as one vector and so in one reduction.
+
+        Of many at once TensorFlow runs each on a thread of its own and keeps it: over a hundred threads an
+        epoch, until no more can be started.
+        """
+
+        def of_replica() -> tf.Tensor:
+            return tf.concat([tf.reshape(one.value, [-1]) for one in self._statistics()], axis=0)
+
+        each = self._strategy.run(of_replica)
+        return self._strategy.reduce(tf.distribute.ReduceOp.MEAN, each, axis=None)
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         """See `Engine.evaluate`."""
