@@ -6,7 +6,7 @@ from pathlib import Path
 from paragone.analysis import tidy
 from paragone.analysis.peaks import read_peaks
 from paragone.base.errors import entry_point
-from paragone.records import parity_reports, record
+from paragone.records import parity_reports
 from paragone.records.compliance import violations
 
 
@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _collect_runs(options: argparse.Namespace) -> None:
     broken = violations.read(options.compliance) if options.compliance else []
     runs, epochs = tidy.tables(
-        record.read_valid(options.records, broken),
+        tidy.read_records(options.records, broken),
         options.experiment,
         parity_reports.read_parity(options.parity),
         read_peaks(options.peaks) if options.peaks else (),

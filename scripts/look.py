@@ -9,7 +9,7 @@ from paragone.analysis.pairwise import UNDECIDED, differences
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
 from paragone.config.looks import LOOKS
-from paragone.records import parity_reports, record
+from paragone.records import parity_reports
 
 
 @entry_point
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     named = {options.experiment: {path.parent.name for path in options.records}}
     broken = checks.find(options.records, options.parity, options.manifests, named)
-    records = record.read_valid(options.records, broken)
+    records = tidy.read_records(options.records, broken)
     parity = parity_reports.read_parity(options.parity)
     runs, _ = tidy.tables(records, options.experiment, parity, violations=broken)
     found = differences(runs, {}, LOOKS)

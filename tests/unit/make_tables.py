@@ -14,7 +14,11 @@ from paragone.analysis import tidy
 from paragone.records import parity_reports
 
 PUBLISHED = Path(__file__).parents[2] / "published"
-NO_QUESTION = {"primary": {"experiment": "another", "metric": "speed"}, "until": None}
+NO_QUESTION = {
+    "primary": {"experiment": "another", "metric": "speed"},
+    "until": None,
+    "prices": {"per_hour": {}},
+}
 FORMATS = ("csv", "markdown", "latex")
 
 

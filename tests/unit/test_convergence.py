@@ -31,6 +31,15 @@ def test_too_fast_to_be_true(tmp_path, reference, other, n, expected):
         assert {one.run.split(".")[1] for one in found} == {"torch-xla"}
 
 
+def test_several_backends_are_a_family(tmp_path):
+    """The least p of four runs against four is 1/70, of two such comparisons 1/35."""
+    kinds = ("torch", "torch-xla", "tensorflow-mirrored")
+    made = valid_records(range(4), kinds, dict(zip(kinds, (SLOW, FAST, FAST), strict=True)))
+    found = find(write_results(tmp_path, made))
+    assert {one.rule for one in found} == {"too-fast"}
+    assert all("p = 0.0143, 0.0286 adjusted for 2" in one.value for one in found)
+
+
 def test_the_p_value_of_convergence_by_hand():
     """Of the C(6,3) = 20 arrangements of six distinct values, one has the three least first."""
     assert too_fast([1, 2, 3], [4, 5, MISSED]).p == pytest.approx(1 / 20)

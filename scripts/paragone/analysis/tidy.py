@@ -6,7 +6,7 @@ A run that breaks measurement rules stays, too: `violations` names the rules, an
 them is "invalid", so is the run's `status`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from paragone.analysis.peaks import Peaks, with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.run_spec import cell_of
-from paragone.records import host_metrics, run_metrics
+from paragone.records import host_metrics, record, run_metrics
 from paragone.records.compliance.of_record import adequate
 from paragone.records.compliance.rules import INVALID, UNREADABLE
 from paragone.records.compliance.violations import Violation, by_run
@@ -37,6 +37,12 @@ from paragone.records.run_record import Activity, DataRead, Epoch, Process, RunR
 Row = dict[str, Any]
 
 _PARITY = {True: "passed", False: "failed", None: "not checked"}
+
+
+def read_records(paths: Iterable[Path], violations: Iterable[Violation]) -> list[RunRecord]:
+    """The records that `violations` do not call unreadable. Raises as `record.read` does."""
+    unreadable = {one.file for one in violations if one.rule in UNREADABLE}
+    return [record.read(path) for path in paths if str(path) not in unreadable]
 
 
 def tables(

@@ -6,14 +6,11 @@ a record that breaks a rule is a result too.
 """
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.records.compliance import asserted
-from paragone.records.compliance.rules import UNREADABLE
-from paragone.records.compliance.violations import Violation
 from paragone.records.run_record import Json, RunRecord
 from paragone.records.schemas import valid
 
@@ -32,12 +29,6 @@ def write(record: RunRecord, path: Path) -> None:
     data = record.sealed().to_json()
     check(data)
     write_json(data, path)
-
-
-def read_valid(paths: Iterable[Path], broken: Iterable[Violation]) -> list[RunRecord]:
-    """Read the records but for those that `broken` says have no typed form. Raises as `read` does."""
-    unreadable = {one.file for one in broken if one.rule in UNREADABLE}
-    return [read(path) for path in paths if str(path) not in unreadable]
 
 
 def read(path: Path) -> RunRecord:

@@ -12,7 +12,8 @@ from operator import attrgetter
 from statistics import median
 from typing import Any
 
-from paragone.analysis.convergence import MISSED, too_fast
+from paragone.analysis.convergence import MISSED, Convergence, too_fast
+from paragone.analysis.statistics import holm
 from paragone.records.compliance.asserted import as_json
 from paragone.records.compliance.rules import Checks, Finding, limit
 from paragone.records.run_metrics import Target, time_to_target
@@ -107,17 +108,24 @@ def flop(records: list[RunRecord]) -> Found:
 
 @CHECKS.rule("too-fast")
 def too_fast_to_be_true(records: list[RunRecord]) -> Found:
-    """Epochs to the target against the reference backend's: same workload, batch, data and target."""
+    """Epochs to the target against the reference backend's; p adjusted over the cells of the experiment."""
+    verdicts = [(cell, one, one.p) for cell, one in _convergence(records) if one.p is not None]
+    adjusted = holm([p for _, _, p in verdicts])
+    for (cell, verdict, _), p in zip(verdicts, adjusted, strict=True):
+        if p <= limit("too-fast"):
+            found = f"{verdict}, {p:.4f} adjusted for {len(verdicts)}"
+            for record in cell:
+                yield record.run, Finding("target.epoch", found)
+
+
+def _convergence(records: list[RunRecord]) -> Iterator[tuple[list[RunRecord], Convergence]]:
+    """Each cell, and how it converges beside the reference: same workload, batch, data and target."""
     ended = [one for one in records if one.status in ("completed", "diverged")]
-    ended = [one for one in ended if time_to_target(one)]
-    for same in _grouped(ended, _question).values():
+    for same in _grouped([one for one in ended if time_to_target(one)], _question).values():
         reference = [_epochs_to(time_to_target(record)) for record in same if _is_reference(record)]
         others = [record for record in same if not _is_reference(record)]
         for cell in _grouped(others, _cell).values():
-            verdict = too_fast([_epochs_to(time_to_target(record)) for record in cell], reference)
-            if verdict.p is not None and verdict.p <= limit("too-fast"):
-                for record in cell:
-                    yield record.run, Finding("target.epoch", str(verdict))
+            yield cell, too_fast([_epochs_to(time_to_target(one)) for one in cell], reference)
 
 
 def _workload(record: RunRecord) -> str:
