@@ -18,7 +18,7 @@ PRIMARY = {"experiment": "first", "metric": "speed"}
 RUNS = pd.DataFrame(
     [[*A, 10.0], [*A, 12.0], [*B, 30.0]],
     columns=["workload", "backend", "replicas", "global_batch", "end_to_end_seconds"],
-)
+).assign(status="completed")
 
 
 def differences(needed: float | None, n: int = 3) -> dict[str, pd.DataFrame]:
@@ -60,6 +60,21 @@ def test_a_budget_is_filled_with_what_is_needed_and_no_more(budget, expected):
 def test_a_budget_needs_a_pilot():
     with pytest.raises(UserError, match="budget: no earlier run says how long first"):
         plan(QUESTIONS, PRIMARY, pd.DataFrame(), {}, 100.0)
+
+
+@pytest.mark.parametrize(("status", "seconds"), [("unavailable", 11), ("crashed", None)])
+def test_a_device_that_is_absent_takes_no_time(status, seconds):
+    """Of a run that ended for another reason it is not known how long it takes."""
+    absent = RUNS.assign(
+        status=RUNS["backend"].map({"torch": "completed", "torch-xla": status}),
+        end_to_end_seconds=RUNS["end_to_end_seconds"].where(RUNS["backend"] == "torch"),
+    )
+    if seconds is None:
+        with pytest.raises(UserError, match="how long first takes"):
+            plan(QUESTIONS, PRIMARY, absent, {}, 100.0)
+    else:
+        found = plan(QUESTIONS, PRIMARY, absent, {}, 100.0).set_index("experiment")
+        assert found.loc["first", "seconds"] == seconds
 
 
 def test_times_of_a_budget():

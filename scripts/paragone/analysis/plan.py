@@ -35,10 +35,11 @@ def plan(
 
     `runs`, `differences` (by experiment): the tables of an earlier run, or empty. `pairs_needed`: for the
     speed of all its pairs; from their variance, or the fewest that can decide at all. `seconds`: of one
-    repeat, NaN where a cell was not run before. `proposed`: `repeats`, or with a `budget` in seconds those
-    that fit: each experiment once, then one after the other gets the pairs that it needs.
+    repeat, NaN where a cell was not run before; an absent device takes none. `proposed`: `repeats`, or with
+    a `budget` in seconds those that fit: each experiment once, then one after the other gets the pairs that
+    it needs.
     """
-    known = runs.groupby(_CELL)["end_to_end_seconds"].median() if len(runs) else pd.Series()
+    known = _seconds_of_a_run(runs) if len(runs) else {}
     rows = []
     for one in sorted(questions, key=lambda one: one["name"] != primary["experiment"]):
         needed, source = _pairs_needed(one, differences.get(one["name"]))
@@ -59,6 +60,13 @@ def plan(
         found["proposed"] = _fitted(found, budget)
     found["decides"] = [_decides(row) for row in found.to_dict("records")]
     return found[COLUMNS]
+
+
+def _seconds_of_a_run(runs: pd.DataFrame) -> dict[tuple, float]:
+    cells = runs.groupby(_CELL)
+    found = cells["end_to_end_seconds"].median()
+    absent = cells["status"].agg(lambda statuses: (statuses == "unavailable").all())
+    return found.where(~absent.astype(bool), 0.0).to_dict()
 
 
 def _pairs_needed(question: dict[str, Any], table: pd.DataFrame | None) -> tuple[int | None, str]:
