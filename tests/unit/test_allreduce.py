@@ -202,7 +202,8 @@ def test_the_plan_follows_the_experiments():
     runs = {name: expand(CONFIG, name) for name in CONFIG["experiments"]}
     found = measurement_plans.all_reduces(CONFIG, runs)
     assert list(found) == ["tensorflow-mirrored", "torch-xla"]
-    assert found["torch-xla"]["replicas"] == [1, 2, 4]
+    (cell,) = CONFIG["experiments"]["strong_scaling"]["matrix"]
+    assert found["torch-xla"]["replicas"] == cell["replicas"]
     assert found["torch-xla"]["backend"]["strategy"] == "spmd"
     assert (
         measurement_plans.all_reduces(CONFIG, {"tpu_fashion_conv": runs["tpu_fashion_conv"]}) == {}
