@@ -126,9 +126,10 @@ def parity_of(wildcards):
 def manifests_of(wildcards):
     """The manifests of an experiment's data sets; from records alone those that are there."""
     found = sorted({manifest_of(spec) for spec in EXPERIMENTS[wildcards.experiment]})
+    if not config["records_only"]:
+        return found
     results = config["pathvars"]["results"]
-    here = lambda path: Path(path.replace("<results>", results)).exists()
-    return [path for path in found if here(path) or not config["records_only"]]
+    return [path for path in found if Path(path.replace("<results>", results)).exists()]
 
 
 def workloads_of(backend):

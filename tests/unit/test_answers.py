@@ -39,7 +39,7 @@ def sentences(one: Tables, place: int) -> list[str]:
 
 def test_a_clear_winner_is_named_with_its_lead():
     (text,) = sentences(evidence({"torch": 1250, "torch-xla": 1000}), BEST)
-    assert text.startswith("Which?: speed: PyTorch is best; PyTorch is 1.2")
+    assert text.startswith("Which? speed: PyTorch is best; PyTorch is 1.2")
     assert "faster than PyTorch/XLA SPMD (n = 7 pairs)." in text
     lead, low, high = map(float, re.search(r"is ([\d.]+) x \[([\d.]+), ([\d.]+)\]", text).groups())
     assert 1.2 < low <= lead <= high < 1.3
@@ -54,6 +54,15 @@ def test_equality_is_an_answer():
     (text,) = sentences(evidence({"torch": 1000, "torch-xla": 1002}), BEST)
     assert "PyTorch and PyTorch/XLA SPMD are equal within 5 %" in text
     assert "best" not in text
+
+
+@pytest.mark.parametrize("repeats", [5, 7])
+def test_equality_may_come_before_an_interval(repeats):
+    """Five pairs can show equality (p = 1/32), and have no two-sided interval at 95 %."""
+    (text,) = sentences(evidence({"torch": 1000, "torch-xla": 1002}, repeats, noise=0.001), BEST)
+    assert "are equal within 5 %: 1.00 x" in text
+    assert "inf" not in text
+    assert ("[" in text) is (repeats > 5)
 
 
 def test_two_may_lead():
@@ -102,16 +111,14 @@ def test_what_was_not_run_is_named_with_its_reason():
     made = [make_record("torch"), make_record("tensorflow-tpu", status="unavailable")]
     one = of(made, {"torch": True, "tensorflow-tpu": True})
     assert sentences(one, ABSENT) == [
-        "Which?: fashion-conv on tensorflow-tpu: device not available."
+        "Which? fashion-conv on tensorflow-tpu: device not available."
     ]
 
 
 def test_an_experiment_without_a_pair_is_named():
     made = [make_record("torch"), make_record("torch", global_batch=500)]
     one = of(made, {"torch": True})
-    assert sentences(one, OPEN) == [
-        "Which?: no two backends did the same work: nothing to compare."
-    ]
+    assert sentences(one, OPEN) == ["Which? no two backends did the same work: nothing to compare."]
 
 
 def published(verdicts: dict[str, str], others: list[str]) -> pd.DataFrame:
@@ -140,7 +147,7 @@ def test_a_reproduced_run_says_so_and_counts_all_rows():
         published({"test_accuracy": "reproduced"}, ["reproduced", "differs", "undecided"])
     )
     assert text == (
-        "Holds?: 8 TPU cores: the end of training is reproduced: test accuracy 0.8 published, "
+        "Holds? 8 TPU cores: the end of training is reproduced: test accuracy 0.8 published, "
         "0.81 ± 0.01 (n = 2) measured: reproduced. Of 4 published losses and accuracies: "
         "2 reproduced, 1 differs, 1 undecided."
     )
@@ -155,4 +162,4 @@ def test_anything_else_is_not_reproduced(verdict):
 
 def test_another_protocol_is_not_comparable():
     text = of_published(published({"test_accuracy": "not comparable"}, ["not comparable"]))
-    assert text == "Holds?: 8 TPU cores: not comparable (PyTorch: why)."
+    assert text == "Holds? 8 TPU cores: not comparable (PyTorch: why)."

@@ -1,5 +1,6 @@
 """What the evidence says, in sentences: made from the tables of verdicts, nothing is computed anew."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -37,7 +38,7 @@ def answers(experiments: list[Tables]) -> list[Section]:
     decided, open_, primary = [], [], []
     for one in experiments:
         for rows in _groups(one.differences, OF_PAIRS):
-            text = f"{one.title}: {_subject(rows, one)}: {_of_pairs(rows)}"
+            text = f"{_lead(one)} {_subject(rows, one)}: {_of_pairs(rows)}"
             if (rows["family"] == "primary").any():
                 primary.append(text)
             elif _any_decided(rows):
@@ -45,11 +46,11 @@ def answers(experiments: list[Tables]) -> list[Section]:
             elif rows["metric"].iloc[0] in ALWAYS:
                 open_.append(text)
         if one.differences.empty:
-            open_.append(f"{one.title}: no two backends did the same work: nothing to compare.")
+            open_.append(f"{_lead(one)} no two backends did the same work: nothing to compare.")
     published = [
-        f"{one.title}: {text}" for one in experiments for text in _of_published(one.comparison)
+        f"{_lead(one)} {text}" for one in experiments for text in _of_published(one.comparison)
     ]
-    absent = [f"{one.title}: {text}" for one in experiments for text in _not_run(one.runs)]
+    absent = [f"{_lead(one)} {text}" for one in experiments for text in _not_run(one.runs)]
     return [
         Section("Which way of training is best here?", primary or ["No experiment is primary."]),
         Section("Do the published numbers hold?", published or ["None was compared."]),
@@ -57,6 +58,10 @@ def answers(experiments: list[Tables]) -> list[Section]:
         Section("Undecided, and what it takes", open_ or ["Nothing."]),
         Section("Not run, and why", absent or ["All ran."]),
     ]
+
+
+def _lead(one: Tables) -> str:
+    return one.title if one.title.endswith(("?", ".", "!")) else f"{one.title}:"
 
 
 def _groups(table: pd.DataFrame, keys: list[str]) -> Iterator[pd.DataFrame]:
@@ -105,13 +110,15 @@ def _of_pairs(rows: pd.DataFrame) -> str:
 
 
 def _size(row: dict, turned: bool = False) -> str:
+    """By how much, with its interval if that has ends: five pairs may show equality, and have none."""
     values = [row[name] for name in ("effect", "low", "high")]
     if turned:
         values = [1 / one if row["ratio"] else -one for one in values]
         values[1:] = values[:0:-1]
     form = "{:.2f}" if row["ratio"] else "{:+.3f}"
     middle, low, high = map(form.format, values)
-    return f"{middle}{' x' if row['ratio'] else ''} [{low}, {high}]"
+    text = f"{middle} x" if row["ratio"] else middle
+    return f"{text} [{low}, {high}]" if all(map(math.isfinite, values)) else text
 
 
 def _of_published(table: pd.DataFrame) -> Iterator[str]:

@@ -129,13 +129,13 @@ def shared(one: Series) -> tuple[str, ...]:
 
 def _judged(metric: Metric, pairs: list[tuple[Series, Series]], looks: int) -> list[dict]:
     values = [[_by_seed(one, metric) for one in pair] for pair in pairs]
-    effects = [Effects(metric.effects(*both).to_numpy()) for both in values]
+    paired = [metric.effects(*both) for both in values]
+    effects = [Effects(one.to_numpy()) for one in paired]
     family = [index for index, found in enumerate(effects) if len(found.values)]
     differs = _adjusted({i: effects[i].p_differs() for i in family}, looks)
     equals = _adjusted({i: effects[i].p_within(metric.limit) for i in family}, looks)
     rows = []
     for index, (pair, both, found) in enumerate(zip(pairs, values, effects, strict=True)):
-        seeds = metric.effects(*both).index
         row = {
             "metric": metric.name,
             **pair[0].runs[["workload", "global_batch"]].iloc[0].to_dict(),
@@ -146,7 +146,7 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]], looks: int) -> l
             "effect": metric.shown(found.mean),
             "verdict": NOT_COMPARED,
             "why": _lacking(metric, pair, both),
-            "runs": " ".join(run for one in pair for run in _runs_of(one, seeds)),
+            "runs": " ".join(run for one in pair for run in _runs_of(one, paired[index].index)),
         }
         if index in differs:
             row["low"], row["high"] = map(metric.shown, found.interval(ALPHA / looks))

@@ -50,11 +50,9 @@ def _check_prices(prices: dict[str, Any], backends: dict[str, Any]) -> None:
         if name not in backends:
             known = ", ".join(backends)
             raise UserError(f"prices.per_hour.{name}: there is no such backend; there are {known}")
-        for key in ("currency", "source", "date"):
-            if not prices[key]:
-                raise UserError(
-                    f"prices.{key}: is empty; a price has a currency, a source and a date"
-                )
+    for key in ("currency", "source", "date"):
+        if prices["per_hour"] and not prices[key]:
+            raise UserError(f"prices.{key}: is empty; a price has a currency, a source and a date")
 
 
 def _explain(error: jsonschema.ValidationError) -> str:
