@@ -21,16 +21,29 @@ from paragone.data.random_streams import framework_seed, generator
 from paragone.engines import Engine
 from paragone.models.canonical_weights import Weights, trainable
 from paragone.models.initial_weights import Pretrained, initial
-from paragone.parity.compare import FLOORS, judge, largest, of_arrays, of_metrics
+from paragone.parity.compare import FLOORS, MULTIPLE, judge, largest, of_arrays, of_metrics
 
 BUCKETS = 64  # numbers of a sketch; its norm is that of the array within some 10 %
 GROUPS = ("updates", "means", "variances")  # of weights, of running means and variances
+# A rectifier or a max pool whose inputs tie to the last digits decides otherwise for one example, in another
+# step of another backend than the reference: what one example changes, times this share, is allowed. Of 146
+# runs of 20 seeds, 4 workloads and 3 frameworks the largest was 0.16 where ten times the rounding was less.
+SHARE_OF_EXAMPLE = 0.5
 
 
-def take(engine: Engine, spec: Spec, dataset: Dataset, steps: int) -> Weights:
-    """What the run's first steps change of an engine on its initial weights, and "training" metrics."""
+def take(
+    engine: Engine,
+    spec: Spec,
+    dataset: Dataset,
+    steps: int,
+    change: Callable[[tuple], tuple] = lambda batch: batch,
+) -> Weights:
+    """What the run's first steps change of an engine on its initial weights, and "training" metrics.
+
+    change: of each batch.
+    """
     start = engine.weights()
-    batches = islice(train_batches(dataset, spec, 1, engine.shard), steps)
+    batches = map(change, islice(train_batches(dataset, spec, 1, engine.shard), steps))
     seed, rate = framework_seed(spec.seed, 1), spec.learning_rate(1)
     metrics = engine.train_epoch(seed, rate, batches, steps)
     found = {"training": np.array([[metrics.loss, metrics.accuracy]])}
@@ -51,23 +64,40 @@ def sketch(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Weights:
-    """What the reference takes in double precision, and "rounding/<group>", what single precision costs it.
+    """What the reference takes in double precision, and "rounding/<group>", what single precision may cost.
 
-    spec: of `expand.first_steps`.
+    That is what it costs the reference, or what makes `judge` allow `SHARE_OF_EXAMPLE`. spec: of
+    `expand.first_steps`.
     """
 
-    def taken(precision: str) -> Weights:
+    def taken(precision: str, change: Callable[[tuple], tuple] = lambda batch: batch) -> Weights:
         at = replace(spec, precision=precision)
         engine = engines.create(at)
         engine.build(at, dataset, threads=1)
         shapes = {name: values.shape for name, values in engine.weights().items()}
         engine.set_weights(initial(shapes, at, pretrained)[0])
-        return take(engine, at, dataset, at.steps_per_epoch or 0)
+        return take(engine, at, dataset, at.steps_per_epoch or 0, change)
 
     found = taken("float64")
     rounding = largest(_deviations(taken("float32"), found))
-    found["steps"] = np.array(spec.steps_per_epoch)
-    return found | {f"rounding/{group}": np.array(value) for group, value in rounding.items()}
+    example = largest(_deviations(taken("float32", _one_replaced), found))
+    share = SHARE_OF_EXAMPLE / MULTIPLE
+    return (
+        found
+        | {
+            f"rounding/{key}": np.array(max(rounding[key], share * example[key]))
+            for key in rounding
+        }
+        | {"steps": np.array(spec.steps_per_epoch)}
+    )
+
+
+def _one_replaced(batch: tuple) -> tuple:
+    """The batch with its last example in place of the first, too."""
+    changed = tuple(np.array(values) for values in batch)
+    for values in changed:
+        values[0] = values[-1]
+    return changed
 
 
 def compared(path: Path, take_steps: Callable[[int], Weights], precision: str) -> dict[str, Any]:
