@@ -18,6 +18,7 @@ environments=(
     workflow
     tensorflow tensorflow-gpu tensorflow-tpu
     torch torch-cuda torch-xla torch-xla-tpu
+    jax jax-cuda jax-tpu
 )
 constraints=$(mktemp)
 trap 'rm "$constraints"' EXIT

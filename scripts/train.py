@@ -99,7 +99,8 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     if outcome.status != "completed" and world.rank == 0:
         print(f"[{spec.name}] {outcome.status}: {outcome.reason}", flush=True)
     opened = hasattr(engine, "devices")  # not where the run was unavailable
-    process_entry.add_usage(process, engine.peak_device_memory() if opened else None)
+    used = (engine.peak_device_memory(), engine.programs()) if opened else (None, None)
+    process_entry.add_usage(process, *used)
     process["load"]["life"] = host.life()
     process_entry.mark_end(process)
     if world.workers > 1 and outcome.status in ("unavailable", "out_of_memory"):

@@ -28,6 +28,8 @@ CELLS = [
     ("torch", 1),
     ("tensorflow-mirrored", 2),
     ("torch-xla", 2),
+    ("jax", 2),
+    ("jax-multiprocess", 2),
     ("torch-ddp", 2),
     ("tensorflow-multiworker", 2),
 ]

@@ -15,7 +15,7 @@ def diverging(backend: str):
     return replace(spec, workload={**spec.workload, "learning_rate": {"base": 1e6}})
 
 
-@pytest.mark.parametrize("backend", ["torch", "tensorflow-mirrored", "torch-xla"])
+@pytest.mark.parametrize("backend", ["torch", "tensorflow-mirrored", "torch-xla", "jax"])
 def test_diverging_run_is_a_record(small, tmp_path, backend):
     output = succeed(train_command(diverging(backend), small, tmp_path))
     made = record.read(tmp_path / "record.json")
@@ -59,13 +59,37 @@ def test_absent_device_is_a_record(small, tmp_path, changes, words):
         assert len(arrays["labels"]) == 0
 
 
-@pytest.mark.parametrize("backend", ["tensorflow-mirrored", "torch-xla"])
+@pytest.mark.parametrize("backend", ["tensorflow-mirrored", "torch-xla", "jax"])
 def test_absent_gpu_in_other_frameworks(small, tmp_path, backend):
     spec = make_spec("fashion-conv", backend, batch=200, epochs=1, steps_per_epoch=1)
     spec = replace(spec, backend={**spec.backend, "device": "gpu"})
     done = call(train_command(spec, small, tmp_path))
     assert done.returncode == 0, done.stderr
     assert record.read(tmp_path / "record.json").status == "unavailable"
+
+
+def test_without_a_compiler_nothing_runs_eager(small, tmp_path):
+    spec = make_spec("fashion-conv", "torch-compile", batch=200, epochs=1, steps_per_epoch=1)
+    done = call(train_command(spec, small, tmp_path), CXX="no-such-compiler")
+    assert done.returncode == 0, done.stderr
+    made = record.read(tmp_path / "record.json")
+    assert made.status == "unavailable"
+    assert "C++ compiler" in made.reason
+
+
+def test_a_program_is_compiled_once_and_a_changed_one_anew(small, tmp_path):
+    def programs(name: str, batch: int) -> tuple[int, int]:
+        spec = make_spec("fashion-conv", "torch-compile", batch=batch, epochs=1, steps_per_epoch=2)
+        cache = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+        done = call(train_command(spec, small, tmp_path / name), timeout=300, **cache)
+        assert done.returncode == 0, done.stderr
+        (process,) = record.read(tmp_path / name / "record.json").processes
+        return process.programs.compiled, process.programs.cached
+
+    first, again, other = programs("first", 50), programs("again", 50), programs("other", 100)
+    assert first[0] >= 2  # training and evaluation
+    assert again == (0, first[0] + first[1])
+    assert other[0] >= 2
 
 
 def test_target_ends_the_run(small, tmp_path):

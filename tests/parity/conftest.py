@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from parity.probing import BACKENDS, DEEP, QUICK, observe
+from parity.probing import DEEP, QUICK, backends_of, observe
 from workspace import Arrays
 
 
@@ -32,7 +32,7 @@ def probes_of(in_one_folder, tmp_path_factory) -> Callable[[str], Path]:
     @cache
     def made(workloads: tuple[str, ...]) -> Path:
         folder = tmp_path_factory.mktemp("probes")
-        others = (name for name in BACKENDS if name != "torch-xla")
+        others = (name for name in backends_of(workloads[0]) if name != "torch-xla")
         with ThreadPoolExecutor(2) as pool:
             waiting = [
                 pool.submit(observe, backend, [*workloads], in_one_folder, folder)

@@ -10,7 +10,8 @@ from workspace import CONFIG, ROOT, Arrays, call, command, succeed
 from paragone.config.expand import probe
 from paragone.config.run_spec import Spec
 
-BACKENDS = sorted(CONFIG["backends"])
+# One process of `jax-multiprocess` is `jax`.
+BACKENDS = sorted(set(CONFIG["backends"]) - {"jax-multiprocess"})
 WORKLOADS = sorted(CONFIG["workloads"])
 # Their layers, losses and optimizers take seconds to compile; the others are left to `make test-all`.
 QUICK = ["fashion-cnn", "reuters-cnn", "reuters-cnn-double-softmax"]
@@ -19,11 +20,18 @@ TIERS = [
     *QUICK,
     *(pytest.param(name, marks=pytest.mark.full) for name in DEEP),
 ]
+# They compile the deep models for minutes: `make test-nightly`.
+SLOW = ["jax", "torch-compile"]
 ABSENT = {"tensorflow-tpu", "torch-xla-multiprocess"}
 
 
 def dataset_of(workload: str) -> str:
     return CONFIG["workloads"][workload]["dataset"]
+
+
+def backends_of(workload: str) -> list[str]:
+    """Those that are probed together with the others, in `make test` and `make test-all`."""
+    return [name for name in BACKENDS if workload in QUICK or name not in SLOW]
 
 
 def probe_command(specs: list[Spec], arrays: list[Arrays], outputs: list[Path]) -> list[str]:

@@ -18,6 +18,11 @@ CELLS = [
     ("tensorflow-mirrored", 4),
     ("torch-xla", 1),
     ("torch-xla", 4),
+    ("torch-compile", 1),
+    ("keras-fit", 1),
+    ("keras-fit", 4),
+    ("jax", 1),
+    ("jax", 4),
 ]
 BACKENDS = sorted({backend for backend, _ in CELLS})
 WORKLOADS = sorted(CONFIG["workloads"])
@@ -25,6 +30,7 @@ WORKLOADS = sorted(CONFIG["workloads"])
 TOLERANCE = {"weights": 1e-4, "statistics": 1e-3}
 # The deep ones on one replica of the frameworks that need not compile them for a minute.
 DEEP = {"mobilenet-v2", "wide-resnet"}
+COMPILED = {"torch-xla", "torch-compile", "jax"}  # for seconds up to minutes
 
 
 def workloads_of(cell: tuple[str, int]) -> list[str]:
@@ -33,7 +39,7 @@ def workloads_of(cell: tuple[str, int]) -> list[str]:
     if replicas > 1:
         return ["fashion-cnn", "fashion-conv", "reuters-cnn"]
     left_out = {"reuters-cnn-double-softmax"}  # differs by its loss alone, which the gate has seen
-    if backend == "torch-xla":
+    if backend in COMPILED:
         left_out |= DEEP
     return [name for name in WORKLOADS if name not in left_out]
 
@@ -41,7 +47,7 @@ def workloads_of(cell: tuple[str, int]) -> list[str]:
 def full(cell: tuple[str, int], workload: str) -> bool:
     """Whether a case is left to `make test-all`: several replicas, which test_replicas.py has in double
     precision, deep models, and programs that XLA compiles, which the gate and the smoke run have."""
-    return cell[1] > 1 or workload in DEEP or cell[0] == "torch-xla"
+    return cell[1] > 1 or workload in DEEP or cell[0] in COMPILED
 
 
 def case(cell: tuple[str, int], *workload: str) -> object:

@@ -5,7 +5,17 @@ from functools import cache
 
 import numpy as np
 import pytest
-from parity.probing import ABSENT, BACKENDS, TIERS, dataset_of, judge
+from parity.probing import (
+    ABSENT,
+    BACKENDS,
+    DEEP,
+    SLOW,
+    TIERS,
+    backends_of,
+    dataset_of,
+    judge,
+    observe,
+)
 from workspace import CONFIG
 
 from paragone import data
@@ -32,21 +42,38 @@ def verdicts_of(probes_of, tmp_path_factory) -> Callable[[str], dict]:
 
     @cache
     def verdicts(workload: str) -> dict:
-        found = [probes_of(workload) / f"{backend}.npz" for backend in BACKENDS]
+        found = [probes_of(workload) / f"{name}.npz" for name in backends_of(workload)]
         reference = probes_of(workload) / "reference.npz"
         return judge(workload, reference, found, folder / f"{workload}.json")
 
     return verdicts
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("workload", TIERS)
-def test_every_backend_passes(verdicts_of, workload, backend):
-    verdict = verdicts_of(workload)[backend]
-    if backend in ABSENT:
-        assert verdict["passed"] is None
-        assert "tpu" in verdict["reason"].lower()
-        return
+def test_every_backend_passes(verdicts_of, workload):
+    verdicts = verdicts_of(workload)
+    assert list(verdicts) == backends_of(workload)
+    for backend, verdict in verdicts.items():
+        if backend in ABSENT:
+            assert verdict["passed"] is None
+            assert "tpu" in verdict["reason"].lower()
+        else:
+            check_passed(workload, verdict)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("backend", SLOW)
+def test_deep_models_pass_where_they_compile_for_minutes(
+    probes_of, in_one_folder, tmp_path, backend
+):
+    observe(backend, DEEP, in_one_folder, tmp_path)
+    for workload in DEEP:
+        reference, found = probes_of(workload) / "reference.npz", tmp_path / workload
+        probes = [found / f"{backend}.npz"]
+        check_passed(workload, judge(workload, reference, probes, found / "v.json")[backend])
+
+
+def check_passed(workload: str, verdict: dict) -> None:
     assert verdict["passed"] is True, verdict["reason"]
     dropout = set() if "dropout" in CONFIG["workloads"][workload]["model"] else {"dropout"}
     assert verdict["deviations"].keys() == TOLERANCES.keys() - dropout
@@ -72,7 +99,7 @@ def test_the_reference_trains(probes_of, workload):
 
 @pytest.mark.parametrize("workload", TIERS)
 def test_trainable_parameters(probes_of, workload):
-    for backend in ["reference", *BACKENDS]:
+    for backend in ["reference", *backends_of(workload)]:
         with np.load(probes_of(workload) / f"{backend}.npz") as arrays:
             if backend not in ABSENT:
                 assert int(arrays["parameters"]) == PARAMETERS[workload]

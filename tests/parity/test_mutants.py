@@ -25,7 +25,7 @@ from workspace import CONFIG, ROOT, Arrays, Checkout
 from paragone.config.code_inputs import code_inputs
 from paragone.config.expand import with_reference
 
-BACKENDS = ("torch", "torch-xla", "tensorflow-mirrored")
+BACKENDS = ("torch", "torch-xla", "tensorflow-mirrored", "jax")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,9 +21,12 @@ ONE = {
     "torch-ddp": "torch",
     "tensorflow-mirrored": "tensorflow-mirrored",
     "tensorflow-multiworker": "tensorflow-mirrored",
+    "keras-fit": "tensorflow-mirrored",
     "torch-xla": "torch-xla",
+    "jax": "jax",
+    "jax-multiprocess": "jax",
 }
-PER_REPLICA = ["torch-ddp", "tensorflow-mirrored", "tensorflow-multiworker"]
+PER_REPLICA = ["torch-ddp", "tensorflow-mirrored", "tensorflow-multiworker", "keras-fit"]
 
 
 def run(folder: Path, arrays, workload: str, backend: str, replicas: int, mode: str = "") -> dict:
@@ -114,7 +117,7 @@ def test_batch_norm_normalises_each_replicas_part(normalised, reference, backend
 
 @pytest.mark.parametrize(
     ("backend", "whose"),
-    [("torch-ddp", "first"), ("tensorflow-mirrored", "mean"), ("tensorflow-multiworker", "mean")],
+    [("torch-ddp", "first"), *((name, "mean") for name in PER_REPLICA if name != "torch-ddp")],
 )
 def test_batch_norm_statistics_are_of_the_replicas_stated(normalised, reference, backend, whose):
     assert batch_norm(CONFIG["backends"][backend]["engine"]) == whose
@@ -123,3 +126,10 @@ def test_batch_norm_statistics_are_of_the_replicas_stated(normalised, reference,
     assert deviation(normalised[backend], reference[other], "moving_mean") > 1e-3
     # Keras keeps the biased variance, PyTorch the unbiased one: n / (n - 1) apart.
     assert deviation(normalised[backend], reference[whose], "moving_variance") < 1e-2
+
+
+def test_batch_norm_over_processes_is_of_the_global_batch(small, tmp_path):
+    one = run(tmp_path, small, "fashion-cnn", "jax", 1)
+    found = run(tmp_path, small, "fashion-cnn", "jax-multiprocess", REPLICAS)
+    assert batch_norm(CONFIG["backends"]["jax"]["engine"]) == "whole"
+    assert deviation(found, one, ".") < 1e-6

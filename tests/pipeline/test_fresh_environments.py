@@ -11,8 +11,20 @@ from paragone.records import record
 
 pytestmark = pytest.mark.full
 
-BACKENDS = {"tensorflow-mirrored": "tensorflow", "torch": "torch", "torch-xla": "torch-xla"}
-ACCELERATORS = ["tensorflow-gpu", "tensorflow-tpu", "torch-cuda", "torch-xla-tpu"]
+BACKENDS = {
+    "tensorflow-mirrored": "tensorflow",
+    "torch": "torch",
+    "torch-xla": "torch-xla",
+    "jax": "jax",
+}
+ACCELERATORS = [
+    "tensorflow-gpu",
+    "tensorflow-tpu",
+    "torch-cuda",
+    "torch-xla-tpu",
+    "jax-cuda",
+    "jax-tpu",
+]
 CONDA = ROOT / "tests/pipeline/conda/bin"
 
 
@@ -48,7 +60,7 @@ def test_each_backend_trained_in_its_own_environment(separate):
         (process,) = made.processes
         assert process.software.pop("python")
         assert process.software.items() <= pinned(environment).items()
-        frameworks = {"tensorflow-cpu", "torch", "torch-xla"}
+        frameworks = {"tensorflow-cpu", "torch", "torch-xla", "jax"}
         assert frameworks & set(process.software) == frameworks & set(pinned(environment))
 
 

@@ -34,12 +34,14 @@ def program(output, engine, strategy, device="cpu", **options):
         ("tensorflow", "mirrored"),
         ("tensorflow", "multiworker"),
         ("torch_xla", "spmd"),
+        ("jax", "spmd"),
+        ("jax", "multiprocess"),
     ],
 )
 def test_small_all_reduces_are_measured(tmp_path, engine, strategy):
     printed = succeed(program(tmp_path / "r.json", engine, strategy), timeout=120)
     made = measurements.read(tmp_path / "r.json", measurements.check_all_reduces)
-    each = 2 if strategy in ("ddp", "multiworker") else 1
+    each = 2 if strategy in ("ddp", "multiworker", "multiprocess") else 1
     assert [(one.replicas, one.workers) for one in made.groups] == [(1, 1), (2, each)]
     for one in made.groups:
         assert [case.bytes for case in one.cases] == [4096, 65_536]
@@ -63,9 +65,9 @@ def test_a_missing_device_is_a_status(tmp_path):
 def test_messages_for_people(tmp_path):
     output = tmp_path / "r.json"
     refused(
-        call(program(output, "jax", "spmd")),
-        "jax",
-        "scripts/paragone/microbenchmarks/all_reduces/jax.py",
+        call(program(output, "mxnet", "spmd")),
+        "mxnet",
+        "scripts/paragone/microbenchmarks/all_reduces/mxnet.py",
     )
     refused(call(program(output, "torch_ddp", "ddp", bytes=[6])), "--bytes", "multiple of 4")
     refused(call(program(output, "torch_ddp", "ddp", timeout=0.1)), "no result of 1", "0.1 s")

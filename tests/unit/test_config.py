@@ -110,7 +110,7 @@ def test_unknown_key_at_each_level(path, known):
         (["backends", "torch", "color"], "blue", ["backends.torch.color", "#[0-9A-Fa-f]{6}"]),
         (["backends", "torch", "label"], "", ["backends.torch.label", "non-empty"]),
         (["backends", "torch", "engine"], ..., ["backends.torch", "'engine'", "add it"]),
-        (["backends", "torch", "engine"], "jax", ["backends.torch.engine", "engines/jax.py"]),
+        (["backends", "torch", "engine"], "mxnet", ["backends.torch.engine", "engines/mxnet.py"]),
         (["backends", "torch", "environment"], "my", ["backends.torch.environment", "my.yaml"]),
         (["workloads", "fashion-cnn", "dataset"], "mnist", [f"{CNN}.dataset", "fashion_mnist"]),
         (["workloads", "fashion-cnn", "initializer"], "he", [f"{CNN}.initializer", "keras"]),

@@ -10,9 +10,9 @@ from workspace import CONFIG, ROOT
 from paragone.machine.process_entry import PACKAGES
 
 TRAINING = {
-    "cpu": ("tensorflow", "torch", "torch-xla"),
-    "gpu": ("tensorflow-gpu", "torch-cuda"),
-    "tpu": ("tensorflow-tpu", "torch-xla-tpu"),
+    "cpu": ("tensorflow", "torch", "torch-xla", "jax"),
+    "gpu": ("tensorflow-gpu", "torch-cuda", "jax-cuda"),
+    "tpu": ("tensorflow-tpu", "torch-xla-tpu", "jax-tpu"),
 }
 ACCELERATORS = TRAINING["gpu"] + TRAINING["tpu"]
 ENVIRONMENTS = ("workflow", *TRAINING["cpu"], *ACCELERATORS)
@@ -132,7 +132,7 @@ def wanted(name: str) -> set[str]:
 
 @pytest.mark.parametrize("name", sum(TRAINING.values(), ()))
 def test_records_name_the_version_of_the_framework(name):
-    pattern = r"tensorflow(-cpu|-tpu)?|torch(vision|-xla)?|libtpu|keras"
+    pattern = r"tensorflow(-cpu|-tpu)?|torch(vision|-xla)?|libtpu|keras|flax|jax|jaxlib|optax"
     frameworks = {package for package in pins(f"{name}.linux-64") if re.fullmatch(pattern, package)}
     assert frameworks
     assert frameworks <= set(PACKAGES)

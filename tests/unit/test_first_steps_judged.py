@@ -110,8 +110,9 @@ def test_what_a_run_is_compared_with(backend, replicas, strategy, parts):
     run = make_spec("fashion-cnn", backend, replicas, epochs=5, steps_per_epoch=9)
     found = of_run(run)
     assert (found.backend["strategy"], found.replicas, found.workers) == (strategy, parts, 1)
-    assert (found.precision, found.steps_per_epoch) == ("float64", 2)
+    assert (found.precision, found.steps_per_epoch) == ("float32", 2)
     assert found == of_run(replace(run, epochs=7, precision="float64", steps_per_epoch=None))
+    assert found != of_run(replace(run, precision="bfloat16"))
 
 
 def test_runs_with_dropout_are_compared_with_nothing():

@@ -68,7 +68,7 @@ def counted() -> dict[str, dict[str, int]]:
     """FLOP by backend and workload, each backend in a process of its own."""
     cases = {name: EXAMPLES[block["dataset"]] for name, block in CONFIG["workloads"].items()}
     found = {}
-    for backend in ("torch", "torch-xla", "tensorflow-mirrored"):
+    for backend in ("torch", "torch-xla", "tensorflow-mirrored", "jax"):
         line = [sys.executable, "-c", PROGRAM, backend, json.dumps(cases)]
         done = call(line, PYTHONPATH=f"{ROOT / 'scripts'}:{ROOT / 'tests'}")
         assert done.returncode == 0, done.stderr

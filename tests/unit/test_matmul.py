@@ -26,7 +26,7 @@ def products(output, engine, device="cpu", **options):
     return command("measure_products", backend=backend, output=output, **{**defaults, **options})
 
 
-@pytest.mark.parametrize("engine", ["torch", "tensorflow", "torch_xla"])
+@pytest.mark.parametrize("engine", ["torch", "tensorflow", "torch_xla", "jax"])
 def test_small_products_are_measured(tmp_path, engine):
     printed = succeed(products(tmp_path / "out" / "one.json", engine))
     made = measurements.read(tmp_path / "out" / "one.json", measurements.check_products)
@@ -71,7 +71,9 @@ def test_a_missing_device_is_a_status(tmp_path):
 def test_messages_for_people(tmp_path):
     output = tmp_path / "r.json"
     refused(
-        call(products(output, "jax")), "jax", "scripts/paragone/microbenchmarks/products/jax.py"
+        call(products(output, "mxnet")),
+        "mxnet",
+        "scripts/paragone/microbenchmarks/products/mxnet.py",
     )
     refused(call(products(output, "torch", products=["1,2"])), "1,2", "m,k,n")
     assert not output.exists()

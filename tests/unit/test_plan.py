@@ -9,7 +9,7 @@ from paragone.base.errors import UserError
 from paragone.config.looks import fewest
 from paragone.config.questions import questions
 
-A, B = ("conv", "torch", 1, 100), ("conv", "torch-xla", 1, 100)
+A, B = (("conv", name, 1, 100, "float32") for name in ("torch", "torch-xla"))
 QUESTIONS = [
     {"name": "second", "repeats": 1, "cells": [A], "comparisons": 0},
     {"name": "first", "repeats": 2, "cells": [A, B], "comparisons": 1},
@@ -17,7 +17,7 @@ QUESTIONS = [
 PRIMARY = {"experiment": "first", "metric": "speed"}
 RUNS = pd.DataFrame(
     [[*A, 10.0], [*A, 12.0], [*B, 30.0]],
-    columns=["workload", "backend", "replicas", "global_batch", "end_to_end_seconds"],
+    columns=["workload", "backend", "replicas", "global_batch", "precision", "end_to_end_seconds"],
 ).assign(status="completed")
 
 

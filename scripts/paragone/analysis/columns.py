@@ -50,7 +50,7 @@ RUN_COLUMNS = typed(
     (COUNT, "threads"),
     (REAL, "load_before other_cpu_share"),
     (FLAG, "busy throttled"),
-    (COUNT, "peak_host_bytes peak_device_bytes"),
+    (COUNT, "peak_host_bytes peak_device_bytes programs_compiled programs_cached"),
     (TEXT, "software commit"),
     (FLAG, "dirty"),
     (TEXT, "config_sha256"),

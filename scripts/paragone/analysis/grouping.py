@@ -9,7 +9,7 @@ from itertools import takewhile
 
 import pandas as pd
 
-_CELL = ["workload", "backend", "replicas", "global_batch"]
+_CELL = ["workload", "backend", "replicas", "global_batch", "precision"]
 BY_BATCH = ("workload", "replicas")  # kept apart by figures over batch sizes
 _SETTING = ["data_source", "data_edition", "machine"]
 
@@ -64,7 +64,7 @@ def sweeps_of(runs: pd.DataFrame, labels: dict[str, str], *apart: str) -> list[S
 
 
 def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> list[Series]:
-    for known in (["dataset", "data_source", "data_edition"], ["machine"]):
+    for known in (["dataset", "data_source", "data_edition"], ["machine"], ["precision"]):
         values = runs[known].drop_duplicates().dropna()
         if len(values) == 1:
             runs = runs.fillna(values.iloc[0].to_dict())
@@ -116,6 +116,8 @@ def _detail(key: str, value: object) -> str:
             return f"{value} replica" if value == 1 else f"{value} replicas"
         case "global_batch":
             return f"batch {value:,}"
+        case "precision":
+            return str(value)
         case "data_source":
             return "SYNTHETIC DATA" if value == "synthetic" else f"{value} data"
         case "data_edition":

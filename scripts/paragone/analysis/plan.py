@@ -12,7 +12,7 @@ COLUMNS = ["experiment", "repeats", "comparisons", "pairs_needed", "from", "seco
 COLUMNS += ["decides"]
 LEAST, LAST = "the least that can decide", "the variance of the last run"
 MAYBE = "if runs vary little, "
-_CELL = ["workload", "backend", "replicas", "global_batch"]
+_CELL = ["workload", "backend", "replicas", "global_batch", "precision"]
 _UNITS = {"min": 60, "h": 3600}
 
 

@@ -208,7 +208,7 @@ def _seconds(record: RunRecord) -> Row:
 
 def _processes(processes: list[Process]) -> Row:
     first = processes[0]
-    memory = [one.memory for one in processes]
+    memory, programs = [one.memory for one in processes], [one.programs for one in processes]
     shares = [share for one in processes for share in host_metrics.shares(one).values()]
     return {
         **columns_of_process(first),
@@ -221,6 +221,8 @@ def _processes(processes: list[Process]) -> Row:
         "throttled": known(any, (host_metrics.throttled(one.load) for one in processes)),
         "peak_host_bytes": known(max, (one.peak_host_bytes for one in memory)),
         "peak_device_bytes": known(max, (one.peak_device_bytes for one in memory)),
+        "programs_compiled": known(sum, (one.compiled if one else None for one in programs)),
+        "programs_cached": known(sum, (one.cached if one else None for one in programs)),
         "steady_cpu_joules": host_metrics.joules(processes, "cpu"),
         "steady_accelerator_joules": host_metrics.joules(processes, "accelerator"),
         "config_sha256": first.config_sha256,

@@ -1,4 +1,4 @@
-"""What engines report and records hold: devices, metrics, FLOP."""
+"""What engines report and records hold: devices, metrics, programs, FLOP."""
 
 from dataclasses import dataclass
 
@@ -18,6 +18,14 @@ class Metrics:
 
     loss: float
     accuracy: float
+
+
+@dataclass(frozen=True)
+class Programs:
+    """How many programs a framework has compiled for a run, and how many it has found in its cache."""
+
+    compiled: int
+    cached: int
 
 
 @dataclass(frozen=True)

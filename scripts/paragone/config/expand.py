@@ -86,7 +86,8 @@ def first_steps(run: Spec) -> Spec | None:
         batch=_batch({"global": run.batch["global"]}, replicas, "parity"),
         epochs=1,
         steps_per_epoch=min(FIRST_STEPS, run.steps_per_epoch or FIRST_STEPS),
-        precision="float64",
+        # Of what it costs; the steps themselves are in double precision.
+        precision="float32" if run.precision == "float64" else run.precision,
     )
 
 

@@ -8,8 +8,8 @@ from paragone.config.run_spec import Spec
 
 
 def questions(config: dict[str, Any], experiments: dict[str, list[Spec]]) -> list[dict[str, Any]]:
-    """Per experiment: name, title, repeats, its cells (workload, backend, replicas, global batch), and the
-    number of comparisons of two cells of the same workload and global batch."""
+    """Per experiment: name, title, repeats, its cells (workload, backend, replicas, global batch,
+    precision), and the number of comparisons of two cells of the same workload and global batch."""
     return [
         {
             "name": name,
@@ -24,9 +24,18 @@ def questions(config: dict[str, Any], experiments: dict[str, list[Spec]]) -> lis
     ]
 
 
-def _cell(spec: Spec) -> tuple[str, str, int, int]:
-    return spec.workload["name"], spec.backend["name"], spec.replicas, spec.batch["global"]
+Cell = tuple[str, str, int, int, str]
 
 
-def _work(cell: tuple[str, str, int, int]) -> tuple[str, int]:
+def _cell(spec: Spec) -> Cell:
+    return (
+        spec.workload["name"],
+        spec.backend["name"],
+        spec.replicas,
+        spec.batch["global"],
+        spec.precision,
+    )
+
+
+def _work(cell: Cell) -> tuple[str, int]:
     return cell[0], cell[3]

@@ -25,7 +25,7 @@ class Spec:
     `backend`: name, engine, strategy and device. `batch`: the global and the per-replica batch size,
     in examples. `workers`: processes, each with as many of the replicas. `steps_per_epoch`: None for
     all whole batches of the training split. `precision`: of weights and arithmetic, "float32" or
-    "float64".
+    "float64"; or "bfloat16", of the layers' arithmetic, with all else in float32 (mixed precision).
     """
 
     workload: dict[str, Any]
@@ -75,6 +75,16 @@ class Spec:
                 "lower batch or steps_per_epoch"
             )
         return steps
+
+    @property
+    def mixed(self) -> bool:
+        """Whether layers compute in another precision than weights, statistics, loss and optimizer."""
+        return self.precision == "bfloat16"
+
+    @property
+    def weights_precision(self) -> str:
+        """Of weights, statistics, loss and optimizer."""
+        return "float32" if self.mixed else self.precision
 
     @property
     def evaluation_batch(self) -> int:

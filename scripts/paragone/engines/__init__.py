@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics
+from paragone.base.engine_reports import Devices, FlopCount, Metrics, Programs
 from paragone.base.errors import UserError
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
@@ -21,6 +21,9 @@ from paragone.models.canonical_weights import Weights
 # import of an engine or of a module that opens devices comes later.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 os.environ.setdefault("PJRT_DEVICE", "CPU")  # without it torch_xla asks every plug-in for devices
+os.environ.setdefault(
+    "TORCH_WARM_POOL", "0"
+)  # or torch.compile starts processes that a CPU never uses
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,9 @@ class Engine(Protocol):
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         """The FLOP of one example, by the framework's own counter; changes no state and trains nothing."""
+
+    def programs(self) -> Programs | None:
+        """What was compiled for this process; None where the framework does not say."""
 
     def peak_device_memory(self) -> int | None:
         """The peak of allocated bytes of a device; None where the framework does not count them."""

@@ -39,7 +39,8 @@ class Reference:
         """See `Engine.build`."""
         torch.set_num_threads(threads)
         self.workload = spec.workload
-        self.dtype = getattr(torch, spec.precision)
+        self.dtype = getattr(torch, spec.weights_precision)
+        self.mixed = spec.mixed
         self.devices = Devices("cpu", spec.replicas, workers=1)
         self.shard = WHOLE
         self.of_first = spec.backend["strategy"] == "first"
@@ -67,7 +68,8 @@ class Reference:
         if scale := self.workload.get("input"):
             inputs = (inputs.to(self.dtype) / scale["divide"] - scale["mean"]) / scale["std"]
             inputs = inputs.movedim(-1, 1)
-        logits = functional_call(self.model, statistics, (inputs,))
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.mixed):
+            logits = functional_call(self.model, statistics, (inputs,)).to(self.dtype)
         if self.workload.get("loss") == "double_softmax":
             logits = logits.exp() / logits.exp().sum(1, keepdim=True)
         return logits, logits.logsumexp(1) - logits[torch.arange(len(labels)), labels.long()]

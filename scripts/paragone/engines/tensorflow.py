@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics
+from paragone.base.engine_reports import Devices, FlopCount, Metrics, Programs
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
@@ -37,8 +37,9 @@ class TensorFlow:
         keras.utils.set_random_seed(spec.seed)
         if spec.deterministic:
             tf.config.experimental.enable_op_determinism()
-        keras.config.set_floatx(spec.precision)
-        self._dtype = tf.as_dtype(spec.precision)
+        keras.config.set_floatx(spec.weights_precision)
+        keras.config.set_dtype_policy("mixed_bfloat16" if spec.mixed else spec.precision)
+        self._dtype = tf.as_dtype(spec.weights_precision)
         self._strategy = create_strategy(spec.backend, spec.replicas, world)
         replicas = self._strategy.num_replicas_in_sync
         self.devices = Devices(spec.backend["device"], replicas, workers_of(self._strategy))
@@ -67,13 +68,18 @@ class TensorFlow:
         if scale := self._workload.get("input"):
             inputs = tf.cast(inputs, self._dtype) / scale["divide"]
             inputs = (inputs - scale["mean"]) / scale["std"]
-        return self._model(inputs, training=training)
+        return tf.cast(self._model(inputs, training=training), self._dtype)
 
-    def _forward(self, inputs: tf.Tensor, labels: tf.Tensor, training: bool) -> tuple:
+    def _outputs(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
+        """The logits that the loss takes."""
         logits = self._logits(inputs, training)
         if self._workload.get("loss") == "double_softmax":
             # Intended: a flaw of the published source, softmax outputs where logits are expected.
             logits = tf.nn.softmax(logits)
+        return logits
+
+    def _forward(self, inputs: tf.Tensor, labels: tf.Tensor, training: bool) -> tuple:
+        logits = self._outputs(inputs, training)
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
         return logits, losses
 
@@ -178,9 +184,12 @@ class TensorFlow:
             if isinstance(layer, keras.layers.Dropout) and layer.rate > 0:
                 layer.seed_generator.state.assign([seed, index])
         self._optimizer.learning_rate.assign(learning_rate)
-        metrics = self._run(self._train_loop, self._train_pipeline, batches, steps)
+        metrics = self._train_steps(batches, steps)
         self._unite_statistics()
         return metrics
+
+    def _train_steps(self, batches: Iterable[tuple], steps: int) -> Metrics:
+        return self._run(self._train_loop, self._train_pipeline, batches, steps)
 
     def _unite_statistics(self) -> None:
         """Give every replica the mean over replicas of the batch-norm statistics.
@@ -244,6 +253,10 @@ class TensorFlow:
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         """See `Engine.count_flop`."""
         return count(create_model(MODELS, spec, dataset), self._train_pipeline.element_spec)
+
+    def programs(self) -> Programs | None:
+        """See `Engine.programs`."""
+        return None
 
     def peak_device_memory(self) -> int | None:
         """See `Engine.peak_device_memory`."""

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics
+from paragone.base.engine_reports import Devices, FlopCount, Metrics, Programs
 from paragone.base.errors import Unavailable
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
@@ -34,7 +34,8 @@ class Torch:
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """See `Engine.build`."""
         self.device = self.open_device(spec, threads, world)
-        self.dtype = getattr(torch, spec.precision)
+        self.dtype = getattr(torch, spec.weights_precision)
+        self.mixed = spec.mixed
         torch.manual_seed(spec.seed)
         torch.use_deterministic_algorithms(spec.deterministic)
         # Nothing here reads memory before it is written: filling it first only takes time.
@@ -97,15 +98,20 @@ class Torch:
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """The logits that the loss takes, of stored examples."""
-        logits = self.replica(self.prepare(inputs))
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
+            logits = self.replica(self.prepare(inputs)).to(self.dtype)
         # Intended: a flaw of the published source, softmax outputs where logits are expected.
         return logits.softmax(1) if self.workload.get("loss") == "double_softmax" else logits
+
+    def loss(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
+        """(logits, mean loss) of stored examples."""
+        logits = self.forward(inputs)
+        return logits, functional.cross_entropy(logits, labels)
 
     def train_step(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
         """One optimizer step; (logits, mean loss), both on the device."""
         self.optimizer.zero_grad()
-        logits = self.forward(inputs)
-        loss = functional.cross_entropy(logits, labels)
+        logits, loss = self.loss(inputs, labels)
         loss.backward()
         self.reduce_gradients()
         self.optimizer.step()
@@ -185,14 +191,21 @@ class Torch:
         inputs, labels = self.put(batch[0]), self.put(batch[1]).long()
         self.model.train()
         self.optimizer.zero_grad()
-        with torch_weights.follow_variances(self.model) as unbiased:
-            logits = self.forward(inputs)
-        loss = functional.cross_entropy(logits, labels)
+        unbiased = self._unbiased(inputs) if self.keeps_unbiased_variances else {}
+        logits, loss = self.loss(inputs, labels)
         loss.backward()
         self.end_of_step()
         gradients = torch_weights.export(self.model, lambda tensor: tensor.grad)
-        found = logits.detach().cpu().numpy(), loss.item(), gradients
-        return Probe(*found, unbiased if self.keeps_unbiased_variances else {})
+        return Probe(logits.detach().cpu().numpy(), loss.item(), gradients, unbiased)
+
+    @torch.no_grad()
+    def _unbiased(self, inputs: torch.Tensor) -> dict[str, float]:
+        """`Probe.unbiased`, by a forward pass of its own, since hooks do not belong to a compiled one."""
+        before = self.snapshot()
+        with torch_weights.follow_variances(self.model) as unbiased:
+            self.model(self.prepare(inputs))
+        self.restore(before)
+        return unbiased
 
     # State
 
@@ -210,6 +223,10 @@ class Torch:
         """See `Engine.count_flop`."""
         with torch.device("meta"):
             return count(create_model(MODELS, spec, dataset), dataset.train_inputs.shape[1:])
+
+    def programs(self) -> Programs | None:
+        """See `Engine.programs`."""
+        return None
 
     def peak_device_memory(self) -> int | None:
         """See `Engine.peak_device_memory`."""

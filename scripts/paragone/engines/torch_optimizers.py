@@ -84,18 +84,19 @@ class NAdamOfOccurrences(torch.optim.NAdam):
     def __init__(self, model: nn.Module, add_squares: Reduction, **options: Any) -> None:
         super().__init__(model.parameters(), **options)
         self._add_squares = add_squares
+        # For each embedding a tensor whose gradient is the sum of squares.
         self._squares: dict[nn.Parameter, torch.Tensor] = {}
         for module in model.modules():
             if isinstance(module, nn.Embedding):
-                module.register_forward_hook(self._follow)
+                squares = torch.zeros_like(module.weight, requires_grad=True)
+                self._squares[module.weight] = squares
+                module.register_forward_hook(partial(_follow, squares))
 
-    def _follow(self, embedding: nn.Embedding, inputs: tuple, output: torch.Tensor) -> None:
-        if output.requires_grad:
-            output.register_hook(partial(self._square, embedding.weight, inputs[0]))
-
-    def _square(self, weight: nn.Parameter, words: torch.Tensor, gradient: torch.Tensor) -> None:
-        squares = gradient.flatten(end_dim=-2).square()
-        self._squares[weight] = torch.zeros_like(weight).index_add_(0, words.flatten(), squares)
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of the last step."""
+        super().zero_grad(set_to_none)
+        for squares in self._squares.values():
+            squares.grad = None
 
     def _init_group(self, group: dict[str, Any], *lists: list[torch.Tensor]) -> bool:
         """Called by `step` before it uses the state."""
@@ -104,6 +105,36 @@ class NAdamOfOccurrences(torch.optim.NAdam):
         for weight, squares in self._squares.items():
             # The next step computes beta v + (1 - beta) g^2; correct in advance what it squares.
             moment = self.state[weight]["exp_avg_sq"]
-            difference = self._add_squares(squares) - weight.grad.square()
+            difference = self._add_squares(squares.grad) - weight.grad.square()
             moment.add_(difference, alpha=(1 - beta) / beta)
         return is_complex
+
+
+def _follow(
+    squares: torch.Tensor, embedding: nn.Embedding, inputs: tuple, output: torch.Tensor
+) -> torch.Tensor:
+    return _SquaresOfOccurrences.apply(output, squares, inputs[0])
+
+
+class _SquaresOfOccurrences(torch.autograd.Function):
+    """The identity of an embedding's output, whose backward pass gives `squares` the sum of g^2 by word.
+
+    A function and no hook on the output: a compiler takes it into its graph.
+    """
+
+    @staticmethod
+    def forward(
+        context: Any, output: torch.Tensor, squares: torch.Tensor, words: torch.Tensor
+    ) -> torch.Tensor:
+        """Return `output` (..., features); squares: (vocabulary, features); words: (...), indices."""
+        context.save_for_backward(words)
+        context.vocabulary = len(squares)
+        return output.view_as(output)
+
+    @staticmethod
+    def backward(context: Any, gradient: torch.Tensor) -> tuple:
+        """The gradients of `forward`'s arguments."""
+        (words,) = context.saved_tensors
+        each = gradient.flatten(end_dim=-2).square()
+        sums = each.new_zeros((context.vocabulary, each.shape[1]))
+        return gradient, sums.index_add_(0, words.flatten(), each), None

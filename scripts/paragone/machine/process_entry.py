@@ -12,12 +12,17 @@ from typing import Any
 
 import psutil
 
+from paragone.base.engine_reports import Programs
 from paragone.machine import hardware, load
 
 PACKAGES = (
+    "flax",
+    "jax",
+    "jaxlib",
     "keras",
     "libtpu",
     "numpy",
+    "optax",
     "tensorflow",
     "tensorflow-cpu",
     "tensorflow-tpu",
@@ -52,12 +57,15 @@ def unknown_usage() -> dict[str, Any]:
     return {
         "system_threads": None,
         "memory": {"peak_host_bytes": None, "peak_device_bytes": None},
+        "programs": None,
         "epochs": [],
         "window": [],
     }
 
 
-def add_usage(process: dict[str, Any], peak_device_bytes: int | None) -> None:
+def add_usage(
+    process: dict[str, Any], peak_device_bytes: int | None, programs: Programs | None
+) -> None:
     """Fill in what this process has used. Call it right after the last timed work."""
     process["load"] |= load.at_end()
     process["system_threads"] = psutil.Process().num_threads()
@@ -66,6 +74,7 @@ def add_usage(process: dict[str, Any], peak_device_bytes: int | None) -> None:
         "peak_host_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         "peak_device_bytes": peak_device_bytes,
     }
+    process["programs"] = vars(programs) if programs else None
 
 
 def mark_end(process: dict[str, Any]) -> None:

@@ -64,7 +64,7 @@ def sketch(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Weights:
-    """What the reference takes in double precision, and "rounding/<group>", what single precision may cost.
+    """What the reference takes in double precision, and "rounding/<group>", what the run's may cost.
 
     That is what it costs the reference, or what makes `judge` allow `SHARE_OF_EXAMPLE`. spec: of
     `expand.first_steps`.
@@ -79,8 +79,8 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
         return take(engine, at, dataset, at.steps_per_epoch or 0, change)
 
     found = taken("float64")
-    rounding = largest(_deviations(taken("float32"), found))
-    example = largest(_deviations(taken("float32", _one_replaced), found))
+    rounding = largest(_deviations(taken(spec.precision), found))
+    example = largest(_deviations(taken(spec.precision, _one_replaced), found))
     share = SHARE_OF_EXAMPLE / MULTIPLE
     return (
         found

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from paragone.base import canonical_json
-from paragone.base.engine_reports import Devices
+from paragone.base.engine_reports import Devices, Programs
 from paragone.config.run_spec import Spec
 
 Json = dict[str, Any]
@@ -136,6 +136,7 @@ class Process:
     manifest_sha256: str
     system_threads: int | None
     memory: Memory
+    programs: Programs | None
     epochs: list[Activity]
     window: list[Activity]
 

@@ -15,7 +15,7 @@ from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.records.run_record import from_json
 
-BYTES = {"float32": 4, "float64": 8}  # per parameter, hence per gradient
+BYTES = {"bfloat16": 4, "float32": 4, "float64": 8}  # per parameter, hence per gradient
 SERIES = ["workload", "backend", "machine"]
 CELL = ["experiment", "replicas", "global_batch", "per_replica_batch"]
 

@@ -1,0 +1,293 @@
+"""JAX: flax's models and one compiled step over a mesh of devices, each batch split over them (SPMD).
+
+The same code runs on TPU cores, GPUs and virtual CPU devices, in one process or several. Batch norm sees the
+global batch: the partitioned program computes what the program on one device computes.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import nnx
+from jax.sharding import NamedSharding, PartitionSpec
+
+from paragone.base.engine_reports import Devices, FlopCount, Metrics, Programs
+from paragone.base.ranks import ALONE, World
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset
+from paragone.data.batches import Shard
+from paragone.engines import Probe
+from paragone.engines.jax_devices import open_mesh
+from paragone.engines.jax_flop import count
+from paragone.engines.jax_optimizers import create_optimizer
+from paragone.models import create_model
+from paragone.models.canonical_weights import Weights
+from paragone.models.jax import MODELS, Squares, compute_in, named
+
+STRATEGIES = {"spmd": "one worker", "multiprocess": "several workers"}
+BATCH_NORM = "whole"
+
+EVALUATING = {"deterministic": True, "use_running_average": True, "raise_if_not_found": False}
+
+State = dict[str, Any]  # "params", "statistics" and "optimizer": trees of arrays on the devices
+
+
+class Jax:
+    """The engine. Loss and accuracy are summed on the devices and read once per epoch."""
+
+    def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
+        """See `Engine.build`; `threads` is set by the process's affinity."""
+        kind = spec.backend["device"]
+        jax.config.update("jax_enable_x64", spec.precision == "float64")
+        mesh = open_mesh(kind, spec.replicas, world)
+        self.devices = Devices(kind, spec.replicas, world.workers)
+        self.device_names = [str(device) for device in mesh.local_devices]
+        own = spec.replicas // world.workers
+        self.shard = Shard(world.rank * own, (world.rank + 1) * own, spec.replicas)
+        self._split = NamedSharding(mesh, PartitionSpec("data"))
+        self._whole = NamedSharding(mesh, PartitionSpec())
+        self._dtype = jnp.dtype(spec.weights_precision)
+        self._workload = spec.workload
+        self._optimizer = create_optimizer(spec.workload["optimizer"])
+        self._model = create_model(MODELS, spec, dataset)
+        compute_in(self._model, spec.precision)
+        self._test_graph = nnx.graphdef(nnx.view(self._model, **EVALUATING))
+        self._graph, params, squares, statistics = nnx.split(
+            self._model, nnx.Param, Squares, nnx.BatchStat
+        )
+        params, self._squares, statistics = self._put_whole(
+            jax.tree.map(lambda array: array.astype(self._dtype), (params, squares, statistics))
+        )
+        self._state: State = self._put_whole(
+            {"params": params, "statistics": statistics, "optimizer": self._optimizer.init(params)}
+        )
+        self._train_step = jax.jit(self._train, donate_argnums=(0, 1))
+        self._test_step = jax.jit(self._test, donate_argnums=1)
+
+    # The device side
+
+    def _logits(self, model: Callable[..., jax.Array], inputs: jax.Array, **rngs: Any) -> jax.Array:
+        if scale := self._workload.get("input"):
+            inputs = inputs.astype(self._dtype) / scale["divide"]
+            inputs = (inputs - scale["mean"]) / scale["std"]
+        logits = model(inputs, **rngs).astype(self._dtype)
+        # Intended: a flaw of the published source, softmax outputs where logits are expected.
+        return jax.nn.softmax(logits) if self._workload.get("loss") == "double_softmax" else logits
+
+    def _loss(
+        self, variables: tuple, statistics: Any, batch: tuple, key: jax.Array
+    ) -> tuple[jax.Array, tuple]:
+        """The mean loss; with it logits, losses and the new batch-norm statistics. `key`: for dropout."""
+        inputs, labels = batch
+        statistics = jax.tree.map(
+            lambda array: array, statistics
+        )  # of this trace: they are assigned
+        model = nnx.merge(self._graph, *variables, statistics)
+        logits = self._logits(model, inputs, rngs=nnx.Rngs(dropout=key))
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+        return losses.mean(), (logits, losses, nnx.state(model, nnx.BatchStat))
+
+    def _train(
+        self,
+        state: State,
+        totals: jax.Array,
+        squares: Any,
+        batch: tuple,
+        seed: jax.Array,
+        step: jax.Array,
+        rate: jax.Array,
+    ) -> tuple[State, jax.Array]:
+        differentiate = jax.grad(self._loss, has_aux=True)
+        key = jax.random.fold_in(jax.random.key(seed), step)
+        (gradients, of_words), (logits, losses, statistics) = differentiate(
+            (state["params"], squares), state["statistics"], batch, key
+        )
+        updates, optimizer = self._optimizer.update(
+            gradients, state["optimizer"], squares=self._squared(gradients, of_words)
+        )
+        params = jax.tree.map(lambda weight, by: weight - rate * by, state["params"], updates)
+        found = {"params": params, "statistics": statistics, "optimizer": optimizer}
+        return found, totals + _sums(logits, losses, batch[1], jnp.ones_like(losses))
+
+    def _squared(self, gradients: nnx.State, of_words: nnx.State) -> nnx.State:
+        """What the second moment takes: squares of gradients, of an embedding maybe word by word."""
+        squares = jax.tree.map(jnp.square, gradients)
+        if self._workload["optimizer"].get("deduplicate", True):
+            return squares
+        by_layer = {path[:-1]: sums for path, sums in nnx.to_flat_state(of_words)}
+        return nnx.from_flat_state(
+            [
+                (
+                    path,
+                    square.replace(by_layer[path[:-1]][...]) if path[:-1] in by_layer else square,
+                )
+                for path, square in nnx.to_flat_state(squares)
+            ]
+        )
+
+    def _test(self, state: State, totals: jax.Array, squares: Any, batch: tuple) -> jax.Array:
+        inputs, labels, weights = batch
+        model = nnx.merge(self._test_graph, state["params"], squares, state["statistics"])
+        logits = self._logits(model, inputs)
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+        return totals + _sums(logits, losses, labels, weights)
+
+    # The host side
+
+    def _put_whole(self, tree: Any) -> Any:
+        """A tree of arrays, the same in every process, on every device."""
+        if self.devices.workers == 1:
+            return jax.device_put(tree, self._whole, may_alias=False)  # a step takes its memory
+        return jax.tree.map(
+            lambda array: jax.make_array_from_process_local_data(self._whole, np.asarray(array)),
+            tree,
+        )
+
+    def _put(self, batch: tuple) -> tuple:
+        """This process's part of a batch on its devices: split by examples where they divide evenly."""
+        if self.devices.workers == 1:
+            divides = len(batch[0]) % self.devices.replicas == 0
+            return jax.device_put(batch, self._split if divides else self._whole)
+        return tuple(jax.make_array_from_process_local_data(self._split, part) for part in batch)
+
+    def _host(self) -> State:
+        """The state as host arrays."""
+        return jax.tree.map(lambda array: np.array(array.addressable_data(0)), self._state)
+
+    def _totals(self) -> jax.Array:
+        return self._put_whole(np.zeros(3, np.float32))
+
+    def snapshot(self) -> State:
+        """See `Engine.snapshot`."""
+        return jax.tree.map(jnp.copy, self._state)  # a step takes the memory of its state
+
+    def restore(self, snapshot: State) -> None:
+        """See `Engine.restore`."""
+        self._state = snapshot
+
+    def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
+        """See `Engine.warm_up`."""
+        before = self.snapshot()
+        self.train_epoch(0, learning_rate, [train_batch] * 2, 2)
+        self.evaluate([test_batch], 1)
+        self.restore(before)
+
+    def train_epoch(
+        self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
+    ) -> Metrics:
+        """See `Engine.train_epoch`."""
+        start, rate = np.uint32(seed), self._dtype.type(learning_rate)
+        totals = self._totals()
+        for step, batch in enumerate(batches):
+            self._state, totals = self._train_step(
+                self._state, totals, self._squares, self._put(batch), start, np.uint32(step), rate
+            )
+        return _metrics(totals)
+
+    def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
+        """See `Engine.evaluate`."""
+        totals = self._totals()
+        for batch in batches:
+            totals = self._test_step(self._state, totals, self._squares, self._put(batch))
+        return _metrics(totals)
+
+    def predict(self, inputs: np.ndarray) -> np.ndarray:
+        """See `Engine.predict`."""
+
+        @jax.jit
+        def chances(state: State, squares: nnx.State, inputs: jax.Array) -> jax.Array:
+            model = nnx.merge(self._test_graph, state["params"], squares, state["statistics"])
+            return jax.nn.softmax(self._logits(model, inputs))
+
+        found = chances(self._host(), nnx.state(self._model, Squares), inputs)
+        return np.asarray(found, np.float32)
+
+    def probe(self, batch: tuple) -> Probe:
+        """See `Engine.probe`."""
+        differentiate = jax.jit(jax.value_and_grad(self._loss, has_aux=True))
+        (loss, (logits, _, statistics)), (gradients, _) = differentiate(
+            (self._state["params"], self._squares),
+            self._state["statistics"],
+            self._put(batch),
+            jax.random.key(0),
+        )
+        self._state["statistics"] = statistics
+        of_weights = nnx.merge(self._graph, gradients, self._squares, statistics)
+        by_name = {
+            name: np.array(variable[...].transpose(axes))
+            for name, variable, axes in named(of_weights)
+            if isinstance(variable, nnx.Param)
+        }
+        return Probe(np.asarray(logits), float(loss), by_name)
+
+    def weights(self) -> Weights:
+        """See `Engine.weights`."""
+        state = self._host()
+        nnx.update(self._model, state["params"], state["statistics"])
+        return {
+            name: np.array(variable[...].transpose(axes))
+            for name, variable, axes in named(self._model)
+        }
+
+    def set_weights(self, weights: Weights) -> None:
+        """See `Engine.set_weights`."""
+        for name, variable, axes in named(self._model):
+            variable[...] = jnp.asarray(weights[name].transpose(axes), self._dtype)
+        params, statistics = nnx.state(self._model, nnx.Param, nnx.BatchStat)
+        self._state |= self._put_whole({"params": params, "statistics": statistics})
+
+    def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
+        """See `Engine.count_flop`."""
+        examples = 2
+        inputs = jnp.zeros((examples, *dataset.train_inputs.shape[1:]), dataset.train_inputs.dtype)
+        batch, statistics = (inputs, jnp.zeros(examples, jnp.int32)), self._state["statistics"]
+
+        def loss(params: nnx.State) -> jax.Array:
+            return self._loss((params, self._squares), statistics, batch, jax.random.key(0))[0]
+
+        return count(loss, self._state["params"], examples)
+
+    def programs(self) -> Programs | None:
+        """See `Engine.programs`."""
+        return None
+
+    def peak_device_memory(self) -> int | None:
+        """See `Engine.peak_device_memory`."""
+        each = [device.memory_stats() for device in self._split.mesh.local_devices]
+        return max((one["peak_bytes_in_use"] for one in each if one), default=None)  # CPUs: None
+
+    def out_of_memory(self, error: Exception) -> bool:
+        """See `Engine.out_of_memory`."""
+        return isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
+
+    def save(self, folder: Path) -> None:
+        """See `Engine.save`."""
+        np.savez(folder / "state.npz", *jax.tree.leaves(self._host()))
+
+    def load(self, folder: Path) -> None:
+        """See `Engine.load`."""
+        with np.load(folder / "state.npz") as saved:
+            leaves = [saved[name] for name in saved.files]
+        self._state = self._put_whole(jax.tree.unflatten(jax.tree.structure(self._state), leaves))
+
+
+ENGINE = Jax
+
+
+def _sums(logits: jax.Array, losses: jax.Array, labels: jax.Array, weights: jax.Array) -> jax.Array:
+    """Loss, correct answers and examples, each example weighted."""
+    correct = (logits.argmax(-1) == labels).astype(losses.dtype)
+    weights = weights.astype(losses.dtype)
+    sums = [(losses * weights).sum(), (correct * weights).sum(), weights.sum()]
+    return jnp.stack(sums).astype(jnp.float32)
+
+
+def _metrics(totals: jax.Array) -> Metrics:
+    loss, correct, examples = np.asarray(
+        totals.addressable_data(0)
+    ).tolist()  # waits for the devices
+    return Metrics(loss / examples, correct / examples)

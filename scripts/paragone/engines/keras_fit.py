@@ -1,0 +1,69 @@
+"""Keras: its own `fit`, called once per epoch over the shared batches, under MirroredStrategy or TPUStrategy.
+
+Not under MultiWorkerMirroredStrategy, where `fit` of Keras 3 fails (keras #20585). Everything but the
+training steps is that of the engine `tensorflow`.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from paragone.base.engine_reports import Metrics
+from paragone.base.ranks import ALONE, World
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset
+from paragone.engines.tensorflow import TensorFlow
+
+STRATEGIES = {"mirrored": "one worker", "tpu": "one worker"}
+BATCH_NORM = "mean"
+
+
+class KerasFit(TensorFlow):
+    """The engine `tensorflow` with the training loop that Keras compiles."""
+
+    def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
+        """See `Engine.build`."""
+        super().build(spec, dataset, threads, world)
+        with self._strategy.scope():
+            self._trainer = Fitted(self._model, self._outputs)
+            self._trainer.compile(
+                optimizer=self._optimizer,
+                loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+                metrics=[keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
+            )
+
+    def _train_steps(self, batches: Iterable[tuple], steps: int) -> Metrics:
+        self._batches = batches
+        found = self._trainer.fit(
+            self._train_pipeline, epochs=1, steps_per_epoch=steps, shuffle=False, verbose=0
+        ).history
+        return Metrics(found["loss"][0], found["accuracy"][0])
+
+
+class Fitted(keras.Model):
+    """The model from stored examples to the logits that the loss takes."""
+
+    def __init__(self, model: keras.Model, outputs: Callable[..., tf.Tensor]) -> None:
+        super().__init__()
+        self.model = model  # tracked: its variables are trained
+        self.outputs_of = outputs
+        self.was_fitted = False
+
+    def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
+        """Logits of a batch."""
+        # The identity hides a softmax from Keras' loss, which would take the logits before it.
+        return tf.identity(self.outputs_of(inputs, training))
+
+    def _maybe_symbolic_build(self, *arguments: Any, **options: Any) -> None:
+        """Build the metrics: Keras does so in every `fit`, from batches that this epoch would lack then.
+
+        The first one is in the warm-up, whose batches can be read again.
+        """
+        if not self.was_fitted:
+            super()._maybe_symbolic_build(*arguments, **options)
+        self.was_fitted = True
+
+
+ENGINE = KerasFit

@@ -1,0 +1,54 @@
+"""PyTorch, compiled: forward pass, loss and backward pass as one program each, by `torch.compile`.
+
+The whole graph or an error: nothing here runs eager in silence. Inductor keeps its programs in
+TORCHINDUCTOR_CACHE_DIR under a hash of graph, options and versions, so a changed model is compiled anew.
+"""
+
+import torch
+from torch._dynamo.utils import counters
+from torch._inductor.cpp_builder import get_cpp_compiler
+from torch._inductor.exc import InvalidCxxCompiler
+
+from paragone.base.engine_reports import Programs
+from paragone.base.errors import Unavailable
+from paragone.base.ranks import ALONE, World
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset
+from paragone.engines.torch import Torch
+
+STRATEGIES = {"single": "one worker"}
+BATCH_NORM = "whole"
+
+
+class TorchCompile(Torch):
+    """The eager engine with its passes compiled, for batches of one shape; the optimizer stays eager."""
+
+    def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
+        """See `Engine.build`. Raises `Unavailable` without a C++ compiler."""
+        super().build(spec, dataset, threads, world)
+        try:
+            get_cpp_compiler()
+        except InvalidCxxCompiler:
+            raise Unavailable(
+                "torch.compile needs a C++ compiler: install g++, or set CXX"
+            ) from None
+        counters.clear()
+        self._forward = torch.compile(super().forward, fullgraph=True, dynamic=False)
+        self._loss = torch.compile(super().loss, fullgraph=True, dynamic=False)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """See `Torch.forward`."""
+        return self._forward(inputs)
+
+    def loss(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
+        """See `Torch.loss`."""
+        return self._loss(inputs, labels)
+
+    def programs(self) -> Programs:
+        """See `Engine.programs`."""
+        found = counters["inductor"]
+        missed = found["fxgraph_cache_miss"] + found["fxgraph_cache_bypass"]
+        return Programs(compiled=missed, cached=found["fxgraph_cache_hit"])
+
+
+ENGINE = TorchCompile

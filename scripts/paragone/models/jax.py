@@ -1,0 +1,288 @@
+"""The models in flax NNX, for the engine `jax`.
+
+Each function takes the shape of one example (channels last), the number of classes and the options of
+the workload's `model` block, and returns a module from (batch, height, width, channels) to logits. Layers
+are assigned in forward order: `named` relies on it.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+# Keras' defaults: its running average keeps 0.99 of the old value.
+KERAS_BATCH_NORM = {"momentum": 0.99, "epsilon": 1e-3}
+
+_pool = partial(nnx.max_pool, window_shape=(2, 2), strides=(2, 2))
+
+
+# Weights are replaced by canonical ones; to draw random ones would take a compilation for each shape.
+ZEROS = nnx.initializers.zeros
+
+
+def _conv(inputs: int, outputs: int, kernel: tuple[int, ...], **options: Any) -> nnx.Conv:
+    options = {"padding": "VALID", "kernel_init": ZEROS, "rngs": nnx.Rngs(0), **options}
+    return nnx.Conv(inputs, outputs, kernel, **options)
+
+
+def _dense(inputs: int, outputs: int) -> nnx.Linear:
+    return nnx.Linear(inputs, outputs, kernel_init=ZEROS, rngs=nnx.Rngs(0))
+
+
+def _batch_norm(features: int, **options: Any) -> nnx.BatchNorm:
+    # Not E[x^2] - E[x]^2, which loses half of the digits.
+    return nnx.BatchNorm(features, use_fast_variance=False, **options, rngs=nnx.Rngs(0))
+
+
+def _flatten(features: jax.Array) -> jax.Array:
+    return features.reshape(len(features), -1)
+
+
+def _average(features: jax.Array) -> jax.Array:
+    return features.mean((1, 2))
+
+
+def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nnx.Module:
+    """Two 5 x 5 convolutions of 10 and 20 filters, pooled, rectified, then batch norm; two dense layers."""
+    norm = partial(_batch_norm, momentum=0.9, epsilon=1e-5)
+    side = ((shape[0] - 4) // 2 - 4) // 2
+    return nnx.Sequential(
+        _conv(shape[2], 10, (5, 5)),
+        _pool,
+        nnx.relu,
+        norm(10),
+        _conv(10, 20, (5, 5)),
+        _pool,
+        nnx.relu,
+        norm(20),
+        _flatten,
+        _dense(20 * side * side, 50),
+        nnx.relu,
+        _dense(50, classes),
+    )
+
+
+def fashion_conv(shape: tuple[int, int, int], classes: int) -> nnx.Module:
+    """One 3 x 3 convolution of 64 filters, pooled, rectified; one dense layer."""
+    side = (shape[0] - 2) // 2
+    return nnx.Sequential(
+        _conv(shape[2], 64, (3, 3)),
+        _pool,
+        nnx.relu,
+        _flatten,
+        _dense(64 * side * side, classes),
+    )
+
+
+class Squares(nnx.Variable):
+    """Its gradient is, for each word of an embedding, the sum of g^2 over the occurrences of the word."""
+
+
+class Embedding(nnx.Module):
+    """A table of vectors, (words, features)."""
+
+    def __init__(self, words: int, features: int) -> None:
+        self.embedding = nnx.Param(jnp.zeros((words, features)))
+        self.squares = Squares(jnp.zeros((words, features)))
+        self.dtype = self.embedding.dtype
+
+    def __call__(self, words: jax.Array) -> jax.Array:
+        """The vectors of word indices."""
+        vectors = jnp.take(self.embedding[...], words, axis=0).astype(self.dtype)
+        return _follow(vectors, self.squares[...], words)
+
+
+@jax.custom_vjp
+def _follow(vectors: jax.Array, squares: jax.Array, words: jax.Array) -> jax.Array:
+    return vectors
+
+
+def _forward(vectors: jax.Array, squares: jax.Array, words: jax.Array) -> tuple:
+    return vectors, (squares, words)
+
+
+def _backward(kept: tuple, gradient: jax.Array) -> tuple:
+    squares, words = kept
+    return gradient, jnp.zeros_like(squares).at[words].add(gradient**2), None
+
+
+_follow.defvjp(_forward, _backward)
+
+
+def text_cnn(shape: tuple[int], classes: int, vocabulary: int) -> nnx.Module:
+    """Embedding of 7, then two 1-D convolutions of 64 and 32 filters, each rectified and pooled."""
+    pool = partial(nnx.max_pool, window_shape=(2,), strides=(2,))
+    return nnx.Sequential(
+        Embedding(vocabulary, 7),
+        _conv(7, 64, (5,)),
+        nnx.relu,
+        pool,
+        _conv(64, 32, (3,)),
+        nnx.relu,
+        pool,
+        _flatten,
+        _dense(32 * (((shape[0] - 4) // 2 - 2) // 2), classes),
+    )
+
+
+def _conv_norm_relu(inputs: int, outputs: int) -> nnx.Sequential:
+    return nnx.Sequential(
+        _conv(inputs, outputs, (3, 3), padding="SAME"),
+        _batch_norm(outputs, **KERAS_BATCH_NORM),
+        nnx.relu,
+    )
+
+
+class WideBlock(nnx.Module):
+    """Two convolutions beside a shortcut, which is a 1 x 1 convolution if it is to `project`."""
+
+    def __init__(self, inputs: int, outputs: int, dropout: float, project: bool) -> None:
+        self.residual = nnx.Sequential(
+            _conv_norm_relu(inputs, outputs),
+            nnx.Dropout(dropout),
+            _conv_norm_relu(outputs, outputs),
+        )
+        self.shortcut = _conv(inputs, outputs, (1, 1)) if project else nnx.identity
+
+    def __call__(self, features: jax.Array, rngs: nnx.Rngs | None = None) -> jax.Array:
+        """The block's output, (batch, height, width, outputs)."""
+        return self.shortcut(features) + self.residual(features, rngs=rngs)
+
+
+def wide_resnet(
+    shape: tuple[int, int, int], classes: int, width: int, dropout: float
+) -> nnx.Module:
+    """WideResNet-16 as the batch size lab has it: three stages of two blocks, pooled in between."""
+    widths = [16 * width, 32 * width, 64 * width]
+    layers: list[Callable[..., Any]] = [_conv_norm_relu(shape[2], 16)]
+    for inputs, outputs in zip([16, *widths], widths, strict=False):
+        layers += [
+            *([] if outputs == widths[0] else [_pool]),
+            WideBlock(inputs, outputs, dropout, project=True),
+            WideBlock(outputs, outputs, dropout, project=False),
+        ]
+    return nnx.Sequential(*layers, _average, _dense(widths[-1], classes))
+
+
+# Of each group of blocks: expansion, filters, blocks, stride of the first (Sandler et al., arXiv:1801.04381).
+_MOBILENET_V2 = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
+
+
+def _conv_norm(
+    inputs: int, outputs: int, side: int, stride: int = 1, groups: int = 1
+) -> nnx.Sequential:
+    # Keras pads an even side at its end only.
+    padding = "SAME" if stride == 1 else ((0, 1), (0, 1))
+    return nnx.Sequential(
+        _conv(
+            inputs,
+            outputs,
+            (side, side),
+            strides=stride,
+            padding=padding,
+            feature_group_count=groups,
+            use_bias=False,
+        ),
+        _batch_norm(outputs, momentum=0.999, epsilon=1e-3),
+    )
+
+
+class InvertedResidual(nnx.Module):
+    """Expansion, depthwise convolution and projection, beside a shortcut where shapes allow it."""
+
+    def __init__(self, inputs: int, outputs: int, expansion: int, stride: int) -> None:
+        hidden = inputs * expansion
+        expand: list[Callable[..., Any]] = []
+        if expansion > 1:
+            expand = [_conv_norm(inputs, hidden, 1), nnx.relu6]
+        self.layers = nnx.Sequential(
+            *expand,
+            _conv_norm(hidden, hidden, 3, stride, groups=hidden),
+            nnx.relu6,
+            _conv_norm(hidden, outputs, 1),
+        )
+        self.residual = stride == 1 and inputs == outputs
+
+    def __call__(self, features: jax.Array) -> jax.Array:
+        """The block's output, (batch, height, width, outputs)."""
+        found = self.layers(features)
+        return features + found if self.residual else found
+
+
+def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nnx.Module:
+    """MobileNetV2 of Keras, without dropout; `outputs` may exceed the classes, as in the source."""
+    layers: list[Callable[..., Any]] = [_conv_norm(shape[2], 32, 3, 2), nnx.relu6]
+    filters = 32
+    for expansion, wanted, blocks, stride in _MOBILENET_V2:
+        for block in range(blocks):
+            layers.append(InvertedResidual(filters, wanted, expansion, 1 if block else stride))
+            filters = wanted
+    layers += [_conv_norm(filters, 1280, 1), nnx.relu6]
+    return nnx.Sequential(*layers, _average, _dense(1280, outputs))
+
+
+MODELS: dict[str, Callable[..., nnx.Module]] = {
+    "fashion-cnn": fashion_cnn,
+    "fashion-conv": fashion_conv,
+    "mobilenet-v2": mobilenet_v2,
+    "text-cnn": text_cnn,
+    "wide-resnet": wide_resnet,
+}
+
+# Kind of a layer -> canonical part and attribute
+_CONV = ("conv2d", {"kernel": "kernel", "bias": "bias"})
+_KINDS: dict[type, tuple[str, dict[str, str]]] = {
+    nnx.Conv: _CONV,
+    nnx.Linear: ("dense", {"kernel": "kernel", "bias": "bias"}),
+    Embedding: ("embedding", {"embeddings": "embedding"}),
+    nnx.BatchNorm: (
+        "batch_norm",
+        {"gamma": "scale", "beta": "bias", "moving_mean": "mean", "moving_variance": "var"},
+    ),
+}
+
+
+def compute_in(model: nnx.Module, precision: str) -> None:
+    """Let the layers compute in this precision; their variables stay as they are."""
+    for layer in _weighted(model):
+        layer.dtype = jnp.dtype(precision)
+
+
+def named(model: nnx.Module) -> Iterator[tuple[str, nnx.Variable, tuple[int, ...]]]:
+    """Canonical name, variable and canonical axes of every weight, in forward order.
+
+    The axes are their own inverse: a depthwise kernel has its last two exchanged, all else is canonical.
+    """
+    for index, layer in enumerate(_weighted(model)):
+        kind, parts = _KINDS[type(layer)]
+        if isinstance(layer, nnx.Conv):
+            kind = {1: "conv1d", 2: "conv2d"}[len(layer.kernel_size)]
+            kind = "depthwise_conv2d" if layer.feature_group_count > 1 else kind
+        for part, attribute in parts.items():
+            variable = getattr(layer, attribute)
+            if variable is not None:
+                swapped = kind == "depthwise_conv2d" and part == "kernel"
+                axes = (0, 1, 3, 2) if swapped else tuple(range(variable[...].ndim))
+                yield f"{index}.{kind}.{part}", variable, axes
+
+
+def _weighted(module: Any) -> Iterator[Any]:
+    if type(module) in _KINDS:
+        yield module
+    elif isinstance(module, nnx.List):
+        for child in module:
+            yield from _weighted(child)
+    elif isinstance(module, nnx.Module):
+        for child in vars(module).values():
+            yield from _weighted(child)
