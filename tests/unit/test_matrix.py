@@ -97,9 +97,9 @@ def test_config_is_left_as_it_was():
     ("matrix", "block", "words"),
     [
         (
-            [{"backend": "torch", "replicas": 1}, {"backend": "jax", "replicas": 1}],
+            [{"backend": "torch", "replicas": 1}, {"backend": "mxnet", "replicas": 1}],
             {},
-            ["experiments.one.matrix[1].backend", "'jax'", *CONFIG["backends"]],
+            ["experiments.one.matrix[1].backend", "'mxnet'", *CONFIG["backends"]],
         ),
         (
             [{"backend": "torch", "replicas": 1}],

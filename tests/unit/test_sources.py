@@ -28,7 +28,9 @@ def test_program_comes_first_and_nothing_twice(program):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_training_depends_on_loop_engine_models_and_data(engine):
-    framework = "tensorflow" if engine == "tensorflow" else "torch"
+    framework = {"tensorflow": "tensorflow", "keras_fit": "tensorflow", "jax": "jax"}.get(
+        engine, "torch"
+    )
     found = code_inputs("train.py", f"paragone.engines.{engine}")
     assert {
         "scripts/paragone/__init__.py",
