@@ -82,7 +82,7 @@ def together(cell: tuple[str, int], workload: str) -> list[str]:
     The reductions of several replicas in TensorFlow are numbered by process: a second model there
     would meet the first one's.
     """
-    if cell[0] == "tensorflow-mirrored" and cell[1] > 1:
+    if cell[0] in ("tensorflow-mirrored", "keras-fit") and cell[1] > 1:
         return [workload]
     tier = full(cell, workload)
     return [each for each in workloads_of(cell) if full(cell, each) is tier]

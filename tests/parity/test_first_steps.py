@@ -42,7 +42,7 @@ def copy(tmp_path_factory) -> Checkout:
 
 
 @pytest.fixture(scope="module")
-def taken(copy, small, tmp_path_factory) -> Callable[[str], FirstSteps]:
+def taken(copy, small, tmp_path_factory) -> Callable[..., FirstSteps]:
     """What the record of a short run on a backend says of its first steps, as the copy is now."""
 
     @cache
@@ -52,8 +52,9 @@ def taken(copy, small, tmp_path_factory) -> Callable[[str], FirstSteps]:
         succeed(command("take_first_steps", spec=spec, output=output, **options))
         return output
 
-    def run(backend: str) -> FirstSteps:
-        spec = make_spec("fashion-cnn", backend, REPLICAS, 256, epochs=1, steps_per_epoch=2)
+    def run(backend: str, replicas: int = REPLICAS, precision: str = "float32") -> FirstSteps:
+        changes = {"epochs": 1, "steps_per_epoch": 2, "precision": precision}
+        spec = make_spec("fashion-cnn", backend, replicas, 256, **changes)
         folder, steps = tmp_path_factory.mktemp("run"), expected(first_steps(spec).to_json())
         line = train_command(spec, small, folder, "launch", first_steps=steps)
         python, program, *options = line
@@ -74,6 +75,23 @@ def test_two_replicas_take_the_steps_of_the_reference(taken, backend):
     found = taken(backend)
     assert found.passed, found.reason
     assert 0 < found.deviations["updates"] < 0.05
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "torch",
+        *(
+            pytest.param(name, marks=pytest.mark.full)
+            for name in ("tensorflow-mirrored", "keras-fit", "torch-xla", "torch-compile", "jax")
+        ),
+    ],
+)
+def test_mixed_precision_is_that_and_deviates_no_more_than_it_costs(taken, backend):
+    """bfloat16 has 8 bits: what is computed in it is off by a thousandth at least, float32 by far less."""
+    found = taken(backend, 1, "bfloat16")
+    assert found.passed, found.reason
+    assert 1e-3 < found.deviations["updates"] < 0.5
 
 
 @pytest.mark.parametrize(

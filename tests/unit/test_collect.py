@@ -19,6 +19,7 @@ from make_records import (
 import collect
 from paragone.analysis import columns, tidy
 from paragone.analysis.grouping import series_of, shares_cores
+from paragone.analysis.pairwise import differences
 from paragone.base.clock_names import PARTS
 from paragone.base.errors import UserError
 from paragone.records import parity_reports
@@ -221,6 +222,19 @@ def test_machines_editions_and_batches_are_never_pooled():
     series = series_of(runs, {})
     assert len(series) == 4
     assert sum("SYNTHETIC" in one.label for one in series) == 1
+
+
+def test_precisions_are_series_of_their_own_and_compared():
+    made = [make_record("torch", seed=seed) for seed in (0, 1)]
+    mixed = make_record("torch", seed=0)
+    mixed["spec"]["precision"] = "bfloat16"
+    mixed["run"] = mixed["run"].replace("node-1", "mixed")
+    runs, _ = tidy.tables(typed([*made, mixed]), "one", {})
+    series = series_of(runs, {"torch": "PyTorch"})
+    assert [one.label for one in series] == ["PyTorch (bfloat16)", "PyTorch (float32)"]
+    assert [len(one.runs) for one in series] == [1, 2]
+    compared = differences(runs, {"torch": "PyTorch"})[["first", "second"]].drop_duplicates()
+    assert compared.to_numpy().tolist() == [["PyTorch (bfloat16)", "PyTorch (float32)"]]
 
 
 def test_a_run_without_data_joins_its_series():

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from paragone.base.engine_reports import Metrics
@@ -33,6 +34,7 @@ class KerasFit(TensorFlow):
                 loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
                 metrics=[keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
             )
+            self._trainer.build_metrics(dataset.train_inputs[:1], dataset.train_labels[:1])
 
     def _train_steps(self, batches: Iterable[tuple], steps: int) -> Metrics:
         self._batches = batches
@@ -49,21 +51,19 @@ class Fitted(keras.Model):
         super().__init__()
         self.model = model  # tracked: its variables are trained
         self.outputs_of = outputs
-        self.was_fitted = False
 
     def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
         """Logits of a batch."""
         # The identity hides a softmax from Keras' loss, which would take the logits before it.
         return tf.identity(self.outputs_of(inputs, training))
 
-    def _maybe_symbolic_build(self, *arguments: Any, **options: Any) -> None:
-        """Build the metrics: Keras does so in every `fit`, from batches that this epoch would lack then.
+    def build_metrics(self, inputs: np.ndarray, labels: np.ndarray) -> None:
+        """What Keras does in every `fit`, with batches that the epoch would lack then; trains nothing."""
+        batch = tf.constant(inputs), tf.constant(labels)
+        self._symbolic_build(data_batch=batch)
 
-        The first one is in the warm-up, whose batches can be read again.
-        """
-        if not self.was_fitted:
-            super()._maybe_symbolic_build(*arguments, **options)
-        self.was_fitted = True
+    def _maybe_symbolic_build(self, *arguments: Any, **options: Any) -> None:
+        """Nothing: see `build_metrics`."""
 
 
 ENGINE = KerasFit
