@@ -26,7 +26,7 @@ TABLES = [(folder, name) for folder, name in PLAN.shown("tables") if name != "di
 def test_the_preset_leaves_nothing_out():
     """Every workload is trained, every experiment has a run, every backend of the default config too."""
     assert PLAN.workloads == sorted(CONFIG["workloads"])
-    assert PLAN.backends == Plan().backends
+    assert set(Plan().backends) <= set(PLAN.backends)
     assert PLAN.shown("figures") == Plan().shown("figures")
     assert PLAN.shown("tables") == Plan().shown("tables")
     assert {spec.workers for spec in PLAN.runs.values()} == {1, 2}

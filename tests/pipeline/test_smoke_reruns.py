@@ -60,11 +60,12 @@ def test_editing_the_loop_retrains_and_does_not_touch_the_data(smoke):
     assert measured(jobs) == {"train": len(PLAN.runs)}
 
 
-@pytest.mark.parametrize("engine", ["tensorflow", "torch_xla"])
-def test_editing_one_engine_retrains_only_its_backends(smoke, engine):
+@pytest.mark.parametrize(("engine", "more"), [("tensorflow", ["keras_fit"]), ("torch_xla", [])])
+def test_editing_one_engine_retrains_only_its_backends(smoke, engine, more):
+    """`more`: the engines that are made from it."""
     with smoke.checkout.edited(f"scripts/paragone/engines/{engine}.py", append):
         jobs = smoke.jobs()
-    runs = PLAN.trained_by(engine)
+    runs = [run for name in (engine, *more) for run in PLAN.trained_by(name)]
     probes = {f"probe_{spec.backend['name']}": 1 for spec in runs}
     assert measured(jobs) == {"train": len(runs), **probes}
 
@@ -103,7 +104,7 @@ def test_editing_one_all_reduce_measures_only_its_framework_again(smoke):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("#0072B2", "#123456"), ("label: PyTorch\n", "label: Torch\n")]
+    ("old", "new"), [("#0072B2", "#123456"), ("label: PyTorch eager\n", "label: Torch\n")]
 )
 def test_another_colour_or_label_redraws_without_training(smoke, old, new):
     """Of PyTorch, which is in one experiment of every figure but those of scaling."""

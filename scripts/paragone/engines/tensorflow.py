@@ -19,6 +19,7 @@ from paragone.data.batches import Shard, train_dtype
 from paragone.engines import Probe
 from paragone.engines.tensorflow_devices import create_strategy, set_threads, workers_of
 from paragone.engines.tensorflow_flop import count
+from paragone.engines.tensorflow_input import pipeline
 from paragone.models import create_model
 from paragone.models.canonical_weights import Weights
 from paragone.models.keras_weights import named
@@ -48,11 +49,14 @@ class TensorFlow:
         self.shard = Shard(world.rank * local, (world.rank + 1) * local, replicas)
         inputs = dataset.train_inputs
         shape, labels = (None, *inputs.shape[1:]), tf.TensorSpec((None,), tf.int32)
-        self._train_pipeline = self._pipeline(
-            tf.TensorSpec(shape, train_dtype(dataset, spec)), labels
+        self._train_pipeline = pipeline(
+            lambda: self._batches, tf.TensorSpec(shape, train_dtype(dataset, spec)), labels
         )
-        self._test_pipeline = self._pipeline(
-            tf.TensorSpec(shape, inputs.dtype), labels, tf.TensorSpec((None,), tf.float32)
+        self._test_pipeline = pipeline(
+            lambda: self._batches,
+            tf.TensorSpec(shape, inputs.dtype),
+            labels,
+            tf.TensorSpec((None,), tf.float32),
         )
         self._global_batch = spec.batch["global"]
         self._workload = spec.workload
@@ -133,14 +137,6 @@ class TensorFlow:
         )
 
     # The host side
-
-    def _pipeline(self, *signature: tf.TensorSpec) -> tf.data.Dataset:
-        """A pipeline over `_batches` as it is when an iteration begins, with prefetching.
-
-        Created once: that takes longer than several steps of a small model.
-        """
-        source = tf.data.Dataset.from_generator(lambda: self._batches, output_signature=signature)
-        return source.prefetch(2).with_options(_untuned())
 
     def _run(
         self,
@@ -282,18 +278,6 @@ class TensorFlow:
 
 
 ENGINE = TensorFlow
-
-
-def _untuned() -> tf.data.Options:
-    """No autotuning: there is nothing to tune, and it falsifies the clocks.
-
-    The tuning thread sleeps 10 ms, 20 ms, 40 ms ..., and the end of an iterator may wait until it wakes:
-    such windows last 0.64, 1.28, 2.56 ... s, often far longer than their work. It cannot be switched
-    off in the iterators of `Strategy.distribute_datasets_from_function`.
-    """
-    options = tf.data.Options()
-    options.autotune.enabled = False
-    return options
 
 
 def _optimizer(options: dict, precision: str) -> keras.optimizers.Optimizer:
