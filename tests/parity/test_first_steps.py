@@ -88,10 +88,11 @@ def test_two_replicas_take_the_steps_of_the_reference(taken, backend):
     ],
 )
 def test_mixed_precision_is_that_and_deviates_no_more_than_it_costs(taken, backend):
-    """bfloat16 has 8 bits: what is computed in it is off by a thousandth at least, float32 by far less."""
+    """bfloat16 has 8 bits: updates are off by some 0.1 on each backend, in float32 by at most 0.007."""
     found = taken(backend, 1, "bfloat16")
     assert found.passed, found.reason
-    assert 1e-3 < found.deviations["updates"] < 0.5
+    assert 0.03 < found.deviations["updates"] < 0.5
+    assert found.deviations["means"] > 1e-4  # in float32 2e-5 at most
 
 
 @pytest.mark.parametrize(

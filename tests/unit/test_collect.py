@@ -224,6 +224,16 @@ def test_machines_editions_and_batches_are_never_pooled():
     assert sum("SYNTHETIC" in one.label for one in series) == 1
 
 
+def test_programs_are_counted_over_the_processes_of_a_run():
+    made = [make_record("torch", resumed_at=2), make_record("torch-xla")]
+    for process, counts in zip(made[0]["processes"], ((3, 0), (1, 2)), strict=True):
+        process["programs"] = dict(zip(("compiled", "cached"), counts, strict=True))
+    runs, _ = tidy.tables(typed(made), "one", {})
+    found = runs.set_index("backend")[["programs_compiled", "programs_cached"]]
+    assert found.loc["torch"].tolist() == [4, 2]
+    assert found.loc["torch-xla"].isna().all()
+
+
 def test_precisions_are_series_of_their_own_and_compared():
     made = [make_record("torch", seed=seed) for seed in (0, 1)]
     mixed = make_record("torch", seed=0)

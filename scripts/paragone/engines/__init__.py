@@ -21,9 +21,7 @@ from paragone.models.canonical_weights import Weights
 # import of an engine or of a module that opens devices comes later.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 os.environ.setdefault("PJRT_DEVICE", "CPU")  # without it torch_xla asks every plug-in for devices
-os.environ.setdefault(
-    "TORCH_WARM_POOL", "0"
-)  # or torch.compile starts processes that a CPU never uses
+os.environ.setdefault("TORCH_WARM_POOL", "0")  # no processes of torch.compile that a CPU never uses
 
 
 @dataclass(frozen=True)
@@ -109,6 +107,16 @@ class Engine(Protocol):
 
     def load(self, folder: Path) -> None:
         """Read what `save` wrote."""
+
+
+def warm_up(
+    engine: Engine, learning_rate: float, train_batch: tuple, test_batch: tuple, steps: int = 2
+) -> None:
+    """`Engine.warm_up` by so many training steps."""
+    before = engine.snapshot()
+    engine.train_epoch(0, learning_rate, [train_batch] * steps, steps)
+    engine.evaluate([test_batch], 1)
+    engine.restore(before)
 
 
 def create(spec: Spec) -> Engine:

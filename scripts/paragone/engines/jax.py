@@ -20,7 +20,7 @@ from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
-from paragone.engines import Probe
+from paragone.engines import Probe, warm_up
 from paragone.engines.jax_devices import open_mesh
 from paragone.engines.jax_flop import count
 from paragone.engines.jax_optimizers import create_optimizer
@@ -59,9 +59,10 @@ class Jax:
         self._graph, params, squares, statistics = nnx.split(
             self._model, nnx.Param, Squares, nnx.BatchStat
         )
-        params, self._squares, statistics = self._put_whole(
-            jax.tree.map(lambda array: array.astype(self._dtype), (params, squares, statistics))
+        params, squares, statistics = jax.tree.map(
+            lambda array: array.astype(self._dtype), (params, squares, statistics)
         )
+        self._squares = self._put_whole(squares)
         self._state: State = self._put_whole(
             {"params": params, "statistics": statistics, "optimizer": self._optimizer.init(params)}
         )
@@ -83,9 +84,8 @@ class Jax:
     ) -> tuple[jax.Array, tuple]:
         """The mean loss; with it logits, losses and the new batch-norm statistics. `key`: for dropout."""
         inputs, labels = batch
-        statistics = jax.tree.map(
-            lambda array: array, statistics
-        )  # of this trace: they are assigned
+        # Variables of this trace, since they are assigned.
+        statistics = jax.tree.map(lambda array: array, statistics)
         model = nnx.merge(self._graph, *variables, statistics)
         logits = self._logits(model, inputs, rngs=nnx.Rngs(dropout=key))
         losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
@@ -171,10 +171,7 @@ class Jax:
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """See `Engine.warm_up`."""
-        before = self.snapshot()
-        self.train_epoch(0, learning_rate, [train_batch] * 2, 2)
-        self.evaluate([test_batch], 1)
-        self.restore(before)
+        warm_up(self, learning_rate, train_batch, test_batch)
 
     def train_epoch(
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
@@ -287,7 +284,6 @@ def _sums(logits: jax.Array, losses: jax.Array, labels: jax.Array, weights: jax.
 
 
 def _metrics(totals: jax.Array) -> Metrics:
-    loss, correct, examples = np.asarray(
-        totals.addressable_data(0)
-    ).tolist()  # waits for the devices
+    # Reading waits for the devices.
+    loss, correct, examples = np.asarray(totals.addressable_data(0)).tolist()
     return Metrics(loss / examples, correct / examples)

@@ -48,7 +48,8 @@ class Fitted(keras.Model):
     """The model from stored examples to the logits that the loss takes."""
 
     def __init__(self, model: keras.Model, outputs: Callable[..., tf.Tensor]) -> None:
-        super().__init__()
+        # Not in mixed precision, in which Keras would round augmented images before they are scaled.
+        super().__init__(dtype=keras.config.floatx())
         self.model = model  # tracked: its variables are trained
         self.outputs_of = outputs
 

@@ -16,7 +16,7 @@ from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard, train_dtype
-from paragone.engines import Probe
+from paragone.engines import Probe, warm_up
 from paragone.engines.tensorflow_devices import create_strategy, set_threads, workers_of
 from paragone.engines.tensorflow_flop import count
 from paragone.engines.tensorflow_input import pipeline
@@ -167,10 +167,7 @@ class TensorFlow:
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """See `Engine.warm_up`."""
-        before = self.snapshot()
-        self.train_epoch(0, learning_rate, [train_batch] * 2, 2)
-        self.evaluate([test_batch], 1)
-        self.restore(before)
+        warm_up(self, learning_rate, train_batch, test_batch)
 
     def train_epoch(
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int

@@ -15,7 +15,7 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
-from paragone.engines import Probe, torch_devices, torch_weights
+from paragone.engines import Probe, torch_devices, torch_weights, warm_up
 from paragone.engines.torch_flop import count
 from paragone.engines.torch_optimizers import create_optimizer
 from paragone.models import create_model
@@ -173,11 +173,8 @@ class Torch:
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """See `Engine.warm_up`."""
-        before = self.snapshot()
         # On a lazy device steps two and three may compile again (pytorch/xla #6210).
-        self.train_epoch(0, learning_rate, [train_batch] * 3, 3)
-        self.evaluate([test_batch], 1)
-        self.restore(before)
+        warm_up(self, learning_rate, train_batch, test_batch, steps=3)
 
     @torch.no_grad()
     def predict(self, inputs: np.ndarray) -> np.ndarray:

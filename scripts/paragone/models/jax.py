@@ -240,10 +240,9 @@ MODELS: dict[str, Callable[..., nnx.Module]] = {
     "wide-resnet": wide_resnet,
 }
 
-# Kind of a layer -> canonical part and attribute
-_CONV = ("conv2d", {"kernel": "kernel", "bias": "bias"})
+# Class of a layer -> canonical kind; parts and attributes. Of a convolution the kind depends on its shape.
 _KINDS: dict[type, tuple[str, dict[str, str]]] = {
-    nnx.Conv: _CONV,
+    nnx.Conv: ("conv", {"kernel": "kernel", "bias": "bias"}),
     nnx.Linear: ("dense", {"kernel": "kernel", "bias": "bias"}),
     Embedding: ("embedding", {"embeddings": "embedding"}),
     nnx.BatchNorm: (
@@ -267,8 +266,8 @@ def named(model: nnx.Module) -> Iterator[tuple[str, nnx.Variable, tuple[int, ...
     for index, layer in enumerate(_weighted(model)):
         kind, parts = _KINDS[type(layer)]
         if isinstance(layer, nnx.Conv):
-            kind = {1: "conv1d", 2: "conv2d"}[len(layer.kernel_size)]
-            kind = "depthwise_conv2d" if layer.feature_group_count > 1 else kind
+            depthwise = "depthwise_" if layer.feature_group_count > 1 else ""
+            kind = f"{depthwise}conv{len(layer.kernel_size)}d"
         for part, attribute in parts.items():
             variable = getattr(layer, attribute)
             if variable is not None:
