@@ -99,11 +99,15 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     if outcome.status != "completed" and world.rank == 0:
         print(f"[{spec.name}] {outcome.status}: {outcome.reason}", flush=True)
     opened = hasattr(engine, "devices")  # not where the run was unavailable
-    used = (engine.peak_device_memory(), engine.programs()) if opened else (None, None)
-    process_entry.add_usage(process, *used)
+    programs = engine.programs() if opened else None
+    process_entry.add_usage(process, outcome.peak_device_bytes, programs)
     process["load"]["life"] = host.life()
     process_entry.mark_end(process)
-    if world.workers > 1 and outcome.status in ("unavailable", "out_of_memory"):
+    if world.workers > 1 and outcome.status in (
+        "unavailable",
+        "unsupported",
+        "out_of_memory",
+    ):
         # The others may wait without knowing: launch.py ends them and writes the record.
         meeting.report(outcome.status, outcome.reason)
         sys.exit(1)

@@ -36,6 +36,7 @@ def make_process(first_epoch: int, host: str, rank: int, config: str) -> dict:
         "manifest_sha256": "a" * 64,
         "load": make_load(),
         "memory": {"peak_host_bytes": 2**30, "peak_device_bytes": None},
+        "modes": {"math_mode": "ieee", "deterministic": True, "collectives": None},
         "programs": None,
         "epochs": [],
         "window": [],

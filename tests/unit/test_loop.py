@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from workspace import make_spec
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics
+from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
@@ -44,6 +44,7 @@ class Engine:
         self.clock, self.losses = clock, list(losses)
         self.devices = Devices(kind, 1, 1)
         self.trained: list[tuple] = []
+        self.peak = 1
 
     def build(self, *_: object) -> None:
         self._weights = {"0.dense.kernel": np.zeros((4, 3)), "0.dense.bias": np.zeros(3)}
@@ -58,12 +59,15 @@ class Engine:
         return [*self.trained]
 
     def restore(self, snapshot: list) -> None:
+        self.peak += 100  # two copies of the state
         self.restored = snapshot
 
     def warm_up(self, *_: object) -> None:
+        self.peak += 100
         self.clock.now += 1
 
     def train_epoch(self, seed, learning_rate, batches, steps) -> Metrics:
+        self.peak += 1
         first = next(iter(batches))[1]
         self.clock.now += TRAINING
         self.trained.append((seed, learning_rate, first.tolist(), steps))
@@ -79,6 +83,21 @@ class Engine:
 
     def count_flop(self, *_: object) -> FlopCount:
         return FlopCount(1, "none")
+
+    def input_seconds(self) -> float:
+        return TRAINING / 2
+
+    def modes(self) -> Modes:
+        return Modes("ieee", True, None)
+
+    def reset_peak_memory(self) -> None:
+        self.peak = 0
+
+    def peak_device_memory(self) -> int:
+        return self.peak
+
+    def unsupported(self, error: Exception) -> bool:
+        return "no deterministic kernel" in str(error)
 
     def out_of_memory(self, error: Exception) -> bool:
         return False
@@ -216,3 +235,27 @@ def test_a_reached_target_ends_the_run(clock, tmp_path):
     asked = replace(spec(), workload={**spec().workload, "target": target})
     outcome = run(Engine(clock, [1.0, 1.0]), tmp_path, asked=asked).outcome
     assert (outcome.status, len(outcome.epochs)) == ("completed", 2)
+
+
+def test_peak_memory_is_that_of_the_epochs(clock, tmp_path):
+    """Not of warm-up and speed window, which hold a copy of the state."""
+    made = run(Engine(clock, [1.0] * 9), tmp_path, window=60.0)
+    assert made.outcome.peak_device_bytes == 3
+
+
+def test_an_operation_without_a_kernel_ends_the_run_as_unsupported(clock, tmp_path):
+    class Lacking(Engine):
+        def train_epoch(self, *_: object) -> Metrics:
+            raise RuntimeError("there is no deterministic kernel for this. Turn it off\nor wait")
+
+    outcome = run(Lacking(clock, []), tmp_path).outcome
+    assert outcome.status == "unsupported"
+    assert outcome.reason == "there is no deterministic kernel for this"
+    assert outcome.peak_device_bytes == 0
+    (process,) = outcome.processes
+    assert process["modes"] == {"math_mode": "ieee", "deterministic": True, "collectives": None}
+
+
+def test_each_epoch_says_how_long_its_input_took(clock, tmp_path):
+    rows = run(Engine(clock, [1.0, 1.0, 1.0]), tmp_path).outcome.epochs
+    assert [row["input_seconds"] for row in rows] == [TRAINING / 2] * 3

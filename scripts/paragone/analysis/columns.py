@@ -19,7 +19,7 @@ def typed(*columns: tuple[str, str]) -> dict[str, str]:
 
 RUN_COLUMNS = typed(
     (TEXT, "run experiment workload dataset model model_settings loss precision backend"),
-    (TEXT, "engine strategy device"),
+    (TEXT, "engine strategy device feed math_mode collectives"),
     (COUNT, "replicas workers global_batch per_replica_batch seed"),
     (COUNT, "planned_epochs planned_steps_per_epoch epochs"),
     (TEXT, "status reason parity violations"),
@@ -59,7 +59,7 @@ EPOCH_COLUMNS = typed(
     (TEXT, "run experiment workload backend"),
     (COUNT, "replicas global_batch seed epoch steps examples"),
     (REAL, "learning_rate train_loss train_accuracy test_loss test_accuracy"),
-    (REAL, "train_seconds evaluate_seconds elapsed_train_seconds"),
+    (REAL, "train_seconds evaluate_seconds elapsed_train_seconds input_share"),
     (FLAG, "first_of_process"),
     (REAL, "other_cpu_share cpu_waiting io_waiting"),
 )

@@ -7,6 +7,7 @@ _STATUSES = {
     "out_of_memory": "out of memory",
     "crashed": "crashed",
     "unavailable": "device not available",
+    "unsupported": "not supported there",
     "invalid": "breaks a rule",
 }
 

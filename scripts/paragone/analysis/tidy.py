@@ -126,6 +126,7 @@ def _run_row(
         "loss": workload.get("loss", "cross_entropy"),
         "precision": spec.precision,
         **{key: backend[key] for key in ("engine", "strategy", "device")},
+        "feed": spec.feed,
         "workers": spec.workers,
         "per_replica_batch": spec.batch["per_replica"],
         "planned_epochs": spec.epochs,
@@ -209,6 +210,7 @@ def _seconds(record: RunRecord) -> Row:
 def _processes(processes: list[Process]) -> Row:
     first = processes[0]
     memory, programs = [one.memory for one in processes], [one.programs for one in processes]
+    modes = processes[-1].modes
     shares = [share for one in processes for share in host_metrics.shares(one).values()]
     return {
         **columns_of_process(first),
@@ -217,6 +219,7 @@ def _processes(processes: list[Process]) -> Row:
         # A run whose processes saw several machines belongs to that set, not to its first member.
         "machine": "; ".join(dict.fromkeys(map(machine_label, processes))),
         "devices": "; ".join(first.devices),
+        **({"math_mode": modes.math_mode, "collectives": modes.collectives} if modes else {}),
         **of_others(shares),
         "throttled": known(any, (host_metrics.throttled(one.load) for one in processes)),
         "peak_host_bytes": known(max, (one.peak_host_bytes for one in memory)),
@@ -236,6 +239,7 @@ def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
         {
             **vars(epoch),
             **shared,
+            "input_share": run_metrics.input_share(epoch),
             "examples": run_metrics.examples(record, epoch),
             "elapsed_train_seconds": elapsed,
             "first_of_process": run_metrics.first_of_process(record, epoch),

@@ -29,6 +29,20 @@ class Programs:
 
 
 @dataclass(frozen=True)
+class Modes:
+    """What a framework has in force, as it says itself.
+
+    `math_mode`: how it multiplies float32 matrices: "ieee", or "tf32" or "bfloat16" where it rounds them
+    first. `deterministic`: whether it takes kernels alone that repeat to the last bit. `collectives`: the
+    library that adds up over devices or processes, None with one.
+    """
+
+    math_mode: str
+    deterministic: bool
+    collectives: str | None
+
+
+@dataclass(frozen=True)
 class FlopCount:
     """FLOP of training on one example, forward and backward, and by what they were counted.
 

@@ -23,6 +23,29 @@ def require_devices(framework: str, kind: str, needed: int, present: int) -> Non
         )
 
 
+# What allocators say when they cannot give more: those of hosts, CUDA, its libraries, and XLA.
+_FULL = (
+    "out of memory",
+    "out_of_memory",
+    "alloc_failed",  # CUBLAS_STATUS_ALLOC_FAILED, CUDNN_STATUS_ALLOC_FAILED
+    "allocation_failed",  # CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED
+    "resource_exhausted",
+    "can't allocate memory",
+    "failed to allocate",
+    "bad_alloc",
+)
+
+
+def says_memory_is_full(message: str) -> bool:
+    """Whether an error's message is that of an allocator of a host or a device, or of a library on it."""
+    return any(words in message.lower() for words in _FULL)
+
+
+def first_sentence(error: Exception) -> str:
+    """What a framework's long message begins with."""
+    return str(error).splitlines()[0].split(". ")[0]
+
+
 class Interrupted(BaseException):
     """This process was asked to end, by this signal."""
 

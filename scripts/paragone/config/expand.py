@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from paragone.base.errors import UserError
-from paragone.config.run_spec import Spec
+from paragone.config.run_spec import RESIDENT, Spec
 from paragone.config.strategies import (
     ONE_REPLICA_EACH,
     ONE_WORKER,
@@ -63,7 +63,9 @@ def probe(config: dict[str, Any], workload: str, backend: str) -> Spec:
     config = with_reference(config)
     precision = config["backends"][backend].get("parity", "float64")
     choice = {"workload": workload, "backend": backend, "precision": precision, **PROBE}
-    return _spec(config, choice, "parity", config["seed"])
+    spec = _spec(config, choice, "parity", config["seed"])
+    # Its inputs are at hand; how they get to a device is compared by the first steps of each run.
+    return replace(spec, backend={k: v for k, v in spec.backend.items() if k != "feed"})
 
 
 def first_steps(run: Spec) -> Spec | None:
@@ -97,9 +99,13 @@ def with_reference(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def named_backend(config: dict[str, Any], name: str, where: str) -> dict[str, str]:
-    """A backend's name, engine, strategy and device; `UserError` naming the key for an unknown one."""
+    """A backend's name, engine, strategy, device, and feed if it is not the usual one.
+
+    Raises `UserError` naming the key for an unknown name.
+    """
     backend = config["backends"][_known(config["backends"], name, where)]
-    return {"name": name} | {key: backend[key] for key in ("engine", "strategy", "device")}
+    keys = ("engine", "strategy", "device", *(("feed",) if "feed" in backend else ()))
+    return {"name": name} | {key: backend[key] for key in keys}
 
 
 def _choices(cell: dict[str, Any]) -> list[dict[str, Any]]:
@@ -113,6 +119,11 @@ def _spec(config: dict[str, Any], choice: dict[str, Any], where: str, seed: int)
     backend = named_backend(config, choice["backend"], f"{where}.backend")
     workload = {**config["workloads"][name], "name": name}
     workload |= {key: choice[key] for key in OVERRIDES if key in choice}
+    if backend.get("feed") == RESIDENT and "augmentation" in workload:
+        raise UserError(
+            f"backends.{backend['name']}.feed: {RESIDENT} inputs are not augmented, and workload {name} "
+            f"has an augmentation ({where}); leave one of them out"
+        )
     return Spec(
         batch=_batch(workload.pop("batch"), choice["replicas"], where),
         epochs=workload.pop("epochs"),

@@ -15,6 +15,10 @@ from paragone.base.engine_reports import Devices
 from paragone.base.errors import UserError
 
 EVALUATION_BATCH = 256
+BATCHES, RESIDENT = (
+    "batches",
+    "resident",
+)  # feeds: each batch is copied; rows of inputs that are there
 
 
 @dataclass(frozen=True)
@@ -22,10 +26,11 @@ class Spec:
     """One cell of an experiment's matrix at one repeat.
 
     `workload`: the validated `workloads` block without its batch and schedule length, plus its name.
-    `backend`: name, engine, strategy and device. `batch`: the global and the per-replica batch size,
-    in examples. `workers`: processes, each with as many of the replicas. `steps_per_epoch`: None for
-    all whole batches of the training split. `precision`: of weights and arithmetic, "float32" or
-    "float64"; or "bfloat16", of the layers' arithmetic, with all else in float32 (mixed precision).
+    `backend`: name, engine, strategy and device; `feed` where it is not the usual one. `batch`: the
+    global and the per-replica batch size, in examples. `workers`: processes, each with as many of the
+    replicas. `steps_per_epoch`: None for all whole batches of the training split. `precision`: of weights
+    and arithmetic, "float32" or "float64"; or "bfloat16", of the layers' arithmetic, with all else in
+    float32 (mixed precision).
     """
 
     workload: dict[str, Any]
@@ -75,6 +80,11 @@ class Spec:
                 "lower batch or steps_per_epoch"
             )
         return steps
+
+    @property
+    def feed(self) -> str:
+        """How batches get to the device: "batches", "pinned" or "resident"."""
+        return self.backend.get("feed", BATCHES)
 
     @property
     def mixed(self) -> bool:

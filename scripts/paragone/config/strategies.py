@@ -1,7 +1,8 @@
 """What an engine's module declares, read without importing its framework.
 
 Each has `STRATEGIES = {name: how its replicas are spread over workers}` and `BATCH_NORM`, what is normalized
-together and whose running statistics evaluate: WHOLE, MEAN or FIRST. Standard library only: the Snakefile
+together and whose running statistics evaluate: WHOLE, MEAN or FIRST. One that has other feeds than
+BATCHES has `FEEDS`, too. Standard library only: the Snakefile
 imports this module at parse time.
 """
 
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from paragone.base.errors import UserError
+from paragone.config.run_spec import BATCHES
 
 ONE_WORKER = "one worker"  # one process drives all replicas
 ONE_REPLICA_EACH = "one replica each"  # as many processes as replicas
@@ -33,12 +35,19 @@ def batch_norm(engine: str) -> str:
     return _declared(engine, "BATCH_NORM")
 
 
+def feeds(engine: str) -> tuple[str, ...]:
+    """How batches can get to an engine's devices; by default each is copied as it is drawn."""
+    return _declared(engine, "FEEDS", (BATCHES,))
+
+
 @cache
-def _declared(engine: str, name: str) -> Any:
+def _declared(engine: str, name: str, default: Any = None) -> Any:
     for statement in ast.parse((_ENGINES / f"{engine}.py").read_text()).body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
                 return ast.literal_eval(value)
+    if default is not None:
+        return default
     raise LookupError(f"scripts/paragone/engines/{engine}.py does not declare {name} = ...")
 
 

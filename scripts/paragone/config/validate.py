@@ -9,7 +9,8 @@ import jsonschema
 import yaml
 
 from paragone.base.errors import UserError
-from paragone.config.strategies import strategies
+from paragone.config.run_spec import BATCHES
+from paragone.config.strategies import feeds, strategies
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = ROOT / "rules" / "schemas"
@@ -37,6 +38,10 @@ def validate(config: dict[str, Any]) -> None:
                 raise UserError(
                     f"backends.{name}.{key}: there is no {file}; add it or name one that is there"
                 )
+        if backend.get("feed", BATCHES) not in (possible := feeds(backend["engine"])):
+            raise UserError(
+                f"backends.{name}.feed: engine {backend['engine']} has {', '.join(possible)} alone"
+            )
         if backend["strategy"] not in (known := strategies(backend["engine"])):
             allowed = ", ".join(map(json.dumps, known))
             raise UserError(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paragone.config.run_spec import Spec
+from paragone.config.run_spec import RESIDENT, Spec
 from paragone.data import Dataset
 from paragone.data.augmentation import augment, draw
 from paragone.data.random_streams import epoch_order, generator
@@ -39,7 +39,9 @@ def train_examples(dataset: Dataset, spec: Spec) -> int:
 
 
 def train_dtype(dataset: Dataset, spec: Spec) -> np.dtype:
-    """The dtype of training inputs: as stored, or float32 after augmentation."""
+    """The dtype of training inputs: as stored, or float32 after augmentation; int64 of rows."""
+    if spec.feed == RESIDENT:
+        return np.dtype(np.int64)
     return np.dtype(np.float32) if "augmentation" in spec.workload else dataset.train_inputs.dtype
 
 
@@ -48,7 +50,8 @@ def train_batches(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield (inputs, labels) of every step of an epoch; a partial last batch is dropped.
 
-    inputs: (local batch, ...) of `train_dtype`; labels: (local batch,) int32.
+    inputs: (local batch, ...) of `train_dtype`; labels: (local batch,) int32. Of a resident feed, inputs
+    are the rows (local batch,) of those that the device has.
     """
     examples, size = train_examples(dataset, spec), spec.batch["global"]
     shuffled = 1 if spec.workload.get("shuffle") == "once" else epoch
@@ -57,11 +60,11 @@ def train_batches(
     random = generator("augmentation", spec.seed, epoch)
     for batch in order.reshape(-1, size):
         chosen = shard.of(batch)
-        inputs, labels = dataset.train_inputs[chosen], dataset.train_labels[chosen]
+        inputs = chosen if spec.feed == RESIDENT else dataset.train_inputs[chosen]
         if options:
             # Drawn for the global batch: the draws do not depend on the number of processes.
             inputs = augment(inputs, shard.of(draw(size, options, random)))
-        yield inputs, labels
+        yield inputs, dataset.train_labels[chosen]
 
 
 def evaluation_batches(
@@ -77,16 +80,20 @@ def evaluation_batches(
         index = np.arange(start, start + size)
         chosen = shard.of(np.where(index < examples, index, start))
         weights = shard.of((index < examples).astype(np.float32))
-        yield dataset.test_inputs[chosen], dataset.test_labels[chosen], weights
+        inputs = chosen if spec.feed == RESIDENT else dataset.test_inputs[chosen]
+        yield inputs, dataset.test_labels[chosen], weights
 
 
 def noise_batches(dataset: Dataset, spec: Spec, shard: Shard = WHOLE) -> tuple[tuple, tuple]:
-    """A training and an evaluation batch for the warm-up: inputs of zeros, arbitrary labels."""
-    training = _noise(dataset, shard, spec.batch["global"], train_dtype(dataset, spec))
-    evaluation = _noise(dataset, shard, spec.evaluation_batch, dataset.train_inputs.dtype)
+    """A training and an evaluation batch for the warm-up: inputs of zeros, or the first; arbitrary labels."""
+    training = _noise(dataset, spec, shard, spec.batch["global"], train_dtype(dataset, spec))
+    tested = dataset.test_inputs.dtype
+    evaluation = _noise(dataset, spec, shard, spec.evaluation_batch, tested)
     return training, (*evaluation, np.ones(len(evaluation[0]), np.float32))
 
 
-def _noise(dataset: Dataset, shard: Shard, size: int, dtype: np.dtype) -> tuple:
+def _noise(dataset: Dataset, spec: Spec, shard: Shard, size: int, dtype: np.dtype) -> tuple:
     labels = shard.of((np.arange(size) % len(dataset.class_names)).astype(np.int32))
+    if spec.feed == RESIDENT:
+        return np.zeros(len(labels), np.int64), labels
     return np.zeros((len(labels), *dataset.train_inputs.shape[1:]), dtype), labels

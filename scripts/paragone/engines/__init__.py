@@ -2,14 +2,15 @@
 
 import importlib
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics, Programs
+from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
 from paragone.base.errors import UserError
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
@@ -21,6 +22,9 @@ from paragone.models.canonical_weights import Weights
 # import of an engine or of a module that opens devices comes later.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 os.environ.setdefault("PJRT_DEVICE", "CPU")  # without it torch_xla asks every plug-in for devices
+os.environ.setdefault(
+    "CUBLAS_WORKSPACE_CONFIG", ":4096:8"
+)  # or PyTorch refuses deterministic products
 os.environ.setdefault("TORCH_WARM_POOL", "0")  # no processes of torch.compile that a CPU never uses
 
 
@@ -96,17 +100,56 @@ class Engine(Protocol):
     def programs(self) -> Programs | None:
         """What was compiled for this process; None where the framework does not say."""
 
+    def input_seconds(self) -> float | None:
+        """How long the thread that trains was busy with drawing and copying batches in the last epoch.
+
+        None where the framework does it in threads of its own and does not say.
+        """
+
+    def modes(self) -> Modes:
+        """What is in force after build."""
+
+    def reset_peak_memory(self) -> None:
+        """Let `peak_device_memory` count from now on, where the framework can."""
+
     def peak_device_memory(self) -> int | None:
         """The peak of allocated bytes of a device; None where the framework does not count them."""
 
     def out_of_memory(self, error: Exception) -> bool:
         """Whether this error means that the memory of a device or of the host is full."""
 
+    def unsupported(self, error: Exception) -> bool:
+        """Whether this error means that an operation has no kernel for what the run asks of it.
+
+        A deterministic one, say: which operations lack it depends on the device.
+        """
+
     def save(self, folder: Path) -> None:
         """Write the full state: weights and optimizer."""
 
     def load(self, folder: Path) -> None:
         """Read what `save` wrote."""
+
+
+class InputClock:
+    """How long the thread that trains was busy with drawing and copying batches; `seconds`: in the last pass.
+
+    A device that computes meanwhile has waited for input no longer than this.
+    """
+
+    seconds = 0.0
+
+    def over(self, batches: Iterable[tuple]) -> Iterator[tuple]:
+        """Pass the batches of one pass on."""
+        self.seconds = 0.0
+        batches = iter(batches)
+        while True:
+            begin = time.perf_counter()
+            batch = next(batches, None)
+            self.seconds += time.perf_counter() - begin
+            if batch is None:
+                return
+            yield batch
 
 
 def warm_up(

@@ -15,13 +15,12 @@ import optax
 from flax import nnx
 from jax.sharding import NamedSharding, PartitionSpec
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics, Programs
+from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
-from paragone.engines import Probe, warm_up
-from paragone.engines.jax_devices import open_mesh
+from paragone.engines import InputClock, Probe, jax_devices, warm_up
 from paragone.engines.jax_flop import count
 from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
@@ -43,13 +42,14 @@ class Jax:
         """See `Engine.build`; `threads` is set by the process's affinity."""
         kind = spec.backend["device"]
         jax.config.update("jax_enable_x64", spec.precision == "float64")
-        mesh = open_mesh(kind, spec.replicas, world)
+        mesh = jax_devices.open_mesh(kind, spec.replicas, world, deterministic=spec.deterministic)
         self.devices = Devices(kind, spec.replicas, world.workers)
         self.device_names = [str(device) for device in mesh.local_devices]
         own = spec.replicas // world.workers
         self.shard = Shard(world.rank * own, (world.rank + 1) * own, spec.replicas)
         self._split = NamedSharding(mesh, PartitionSpec("data"))
         self._whole = NamedSharding(mesh, PartitionSpec())
+        self._clock = InputClock()
         self._dtype = jnp.dtype(spec.weights_precision)
         self._workload = spec.workload
         self._optimizer = create_optimizer(spec.workload["optimizer"])
@@ -179,9 +179,9 @@ class Jax:
         """See `Engine.train_epoch`."""
         start, rate = np.uint32(seed), self._dtype.type(learning_rate)
         totals = self._totals()
-        for step, batch in enumerate(batches):
+        for step, batch in enumerate(self._clock.over(map(self._put, batches))):
             self._state, totals = self._train_step(
-                self._state, totals, self._squares, self._put(batch), start, np.uint32(step), rate
+                self._state, totals, self._squares, batch, start, np.uint32(step), rate
             )
         return _metrics(totals)
 
@@ -252,14 +252,28 @@ class Jax:
         """See `Engine.programs`."""
         return None
 
+    def input_seconds(self) -> float | None:
+        """See `Engine.input_seconds`."""
+        return self._clock.seconds
+
+    def modes(self) -> Modes:
+        """See `Engine.modes`."""
+        return jax_devices.modes(self.devices)
+
+    def reset_peak_memory(self) -> None:
+        """See `Engine.reset_peak_memory`; JAX cannot."""
+
     def peak_device_memory(self) -> int | None:
         """See `Engine.peak_device_memory`."""
-        each = [device.memory_stats() for device in self._split.mesh.local_devices]
-        return max((one["peak_bytes_in_use"] for one in each if one), default=None)  # CPUs: None
+        return jax_devices.peak_memory(self._split.mesh)
 
     def out_of_memory(self, error: Exception) -> bool:
         """See `Engine.out_of_memory`."""
-        return isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
+        return jax_devices.out_of_memory(error)
+
+    def unsupported(self, error: Exception) -> bool:
+        """See `Engine.unsupported`."""
+        return jax_devices.unsupported(error)
 
     def save(self, folder: Path) -> None:
         """See `Engine.save`."""

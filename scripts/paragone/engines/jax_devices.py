@@ -1,18 +1,29 @@
 """The devices that JAX opens, for engine and microbenchmarks: those of one mesh, over all processes."""
 
+import os
+
 import jax
 from jax.sharding import AxisType, Mesh
 
-from paragone.base.errors import Unavailable, require_devices
+from paragone.base.engine_reports import Devices, Modes
+from paragone.base.errors import Unavailable, require_devices, says_memory_is_full
 from paragone.base.ranks import ALONE, COLLECTIVE_TIMEOUT, World
 
+_DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
 
-def open_mesh(kind: str, replicas: int, world: World = ALONE) -> Mesh:
+
+def open_mesh(
+    kind: str, replicas: int, world: World = ALONE, *, deterministic: bool = False
+) -> Mesh:
     """A mesh with the axis "data" over so many devices of a kind; on a CPU, virtual ones that share cores.
 
     Before the first operation of the process. Raises `Unavailable`.
     """
     own = replicas // world.workers
+    # Float32 is float32: by default a GPU rounds to TF32 and a TPU to bfloat16 before it multiplies.
+    jax.config.update("jax_default_matmul_precision", "highest")
+    if kind == "gpu" and deterministic:
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_DETERMINISTIC}".strip()
     jax.config.update("jax_platforms", {"gpu": "cuda"}.get(kind, kind))
     if kind == "cpu":
         jax.config.update("jax_num_cpu_devices", own)
@@ -26,6 +37,34 @@ def open_mesh(kind: str, replicas: int, world: World = ALONE) -> Mesh:
         ) from error
     require_devices("JAX", kind, replicas, len(devices))
     return jax.make_mesh((replicas,), ("data",), (AxisType.Auto,), devices=devices[:replicas])
+
+
+def modes(devices: Devices) -> Modes:
+    """What is in force. XLA's programs for CPUs and TPUs repeat to the last bit."""
+    chosen = jax.config.jax_default_matmul_precision
+    exact = devices.kind == "cpu" or chosen == "highest"
+    library = {"gpu": "nccl", "cpu": "gloo" if devices.workers > 1 else "xla"}
+    return Modes(
+        math_mode="ieee" if exact else str(chosen or "default"),
+        deterministic=devices.kind != "gpu" or _DETERMINISTIC in os.environ.get("XLA_FLAGS", ""),
+        collectives=library.get(devices.kind, "xla") if devices.replicas > 1 else None,
+    )
+
+
+def peak_memory(mesh: Mesh) -> int | None:
+    """The peak of allocated bytes of this process's device with the highest; None on CPUs."""
+    each = [device.memory_stats() for device in mesh.local_devices]
+    return max((one["peak_bytes_in_use"] for one in each if one), default=None)
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether an error means that a device's or the host's memory is full, a library's words among them."""
+    return isinstance(error, jax.errors.JaxRuntimeError) and says_memory_is_full(str(error))
+
+
+def unsupported(error: Exception) -> bool:
+    """Whether an error means that XLA has no program for an operation as it is asked for."""
+    return isinstance(error, jax.errors.JaxRuntimeError) and "UNIMPLEMENTED" in str(error)
 
 
 def _join(kind: str, own: int, world: World) -> None:

@@ -11,15 +11,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics, Programs
+from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard, train_dtype
-from paragone.engines import Probe, warm_up
-from paragone.engines.tensorflow_devices import create_strategy, set_threads, workers_of
+from paragone.engines import Probe, tensorflow_devices, warm_up
 from paragone.engines.tensorflow_flop import count
 from paragone.engines.tensorflow_input import pipeline
+from paragone.engines.tensorflow_optimizers import create_optimizer
 from paragone.models import create_model
 from paragone.models.canonical_weights import Weights
 from paragone.models.keras_weights import named
@@ -34,16 +34,19 @@ class TensorFlow:
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """See `Engine.build`."""
-        set_threads(threads)
+        tensorflow_devices.set_threads(threads)
         keras.utils.set_random_seed(spec.seed)
-        if spec.deterministic:
+        # A TPU's programs repeat to the last bit, and with this they cannot be lowered.
+        if spec.deterministic and spec.backend["device"] != "tpu":
             tf.config.experimental.enable_op_determinism()
         keras.config.set_floatx(spec.weights_precision)
         keras.config.set_dtype_policy("mixed_bfloat16" if spec.mixed else spec.precision)
         self._dtype = tf.as_dtype(spec.weights_precision)
-        self._strategy = create_strategy(spec.backend, spec.replicas, world)
+        self._strategy = tensorflow_devices.create_strategy(spec.backend, spec.replicas, world)
         replicas = self._strategy.num_replicas_in_sync
-        self.devices = Devices(spec.backend["device"], replicas, workers_of(self._strategy))
+        self.devices = Devices(
+            spec.backend["device"], replicas, tensorflow_devices.workers_of(self._strategy)
+        )
         self.device_names = list(self._strategy.extended.worker_devices)
         local = replicas // self.devices.workers
         self.shard = Shard(world.rank * local, (world.rank + 1) * local, replicas)
@@ -62,7 +65,7 @@ class TensorFlow:
         self._workload = spec.workload
         with self._strategy.scope():
             self._model = create_model(MODELS, spec, dataset)
-            self._optimizer = _optimizer(spec.workload["optimizer"], spec.precision)
+            self._optimizer = create_optimizer(spec.workload["optimizer"], spec.precision)
             self._optimizer.build(self._model.trainable_variables)
             self._totals = [_total() for _ in range(3)]  # loss, correct, examples
 
@@ -131,7 +134,9 @@ class TensorFlow:
     def _parts(self, batch: tuple) -> tuple:
         """Each local replica's part of a batch of this worker, in order."""
         first, last = self.shard.first, self.shard.last
-        parts = list(zip(*(tf.split(array, last - first) for array in batch), strict=True))
+        # On the host, where the batch is: else it would go to the first device and from there to the others.
+        with tf.device("/CPU:0"):
+            parts = list(zip(*(tf.split(array, last - first) for array in batch), strict=True))
         return self._strategy.experimental_distribute_values_from_function(
             lambda context: parts[context.replica_id_in_sync_group - first]
         )
@@ -251,16 +256,29 @@ class TensorFlow:
         """See `Engine.programs`."""
         return None
 
+    def input_seconds(self) -> float | None:
+        """See `Engine.input_seconds`."""
+        return None
+
+    def modes(self) -> Modes:
+        """See `Engine.modes`."""
+        return tensorflow_devices.modes(self._strategy, self.devices)
+
+    def reset_peak_memory(self) -> None:
+        """See `Engine.reset_peak_memory`."""
+        tensorflow_devices.reset_peak_memory(self.device_names)
+
     def peak_device_memory(self) -> int | None:
         """See `Engine.peak_device_memory`."""
-        if self.devices.kind == "cpu":
-            return None  # TensorFlow does not count that of the host
-        infos = [tf.config.experimental.get_memory_info(name) for name in self.device_names]
-        return max(info["peak"] for info in infos)
+        return tensorflow_devices.peak_memory(self.device_names)
 
     def out_of_memory(self, error: Exception) -> bool:
         """See `Engine.out_of_memory`."""
-        return isinstance(error, tf.errors.ResourceExhaustedError)
+        return tensorflow_devices.out_of_memory(error)
+
+    def unsupported(self, error: Exception) -> bool:
+        """See `Engine.unsupported`."""
+        return tensorflow_devices.unsupported(error)
 
     def save(self, folder: Path) -> None:
         """See `Engine.save`."""
@@ -275,14 +293,6 @@ class TensorFlow:
 
 
 ENGINE = TensorFlow
-
-
-def _optimizer(options: dict, precision: str) -> keras.optimizers.Optimizer:
-    arguments = {k: v for k, v in options.items() if k not in ("name", "deduplicate")}
-    if precision == "float64":
-        # Keras rounds a Python float to single precision, whatever the weights are.
-        arguments = {name: np.float64(value) for name, value in arguments.items()}
-    return keras.optimizers.get({"class_name": options["name"], "config": arguments})
 
 
 def _total() -> tf.Variable:

@@ -4,8 +4,10 @@ import json
 import os
 
 import tensorflow as tf
+from tensorflow.python.framework.config import is_op_determinism_enabled
 
-from paragone.base.errors import Unavailable, require_devices
+from paragone.base.engine_reports import Devices, Modes
+from paragone.base.errors import Unavailable, require_devices, says_memory_is_full
 from paragone.base.ranks import COLLECTIVE_TIMEOUT, World
 
 
@@ -17,12 +19,13 @@ def set_threads(threads: int) -> None:
 
 def create_strategy(backend: dict[str, str], replicas: int, world: World) -> tf.distribute.Strategy:
     """The strategy of the backend over as many devices as there are replicas. Raises `Unavailable`."""
+    use_whole_float32()
     if backend["strategy"] == "tpu":
         strategy = tf.distribute.TPUStrategy(start_tpu())
     else:
         devices = _open_devices(backend["device"], replicas // world.workers, world)
         if backend["strategy"] == "multiworker":
-            strategy = _multiworker_strategy(world)
+            strategy = _multiworker_strategy(world, backend["device"])
         else:
             strategy = tf.distribute.MirroredStrategy(devices)
     if strategy.num_replicas_in_sync != replicas:
@@ -38,6 +41,7 @@ def open_device(kind: str) -> tuple[str, str]:
 
     Raises `Unavailable`.
     """
+    use_whole_float32()
     if kind == "tpu":
         start_tpu()
     physical = tf.config.list_physical_devices(kind.upper())
@@ -45,9 +49,55 @@ def open_device(kind: str) -> tuple[str, str]:
         require_devices("TensorFlow", kind, 1, 0)
     model = kind
     if kind == "gpu":
-        tf.config.experimental.set_memory_growth(physical[0], True)
+        _use(physical[:1], "GPU")
         model = tf.config.experimental.get_device_details(physical[0]).get("device_name", kind)
     return f"/{kind.upper()}:0", model
+
+
+def use_whole_float32() -> None:
+    """By default a GPU rounds float32 to TF32, and a TPU to bfloat16, before it multiplies."""
+    tf.config.experimental.enable_tensor_float_32_execution(False)
+
+
+def modes(strategy: tf.distribute.Strategy, devices: Devices) -> Modes:
+    """What is in force. The programs of a TPU repeat to the last bit."""
+    reduced = tf.config.experimental.tensor_float_32_execution_enabled()
+    rounding = {"gpu": "tf32", "tpu": "bfloat16"} if reduced else {}
+    library = None
+    if devices.replicas > 1:
+        # No public name: strategies fall back to another one without a word.
+        options = getattr(strategy.extended, "_communication_options", None)
+        library = options.implementation.value.lower() if options else "xla"
+    return Modes(
+        math_mode=rounding.get(devices.kind, "ieee"),
+        deterministic=devices.kind == "tpu" or is_op_determinism_enabled(),
+        collectives=library,
+    )
+
+
+def reset_peak_memory(names: list[str]) -> None:
+    """Let `peak_memory` count from now on. TensorFlow does not count the memory of the host."""
+    for name in names:
+        if "CPU" not in name:
+            tf.config.experimental.reset_memory_stats(name)
+
+
+def peak_memory(names: list[str]) -> int | None:
+    """The peak of allocated bytes of the device with the highest; None on CPUs."""
+    infos = [tf.config.experimental.get_memory_info(name) for name in names if "CPU" not in name]
+    return max((info["peak"] for info in infos), default=None)
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether an error means that a device's or the host's memory is full, a library's words among them."""
+    return isinstance(error, tf.errors.ResourceExhaustedError) or (
+        isinstance(error, tf.errors.OpError) and says_memory_is_full(error.message)
+    )
+
+
+def unsupported(error: Exception) -> bool:
+    """Whether an error is "A deterministic GPU implementation of ... is not currently available" or alike."""
+    return isinstance(error, tf.errors.UnimplementedError) and "determinis" in error.message.lower()
 
 
 def start_tpu() -> tf.distribute.cluster_resolver.TPUClusterResolver:
@@ -76,18 +126,28 @@ def _open_devices(kind: str, count: int, world: World) -> list[str]:
     else:
         require_devices("TensorFlow", kind, count * world.local_workers, len(physical))
         own = physical[count * world.local_rank : count * (world.local_rank + 1)]
-        tf.config.set_visible_devices(own, kind.upper())
-        for device in own:
-            tf.config.experimental.set_memory_growth(device, True)
+        _use(own, kind.upper())
     return [f"/{kind.upper()}:{index}" for index in range(count)]
 
 
-def _multiworker_strategy(world: World) -> tf.distribute.Strategy:
+def _use(devices: list[tf.config.PhysicalDevice], kind: str) -> None:
+    """Open these devices of a kind and no other, and of their memory what is needed."""
+    tf.config.set_visible_devices(devices, kind)
+    for device in devices:
+        tf.config.experimental.set_memory_growth(device, True)
+
+
+def _multiworker_strategy(world: World, kind: str) -> tf.distribute.Strategy:
     """All workers. TF_CONFIG is set here alone: one from outside would name other workers."""
     os.environ.pop("TF_CONFIG", None)
     if world.workers > 1:
         cluster = {"worker": world.addresses}
         task = {"type": "worker", "index": world.rank}
         os.environ["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": task})
-    options = tf.distribute.experimental.CommunicationOptions(timeout_seconds=COLLECTIVE_TIMEOUT)
+    libraries = tf.distribute.experimental.CommunicationImplementation
+    options = tf.distribute.experimental.CommunicationOptions(
+        timeout_seconds=COLLECTIVE_TIMEOUT,
+        # Left to choose, TensorFlow 2.21 takes its own ring for GPUs, too.
+        implementation=libraries.NCCL if kind == "gpu" else libraries.RING,
+    )
     return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)

@@ -1,21 +1,24 @@
 """PyTorch, eager, on one device (CPU or CUDA)."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 from torch.nn import functional
 
-from paragone.base.engine_reports import Devices, FlopCount, Metrics, Programs
-from paragone.base.errors import Unavailable
+from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
+from paragone.base.errors import Unavailable, says_memory_is_full
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
 from paragone.engines import Probe, torch_devices, torch_weights, warm_up
+from paragone.engines.torch_feed import create_feed
 from paragone.engines.torch_flop import count
 from paragone.engines.torch_optimizers import create_optimizer
 from paragone.models import create_model
@@ -24,6 +27,7 @@ from paragone.models.torch import MODELS
 
 STRATEGIES = {"single": "one worker"}
 BATCH_NORM = "whole"
+FEEDS = ("batches", "pinned", "resident")
 
 
 class Torch:
@@ -41,10 +45,9 @@ class Torch:
         # Nothing here reads memory before it is written: filling it first only takes time.
         torch.utils.deterministic.fill_uninitialized_memory = False
         self.workload = spec.workload
-        model = create_model(MODELS, spec, dataset)
-        # Channels last is the layout of the stored images and the fast one on CPUs and tensor cores.
-        self.model = model.to(self.device, self.dtype, memory_format=torch.channels_last)
-        self.replica: torch.nn.Module = self.model
+        self.model = self.place(create_model(MODELS, spec, dataset))
+        self.replica: nn.Module = self.model
+        self.feed = create_feed(spec, dataset, self.device, self.put)
         self.optimizer = create_optimizer(
             spec.workload["optimizer"], self.model, self.device, self.add_squares
         )
@@ -63,7 +66,20 @@ class Torch:
         self.shard = WHOLE
         return device
 
-    # Steps that differ on a lazy device or with several workers
+    # What differs on a lazy device or with several workers
+
+    def place(self, model: nn.Module) -> nn.Module:
+        """The model on the device."""
+        # Channels last is the layout of the stored images and the fast one on CPUs and tensor cores.
+        return model.to(self.device, self.dtype, memory_format=torch.channels_last)
+
+    def whole(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The whole of a tensor of model or optimizer: it is not in parts here."""
+        return tensor
+
+    def part_of(self, whole: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+        """What `whole` sets of a tensor of model or optimizer: all of it here."""
+        return whole
 
     def put(self, array: np.ndarray) -> torch.Tensor:
         """A host array on the device."""
@@ -76,8 +92,8 @@ class Torch:
     def reduce_gradients(self) -> None:
         """Between the backward pass and the optimizer step: nothing here."""
 
-    def add_squares(self, squares: torch.Tensor) -> torch.Tensor:
-        """The sum over replicas of squared gradients: there is one replica here."""
+    def add_squares(self, squares: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        """The sum over replicas of squared gradients of a weight: there is one replica here."""
         return squares
 
     def end_of_step(self) -> None:
@@ -128,11 +144,13 @@ class Torch:
             group["lr"] = learning_rate
         self.model.train()
         totals = self.put(np.zeros(3, np.float32))
-        for inputs, labels in batches:
-            labels = self.put(labels).long()
-            logits, loss = self.train_step(self.put(inputs), labels)
+        for inputs, labels in self.feed(batches, "train"):
+            labels = labels.long()
+            logits, loss = self.train_step(inputs, labels)
             correct = (logits.argmax(1) == labels).sum()
-            totals += torch.stack([loss * len(labels), correct, correct.new_tensor(len(labels))])
+            # Filled on the device: a number copied there would make the host wait, every step.
+            examples = torch.full_like(loss, len(labels))
+            totals += torch.stack([loss * len(labels), correct, examples])
             self.end_of_step()
         self.end_of_epoch()
         return self.metrics(totals)
@@ -142,9 +160,9 @@ class Torch:
         """See `Engine.evaluate`."""
         self.model.eval()
         totals = self.put(np.zeros(3, np.float32))
-        for inputs, labels, weights in batches:
-            labels, weights = self.put(labels).long(), self.put(weights)
-            logits = self.forward(self.put(inputs))
+        for inputs, labels, weights in self.feed(batches, "test"):
+            labels = labels.long()
+            logits = self.forward(inputs)
             losses = functional.cross_entropy(logits, labels, reduction="none")
             correct = (logits.argmax(1) == labels).to(losses.dtype)
             totals += torch.stack(
@@ -192,7 +210,7 @@ class Torch:
         logits, loss = self.loss(inputs, labels)
         loss.backward()
         self.end_of_step()
-        gradients = torch_weights.export(self.model, lambda tensor: tensor.grad)
+        gradients = torch_weights.export(self.model, lambda tensor: self.whole(tensor.grad))
         return Probe(logits.detach().cpu().numpy(), loss.item(), gradients, unbiased)
 
     @torch.no_grad()
@@ -209,11 +227,11 @@ class Torch:
     def weights(self) -> Weights:
         """See `Engine.weights`."""
         self.end_of_step()
-        return torch_weights.export(self.model)
+        return torch_weights.export(self.model, self.whole)
 
     def set_weights(self, weights: Weights) -> None:
         """See `Engine.set_weights`."""
-        torch_weights.load(self.model, weights)
+        torch_weights.load(self.model, weights, self.part_of)
         self.end_of_step()
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
@@ -225,34 +243,56 @@ class Torch:
         """See `Engine.programs`."""
         return None
 
+    def input_seconds(self) -> float | None:
+        """See `Engine.input_seconds`."""
+        return self.feed.clock.seconds
+
+    def modes(self) -> Modes:
+        """See `Engine.modes`."""
+        return torch_devices.modes()
+
+    def reset_peak_memory(self) -> None:
+        """See `Engine.reset_peak_memory`."""
+        if self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+
     def peak_device_memory(self) -> int | None:
         """See `Engine.peak_device_memory`."""
         return torch.cuda.max_memory_allocated() if self.device.type == "cuda" else None
 
     def out_of_memory(self, error: Exception) -> bool:
         """See `Engine.out_of_memory`."""
-        full = ("can't allocate memory", "out of memory", "RESOURCE_EXHAUSTED", "Out of memory")
-        return isinstance(error, RuntimeError) and any(words in str(error) for words in full)
+        return isinstance(error, RuntimeError) and says_memory_is_full(str(error))
+
+    def unsupported(self, error: Exception) -> bool:
+        """See `Engine.unsupported`."""
+        return isinstance(error, RuntimeError) and "determinis" in str(error).lower()
 
     def save(self, folder: Path) -> None:
         """See `Engine.save`."""
         state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-        torch.save(_to_host(state), folder / "state.pt")
+        torch.save(_of_tensors(lambda one: self.whole(one).cpu(), state), folder / "state.pt")
 
     def load(self, folder: Path) -> None:
         """See `Engine.load`."""
         state = torch.load(folder / "state.pt", weights_only=True)
+        here = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
+        state = _of_tensors(self.part_of, state, here)
         self.restore((state["model"], state["optimizer"]))
 
 
 ENGINE = Torch
 
 
-def _to_host(state: object) -> object:
+def _of_tensors(function: Callable[..., torch.Tensor], state: Any, *others: Any) -> Any:
+    """A state with `function` of each of its tensors, and of those of other states in its place."""
     if isinstance(state, torch.Tensor):
-        return state.cpu()
+        return function(state, *others)
     if isinstance(state, dict):
-        return {key: _to_host(value) for key, value in state.items()}
+        return {
+            key: _of_tensors(function, value, *(one[key] for one in others))
+            for key, value in state.items()
+        }
     if isinstance(state, list):
-        return [_to_host(value) for value in state]
+        return [_of_tensors(function, *values) for values in zip(state, *others, strict=True)]
     return state

@@ -18,6 +18,7 @@ from paragone.engines.torch import Torch
 
 STRATEGIES = {"single": "one worker"}
 BATCH_NORM = "whole"
+FEEDS = ("batches", "pinned", "resident")
 
 
 class TorchCompile(Torch):

@@ -1,26 +1,22 @@
-"""PyTorch's DistributedDataParallel: one replica a worker, gradients averaged over gloo or NCCL.
+"""PyTorch's DistributedDataParallel: a whole model on each worker, gradients averaged over all.
 
-Batch norm normalizes each replica's part of the batch. Its running statistics are those of rank 0,
-which DDP broadcasts before each step; MirroredStrategy takes the mean over replicas.
+DDP broadcasts the running statistics of rank 0 before each step.
 """
 
 import torch
-from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from paragone.base.engine_reports import Devices, Metrics
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
-from paragone.data.batches import Shard
-from paragone.engines import torch_devices
-from paragone.engines.torch import Torch
+from paragone.engines.torch_workers import TorchWorkers
 
 STRATEGIES = {"ddp": "one replica each"}
 BATCH_NORM = "first"
+FEEDS = ("batches", "pinned", "resident")
 
 
-class TorchDDP(Torch):
+class TorchDDP(TorchWorkers):
     """The eager engine with its model wrapped while it trains."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
@@ -29,36 +25,10 @@ class TorchDDP(Torch):
         devices = [self.device] if self.device.type == "cuda" else None
         self.wrapped = DistributedDataParallel(self.model, device_ids=devices)
 
-    def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
-        """Open this worker's device and the process group of all."""
-        torch.set_num_threads(threads)
-        device, name = torch_devices.open_device(spec.backend["device"], world)
-        torch_devices.join(world, device)
-        workers = distributed.get_world_size()
-        self.devices = Devices(spec.backend["device"], workers, workers)
-        self.device_names = [name]
-        self.shard = Shard(world.rank, world.rank + 1, workers)
-        return device
-
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """See `Torch.forward`; only training goes through the wrapper, which synchronizes."""
         self.replica = self.wrapped if self.model.training else self.model
         return super().forward(inputs)
-
-    def add_squares(self, squares: torch.Tensor) -> torch.Tensor:
-        """See `Torch.add_squares`; those of a replica weigh 1 / replicas in the global batch."""
-        distributed.all_reduce(squares)
-        return squares / self.devices.workers**2
-
-    def end_of_epoch(self) -> None:
-        """Give every worker the batch-norm statistics of rank 0, with which all evaluate."""
-        for buffer in self.model.buffers():
-            distributed.broadcast(buffer, src=0)
-
-    def metrics(self, totals: torch.Tensor) -> Metrics:
-        """See `Torch.metrics`."""
-        distributed.all_reduce(totals)
-        return super().metrics(totals)
 
 
 ENGINE = TorchDDP

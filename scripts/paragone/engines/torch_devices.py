@@ -9,6 +9,7 @@ import psutil
 import torch
 from torch import distributed
 
+from paragone.base.engine_reports import Modes
 from paragone.base.errors import require_devices
 from paragone.base.ranks import ALONE, COLLECTIVE_TIMEOUT, World
 
@@ -24,9 +25,21 @@ def open_device(kind: str, world: World = ALONE) -> tuple[torch.device, str]:
     require_devices("PyTorch", kind, world.local_workers, present)
     if kind == "cpu":
         return torch.device("cpu"), "cpu"
+    # Float32 is float32. The flags of old: inductor reads them, and PyTorch refuses a mix with the new ones.
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     device = torch.device("cuda", world.local_rank)
     torch.cuda.set_device(device)
     return device, torch.cuda.get_device_name(device)
+
+
+def modes() -> Modes:
+    """What is in force: TF32 is CUDA's alone."""
+    reduced = torch.backends.cuda.matmul.allow_tf32 or torch.backends.cudnn.allow_tf32
+    return Modes(
+        math_mode="tf32" if reduced and torch.cuda.is_initialized() else "ieee",
+        deterministic=torch.are_deterministic_algorithms_enabled(),
+        collectives=distributed.get_backend() if distributed.is_initialized() else None,
+    )
 
 
 def join(world: World, device: torch.device) -> None:

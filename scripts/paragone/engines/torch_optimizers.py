@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-Reduction = Callable[[torch.Tensor], torch.Tensor]
+Reduction = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 # By optimizer: the state of each weight before the first step: zeros of its shape, and scalars.
@@ -24,7 +24,7 @@ def create_optimizer(
     """The workload's optimizer in PyTorch, with its state.
 
     PyTorch creates the state in the first step: a lazy device would compile that as another program.
-    `add_squares`: turns the squared gradients of this worker into those of the global batch.
+    `add_squares`: turns the squared gradients of a weight in this worker into those of the global batch.
     """
     optimizer = _stateless(options, model, device, add_squares)
     arrays, scalars = _STATES[options["name"]]
@@ -33,7 +33,10 @@ def create_optimizer(
     for weight in model.parameters():
         optimizer.state[weight] = {
             **{name: torch.zeros_like(weight) for name in arrays},
-            **{name: weight.new_full((), start) for name, start in scalars.items()},
+            **{
+                name: torch.full((), start, dtype=weight.dtype, device=weight.device)
+                for name, start in scalars.items()
+            },
         }
     return optimizer
 
@@ -88,7 +91,10 @@ class NAdamOfOccurrences(torch.optim.NAdam):
         self._squares: dict[nn.Parameter, torch.Tensor] = {}
         for module in model.modules():
             if isinstance(module, nn.Embedding):
-                squares = torch.zeros_like(module.weight, requires_grad=True)
+                weight = module.weight  # perhaps in parts; each worker has gradients of the whole
+                squares = torch.zeros(
+                    weight.shape, dtype=weight.dtype, device=weight.device, requires_grad=True
+                )
                 self._squares[module.weight] = squares
                 module.register_forward_hook(partial(_follow, squares))
 
@@ -105,7 +111,7 @@ class NAdamOfOccurrences(torch.optim.NAdam):
         for weight, squares in self._squares.items():
             # The next step computes beta v + (1 - beta) g^2; correct in advance what it squares.
             moment = self.state[weight]["exp_avg_sq"]
-            difference = self._add_squares(squares.grad) - weight.grad.square()
+            difference = self._add_squares(squares.grad, weight) - weight.grad.square()
             moment.add_(difference, alpha=(1 - beta) / beta)
         return is_complex
 

@@ -82,8 +82,12 @@ def follow_variances(module: nn.Module) -> Iterator[dict[str, float]]:
 
 
 @torch.no_grad()
-def load(module: nn.Module, weights: dict) -> None:
-    """Copy canonical arrays into the module."""
+def load(
+    module: nn.Module,
+    weights: dict,
+    part_of: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = lambda whole, like: whole,
+) -> None:
+    """Copy canonical arrays into the module; `part_of`: what a whole tensor sets of the module's."""
     for name, tensor, axes in named(module):
         inverse = sorted(range(len(axes)), key=axes.__getitem__)
-        tensor.copy_(torch.from_numpy(weights[name]).permute(inverse))
+        tensor.copy_(part_of(torch.from_numpy(weights[name]).permute(inverse), tensor))

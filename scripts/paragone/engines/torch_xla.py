@@ -11,12 +11,12 @@ from torch_xla import runtime
 from torch_xla.core import xla_model
 from torch_xla.distributed import spmd
 
-from paragone.base.engine_reports import Devices
+from paragone.base.engine_reports import Devices, Modes
 from paragone.base.ranks import World
 from paragone.config.run_spec import Spec
 from paragone.data.batches import WHOLE
+from paragone.engines import torch_xla_devices
 from paragone.engines.torch import Torch
-from paragone.engines.torch_xla_devices import open_mesh
 
 STRATEGIES = {"spmd": "one worker"}
 BATCH_NORM = "whole"
@@ -30,7 +30,7 @@ class TorchXLA(Torch):
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
         """Open all devices of the process as one mesh; `threads` is set by the process's affinity."""
         kind = spec.backend["device"]
-        self._mesh, self.device_names = open_mesh(kind, spec.replicas)
+        self._mesh, self.device_names = torch_xla_devices.open_mesh(kind, spec.replicas)
         self.devices = Devices(kind, len(self.device_names), workers=1)
         self.shard = WHOLE
         return torch_xla.device()
@@ -45,6 +45,13 @@ class TorchXLA(Torch):
     def set_seed(self, seed: int) -> None:
         """See `Torch.set_seed`; PyTorch's own function does not reach this device."""
         torch_xla.manual_seed(seed)
+
+    def modes(self) -> Modes:
+        """See `Engine.modes`; PyTorch's switches do not reach this device."""
+        return torch_xla_devices.modes(self.devices)
+
+    def reset_peak_memory(self) -> None:
+        """See `Engine.reset_peak_memory`; PJRT cannot."""
 
     def peak_device_memory(self) -> int | None:
         """See `Engine.peak_device_memory`; of the first device, since SPMD loads all alike."""

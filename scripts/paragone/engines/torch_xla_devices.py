@@ -5,16 +5,21 @@ import os
 import numpy as np
 import torch
 import torch_xla
-from torch_xla import runtime
+from torch_xla import backends, runtime
 from torch_xla.distributed import spmd
 
+from paragone.base.engine_reports import Devices, Modes
 from paragone.base.errors import Unavailable
 
 _VARIABLE = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}
 
 
 def choose(kind: str, count: int | None = None) -> None:
-    """Set what PJRT opens at its first use: a kind of device and, on a CPU, how many virtual ones."""
+    """Set what PJRT opens at its first use: a kind of device and, on a CPU, how many virtual ones.
+
+    Its float32 is float32: else a TPU would multiply in bfloat16.
+    """
+    backends.set_mat_mul_precision("highest")
     os.environ["PJRT_DEVICE"] = _VARIABLE[kind]
     if kind == "cpu" and count:
         os.environ["CPU_NUM_DEVICES"] = str(count)
@@ -47,6 +52,16 @@ def open_device(kind: str) -> tuple[torch.device, str]:
         return device, str(runtime.global_runtime_device_attributes()[0].get("name", device))
     except RuntimeError as error:
         raise _none(kind, error) from error
+
+
+def modes(devices: Devices) -> Modes:
+    """What is in force. XLA's programs for CPUs and TPUs repeat to the last bit."""
+    rounding = {"highest": "ieee", "high": "tf32", "default": "bfloat16"}
+    return Modes(
+        math_mode=rounding[backends.get_mat_mul_precision()] if devices.kind != "cpu" else "ieee",
+        deterministic=devices.kind != "gpu",
+        collectives="xla" if devices.replicas > 1 else None,
+    )
 
 
 def _none(kind: str, error: RuntimeError) -> Unavailable:

@@ -59,7 +59,7 @@ class TorchXLAMultiprocess(TorchXLA):
         """The mean over replicas."""
         xla_model.reduce_gradients(self.optimizer)
 
-    def add_squares(self, squares: torch.Tensor) -> torch.Tensor:
+    def add_squares(self, squares: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
         """See `Torch.add_squares`; those of a replica weigh 1 / replicas in the global batch."""
         scale = 1 / self.devices.workers**2
         return xla_model.all_reduce(xla_model.REDUCE_SUM, squares, scale=scale)

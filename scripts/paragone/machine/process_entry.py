@@ -53,10 +53,11 @@ def process_entry(threads: int) -> dict[str, Any]:
 
 
 def unknown_usage() -> dict[str, Any]:
-    """What `add_usage` and the host's watch fill in; it stays so if the process is killed."""
+    """What the loop, `add_usage` and the host's watch fill in; it stays so if the process is killed."""
     return {
         "system_threads": None,
         "memory": {"peak_host_bytes": None, "peak_device_bytes": None},
+        "modes": None,
         "programs": None,
         "epochs": [],
         "window": [],

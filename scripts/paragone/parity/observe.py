@@ -8,7 +8,7 @@ import numpy as np
 
 from paragone import data, engines
 from paragone.base.atomic_files import writing
-from paragone.base.errors import Unavailable
+from paragone.base.errors import Unavailable, first_sentence
 from paragone.config.run_spec import Spec
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed, generator
@@ -22,12 +22,16 @@ COUNTED = 12  # of the examples of the evaluated batch; the others have weight 0
 def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = None) -> Weights:
     """The arrays of a `compare.Observation` by the names `logits`, `gradients/...`, `weights/...`.
 
-    `unavailable` alone, the reason, where the backend cannot run here.
+    `unavailable` alone, the reason, where the backend cannot run here, or not this workload as asked for.
     """
     try:
         found = _observe(spec, dataset, pretrained)
     except Unavailable as error:
         return {"unavailable": np.array(str(error))}
+    except Exception as error:
+        if not engines.create(spec).unsupported(error):
+            raise
+        return {"unavailable": np.array(first_sentence(error))}
     if spec.backend["engine"] == "reference":
         single = _observe(replace(spec, precision="float32"), dataset, pretrained)
         by_group = rounding(Observation.of(single), Observation.of(found))

@@ -22,3 +22,4 @@ class Outcome:
     window: list[Timed] = field(default_factory=list)
     probabilities: np.ndarray | None = None
     flop: FlopCount | None = None
+    peak_device_bytes: int | None = None  # of the epochs

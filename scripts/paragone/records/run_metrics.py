@@ -109,3 +109,10 @@ def flop_per_second(record: RunRecord) -> float | None:
     if record.efficiency is None or found is None:
         return None
     return record.efficiency.train_flop_per_example * found.examples_per_second
+
+
+def input_share(epoch: Epoch) -> float | None:
+    """Share, 0 to 1, of an epoch of training in which the thread that trains drew and copied batches."""
+    if epoch.input_seconds is None:
+        return None
+    return epoch.input_seconds / epoch.train_seconds if epoch.train_seconds else None

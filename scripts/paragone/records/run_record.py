@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from paragone.base import canonical_json
-from paragone.base.engine_reports import Devices, Programs
+from paragone.base.engine_reports import Devices, Modes, Programs
 from paragone.config.run_spec import Spec
 
 Json = dict[str, Any]
@@ -136,6 +136,7 @@ class Process:
     manifest_sha256: str
     system_threads: int | None
     memory: Memory
+    modes: Modes | None
     programs: Programs | None
     epochs: list[Activity]
     window: list[Activity]
@@ -185,6 +186,7 @@ class Epoch:
     learning_rate: float
     steps: int
     train_seconds: float
+    input_seconds: float | None
     train_loss: float | None
     train_accuracy: float
     evaluate_seconds: float

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from paragone.base.engine_reports import Metrics
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, first_sentence, says_memory_is_full
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec, requested
 from paragone.data import Dataset
@@ -48,8 +48,8 @@ def train(
     """Train one run to its end, from its last checkpoint if there is one.
 
     Statuses other than `completed` are results, not errors: `diverged` when a training loss is above
-    `DIVERGED` or not finite, `out_of_memory`. Raises `Unavailable` if the devices are not there,
-    `UserError` if the workload does not fit the data set or the pretrained weights, or the devices are
+    `DIVERGED` or not finite, `out_of_memory`, `unsupported`. Raises `Unavailable` if the devices are not
+    there, `UserError` if the workload does not fit the data set or the pretrained weights, or the devices are
     others than asked for. `processes`: the entries of this start, one a rank; every rank runs this loop.
     `host`: what fills in the `epochs` and `window` of the own entry.
     """
@@ -70,11 +70,13 @@ def train(
             "initial_weights": digest(weights),
             "final_weights": None,
         }
+        process["modes"] = asdict(engine.modes())
         ledger.switch("compilation")
         engine.warm_up(spec.learning_rate(1), *noise_batches(dataset, spec, engine.shard))
         if expected_steps:
             ledger.switch("window")
             outcome.first_steps = _first_steps(engine, spec, dataset, expected_steps)
+        engine.reset_peak_memory()  # warm-up and first steps held a copy of the state
         ledger.switch("checkpoint")
         if saved := checkpoints.last():
             engine.load(saved.folder)
@@ -98,6 +100,7 @@ def train(
                 ledger.switch("checkpoint")
                 process_entry.mark_end(process)
                 checkpoints.save(row["epoch"], engine.save, _progress(outcome, ledger))
+        outcome.peak_device_bytes = engine.peak_device_memory()
         if speed_window and outcome.status == "completed":
             ledger.switch("window")
             last = outcome.epochs[-1]
@@ -110,10 +113,16 @@ def train(
         outcome.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
         outcome.flop = engine.count_flop(spec, dataset)
     except Exception as error:
-        if not (isinstance(error, MemoryError) or engine.out_of_memory(error)):
+        if outcome.peak_device_bytes is None and hasattr(engine, "devices"):
+            outcome.peak_device_bytes = engine.peak_device_memory()
+        if isinstance(error, MemoryError) or engine.out_of_memory(error):
+            outcome.status = "out_of_memory"
+            outcome.reason = _memory_line(str(error))
+        elif engine.unsupported(error):
+            outcome.status = "unsupported"
+            outcome.reason = first_sentence(error)
+        else:
             raise
-        outcome.status = "out_of_memory"
-        outcome.reason = _memory_line(str(error))
     return outcome
 
 
@@ -134,8 +143,9 @@ def _divergence(row: dict[str, Any]) -> str:
 
 def _memory_line(message: str) -> str:
     """The line of a framework's long message that speaks of memory."""
-    lines = [line.strip() for line in message.splitlines() if "alloc" in line.lower()]
-    return lines[0] if lines else "the host's memory is full"
+    lines = [line.strip() for line in message.splitlines()]
+    speaking = [one for one in lines if "alloc" in one.lower() or says_memory_is_full(one)]
+    return speaking[0] if speaking else "the host's memory is full"
 
 
 def _progress(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
@@ -173,6 +183,7 @@ def _epochs(
             "learning_rate": rate,
             "steps": steps,
             "train_seconds": train_seconds,
+            "input_seconds": engine.input_seconds(),
             **_named("train", during),
             "evaluate_seconds": evaluate_seconds,
             **_named("test", after),

@@ -132,7 +132,7 @@ def _unproven(record: RunRecord, verdicts: dict[tuple[str, str], bool | None]) -
     cell = record.spec.workload["name"], record.spec.backend["name"]
     if cell not in verdicts:
         return [Finding("parity", f"no report on {cell[0]} on {cell[1]}")]
-    if verdicts[cell] or record.status == "unavailable":
+    if verdicts[cell] or record.status in ("unavailable", "unsupported"):
         return []
     word = "failed" if verdicts[cell] is False else "the gate could not run the backend"
     return [Finding("parity", f"{cell[0]} on {cell[1]}: {word}")]

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from paragone.base.errors import Unavailable
+from paragone.base.errors import Unavailable, says_memory_is_full
 from paragone.engines.jax_devices import open_mesh
 from paragone.microbenchmarks.products import OutOfMemory
 
@@ -49,7 +49,7 @@ def _failures() -> Iterator[None]:
         yield
     except jax.errors.JaxRuntimeError as error:
         text = str(error).splitlines()[0]
-        if "RESOURCE_EXHAUSTED" in text:
+        if says_memory_is_full(text):
             raise OutOfMemory(text) from error
         if "UNIMPLEMENTED" in text:
             raise Unavailable(text) from error

@@ -17,7 +17,6 @@ def open_device(kind: str, threads: int) -> str:
     """See `microbenchmarks.products`."""
     global _device
     tensorflow_devices.set_threads(threads)
-    tf.config.experimental.enable_tensor_float_32_execution(False)
     _device, model = tensorflow_devices.open_device(kind)
     return model
 
@@ -56,7 +55,10 @@ def sample(tensor: tf.Tensor, steps: tuple[int, int]) -> np.ndarray:
 def _failures() -> Iterator[None]:
     try:
         yield
-    except tf.errors.ResourceExhaustedError as error:
-        raise OutOfMemory(error.message.splitlines()[0]) from error
-    except (tf.errors.NotFoundError, tf.errors.UnimplementedError) as error:
-        raise Unavailable(error.message.splitlines()[0]) from error
+    except tf.errors.OpError as error:
+        text = error.message.splitlines()[0]
+        if tensorflow_devices.out_of_memory(error):
+            raise OutOfMemory(text) from error
+        if isinstance(error, (tf.errors.NotFoundError, tf.errors.UnimplementedError)):
+            raise Unavailable(text) from error
+        raise

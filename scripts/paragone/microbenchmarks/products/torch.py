@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 
-from paragone.base.errors import Unavailable
+from paragone.base.errors import Unavailable, says_memory_is_full
 from paragone.engines import torch_devices
 from paragone.microbenchmarks.products import OutOfMemory
 
@@ -17,7 +17,6 @@ def open_device(kind: str, threads: int) -> str:
     """See `microbenchmarks.products`."""
     global _device
     torch.set_num_threads(threads)
-    torch.set_float32_matmul_precision("highest")  # no TF32 where float32 is asked for
     _device, name = torch_devices.open_device(kind)
     return name
 
@@ -54,7 +53,7 @@ def failures() -> Iterator[None]:
         yield
     except RuntimeError as error:
         text = str(error).splitlines()[0]
-        if any(words in text for words in ("out of memory", "allocate", "RESOURCE_EXHAUSTED")):
+        if says_memory_is_full(text):
             raise OutOfMemory(text) from error
         if "not implemented" in text or "UNIMPLEMENTED" in text:
             raise Unavailable(text) from error

@@ -3,7 +3,6 @@
 import numpy as np
 import torch
 import torch_xla
-from torch_xla import backends
 from torch_xla.core import xla_model
 
 from paragone.engines import torch_xla_devices
@@ -12,7 +11,6 @@ from paragone.microbenchmarks.products.torch import failures
 
 def open_device(kind: str, threads: int) -> str:
     """See `microbenchmarks.products`; `threads` is set by the process's affinity."""
-    backends.set_mat_mul_precision("highest")  # no bfloat16 passes where float32 is asked for
     return torch_xla_devices.open_device(kind)[1]
 
 
