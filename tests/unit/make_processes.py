@@ -45,8 +45,8 @@ def make_process(first_epoch: int, host: str, rank: int, config: str) -> dict:
 
 def make_load() -> dict:
     """That of a process whose neighbors had 2 % of its host."""
-    clocks = {"cpu_mhz": 3000.0, "accelerator_mhz": None, "accelerator_throttled": None}
-    return {"before": 0.1, **clocks, "life": make_activity(10.0, others=0.02)}
+    after = {"cpu_mhz": 3000.0, "accelerator_power_limits": None}
+    return {"before": 0.1, **after, "life": make_activity(10.0, others=0.02)}
 
 
 def make_activity(seconds: float, others: float = 0.02, **changes: float | None) -> dict:
@@ -54,4 +54,5 @@ def make_activity(seconds: float, others: float = 0.02, **changes: float | None)
     made = {"seconds": seconds, "run": seconds, "busy": seconds * (1 + 2 * others)}
     made |= {"idle": 2 * seconds - made["busy"], "stolen": 0.0}
     made |= {"cpu_waiting": 0.1 * seconds, "io_waiting": 0.0, "quota_throttled": 0.0}
-    return made | dict.fromkeys(["heat_throttles", "cpu_joules", "accelerator_joules"]) | changes
+    of_accelerators = [f"accelerator_{key}" for key in ("joules", "mhz", "power_capped", "slowed")]
+    return made | dict.fromkeys(["heat_throttles", "cpu_joules", *of_accelerators]) | changes

@@ -10,6 +10,7 @@ from typing import Any
 import psutil
 
 from paragone.machine import cgroups
+from paragone.machine.accelerator_samples import AcceleratorSamples, Sums
 from paragone.machine.energy import EnergyMeter
 
 Counters = dict[str, float | None]
@@ -32,11 +33,12 @@ class HostWatch:
         if self._reads:
             self._own = [psutil.Process(pid) for pid in pids]
             self._energy, self._throttles = EnergyMeter(), throttle_files()
-            self._created = self._counters()
+            self._accelerators = AcceleratorSamples()
+            self._created = self._counters(), self._accelerators.sums()
 
-    def life(self) -> Counters | None:
+    def life(self) -> dict[str, Any] | None:
         """What the host did since the creation of this object."""
-        return _since(self._created, self._counters()) if self._reads else None
+        return self._since(*self._created) if self._reads else None
 
     @contextmanager
     def window(self, windows: list[Any]) -> Iterator[None]:
@@ -44,10 +46,13 @@ class HostWatch:
         if not self._reads:
             yield
             return
-        before = self._counters()
+        before, sums = self._counters(), self._accelerators.sums()
         before["seconds"] = _since_boot()
         yield
-        windows.append(_since(before, self._counters()))
+        windows.append(self._since(before, sums))
+
+    def _since(self, before: Counters, sums: Sums) -> dict[str, Any]:
+        return _differences(before, self._counters()) | self._accelerators.since(sums)
 
     def _counters(self) -> Counters:
         now, cpu = _since_boot(), psutil.cpu_times()
@@ -65,7 +70,7 @@ class HostWatch:
         }
 
 
-def _since(before: Counters, now: Counters) -> Counters:
+def _differences(before: Counters, now: Counters) -> Counters:
     """The differences; None where one of the two is not known. The kernel may correct idle time downwards."""
     pairs = ((key, before[key], value) for key, value in now.items())
     return {

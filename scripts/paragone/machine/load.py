@@ -1,4 +1,4 @@
-"""The state of a host around timed work: load average, clocks, throttling."""
+"""The state of a host around timed work: load average, clock, power limits."""
 
 import os
 from typing import Any
@@ -10,15 +10,14 @@ from paragone.machine import nvml
 
 def at_start() -> dict[str, Any]:
     """The record's `load` block at the start of a process; it stays so if the process is killed."""
-    unknown = ("cpu_mhz", "accelerator_mhz", "accelerator_throttled", "life")
+    unknown = ("cpu_mhz", "accelerator_power_limits", "life")
     return {"before": os.getloadavg()[0], **dict.fromkeys(unknown)}
 
 
 def at_end() -> dict[str, Any]:
-    """The clocks at this moment: call it right after the work. None for what the system does not report."""
+    """The clock and the limits at this moment: call it right after the work. None: not reported."""
     frequency = psutil.cpu_freq()
     return {
         "cpu_mhz": frequency.current if frequency else None,
-        "accelerator_mhz": nvml.clocks(),
-        "accelerator_throttled": nvml.throttled(),
+        "accelerator_power_limits": nvml.power_limits(),
     }

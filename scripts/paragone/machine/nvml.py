@@ -4,18 +4,29 @@ All accelerators that are visible to this process are counted, used by it or not
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import pynvml
 
-# Reasons that slow a clock down against its will; an idle device and a user's own limit are none.
+# Heat and failing supplies; an idle device and a clock that a user has set are no reasons.
 _SLOWDOWN = (
     pynvml.nvmlClocksThrottleReasonHwSlowdown
     | pynvml.nvmlClocksThrottleReasonSwThermalSlowdown
     | pynvml.nvmlClocksThrottleReasonHwThermalSlowdown
     | pynvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown
 )
+
+
+@dataclass(frozen=True)
+class State:
+    """The clock of an accelerator's multiprocessors, MHz, and whether its power limit, or heat or a failing
+    supply, holds it down."""
+
+    mhz: int
+    power_capped: bool
+    slowed: bool
 
 
 def names() -> list[str]:
@@ -34,15 +45,30 @@ def joules() -> float | None:
     return None if drawn is None else sum(drawn) / 1000  # in millijoules
 
 
-def clocks() -> list[int] | None:
-    """The clock of each accelerator's multiprocessors now, MHz."""
-    return _of_each(lambda handle: pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM))
+def states() -> list[State] | None:
+    """How each accelerator runs now; None where one of them does not say."""
+    return _of_each(_state)
 
 
-def throttled() -> bool | None:
-    """Whether heat or power holds an accelerator's clock down now."""
-    reasons = _of_each(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons)
-    return None if reasons is None else any(reason & _SLOWDOWN for reason in reasons)
+def power_limits() -> list[float] | None:
+    """The power that each accelerator may draw, W: what its owner has set, or its usual limit."""
+    limits = _of_each(pynvml.nvmlDeviceGetEnforcedPowerLimit)
+    return None if limits is None else [limit / 1000 for limit in limits]  # in milliwatts
+
+
+def uuids() -> list[str] | None:
+    """What tells accelerators of all hosts apart, whatever number they have here."""
+    found = _of_each(pynvml.nvmlDeviceGetUUID)
+    return None if found is None else [_text(one) for one in found]
+
+
+def _state(handle: Any) -> State:
+    reasons = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)
+    return State(
+        mhz=pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM),
+        power_capped=bool(reasons & pynvml.nvmlClocksThrottleReasonSwPowerCap),
+        slowed=bool(reasons & _SLOWDOWN),
+    )
 
 
 def _of_each(read: Callable[[Any], Any]) -> list[Any] | None:

@@ -31,8 +31,12 @@ def of_epoch(record: RunRecord, epoch: Epoch) -> list[Activity]:
 
 def throttled(load: Load) -> bool | None:
     """Whether heat, power or a CPU quota held any processor back; None if nothing reports it."""
-    of_cores = [load.life.heat_throttles, load.life.quota_throttled] if load.life else []
-    return known(any, [load.accelerator_throttled, *of_cores])
+    if load.life is None:
+        return None
+    life = load.life
+    of_cores = [life.heat_throttles, life.quota_throttled]
+    held = [*(life.accelerator_power_capped or []), *(life.accelerator_slowed or [])]
+    return known(any, [*held, *of_cores])
 
 
 def joules(processes: list[Process], kind: str) -> float | None:

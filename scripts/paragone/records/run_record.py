@@ -82,7 +82,8 @@ class GitState:
 
 @dataclass
 class Activity:
-    """What a host did for some time: seconds, events, joules; None where the system does not count them."""
+    """What a host did for some time: seconds, events, joules, and of each accelerator its mean
+    clock and the shares of time in which power or heat held it down; None where the system does not say."""
 
     seconds: float
     run: float
@@ -95,16 +96,18 @@ class Activity:
     heat_throttles: int | None
     cpu_joules: float | None
     accelerator_joules: float | None
+    accelerator_mhz: list[float] | None
+    accelerator_power_capped: list[float] | None
+    accelerator_slowed: list[float] | None
 
 
 @dataclass
 class Load:
-    """The load before, clocks and throttling after the work; `life`: of one process per host, else None."""
+    """The load before, clock and limits after the work; `life`: of one process per host, else None."""
 
     before: float
     cpu_mhz: float | None
-    accelerator_mhz: list[int] | None
-    accelerator_throttled: bool | None
+    accelerator_power_limits: list[float] | None
     life: Activity | None
 
 

@@ -259,9 +259,9 @@ def throttling(record: RunRecord) -> Iterator[Finding]:
     for at, process in enumerate(record.processes):
         if host_metrics.throttled(process.load):
             found = as_json(process.load.life) or {}
-            events = {key: found.get(key) for key in ("heat_throttles", "quota_throttled")}
-            wrong = f"{events | {'accelerator': process.load.accelerator_throttled}}"
-            yield Finding(f"processes[{at}].load", wrong)
+            keys = ["heat_throttles", "quota_throttled"]
+            keys += ["accelerator_power_capped", "accelerator_slowed"]
+            yield Finding(f"processes[{at}].load", str({key: found.get(key) for key in keys}))
 
 
 @CHECKS.rule("epoch-clock")

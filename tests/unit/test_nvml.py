@@ -1,0 +1,73 @@
+"""What NVML reports of accelerators, through a library in its place that answers as its header says."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from workspace import ROOT, environment
+
+SECONDS = 0.6
+PROGRAM = f"""
+import json, os, time
+from paragone.machine import hardware, load, nvml
+from paragone.machine.activity import HostWatch
+watch, windows = HostWatch([os.getpid()]), []
+with watch.window(windows):
+    time.sleep({SECONDS})
+with watch.window(windows):
+    pass  # shorter than the time between two samples
+machine = hardware.describe()
+print(json.dumps([machine, load.at_end(), windows, watch.life(), nvml.uuids()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory) -> Path:
+    """The folder of the library, compiled."""
+    folder = tmp_path_factory.mktemp("nvml")
+    source = Path(__file__).with_name("nvml_stand_in.c")
+    line = ["cc", "-shared", "-fPIC", "-o", folder / "libnvidia-ml.so.1", source]
+    subprocess.run(line, check=True)
+    return folder
+
+
+def asked(library: Path, mode: str = "") -> list:
+    """What a process with this library finds: machine, load, windows, life, identities."""
+    variables = {"LD_LIBRARY_PATH": str(library), "NVML_STAND_IN": mode}
+    found = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=environment(PYTHONPATH=str(ROOT / "scripts"), **variables),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return json.loads(found.stdout)
+
+
+def test_clocks_power_and_energy_are_those_of_the_window(library):
+    machine, load, (window, empty), life, uuids = asked(library)
+    assert machine["accelerators"] == ["Stand-in"] * 2
+    assert machine["driver"] == "570.00"
+    assert load["accelerator_power_limits"] == [700.0, 350.0]
+    assert uuids == ["GPU-0", "GPU-1"]
+    assert window["accelerator_joules"] == pytest.approx(360 * window["seconds"], rel=0.1)
+    for found in (window, life):
+        assert found["accelerator_mhz"] == [1980.0, 345.0]
+        assert found["accelerator_power_capped"] == [1.0, 0.0]
+        assert found["accelerator_slowed"] == [0.0, 0.0]
+    assert empty["accelerator_mhz"] in (None, [1980.0, 345.0])
+
+
+def test_heat_is_told_from_the_power_limit(library):
+    _, _, (window, _), _, _ = asked(library, "hot")
+    assert window["accelerator_power_capped"] == [1.0, 0.0]
+    assert window["accelerator_slowed"] == [0.0, 1.0]
+
+
+def test_an_accelerator_without_a_counter_of_energy_has_none(library):
+    _, _, (window, _), _, _ = asked(library, "mute")
+    assert window["accelerator_joules"] is None
+    assert window["accelerator_mhz"] == [1980.0, 345.0]
