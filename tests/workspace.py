@@ -31,6 +31,7 @@ CELLS = [
     ("jax", 2),
     ("jax-multiprocess", 2),
     ("torch-ddp", 2),
+    ("torch-fsdp", 2),
     ("tensorflow-multiworker", 2),
 ]
 UNREACHABLE = "http://127.0.0.1:9"  # the discard port: connections are refused at once

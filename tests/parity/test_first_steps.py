@@ -67,6 +67,8 @@ def taken(copy, small, tmp_path_factory) -> Callable[..., FirstSteps]:
 
 
 def marked(backend: str, mark: pytest.MarkDecorator) -> object:
+    """In `make test` the quick one; FSDP is in test_replicas.py, too, so that here it is nightly."""
+    mark = pytest.mark.nightly if backend == "torch-fsdp" else mark
     return pytest.param(backend, marks=[] if backend == QUICK else mark)
 
 

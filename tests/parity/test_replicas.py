@@ -19,6 +19,7 @@ from paragone.workers import supervisor
 REPLICAS, BATCH, STEPS = 2, 64, 4
 ONE = {
     "torch-ddp": "torch",
+    "torch-fsdp": "torch",
     "tensorflow-mirrored": "tensorflow-mirrored",
     "tensorflow-multiworker": "tensorflow-mirrored",
     "keras-fit": "tensorflow-mirrored",
@@ -26,7 +27,8 @@ ONE = {
     "jax": "jax",
     "jax-multiprocess": "jax",
 }
-PER_REPLICA = ["torch-ddp", "tensorflow-mirrored", "tensorflow-multiworker", "keras-fit"]
+FIRST = ["torch-ddp", "torch-fsdp"]
+PER_REPLICA = [*FIRST, "tensorflow-mirrored", "tensorflow-multiworker", "keras-fit"]
 
 
 def run(folder: Path, arrays, workload: str, backend: str, replicas: int, mode: str = "") -> dict:
@@ -61,7 +63,12 @@ def deviation(found: dict, reference: dict, part: str) -> float:
 
 # Without batch norm. The second one's sparse gradients go another way (SPMD: see test_engines.py).
 WITHOUT = [("fashion-conv", backend) for backend in ONE]
-WITHOUT += [pytest.param("reuters-cnn", backend, marks=pytest.mark.full) for backend in PER_REPLICA]
+WITHOUT += [
+    pytest.param(
+        "reuters-cnn", name, marks=pytest.mark.nightly if name == "torch-fsdp" else pytest.mark.full
+    )
+    for name in PER_REPLICA
+]
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +124,7 @@ def test_batch_norm_normalises_each_replicas_part(normalised, reference, backend
 
 @pytest.mark.parametrize(
     ("backend", "whose"),
-    [("torch-ddp", "first"), *((name, "mean") for name in PER_REPLICA if name != "torch-ddp")],
+    [(name, "first" if name in FIRST else "mean") for name in PER_REPLICA],
 )
 def test_batch_norm_statistics_are_of_the_replicas_stated(normalised, reference, backend, whose):
     assert batch_norm(CONFIG["backends"][backend]["engine"]) == whose
