@@ -10,6 +10,7 @@ BESIDE_PUBLISHED = ("runs", "epochs", "published")
 FIGURES = {
     "learning_curves": Row("learning curves", BESIDE_PUBLISHED),
     "throughput": Row("steady throughput", ("runs",)),
+    "ways": Row("relative to the baseline", ("runs",), ("baseline",)),
     "clocks": Row("where the time goes", ("runs",)),
     "predictions": Row("predictions", ("runs", "predictions")),
     "epoch_time": Row("epoch time", BESIDE_PUBLISHED),

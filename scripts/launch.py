@@ -39,7 +39,10 @@ def main(arguments: list[str] | None = None) -> None:
     program = Path(__file__).with_name("train.py")
     line = [sys.executable, str(program), *run_arguments(options), f"--rendezvous={meeting}"]
     try:
-        if failed := supervisor.run(line, spec.workers, options.nodes, options.threads):
+        tuned = spec.tuning.get("variables", {})
+        if failed := supervisor.run(
+            line, spec.workers, options.nodes, options.threads, tuned=tuned
+        ):
             conclude(failed, options, spec, meeting)
     finally:
         shutil.rmtree(meeting)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from faults.planting import Edit
-from workspace import CELLS, Checkout, call, command, make_spec, succeed, train_command
+from workspace import CELLS, CONFIG, Checkout, call, command, make_spec, succeed, train_command
 
 from paragone.config.expand import first_steps
 from paragone.records import record
@@ -52,16 +52,28 @@ def taken(copy, small, tmp_path_factory) -> Callable[..., FirstSteps]:
         succeed(command("take_first_steps", spec=spec, output=output, **options))
         return output
 
-    def run(backend: str, replicas: int = REPLICAS, precision: str = "float32") -> FirstSteps:
-        changes = {"epochs": 1, "steps_per_epoch": 2, "precision": precision}
-        spec = make_spec("fashion-cnn", backend, replicas, 256, **changes)
+    def run(
+        backend: str,
+        replicas: int = REPLICAS,
+        precision: str = "float32",
+        division: str = "as-installed",
+        workload: str = "fashion-cnn",
+    ) -> FirstSteps:
+        changes: dict = {"epochs": 1, "steps_per_epoch": 2, "precision": precision}
+        changes["tuning"] = CONFIG["backends"][backend]["tuned"] if division == "tuned" else {}
+        spec = make_spec(workload, backend, replicas, 256, **changes)
         folder, steps = tmp_path_factory.mktemp("run"), expected(first_steps(spec).to_json())
         line = train_command(spec, small, folder, "launch", first_steps=steps)
         python, program, *options = line
         program = str(copy / "scripts" / Path(program).name)
-        done = call([python, program, *options], timeout=300, PYTHONDONTWRITEBYTECODE="1")
+        # A variable that is no part of any division: no worker may see it.
+        others = {"PYTHONDONTWRITEBYTECODE": "1", "MALLOC_ARENA_MAX": "3"}
+        done = call([python, program, *options], timeout=300, **others)
         assert done.returncode == 0, done.stdout + done.stderr
-        return record.read(folder / "record.json").first_steps
+        made = record.read(folder / "record.json")
+        for process in made.processes:
+            assert process.variables == spec.tuning.get("variables", {})
+        return made.first_steps
 
     return run
 
@@ -95,6 +107,19 @@ def test_mixed_precision_is_that_and_deviates_no_more_than_it_costs(taken, backe
     assert found.passed, found.reason
     assert 0.03 < found.deviations["updates"] < 0.5
     assert found.deviations["means"] > 1e-4  # in float32 2e-5 at most
+
+
+@pytest.mark.parametrize(
+    ("backend", "replicas", "workload"),
+    [
+        ("torch-ddp", 2, "fashion-conv"),
+        pytest.param("torch", 1, "fashion-conv", marks=pytest.mark.full),
+        pytest.param("torch-compile", 1, "fashion-conv", marks=pytest.mark.nightly),
+    ],
+)
+def test_tuned_engines_take_the_same_steps(taken, backend, replicas, workload):
+    found = taken(backend, replicas, division="tuned", workload=workload)
+    assert found.passed, found.reason
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """PyTorch's optimisers against their rules, written out in double precision."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -44,7 +46,7 @@ def test_nadam_of_repeated_words(deduplicate):
     model = nn.Sequential(nn.Embedding(4, 1))
     nn.init.zeros_(model[0].weight)
     options = {**OPTIONS, "deduplicate": deduplicate}
-    optimizer = create_optimizer(options, model, torch.device("cpu"), lambda squares: squares)
+    optimizer = create_optimizer(options, model, torch.device("cpu"), lambda squares, _: squares)
     for group in optimizer.param_groups:
         group["lr"] = RATE
     for step in (1, 2, 3):
@@ -53,6 +55,35 @@ def test_nadam_of_repeated_words(deduplicate):
         optimizer.step()
         found = model[0].weight.detach().flatten()
         torch.testing.assert_close(found, expected(deduplicate, step), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"name": "sgd", "momentum": 0.5},
+        {"name": "adam", "beta_1": BETA_1, "beta_2": BETA_2, "epsilon": 1e-2},
+    ],
+    ids=lambda options: options["name"],
+)
+def test_the_fused_rule_is_the_same_and_its_state_can_be_kept(options):
+    models = [nn.Linear(3, 2) for _ in range(2)]
+    models[1].load_state_dict(models[0].state_dict())
+    made = [
+        create_optimizer(
+            options, model, torch.device("cpu"), lambda squares, _: squares, fused=fused
+        )
+        for model, fused in zip(models, (False, True), strict=True)
+    ]
+    assert [one.param_groups[0]["fused"] for one in made] == [False, True]
+    for step in range(1, 5):
+        if step == 3:  # as a checkpoint does
+            made[1].load_state_dict(copy.deepcopy(made[1].state_dict()))
+        for model, optimizer in zip(models, made, strict=True):
+            optimizer.zero_grad()
+            (model(torch.eye(3)).cos() * step).sum().backward()
+            optimizer.step()
+    for one, other in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 
 def test_the_two_rules_differ():
@@ -64,7 +95,7 @@ def test_adam_adds_epsilon_before_the_bias_correction():
     model = nn.Linear(1, 1, bias=False)
     nn.init.zeros_(model.weight)
     options = {**OPTIONS, "name": "adam"}
-    optimizer = create_optimizer(options, model, torch.device("cpu"), lambda squares: squares)
+    optimizer = create_optimizer(options, model, torch.device("cpu"), lambda squares, _: squares)
     for group in optimizer.param_groups:
         group["lr"] = RATE
     weight = moment = square = 0.0

@@ -29,6 +29,7 @@ def make_process(first_epoch: int, host: str, rank: int, config: str) -> dict:
         "cores": 2,
         "devices": ["cpu:0"],
         "threads": 2,
+        "variables": {},
         "system_threads": 12,
         "software": {"python": "3.11.9", "numpy": "2.3.0"},
         "git": {"commit": "c" * 40, "dirty": False},

@@ -78,6 +78,8 @@ def make_record(
     patience: int = 1,
     planned_initializer: str = "keras",
     initializer: str = "keras",
+    precision: str = "float32",
+    tuning: dict | None = None,
 ) -> dict:
     """One record whose parts add up. Statuses other than completed stop it early.
 
@@ -99,7 +101,8 @@ def make_record(
     window = _window(steady_rows) if status == "completed" else []
     record = {
         "schema": 1,
-        "run": f"{workload}.{backend}.r{replicas}.b{global_batch}.s{seed}.{host.replace('_', '-')}",
+        "run": f"{workload}.{backend}.r{replicas}.b{global_batch}.s{seed}.{host.replace('_', '-')}"
+        f"{'' if precision == 'float32' else '-mixed'}{'-tuned' if tuning else ''}",
         "status": status,
         "reason": None if status == "completed" else f"the run was {status}",
         "spec": {
@@ -115,9 +118,10 @@ def make_record(
             "batch": {"global": global_batch, "per_replica": global_batch // replicas},
             "epochs": epochs,
             "steps_per_epoch": steps_per_epoch,
-            "precision": "float32",
+            "precision": precision,
             "seed": seed,
             "deterministic": True,
+            "tuning": tuning or {},
         },
         "schedule": {"place": 1, "of": 1},
         "data": None
@@ -159,6 +163,7 @@ def make_record(
         make_process(start, host, rank, config) for start in starts for rank in range(workers)
     ]
     for process in record["processes"]:
+        process["variables"] = {**(tuning or {}).get("variables", {})}
         if process["rank"] == 0:
             last = next((start for start in starts if start > process["first_epoch"]), epochs + 1)
             own = rows[process["first_epoch"] - 1 : last - 1]

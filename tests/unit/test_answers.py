@@ -50,6 +50,31 @@ def test_the_winner_may_stand_second():
     assert "PyTorch/XLA SPMD is best; PyTorch/XLA SPMD is 1.3" in text
 
 
+def test_a_division_has_its_own_best_and_what_tuning_is_worth_is_a_third_answer():
+    tuning = {"variables": {"MALLOC_TOP_PAD_": "1"}}
+    speeds = {("torch", True): 2000, ("torch", False): 1000}
+    speeds |= {("torch-xla", True): 1300, ("torch-xla", False): 1250}
+    rng = np.random.default_rng(5)
+    made = [
+        make_record(
+            backend,
+            seed=seed,
+            tuning=tuning if tuned else None,
+            speed=speed * float(rng.lognormal(0, 0.005)),
+        )
+        for (backend, tuned), speed in speeds.items()
+        for seed in range(8)  # of four pairs
+    ]
+    texts = sentences(of(made, {"torch": True, "torch-xla": True}), BEST)
+    worth, installed, tuned = sorted(texts, key=len, reverse=True)
+    assert installed.startswith("Which? speed: PyTorch/XLA SPMD is best; ")
+    assert "tuned" not in installed
+    assert tuned.startswith("Which? speed when tuned: PyTorch (tuned) is best; ")
+    assert worth.startswith("Which? what tuning is worth in speed: ")
+    assert re.search(r"PyTorch \(tuned\) is 2\.0\d x .* faster than PyTorch;", worth)
+    assert "is best" not in worth
+
+
 def test_equality_is_an_answer():
     (text,) = sentences(evidence({"torch": 1000, "torch-xla": 1002}), BEST)
     assert "PyTorch and PyTorch/XLA SPMD are equal within 5 %" in text

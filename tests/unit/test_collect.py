@@ -236,15 +236,38 @@ def test_programs_are_counted_over_the_processes_of_a_run():
 
 def test_precisions_are_series_of_their_own_and_compared():
     made = [make_record("torch", seed=seed) for seed in (0, 1)]
-    mixed = make_record("torch", seed=0)
-    mixed["spec"]["precision"] = "bfloat16"
-    mixed["run"] = mixed["run"].replace("node-1", "mixed")
+    mixed = make_record("torch", seed=0, precision="bfloat16")
     runs, _ = tidy.tables(typed([*made, mixed]), "one", {})
     series = series_of(runs, {"torch": "PyTorch"})
-    assert [one.label for one in series] == ["PyTorch (bfloat16)", "PyTorch (float32)"]
+    assert [one.label for one in series] == ["PyTorch (bfloat16)", "PyTorch"]
     assert [len(one.runs) for one in series] == [1, 2]
     compared = differences(runs, {"torch": "PyTorch"})[["first", "second"]].drop_duplicates()
-    assert compared.to_numpy().tolist() == [["PyTorch (bfloat16)", "PyTorch (float32)"]]
+    assert compared.to_numpy().tolist() == [["PyTorch (bfloat16)", "PyTorch"]]
+
+
+TUNED = {"variables": {"MALLOC_TOP_PAD_": "1"}}
+
+
+def test_divisions_are_compared_within_and_each_way_with_itself():
+    made = [
+        make_record(backend, tuning=tuning)
+        for backend in ("torch", "torch-xla")
+        for tuning in (None, TUNED)
+    ]
+    runs, _ = tidy.tables(typed(made), "one", {})
+    found = differences(runs, {"torch": "PyTorch", "torch-xla": "XLA"})
+    pairs = found[["division", "first", "second"]].drop_duplicates().to_numpy().tolist()
+    assert pairs == [
+        ["tuning", "PyTorch", "PyTorch (tuned)"],
+        ["as-installed", "PyTorch", "XLA"],
+        ["tuned", "PyTorch (tuned)", "XLA (tuned)"],
+        ["tuning", "XLA", "XLA (tuned)"],
+    ]
+
+
+def test_a_tuned_run_is_called_so_where_all_are():
+    runs, _ = tidy.tables(typed([make_record("torch", tuning=TUNED)]), "one", {})
+    assert [one.label for one in series_of(runs, {"torch": "PyTorch"})] == ["PyTorch (tuned)"]
 
 
 def test_a_run_without_data_joins_its_series():

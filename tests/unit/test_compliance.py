@@ -74,6 +74,7 @@ VALUES = [
     ("devices.kind", "gpu", {"devices"}),
     ("devices", None, {"devices"}),
     ("processes.0.threads", 3, {"threads", "one-setting"}),
+    ("processes.0.variables", {"MALLOC_ARENA_MAX": "1"}, {"division"}),
     ("clocks.other", 9.0, {"clock-sum"}),
     ("clocks.cold.imports", 0.0, {"clock-sum"}),
     ("processes.0.age", 1.0, {"clock-sum", "time-of-day"}),

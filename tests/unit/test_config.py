@@ -166,6 +166,22 @@ def test_unknown_key_at_each_level(path, known):
         (["workloads", "wide-resnet", "model"], {}, ["wide-resnet.model", "'name'", "add it"]),
         (["workloads", "mobilenet-v2", "model", "outputs"], 2, ["model.outputs", "1000"]),
         (["backends", "tensorflow-tpu", "parity"], "bfloat16", ["parity", '"float32"']),
+        (["baseline"], "torhc", ["baseline", '"torhc"', "torch-ddp"]),
+        (
+            ["backends", "torch", "tuned", "options", "fuse"],
+            True,
+            ["backends.torch.tuned.options.fuse", "fused_optimizer"],
+        ),
+        (
+            ["backends", "torch", "tuned", "variables", "MALOC"],
+            "1",
+            ["tuned.variables.MALOC", "MALLOC_"],
+        ),
+        (
+            ["experiments", "tpu_fashion_conv", "matrix", 0, "division"],
+            "best",
+            [f"{CONV}.matrix.0.division", '"best"'],
+        ),
         (["matmul", "squares"], [], ["matmul.squares"]),
         (["matmul", "squares", 0], 0, ["matmul.squares.0", "minimum of 1"]),
         (["matmul", "products", 0], [1, 2], ["matmul.products.0"]),

@@ -6,7 +6,7 @@ import pytest
 from workspace import CONFIG
 
 from paragone.base.errors import UserError
-from paragone.config.expand import expand, probe, with_reference
+from paragone.config.expand import expand, first_steps, probe, with_reference
 
 
 def config_with(matrix, **block):
@@ -126,6 +126,11 @@ def test_config_is_left_as_it_was():
             {},
             ["experiments.one.matrix[0].workers", "3 worker(s)"],
         ),
+        (
+            [{"backend": "jax", "replicas": 1, "division": "tuned"}],
+            {},
+            ["experiments.one.matrix[0].division", "backends.jax", "`tuned`"],
+        ),
     ],
 )
 def test_errors_name_the_key_and_what_would_be_right(matrix, block, words):
@@ -133,6 +138,14 @@ def test_errors_name_the_key_and_what_would_be_right(matrix, block, words):
         expand(config_with(matrix, **block), "one")
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_tuned_run_has_what_its_backend_names_and_the_first_steps_of_any_division():
+    cell = {"backend": "torch", "replicas": 1, "division": ["as-installed", "tuned"]}
+    installed, tuned = expand(config_with([cell]), "one")
+    assert (installed.division, installed.tuning) == ("as-installed", {})
+    assert (tuned.division, tuned.tuning) == ("tuned", CONFIG["backends"]["torch"]["tuned"])
+    assert first_steps(installed) == first_steps(tuned)
 
 
 @pytest.mark.parametrize("workload", CONFIG["workloads"])

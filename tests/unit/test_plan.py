@@ -7,17 +7,19 @@ from plan import Plan
 from paragone.analysis.plan import plan, seconds_of
 from paragone.base.errors import UserError
 from paragone.config.looks import fewest
-from paragone.config.questions import questions
+from paragone.config.questions import CELL, questions
 
-A, B = (("conv", name, 1, 100, "float32") for name in ("torch", "torch-xla"))
+A, B = (
+    dict(zip(CELL, ("conv", name, 1, 100, "float32", "as-installed"), strict=True))
+    for name in ("torch", "torch-xla")
+)
 QUESTIONS = [
     {"name": "second", "repeats": 1, "cells": [A], "comparisons": 0},
     {"name": "first", "repeats": 2, "cells": [A, B], "comparisons": 1},
 ]
 PRIMARY = {"experiment": "first", "metric": "speed"}
 RUNS = pd.DataFrame(
-    [[*A, 10.0], [*A, 12.0], [*B, 30.0]],
-    columns=["workload", "backend", "replicas", "global_batch", "precision", "end_to_end_seconds"],
+    [{**cell, "end_to_end_seconds": seconds} for cell, seconds in ((A, 10.0), (A, 12.0), (B, 30.0))]
 ).assign(status="completed")
 
 

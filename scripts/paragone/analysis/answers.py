@@ -6,13 +6,22 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from paragone.analysis.pairwise import METRICS, NOT_COMPARED, UNDECIDED, best, margin_words
+from paragone.analysis.pairwise import (
+    METRICS,
+    NOT_COMPARED,
+    TUNING,
+    UNDECIDED,
+    best,
+    margin_words,
+)
 from paragone.analysis.run_states import not_completed
 from paragone.analysis.verdicts import NOT_COMPARABLE, REPRODUCED, VERDICTS
+from paragone.config.run_spec import TUNED
 
 # Reported even if undecided; all other metrics are reported only where they are decided.
 ALWAYS = ("speed", "end to end")
-OF_PAIRS, OF_PUBLISHED = ["metric", "workload", "global_batch"], "system"
+OF_PAIRS, OF_PUBLISHED = ["metric", "workload", "global_batch", "division"], "system"
+_WORK = ["workload", "global_batch"]
 
 
 @dataclass(frozen=True)
@@ -71,9 +80,12 @@ def _groups(table: pd.DataFrame, keys: list[str]) -> Iterator[pd.DataFrame]:
 
 def _subject(rows: pd.DataFrame, one: Tables) -> str:
     """The metric, and the work where the experiment has several kinds of it."""
-    metric, workload, batch = rows[OF_PAIRS].iloc[0]
-    several = len(one.differences[OF_PAIRS[1:]].drop_duplicates()) > 1
-    return f"{metric} ({workload}, batch {batch:,})" if several else str(metric)
+    metric, workload, batch, division = rows[OF_PAIRS].iloc[0]
+    text = {TUNED: f"{metric} when tuned", TUNING: f"what tuning is worth in {metric}"}.get(
+        division, str(metric)
+    )
+    several = len(one.differences[_WORK].drop_duplicates()) > 1
+    return f"{text} ({workload}, batch {batch:,})" if several else text
 
 
 def _any_decided(rows: pd.DataFrame) -> bool:
@@ -88,14 +100,15 @@ def _of_pairs(rows: pd.DataFrame) -> str:
     metric = next(one for one in METRICS if one.name == rows["metric"].iloc[0])
     parts, ahead = [], best(compared)
     beaten = [row for row in compared.to_dict("records") if row["verdict"].endswith(metric.words)]
-    if beaten:
+    tuning = rows["division"].iloc[0] == TUNING
+    if beaten and not tuning:
         parts.append(
             f"{ahead[0]} is best" if len(ahead) == 1 else f"the best is among {_and(ahead)}"
         )
     for row in beaten:
         turned = row["verdict"].startswith(f"{row['second']} is")
         winner, loser = (row[name] for name in ("second", "first")[:: 1 if turned else -1])
-        if len(ahead) > 1 or winner == ahead[0]:
+        if tuning or len(ahead) > 1 or winner == ahead[0]:
             parts.append(f"{winner} is {_size(row, turned)} {metric.words} than {loser}")
     equal = compared[compared["verdict"].str.startswith("equal")]
     for row in equal.to_dict("records"):

@@ -4,12 +4,17 @@ Figures and comparisons have one row, curve or column per series, so records of 
 or of real and synthetic data, are never pooled.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 
 import pandas as pd
 
-_CELL = ["workload", "backend", "replicas", "global_batch", "precision"]
+from paragone.config.questions import CELL
+from paragone.config.run_spec import AS_INSTALLED
+
+# What a label does not say: it says everything else.
+_USUAL = {"precision": "float32", "division": AS_INSTALLED}
 BY_BATCH = ("workload", "replicas")  # kept apart by figures over batch sizes
 _SETTING = ["data_source", "data_edition", "machine"]
 
@@ -49,7 +54,7 @@ def series_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Series]:
     before it read its data, or whose record cannot be read, is counted with the edition and the machine of
     the others if they share one.
     """
-    return _grouped(runs, labels, [*_CELL, *_SETTING])
+    return _grouped(runs, labels, [*CELL, *_SETTING])
 
 
 def sweeps_of(runs: pd.DataFrame, labels: dict[str, str], *apart: str) -> list[Series]:
@@ -64,14 +69,20 @@ def sweeps_of(runs: pd.DataFrame, labels: dict[str, str], *apart: str) -> list[S
 
 
 def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> list[Series]:
-    for known in (["dataset", "data_source", "data_edition"], ["machine"], ["precision"]):
+    for known in (
+        ["dataset", "data_source", "data_edition"],
+        ["machine"],
+        ["precision"],
+        ["division"],
+    ):
         values = runs[known].drop_duplicates().dropna()
         if len(values) == 1:
             runs = runs.fillna(values.iloc[0].to_dict())
     order = [*labels, *sorted(set(runs["backend"]) - set(labels))]
     groups = [part for _, part in runs.groupby(keys, sort=True, dropna=False)]
     groups.sort(key=lambda part: order.index(part["backend"].iloc[0]))  # stable
-    shown = [key for key in keys if key != "backend" and _varies_within_backend(runs, key)]
+    named = [key for key in keys if key not in ("backend", *_USUAL)]
+    shown = [key for key in named if _varies_within_backend(runs, key)]
     if "replicas" in keys and "replicas" not in shown and len(set(runs["replicas"])) > 1:
         shown.insert(0, "replicas")
     variants = _variants(runs["workload"])
@@ -84,6 +95,7 @@ def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> lis
         numbers[cell] += 1
         variant = variants[first["workload"]] if "workload" in shown else ""
         details = [_detail(key, first[key]) for key in shown if key != "workload"]
+        details += [first[key] for key in _USUAL if key in keys and not is_usual(first, [key])]
         name = labels.get(first["backend"], first["backend"])
         label = _with(name, [variant, *details] if variant else details)
         frame = part.reset_index(drop=True)
@@ -108,6 +120,11 @@ def _varies_within_backend(runs: pd.DataFrame, key: str) -> bool:
     return bool(pairs["backend"].duplicated().any())
 
 
+def is_usual(run: pd.Series, keys: Iterable[str] = tuple(_USUAL)) -> bool:
+    """Whether a run is in float32, as installed; what a label does not say."""
+    return all(pd.isna(run[key]) or run[key] == _USUAL[key] for key in keys)
+
+
 def _detail(key: str, value: object) -> str:
     if pd.isna(value):
         return "no data read"
@@ -116,8 +133,6 @@ def _detail(key: str, value: object) -> str:
             return f"{value} replica" if value == 1 else f"{value} replicas"
         case "global_batch":
             return f"batch {value:,}"
-        case "precision":
-            return str(value)
         case "data_source":
             return "SYNTHETIC DATA" if value == "synthetic" else f"{value} data"
         case "data_edition":

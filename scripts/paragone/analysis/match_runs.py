@@ -62,6 +62,7 @@ class Cell:
         if published is not None:
             for batch in sorted(set(self.runs["global_batch"]) - {published}):
                 found.append(f"global batch {batch}, published {published}")
+        found += [f"{one} arithmetic" for one in sorted(set(self.runs["precision"]) - {"float32"})]
         if not any_length:
             found += self._other_length()
         return found + self.other_input() + self.other_model()

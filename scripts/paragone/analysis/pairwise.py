@@ -13,10 +13,12 @@ from paragone.analysis.paired import ALPHA, Effects
 from paragone.analysis.power import deviation_bound, pairs_needed
 from paragone.analysis.statistics import holm
 from paragone.config.looks import fewest
+from paragone.config.questions import compared
 
 UNDECIDED, NOT_COMPARED = "undecided", "not compared"
-# Columns that must be equal for two series to be compared: the work and the machine.
-SHARED = ["workload", "global_batch", "data_source", "data_edition", "machine"]
+# Columns that must be equal for two series to be compared, besides those of `config.questions.compared`.
+SHARED = ["data_source", "data_edition", "machine"]
+TUNING = "tuning"  # the division of a pair that differs in that alone
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,18 @@ METRICS = (
 )
 # Left out where no run has them: no target was asked for, nothing counts energy, no price is known.
 OPTIONAL = {"time to target", "energy", "cost per run", "cost to target"}
-COLUMNS = ["metric", "workload", "global_batch", "first", "second", "n", "ratio", "effect", "low"]
+COLUMNS = [
+    "metric",
+    "workload",
+    "global_batch",
+    "division",
+    "first",
+    "second",
+    "n",
+    "ratio",
+    "effect",
+    "low",
+]
 COLUMNS += ["high", "p", "p_adjusted", "p_equal_adjusted", "needed", "verdict", "why", "runs"]
 
 
@@ -111,7 +124,7 @@ def differences(
     pairs = [
         (first, second)
         for first, second in combinations(series_of(runs, labels), 2)
-        if shared(first) == shared(second)
+        if comparable(first, second)
     ]
     rows = [
         row
@@ -122,13 +135,15 @@ def differences(
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
-def shared(one: Series) -> tuple[str, ...]:
-    """The work and the machine of a series: series are compared where these are equal."""
-    return tuple(str(value) for value in one.runs[SHARED].iloc[0])
+def comparable(first: Series, second: Series) -> bool:
+    """Whether two series are cells that are compared, on the same machine and edition of the data."""
+    one, other = (series.runs.iloc[0] for series in (first, second))
+    same = one[SHARED].astype(str).tolist() == other[SHARED].astype(str).tolist()
+    return same and compared(one, other)
 
 
 def _judged(metric: Metric, pairs: list[tuple[Series, Series]], looks: int) -> list[dict]:
-    values = [[_by_seed(one, metric) for one in pair] for pair in pairs]
+    values = [[by_seed(one, metric) for one in pair] for pair in pairs]
     paired = [metric.effects(*both) for both in values]
     effects = [Effects(one.to_numpy()) for one in paired]
     family = [index for index, found in enumerate(effects) if len(found.values)]
@@ -139,6 +154,7 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]], looks: int) -> l
         row = {
             "metric": metric.name,
             **pair[0].runs[["workload", "global_batch"]].iloc[0].to_dict(),
+            "division": _division(*pair),
             "first": pair[0].label,
             "second": pair[1].label,
             "n": len(found.values),
@@ -155,6 +171,11 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]], looks: int) -> l
             row |= _verdict(metric, row, found, len(family) * looks)
         rows.append(row)
     return rows
+
+
+def _division(first: Series, second: Series) -> str:
+    names = {one.runs["division"].iloc[0] for one in (first, second)}
+    return names.pop() if len(names) == 1 else TUNING
 
 
 def _adjusted(p_values: dict[int, float], looks: int) -> dict[int, float]:
@@ -194,7 +215,8 @@ def _what_it_takes(n: int, needed: int | None, comparisons: int) -> str:
     return "the effect lies between none and the margin: more pairs may decide"
 
 
-def _by_seed(one: Series, metric: Metric) -> pd.Series:
+def by_seed(one: Series, metric: Metric) -> pd.Series:
+    """The values that count of a series, by seed."""
     runs = (one.runs if metric.by_all else one.measured).set_index("seed")
     values = runs[metric.column]
     if metric.needs:

@@ -7,12 +7,12 @@ import pandas as pd
 
 from paragone.base.errors import UserError
 from paragone.config.looks import fewest
+from paragone.config.questions import CELL
 
 COLUMNS = ["experiment", "repeats", "comparisons", "pairs_needed", "from", "seconds", "proposed"]
 COLUMNS += ["decides"]
 LEAST, LAST = "the least that can decide", "the variance of the last run"
 MAYBE = "if runs vary little, "
-_CELL = ["workload", "backend", "replicas", "global_batch", "precision"]
 _UNITS = {"min": 60, "h": 3600}
 
 
@@ -43,7 +43,9 @@ def plan(
     rows = []
     for one in sorted(questions, key=lambda one: one["name"] != primary["experiment"]):
         needed, source = _pairs_needed(one, differences.get(one["name"]))
-        seconds = [known.get(tuple(cell), float("nan")) for cell in one["cells"]]
+        seconds = [
+            known.get(tuple(cell[key] for key in CELL), float("nan")) for cell in one["cells"]
+        ]
         rows.append(
             {
                 "experiment": one["name"],
@@ -63,7 +65,7 @@ def plan(
 
 
 def _seconds_of_a_run(runs: pd.DataFrame) -> dict[tuple, float]:
-    cells = runs.groupby(_CELL)
+    cells = runs.groupby(CELL)
     found = cells["end_to_end_seconds"].median()
     absent = cells["status"].agg(lambda statuses: (statuses == "unavailable").all())
     return found.where(~absent.astype(bool), 0.0).to_dict()

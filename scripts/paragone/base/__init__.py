@@ -1,1 +1,1 @@
-"""For every room: errors, atomic files, names of clocks, ranks."""
+"""For every room: errors, atomic files, names of clocks, ranks, variables that tune a process."""

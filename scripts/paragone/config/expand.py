@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from paragone.base.errors import UserError
-from paragone.config.run_spec import RESIDENT, Spec
+from paragone.config.run_spec import AS_INSTALLED, RESIDENT, TUNED, Spec
 from paragone.config.strategies import (
     ONE_REPLICA_EACH,
     ONE_WORKER,
@@ -81,6 +81,7 @@ def first_steps(run: Spec) -> Spec | None:
     return replace(
         run,
         workload=workload,
+        tuning={},
         backend=named_backend(with_reference({"backends": {}}), "reference", "parity")
         | {"strategy": split},
         replicas=replicas,
@@ -135,7 +136,20 @@ def _spec(config: dict[str, Any], choice: dict[str, Any], where: str, seed: int)
         workers=_workers(choice, backend, where),
         seed=seed,
         deterministic=config["deterministic"],
+        tuning=_tuning(config, choice, where),
     )
+
+
+def _tuning(config: dict[str, Any], choice: dict[str, Any], where: str) -> dict[str, Any]:
+    """The backend's `tuned` block where the division asks for it; else none."""
+    if choice.get("division", AS_INSTALLED) != TUNED:
+        return {}
+    backend = choice["backend"]
+    if "tuned" not in config["backends"][backend]:
+        raise UserError(
+            f"{where}.division: nothing is tuned in backends.{backend}; give it a block `tuned`"
+        )
+    return config["backends"][backend]["tuned"]
 
 
 def _batch(batch: dict[str, int], replicas: int, where: str) -> dict[str, int]:

@@ -1,41 +1,47 @@
-"""What each experiment compares: its cells, and the pairs of them that did the same work."""
+"""What each experiment compares: its cells, and the pairs of them that did the same work.
 
-from itertools import groupby
-from math import comb
+Standard library only: the Snakefile imports this module at parse time.
+"""
+
+from collections.abc import Mapping
+from itertools import combinations
 from typing import Any
 
 from paragone.config.run_spec import Spec
 
+# What the runs of a cell have in common; they differ by seed.
+CELL = ["workload", "backend", "replicas", "global_batch", "precision", "division"]
+# Whatever else a cell is, it is compared with those that do the same work in the same division.
+_WORK = {"workload", "global_batch"}
+
 
 def questions(config: dict[str, Any], experiments: dict[str, list[Spec]]) -> list[dict[str, Any]]:
-    """Per experiment: name, title, repeats, its cells (workload, backend, replicas, global batch,
-    precision), and the number of comparisons of two cells of the same workload and global batch."""
+    """Per experiment: name, title, repeats, its cells, and the number of pairs of them to compare."""
     return [
         {
             "name": name,
             "title": config["experiments"][name]["title"],
             "repeats": len({spec.seed for spec in specs}),
-            "cells": (cells := sorted({_cell(spec) for spec in specs})),
-            "comparisons": sum(
-                comb(len([*group]), 2) for _, group in groupby(sorted(cells, key=_work), key=_work)
-            ),
+            "cells": (cells := [dict(one) for one in sorted({_cell(spec) for spec in specs})]),
+            "comparisons": sum(compared(*pair) for pair in combinations(cells, 2)),
         }
         for name, specs in experiments.items()
     ]
 
 
-Cell = tuple[str, str, int, int, str]
+def compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Whether two cells are: same work and division, or the same but for their division."""
+    other = {key for key in CELL if first[key] != second[key]}
+    return other == {"division"} or not other & (_WORK | {"division"})
 
 
-def _cell(spec: Spec) -> Cell:
-    return (
-        spec.workload["name"],
-        spec.backend["name"],
-        spec.replicas,
-        spec.batch["global"],
-        spec.precision,
-    )
-
-
-def _work(cell: Cell) -> tuple[str, int]:
-    return cell[0], cell[3]
+def _cell(spec: Spec) -> tuple[tuple[str, Any], ...]:
+    values = {
+        "workload": spec.workload["name"],
+        "backend": spec.backend["name"],
+        "replicas": spec.replicas,
+        "global_batch": spec.batch["global"],
+        "precision": spec.precision,
+        "division": spec.division,
+    }
+    return tuple((key, values[key]) for key in CELL)

@@ -19,6 +19,7 @@ BATCHES, RESIDENT = (
     "batches",
     "resident",
 )  # feeds: each batch is copied; rows of inputs that are there
+AS_INSTALLED, TUNED = "as-installed", "tuned"
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Spec:
     global and the per-replica batch size, in examples. `workers`: processes, each with as many of the
     replicas. `steps_per_epoch`: None for all whole batches of the training split. `precision`: of weights
     and arithmetic, "float32" or "float64"; or "bfloat16", of the layers' arithmetic, with all else in
-    float32 (mixed precision).
+    float32 (mixed precision). `tuning`: the backend's `tuned` block, `variables` and `options`; empty in
+    the division as installed.
     """
 
     workload: dict[str, Any]
@@ -43,6 +45,7 @@ class Spec:
     precision: str
     seed: int
     deterministic: bool
+    tuning: dict[str, dict[str, Any]]
 
     @classmethod
     def from_json(cls, text: str) -> "Spec":
@@ -85,6 +88,15 @@ class Spec:
     def feed(self) -> str:
         """How batches get to the device: "batches", "pinned" or "resident"."""
         return self.backend.get("feed", BATCHES)
+
+    @property
+    def division(self) -> str:
+        """What a user gets from the packages, or the best that experts know, semantics the same."""
+        return TUNED if self.tuning else AS_INSTALLED
+
+    def tuned(self, option: str) -> Any:
+        """The value of one of the options that the engine declares; None as installed."""
+        return self.tuning.get("options", {}).get(option)
 
     @property
     def mixed(self) -> bool:

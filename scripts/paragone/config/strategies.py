@@ -2,7 +2,8 @@
 
 Each has `STRATEGIES = {name: how its replicas are spread over workers}` and `BATCH_NORM`, what is normalized
 together and whose running statistics evaluate: WHOLE, MEAN or FIRST. One that has other feeds than
-BATCHES has `FEEDS`, too. Standard library only: the Snakefile
+BATCHES has `FEEDS`, one that can be tuned `TUNED = {option: what it does}`, of the backends'
+`tuned.options`. Standard library only: the Snakefile
 imports this module at parse time.
 """
 
@@ -40,9 +41,18 @@ def feeds(engine: str) -> tuple[str, ...]:
     return _declared(engine, "FEEDS", (BATCHES,))
 
 
+def tuning_options(engine: str) -> dict[str, str]:
+    """The options by which an engine can be tuned, and what each does."""
+    return _declared(engine, "TUNED", {})
+
+
 @cache
+def _source(engine: str) -> ast.Module:
+    return ast.parse((_ENGINES / f"{engine}.py").read_text())
+
+
 def _declared(engine: str, name: str, default: Any = None) -> Any:
-    for statement in ast.parse((_ENGINES / f"{engine}.py").read_text()).body:
+    for statement in _source(engine).body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
                 return ast.literal_eval(value)

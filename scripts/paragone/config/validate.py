@@ -9,8 +9,9 @@ import jsonschema
 import yaml
 
 from paragone.base.errors import UserError
+from paragone.base.tuning_variables import BEGINNINGS
 from paragone.config.run_spec import BATCHES
-from paragone.config.strategies import feeds, strategies
+from paragone.config.strategies import feeds, strategies, tuning_options
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = ROOT / "rules" / "schemas"
@@ -30,6 +31,9 @@ def validate(config: dict[str, Any]) -> None:
             f"primary.experiment: no experiment {json.dumps(config['primary']['experiment'])}; "
             f"there are {', '.join(config['experiments'])}"
         )
+    if config["baseline"] not in config["backends"]:
+        there = ", ".join(config["backends"])
+        raise UserError(f"baseline: no backend {json.dumps(config['baseline'])}; there are {there}")
     _check_prices(config["prices"], config["backends"])
     for name, backend in config["backends"].items():
         for key, pattern in FILES.items():
@@ -47,6 +51,21 @@ def validate(config: dict[str, Any]) -> None:
             raise UserError(
                 f"backends.{name}.strategy: {json.dumps(backend['strategy'])} is not one of {allowed}, "
                 f"which engine {backend['engine']} has"
+            )
+        _check_tuned(f"backends.{name}.tuned", backend["engine"], backend.get("tuned", {}))
+
+
+def _check_tuned(key: str, engine: str, tuned: dict[str, Any]) -> None:
+    known = tuning_options(engine)
+    for name in tuned.get("options", {}):
+        if name not in known:
+            allowed = ", ".join(known) or "none"
+            raise UserError(f"{key}.options.{name}: engine {engine} has {allowed}")
+    for name in tuned.get("variables", {}):
+        if not name.startswith(BEGINNINGS):
+            allowed = ", ".join(BEGINNINGS)
+            raise UserError(
+                f"{key}.variables.{name}: is not known to tune a process; names begin with {allowed}"
             )
 
 

@@ -27,6 +27,7 @@ from paragone.models.tensorflow import MODELS
 
 STRATEGIES = {"mirrored": "one worker", "multiworker": "several workers", "tpu": "one worker"}
 BATCH_NORM = "mean"
+TUNED = {"inter_op_threads": "operations that run at the same time; as installed, as many as cores"}
 
 
 class TensorFlow:
@@ -34,7 +35,7 @@ class TensorFlow:
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """See `Engine.build`."""
-        tensorflow_devices.set_threads(threads)
+        tensorflow_devices.set_threads(threads, spec.tuned("inter_op_threads"))
         keras.utils.set_random_seed(spec.seed)
         # A TPU's programs repeat to the last bit, and with this they cannot be lowered.
         if spec.deterministic and spec.backend["device"] != "tpu":

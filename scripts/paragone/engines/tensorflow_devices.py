@@ -11,10 +11,13 @@ from paragone.base.errors import Unavailable, require_devices, says_memory_is_fu
 from paragone.base.ranks import COLLECTIVE_TIMEOUT, World
 
 
-def set_threads(threads: int) -> None:
-    """Use at most so many threads; before the first operation of the process."""
+def set_threads(threads: int, at_once: int | None = None) -> None:
+    """Use at most so many threads, `at_once` operations side by side (as many if None).
+
+    Before the first operation of the process.
+    """
     tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(at_once or threads)
 
 
 def create_strategy(backend: dict[str, str], replicas: int, world: World) -> tf.distribute.Strategy:

@@ -28,6 +28,10 @@ from paragone.models.torch import MODELS
 STRATEGIES = {"single": "one worker"}
 BATCH_NORM = "whole"
 FEEDS = ("batches", "pinned", "resident")
+TUNED = {
+    "fused_optimizer": "all weights updated by one kernel (SGD, Adam)",
+    "cudnn_benchmark": "convolution algorithms chosen by trial",
+}
 
 
 class Torch:
@@ -42,6 +46,7 @@ class Torch:
         self.mixed = spec.mixed
         torch.manual_seed(spec.seed)
         torch.use_deterministic_algorithms(spec.deterministic)
+        torch.backends.cudnn.benchmark = bool(spec.tuned("cudnn_benchmark"))
         # Nothing here reads memory before it is written: filling it first only takes time.
         torch.utils.deterministic.fill_uninitialized_memory = False
         self.workload = spec.workload
@@ -49,7 +54,11 @@ class Torch:
         self.replica: nn.Module = self.model
         self.feed = create_feed(spec, dataset, self.device, self.put)
         self.optimizer = create_optimizer(
-            spec.workload["optimizer"], self.model, self.device, self.add_squares
+            spec.workload["optimizer"],
+            self.model,
+            self.device,
+            self.add_squares,
+            fused=bool(spec.tuned("fused_optimizer")),
         )
 
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:

@@ -19,6 +19,7 @@ from paragone.engines.torch import Torch
 STRATEGIES = {"single": "one worker"}
 BATCH_NORM = "whole"
 FEEDS = ("batches", "pinned", "resident")
+TUNED = {"fused_optimizer": "all weights updated by one kernel (SGD, Adam)"}
 
 
 class TorchCompile(Torch):

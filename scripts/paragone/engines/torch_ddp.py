@@ -14,6 +14,12 @@ from paragone.engines.torch_workers import TorchWorkers
 STRATEGIES = {"ddp": "one replica each"}
 BATCH_NORM = "first"
 FEEDS = ("batches", "pinned", "resident")
+TUNED = {
+    "fused_optimizer": "all weights updated by one kernel (SGD, Adam)",
+    "cudnn_benchmark": "convolution algorithms chosen by trial",
+    "gradient_as_bucket_view": "gradients are views of what is reduced, and not copied",
+    "static_graph": "the same weights are used in every step",
+}
 
 
 class TorchDDP(TorchWorkers):
@@ -23,7 +29,12 @@ class TorchDDP(TorchWorkers):
         """See `Engine.build`."""
         super().build(spec, dataset, threads, world)
         devices = [self.device] if self.device.type == "cuda" else None
-        self.wrapped = DistributedDataParallel(self.model, device_ids=devices)
+        self.wrapped = DistributedDataParallel(
+            self.model,
+            device_ids=devices,
+            gradient_as_bucket_view=bool(spec.tuned("gradient_as_bucket_view")),
+            static_graph=bool(spec.tuned("static_graph")),
+        )
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """See `Torch.forward`; only training goes through the wrapper, which synchronizes."""

@@ -12,7 +12,7 @@ from paragone.machine import limits, load
 from paragone.machine.activity import HostWatch
 from paragone.machine.process_entry import process_entry
 
-ONLY_OF_RUNS = ("rank", "ended", "age", "first_epoch", "devices")
+ONLY_OF_RUNS = ("rank", "ended", "age", "first_epoch", "devices", "variables")
 
 
 def measuring_parser(description: str | None) -> argparse.ArgumentParser:

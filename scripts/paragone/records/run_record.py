@@ -132,6 +132,7 @@ class Process:
     cores: int
     devices: list[str]
     threads: int
+    variables: dict[str, str]
     software: dict[str, str]
     git: GitState | None
     load: Load

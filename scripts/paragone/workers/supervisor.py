@@ -15,14 +15,15 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Lock, Thread
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import BinaryIO, TextIO
 
 from paragone.base.errors import Interrupted
+from paragone.base.tuning_variables import environment
 
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL: TensorFlow's workers swallow the first
 TAIL = 20  # lines of a failed worker that are shown
@@ -78,18 +79,24 @@ class Child:
 
 
 def run(
-    line: list[str], ranks: int, nodes: int = 1, cores: int = 1, seconds: float | None = None
+    line: list[str],
+    ranks: int,
+    nodes: int = 1,
+    cores: int = 1,
+    seconds: float | None = None,
+    tuned: Mapping[str, str] = MappingProxyType({}),
 ) -> Child | None:
     """Run `ranks` workers of this command to their end; the first that failed, or None.
 
     `cores`: per worker, for srun, which does not inherit them from the job. `seconds`: the time limit.
+    `tuned`: all environment variables that tune the workers; those of this process are not passed on.
     Raises `TimeoutError`, or `Interrupted` if this process is asked to end. However this ends, no worker
     and nothing that a worker started is left.
     """
     children: list[Child] = []
     try:
         with interruptible():
-            children += start(line, ranks, nodes, cores)
+            children += start(line, ranks, nodes, cores, tuned)
             failed = first_to_fail(children, seconds)
     except BaseException:
         end(children)
@@ -101,14 +108,21 @@ def run(
     return failed
 
 
-def start(line: list[str], ranks: int, nodes: int = 1, cores: int = 1) -> list[Child]:
+def start(
+    line: list[str],
+    ranks: int,
+    nodes: int = 1,
+    cores: int = 1,
+    tuned: Mapping[str, str] = MappingProxyType({}),
+) -> list[Child]:
     """Start the workers of `run`: on this host, or on those of the Slurm allocation."""
+    variables = environment(tuned)
     if nodes == 1:
         return [
-            _start(line, os.environ | {"RANK": str(rank)}, rank, ranks > 1, signal.SIGKILL)
+            _start(line, variables | {"RANK": str(rank)}, rank, ranks > 1, signal.SIGKILL)
             for rank in range(ranks)
         ]
-    environment = {name: value for name, value in os.environ.items() if name != "RANK"}
+    variables.pop("RANK", None)
     options = [
         f"--nodes={nodes}",
         f"--ntasks={ranks}",
@@ -118,15 +132,15 @@ def start(line: list[str], ranks: int, nodes: int = 1, cores: int = 1) -> list[C
     ]
     srun = ["srun", *options, "--unbuffered", *line]
     # SIGTERM: srun then ends its tasks on the other hosts.
-    return [_start(srun, environment, None, True, signal.SIGTERM)]
+    return [_start(srun, variables, None, True, signal.SIGTERM)]
 
 
 def _start(
-    line: list[str], environment: dict[str, str], rank: int | None, prefixed: bool, last_will: int
+    line: list[str], variables: dict[str, str], rank: int | None, prefixed: bool, last_will: int
 ) -> Child:
     process = subprocess.Popen(
         line,
-        env=environment,
+        env=variables,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

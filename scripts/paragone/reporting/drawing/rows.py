@@ -12,6 +12,7 @@ from paragone.reporting.drawing.marks import plain_numbers, write
 
 _LABEL, _WORDS = 21, 34  # characters per line that leave room for the rest in a single column
 _BESIDE: dict[str, Any] = {"va": "center", "linespacing": 1.05}
+_OVER_THE_GRID = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 
 
 def name_rows(axes: Axes, names: list[str]) -> None:
@@ -34,15 +35,14 @@ def row_axes(axes: Axes, names: list[str], quantity: str) -> None:
 
 def write_words(axes: Axes, row: int, words: str) -> None:
     """Say in a row why nothing is drawn there."""
-    place = {"xycoords": axes.get_yaxis_transform(), **_BESIDE}
+    place = {"xycoords": axes.get_yaxis_transform(), "bbox": _OVER_THE_GRID, **_BESIDE}
     write(axes, _lines(words, _WORDS), (0, row), (4, 0), style="italic", color=style.ALARM, **place)
 
 
 def write_value(axes: Axes, row: int, end: float, value: str, words: str) -> Annotation:
     """Write a row's value beyond `end`, and below it what became of its other runs."""
     lines = [value, *([_lines(words, _WORDS)] if words else [])]
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # over the grid
-    return write(axes, "\n".join(lines), (end, row), (4, 0), bbox=box, **_BESIDE)
+    return write(axes, "\n".join(lines), (end, row), (4, 0), bbox=_OVER_THE_GRID, **_BESIDE)
 
 
 def make_room(axes: Axes, texts: list[Annotation]) -> None:

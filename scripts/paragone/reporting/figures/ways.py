@@ -1,0 +1,200 @@
+"""Ways of training relative to one of them: speed, time to the target, and what a whole run takes."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullLocator
+
+from paragone.analysis import run_states
+from paragone.analysis.grouping import Series, is_usual
+from paragone.analysis.paired import Effects
+from paragone.analysis.pairwise import METRICS, Metric, by_seed
+from paragone.analysis.statistics import summarize
+from paragone.base.errors import UserError
+from paragone.reporting import footnotes
+from paragone.reporting.drawing import legend, style
+from paragone.reporting.drawing.frame import Frame
+from paragone.reporting.drawing.marks import plain_numbers, write
+from paragone.reporting.drawing.rows import name_rows, row_axes, write_words
+from paragone.reporting.inputs import Inputs
+
+ROW = 0.3  # inches per series
+RATIOS = [one for one in METRICS if one.name in ("speed", "time to target")]
+AXES = {"speed": "steady speed", "time to target": "quickness to the target"}
+WORK = ["workload", "global_batch"]
+WHOLE, COMPILATION = "#D8D3EA", "#6E4A12"  # as in the figure `clocks`
+OF_PAIRS = "Dots: pairs of runs of one seed; tick: their geometric mean; line: its 95 % interval."
+
+
+def points(inputs: Inputs) -> pd.DataFrame:
+    """One row per series, metric and seed: how many times better than the baseline that run was.
+
+    And one per series of the metric "whole run": median seconds, of which compilation. Raises `UserError`
+    where the baseline does none of the work.
+    """
+    return pd.DataFrame([row for work in _works(inputs) for row in _of_work(*work)])
+
+
+def _works(inputs: Inputs) -> Iterator[tuple[str, Series, list[Series]]]:
+    """Of each kind of work: its name, the baseline, all series."""
+    series = inputs.series
+    name = inputs.settings["baseline"]
+    for work in dict.fromkeys(tuple(one.runs[WORK].iloc[0]) for one in series):
+        same = [one for one in series if tuple(one.runs[WORK].iloc[0]) == work]
+        found = [one for one in same if one.backend == name and is_usual(one.runs.iloc[0])]
+        if not found:
+            raise UserError(
+                f"baseline: {name} does not train {work[0]} at batch {work[1]:,} in float32 as installed; "
+                "name another one, or leave out the figure `ways`"
+            )
+        yield f"{work[0]}, batch {work[1]:,}", found[0], same
+
+
+def _of_work(work: str, baseline: Series, same: list[Series]) -> Iterator[dict[str, Any]]:
+    for one in same:
+        about = {
+            "work": work,
+            "series": one.label,
+            "backend": one.backend,
+            "baseline": baseline.label,
+            "words": "; ".join(run_states.no_speed(one.runs)),
+        }
+        for metric in RATIOS:
+            yield from ({**about, **row} for row in _ratios(metric, one, baseline))
+        runs = one.measured
+        total = summarize(runs["end_to_end_seconds"])
+        yield {
+            **about,
+            "metric": "whole run",
+            "value": total.median,
+            "n": total.n,
+            "compilation": summarize(runs["compilation_seconds"]).median,
+            "runs": " ".join(runs["run"]),
+        }
+
+
+def _ratios(metric: Metric, one: Series, baseline: Series) -> Iterator[dict[str, Any]]:
+    """None where nothing was measured; the baseline beside itself is 1 by definition."""
+    effects = metric.effects(by_seed(one, metric), by_seed(baseline, metric))
+    found = Effects(effects.to_numpy())
+    low, high = (metric.shown(end) if math.isfinite(end) else math.nan for end in found.interval())
+    for seed, effect in effects.items():
+        yield {
+            "metric": metric.name,
+            "seed": seed,
+            "value": metric.shown(effect),
+            "mean": metric.shown(found.mean),
+            "low": low,
+            "high": high,
+            "n": len(effects),
+            "runs": " ".join(sorted({_run(each, seed) for each in (one, baseline)})),
+        }
+
+
+def _run(one: Series, seed: int) -> str:
+    return one.runs.loc[one.runs["seed"] == seed, "run"].iloc[0]
+
+
+def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
+    """The figure: a row of axes per kind of work, a column per metric."""
+    works = dict(list(points.groupby("work", sort=False)))
+    columns = [one.name for one in RATIOS if one.name in set(points["metric"])]
+    rows = [part["series"].nunique() for part in works.values()]
+    height = ROW * sum(rows) + 0.42 * len(works) + 0.2
+    frame = Frame(
+        style.DOUBLE,
+        height,
+        inputs.title,
+        inputs.runs,
+        _remarks(points),
+        _handles(),
+    )
+    grid = frame.figure.subplots(
+        len(works),
+        len(columns) + 1,
+        squeeze=False,
+        height_ratios=rows,
+        width_ratios=[1.5] * len(columns) + [1],
+    )
+    for row, (work, part) in zip(grid, works.items(), strict=True):
+        names = list(dict.fromkeys(part["series"]))
+        for axes, metric in zip(row, columns, strict=False):
+            _draw_ratios(axes, part, metric, names, inputs)
+        _draw_whole(row[-1], part, names)
+        for axes in row[1:]:
+            axes.tick_params(labelleft=False)
+        row[0].set_title(work, loc="left")
+    return frame.figure
+
+
+def _draw_ratios(
+    axes: Axes, part: pd.DataFrame, metric: str, names: list[str], inputs: Inputs
+) -> None:
+    row_axes(axes, names, f"{AXES[metric]}, multiple of {part['baseline'].iloc[0]}")
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    plain_numbers(axes.xaxis)
+    axes.axvline(1, color=style.MUTED, linewidth=0.8)
+    known = part[part["metric"] == metric]
+    for row, name in enumerate(names):
+        one = known[known["series"] == name]
+        if one.empty:
+            words = part.loc[part["series"] == name, "words"].iloc[0] or f"no {metric}"
+            write_words(axes, row, words)
+            continue
+        first = one.iloc[0]
+        color = style.color(inputs.palette, first["backend"])
+        dots = {"color": color, "alpha": 0.5, "linewidth": 0, "s": 8}
+        axes.scatter(one["value"], [row] * len(one), **dots)
+        axes.hlines(row, first["low"], first["high"], color=color, linewidth=1.2)
+        axes.vlines(first["mean"], row - 0.25, row + 0.25, color=color, linewidth=1.6)
+        ends = [first["high"], one["value"].max()]
+        text = "baseline" if name == first["baseline"] else f"{first['mean']:.2f} x"
+        place = {"va": "center", "size": 6, "color": style.INK}
+        write(axes, f"{text} (n = {first['n']:.0f})", (max(ends), row), (4, 0), **place)
+    low, high = axes.get_xlim()
+    axes.set_xlim(low, high * (high / low) ** 0.35)  # room for the values
+
+
+def _draw_whole(axes: Axes, part: pd.DataFrame, names: list[str]) -> None:
+    whole = part[part["metric"] == "whole run"].set_index("series").loc[names]
+    name_rows(axes, names)
+    edge = {"edgecolor": style.MUTED, "linewidth": 0.4, "height": 0.56}
+    places = range(len(names))
+    axes.barh(places, whole["value"], color=WHOLE, **edge)
+    axes.barh(places, whole["compilation"], color=COMPILATION, **edge)
+    for row, seconds in zip(places, whole["value"], strict=True):
+        if math.isfinite(seconds):
+            write(axes, f"{seconds:,.1f}", (seconds, row), (3, 0), va="center", size=6)
+    axes.set_xlabel("whole run (s)")
+    plain_numbers(axes.xaxis)
+    axes.margins(x=0.25)
+    axes.grid(axis="x")
+
+
+def _handles() -> list[Artist]:
+    edge = {"edgecolor": style.MUTED, "linewidth": 0.4}
+    return [
+        legend.mark("one pair", markersize=3, alpha=0.5),
+        legend.mark("geometric mean", marker="|", markersize=8, markeredgewidth=1.6),
+        legend.line("95 % interval", linewidth=1.2),
+        Patch(facecolor=COMPILATION, label="compilation", **edge),
+        Patch(facecolor=WHOLE, label="all else of a run", **edge),
+    ]
+
+
+def _remarks(points: pd.DataFrame) -> list[str]:
+    counts = points.loc[points["metric"] == "whole run", "n"].tolist()
+    return [
+        OF_PAIRS,
+        "To the right of 1: better than the baseline. Whole run: medians, from process start to end.",
+        footnotes.STEADY,
+        f"n = {' or '.join(str(int(n)) for n in sorted(set(counts)))} runs (seeds) each.",
+    ]

@@ -1,0 +1,75 @@
+"""Ways beside their baseline: what is drawn are the ratios of the records' runs."""
+
+import json
+
+import numpy as np
+import pytest
+from draw_figures import SUFFIXES, Drawing, texts_of
+from make_records import make_record, speed
+
+from paragone.base.errors import UserError
+from paragone.reporting.figures import ways
+
+TUNED = {"variables": {"MALLOC_TOP_PAD_": "1"}}
+CELLS = [("torch", None), ("torch", TUNED), ("tensorflow-mirrored", None)]
+SPEEDS = (1000.0, 2000.0, 1500.0)
+
+
+def made() -> list[dict]:
+    """Seven runs of each cell with a known speed, and a way that was not there."""
+    found = [
+        make_record(backend, seed=seed, tuning=tuning, speed=value * (1 + 0.01 * (seed % 3)))
+        for (backend, tuning), value in zip(CELLS, SPEEDS, strict=True)
+        for seed in range(7)
+    ]
+    return [*found, make_record("tensorflow-tpu", status="unavailable")]
+
+
+@pytest.fixture(scope="module")
+def drawing(tmp_path_factory):
+    one = Drawing.of(tmp_path_factory.mktemp("ways"), made())
+    one.settings = {"baseline": "torch"}
+    return one
+
+
+@pytest.mark.filterwarnings("error")
+def test_each_dot_is_the_ratio_of_a_pair(drawing):
+    _, shown = drawing.draw("ways", suffixes=SUFFIXES)
+    by_run = {one["run"]: one for one in drawing.made}
+    ratios = shown[shown["metric"] == "speed"]
+    assert ratios.groupby("series").size().to_dict() == {
+        "PyTorch": 7,
+        "PyTorch (tuned)": 7,
+        "TensorFlow Mirrored": 7,
+    }
+    for row in ratios[ratios["series"] == "PyTorch (tuned)"].to_dict("records"):
+        runs = [by_run[name] for name in row["runs"].split()]
+        tuned, plain = sorted(runs, key=lambda one: not one["spec"]["tuning"])
+        assert tuned["spec"]["seed"] == plain["spec"]["seed"] == row["seed"]
+        assert row["value"] == pytest.approx(speed(tuned) / speed(plain))
+    mean = ratios.set_index("series")["mean"]
+    assert mean["PyTorch"].unique().tolist() == [1.0]
+    assert np.allclose(mean["PyTorch (tuned)"], 2, rtol=0.02)
+    assert np.allclose(mean["TensorFlow Mirrored"], 1.5, rtol=0.02)
+
+
+def test_a_way_that_was_not_there_stands_in_words(drawing):
+    text = texts_of(drawing.figure("ways"))
+    assert "TensorFlow TPU" in text
+    assert "device not available" in text
+    assert "multiple of PyTorch" in text
+    assert "n = 0 or 7 runs" in text
+
+
+def test_a_missing_baseline_names_the_key(drawing, tmp_path):
+    other = Drawing.of(tmp_path, [one for one in made() if one["spec"]["tuning"]])
+    other.settings = {"baseline": "torch"}
+    with pytest.raises(
+        UserError, match=r"^baseline: torch does not train fashion-conv at batch 1,000"
+    ):
+        ways.points(other.inputs())
+
+
+def test_the_settings_are_those_that_the_workflow_gives(drawing):
+    arguments, _ = drawing.command("ways", "", ("svg",))
+    assert json.loads(arguments[arguments.index("--settings") + 1]) == {"baseline": "torch"}
