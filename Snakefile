@@ -3,6 +3,7 @@
 #   snakemake --cores 8 all                                       train, compare, draw, report
 #   snakemake all --cores 8 --configfile presets/paper.yaml      the published protocols, whole
 #   snakemake --cores 1 figures                                   only figures and tables
+#   snakemake ahead_of_time --cores 2                             training steps, compiled for other machines
 #   snakemake plan --cores 1 --config budget=8h                  what repeats decide, and fit a time
 #   snakemake figures --cores 1 --config records_only=True        the same from records alone
 #
@@ -39,6 +40,13 @@ if not config["records_only"]:
 include: "rules/collect.smk"
 include: "rules/tables.smk"
 include: "rules/figures.smk"
+
+
+if not config["records_only"]:
+
+    include: "rules/ahead_of_time.smk"
+
+
 include: "rules/plan.smk"
 include: "rules/submission.smk"
 
@@ -55,11 +63,11 @@ localrules:
 rule all:
     default_target: True
     input:
-        declared("figures", FIGURES),
-        declared("tables", TABLES),
+        declared("figures", FIGURES, of_all()),
+        declared("tables", TABLES, of_all()),
         TABLES_OF_ALL,
 
 
 rule figures:
     input:
-        declared("figures", FIGURES),
+        declared("figures", FIGURES, of_all()),

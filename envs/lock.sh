@@ -32,8 +32,8 @@ for name in requirements dev cloud uv; do
 done
 
 # Every environment has the versions of requirements.txt, and TensorFlow one version under each of its
-# names. NVIDIA's libraries are left out: each framework asks for its own.
-sed -n 's/ \\$//; /^nvidia-.*-cu/d; /^[a-z0-9]/p; s/^tensorflow-cpu==/tensorflow==/p' requirements.txt >"$constraints"
+# names. NVIDIA's libraries and the TPU's are left out: each framework asks for its own.
+sed -n 's/ \\$//; /^nvidia-.*-cu/d; /^libtpu/d; /^[a-z0-9]/p; s/^tensorflow-cpu==/tensorflow==/p' requirements.txt >"$constraints"
 
 for name in "${environments[@]}"; do
     pin "$name.in" --output-file "$name.linux-64.txt" \

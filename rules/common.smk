@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from paragone.config.code_inputs import code_inputs
+from paragone.config.compilations import compilations, compiler_of, exporter_of, targets
 from paragone.config.expand import expand, first_steps, probe, with_reference
 from paragone.config.looks import looks
 from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
@@ -20,6 +21,9 @@ try:
     EXPERIMENTS = {name: expand(config, name) for name in config["experiments"]}
     PRODUCTS = products(config)
     ALL_REDUCES = all_reduces(config, EXPERIMENTS)
+    STUDIES = config["ahead_of_time"]["studies"]
+    COMPILATIONS = {name: compilations(config, name)[0] for name in STUDIES}
+    TARGETS = targets(config)
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 
@@ -28,9 +32,11 @@ RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
 SCALING = [
     name for name, block in config["experiments"].items() if SCALING_FIGURE in block["figures"]
 ]
-# What has a folder of figures and tables: experiments, and the measurements beside them.
+PROGRAMS = {one.program.name: one.program for study in COMPILATIONS.values() for one in study}
+# What has a folder of figures and tables: experiments, and what is measured or compiled beside them.
 SECTIONS = {
     **config["experiments"],
+    **STUDIES,
     "device_matmul": config["matmul"],
     "accelerator_reference": config["accelerator_reference"],
     **({"scaling_model": config["scaling"]} if SCALING else {}),
@@ -126,10 +132,7 @@ def parity_of(wildcards):
 def manifests_of(wildcards):
     """The manifests of an experiment's data sets; from records alone those that are there."""
     found = sorted({manifest_of(spec) for spec in EXPERIMENTS[wildcards.experiment]})
-    if not config["records_only"]:
-        return found
-    results = config["pathvars"]["results"]
-    return [path for path in found if Path(path.replace("<results>", results)).exists()]
+    return present(found) if config["records_only"] else found
 
 
 def workloads_of(backend):
@@ -159,6 +162,8 @@ def backends_of(section):
     """The backends that a section shows, in the config's order."""
     if section in EXPERIMENTS:
         used = {spec.backend["name"] for spec in EXPERIMENTS[section]}
+    elif section in STUDIES:
+        used = {one.program.spec.backend["name"] for one in COMPILATIONS[section]}
     else:
         used = ALL_REDUCES if section == "scaling_model" else PRODUCTS
     return [name for name in config["backends"] if name in used]
@@ -169,6 +174,18 @@ def experiments_of(section):
     return [section] if section in EXPERIMENTS else SCALING
 
 
+def compiled(study):
+    """The records of a study's compilations; from records alone those that are there."""
+    found = [f"<results>/ahead_of_time/{one.name}.json" for one in COMPILATIONS[study]]
+    return present(found) if config["records_only"] else found
+
+
+def present(paths):
+    """Those of some results that exist."""
+    results = config["pathvars"]["results"]
+    return [path for path in paths if Path(path.replace("<results>", results)).exists()]
+
+
 READS = {
     "runs": lambda section: [
         f"<results>/tables/{name}/runs.parquet" for name in experiments_of(section)
@@ -177,6 +194,7 @@ READS = {
     "predictions": lambda section: [
         f"<results>/runs/{spec.name}/predictions.npz" for spec in runs_of(section)
     ],
+    "compilations": lambda section: compiled(section),
     "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
     "models": lambda _: ["<results>/tables/scaling_model/models.json"],
     "steps": lambda _: ["<results>/tables/scaling_model/steps.parquet"],
@@ -235,10 +253,19 @@ def category(wildcards):
     return title.replace("{", "{{").replace("}", "}}")
 
 
-def declared(kind, rows):
-    """The files of the figures or tables that the config declares, each in every format."""
+def of_all():
+    """The sections that `all` makes: all but the studies that are made by `ahead_of_time` alone."""
+    return {
+        name: block
+        for name, block in SECTIONS.items()
+        if name not in STUDIES or (block.get("in_all", False) and compiled(name))
+    }
+
+
+def declared(kind, rows, sections):
+    """The files of the figures or tables that sections of the config declare, each in every format."""
     suffixes = {"figures": ("svg", "pdf", "png"), "tables": ("csv", "md", "tex")}[kind]
-    for section, block in SECTIONS.items():
+    for section, block in sections.items():
         for name in block[kind]:
             if name not in rows:
                 raise WorkflowError(
@@ -246,7 +273,7 @@ def declared(kind, rows):
                 )
     return [
         f"<results>/{kind}/{section}/{name}.{suffix}"
-        for section, block in SECTIONS.items()
+        for section, block in sections.items()
         for name in block[kind]
         for suffix in suffixes
     ]

@@ -20,6 +20,7 @@ FIGURES = {
     "matmul": Row("speed by size", ("products",)),
     "accelerators": Row("peak throughput", ("products", "published")),
     "scaling_model": Row("all-reduces, predicted steps", ("runs", "steps", "all_reduce_fit")),
+    "step_bounds": Row("bounds of a step", ("compilations", "published"), ("beside",)),
     "beyond": Row("predictions beyond this machine", ("runs", "models"), ("machines", "most")),
 }
 

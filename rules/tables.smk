@@ -18,6 +18,10 @@ TABLES = {
     "matmul_comparison": Row("published and measured", ("products", "published")),
     "accelerator_reference": Row("as published, and this machine", ("products", "published")),
     "scaling_steps": Row("predicted and measured steps", ("runs", "models", "steps")),
+    "compiled": Row("compiled, not run", ("compilations",)),
+    "published_bounds": Row(
+        "published times and lower bounds", ("compilations", "published"), ("beside",)
+    ),
     "scaling_published": Row("published speed-ups", ("published",), ("checks",)),
 }
 TABLES_OF_ALL = [

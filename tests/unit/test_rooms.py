@@ -21,6 +21,7 @@ NEXT_BELOW = {
     "records": ["config"],
     "training": ["parity", "workers", "records"],
     "microbenchmarks": ["workers"],
+    "ahead_of_time": ["engines", "records"],
     "analysis": ["records"],
     "reporting": ["analysis"],
 }

@@ -50,7 +50,7 @@ def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
             for choice in _choices(cell):
                 where = f"{key}.matrix[{row}]"
                 seed = config["seed"] + repeat
-                runs.append(_spec(config, {**block, **choice}, where, seed))
+                runs.append(spec_of(config, {**block, **choice}, where, seed))
     return list({spec.name: spec for spec in runs}.values())
 
 
@@ -63,7 +63,7 @@ def probe(config: dict[str, Any], workload: str, backend: str) -> Spec:
     config = with_reference(config)
     precision = config["backends"][backend].get("parity", "float64")
     choice = {"workload": workload, "backend": backend, "precision": precision, **PROBE}
-    spec = _spec(config, choice, "parity", config["seed"])
+    spec = spec_of(config, choice, "parity", config["seed"])
     # Its inputs are at hand; how they get to a device is compared by the first steps of each run.
     return replace(spec, backend={k: v for k, v in spec.backend.items() if k != "feed"})
 
@@ -115,7 +115,11 @@ def _choices(cell: dict[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(cell, choice, strict=True)) for choice in product(*values)]
 
 
-def _spec(config: dict[str, Any], choice: dict[str, Any], where: str, seed: int) -> Spec:
+def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: int) -> Spec:
+    """The specification of one choice of workload, backend, replicas and what it sets otherwise.
+
+    Raises `UserError` naming the key, which `where` begins.
+    """
     name = _known(config["workloads"], choice["workload"], f"{where}.workload")
     backend = named_backend(config, choice["backend"], f"{where}.backend")
     workload = {**config["workloads"][name], "name": name}

@@ -43,7 +43,7 @@ class TensorFlow:
         keras.config.set_floatx(spec.weights_precision)
         keras.config.set_dtype_policy("mixed_bfloat16" if spec.mixed else spec.precision)
         self._dtype = tf.as_dtype(spec.weights_precision)
-        self._strategy = tensorflow_devices.create_strategy(spec.backend, spec.replicas, world)
+        self._strategy = self.open_strategy(spec, world)
         replicas = self._strategy.num_replicas_in_sync
         self.devices = Devices(
             spec.backend["device"], replicas, tensorflow_devices.workers_of(self._strategy)
@@ -69,6 +69,10 @@ class TensorFlow:
             self._optimizer = create_optimizer(spec.workload["optimizer"], spec.precision)
             self._optimizer.build(self._model.trainable_variables)
             self._totals = [_total() for _ in range(3)]  # loss, correct, examples
+
+    def open_strategy(self, spec: Spec, world: World) -> tf.distribute.Strategy:
+        """The strategy that variables are made under. Raises `Unavailable`."""
+        return create_strategy(spec.backend, spec.replicas, world)
 
     # The device side
 

@@ -1,6 +1,7 @@
 """The devices that PyTorch/XLA opens, for the engines and the microbenchmarks: those of PJRT."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -21,6 +22,9 @@ def choose(kind: str, count: int | None = None) -> None:
     """
     backends.set_mat_mul_precision("highest")
     os.environ["PJRT_DEVICE"] = _VARIABLE[kind]
+    if kind == "tpu" and not any(Path("/dev").glob("accel*")) and not Path("/dev/vfio").exists():
+        # No TPU is attached: libtpu would ask the cloud's server what it is, for minutes.
+        os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
     if kind == "cpu" and count:
         os.environ["CPU_NUM_DEVICES"] = str(count)
 

@@ -19,6 +19,7 @@ from paragone.machine import hardware, load
 PACKAGES = (
     "flax",
     "jax",
+    "jax-cuda12-plugin",
     "jaxlib",
     "keras",
     "libtpu",
@@ -48,7 +49,7 @@ def process_entry(threads: int) -> dict[str, Any]:
         "devices": [],
         "threads": threads,
         "variables": tuning_variables.here(),
-        "software": _software(),
+        "software": software(),
         "git": git_state(),
         "load": load.at_start(),
     }
@@ -114,7 +115,8 @@ def git_state(folder: Path = _CODE) -> dict[str, Any] | None:
     return {"commit": commit, "dirty": any(not text.startswith("#") for text in lines)}
 
 
-def _software() -> dict[str, str]:
+def software() -> dict[str, str]:
+    """The version of Python, and of each of `PACKAGES` that is installed."""
     versions = {"python": sys.version.split()[0]}
     for package in PACKAGES:
         try:

@@ -97,7 +97,7 @@ class AllReduces:
     groups: list[ReplicaGroup]
 
 
-Result = TypeVar("Result", Products, AllReduces)
+Result = TypeVar("Result")
 
 
 def write(data: Json, path: Path, check: Callable[[Json], Result]) -> None:

@@ -14,6 +14,8 @@ from paragone.analysis.grouping import Series, series_of, sweeps_of
 from paragone.analysis.published import Protocol, Ratio, Row
 from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
+from paragone.records import measurements
+from paragone.records.compilations import CompilationRecord, check_compilation
 
 # What a figure or table may read, as `--<name> FILE ...`.
 FILES = {
@@ -22,6 +24,7 @@ FILES = {
     "predictions": "predictions.npz of each run",
     "products": "matmul.parquet: one row per timed product",
     "models": "models.json: the calibrated cost models",
+    "compilations": "records of compile_step.py",
     "steps": "steps.parquet: one row per cell of the scaling experiments, "
     "its step in seconds measured and predicted",
     "all-reduce-fit": "allreduce_fit.parquet: one row per case of the all-reduces, "
@@ -59,6 +62,12 @@ class Inputs:
     products = _table("products")
     steps = _table("steps")
     all_reduce_fit = _table("all-reduce-fit")
+
+    @cached_property
+    def compilations(self) -> list[CompilationRecord]:
+        """The records of what was compiled; none without a file."""
+        found = self.files.get("compilations", [])
+        return [measurements.read(path, check_compilation) for path in found]
 
     @cached_property
     def series(self) -> list[Series]:

@@ -28,7 +28,7 @@ class Frame:
         width: float,
         height: float,
         title: str,
-        runs: pd.DataFrame,
+        runs: pd.DataFrame | None,
         remarks: list[str],
         handles: Sequence[Artist] = (),
         figure: Figure | None = None,
@@ -37,19 +37,20 @@ class Frame:
 
         `handles` fill one legend above the axes. Below, every figure names data, machine and broken
         rules, after its own `remarks` (n and interval among them), and warns of runs that others
-        disturbed. Synthetic data get a banner across the top. `figure`: one whose axes are drawn
-        already, of any size.
+        disturbed; where nothing ran (`runs` is None) there are the remarks alone. Synthetic data get a
+        banner across the top. `figure`: one whose axes are drawn already, of any size.
         """
-        synthetic = run_states.holds_synthetic(runs)
+        synthetic = runs is not None and run_states.holds_synthetic(runs)
         banner = _wrapped(footnotes.SYNTHETIC, width, 7, "bold") if synthetic else []
         heading = _wrapped(title, width, 8, "bold")
-        about = [
-            *remarks,
-            *footnotes.isolation(runs),
-            footnotes.data(runs),
-            footnotes.machine(runs),
-        ]
-        about += footnotes.violations(runs)
+        about = list(remarks)
+        if runs is not None:
+            about += [
+                *footnotes.isolation(runs),
+                footnotes.data(runs),
+                footnotes.machine(runs),
+                *footnotes.violations(runs),
+            ]
         foot = _wrapped(" ".join(about), width, _NOTE_SIZE)
         legend_columns, legend_rows = _legend_shape(handles, width)
 

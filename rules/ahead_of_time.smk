@@ -1,0 +1,78 @@
+# Ahead of time: training steps compiled for machines that are not there. Nothing of it runs, reads data or
+# is timed.
+#
+#   snakemake ahead_of_time --cores 2
+#
+# in:  the `ahead_of_time` block of the config
+# out: <results>/ahead_of_time/programs/{program}.mlir, .json   a step as StableHLO, and what it is
+#      <results>/ahead_of_time/{program}.{target}.json          what a compiler says of it
+
+# The environment of each compiler.
+COMPILERS = {"tpu": "jax-tpu", "cuda": "jax-cuda", "cpu": "jax"}
+
+
+rule export_step:
+    input:
+        code=lambda wildcards: code_inputs(
+            "export_step.py", exporter_of(PROGRAMS[wildcards.program].spec.backend["engine"])
+        ),
+    output:
+        stablehlo="<results>/ahead_of_time/programs/{program}.mlir",
+        description="<results>/ahead_of_time/programs/{program}.json",
+    log:
+        "<results>/logs/ahead_of_time/{program}.log",
+    conda:
+        lambda wildcards: environment(PROGRAMS[wildcards.program].spec.backend["name"])
+    resources:
+        mem_mb=6000,
+    params:
+        program=lambda wildcards: PROGRAMS[wildcards.program].to_json(),
+    message:
+        "Exporting {wildcards.program}"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --program {params.program:q} \
+            --stablehlo {output.stablehlo:q} \
+            --description {output.description:q} \
+            2>{log:q} | tee -a {log:q}
+        """
+
+
+rule compile_step:
+    input:
+        code=lambda wildcards: code_inputs(
+            "compile_step.py", compiler_of(TARGETS[wildcards.target]["compiler"])
+        ),
+        schema=project("rules/schemas/compilation.schema.json"),
+        stablehlo="<results>/ahead_of_time/programs/{program}.mlir",
+        description="<results>/ahead_of_time/programs/{program}.json",
+    output:
+        record="<results>/ahead_of_time/{program}.{target}.json",
+    log:
+        "<results>/logs/ahead_of_time/{program}.{target}.log",
+    wildcard_constraints:
+        target="[a-z0-9-]+",
+    conda:
+        lambda wildcards: f"../envs/{COMPILERS[TARGETS[wildcards.target]['compiler']]}.yaml"
+    resources:
+        mem_mb=6000,
+    params:
+        target=lambda wildcards: json.dumps(TARGETS[wildcards.target]),
+    message:
+        "Compiling {wildcards.program} for {wildcards.target}"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --stablehlo {input.stablehlo:q} \
+            --description {input.description:q} \
+            --target {params.target:q} \
+            --record {output.record:q} \
+            2>{log:q} | tee -a {log:q}
+        """
+
+
+rule ahead_of_time:
+    input:
+        declared("figures", FIGURES, STUDIES),
+        declared("tables", TABLES, STUDIES),

@@ -1,0 +1,97 @@
+"""XLA's compiler for NVIDIA GPUs, in the wheels of jax-cuda12-plugin: it compiles for a described GPU.
+
+What it needs to know of one is in NVIDIA's documents: the CUDA C++ Programming Guide (limits by compute
+capability) and the architecture whitepapers of each generation (cores, clocks, caches, memory).
+"""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target, first_line
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """Compute capability, multiprocessors, arithmetic units of each, bytes of shared memory of each and the
+    part that a block may ask for, boost clock (GHz), second-level cache and memory (bytes), bytes/s."""
+
+    capability: tuple[int, int]
+    multiprocessors: int
+    units: int
+    shared: int
+    shared_per_block: int
+    clock: float
+    cache: int
+    memory: int
+    bandwidth: int
+
+
+GPUS = {
+    "H100-SXM": Gpu((9, 0), 132, 128, 233472, 232448, 1.98, 52428800, 84942979072, 3352320000000),
+    "A100-SXM-80GB": Gpu(
+        (8, 0), 108, 64, 167936, 166912, 1.41, 41943040, 85100068864, 2039040000000
+    ),
+    "V100-SXM2-16GB": Gpu((7, 0), 80, 64, 98304, 98304, 1.53, 6291456, 16935682048, 898048000000),
+}
+# The version of cuDNN whose convolutions the compiler may call.
+_CUDNN = (9, 10, 0)
+# Tuning would run kernels on the device.
+OPTIONS = [("xla_gpu_autotune_level", "0")]
+
+
+def describe(target: Target) -> list[Any]:
+    """The devices of one host with GPUs of the name `topology`."""
+    if find_spec("jax_plugins.xla_cuda12") is None:
+        raise NoCompiler(
+            "the GPU's compiler is not installed; it is optional, its wheels are large: "
+            "install envs/ahead-of-time-cuda.txt"
+        )
+    if target["topology"] not in GPUS:
+        raise Refused(
+            f"topology {target['topology']}: no such GPU is described; there are {', '.join(GPUS)}"
+        )
+    from jax.errors import JaxRuntimeError
+    from jax.experimental import topologies
+
+    try:
+        described = topologies.get_topology_desc(
+            platform="cuda",
+            topology_name="",
+            target_config=_config(target["topology"]),
+            topology=f"1x1x{target['devices']}",
+        )
+    except (JaxRuntimeError, ValueError) as error:
+        raise Refused(f"topology {target['topology']}: {first_line(error)}") from error
+    return list(described.devices)
+
+
+def _config(name: str) -> str:
+    """The text of XLA's protocol buffer GpuTargetConfigProto."""
+    gpu = GPUS[name]
+    major, minor = gpu.capability
+    return f"""
+gpu_device_info {{
+  threads_per_block_limit: 1024
+  threads_per_warp: 32
+  threads_per_core_limit: 2048
+  shared_memory_per_block: 49152
+  shared_memory_per_core: {gpu.shared}
+  shared_memory_per_block_optin: {gpu.shared_per_block}
+  registers_per_core_limit: 65536
+  registers_per_block_limit: 65536
+  block_dim_limit_x: 2147483647
+  block_dim_limit_y: 65535
+  block_dim_limit_z: 65535
+  core_count: {gpu.multiprocessors}
+  fpus_per_core: {gpu.units}
+  clock_rate_ghz: {gpu.clock}
+  l2_cache_size: {gpu.cache}
+  device_memory_size: {gpu.memory}
+  memory_bandwidth: {gpu.bandwidth}
+  cuda_compute_capability {{ major: {major} minor: {minor} }}
+}}
+platform_name: "CUDA"
+dnn_version_info {{ major: {_CUDNN[0]} minor: {_CUDNN[1]} patch: {_CUDNN[2]} }}
+device_description_str: "{name}"
+"""

@@ -1,0 +1,22 @@
+"""The TPU compiler, in the wheel libtpu: it compiles for the TPUs of a named topology, without any."""
+
+from importlib.util import find_spec
+from typing import Any
+
+from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target, first_line
+
+
+def describe(target: Target) -> list[Any]:
+    """The devices of a topology such as "v2:2x2": generation, and chips along each axis."""
+    if find_spec("libtpu") is None:
+        raise NoCompiler(
+            "libtpu, the TPU's compiler, is not installed; install envs/requirements.txt"
+        )
+    from jax.errors import JaxRuntimeError
+    from jax.experimental import topologies
+
+    try:
+        described = topologies.get_topology_desc(platform="tpu", topology_name=target["topology"])
+    except (JaxRuntimeError, ValueError, NotImplementedError) as error:
+        raise Refused(f"topology {target['topology']}: {first_line(error)}") from error
+    return list(described.devices)

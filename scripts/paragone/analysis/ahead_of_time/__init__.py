@@ -1,0 +1,1 @@
+"""What compiled programs say: least times by roofline, largest batches, beside published times."""

@@ -1,0 +1,105 @@
+"""Published times of machines that are not here, beside the bounds of programs compiled for them."""
+
+from dataclasses import dataclass
+
+from paragone.analysis.ahead_of_time.roofline import Bound, bound
+from paragone.analysis.published import Protocol, Row
+from paragone.records.compilations import CompilationRecord
+
+VERDICT = "lower bound, compiled, not run"
+NO_BOUND = "no bound"
+# Seconds of a unit; how many steps a time of this metric covers.
+_UNITS = {"s": 1.0, "ms": 1e-3}
+METRICS = ("step_time", "epoch_time", "training_time")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A published time, the steps that it covers, and the bounds of one such step by backend.
+
+    `seconds`: of a step, as published, with all that the source's clock included. Without bounds `why` says
+    what is missing.
+    """
+
+    experiment: str
+    workload: str
+    target: str
+    row: Row
+    steps: int | None
+    bounds: dict[str, Bound]
+    why: str
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds of one step, as published."""
+        if self.steps is None:
+            return None
+        return float(self.row.value) * _UNITS[self.row.unit] / self.steps
+
+    @property
+    def lower(self) -> float | None:
+        """The longest of the bounds: none of the programs takes a shorter step."""
+        return max((one.seconds for one in self.bounds.values()), default=None)
+
+    @property
+    def explained(self) -> float | None:
+        """The share of the published time that arithmetic, memory and links explain at their documented
+        peaks, one after the other, of the program that needs most."""
+        if self.seconds is None or not self.bounds:
+            return None
+        return max(one.apart for one in self.bounds.values()) / self.seconds
+
+    @property
+    def verdict(self) -> str:
+        """Never one of a measured comparison."""
+        return VERDICT if self.explained is not None else NO_BOUND
+
+
+def beside(
+    experiment: str,
+    system: str,
+    target: str,
+    rows: list[Row],
+    protocols: dict[str, Protocol],
+    records: list[CompilationRecord],
+) -> list[Beside]:
+    """The published times of a system, each with the bounds of the records of its target."""
+    return [
+        _beside(experiment, row, protocols[system], target, records)
+        for row in rows
+        if row.system == system and row.metric in METRICS
+    ]
+
+
+def _beside(
+    experiment: str, row: Row, protocol: Protocol, target: str, records: list[CompilationRecord]
+) -> Beside:
+    batch = row.global_batch(protocol)
+    same = [
+        record
+        for record in records
+        if record.target.name == target
+        and record.program.workload == protocol.workload
+        and record.program.batch == batch
+        and record.program.step == "train"
+    ]
+    bounds = {record.program.backend: found for record in same if (found := bound(record))}
+    steps, why = _steps(row, protocol), ""
+    if not bounds:
+        failed = [f"{record.program.backend}: {record.reason}" for record in same]
+        why = "; ".join(failed) or "no such program was compiled"
+    elif steps is None:
+        why = "the source does not say how many steps this time covers"
+    return Beside(experiment, protocol.workload, target, row, steps, bounds, why)
+
+
+def _steps(row: Row, protocol: Protocol) -> int | None:
+    """Steps that a published time covers; whole batches, so that no bound is too high."""
+    if row.metric == "step_time":
+        return 1
+    batch = row.global_batch(protocol)
+    whole = protocol.epoch_examples // batch if protocol.epoch_examples and batch else None
+    of_epoch = protocol.steps_per_epoch or whole
+    if row.metric == "epoch_time" or of_epoch is None:
+        return of_epoch
+    return of_epoch * row.epoch if row.epoch and row.final else None

@@ -1,0 +1,117 @@
+"""Records of steps that were compiled and not run: checked and written, read back and checked again.
+
+Fields, their units and what a null means are described in rules/schemas/compilation.schema.json.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from paragone.records.run_record import Json
+from paragone.records.schemas import valid
+
+COMPILED, TOO_LARGE, NO_COMPILER = "compiled", "too_large", "no_compiler"
+
+
+@dataclass
+class CompiledProgram:
+    """What was compiled: one step of a workload, as a backend's framework exports it."""
+
+    name: str
+    workload: str
+    model: dict[str, Any]
+    backend: str
+    engine: str
+    step: str
+    precision: str
+    devices: int
+    batch: int
+    shape: list[int]
+    parameters: int | None
+    flop_per_example: int | None
+    flop_counter: str | None
+    replicas: int | None
+    partitions: int | None
+    stablehlo_sha256: str | None
+    stablehlo_bytes: int | None
+    software: dict[str, str]
+
+
+@dataclass
+class CompiledTarget:
+    """What it was compiled for, with the documented peaks of one device."""
+
+    name: str
+    label: str
+    device: str
+    compiler: str
+    topology: str
+    devices: int
+    flops: dict[str, float]
+    memory: float
+    memory_bandwidth: float
+    link_bandwidth: float
+    sources: dict[str, str]
+
+
+@dataclass
+class Cost:
+    """The compiler's counts, of one device."""
+
+    flop: float | None
+    bytes_accessed: float | None
+    transcendentals: float | None
+    estimated_seconds: float | None
+
+
+@dataclass
+class MemoryUse:
+    """Bytes of one device."""
+
+    arguments: int
+    outputs: int
+    aliased: int
+    temporary: int
+    code: int
+    total: int
+
+
+@dataclass
+class CollectiveUse:
+    """`count` equal collectives of a step."""
+
+    kind: str
+    bytes: int
+    group: int
+    count: int
+
+
+@dataclass
+class CompilationRecord:
+    """One program compiled for one target, or why it was not."""
+
+    schema: int
+    program: CompiledProgram
+    target: CompiledTarget
+    status: str
+    reason: str | None
+    compile_seconds: float | None
+    cost: Cost | None
+    memory: MemoryUse | None
+    fits: bool | None
+    excess_bytes: int | None
+    collectives: list[CollectiveUse]
+    software: dict[str, str]
+
+
+def check_compilation(data: Json) -> CompilationRecord:
+    """The record; `ValueError` if it breaks its schema, its sums are wrong or it contradicts itself."""
+    record = valid(CompilationRecord, data, "compilation")
+    if record.program.devices != record.target.devices:
+        raise ValueError("program.devices: not those of the target")
+    if used := record.memory:
+        parts = used.arguments + used.outputs - used.aliased + used.temporary + used.code
+        if used.total != parts:
+            raise ValueError(f"memory.total: {used.total} is not the sum of its parts, {parts}")
+        if record.fits != (used.total <= record.target.memory):
+            raise ValueError("fits: contradicts memory.total and target.memory")
+    return record

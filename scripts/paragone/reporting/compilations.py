@@ -1,0 +1,58 @@
+"""What figures and tables of compiled steps have in common: remarks, sources, published times beside."""
+
+import pandas as pd
+
+from paragone.analysis.ahead_of_time.published import Beside, beside
+from paragone.reporting.inputs import Inputs
+
+COMPILED = "Compiled by the target's own compiler, NOT RUN: nothing here was measured."
+BOUND = (
+    "Bound: the longest of arithmetic, memory and links, each at the documented peak of one device; "
+    "arithmetic is what frameworks count of convolutions and products, memory what all operations left "
+    "after fusion read and write, links the least that collectives send. Latencies, dispatch and input are "
+    "left out."
+)
+
+
+def beside_published(inputs: Inputs) -> list[Beside]:
+    """The published times that the settings name, with their bounds."""
+    found: list[Beside] = []
+    for entry in inputs.settings.get("beside", []):
+        of_source = inputs.published_beside(entry["published"])
+        found += beside(
+            entry["published"],
+            entry["system"],
+            entry["target"],
+            of_source.published,
+            of_source.protocols,
+            inputs.compilations,
+        )
+    return found
+
+
+def sources(inputs: Inputs) -> list[str]:
+    """Who documents the peaks of each device, and which compilers were used."""
+    devices: dict[str, dict[str, str]] = {
+        record.target.device: record.target.sources for record in inputs.compilations
+    }
+    texts = []
+    for name, numbers in devices.items():
+        known = [f"{key.replace('_', ' ')}: {text}" for key, text in numbers.items()]
+        texts.append(f"Peaks of {name}: {'; '.join(known)}.")
+    versions = {
+        f"{package} {record.software[package]}"
+        for record in inputs.compilations
+        for package in ("jaxlib", "libtpu", "jax-cuda12-plugin")
+        if package in record.software
+    }
+    return [*texts, f"Compilers: {', '.join(sorted(versions))}."]
+
+
+def milliseconds(seconds: float) -> str:
+    """Seconds as milliseconds, three digits; a dash for a missing value."""
+    return "-" if pd.isna(seconds) else f"{1e3 * seconds:,.3g}"
+
+
+def number(value: float) -> str:
+    """Three digits, all of them from a thousand on; a dash for a missing value."""
+    return "-" if pd.isna(value) else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"

@@ -1,0 +1,84 @@
+"""Every published time of a machine that is not here, with the least time of a compiled step beside it."""
+
+from typing import Any
+
+import pandas as pd
+
+from paragone.analysis.ahead_of_time.published import Beside
+from paragone.reporting.compilations import (
+    BOUND,
+    COMPILED,
+    beside_published,
+    milliseconds,
+    sources,
+)
+from paragone.reporting.inputs import Inputs
+from paragone.reporting.markup import WIDE, Block, Table
+
+EXPLAINED = (
+    "Explained at most: arithmetic, memory and links at their documented peaks, one after the other, over "
+    "the published time of a step. What the rest was, the sources do not say: their clocks include input, "
+    "dispatch and, where noted, compilation and evaluation."
+)
+
+
+def table(inputs: Inputs) -> Table:
+    """One row per published time."""
+    found = beside_published(inputs)
+    names = list(dict.fromkeys(name for one in found for name in one.bounds))
+    rows = pd.DataFrame([_row(one, names) for one in found])
+    cells = pd.DataFrame(
+        {
+            "system": rows["system"],
+            "condition": rows["condition"],
+            "metric": rows["metric"].str.replace("_", " "),
+            "published": rows["published"],
+            "per step (ms)": rows["step_seconds"].map(milliseconds),
+            **{
+                f"bound, {inputs.labels.get(name, name)} (ms)": [_bound(one, name) for one in found]
+                for name in names
+            },
+            "explained at most": rows["explained"].map(_share),
+            "verdict": rows["verdict"],
+            "why": rows["why"],
+        }
+    )
+    layout = f"{WIDE * 2}lrr{'r' * len(names)}r{WIDE * 2}"
+    remarks = [COMPILED, BOUND, EXPLAINED, *sources(inputs)]
+    title = f"{inputs.title}: published times and lower bounds"
+    return Table(rows, title, remarks, [Block(cells, layout)])
+
+
+def _row(one: Beside, names: list[str]) -> dict[str, Any]:
+    return {
+        "experiment": one.experiment,
+        "system": one.row.system,
+        "condition": one.row.condition,
+        "metric": one.row.metric,
+        "published": one.row.printed,
+        "steps": one.steps,
+        "step_seconds": one.seconds,
+        "bound_seconds": one.lower,
+        "explained": one.explained,
+        "verdict": one.verdict,
+        "why": one.why or _why(one),
+        **{f"bound_seconds_{name}": _seconds(one, name) for name in names},
+    }
+
+
+def _why(one: Beside) -> str:
+    binds = sorted({bound.binds for bound in one.bounds.values()})
+    note = f"; {one.row.note}" if one.row.note else ""
+    return f"{' or '.join(binds)} binds{note}"
+
+
+def _seconds(one: Beside, name: str) -> float | None:
+    return one.bounds[name].seconds if name in one.bounds else None
+
+
+def _bound(one: Beside, name: str) -> str:
+    return f"{1e3 * one.bounds[name].seconds:.3g}" if name in one.bounds else "-"
+
+
+def _share(share: float) -> str:
+    return "-" if pd.isna(share) else f"{100 * share:.2g} %"
