@@ -82,6 +82,14 @@ rule answers:
             "<results>/tables/{experiment}/comparison.csv",
             experiment=declaring("comparison"),
         ),
+        bounds=collect(
+            "<results>/tables/{study}/published_bounds.csv",
+            study=[
+                name
+                for name, block in of_all().items()
+                if name in STUDIES and "published_bounds" in block["tables"]
+            ],
+        ),
     output:
         markdown="<results>/answers.md",
         html=report(
@@ -105,6 +113,7 @@ rule answers:
             --runs {input.runs:q} \
             --differences {input.differences:q} \
             --comparisons {input.comparisons:q} \
+            --bounds {input.bounds:q} \
             --markdown {output.markdown:q} \
             --html {output.html:q} \
             >{log:q} 2>&1

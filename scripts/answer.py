@@ -29,6 +29,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--runs", nargs="+", required=True, type=Path, help="one per experiment")
     for kind in ("differences", "comparisons"):
         parser.add_argument(f"--{kind}", nargs="*", default=[], type=Path, help="those there are")
+    parser.add_argument(
+        "--bounds", nargs="*", default=[], type=Path, help="tables published_bounds of studies"
+    )
     parser.add_argument("--markdown", type=Path, required=True)
     parser.add_argument("--html", type=Path, required=True)
     options = parser.parse_args(arguments)
@@ -44,7 +47,8 @@ def main(arguments: list[str] | None = None) -> None:
                 published.get(path.parent, empty),
             )
             for title, path in zip(options.titles, options.runs, strict=True)
-        ]
+        ],
+        [_read(path) for path in options.bounds],
     )
     write_text(_markdown(sections), options.markdown)
     page = jinja2.Environment(autoescape=True).from_string(PAGE)

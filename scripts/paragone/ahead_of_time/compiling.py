@@ -63,6 +63,7 @@ def compile_for(target: Target, stablehlo: str, replicas: int, partitions: int) 
 
     Raises `NoCompiler`, and `Refused` with the compiler's reason in one line.
     """
+    jax.config.update("jax_platforms", "cpu")  # nothing runs: no plug-in opens a device
     devices = describe(target)
     options = _options(target, replicas, partitions, shardy="sdy." in stablehlo)
     client, begin = devices[0].client, time.monotonic()

@@ -1,11 +1,12 @@
 """What the evidence says, in sentences: made from the tables of verdicts, nothing is computed anew."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
 
+from paragone.analysis.ahead_of_time.published import sentences
 from paragone.analysis.pairwise import (
     METRICS,
     NOT_COMPARED,
@@ -42,8 +43,11 @@ class Section:
     sentences: list[str]
 
 
-def answers(experiments: list[Tables]) -> list[Section]:
-    """The answers to both questions of the project, what is undecided, and what was not run."""
+def answers(experiments: list[Tables], bounds: Sequence[pd.DataFrame] = ()) -> list[Section]:
+    """The answers to both questions of the project, what is undecided, and what was not run.
+
+    `bounds`: the tables `published_bounds` of studies that were compiled and not run.
+    """
     decided, open_, primary = [], [], []
     for one in experiments:
         for rows in _groups(one.differences, OF_PAIRS):
@@ -59,10 +63,12 @@ def answers(experiments: list[Tables]) -> list[Section]:
     published = [
         f"{_lead(one)} {text}" for one in experiments for text in _of_published(one.comparison)
     ]
+    compiled = [text for table in bounds for text in sentences(table)]
     absent = [f"{_lead(one)} {text}" for one in experiments for text in _not_run(one.runs)]
     return [
         Section("Which way of training is best here?", primary or ["No experiment is primary."]),
         Section("Do the published numbers hold?", published or ["None was compared."]),
+        *([Section("Compiled, not run: what devices explain", compiled)] if compiled else []),
         Section("Also decided, exploratory", decided or ["Nothing."]),
         Section("Undecided, and what it takes", open_ or ["Nothing."]),
         Section("Not run, and why", absent or ["All ran."]),

@@ -72,7 +72,7 @@ class TensorFlow:
 
     def open_strategy(self, spec: Spec, world: World) -> tf.distribute.Strategy:
         """The strategy that variables are made under. Raises `Unavailable`."""
-        return create_strategy(spec.backend, spec.replicas, world)
+        return tensorflow_devices.create_strategy(spec.backend, spec.replicas, world)
 
     # The device side
 

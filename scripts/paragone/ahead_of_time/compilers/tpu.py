@@ -1,9 +1,16 @@
 """The TPU compiler, in the wheel libtpu: it compiles for the TPUs of a named topology, without any."""
 
+import os
 from importlib.util import find_spec
 from typing import Any
 
 from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target, first_line
+
+# What libtpu reads when it is loaded.
+ENVIRONMENT = {
+    "TPU_SKIP_MDS_QUERY": "1",  # there is no TPU: nobody to ask which one it is
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # several processes compile, and none opens a TPU
+}
 
 
 def describe(target: Target) -> list[Any]:
@@ -12,6 +19,7 @@ def describe(target: Target) -> list[Any]:
         raise NoCompiler(
             "libtpu, the TPU's compiler, is not installed; install envs/requirements.txt"
         )
+    os.environ |= ENVIRONMENT
     from jax.errors import JaxRuntimeError
     from jax.experimental import topologies
 

@@ -1,6 +1,9 @@
 """Published times of machines that are not here, beside the bounds of programs compiled for them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+import pandas as pd
 
 from paragone.analysis.ahead_of_time.roofline import Bound, bound
 from paragone.analysis.published import Protocol, Row
@@ -53,6 +56,26 @@ class Beside:
     def verdict(self) -> str:
         """Never one of a measured comparison."""
         return VERDICT if self.explained is not None else NO_BOUND
+
+
+def sentences(table: pd.DataFrame) -> Iterator[str]:
+    """One sentence per published system of the table `published_bounds`: what its devices explain at most.
+
+    Of several times of a system that whose step is the shortest, which the bound comes closest to.
+    """
+    for system, rows in table.groupby("system", sort=False):
+        known = rows.dropna(subset="explained")
+        if known.empty:
+            yield f"{system}: {NO_BOUND} ({'; '.join(dict.fromkeys(rows['why']))})."
+            continue
+        row = known.loc[known["explained"].idxmax()]
+        yield (
+            f"{system}: arithmetic, memory and links of {row['target_label']} at their documented peaks, one "
+            f"after the other, explain at most {100 * row['explained']:.2g} % of a published step "
+            f"({1e3 * row['step_seconds']:.3g} ms from {row['metric'].replace('_', ' ')} {row['published']}, "
+            f"{row['condition']}; {VERDICT}: {1e3 * row['bound_seconds']:.2g} ms). What the rest was, "
+            "the source does not say."
+        )
 
 
 def beside(

@@ -26,7 +26,8 @@ def table(inputs: Inputs) -> Table:
     """One row per published time."""
     found = beside_published(inputs)
     names = list(dict.fromkeys(name for one in found for name in one.bounds))
-    rows = pd.DataFrame([_row(one, names) for one in found])
+    labels = {record.target.name: record.target.label for record in inputs.compilations}
+    rows = pd.DataFrame([_row(one, names, labels) for one in found])
     cells = pd.DataFrame(
         {
             "system": rows["system"],
@@ -49,10 +50,12 @@ def table(inputs: Inputs) -> Table:
     return Table(rows, title, remarks, [Block(cells, layout)])
 
 
-def _row(one: Beside, names: list[str]) -> dict[str, Any]:
+def _row(one: Beside, names: list[str], labels: dict[str, str]) -> dict[str, Any]:
     return {
         "experiment": one.experiment,
         "system": one.row.system,
+        "target": one.target,
+        "target_label": labels.get(one.target, one.target),
         "condition": one.row.condition,
         "metric": one.row.metric,
         "published": one.row.printed,

@@ -1,0 +1,167 @@
+"""Compiled steps: the roofline by hand, collectives read from HLO, records, published times beside."""
+
+import json
+
+import pandas as pd
+import pytest
+from make_compilations import compilation, refused
+
+from paragone.ahead_of_time.collectives import Collective, collectives_of
+from paragone.analysis.ahead_of_time.published import VERDICT, beside, sentences
+from paragone.analysis.ahead_of_time.roofline import bound, flop_of, sent
+from paragone.analysis.ahead_of_time.table import table
+from paragone.analysis.published import Protocol, Row
+from paragone.base.errors import UserError
+from paragone.records.compilations import check_compilation
+from paragone.records.measurements import read
+
+
+def test_a_roofline_by_hand():
+    """1,024 examples of 2 MFLOP over 8 devices; 100 MB; a ring of 8 that reduces 80 kB."""
+    found = bound(check_compilation(compilation()))
+    assert found.compute == pytest.approx(0.256e-3)  # 1024 x 2e6 / 8 / 1e12
+    assert found.memory == pytest.approx(1e-3)  # 1e8 / 1e11
+    assert found.links == pytest.approx(14e-6)  # 2 x 7/8 x 80,000 / 1e10
+    assert (found.binds, found.seconds) == ("memory", found.memory)
+    assert found.apart == pytest.approx(1.27e-3)
+
+
+def test_the_compiler_counts_an_evaluation_and_nobody_what_it_does_not_count():
+    of = {"step": "evaluate"}
+    assert flop_of(check_compilation(compilation(program=of))) == 3e8
+    unknown = check_compilation(compilation(program=of, cost={"flop": None}))
+    assert bound(unknown).compute is None
+    assert bound(unknown).apart == pytest.approx(1.014e-3)
+
+
+def test_a_precision_without_a_documented_peak_has_no_arithmetic_bound():
+    assert bound(check_compilation(compilation(program={"precision": "bfloat16"}))).compute is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "bytes_sent"),
+    [
+        ("all-reduce", 8, 1400),
+        ("all-gather", 8, 700),
+        ("reduce-scatter", 8, 5600),
+        ("all-to-all", 4, 600),
+        ("collective-permute", 8, 800),
+        ("all-reduce", 1, 0),
+    ],
+)
+def test_what_a_device_sends(kind, group, bytes_sent):
+    one = {"kind": kind, "bytes": 800, "group": group, "count": 3}
+    record = check_compilation(compilation(collectives=[one]))
+    assert sent(record.collectives) == pytest.approx(3 * bytes_sent)
+
+
+HLO = """
+ENTRY %main {
+  %p = (f32[128,10]{1,0:T(8,128)}, f32[]) all-reduce(%a, %b), replica_groups=mesh['x'=2,'y'=4] {'y'}
+  %x = bf16[64]{0} all-gather(%c), replica_groups=[2,4]<=[8], dimensions={0}
+  %y = (f32[8]{0}, f32[64]{0}) all-gather-start(%d), replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}
+  %z = f32[64]{0} all-gather-done(%y)
+  ROOT %r = pred[3]{0} all-reduce(%e), replica_groups={}, to_apply=%or
+  %fusion.1 = f32[2]{0} fusion(%p), metadata={op_name="all-reduce("}
+}
+"""
+
+
+def test_collectives_in_every_form_that_hlo_has():
+    assert collectives_of(HLO, devices=8) == [
+        Collective("all-reduce", 128 * 10 * 4 + 4, 4),
+        Collective("all-gather", 128, 4),
+        Collective("all-gather", 256, 8),
+        Collective("all-reduce", 3, 8),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"fits": False}, "fits: contradicts"),
+        ({"surprise": 1}, "surprise"),
+        ({"status": "refused"}, "expected to be empty"),
+        ({"target": {"devices": 4}}, "program.devices"),
+    ],
+)
+def test_a_record_that_contradicts_itself_is_one_message(changes, words, tmp_path):
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps(compilation(**changes)))
+    with pytest.raises(UserError, match=words) as raised:
+        read(path, check_compilation)
+    assert str(path) in str(raised.value)
+
+
+def test_a_sum_that_is_wrong():
+    memory = {**compilation()["memory"], "total": 5701}
+    with pytest.raises(ValueError, match="5701 is not the sum"):
+        check_compilation(compilation(memory=memory))
+
+
+def test_a_refusal_is_a_row_that_says_why():
+    records = [compilation(), refused("refused", "INVALID_ARGUMENT: no such TPU")]
+    rows = table([check_compilation(one) for one in records])
+    assert rows["status"].tolist() == ["compiled", "refused"]
+    assert rows["reason"].iloc[1] == "INVALID_ARGUMENT: no such TPU"
+    assert pd.isna(rows["bound_seconds"].iloc[1])
+    assert rows["flop_ratio"].iloc[0] == pytest.approx(3e8 / 2.56e8)
+
+
+PROTOCOL = Protocol("fashion-cnn", {}, replicas=8, global_batch=1024, epoch_examples=60_000)
+
+
+def published(metric: str, value: str, unit: str, **more: object) -> Row:
+    about = {"epoch": None, "final": False, **more}
+    return Row(metric, "a condition", "8 cores", value, unit, "", 0.5, **about)
+
+
+@pytest.mark.parametrize(
+    ("row", "seconds"),
+    [
+        (published("training_time", "269", "s", epoch=50, final=True), 269 / 2900),
+        (published("epoch_time", "29", "s", epoch=3), 0.5),
+        (published("step_time", "23", "ms", epoch=3), 0.023),
+    ],
+)
+def test_a_published_time_has_its_bound_beside_it(row, seconds):
+    records = [check_compilation(compilation())]
+    (found,) = beside("x", "8 cores", "made-8", [row], {"8 cores": PROTOCOL}, records)
+    assert found.verdict == VERDICT == "lower bound, compiled, not run"
+    assert found.seconds == pytest.approx(seconds)
+    assert found.lower == pytest.approx(1e-3)
+    assert found.explained == pytest.approx(1.27e-3 / seconds)
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        (compilation(program={"batch": 512}), "no such program was compiled"),
+        (compilation(program={"step": "evaluate"}), "no such program was compiled"),
+        (refused("no_compiler", "libtpu is not installed"), "jax: libtpu is not installed"),
+    ],
+)
+def test_without_the_same_program_there_is_no_bound(record, why):
+    row, protocols = published("step_time", "23", "ms"), {"8 cores": PROTOCOL}
+    records = [check_compilation(record)]
+    (found,) = beside("x", "8 cores", "made-8", [row], protocols, records)
+    assert (found.verdict, found.why, found.explained) == ("no bound", why, None)
+
+
+def test_the_answer_names_the_share_that_the_device_explains_at_most():
+    rows = {
+        "system": "8 cores",
+        "target_label": "8 made devices",
+        "metric": "step_time",
+        "published": "23 ms",
+        "condition": "epoch 2",
+        "step_seconds": 0.023,
+        "bound_seconds": 1e-3,
+        "explained": 1.27 / 23,
+        "why": "",
+    }
+    (text,) = sentences(pd.DataFrame([rows, {**rows, "explained": 0.01}]))
+    assert "at most 5.5 % of a published step (23 ms" in text
+    assert VERDICT in text
+    (nothing,) = sentences(pd.DataFrame([{**rows, "explained": None, "why": "refused"}]))
+    assert nothing == "8 cores: no bound (refused)."
