@@ -1,11 +1,12 @@
-# Ahead of time: training steps compiled for machines that are not there. Nothing of it runs, reads data or
-# is timed.
+# Ahead of time: training steps compiled for machines that are not there. Nothing of it reads data, and nothing
+# runs but what validates the method on this machine.
 #
 #   snakemake ahead_of_time --cores 2
 #
 # in:  the `ahead_of_time` block of the config
 # out: <results>/ahead_of_time/programs/{program}.mlir, .json   a step as StableHLO, and what it is
 #      <results>/ahead_of_time/{program}.{target}.json          what a compiler says of it
+#      <results>/ahead_of_time/measured/{program}.json          a step that this machine's CPU ran: validation
 
 # The environment of each compiler.
 COMPILERS = {"tpu": "jax-tpu", "cuda": "jax-cuda", "cpu": "jax"}
@@ -68,6 +69,36 @@ rule compile_step:
             --description {input.description:q} \
             --target {params.target:q} \
             --record {output.record:q} \
+            2>{log:q} | tee -a {log:q}
+        """
+
+
+rule measure_step:
+    input:
+        code=code_inputs("measure_step.py"),
+        schema=project("rules/schemas/measured_step.schema.json"),
+        stablehlo="<results>/ahead_of_time/programs/{program}.mlir",
+        description="<results>/ahead_of_time/programs/{program}.json",
+    output:
+        result="<results>/ahead_of_time/measured/{program}.json",
+    log:
+        "<results>/logs/ahead_of_time/measured/{program}.log",
+    priority: 1  # no training run is delayed by it
+    conda:
+        "../envs/jax.yaml"
+    threads: lambda wildcards: workflow.cores
+    resources:
+        machine=100,
+        mem_mb=6000,
+    message:
+        "Measuring {wildcards.program}"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --stablehlo {input.stablehlo:q} \
+            --description {input.description:q} \
+            --threads {threads} \
+            --output {output.result:q} \
             2>{log:q} | tee -a {log:q}
         """
 

@@ -6,7 +6,13 @@ import time
 from dataclasses import dataclass
 
 from paragone.config.code_inputs import code_inputs
-from paragone.config.compilations import compilations, compiler_of, exporter_of, targets
+from paragone.config.compilations import (
+    compilations,
+    compiler_of,
+    exporter_of,
+    targets,
+    validations,
+)
 from paragone.config.expand import expand, first_steps, probe, with_reference
 from paragone.config.looks import looks
 from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
@@ -23,6 +29,7 @@ try:
     ALL_REDUCES = all_reduces(config, EXPERIMENTS)
     STUDIES = config["ahead_of_time"]["studies"]
     COMPILATIONS = {name: compilations(config, name)[0] for name in STUDIES}
+    VALIDATIONS = {name: validations(config, name) for name in STUDIES}
     TARGETS = targets(config)
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
@@ -33,6 +40,7 @@ SCALING = [
     name for name, block in config["experiments"].items() if SCALING_FIGURE in block["figures"]
 ]
 PROGRAMS = {one.program.name: one.program for study in COMPILATIONS.values() for one in study}
+PROGRAMS |= {one.name: one for study in VALIDATIONS.values() for one in study}
 # What has a folder of figures and tables: experiments, and what is measured or compiled beside them.
 SECTIONS = {
     **config["experiments"],
@@ -180,6 +188,12 @@ def compiled(study):
     return present(found) if config["records_only"] else found
 
 
+def measured_steps(study):
+    """The steps of a study that run on this machine; from records alone those that are there."""
+    found = [f"<results>/ahead_of_time/measured/{one.name}.json" for one in VALIDATIONS[study]]
+    return present(found) if config["records_only"] else found
+
+
 def present(paths):
     """Those of some results that exist."""
     results = config["pathvars"]["results"]
@@ -195,6 +209,7 @@ READS = {
         f"<results>/runs/{spec.name}/predictions.npz" for spec in runs_of(section)
     ],
     "compilations": lambda section: compiled(section),
+    "measured_steps": lambda section: measured_steps(section),
     "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
     "models": lambda _: ["<results>/tables/scaling_model/models.json"],
     "steps": lambda _: ["<results>/tables/scaling_model/steps.parquet"],

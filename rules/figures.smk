@@ -7,6 +7,7 @@
 # rules/report/, and its name in `figures:` of an experiment.
 
 BESIDE_PUBLISHED = ("runs", "epochs", "published")
+BOUNDS = ("compilations", "measured_steps", "products", "published")
 FIGURES = {
     "learning_curves": Row("learning curves", BESIDE_PUBLISHED),
     "throughput": Row("steady throughput", ("runs",)),
@@ -20,7 +21,7 @@ FIGURES = {
     "matmul": Row("speed by size", ("products",)),
     "accelerators": Row("peak throughput", ("products", "published")),
     "scaling_model": Row("all-reduces, predicted steps", ("runs", "steps", "all_reduce_fit")),
-    "step_bounds": Row("bounds of a step", ("compilations", "published"), ("beside",)),
+    "step_bounds": Row("bounds of a step", BOUNDS, ("beside",)),
     "beyond": Row("predictions beyond this machine", ("runs", "models"), ("machines", "most")),
 }
 

@@ -111,6 +111,20 @@ def compilations(config: dict[str, Any], study: str) -> tuple[list[Compilation],
     return list(found.values()), left_out
 
 
+def validations(config: dict[str, Any], study: str) -> list[Program]:
+    """The programs of a study that are also run on the CPU of this machine; `UserError` as above."""
+    found: dict[str, Program] = {}
+    for at, row in enumerate(config["ahead_of_time"]["studies"][study].get("validation", [])):
+        where = f"ahead_of_time.studies.{study}.validation[{at}]"
+        for workload in as_list(row["workload"]):
+            for backend in as_list(row["backend"]):
+                batch = row.get("batch", config_batch(config, workload, where))
+                choice = {**row, "workload": workload, "backend": backend, "batch": batch}
+                one = _program(config, {**choice, "step": "train"}, 1, where)
+                found.setdefault(one.name, one)
+    return list(found.values())
+
+
 def config_batch(config: dict[str, Any], workload: str, where: str) -> dict[str, int]:
     """The batch of a workload; `UserError` naming the key for an unknown workload."""
     if workload not in config["workloads"]:

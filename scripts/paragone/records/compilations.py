@@ -6,6 +6,7 @@ Fields, their units and what a null means are described in rules/schemas/compila
 from dataclasses import dataclass
 from typing import Any
 
+from paragone.records.measurements import MeasuringProcess
 from paragone.records.run_record import Json
 from paragone.records.schemas import valid
 
@@ -101,6 +102,35 @@ class CompilationRecord:
     excess_bytes: int | None
     collectives: list[CollectiveUse]
     software: dict[str, str]
+
+
+@dataclass
+class Traffic:
+    """Timed runs that read and write so many bytes of memory."""
+
+    bytes: int
+    runs: list[float]
+
+
+@dataclass
+class MeasuredStep:
+    """A step compiled for the CPU of this machine and run there: `calls` steps per run, seconds of each."""
+
+    schema: int
+    program: CompiledProgram
+    process: MeasuringProcess
+    cost: Cost
+    calls: int
+    runs: list[float]
+    traffic: Traffic
+
+
+def check_measured_step(data: Json) -> MeasuredStep:
+    """The result; `ValueError` if it breaks its schema or is of more than one device."""
+    result = valid(MeasuredStep, data, "measured_step")
+    if result.program.devices != 1:
+        raise ValueError(f"program.devices: {result.program.devices}, one is measured")
+    return result
 
 
 def check_compilation(data: Json) -> CompilationRecord:

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from paragone.analysis.ahead_of_time import table as compiled
 from paragone.analysis.ahead_of_time.roofline import PARTS
 from paragone.base.errors import UserError
-from paragone.reporting.compilations import BOUND, COMPILED, beside_published
+from paragone.reporting.compilations import BOUND, COMPILED, beside_published, validated
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import plain_logarithms
@@ -71,7 +71,12 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         _mark("published, per step", marker="D", color=style.PUBLISHED, markersize=3),
         *(legend.line(labels[name], color=style.color(inputs.palette, name)) for name in backends),
     ]
-    remarks = [COMPILED, BOUND, "Filled: what binds. Published: the source's clock over its steps."]
+    remarks = [
+        COMPILED,
+        BOUND,
+        validated(inputs),
+        "Filled: what binds. Published: the source's clock over its steps.",
+    ]
     frame = Frame(style.DOUBLE, height, inputs.title, None, remarks, handles)
     grid = frame.figure.subplots(deep, across, sharex=True, sharey=True, squeeze=False)
     for place, axes in enumerate(grid.flat):

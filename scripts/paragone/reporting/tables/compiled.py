@@ -4,7 +4,14 @@ import pandas as pd
 
 from paragone.analysis.ahead_of_time import table as compiled
 from paragone.base.errors import UserError
-from paragone.reporting.compilations import BOUND, COMPILED, milliseconds, number, sources
+from paragone.reporting.compilations import (
+    BOUND,
+    COMPILED,
+    milliseconds,
+    number,
+    sources,
+    validated,
+)
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import TINY, WIDE, Block, Table
 
@@ -36,7 +43,9 @@ def table(inputs: Inputs) -> Table:
     )
     layout = f"l{WIDE}{WIDE}lr{WIDE}rrrlrlr"
     block = Block(cells, layout, size=TINY)
-    return Table(found, inputs.title, [COMPILED, BOUND, RATIO, *sources(inputs)], [block])
+    return Table(
+        found, inputs.title, [COMPILED, BOUND, RATIO, validated(inputs), *sources(inputs)], [block]
+    )
 
 
 def _status(row: dict) -> str:

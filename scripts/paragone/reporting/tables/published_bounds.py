@@ -11,6 +11,7 @@ from paragone.reporting.compilations import (
     beside_published,
     milliseconds,
     sources,
+    validated,
 )
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import WIDE, Block, Table
@@ -45,7 +46,7 @@ def table(inputs: Inputs) -> Table:
         }
     )
     layout = f"{WIDE * 2}lrr{'r' * len(names)}r{WIDE * 2}"
-    remarks = [COMPILED, BOUND, EXPLAINED, *sources(inputs)]
+    remarks = [COMPILED, BOUND, EXPLAINED, validated(inputs), *sources(inputs)]
     title = f"{inputs.title}: published times and lower bounds"
     return Table(rows, title, remarks, [Block(cells, layout)])
 
