@@ -47,6 +47,7 @@ if not config["records_only"]:
     include: "rules/ahead_of_time.smk"
 
 
+include: "rules/page.smk"
 include: "rules/plan.smk"
 include: "rules/submission.smk"
 
@@ -66,6 +67,7 @@ rule all:
         declared("figures", FIGURES, of_all()),
         declared("tables", TABLES, of_all()),
         TABLES_OF_ALL,
+        "<results>/index.html",
 
 
 rule figures:

@@ -277,9 +277,8 @@ def of_all():
     }
 
 
-def declared(kind, rows, sections):
-    """The files of the figures or tables that sections of the config declare, each in every format."""
-    suffixes = {"figures": ("svg", "pdf", "png"), "tables": ("csv", "md", "tex")}[kind]
+def exhibits(kind, rows, sections, *suffixes):
+    """The files of the figures or tables that sections of the config declare, with each suffix."""
     for section, block in sections.items():
         for name in block[kind]:
             if name not in rows:
@@ -292,6 +291,31 @@ def declared(kind, rows, sections):
         for name in block[kind]
         for suffix in suffixes
     ]
+
+
+def declared(kind, rows, sections):
+    """The same in every format that people use."""
+    suffixes = {"figures": ("svg", "pdf", "png"), "tables": ("csv", "md", "tex")}[kind]
+    return exhibits(kind, rows, sections, *suffixes)
+
+
+def outline(figures, tables):
+    """The sections in order, with the labels of their figures and tables, for page and paper."""
+    return [
+        {
+            "name": name,
+            "title": block["title"],
+            "figures": {one: figures[one].label for one in block["figures"]},
+            "tables": {one: tables[one].label for one in block["tables"]},
+        }
+        for name, block in of_all().items()
+    ]
+
+
+def overlays():
+    """The config files on top of the default one, for a reader."""
+    default = (PROJECT / "config.yaml").resolve()
+    return ", ".join(str(path) for path in workflow.configfiles if Path(path).resolve() != default)
 
 
 def show_answers():

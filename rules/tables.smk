@@ -2,8 +2,8 @@
 # never records.
 #
 # in:  what a row names, see READS in common.smk
-# out: <results>/tables/{experiment}/{table}.csv, .md, .tex
-#      <results>/answers.md, answers.html
+# out: <results>/tables/{experiment}/{table}.csv, .md, .tex, .json
+#      <results>/answers.md, answers.html, answers.csv
 #
 # A new table: a row here, its module in scripts/paragone/reporting/tables/, its caption in
 # rules/report/, and its name in `tables:` of an experiment.
@@ -50,6 +50,7 @@ for name, row in TABLES.items():
             ),
             markdown=f"<results>/tables/{{experiment}}/{name}.md",
             latex=f"<results>/tables/{{experiment}}/{name}.tex",
+            cells=f"<results>/tables/{{experiment}}/{name}.json",
         log:
             f"<results>/logs/tables/{{experiment}}/{name}.log",
         priority: 1
@@ -66,6 +67,7 @@ for name, row in TABLES.items():
             python {input.code[0]:q} {params.name:q} \
                 {params.files:q} {params.options:q} \
                 --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} \
+                --cells {output.cells:q} \
                 >{log:q} 2>&1
             """
 
@@ -92,6 +94,7 @@ rule answers:
         ),
     output:
         markdown="<results>/answers.md",
+        csv="<results>/answers.csv",
         html=report(
             "<results>/answers.html",
             caption="report/answers.rst",
@@ -116,5 +119,6 @@ rule answers:
             --bounds {input.bounds:q} \
             --markdown {output.markdown:q} \
             --html {output.html:q} \
+            --csv {output.csv:q} \
             >{log:q} 2>&1
         """

@@ -1,4 +1,4 @@
-"""Write the answers that the tables of all experiments support, as Markdown and HTML."""
+"""Write the answers that the tables of all experiments support, as Markdown, HTML and a table."""
 
 import argparse
 from pathlib import Path
@@ -7,7 +7,7 @@ import jinja2
 import pandas as pd
 
 from paragone.analysis import tidy
-from paragone.analysis.answers import Section, Tables, answers
+from paragone.analysis.answers import Section, Tables, answers, to_frame
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import UserError, entry_point
 
@@ -23,7 +23,7 @@ PAGE = """<!doctype html>
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
-    """Read the tables and write the page in both formats."""
+    """Read the tables and write what they say in each format."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--titles", nargs="+", required=True, help="of the experiments")
     parser.add_argument("--runs", nargs="+", required=True, type=Path, help="one per experiment")
@@ -32,8 +32,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--bounds", nargs="*", default=[], type=Path, help="tables published_bounds of studies"
     )
-    parser.add_argument("--markdown", type=Path, required=True)
-    parser.add_argument("--html", type=Path, required=True)
+    for kind in ("markdown", "html", "csv"):
+        parser.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
     options = parser.parse_args(arguments)
     tables = {path.parent: _read(path) for path in options.differences}
     published = {path.parent: _read(path) for path in options.comparisons}
@@ -41,6 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
     sections = answers(
         [
             Tables(
+                path.parent.name,
                 title,
                 tidy.read(path),
                 tables.get(path.parent, empty),
@@ -50,6 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
         ],
         [_read(path) for path in options.bounds],
     )
+    tidy.write(to_frame(sections), options.csv)
     write_text(_markdown(sections), options.markdown)
     page = jinja2.Environment(autoescape=True).from_string(PAGE)
     write_text(page.render(sections=sections), options.html)

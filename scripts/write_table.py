@@ -1,4 +1,4 @@
-"""Write one table as CSV, Markdown and LaTeX; NAME is a module of paragone/reporting/tables/."""
+"""Write one table as CSV, Markdown, LaTeX and JSON; NAME is a module of paragone/reporting/tables/."""
 
 import argparse
 from pathlib import Path
@@ -10,14 +10,14 @@ from paragone.reporting.modules import load
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
-    """Make the table from its inputs and write the three files."""
+    """Make the table from its inputs and write the four files."""
     parser = argparse.ArgumentParser(description=__doc__)
     inputs.add_options(parser)
-    for kind in ("csv", "markdown", "latex"):
+    for kind in ("csv", "markdown", "latex", "cells"):
         parser.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
     options = parser.parse_args(arguments)
     table = load("tables", options.name).table(inputs.from_options(options))
-    markup.write(table, options.csv, options.markdown, options.latex)
+    markup.write(table, options.csv, options.markdown, options.latex, options.cells)
 
 
 if __name__ == "__main__":

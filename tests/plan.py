@@ -120,6 +120,7 @@ class Plan:
             "collect": len(self.experiments),
             "join": 1,
             "answers": 1,
+            "page": 1,
             "collect_products": 1,
             "collect_all_reduces": 1,
             "calibrate": 1,

@@ -19,7 +19,7 @@ NO_QUESTION = {
     "until": None,
     "prices": {"per_hour": {}},
 }
-FORMATS = ("csv", "markdown", "latex")
+FORMATS = ("csv", "markdown", "latex", "cells")
 
 
 def write(

@@ -30,7 +30,7 @@ def of(made: list[dict], passed: dict[str, bool]) -> Tables:
     runs, _ = tidy.tables(typed(made), "one", parity)
     found = differences(runs, LABELS)
     found["family"] = np.where(found["metric"] == "speed", "primary", "exploratory")
-    return Tables("Which?", runs, found)
+    return Tables("one", "Which?", runs, found)
 
 
 def sentences(one: Tables, place: int) -> list[str]:
@@ -163,7 +163,7 @@ def published(verdicts: dict[str, str], others: list[str]) -> pd.DataFrame:
 
 def of_published(table: pd.DataFrame) -> str:
     one = evidence({"torch": 1000}, 1)
-    (text,) = sentences(Tables("Holds?", one.runs, comparison=table), PUBLISHED)
+    (text,) = sentences(Tables("one", "Holds?", one.runs, comparison=table), PUBLISHED)
     return text
 
 

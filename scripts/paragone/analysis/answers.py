@@ -15,12 +15,14 @@ from paragone.analysis.pairwise import (
     best,
     margin_words,
 )
+from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED
 from paragone.analysis.run_states import not_completed
-from paragone.analysis.verdicts import NOT_COMPARABLE, REPRODUCED, VERDICTS
+from paragone.analysis.verdicts import NOT_COMPARABLE, VERDICTS
 from paragone.config.run_spec import TUNED
 
 # Reported even if undecided; all other metrics are reported only where they are decided.
 ALWAYS = ("speed", "end to end")
+NO_RUNS = pd.Series(dtype="object")
 OF_PAIRS, OF_PUBLISHED = ["metric", "workload", "global_batch", "division"], "system"
 _WORK = ["workload", "global_batch"]
 
@@ -29,6 +31,7 @@ _WORK = ["workload", "global_batch"]
 class Tables:
     """The tables of one experiment: runs, and what they have of `differences` and `comparison`."""
 
+    name: str
     title: str
     runs: pd.DataFrame
     differences: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -36,11 +39,33 @@ class Tables:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """A statement, and where its evidence is.
+
+    `lead`: the title of the experiment that it is about, `experiment` its name, `table` one of its tables;
+    empty where a section has no evidence to show. `verdict`: the short form of the statement. `runs`: names
+    of the runs behind it.
+    """
+
+    text: str
+    lead: str = ""
+    experiment: str = ""
+    table: str = ""
+    verdict: str = ""
+    runs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Section:
-    """One question and what answers it, a sentence per entry."""
+    """One question and what answers it."""
 
     heading: str
-    sentences: list[str]
+    answers: list[Answer]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The answers, each with its lead."""
+        return [f"{one.lead} {one.text}".strip() for one in self.answers]
 
 
 def answers(experiments: list[Tables], bounds: Sequence[pd.DataFrame] = ()) -> list[Section]:
@@ -49,30 +74,79 @@ def answers(experiments: list[Tables], bounds: Sequence[pd.DataFrame] = ()) -> l
     `bounds`: the tables `published_bounds` of studies that were compiled and not run.
     """
     decided, open_, primary = [], [], []
+    published: list[Answer] = []
+    absent: list[Answer] = []
     for one in experiments:
         for rows in _groups(one.differences, OF_PAIRS):
-            text = f"{_lead(one)} {_subject(rows, one)}: {_of_pairs(rows)}"
+            text = f"{_subject(rows, one)}: {_of_pairs(rows)}"
+            evidence = one.name, "differences", _verdict(rows), _named(rows["runs"])
+            answer = Answer(text, _lead(one), *evidence)
             if (rows["family"] == "primary").any():
-                primary.append(text)
+                primary.append(answer)
             elif _any_decided(rows):
-                decided.append(text)
+                decided.append(answer)
             elif rows["metric"].iloc[0] in ALWAYS:
-                open_.append(text)
+                open_.append(answer)
         if one.differences.empty:
-            open_.append(f"{_lead(one)} no two backends did the same work: nothing to compare.")
-    published = [
-        f"{_lead(one)} {text}" for one in experiments for text in _of_published(one.comparison)
-    ]
-    compiled = [text for table in bounds for text in sentences(table)]
-    absent = [f"{_lead(one)} {text}" for one in experiments for text in _not_run(one.runs)]
+            text = "no two backends did the same work: nothing to compare."
+            open_.append(Answer(text, _lead(one), one.name, verdict=NOT_COMPARED))
+        published += _of_published(one)
+        absent += _not_run(one)
+    compiled = [Answer(text) for table in bounds for text in sentences(table)]
     return [
-        Section("Which way of training is best here?", primary or ["No experiment is primary."]),
-        Section("Do the published numbers hold?", published or ["None was compared."]),
+        Section(
+            "Which way of training is best here?", primary or _nothing("No experiment is primary.")
+        ),
+        Section("Do the published numbers hold?", published or _nothing("None was compared.")),
         *([Section("Compiled, not run: what devices explain", compiled)] if compiled else []),
-        Section("Also decided, exploratory", decided or ["Nothing."]),
-        Section("Undecided, and what it takes", open_ or ["Nothing."]),
-        Section("Not run, and why", absent or ["All ran."]),
+        Section("Also decided, exploratory", decided or _nothing("Nothing.")),
+        Section("Undecided, and what it takes", open_ or _nothing("Nothing.")),
+        Section("Not run, and why", absent or _nothing("All ran.")),
     ]
+
+
+def to_frame(sections: list[Section]) -> pd.DataFrame:
+    """One row per answer; `runs`: names separated by spaces, as in all tables."""
+    rows = [
+        {"question": section.heading, **vars(one), "runs": " ".join(one.runs)}
+        for section in sections
+        for one in section.answers
+    ]
+    return pd.DataFrame(rows)
+
+
+def from_frame(table: pd.DataFrame) -> list[Section]:
+    """The sections of a table that `to_frame` made."""
+    return [
+        Section(
+            str(heading),
+            [
+                Answer(**{**row, "runs": tuple(row["runs"].split())})
+                for row in part.drop(columns="question").fillna("").to_dict("records")
+            ],
+        )
+        for heading, part in table.groupby("question", sort=False)
+    ]
+
+
+def _nothing(text: str) -> list[Answer]:
+    return [Answer(text)]
+
+
+def _named(runs: pd.Series) -> tuple[str, ...]:
+    """The runs named in the cells of a column, each once."""
+    return tuple(dict.fromkeys(name for cell in runs.dropna() for name in cell.split()))
+
+
+def _verdict(rows: pd.DataFrame) -> str:
+    """The strongest of the verdicts of a metric's pairs: who is better, equal, undecided, not compared."""
+    verdicts = rows["verdict"].tolist()
+    metric = next(one for one in METRICS if one.name == rows["metric"].iloc[0])
+    if any(one.endswith(metric.words) for one in verdicts):
+        return metric.words
+    if any(one.startswith("equal") for one in verdicts):
+        return "equal"
+    return UNDECIDED if UNDECIDED in verdicts else NOT_COMPARED
 
 
 def _lead(one: Tables) -> str:
@@ -140,40 +214,59 @@ def _size(row: dict, turned: bool = False) -> str:
     return f"{text} [{low}, {high}]" if all(map(math.isfinite, values)) else text
 
 
-def _of_published(table: pd.DataFrame) -> Iterator[str]:
-    """One sentence per published system: its losses and accuracies, its end, and its ratios."""
-    for rows in _groups(table, [OF_PUBLISHED]):
-        system = rows[OF_PUBLISHED].iloc[0]
-        outcomes = rows[rows["family"].isin(["outcome", "primary"])]
-        judged = outcomes[outcomes["verdict"] != NOT_COMPARABLE]
-        counted = rows[~rows.index.isin(outcomes.index) & (rows["verdict"] != NOT_COMPARABLE)]
-        for row in counted.to_dict("records"):
-            yield f"{system}, {row['metric'].replace('_', ' ')}: {row['verdict']} ({row['why']})."
-        if judged.empty:
-            if counted.empty:
-                whys = (outcomes if len(outcomes) else rows)["why"]
-                yield f"{system}: not comparable ({'; '.join(dict.fromkeys(whys.head(2)))})."
-            continue
-        primary = judged[judged["family"] == "primary"]
-        counts = judged["verdict"].value_counts()
-        words = [f"{counts[name]} {name}" for name in VERDICTS if name in counts]
-        held = len(primary) and (primary["verdict"] == REPRODUCED).all()
-        ends = [
-            f"{row['metric'].replace('_', ' ')} {row['published']} published, {row[row['judge']]} measured: "
-            f"{row['verdict']}"
-            for row in primary.to_dict("records")
-        ]
-        yield (
+def _of_published(one: Tables) -> Iterator[Answer]:
+    """One answer per published system: its losses and accuracies, its end, and its ratios."""
+    for rows in _groups(one.comparison, [OF_PUBLISHED]):
+        runs = _named(
+            pd.concat([rows[name] for name in rows if name.startswith("runs of ")] or [NO_RUNS])
+        )
+        for text, verdict in _of_system(rows):
+            yield Answer(text, _lead(one), one.name, "comparison", verdict, runs)
+
+
+def _of_system(rows: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """Sentences on one published system, each with its verdict."""
+    system = rows[OF_PUBLISHED].iloc[0]
+    outcomes = rows[rows["family"].isin(["outcome", "primary"])]
+    judged = outcomes[outcomes["verdict"] != NOT_COMPARABLE]
+    counted = rows[~rows.index.isin(outcomes.index) & (rows["verdict"] != NOT_COMPARABLE)]
+    for row in counted.to_dict("records"):
+        metric = row["metric"].replace("_", " ")
+        yield f"{system}, {metric}: {row['verdict']} ({row['why']}).", row["verdict"]
+    if judged.empty:
+        if counted.empty:
+            whys = (outcomes if len(outcomes) else rows)["why"]
+            reasons = "; ".join(dict.fromkeys(whys.head(2)))
+            yield f"{system}: not comparable ({reasons}).", NOT_COMPARABLE
+        return
+    primary = judged[judged["family"] == "primary"]
+    counts = judged["verdict"].value_counts()
+    words = [f"{counts[name]} {name}" for name in VERDICTS if name in counts]
+    held = len(primary) and (primary["verdict"] == REPRODUCED).all()
+    ends = [
+        f"{row['metric'].replace('_', ' ')} {row['published']} published, {row[row['judge']]} measured: "
+        f"{row['verdict']}"
+        for row in primary.to_dict("records")
+    ]
+    # The one that speaks most against the published numbers.
+    found = set(primary["verdict"] if len(primary) else judged["verdict"])
+    worst = next(one for one in (DIFFERS, AT_CHANCE, UNDECIDED, REPRODUCED) if one in found)
+    yield (
+        (
             f"{system}: {'the end of training is reproduced' if held else 'not all reproduced'}: "
             f"{'; '.join(ends) or 'no final outcome'}. Of {len(judged)} published losses and "
             f"accuracies: {', '.join(words)}."
-        )
+        ),
+        worst,
+    )
 
 
-def _not_run(runs: pd.DataFrame) -> Iterator[str]:
-    for (workload, backend), part in runs.groupby(["workload", "backend"], sort=False):
+def _not_run(one: Tables) -> Iterator[Answer]:
+    for (workload, backend), part in one.runs.groupby(["workload", "backend"], sort=False):
         if words := not_completed(part):
-            yield f"{workload} on {backend}: {'; '.join(words)}."
+            text = f"{workload} on {backend}: {'; '.join(words)}."
+            gone = part.loc[part["status"] != "completed", "run"]
+            yield Answer(text, _lead(one), one.name, verdict="not run", runs=tuple(gone))
 
 
 def _and(names: list[str]) -> str:

@@ -17,6 +17,11 @@ _NO_SPEED = {
 }
 
 
+def words_of(status: str) -> str:
+    """A status as text."""
+    return _STATUSES.get(status, status)
+
+
 def holds_synthetic(runs: pd.DataFrame) -> bool:
     """Whether any of the runs used the synthetic stand-in."""
     return bool((runs["data_source"] == "synthetic").any())

@@ -147,7 +147,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for name, text in FILES.items():
         parser.add_argument(f"--{name}", type=Path, nargs="*", default=[], help=text)
     for name, form in (("labels", "backend=Label"), ("palette", "backend=#hex")):
-        parser.add_argument(f"--{name}", type=_pair, nargs="*", default=[], metavar=form)
+        parser.add_argument(f"--{name}", type=pair, nargs="*", default=[], metavar=form)
     parser.add_argument("--published", type=Path, metavar="FOLDER", help="published/")
     parser.add_argument("--published-experiment", default="", help="whose rows; empty for none")
     parser.add_argument("--settings", type=_object, default={}, help="values of the config, JSON")
@@ -166,7 +166,8 @@ def from_options(options: argparse.Namespace) -> Inputs:
     )
 
 
-def _pair(text: str) -> tuple[str, str]:
+def pair(text: str) -> tuple[str, str]:
+    """Key and value of an option of the form key=value."""
     key, separator, value = text.partition("=")
     if not separator:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=value")

@@ -1,12 +1,13 @@
-"""Tables of text, and the one writer of their CSV, Markdown and LaTeX files."""
+"""Tables of text, and the one writer of their CSV, Markdown, LaTeX and JSON files."""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from paragone.analysis import tidy
-from paragone.base.atomic_files import write_text
+from paragone.base.atomic_files import write_json, write_text
 
 WIDE = r">{\raggedright\arraybackslash}X"
 SMALL, TINY = "\\scriptsize", "\\tiny\\setlength{\\tabcolsep}{2pt}"
@@ -40,11 +41,38 @@ class Table:
     blocks: list[Block]
 
 
-def write(table: Table, csv: Path, markdown: Path, latex: Path) -> None:
-    """Write the three files, each complete or not at all."""
+def write(table: Table, csv: Path, markdown: Path, latex: Path, cells: Path) -> None:
+    """Write the four files, each complete or not at all. `cells`: JSON, for the page and the paper."""
     tidy.write(table.rows, csv)
+    write_json(_cells(table), cells)
     write_text(_markdown(table), markdown)
     write_text("\n".join(_booktabs(block, table) for block in table.blocks), latex)
+
+
+def _cells(table: Table) -> dict[str, Any]:
+    """The texts of the table; `runs`: of each line those behind it, if lines are rows of the CSV file."""
+    blocks = [
+        {
+            "heading": block.heading,
+            "columns": [_name(column) for column in block.cells.columns],
+            "lines": block.cells.fillna("").astype(str).to_numpy().tolist(),
+        }
+        for block in table.blocks
+    ]
+    one_to_one = len(table.blocks) == 1 and len(table.blocks[0].cells) == len(table.rows)
+    named = [name for name in table.rows if str(name) == "runs" or str(name).startswith("runs of ")]
+    runs = table.rows[named].fillna("").astype(str).agg(" ".join, axis=1) if named else []
+    return {
+        "title": table.title,
+        "remarks": table.remarks,
+        "blocks": blocks,
+        "runs": [list(dict.fromkeys(line.split())) for line in runs] if one_to_one else [],
+    }
+
+
+def _name(column: object) -> str:
+    """The name of a column, of one level or two."""
+    return ", ".join(filter(None, column)) if isinstance(column, tuple) else str(column)
 
 
 def _markdown(table: Table) -> str:
@@ -60,7 +88,7 @@ def _pipes(cells: pd.DataFrame) -> str:
     if cells.empty:
         return ""
     if isinstance(cells.columns, pd.MultiIndex):
-        cells = cells.set_axis([", ".join(filter(None, names)) for names in cells.columns], axis=1)
+        cells = cells.set_axis([_name(names) for names in cells.columns], axis=1)
     escaped = cells.replace({r"\|": r"\\|"}, regex=True)
     return escaped.to_markdown(index=False, disable_numparse=True)
 

@@ -16,6 +16,7 @@ from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import write
 from paragone.reporting.drawing.rows import name_rows
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.twin import MEDIAN, Panel, Twin, long
 
 ROW = 0.165  # inches
 TERA = 1e12
@@ -62,6 +63,22 @@ def points(inputs: Inputs) -> pd.DataFrame:
     measured = measured[[*columns, "median", "low", "high"]].rename(columns=names)
     about = {"kind": "measured", "system": "this machine", "metric": PEAK, "unit": "TFLOP/s"}
     return pd.concat([pd.DataFrame(shown), measured.assign(**about)], ignore_index=True)
+
+
+def twin(points: pd.DataFrame) -> Twin:
+    """Published and measured peaks."""
+    peaks = points[points["metric"] == PEAK]
+    here = peaks["kind"] == "measured"
+    precision = "this machine, " + peaks["precision"].astype(str)
+    rows = peaks.drop(columns="runs").assign(
+        panel=PEAK,
+        x=peaks["system"].mask(here, precision),
+        series=peaks["backend_label"].where(here, "published"),
+        kind=peaks["kind"].where(~here, MEDIAN),
+        n=peaks["runs"],
+    )
+    axes = Panel("accelerator", "peak throughput (TFLOP/s)")
+    return Twin(long(rows, runs="names"), {PEAK: axes})
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

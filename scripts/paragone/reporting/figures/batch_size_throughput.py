@@ -13,6 +13,7 @@ from paragone.reporting import footnotes
 from paragone.reporting.drawing import bars, legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.twin import Panel, Twin, long
 
 ACROSS = 3  # panels per row
 
@@ -67,6 +68,25 @@ def _base(cells: list[Series], batch: int | None) -> Series | None:
     speedy = [one for one in cells if len(_speeds(one))]
     same = [one for one in speedy if _batch(one) == batch]
     return same[0] if same else min(speedy, key=_batch, default=None)
+
+
+def twin(points: pd.DataFrame) -> Twin:
+    """Published and measured in one panel each, and both relative."""
+    rows = long(points.assign(x=points["x"].astype(int)))
+    titles = {
+        "published": "published throughput (images/s)",
+        "measured": "steady throughput (examples/s)",
+        "relative": "throughput over the smallest batch",
+    }
+    batch = "batch size (examples)"
+    return Twin(
+        rows,
+        {
+            name: Panel(batch, title, log_x=True)
+            for name, title in titles.items()
+            if (rows["panel"] == name).any()
+        },
+    )
 
 
 def remarks(points: pd.DataFrame, runs: pd.DataFrame, model: dict[str, str]) -> list[str]:

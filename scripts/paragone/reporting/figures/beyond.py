@@ -16,6 +16,7 @@ from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import draw_lines
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.twin import MODEL, Panel, Twin, long
 
 HEIGHT = 1.55  # inches per row of panels
 PREDICTED = (
@@ -62,6 +63,19 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
 def _models(inputs: Inputs) -> list[Calibrated]:
     return [one for one in read_models(inputs.paths("models")[0]) if one.model]
+
+
+def twin(points: pd.DataFrame) -> Twin:
+    """A panel per way of scaling and assumed machine."""
+    panels = points["scaling"] + " scaling, " + points["machine"]
+    rows = long(points.assign(panel=panels, kind=MODEL), x="replicas", value="efficiency")
+    return Twin(
+        rows,
+        {
+            name: Panel("replicas", "PREDICTED efficiency", log_x=True, heading=name)
+            for name in dict.fromkeys(rows["panel"])
+        },
+    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

@@ -14,6 +14,7 @@ from paragone.reporting.drawing import style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.rows import make_room, row_axes, write_value, write_words
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.twin import MEDIAN, Panel, Twin, long
 
 ROW = 0.4  # inches per series
 # Light to dark brown for the cold parts, violets for the rest: apart from every backend's color,
@@ -77,6 +78,19 @@ def _words(one: Series) -> list[str]:
     words = run_states.not_completed(one.runs)
     unproven = one.runs[one.runs["status"] == "completed"]
     return words + [word for word in run_states.no_speed(unproven) if "parity" in word]
+
+
+def twin(points: pd.DataFrame) -> Twin:
+    """The parts of each series' run side by side, and the median end to end."""
+    whole = points.drop_duplicates("series").assign(x="end to end", kind=MEDIAN, panel="seconds")
+    names = {"value": "end_to_end_median", "n": "end_to_end_n"}
+    names |= {end: f"end_to_end_{end}" for end in ("low", "high")}
+    parts = points.drop(columns="runs", errors="ignore")
+    parts = parts.assign(kind=MEDIAN, n=1, panel="seconds")
+    rows = [long(parts, x="part", value="seconds", runs="run"), long(whole, **names)]
+    return Twin(
+        pd.concat(rows, ignore_index=True), {"seconds": Panel("part of the run", "time (s)")}
+    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

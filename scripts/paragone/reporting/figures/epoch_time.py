@@ -13,6 +13,7 @@ from paragone.reporting import footnotes
 from paragone.reporting.drawing import bars, legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.twin import Panel, Twin, long
 
 PANELS = {
     "published": "published epoch time (s)",
@@ -112,6 +113,15 @@ def _key(one: Series) -> tuple[int, int]:
 
 def _category(replicas: int, batch: int) -> str:
     return f"{replicas} replica{'s' if replicas > 1 else ''}\nbatch {batch:,}"
+
+
+def twin(points: pd.DataFrame) -> Twin:
+    """The same panels."""
+    rows = long(points.assign(x=points["x"].str.replace("\n", ", ")))
+    axes = {name: Panel("replicas and global batch", title) for name, title in PANELS.items()}
+    return Twin(
+        rows, {name: panel for name, panel in axes.items() if (rows["panel"] == name).any()}
+    )
 
 
 def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:

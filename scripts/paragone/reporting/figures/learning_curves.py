@@ -18,6 +18,7 @@ from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import draw_level, draw_lines, draw_targets, scale
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.twin import RUN, Panel, Twin, long
 
 METRICS = {
     "train_loss": "training loss (nats)",
@@ -96,6 +97,13 @@ def conditions(inputs: Inputs) -> list[str]:
         cell = Cell(same, epochs, inputs.protocols[row.system])
         found |= dict.fromkeys(cell.differences(row))
     return [f"Not the published conditions: {'; '.join(found)}."] if found else []
+
+
+def twin(points: pd.DataFrame) -> Twin:
+    """A panel per metric; stopped runs one by one."""
+    rows = long(points.replace({"kind": {"stopped": RUN}}), panel="metric", x="epoch")
+    shown = [name for name in METRICS if name in set(rows["panel"])]
+    return Twin(rows, {name: Panel("epoch", METRICS[name]) for name in shown})
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

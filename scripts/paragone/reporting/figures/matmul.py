@@ -13,6 +13,7 @@ from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import dodged, draw_intervals, draw_lines, plain_logarithms
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.twin import MEDIAN, Panel, Twin, long
 
 HEIGHT = 1.65  # inches per row of panels
 DODGE = 1.09  # between series of one size, so that intervals stand side by side
@@ -34,6 +35,21 @@ def points(inputs: Inputs) -> pd.DataFrame:
     for column in ("median", "low", "high"):
         cases[column] /= 1e9
     return cases.rename(columns={key: f"{key}_gflops" for key in ("median", "low", "high")})
+
+
+def twin(points: pd.DataFrame) -> Twin:
+    """A panel per precision; the squares by size."""
+    squares = points[points["square"]].drop(columns="runs").assign(kind=MEDIAN)
+    names = {"panel": "precision", "series": "label", "x": "m", "value": "median_gflops"}
+    names |= {"low": "low_gflops", "high": "high_gflops", "n": "cases", "runs": "names"}
+    rows = long(squares.assign(cases=points["runs"]), **names)
+    return Twin(
+        rows,
+        {
+            precision: Panel("side of the matrices", f"GFLOP/s, {precision}", log_x=True)
+            for precision in dict.fromkeys(rows["panel"])
+        },
+    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

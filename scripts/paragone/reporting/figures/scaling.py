@@ -25,6 +25,7 @@ from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import dodged, draw_intervals, draw_lines, plain_numbers
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.twin import MEDIAN, Panel, Twin, wide
 
 PANELS = {  # column: what its axis says, factor to its unit
     "step_seconds": ("step time (ms)", 1e3),
@@ -64,6 +65,17 @@ def _curve(label: str, own: list[Point], model: StepModel, how: str, most: int) 
     curve["speed_up"] = rate / rate[0]
     curve["efficiency"] = curve["speed_up"] / curve["replicas"]
     return curve.assign(series=label, backend=own[0].backend, kind="model")
+
+
+def twin(points: pd.DataFrame) -> Twin:
+    """The same panels; the cost model as lines."""
+    rows = wide(points.replace({"kind": {"measured": MEDIAN}}), list(PANELS), x="replicas")
+    rows["value"] *= rows["panel"].map({name: factor for name, (_, factor) in PANELS.items()})
+    for end in ("low", "high"):
+        rows[end] *= rows["panel"].map({name: factor for name, (_, factor) in PANELS.items()})
+    return Twin(
+        rows, {name: Panel("replicas", title, log_x=True) for name, (title, _) in PANELS.items()}
+    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

@@ -17,6 +17,7 @@ from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import draw_intervals, plain_logarithms, write
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.twin import MEDIAN, MODEL, Panel, Twin, long
 
 ACROSS = 3  # panels per row
 HEIGHT = 1.9  # inches per row
@@ -34,6 +35,23 @@ def points(inputs: Inputs) -> pd.DataFrame:
         ignore_index=True,
     )
     return whole.assign(series=whole["backend"].map(lambda name: inputs.labels.get(name, name)))
+
+
+def twin(points: pd.DataFrame) -> Twin:
+    """The all-reduces with their fit, and each step against its prediction."""
+    timed = points[points["panel"] == "allreduce"]
+    counts = timed["replicas"].astype(int).astype(str)
+    timed = timed.assign(series=timed["series"] + ", " + counts + " replicas", panel="all-reduce")
+    steps = points[points["panel"] == "steps"].assign(kind=MEDIAN, n=1)
+    names = {"x": "bytes", "runs": "series"}
+    measured = long(timed.assign(kind=MEDIAN), value="measured", **names)
+    fitted = long(timed.drop(columns=["low", "high"]).assign(kind=MODEL), value="fitted", **names)
+    predicted = long(steps.drop(columns=["low", "high"]), x="measured", value="predicted")
+    size = Panel("gradients of each replica (bytes)", "time of an all-reduce (s)", log_x=True)
+    return Twin(
+        pd.concat([measured, fitted, predicted], ignore_index=True),
+        {"all-reduce": size, "steps": Panel("measured step (s)", "predicted step (s)", log_x=True)},
+    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

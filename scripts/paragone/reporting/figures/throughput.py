@@ -14,6 +14,7 @@ from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.rows import make_room, row_axes, write_value, write_words
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.twin import MEDIAN, RUN, Panel, Twin, long
 
 ROW = 0.36  # inches per series
 PEAK = (
@@ -35,6 +36,21 @@ def points(inputs: Inputs) -> pd.DataFrame:
         }
         parts.append(one.runs[columns].assign(series=one.label, **about))
     return pd.concat(parts, ignore_index=True)
+
+
+def twin(points: pd.DataFrame) -> Twin:
+    """Every run, and the median of each series."""
+    points = points.assign(panel="speed", x=points["series"])
+    names = points.groupby("series")["run"].agg(" ".join)
+    medians = points.drop_duplicates("series").assign(
+        kind=MEDIAN, runs=lambda one: one["series"].map(names)
+    )
+    runs = points.drop(columns=["low", "high"]).assign(kind=RUN, n=1)
+    rows = [long(medians, value="median"), long(runs, value=SPEED, runs="run")]
+    return Twin(
+        pd.concat(rows, ignore_index=True),
+        {"speed": Panel("way of training", "steady training throughput (examples/s)")},
+    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

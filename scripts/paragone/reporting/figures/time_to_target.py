@@ -19,6 +19,7 @@ from paragone.reporting.drawing.bars import write_upright
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import draw_targets, plain_numbers, scale
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.twin import MEDIAN, RUN, Panel, Twin, wide
 
 TRIED = ("completed", "diverged")  # the others ended before they could reach anything
 COLUMNS = ["series", "backend", "batch", "kind", "last_miss", "first_hit", "censored_at"]
@@ -91,6 +92,25 @@ def _words(runs: pd.DataFrame) -> list[str]:
     unproven = runs[runs["status"].isin(TRIED) & (runs["parity"] != "passed")]
     return run_states.not_completed(runs) + (
         ["parity not passed: no time"] if len(unproven) else []
+    )
+
+
+def twin(points: pd.DataFrame) -> Twin:
+    """Times of the runs that reached the target, and the final accuracies of all."""
+    points = points.replace([np.inf, -np.inf], np.nan)
+    kinds = points["kind"].where(points["kind"] == MEDIAN, RUN)
+    time = points["value"].where(points["kind"] == MEDIAN, points["first_hit"])
+    bounds = points.assign(time=time, time_low=points["low"], time_high=points["high"], kind=kinds)
+    rows = wide(
+        bounds.drop(columns=["value", "low", "high"]), ["time", "final_accuracy"], x="batch"
+    )
+    batch = "global batch (examples)"
+    return Twin(
+        rows,
+        {
+            "time": Panel(batch, "training time to the target (s)", log_x=True),
+            "final_accuracy": Panel(batch, "test accuracy at the end (fraction)", log_x=True),
+        },
     )
 
 

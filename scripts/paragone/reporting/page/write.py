@@ -1,0 +1,171 @@
+"""The page, written: templates filled with what results hold, everything it needs inside the one file."""
+
+import base64
+import gzip
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup
+
+from paragone.analysis import run_states
+from paragone.analysis.answers import Section as Answers
+from paragone.analysis.columns import machine_label
+from paragone.base.atomic_files import write_text
+from paragone.reporting import footnotes
+from paragone.reporting.page import charts
+from paragone.reporting.page.exhibits import Section, verdict_class
+from paragone.reporting.page.runs import Run, span
+
+# Of the table of all runs: heading, column, form.
+_INDEX = (
+    ("workload", "workload", "{}"),
+    ("backend", "backend", "{}"),
+    ("replicas", "replicas", "{}"),
+    ("batch", "global_batch", "{:,}"),
+    ("seed", "seed", "{}"),
+    ("examples/s", "steady_examples_per_second", "{:,.0f}"),
+    ("end to end s", "end_to_end_seconds", "{:,.1f}"),
+    ("test accuracy", "final_test_accuracy", "{:.4f}"),
+    ("parity", "parity", "{}"),
+)
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that the page shows. `table`: one row per run; `preset`: what the config was overlaid with."""
+
+    answers: list[Answers]
+    sections: list[Section]
+    runs: list[Run]
+    table: pd.DataFrame
+    preset: str
+    method: str
+
+
+def write(page: Page, path: Path) -> None:
+    """Write the page, whole or not at all; the same bytes for the same results."""
+    templates = _templates()
+    invalid = set(page.table.loc[page.table["status"] != "completed", "run"])
+    text = templates.get_template("page.html").render(
+        facts=_facts(page),
+        answers=page.answers,
+        failures=[run for run in page.runs if run.record.run in invalid],
+        sections=page.sections,
+        figures_of={one.name: one.figures for one in page.sections},
+        index=_index(page.table),
+        index_columns=[heading for heading, _, _ in _INDEX],
+        packed=Markup(_packed(page, templates.get_template("run.html"))),
+        scripts={
+            "charts": _inline(charts.libraries()),
+            "tables": _inline(_tables_script()),
+            "page": _inline(_template("page.js")),
+        },
+        style={
+            "tables": _inline(_bundled("dt_bundle.css")),
+            "page": _inline(_template("page.css")),
+        },
+    )
+    write_text(text, path)
+
+
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["verdict_class"] = verdict_class
+    return environment
+
+
+def _facts(page: Page) -> dict[str, Any]:
+    """What is true of all runs together: where, on what, how long, how many."""
+    records = [run.record for run in page.runs]
+    processes = [process for record in records for process in record.processes]
+    states = Counter(page.table["status"].map(run_states.words_of))
+    times, rows = span(records), {}
+    rows["Machine"] = "; ".join(dict.fromkeys(map(machine_label, processes))) or "none"
+    rows["Data"] = footnotes.data(page.table)
+    rows["Preset"] = page.preset
+    if times:
+        rows["From start to end"] = (
+            f"{times[0]:%Y-%m-%d %H:%M} UTC, {_duration((times[1] - times[0]).total_seconds())}"
+        )
+    rows["Runs"] = ", ".join(f"{count} {state}" for state, count in states.items())
+    software = {
+        name: version for process in processes for name, version in process.software.items()
+    }
+    rows["Software"] = ", ".join(f"{name} {version}" for name, version in sorted(software.items()))
+    synthetic = run_states.holds_synthetic(page.table)
+    return {
+        "title": "answers",
+        "rows": rows,
+        "synthetic": footnotes.SYNTHETIC if synthetic else "",
+        "method": page.method,
+    }
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def _index(table: pd.DataFrame) -> list[dict[str, str]]:
+    rows = []
+    for row in table.to_dict("records"):
+        about = {"run": row["run"], "status": run_states.words_of(row["status"])}
+        for heading, column, form in _INDEX:
+            about[heading] = "" if pd.isna(row[column]) else form.format(row[column])
+        rows.append(about)
+    return rows
+
+
+def _packed(page: Page, template: jinja2.Template) -> str:
+    """Sections of runs, charts and files, as compressed JSON in base64."""
+    content: dict[str, dict[str, Any]] = {
+        "runs": {run.record.run: template.render(run=run) for run in page.runs},
+        "charts": {},
+        "files": {"runs.csv": page.table.to_csv(index=False)},
+    }
+    for section in page.sections:
+        for figure in section.figures:
+            content["files"][f"{section.name}.{figure.name}.csv"] = figure.points
+            if figure.chart:
+                content["charts"][f"{section.name}.{figure.name}"] = figure.chart
+        for table in section.tables:
+            content["files"][f"{section.name}.{table.name}.csv"] = table.rows
+    packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0)
+    return base64.b64encode(packed).decode()
+
+
+@cache
+def _template(name: str) -> str:
+    return files(__package__).joinpath("templates", name).read_text()
+
+
+def _bundled(name: str) -> str:
+    """DataTables as the package itables brings it."""
+    return files("itables").joinpath("html", name).read_text()
+
+
+def _tables_script() -> str:
+    """The module of DataTables, its default export as a global name."""
+    script = _bundled("dt_bundle.js")
+    (name,) = re.findall(r"export\{.*?(\w+) as default.*?\}", script)
+    return f"{script}\n;window.DataTable = {name};"
+
+
+def _inline(text: str) -> Markup:
+    """Code for a script or style element, which its first closing tag would end."""
+    return Markup(re.sub(r"</(script|style)", r"<\\/\1", text, flags=re.IGNORECASE))

@@ -1,0 +1,148 @@
+"""The page: what it says, that all it needs is in it, and that its twins show the points of the figures."""
+
+import base64
+import gzip
+import json
+import re
+
+import pytest
+import vl_convert
+from make_page import EXPERIMENT, TITLE, make_results, records, write
+from make_records import write_records
+
+from paragone.reporting.page.exhibits import verdict_class
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return make_results(tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture(scope="module")
+def page(results):
+    return results.page.read_text()
+
+
+@pytest.fixture(scope="module")
+def packed(page):
+    (text,) = re.findall(r'id="packed">([^<]*)<', page)
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+def test_answers_come_first_and_link_to_their_evidence(page):
+    body = page[page.index("<main") :]
+    answer = body.index("TensorFlow Mirrored is best")
+    assert answer < body.index("<figure")
+    around = body[answer : body.index("</li>", answer)]
+    assert f'href="#{EXPERIMENT}.throughput"' in around
+    assert f'href="#{EXPERIMENT}.differences"' in around
+    assert body.count(f'id="{EXPERIMENT}.throughput"') == 1
+
+
+def test_every_link_inside_the_page_has_its_target(page, packed):
+    links = set(re.findall(r'href="#([^"]+)"', page)) - {"top"}
+    places = set(re.findall(r'id="([^"]+)"', page))
+    runs = {link.removeprefix("run/") for link in links if link.startswith("run/")}
+    assert {link for link in links if not link.startswith("run/")} <= places
+    assert runs
+    assert runs <= set(packed["runs"])
+
+
+def test_verdicts_are_worded_beside_their_color(page):
+    assert re.search(r'<span class="badge good">TensorFlow Mirrored is faster</span>', page)
+    assert re.search(r'<span class="badge none">not comparable</span>', page)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("reproduced", "good"),
+        ("PyTorch is faster", "good"),
+        ("equal within 5 %", "equal"),
+        ("differs", "bad"),
+        ("undecided", "open"),
+        ("not comparable", "none"),
+    ],
+)
+def test_verdicts_have_a_class_each(words, kind):
+    assert verdict_class(words) == kind
+
+
+def test_a_failure_shows_its_reason_and_the_end_of_its_log(page):
+    failures = page[page.index('id="failures"') : page.index(f'<section id="{EXPERIMENT}"')]
+    assert "the run was out_of_memory" in failures
+    assert "MemoryError: &lt;the last line&gt;" in failures
+    assert "first line" not in failures
+
+
+def test_titles_are_text(page):
+    assert TITLE not in page
+    assert "Which &lt;way&gt; of training?" in page
+
+
+def test_the_page_asks_for_nothing(page):
+    outside = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.DOTALL)
+    assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', outside)
+
+
+def test_a_run_has_its_section(results, packed):
+    assert set(packed["runs"]) == set(results.runs["run"])
+    text = packed["runs"][results.runs["run"].iloc[0]]
+    for words in ("Where the seconds went", "compilation", "Epochs", "Specification", "seed: 0"):
+        assert words in text
+
+
+def test_twins_hold_the_points_of_their_figures(results, packed):
+    chart = packed["charts"][f"{EXPERIMENT}.throughput"]
+    values = chart["datasets"]["speed"]
+    known = results.runs.dropna(subset="steady_examples_per_second")
+    assert {one["runs"] for one in values if one["kind"] == "run"} == set(known["run"])
+    medians = {one["series"]: one for one in values if one["kind"] == "median"}
+    of_torch = known.loc[known["backend"] == "torch", "steady_examples_per_second"]
+    assert medians["PyTorch"]["value"] == pytest.approx(of_torch.median())
+    assert medians["PyTorch"]["n"] == len(of_torch)
+
+
+def test_twins_are_drawn_by_the_libraries_that_the_page_has(packed):
+    for chart in packed["charts"].values():
+        assert "<svg" in vl_convert.vegalite_to_svg(chart)
+
+
+def drawn(packed, baseline: str = "", hidden: tuple[str, ...] = ()) -> dict[str, float]:
+    """The value of each median in the drawn figure, by series, as it is read aloud."""
+    parameters = {"baseline": baseline, "hidden": list(hidden)}
+    chart = packed["charts"][f"{EXPERIMENT}.throughput"] | {
+        "params": [{"name": name, "value": value} for name, value in parameters.items()]
+    }
+    labels = re.findall(r'aria-label="([^"]*kind: median[^"]*)"', vl_convert.vegalite_to_svg(chart))
+    return {
+        re.search("series: ([^;]*)", label)[1]: float(re.search(r"\): ([\d.]+)", label)[1])
+        for label in labels
+    }
+
+
+def test_a_baseline_divides_and_hidden_series_are_gone(packed):
+    absolute, relative = drawn(packed), drawn(packed, "PyTorch")
+    assert relative == pytest.approx({"PyTorch": 1, "TensorFlow Mirrored": 1.25})
+    assert absolute["TensorFlow Mirrored"] == pytest.approx(1.25 * absolute["PyTorch"])
+    assert set(drawn(packed, hidden=("PyTorch",))) == {"TensorFlow Mirrored"}
+    assert drawn(packed, "PyTorch", hidden=("PyTorch",)) == pytest.approx(
+        {"TensorFlow Mirrored": 1.25}
+    )
+
+
+def test_the_same_results_make_the_same_bytes(results, tmp_path):
+    paths = sorted(results.folder.glob("runs/*/record.json"))
+    write(results.folder, paths[::-1], tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == results.page.read_bytes()
+
+
+def test_a_missing_figure_is_one_message(results, tmp_path, capsys):
+    (results.folder / f"figures/{EXPERIMENT}/throughput.csv").rename(tmp_path / "away.csv")
+    try:
+        with pytest.raises(SystemExit):
+            write(results.folder, write_records(tmp_path, records(1)), tmp_path / "index.html")
+    finally:
+        (tmp_path / "away.csv").rename(results.folder / f"figures/{EXPERIMENT}/throughput.csv")
+    assert "throughput.csv" in capsys.readouterr().err
+    assert not (tmp_path / "index.html").exists()
