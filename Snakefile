@@ -6,6 +6,7 @@
 #   snakemake ahead_of_time --cores 2                             training steps, compiled for other machines
 #   snakemake plan --cores 1 --config budget=8h                  what repeats decide, and fit a time
 #   snakemake figures --cores 1 --config records_only=True        the same from records alone
+#   snakemake bundle --cores 1                                    one archive of all that was measured
 #
 # Programs and schemas belong to this checkout, data and results to the working directory: see
 # `snakemake -s`, `-d`, and docs/extending.md for its use as a module.
@@ -48,6 +49,7 @@ if not config["records_only"]:
 
 
 include: "rules/page.smk"
+include: "rules/bundle.smk"
 include: "rules/plan.smk"
 include: "rules/submission.smk"
 

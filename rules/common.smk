@@ -131,6 +131,27 @@ def records_of(wildcards):
     return records(runs_of(wildcards.experiment))
 
 
+def all_records(_):
+    """The records of all experiments, each once."""
+    return list(dict.fromkeys(path for name in EXPERIMENTS for path in records(runs_of(name))))
+
+
+def measured_beside(_):
+    """What was measured beside the runs and a bundle holds: probes, first steps, products, all-reduces."""
+    workloads = sorted({spec.workload["name"] for spec in RUNS.values()})
+    return [
+        *sorted({path for name in EXPERIMENTS for path in manifests_of_experiment(name)}),
+        *(
+            f"<results>/parity/{workload}/{backend}.npz"
+            for workload in workloads
+            for backend in ["reference", *backends_of_workload(workload)]
+        ),
+        *sorted({path for spec in RUNS.values() for path in reference_of(spec)}),
+        *(f"<results>/matmul/{backend}.json" for backend in PRODUCTS),
+        *(f"<results>/allreduce/{backend}.json" for backend in ALL_REDUCES),
+    ]
+
+
 def parity_of(wildcards):
     """The parity reports of an experiment's workloads."""
     names = {spec.workload["name"] for spec in EXPERIMENTS[wildcards.experiment]}
@@ -138,8 +159,13 @@ def parity_of(wildcards):
 
 
 def manifests_of(wildcards):
-    """The manifests of an experiment's data sets; from records alone those that are there."""
-    found = sorted({manifest_of(spec) for spec in EXPERIMENTS[wildcards.experiment]})
+    """The manifests of an experiment's data sets."""
+    return manifests_of_experiment(wildcards.experiment)
+
+
+def manifests_of_experiment(experiment):
+    """The same, by its name; from records alone those that are there."""
+    found = sorted({manifest_of(spec) for spec in EXPERIMENTS[experiment]})
     return present(found) if config["records_only"] else found
 
 

@@ -22,9 +22,7 @@ rule page:
         tables=exhibits("tables", TABLES, of_all(), "json", "csv"),
         answers="<results>/answers.csv",
         runs="<results>/tables/runs.parquet",
-        records=lambda _: list(
-            dict.fromkeys(path for name in EXPERIMENTS for path in records(runs_of(name)))
-        ),
+        records=all_records,
     output:
         page="<results>/index.html",
     log:
@@ -33,12 +31,12 @@ rule page:
     conda:
         "../envs/workflow.yaml"
     params:
-        outline=json.dumps(outline(FIGURES, TABLES)),
+        outline=lambda _: json.dumps(outline(FIGURES, TABLES)),
         results=subpath(output.page, parent=True),
         captions=lambda _, input: os.path.dirname(input.captions[0]),
-        preset=overlays(),
-        labels=[f"{name}={block['label']}" for name, block in config["backends"].items()],
-        palette=[f"{name}={block['color']}" for name, block in config["backends"].items()],
+        preset=lambda _: overlays(),
+        labels=lambda _: [f"{name}={block['label']}" for name, block in config["backends"].items()],
+        palette=lambda _: [f"{name}={block['color']}" for name, block in config["backends"].items()],
     message:
         "Writing the page"
     shell:
@@ -48,7 +46,6 @@ rule page:
             --outline {params.outline:q} \
             --answers {input.answers:q} \
             --runs {input.runs:q} \
-            --records {input.records:q} \
             --logs {params.results:q}/logs/runs \
             --captions {params.captions:q} \
             --preset {params.preset:q} \

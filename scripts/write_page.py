@@ -18,7 +18,7 @@ from paragone.reporting.page import exhibits, runs, write
 def main(arguments: list[str] | None = None) -> None:
     """Read what results hold and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--results", type=Path, required=True, help="folder of figures and tables")
+    parser.add_argument("--results", type=Path, required=True, help="of figures, tables, runs")
     parser.add_argument(
         "--outline",
         type=json.loads,
@@ -27,7 +27,6 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--answers", type=Path, required=True, help="answers.csv")
     parser.add_argument("--runs", type=Path, required=True, help="runs.parquet of all experiments")
-    parser.add_argument("--records", type=Path, nargs="+", required=True, metavar="record.json")
     parser.add_argument(
         "--logs", type=Path, required=True, help="folder of <run>.log; may be empty"
     )
@@ -40,14 +39,14 @@ def main(arguments: list[str] | None = None) -> None:
     palette = dict(options.palette)
     colors = {label: palette[backend] for backend, label in options.labels}
     table = tidy.read(options.runs)
-    unreadable = set(table.loc[table["status"] == "unreadable", "run"])
-    paths = [path for path in options.records if path.parent.name not in unreadable]
+    readable = table.loc[table["status"] != "unreadable", "run"]
+    paths = [options.results / "runs" / run / "record.json" for run in sorted(readable)]
     page = write.Page(
         answers=from_frame(_answers(options.answers)),
         sections=[
             exhibits.read(one, options.results, options.captions, colors) for one in options.outline
         ],
-        runs=[runs.describe(record.read(path), options.logs) for path in sorted(paths)],
+        runs=[runs.describe(record.read(path), options.logs) for path in paths],
         table=table,
         preset=options.preset or "default",
         method=exhibits.caption(options.captions / "page.rst"),

@@ -48,7 +48,7 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     """Tables, figures, answers and the page of records, in `folder`; the log of the run that failed."""
     made = made or records()
     tables, figures = folder / "tables", folder / "figures"
-    paths = write_records(folder, made)
+    write_records(folder, made)
     report = write_parity(folder, "fashion-conv", dict.fromkeys(LABELS, True))
     runs, epochs = tidy.tables(typed(made), EXPERIMENT, parity_reports.read_parity([report]))
     files = {
@@ -89,11 +89,11 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
         *("--markdown", answers[0], "--html", answers[1], "--csv", answers[2]),
     )
     page = folder / "index.html"
-    write(folder, paths, page)
+    write(folder, page)
     return Results(folder, runs, page)
 
 
-def write(folder: Path, records: list[Path], page: Path) -> None:
+def write(folder: Path, page: Path) -> None:
     """Call the program on results."""
     _call(
         write_page,
@@ -105,7 +105,7 @@ def write(folder: Path, records: list[Path], page: Path) -> None:
             "--answers",
             folder / "answers.csv",
         ),
-        *("--runs", folder / "tables/runs.parquet", "--records", *records),
+        *("--runs", folder / "tables/runs.parquet"),
         *("--logs", folder / "logs/runs", "--captions", ROOT / "rules/report"),
         *("--labels", *(f"{key}={value}" for key, value in LABELS.items())),
         *("--palette", *(f"{key}={value}" for key, value in PALETTE.items())),

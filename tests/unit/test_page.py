@@ -7,8 +7,7 @@ import re
 
 import pytest
 import vl_convert
-from make_page import EXPERIMENT, TITLE, make_results, records, write
-from make_records import write_records
+from make_page import EXPERIMENT, TITLE, make_results, write
 
 from paragone.reporting.page.exhibits import verdict_class
 
@@ -132,8 +131,7 @@ def test_a_baseline_divides_and_hidden_series_are_gone(packed):
 
 
 def test_the_same_results_make_the_same_bytes(results, tmp_path):
-    paths = sorted(results.folder.glob("runs/*/record.json"))
-    write(results.folder, paths[::-1], tmp_path / "again.html")
+    write(results.folder, tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == results.page.read_bytes()
 
 
@@ -141,7 +139,7 @@ def test_a_missing_figure_is_one_message(results, tmp_path, capsys):
     (results.folder / f"figures/{EXPERIMENT}/throughput.csv").rename(tmp_path / "away.csv")
     try:
         with pytest.raises(SystemExit):
-            write(results.folder, write_records(tmp_path, records(1)), tmp_path / "index.html")
+            write(results.folder, tmp_path / "index.html")
     finally:
         (tmp_path / "away.csv").rename(results.folder / f"figures/{EXPERIMENT}/throughput.csv")
     assert "throughput.csv" in capsys.readouterr().err

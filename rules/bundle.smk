@@ -1,0 +1,37 @@
+# Bundle: what was measured on this machine, and all that drawing needs, in one archive that checks itself.
+#
+# in:  <results>/runs/, <results>/data/*/manifest.json, <results>/parity/, <results>/matmul/,
+#      <results>/allreduce/; the config
+# out: <results>/bundle.zip
+
+
+rule bundle:
+    input:
+        code=code_inputs("bundle.py"),
+        schemas=[project(f"rules/schemas/{name}.schema.json") for name in ("bundle", "record")],
+        runs="<results>/tables/runs.parquet",
+        records=all_records,
+        files=measured_beside,
+    output:
+        bundle="<results>/bundle.zip",
+    log:
+        "<results>/logs/bundle.log",
+    conda:
+        "../envs/workflow.yaml"
+    params:
+        results=subpath(output.bundle, parent=True),
+        config=lambda _: json.dumps({key: config[key] for key in DEFAULTS}),
+        license="https://creativecommons.org/licenses/by/4.0/",
+    message:
+        "Bundling what was measured"
+    shell:
+        r"""
+        python {input.code[0]:q} write \
+            --results {params.results:q} \
+            --runs {input.runs:q} \
+            --files {input.files:q} \
+            --config {params.config:q} \
+            --license {params.license:q} \
+            --output {output.bundle:q} \
+            2>&1 | tee {log:q}
+        """
