@@ -6,9 +6,8 @@
 #      <results>/looks/{experiment}/{repeats}.json            is the question decided? (`until: decided`)
 #      <results>/tables/{experiment}/compliance.csv           what breaks the rules; all else needs it
 #      <results>/tables/{experiment}/runs.parquet, epochs.parquet
-#      <results>/tables/runs.csv, runs.parquet, epochs.csv    of all experiments
 #      <results>/tables/device_matmul/matmul.csv, .parquet, peaks.json
-#      <results>/tables/scaling_model/allreduce.csv, .parquet, models.json, steps.parquet, ...
+#      <results>/tables/scaling_model/allreduce.csv, .parquet
 #
 # What only reads results has priority over training: a figure appears as soon as its runs are done.
 
@@ -138,40 +137,6 @@ rule collect:
         """
 
 
-rule join:
-    input:
-        code=code_inputs("collect.py"),
-        runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=EXPERIMENTS),
-        epochs=collect("<results>/tables/{experiment}/epochs.parquet", experiment=EXPERIMENTS),
-    output:
-        runs=report(
-            "<results>/tables/runs.csv",
-            caption="report/runs.rst",
-            category="All experiments",
-            labels={"table": "one row per run"},
-        ),
-        runs_parquet="<results>/tables/runs.parquet",
-        epochs="<results>/tables/epochs.csv",
-    log:
-        "<results>/logs/tables/join.log",
-    priority: 1
-    conda:
-        "../envs/workflow.yaml"
-    message:
-        "Joining the tables of all experiments"
-    shell:
-        r"""
-        python {input.code[0]:q} join \
-            --tables {input.runs:q} \
-            --output {output.runs:q} {output.runs_parquet:q} \
-            >{log:q} 2>&1
-        python {input.code[0]:q} join \
-            --tables {input.epochs:q} \
-            --output {output.epochs:q} \
-            >>{log:q} 2>&1
-        """
-
-
 rule collect_products:
     input:
         code=code_inputs("collect_measurements.py"),
@@ -223,33 +188,5 @@ rule collect_all_reduces:
         python {input.code[0]:q} all-reduces \
             --results {input.results:q} \
             --output {output.csv:q} {output.parquet:q} \
-            >{log:q} 2>&1
-        """
-
-
-rule calibrate:
-    input:
-        code=code_inputs("calibrate.py"),
-        runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=SCALING),
-        all_reduces="<results>/tables/scaling_model/allreduce.parquet",
-    output:
-        models="<results>/tables/scaling_model/models.json",
-        steps="<results>/tables/scaling_model/steps.parquet",
-        fit=multiext("<results>/tables/scaling_model/allreduce_fit", ".csv", ".parquet"),
-    log:
-        "<results>/logs/tables/scaling_model/calibrate.log",
-    priority: 1
-    conda:
-        "../envs/workflow.yaml"
-    message:
-        "Calibrating the cost model"
-    shell:
-        r"""
-        python {input.code[0]:q} \
-            --runs {input.runs:q} \
-            --all-reduces {input.all_reduces:q} \
-            --models {output.models:q} \
-            --steps {output.steps:q} \
-            --all-reduce-fit {output.fit:q} \
             >{log:q} 2>&1
         """

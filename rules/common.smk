@@ -5,6 +5,7 @@ import os
 import time
 from dataclasses import dataclass
 
+from paragone.config.bundled import labels
 from paragone.config.code_inputs import code_inputs
 from paragone.config.compilations import (
     compilations,
@@ -20,9 +21,12 @@ from paragone.config.measurement_plans import all_reduces, products
 from paragone.config.questions import questions
 from paragone.config.schedule import schedule
 from paragone.config.validate import validate
+from paragone.records.bundles import opened
 
 try:
     fill(config, DEFAULTS)  # where this is a module, `config` may hold changes only
+    BUNDLES = labels(config["bundles"])
+    LISTINGS = opened.take_bundles(config, BUNDLES) if BUNDLES else {}
     validate(config)
     EXPERIMENTS = {name: expand(config, name) for name in config["experiments"]}
     PRODUCTS = products(config)
@@ -131,8 +135,40 @@ def records_of(wildcards):
     return records(runs_of(wildcards.experiment))
 
 
+def in_bundles(name):
+    """The files of this name that the runs of bundles have."""
+    return [path for label in BUNDLES for path in files_of_bundle(label) if path.endswith(name)]
+
+
+def files_of_bundle(label):
+    """The files of the runs of a bundle."""
+    return [f"<results>/bundles/{label}/{name}" for name in opened.runs(LISTINGS[label], label)]
+
+
+def tables_of_bundle(label):
+    """The tidy tables of a bundle."""
+    names = opened.tables(LISTINGS[label])
+    return [f"<results>/bundles/{label}/tables/{name}.parquet" for name in names]
+
+
+def gathered():
+    """Tables made of those of all bundles that have them: name, formats, and of which."""
+    names = {
+        f"{name}/{kind}": f"{name}/{kind}" for name in EXPERIMENTS for kind in ("runs", "epochs")
+    }
+    names |= {"device_matmul/matmul": "matmul", "scaling_model/allreduce": "allreduce"}
+    for name, source in names.items():
+        formats = ("parquet",) if name == source else ("csv", "parquet")
+        having = [label for label in BUNDLES if source in opened.tables(LISTINGS[label])]
+        yield name, formats, [
+            f"<results>/bundles/{label}/tables/{source}.parquet" for label in having
+        ]
+
+
 def all_records(_):
     """The records of all experiments, each once."""
+    if BUNDLES:
+        return in_bundles("record.json")
     return list(dict.fromkeys(path for name in EXPERIMENTS for path in records(runs_of(name))))
 
 
@@ -231,9 +267,11 @@ READS = {
         f"<results>/tables/{name}/runs.parquet" for name in experiments_of(section)
     ],
     "epochs": lambda section: [f"<results>/tables/{section}/epochs.parquet"],
-    "predictions": lambda section: [
-        f"<results>/runs/{spec.name}/predictions.npz" for spec in runs_of(section)
-    ],
+    "predictions": lambda section: (
+        in_bundles("predictions.npz")
+        if BUNDLES
+        else [f"<results>/runs/{spec.name}/predictions.npz" for spec in runs_of(section)]
+    ),
     "compilations": lambda section: compiled(section),
     "measured_steps": lambda section: measured_steps(section),
     "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],

@@ -14,6 +14,8 @@ TABLES = {
     "comparison": Row("published and measured", BESIDE_PUBLISHED),
     "epochs": Row("epoch by epoch", BESIDE_PUBLISHED),
     "differences": Row("which backend is better", ("runs",), ("primary", "until", "prices")),
+    "machines": Row("machine beside machine", ("runs",)),
+    "upgrade": Row("did the other software help?", ("runs",)),
     "spread": Row("spread over seeds", ("runs", "epochs")),
     "scaling": Row("speed-up and efficiency", ("runs",)),
     "matmul_comparison": Row("published and measured", ("products", "published")),
@@ -29,7 +31,6 @@ TABLES_OF_ALL = [
     "<results>/tables/runs.parquet",
     "<results>/tables/epochs.csv",
     "<results>/tables/device_matmul/matmul.csv",
-    "<results>/tables/device_matmul/peaks.json",
     "<results>/answers.md",
 ]
 

@@ -9,7 +9,6 @@ import pandas as pd
 from paragone.analysis import tidy
 from paragone.analysis.answers import from_frame
 from paragone.base.errors import UserError, entry_point
-from paragone.records import record
 from paragone.reporting.inputs import pair
 from paragone.reporting.page import exhibits, runs, write
 
@@ -40,13 +39,12 @@ def main(arguments: list[str] | None = None) -> None:
     colors = {label: palette[backend] for backend, label in options.labels}
     table = tidy.read(options.runs)
     readable = table.loc[table["status"] != "unreadable", "run"]
-    paths = [options.results / "runs" / run / "record.json" for run in sorted(readable)]
     page = write.Page(
         answers=from_frame(_answers(options.answers)),
         sections=[
             exhibits.read(one, options.results, options.captions, colors) for one in options.outline
         ],
-        runs=[runs.describe(record.read(path), options.logs) for path in paths],
+        runs=[runs.read(options.results, run, options.logs) for run in sorted(readable)],
         table=table,
         preset=options.preset or "default",
         method=exhibits.caption(options.captions / "page.rst"),

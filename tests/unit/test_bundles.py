@@ -98,8 +98,8 @@ def test_what_was_packed_is_read_back(results, archive, tmp_path):
     assert found["data/fashion_mnist/manifest.json"].decode() == MANIFEST
     for name, content in found.items():
         assert content == (results / name).read_bytes()
-    unpack.write(found, tmp_path / "out", "here")
-    assert (tmp_path / "out/runs" / f"{RUN}@here" / "record.json").read_bytes() == found[RECORD]
+    unpack.write(found, tmp_path / "out")
+    assert (tmp_path / "out" / RECORD).read_bytes() == found[RECORD]
 
 
 def test_its_metadata_is_a_crate_that_the_library_reads(archive, tmp_path):

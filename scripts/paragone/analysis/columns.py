@@ -72,6 +72,9 @@ SPEED_COLUMNS = [
 EPOCH_SPEED_COLUMNS = ["train_seconds", "evaluate_seconds", "elapsed_train_seconds"]
 
 
+OF_BUNDLE = " = "  # between the label of a bundle and the name of its machine
+
+
 def machine_label(process: Process | MeasuringProcess) -> str:
     """The name of a process's machine, with its fingerprint: no two machines are pooled."""
     machine = process.machine

@@ -10,6 +10,7 @@ from itertools import takewhile
 
 import pandas as pd
 
+from paragone.analysis.columns import OF_BUNDLE
 from paragone.config.questions import CELL
 from paragone.config.run_spec import AS_INSTALLED
 
@@ -138,4 +139,4 @@ def _detail(key: str, value: object) -> str:
         case "data_edition":
             return f"edition {value}"
         case _:
-            return f"on {value}"
+            return f"on {str(value).partition(OF_BUNDLE)[0]}"

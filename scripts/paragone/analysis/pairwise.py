@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from paragone.analysis import run_states
+from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.grouping import Series, series_of
 from paragone.analysis.paired import ALPHA, Effects
 from paragone.analysis.power import deviation_bound, pairs_needed
 from paragone.analysis.statistics import holm
 from paragone.config.looks import fewest
-from paragone.config.questions import compared
+from paragone.config.questions import CELL, compared
 
 UNDECIDED, NOT_COMPARED = "undecided", "not compared"
 # Columns that must be equal for two series to be compared, besides those of `config.questions.compared`.
@@ -114,6 +115,33 @@ def differences(
     adjusted over the pairs of a metric, which are a family; they and the intervals count the `looks` at
     the runs. `prices`: by backend, of an hour of all that one of its runs occupies.
     """
+    runs = with_costs(runs, prices)
+    pairs = [
+        (first, second)
+        for first, second in combinations(series_of(runs, labels), 2)
+        if comparable(first, second)
+    ]
+    return judged(pairs, runs, looks)
+
+
+def upgrades(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
+    """The same rows of pairs that differ in nothing but the bundle: one machine with other software.
+
+    The later bundle is the first of a pair, so that an effect above 1 is a gain.
+    """
+    runs = with_costs(runs, None)
+    cell = [*CELL, "data_source", "data_edition"]
+    cells: dict[tuple[str, ...], list[Series]] = {}
+    for one in series_of(runs, labels):
+        first = one.runs.iloc[0]
+        machine = str(first["machine"]).partition(OF_BUNDLE)[2]
+        cells.setdefault((machine, *(str(first[key]) for key in cell)), []).append(one)
+    pairs = [pair[::-1] for same in cells.values() for pair in combinations(same, 2)]
+    return judged(pairs, runs, 1)
+
+
+def with_costs(runs: pd.DataFrame, prices: dict[str, float] | None) -> pd.DataFrame:
+    """The runs with the columns of `METRICS` that follow from others."""
     joules = runs[["steady_cpu_joules", "steady_accelerator_joules"]].sum(axis=1, min_count=1)
     examples = (runs["steady_steps"] * runs["global_batch"]).astype("float64")
     # Per example: windows take the same time and do different amounts of work.
@@ -121,11 +149,11 @@ def differences(
     per_second = runs["backend"].map(prices or {}).astype("float64") / 3600
     runs["run_cost"] = runs["end_to_end_seconds"] * per_second
     runs["target_cost"] = runs["target_first_hit_seconds"] * per_second
-    pairs = [
-        (first, second)
-        for first, second in combinations(series_of(runs, labels), 2)
-        if comparable(first, second)
-    ]
+    return runs
+
+
+def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame, looks: int) -> pd.DataFrame:
+    """One row per metric and pair, for the metrics that the runs have."""
     rows = [
         row
         for metric in METRICS

@@ -54,14 +54,10 @@ def read_config(path: Path) -> tuple[Listing, dict[str, Any]]:
         raise UserError(f"{path}: not a whole archive ({error}); {_ASK}") from None
 
 
-def write(contents: dict[str, bytes], folder: Path, label: str) -> None:
-    """Write checked files into a folder of results whose runs are named `<run>@<label>`."""
+def write(contents: dict[str, bytes], folder: Path) -> None:
+    """Write checked files into a folder of results."""
     for name, content in contents.items():
-        kind, *rest = name.split("/")
-        place = folder / name
-        if kind == "runs":
-            place = folder / kind / f"{rest[0]}@{label}" / rest[1]
-        write_bytes(content, place)
+        write_bytes(content, folder / name)
 
 
 def _listing(path: Path, archive: zipfile.ZipFile) -> Listing:

@@ -1,6 +1,6 @@
 """The section of each run: what it was, where its seconds went, its epochs, its machine, its log's end."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import yaml
 
 from paragone.analysis.run_states import words_of
 from paragone.records import host_metrics, run_metrics
+from paragone.records import record as io
 from paragone.records.run_record import Process, RunRecord
 
 TAIL = 25  # lines of a log
@@ -53,8 +54,11 @@ class Run:
         ]
 
 
-def describe(record: RunRecord, logs: Path) -> Run:
-    """The run of a record, and the tail of its log where that is there."""
+def read(results: Path, run: str, logs: Path) -> Run:
+    """A run of the tables, and the tail of its log where that is there; `<run>@<label>` is of a bundle."""
+    _, _, label = run.partition("@")
+    folder = results / "bundles" / label if label else results
+    record = replace(io.read(folder / "runs" / run / "record.json"), run=run)
     parts = run_metrics.parts(record) or {}
     whole = sum(parts.values())
     timeline = [Part(name, seconds, seconds / whole) for name, seconds in parts.items() if seconds]

@@ -37,7 +37,7 @@ def table(inputs: Inputs) -> Table:
             f"Prices in {prices['currency']} per hour: {prices['source']}, {prices['date']}."
         )
     method = [*notes, family(found, primary["metric"])] if len(found) else [NONE]
-    block = Block(_cells(found), f"llrllr{WIDE}r{WIDE}{WIDE}")
+    block = Block(cells(found), f"llrllr{WIDE}r{WIDE}{WIDE}")
     remarks = footnotes.about(runs, *method)
     return Table(found, f"{inputs.title}: backends compared", remarks, [block])
 
@@ -49,7 +49,8 @@ def family(found: pd.DataFrame, metric: str) -> str:
     return "Exploratory: the report's primary family is of another experiment."
 
 
-def _cells(found: pd.DataFrame) -> pd.DataFrame:
+def cells(found: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `pairwise.differences` as texts."""
     rows = [
         {
             **row,

@@ -1,0 +1,51 @@
+"""The config where records come from bundles: what to draw is what their configs asked for.
+
+Standard library only: the Snakefile imports this module at parse time.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from paragone.base.errors import UserError
+from paragone.config.read import fill
+
+LABEL = re.compile(r"\w[\w.-]*")
+MACHINES, UPGRADE = "machines", "upgrade"  # tables that several bundles have
+
+
+def labels(paths: list[str]) -> dict[str, Path]:
+    """The bundles by label, the name of the file: it stands in figures and tables.
+
+    Raises `UserError` for two of one name, or a name that is no label.
+    """
+    found: dict[str, Path] = {}
+    for path in map(Path, paths):
+        if not LABEL.fullmatch(path.stem):
+            raise UserError(f"bundles: {path}: name the file with letters, digits, dots and dashes")
+        if path.stem in found:
+            raise UserError(
+                f"bundles: two are named {path.stem}; rename one: names tell them apart"
+            )
+        found[path.stem] = path
+    return found
+
+
+def take(config: dict[str, Any], configs: list[dict[str, Any]], same_machine: bool) -> None:
+    """Put into `config`, in place, the experiments of the bundles' `configs`, and what those need.
+
+    Where two bundles have an experiment, the first says how it is drawn. Several bundles have a table more,
+    and one more if two of them are of the same machine.
+    """
+    config["records_only"] = True
+    for key in ("primary", "matmul", "accelerator_reference", "scaling"):
+        config[key] = configs[0][key]
+    config["experiments"] = {}
+    for one in configs:
+        for name, block in one["experiments"].items():
+            config["experiments"].setdefault(name, block)
+        for key in ("workloads", "backends"):
+            fill(config[key], one[key])
+    more = [MACHINES] * (len(configs) > 1) + [UPGRADE] * same_machine
+    for block in config["experiments"].values():
+        block["tables"] = [*block["tables"], *more]

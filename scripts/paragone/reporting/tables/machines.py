@@ -1,0 +1,41 @@
+"""The same comparisons on several machines, side by side: ratios, which another machine may repeat."""
+
+import pandas as pd
+
+from paragone.analysis.columns import OF_BUNDLE
+from paragone.analysis.pairwise import differences
+from paragone.reporting import footnotes
+from paragone.reporting.inputs import Inputs
+from paragone.reporting.markup import WIDE, Block, Table
+from paragone.reporting.tables.differences import effect
+
+METHOD = (
+    "Each machine by itself, paired by seed; seconds of different machines are not compared, only how much "
+    "better one way is than another on each. No test is made across machines."
+)
+PAIR = ["metric", "workload", "global_batch", "first", "second"]
+
+
+def table(inputs: Inputs) -> Table:
+    """One row per machine, metric and pair of backends; a column per machine for readers."""
+    parts = [
+        differences(runs, inputs.labels).assign(machine=str(machine).partition(OF_BUNDLE)[0])
+        for machine, runs in inputs.runs.groupby("machine", sort=True)
+    ]
+    found = pd.concat(parts, ignore_index=True)
+    remarks = footnotes.about(inputs.runs, METHOD)
+    block = Block(_cells(found), f"llrll{WIDE * found['machine'].nunique()}")
+    return Table(found, f"{inputs.title}: machine beside machine", remarks, [block])
+
+
+def _cells(found: pd.DataFrame) -> pd.DataFrame:
+    machines = list(dict.fromkeys(found["machine"]))
+    texts = [
+        f"{effect(row)}: {row['verdict']} (n = {row['n']})" for row in found.to_dict("records")
+    ]
+    wide = found.assign(text=texts).pivot_table(
+        index=PAIR, columns="machine", values="text", aggfunc="first", sort=False
+    )
+    cells = wide.reindex(columns=machines).fillna("not measured").reset_index()
+    cells = cells.rename(columns={"global_batch": "batch"}).rename_axis(columns=None)
+    return cells.assign(batch=cells["batch"].map("{:,}".format))

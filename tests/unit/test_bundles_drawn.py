@@ -1,0 +1,113 @@
+"""Bundles drawn: experiments come from their configs, machines stay apart, upgrades are tested in pairs."""
+
+import copy
+
+import pytest
+from make_page import EXPERIMENT
+from make_records import BACKENDS, LABELS, make_record, typed
+from make_results import valid_records, write_results
+from workspace import CONFIG
+
+import bundle
+import unbundle
+from paragone.analysis import tidy
+from paragone.analysis.grouping import series_of
+from paragone.analysis.pairwise import differences, upgrades
+from paragone.base.errors import UserError
+from paragone.config.bundled import labels, take
+from paragone.records.bundles import contents, unpack
+
+
+def measured(label: str, speed: float, seeds: int = 7):
+    """The runs of one bundle of the same machine: `speed` of PyTorch, another backend as fast as ever."""
+    made = [
+        make_record(name, seed=seed, speed=at * (1 + seed / 1000))
+        for name, at in (("torch", speed), ("torch-xla", 4000.0))
+        for seed in range(seeds)
+    ]
+    parity = {("fashion-conv", name): True for name in BACKENDS}
+    runs, _ = tidy.tables(typed(made), EXPERIMENT, parity)
+    return unbundle.apart(runs, label)
+
+
+@pytest.fixture(scope="module")
+def both():
+    return tidy.merge([measured("old", 8000.0), measured("new", 9600.0)])
+
+
+def test_runs_of_two_bundles_are_never_pooled(both):
+    assert both["run"].is_unique
+    assert {len(one.runs) for one in series_of(both, LABELS)} == {7}
+    names = [one.label for one in series_of(both, LABELS)]
+    assert names == ["PyTorch (on new)", "PyTorch (on old)"] + [
+        f"PyTorch/XLA SPMD (on {label})" for label in ("new", "old")
+    ]
+
+
+def test_ways_are_compared_within_a_bundle_alone(both):
+    found = differences(both, LABELS)
+    assert len(found)
+    for row in found.to_dict("records"):
+        assert row["first"].split("(on ")[1] == row["second"].split("(on ")[1]
+
+
+def test_an_upgrade_is_tested_in_pairs_workload_by_workload(both):
+    found = upgrades(both, LABELS)
+    speed = found[found["metric"] == "speed"].set_index("first")
+    assert speed.loc["PyTorch (on old)", "second"] == "PyTorch (on new)"
+    assert speed.loc["PyTorch (on old)", "verdict"] == "PyTorch (on new) is faster"
+    assert speed.loc["PyTorch (on old)", "effect"] == pytest.approx(8000 / 9600)
+    assert speed.loc["PyTorch/XLA SPMD (on old)", "verdict"] == "equal within 5 %"
+
+
+def test_machines_that_differ_are_no_upgrade(both):
+    other = both["machine"].str.startswith("new")
+    moved = both.assign(machine=both["machine"].mask(other, "new = node-2: another"))
+    assert upgrades(moved, LABELS).empty
+
+
+def test_names_of_bundles_tell_them_apart():
+    assert list(labels(["a/one.zip", "two.zip"])) == ["one", "two"]
+    with pytest.raises(UserError, match="two are named one"):
+        labels(["a/one.zip", "b/one.zip"])
+    with pytest.raises(UserError, match="name the file with letters"):
+        labels(["a b.zip"])
+
+
+def test_what_is_drawn_is_what_the_bundles_asked_for():
+    mine, theirs = copy.deepcopy(CONFIG), copy.deepcopy(CONFIG)
+    theirs["experiments"] = {
+        "one_device": theirs["experiments"]["one_device"] | {"title": "Theirs"}
+    }
+    theirs["experiments"]["another"] = theirs["experiments"]["one_device"]
+    take(mine, [copy.deepcopy(theirs), CONFIG], same_machine=True)
+    assert mine["experiments"]["one_device"]["title"] == "Theirs"
+    assert {"another", *CONFIG["experiments"]} == set(mine["experiments"])
+    assert mine["experiments"]["another"]["tables"][-2:] == ["machines", "upgrade"]
+    assert mine["records_only"] is True
+
+
+def test_a_bundle_is_unpacked_and_tabulated(tmp_path):
+    made = valid_records(range(2), ["torch"])
+    results = write_results(tmp_path / "results", made)
+    runs, _ = tidy.tables(typed(made), EXPERIMENT, {})
+    tidy.write(runs, results / "tables/runs.parquet")
+    manifest = results / "data/fashion_mnist/manifest.json"
+    archive = tmp_path / "here.zip"
+    options = ["write", "--results", results, "--runs", results / "tables/runs.parquet"]
+    options += ["--files", manifest, "--config", '{"seed": 0}', "--license", "free"]
+    bundle.main([str(one) for one in [*options, "--output", archive]])
+    listing, found = unpack.read_config(archive)
+    assert found == {"seed": 0}
+    assert listing.experiments == {EXPERIMENT: sorted(runs["run"])}
+    for _ in range(2):  # a second time over what is there
+        output = tmp_path / "out"
+        arguments = ["--bundle", archive, "--label", "here", "--output", output]
+        unbundle.main([str(one) for one in arguments])
+        again = tidy.read(output / f"tables/{EXPERIMENT}/runs.parquet")
+        assert sorted(again["run"]) == sorted(runs["run"] + "@here")
+        assert again["machine"].str.startswith("here = node-1").all()
+        # No probe is in it: without the parity gate a backend has no speed here either.
+        assert set(again["parity"]) == {"not checked"}
+        assert (output / f"runs/{again['run'].iloc[0]}/record.json").exists()
+    assert contents.LISTING not in {path.name for path in output.iterdir()}
