@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
-from workspace import make_spec
+from workspace import CONFIG, make_spec
 
 from paragone.data import Dataset
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
@@ -63,3 +63,18 @@ def test_training_changes_what_the_others_restore(engine):
     before = state(engine)
     engine.train_epoch(0, 0.01, train_batches(dataset(), SPEC, 2), 4)
     assert not same(engine, before)
+
+
+def test_a_tuned_optimizer_goes_on_from_a_file_as_if_it_had_not_stopped(tmp_path):
+    tuned = {"tuning": CONFIG["backends"]["torch"]["tuned"], "steps_per_epoch": None}
+    spec = make_spec("fashion-conv", "torch", batch=16, **tuned)
+    one, other = Torch(), Torch()
+    for engine in (one, other):
+        engine.build(spec, dataset(), 1)
+    one.train_epoch(0, 0.01, train_batches(dataset(), spec, 1), 4)
+    one.save(tmp_path)
+    other.load(tmp_path)
+    for engine in (one, other):
+        engine.train_epoch(0, 0.01, train_batches(dataset(), spec, 2), 4)
+    assert one.optimizer.param_groups[0]["fused"]
+    assert same(other, state(one))

@@ -1,6 +1,6 @@
 """The optimizers of the workloads in PyTorch, with the update rules of Keras."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -78,11 +78,16 @@ class AdamEpsilonHat(torch.optim.Adam):
     gradients are as small as epsilon would be updated differently.
     """
 
+    def __init__(self, weights: Iterable[nn.Parameter], **options: Any) -> None:
+        super().__init__(weights, **options)
+        for group in self.param_groups:
+            group["taken"] = 0  # steps of the fused rule
+
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
         """Take one step."""
         for group in self.param_groups:
             if group["fused"]:  # its kernel takes a number, which is counted on the host
-                taken = group["taken"] = group.get("taken", -1) + 1
+                taken, group["taken"] = group["taken"], group["taken"] + 1
             else:
                 taken = self.state[group["params"][0]]["step"]
             group["eps"] = self.defaults["eps"] / (1 - group["betas"][1] ** (taken + 1)) ** 0.5
