@@ -66,9 +66,10 @@ def test_a_division_has_its_own_best_and_what_tuning_is_worth_is_a_third_answer(
         for seed in range(8)  # of four pairs
     ]
     texts = sentences(of(made, {"torch": True, "torch-xla": True}), BEST)
-    worth, installed, tuned = sorted(texts, key=len, reverse=True)
+    worth = next(text for text in texts if "tuning" in text)
+    installed = next(text for text in texts if "tuned" not in text)
+    (tuned,) = set(texts) - {worth, installed}
     assert installed.startswith("Which? speed: PyTorch/XLA SPMD is best; ")
-    assert "tuned" not in installed
     assert tuned.startswith("Which? speed when tuned: PyTorch (tuned) is best; ")
     assert worth.startswith("Which? what tuning is worth in speed: ")
     assert re.search(r"PyTorch \(tuned\) is 2\.0\d x .* faster than PyTorch;", worth)
