@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from workspace import ROOT, environment
 
+from paragone.machine import nvml, own_accelerators
+
 SECONDS = 0.6
 PROGRAM = f"""
 import json, os, time
@@ -59,6 +61,24 @@ def test_clocks_power_and_energy_are_those_of_the_window(library):
         assert found["accelerator_power_capped"] == [1.0, 0.0]
         assert found["accelerator_slowed"] == [0.0, 0.0]
     assert empty["accelerator_mhz"] in (None, [1980.0, 345.0])
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, ["GPU-0", "GPU-1"]),
+        ({"CUDA_VISIBLE_DEVICES": "1"}, ["GPU-1"]),
+        ({"CUDA_VISIBLE_DEVICES": "1,0"}, ["GPU-1", "GPU-0"]),
+        ({"CUDA_VISIBLE_DEVICES": "GPU-1", "SLURM_STEP_GPUS": "0"}, ["GPU-1"]),
+    ],
+)
+def test_accelerators_are_told_apart_by_their_uuids(monkeypatch, variables, expected):
+    for name in ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(nvml, "uuids", lambda: ["GPU-0", "GPU-1"])
+    assert own_accelerators.identities() == expected
 
 
 def test_heat_is_told_from_the_power_limit(library):

@@ -20,6 +20,7 @@ from paragone.models.canonical_weights import Weights
 
 # What frameworks read when they are imported. Python executes a package before its modules, so every
 # import of an engine or of a module that opens devices comes later.
+os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the numbers of NVML
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 os.environ.setdefault("PJRT_DEVICE", "CPU")  # without it torch_xla asks every plug-in for devices
 os.environ.setdefault(

@@ -16,6 +16,7 @@ from typing import Any
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.base.ranks import ALONE, World
+from paragone.machine import own_accelerators
 
 LOOPBACK = "127.0.0.1"
 POLL = 0.05  # seconds between two looks at the folder
@@ -46,7 +47,7 @@ class Rendezvous:
         own = {
             "node": _node(),
             "pid": os.getpid(),
-            "accelerators": os.environ.get("CUDA_VISIBLE_DEVICES"),
+            "accelerators": own_accelerators.identities(),
             "cores": sorted(os.sched_getaffinity(0)),
             "address": _address(),
             "port": _free_port(self.rank),

@@ -1,0 +1,33 @@
+"""Which accelerators this process sees, by what tells them apart whatever number they have in it.
+
+Slurm starts one task per GPU so that each task's only GPU is number 0: equal numbers are then other GPUs.
+"""
+
+import os
+
+from paragone.machine import nvml
+
+
+def identities() -> list[str]:
+    """Of the visible accelerators; equal for two processes of a host if and only if they share them.
+
+    Their UUIDs where NVML has them; else their numbers on the host, where Slurm has given them to this
+    process; else the numbers or names in CUDA_VISIBLE_DEVICES.
+    """
+    visible = _words("CUDA_VISIBLE_DEVICES")
+    if there := nvml.uuids():
+        if visible is None:
+            return there
+        # CUDA ignores what follows a number that it does not have, -1 among them.
+        return [there[int(one)] if _number_below(one, len(there)) else one for one in visible]
+    # Before CUDA's variable: those are numbers on the host, also where a control group hides the others.
+    return _words("SLURM_STEP_GPUS") or visible or []
+
+
+def _number_below(word: str, count: int) -> bool:
+    return word.isdecimal() and int(word) < count
+
+
+def _words(variable: str) -> list[str] | None:
+    value = os.environ.get(variable)
+    return None if value is None else [word.strip() for word in value.split(",") if word.strip()]

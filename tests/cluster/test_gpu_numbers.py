@@ -1,0 +1,44 @@
+"""Who shares a GPU with whom, as Slurm numbers them: on the cluster's GPUs, which are fake."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from cluster.slurm import PARTITION
+from workspace import ROOT
+
+pytestmark = pytest.mark.full
+
+PROGRAM = """
+import json, os, sys
+from pathlib import Path
+from paragone.workers.rendezvous import Rendezvous
+world = Rendezvous(Path(sys.argv[1]), 2, timeout=30).join()
+print(json.dumps([world.rank, world.local_rank, world.local_workers]))
+"""
+OTHERS_HIDDEN = (
+    "export CUDA_VISIBLE_DEVICES=0; "  # what a cgroup that constrains devices makes of any number
+)
+
+
+def numbered(cluster, folder: Path, *options: str, first: str = "") -> list[list[int]]:
+    """Rank, local rank and local workers of each of two tasks on one node."""
+    folder.mkdir()
+    (folder / "join.py").write_text(PROGRAM)
+    join = f"PYTHONPATH={ROOT / 'scripts'} {sys.executable} {folder / 'join.py'} {folder}"
+    line = ["srun", f"--partition={PARTITION}", "--nodes=1", "--ntasks=2", *options]
+    done = cluster.call(*line, "bash", "-c", first + join)
+    assert done.returncode == 0, done.stderr
+    return sorted(json.loads(text) for text in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("first", ["", OTHERS_HIDDEN], ids=["numbered", "hidden"])
+def test_a_task_with_a_gpu_of_its_own_shares_it_with_no_other(cluster, tmp_path, first):
+    found = numbered(cluster, tmp_path / "meeting", "--gpus-per-task=1", first=first)
+    assert found == [[0, 0, 1], [1, 0, 1]]
+
+
+def test_tasks_that_see_the_same_gpus_take_one_each(cluster, tmp_path):
+    found = numbered(cluster, tmp_path / "meeting", "--gpus=2")
+    assert found == [[0, 0, 2], [1, 1, 2]]
