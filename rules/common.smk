@@ -17,7 +17,7 @@ from paragone.config.compilations import (
 from paragone.config.expand import expand, first_steps, probe, with_reference
 from paragone.config.looks import looks
 from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
-from paragone.config.measurement_plans import all_reduces, products
+from paragone.config.measurement_plans import all_reduces, products, squares
 from paragone.config.questions import questions
 from paragone.config.schedule import schedule
 from paragone.config.validate import validate

@@ -27,7 +27,7 @@ rule measure_products:
     params:
         backend=lambda wildcards: json.dumps(PRODUCTS[wildcards.backend]),
         products=[",".join(map(str, shape)) for shape in config["matmul"]["products"]],
-        squares=config["matmul"]["squares"],
+        squares=lambda wildcards: squares(config, PRODUCTS[wildcards.backend]),
         precisions=config["matmul"]["precisions"],
         repeats=config["matmul"]["repeats"],
     message:

@@ -23,6 +23,12 @@ def products(config: dict[str, Any]) -> dict[str, dict[str, str]]:
     return {name: named_backend(config, name, "matmul.backends") for name in names}
 
 
+def squares(config: dict[str, Any], backend: dict[str, str]) -> list[int]:
+    """The sides of the square products that are multiplied on the device of a backend."""
+    key = "squares" if backend["device"] == "cpu" else "accelerator_squares"
+    return config["matmul"][key]
+
+
 def all_reduces(
     config: dict[str, Any], experiments: dict[str, list[Spec]]
 ) -> dict[str, dict[str, Any]]:

@@ -23,9 +23,7 @@ from paragone.models.canonical_weights import Weights
 os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the numbers of NVML
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 os.environ.setdefault("PJRT_DEVICE", "CPU")  # without it torch_xla asks every plug-in for devices
-os.environ.setdefault(
-    "CUBLAS_WORKSPACE_CONFIG", ":4096:8"
-)  # or PyTorch refuses deterministic products
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # or no product is deterministic
 os.environ.setdefault("TORCH_WARM_POOL", "0")  # no processes of torch.compile that a CPU never uses
 
 

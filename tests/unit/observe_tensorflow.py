@@ -1,0 +1,71 @@
+"""What TensorFlow is asked for, and where it splits batches: a program, since devices are set once.
+
+    python observe_tensorflow.py <"mirrored", "nccl" or "tpu">
+
+Prints facts as JSON.
+"""
+
+import json
+import sys
+from contextlib import suppress
+from dataclasses import replace
+
+from made_images import make_images
+from workspace import make_spec
+
+from paragone.base.errors import Unavailable
+from paragone.data.batches import train_batches
+
+SPEC = make_spec("fashion-conv", "tensorflow-mirrored", 2, batch=16, steps_per_epoch=2)
+
+
+def mirrored() -> dict:
+    """Two logical CPU devices: modes, where the graph of an epoch splits batches, seconds of input."""
+    import tensorflow as tf
+
+    from paragone.engines.tensorflow import TensorFlow
+
+    dataset, engine = make_images(), TensorFlow()
+    engine.build(SPEC, dataset, 1)
+    engine._batches = train_batches(dataset, SPEC, 1)
+    iterator = iter(engine._train_pipeline)
+    traced = engine._train_loop.get_concrete_function(iterator, tf.constant(2))
+    graph = traced.graph.as_graph_def()
+    nodes = [*graph.node, *(node for one in graph.library.function for node in one.node_def)]
+    splits = sorted({node.device for node in nodes if node.op == "Split" and node.device})
+    unplaced = [node.name for node in nodes if node.op == "Split" and not node.device]
+    modes = engine.modes()
+    return {
+        "modes": vars(modes),
+        "splits": splits,
+        "unplaced": unplaced,
+        "input": engine.input_seconds(),
+    }
+
+
+def nccl() -> dict:
+    """The communication that workers on GPUs ask for, and workers on CPUs."""
+    from paragone.base.ranks import ALONE
+    from paragone.engines import tensorflow_devices
+
+    asked = {}
+    for kind in ("gpu", "cpu"):
+        strategy = tensorflow_devices._multiworker_strategy(ALONE, kind)
+        asked[kind] = strategy.extended._communication_options.implementation.value
+    return asked
+
+
+def tpu() -> dict:
+    """Whether a build for a TPU, which is not there, has switched op determinism on."""
+    from tensorflow.python.framework.config import is_op_determinism_enabled
+
+    from paragone.engines.tensorflow import TensorFlow
+
+    backend = {**SPEC.backend, "strategy": "tpu", "device": "tpu"}
+    with suppress(Unavailable):
+        TensorFlow().build(replace(SPEC, backend=backend), make_images(), 1)
+    return {"deterministic": is_op_determinism_enabled(), "asked": SPEC.deterministic}
+
+
+if __name__ == "__main__":
+    print(json.dumps({"mirrored": mirrored, "nccl": nccl, "tpu": tpu}[sys.argv[1]]()))
