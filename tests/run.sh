@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# One tier of the tests (tests/README.md): test, all or nightly; stops at the first part that fails.
+# One tier of the tests (tests/README.md): test, all, nightly or accelerator; stops at the first part that fails.
 set -euo pipefail
 case "${1:-test}" in
 test) tier="not full and not nightly" ;;
 all) tier="not nightly" ;;
 nightly) tier="nightly" ;;
+accelerator) PARAGONE_ACCELERATOR="${PARAGONE_ACCELERATOR:-auto}" exec pytest tests/accelerator ;;
 *)
-    echo "usage: $0 [test|all|nightly]" >&2
+    echo "usage: $0 [test|all|nightly|accelerator]" >&2
     exit 2
     ;;
 esac

@@ -20,8 +20,8 @@ TIERS = [
     *QUICK,
     *(pytest.param(name, marks=pytest.mark.full) for name in DEEP),
 ]
-# They compile the deep models for minutes: `make test-nightly`.
-SLOW = ["jax", "torch-compile"]
+# Deep models are left to `make test-nightly`: two compile them for minutes, one computes what `torch` does.
+SLOW = ["jax", "torch-compile", "torch-fsdp"]
 ABSENT = {"tensorflow-tpu", "torch-xla-multiprocess"}
 
 

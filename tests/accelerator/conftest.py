@@ -1,0 +1,103 @@
+"""The accelerator of this machine, and what every test of it needs: data, and runs on it."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from workspace import CONFIG, Arrays, call, make_spec, train_command
+
+from paragone.config.run_spec import Spec
+from paragone.machine import nvml
+from paragone.records import record
+from paragone.records.run_record import RunRecord
+
+# auto: there must be one, as `make test-accelerator` has it; gpu or tpu: this kind; cpu: the suite tries
+# itself, but for what CUDA alone has. Unset: one is used if it is there.
+VARIABLE = "PARAGONE_ACCELERATOR"
+OF_KIND = {
+    "gpu": ["torch", "torch-compile", "torch-ddp", "torch-fsdp", "tensorflow-mirrored", "jax"],
+    "tpu": ["torch-xla", "tensorflow-tpu", "jax"],
+    "cpu": ["torch", "torch-ddp", "torch-fsdp"],
+}
+
+
+def present() -> str | None:
+    """The kind of accelerator that this machine has; None without any."""
+    if nvml.names():
+        return "gpu"
+    return "tpu" if any(Path("/dev").glob("accel*")) or "TPU_NAME" in os.environ else None
+
+
+def asked_for() -> str | None:
+    """The kind to test; the session ends where there must be one and is none."""
+    asked = os.environ.get(VARIABLE)
+    if asked in OF_KIND:
+        return asked
+    found = present()
+    if asked and not found:
+        pytest.exit("no CUDA device (by NVML) and no TPU on this machine", returncode=1)
+    return found
+
+
+KIND = asked_for()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Without an accelerator nothing here can be tested, which the report says of each test."""
+    if KIND is None:
+        here = Path(__file__).parent
+        reason = f"no CUDA device and no TPU on this machine ({VARIABLE}=auto makes this a failure)"
+        for item in items:
+            if item.path.is_relative_to(here):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`backend`: each that has such devices."""
+    if "backend" in metafunc.fixturenames:
+        metafunc.parametrize("backend", OF_KIND[KIND or "gpu"])
+
+
+@pytest.fixture(scope="session")
+def cuda() -> None:
+    """For tests of what CUDA alone has."""
+    if KIND != "gpu":
+        pytest.skip(f"of CUDA devices alone, this is a {KIND}")
+
+
+def spec_on(backend: str, replicas: int = 1, batch: int = 128, **changes) -> Spec:
+    """One run of fashion-cnn on the accelerator, as config.yaml has its backend."""
+    spec = make_spec("fashion-cnn", backend, replicas, batch, **changes)
+    device = spec.backend["device"] if KIND is None else KIND
+    return replace(spec, backend={**spec.backend, "device": device})
+
+
+def config_on() -> dict:
+    """config.yaml with every backend of this kind on it; a TPU has no double precision."""
+    precision = {"parity": "float32"} if KIND == "tpu" else {}
+    changed = {
+        name: {**CONFIG["backends"][name], "device": KIND} | precision
+        for name in OF_KIND[KIND or "gpu"]
+    }
+    return {**CONFIG, "backends": {**CONFIG["backends"], **changed}}
+
+
+@pytest.fixture
+def run(small: Arrays, tmp_path: Path) -> Callable[..., RunRecord]:
+    """Train to the end and read the record; a framework that does not see the device skips the test.
+
+    All but PyTorch on CUDA: it is in every environment, and sees the device or is broken.
+    """
+
+    def train(spec: Spec, folder: str = "run", **options: object) -> RunRecord:
+        line = train_command(spec, small, tmp_path / folder, "launch", **options)
+        done = call(line, timeout=400)
+        assert done.returncode == 0, done.stdout + done.stderr
+        made = record.read(tmp_path / folder / "record.json")
+        if made.status == "unavailable" and not (KIND == "gpu" and "torch" in spec.backend["name"]):
+            pytest.skip(f"{spec.backend['name']} in this environment: {made.reason}")
+        return made
+
+    return train

@@ -1,0 +1,143 @@
+"""Does training on this machine's accelerator keep what is promised of it? `make test-accelerator`.
+
+Runs by itself where a CUDA device or a TPU is; everything here goes through the programs of the workflow.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from accelerator.conftest import KIND, config_on, spec_on
+from parity.probing import judge, observe
+from workspace import CONFIG, ROOT, call, command, environment, succeed, train_command, wait_for
+
+from paragone.config.expand import first_steps
+from paragone.machine import nvml
+from paragone.records import record
+
+FEEDS = ["batches", "pinned", "resident"]
+
+
+def test_a_run_is_completed_on_the_device_and_learns(run, backend):
+    made = run(spec_on(backend, epochs=2, steps_per_epoch=15))
+    assert made.status == "completed", made.reason
+    assert made.devices.kind == KIND
+    assert made.epochs[-1].test_accuracy > 0.3
+    (process,) = made.processes
+    assert process.modes.math_mode == "ieee"
+    assert process.modes.deterministic
+    if KIND == "gpu":
+        assert process.machine.accelerators
+        assert process.memory.peak_device_bytes > 0
+
+
+def test_its_first_steps_are_those_of_the_reference(run, small, tmp_path, backend):
+    spec = spec_on(backend, epochs=1, steps_per_epoch=2)
+    output = tmp_path / "steps.npz"
+    options = {"manifest": small.manifest, "data_folder": small.folder}
+    succeed(command("take_first_steps", spec=first_steps(spec).to_json(), output=output, **options))
+    found = run(spec, first_steps=output).first_steps
+    assert found.passed, found.reason
+
+
+@pytest.mark.parametrize("workload", ["fashion-cnn", "fashion-conv"])
+def test_it_passes_the_parity_gate(fashion, tmp_path, backend, workload):
+    for name in ("reference", backend):
+        observe(name, [workload], [fashion], tmp_path, config_on())
+    probes = [tmp_path / workload / f"{backend}.npz"]
+    reference = tmp_path / workload / "reference.npz"
+    verdict = judge(workload, reference, probes, tmp_path / "parity.json")[backend]
+    if verdict["passed"] is None and not (KIND == "gpu" and "torch" in backend):
+        pytest.skip(f"{backend} in this environment: {verdict['reason']}")
+    assert verdict["passed"], verdict
+
+
+def test_a_killed_run_resumes_to_the_same_bits(run, small, tmp_path, backend):
+    spec = spec_on(backend, epochs=6, steps_per_epoch=10)
+    whole = run(spec)
+    line = train_command(spec, small, tmp_path / "killed", "launch")
+    with subprocess.Popen(line, env=environment(), stdout=subprocess.PIPE) as process:
+        wait_for(lambda: [*(tmp_path / "killed").glob("checkpoints/*/epoch-*")], process)
+        process.send_signal(signal.SIGKILL)
+    resumed = run(spec, "killed")
+    assert len(resumed.processes) == 2
+    assert resumed.model == whole.model
+    assert [e.train_loss for e in resumed.epochs] == [e.train_loss for e in whole.epochs]
+
+
+def test_a_full_memory_is_a_status(run, fashion, cuda, tmp_path):
+    """Activations of a batch that no GPU holds: 60,000 images of WideResNet-16, ten times wider."""
+    spec = spec_on("torch", epochs=1, steps_per_epoch=1)
+    model = {**CONFIG["workloads"]["wide-resnet"]["model"], "width": 10, "dropout": 0.0}
+    workload = {**spec.workload, "model": model, "initializer": "keras"}
+    batch = {"global": 60_000, "per_replica": 60_000}
+    line = train_command(replace(spec, workload=workload, batch=batch), fashion, tmp_path)
+    done = call(line, timeout=400)
+    assert done.returncode == 0, done.stderr
+    made = record.read(tmp_path / "record.json")
+    assert made.status == "out_of_memory", made.reason
+    assert "memory" in made.reason.lower()
+
+
+def test_clocks_and_energy_are_those_of_the_work(run, cuda):
+    made = run(spec_on("torch", epochs=1, steps_per_epoch=15), window_seconds=3)
+    (process,) = made.processes
+    limits = process.load.accelerator_power_limits
+    seconds = sum(one.seconds for one in process.window)
+    joules = sum(one.accelerator_joules for one in process.window)
+    assert 1 < joules / seconds < 1.2 * sum(limits)
+    assert any(one.accelerator_mhz and max(one.accelerator_mhz) > 100 for one in process.window)
+    assert len(limits) == len(nvml.names())
+
+
+@pytest.mark.parametrize("workload", ["fashion-cnn", "fashion-conv", "reuters-cnn"])
+def test_the_host_waits_at_the_end_of_an_epoch_alone_whatever_the_feed(cuda, tmp_path, workload):
+    """And all feeds train to the same bits."""
+    program = Path(__file__).with_name("observe_engine_on_cuda.py")
+    paths = os.pathsep.join(str(ROOT / name) for name in ("scripts", "tests", "tests/unit"))
+    found = {}
+    for feed in FEEDS:
+        output = tmp_path / f"{feed}.npz"
+        line = [sys.executable, str(program), workload, feed, str(output)]
+        done = call(line, PYTHONPATH=paths)
+        assert done.returncode == 0, done.stderr
+        with np.load(output) as arrays:
+            found[feed] = {name: arrays[name] for name in arrays.files}
+    for feed in FEEDS[1:]:
+        for name, values in found["batches"].items():
+            assert np.array_equal(found[feed][name], values), (feed, name)
+
+
+@pytest.mark.parametrize("name", ["torch-ddp", "torch-fsdp"])
+def test_workers_on_gpus_add_up_by_nccl(run, cuda, name):
+    """Over two GPUs where there are as many; over one, the group is of one."""
+    workers = min(2, len(nvml.names()))
+    spec = spec_on(name, workers, epochs=1, steps_per_epoch=10)
+    made = run(spec)
+    assert made.status == "completed", made.reason
+    assert {one.modes.collectives for one in made.processes} == {"nccl"}
+    assert len({name for one in made.processes for name in one.devices}) >= 1
+    assert len(made.processes) == workers
+
+
+def test_products_reach_a_peak_in_each_precision(cuda, tmp_path):
+    """Of squares that fill the device; a product that rounds float32 to TF32 would be wrong."""
+    backend = {**CONFIG["backends"]["torch"], "name": "torch", "device": "gpu"}
+    output = tmp_path / "products.json"
+    options = {"backend": json.dumps(backend), "squares": [2048, 8192], "repeats": 3, "threads": 2}
+    succeed(
+        command("measure_products", precisions=["float32", "bfloat16"], output=output, **options)
+    )
+    cases = json.loads(output.read_text())["cases"]
+    assert [case["status"] for case in cases] == ["completed"] * 4
+    speed = {
+        (case["shape"][0], case["precision"]): case["flop"] * case["calls"] / min(case["runs"])
+        for case in cases
+    }
+    assert speed[8192, "bfloat16"] > speed[8192, "float32"]
