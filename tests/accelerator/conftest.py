@@ -30,18 +30,14 @@ def present() -> str | None:
     return "tpu" if any(Path("/dev").glob("accel*")) or "TPU_NAME" in os.environ else None
 
 
-def asked_for() -> str | None:
-    """The kind to test; the session ends where there must be one and is none."""
-    asked = os.environ.get(VARIABLE)
-    if asked in OF_KIND:
-        return asked
-    found = present()
-    if asked and not found:
-        pytest.exit("no CUDA device (by NVML) and no TPU on this machine", returncode=1)
-    return found
+ASKED = os.environ.get(VARIABLE)
+KIND = ASKED if ASKED in OF_KIND else present()
 
 
-KIND = asked_for()
+def pytest_configure() -> None:
+    """Where there must be one and is none, that is one message."""
+    if ASKED and KIND is None:
+        raise pytest.UsageError("no CUDA device (by NVML) and no TPU on this machine")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
