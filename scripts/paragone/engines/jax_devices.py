@@ -20,8 +20,9 @@ def open_mesh(
     Before the first operation of the process. Raises `Unavailable`.
     """
     own = replicas // world.workers
-    # Float32 is float32: by default a GPU rounds to TF32 and a TPU to bfloat16 before it multiplies.
-    jax.config.update("jax_default_matmul_precision", "highest")
+    if kind != "cpu":
+        # Float32 is float32: by default a GPU rounds to TF32, a TPU to bfloat16, before it multiplies.
+        jax.config.update("jax_default_matmul_precision", "highest")
     if kind == "gpu" and deterministic:
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_DETERMINISTIC}".strip()
     jax.config.update("jax_platforms", {"gpu": "cuda"}.get(kind, kind))

@@ -22,7 +22,8 @@ def set_threads(threads: int, at_once: int | None = None) -> None:
 
 def create_strategy(backend: dict[str, str], replicas: int, world: World) -> tf.distribute.Strategy:
     """The strategy of the backend over as many devices as there are replicas. Raises `Unavailable`."""
-    use_whole_float32()
+    if backend["device"] != "cpu":
+        use_whole_float32()
     if backend["strategy"] == "tpu":
         strategy = tf.distribute.TPUStrategy(start_tpu())
     else:

@@ -16,11 +16,9 @@ _VARIABLE = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}
 
 
 def choose(kind: str, count: int | None = None) -> None:
-    """Set what PJRT opens at its first use: a kind of device and, on a CPU, how many virtual ones.
-
-    Its float32 is float32: else a TPU would multiply in bfloat16.
-    """
-    backends.set_mat_mul_precision("highest")
+    """Set what PJRT opens at its first use: a kind of device and, on a CPU, how many virtual ones."""
+    if kind != "cpu":
+        backends.set_mat_mul_precision("highest")  # else a TPU would round float32 to bfloat16
     os.environ["PJRT_DEVICE"] = _VARIABLE[kind]
     if kind == "tpu" and not any(Path("/dev").glob("accel*")) and not Path("/dev/vfio").exists():
         # No TPU is attached: libtpu would ask the cloud's server what it is, for minutes.

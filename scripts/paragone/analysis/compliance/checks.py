@@ -10,14 +10,14 @@ from paragone.analysis import tidy
 from paragone.analysis.compliance import of_experiment
 from paragone.base.errors import UserError
 from paragone.records import parity_reports
-from paragone.records.compliance import asserted, of_first_steps, of_record
+from paragone.records.compliance import asserted, of_first_steps, of_modes, of_record
 from paragone.records.compliance.rules import Finding, table
 from paragone.records.compliance.violations import Violation
 from paragone.records.run_record import RunRecord
 
 ALONE = ""  # the name of the experiment of records that belong to none
 OF_JSON = {"schema": asserted.schema, "specification": of_record.specification}
-OF_ONE = asserted.CHECKS | of_record.CHECKS | of_first_steps.CHECKS
+OF_ONE = asserted.CHECKS | of_record.CHECKS | of_first_steps.CHECKS | of_modes.CHECKS
 ELSEWHERE = ("one-record", "missing", "parity", "manifest")  # rules about files, checked here
 
 

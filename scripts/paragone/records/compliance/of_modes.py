@@ -1,0 +1,23 @@
+"""The rule on what a framework says it had in force beside what the specification asks for."""
+
+from collections.abc import Callable, Iterator
+
+from paragone.records.compliance.rules import Checks, Finding
+from paragone.records.run_record import RunRecord
+
+CHECKS: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
+
+
+@CHECKS.rule("modes")
+def modes(record: RunRecord) -> Iterator[Finding]:
+    """Deterministic kernels where they are asked for, and no rounded float32, of every process."""
+    for at, process in enumerate(record.processes):
+        found, where = process.modes, f"processes[{at}].modes"
+        if found is None:
+            if record.status == "completed" and process is record.processes[-1]:
+                yield Finding(where, "null in a completed run")
+            continue
+        if record.spec.deterministic and not found.deterministic:
+            yield Finding(f"{where}.deterministic", "false, deterministic kernels were asked for")
+        if found.math_mode != "ieee":
+            yield Finding(f"{where}.math_mode", f"{found.math_mode}: float32 was rounded")
