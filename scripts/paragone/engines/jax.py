@@ -22,6 +22,7 @@ from paragone.data import Dataset
 from paragone.data.batches import Shard
 from paragone.engines import InputClock, Probe, jax_devices, warm_up
 from paragone.engines.jax_flop import count
+from paragone.engines.jax_metrics import means, sums
 from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
 from paragone.models.canonical_weights import Weights
@@ -111,7 +112,7 @@ class Jax:
         )
         params = jax.tree.map(lambda weight, by: weight - rate * by, state["params"], updates)
         found = {"params": params, "statistics": statistics, "optimizer": optimizer}
-        return found, totals + _sums(logits, losses, batch[1], jnp.ones_like(losses))
+        return found, totals + sums(logits, losses, batch[1], jnp.ones_like(losses))
 
     def _squared(self, gradients: nnx.State, of_words: nnx.State) -> nnx.State:
         """What the second moment takes: squares of gradients, of an embedding maybe word by word."""
@@ -134,7 +135,7 @@ class Jax:
         model = nnx.merge(self._test_graph, state["params"], squares, state["statistics"])
         logits = self._logits(model, inputs)
         losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
-        return totals + _sums(logits, losses, labels, weights)
+        return totals + sums(logits, losses, labels, weights)
 
     def step(self, name: str) -> tuple[Any, tuple]:
         """The compilable step "train" or "evaluate", and its first arguments, those before the batch.
@@ -191,14 +192,14 @@ class Jax:
             self._state, totals = self._train_step(
                 self._state, totals, self._squares, batch, start, np.uint32(step), rate
             )
-        return _metrics(totals)
+        return means(totals)
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         """See `Engine.evaluate`."""
         totals = self._totals()
         for batch in batches:
             totals = self._test_step(self._state, totals, self._squares, self._put(batch))
-        return _metrics(totals)
+        return means(totals)
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
         """See `Engine.predict`."""
@@ -295,17 +296,3 @@ class Jax:
 
 
 ENGINE = Jax
-
-
-def _sums(logits: jax.Array, losses: jax.Array, labels: jax.Array, weights: jax.Array) -> jax.Array:
-    """Loss, correct answers and examples, each example weighted."""
-    correct = (logits.argmax(-1) == labels).astype(losses.dtype)
-    weights = weights.astype(losses.dtype)
-    sums = [(losses * weights).sum(), (correct * weights).sum(), weights.sum()]
-    return jnp.stack(sums).astype(jnp.float32)
-
-
-def _metrics(totals: jax.Array) -> Metrics:
-    # Reading waits for the devices.
-    loss, correct, examples = np.asarray(totals.addressable_data(0)).tolist()
-    return Metrics(loss / examples, correct / examples)

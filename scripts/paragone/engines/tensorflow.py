@@ -20,6 +20,7 @@ from paragone.engines import Probe, tensorflow_devices, warm_up
 from paragone.engines.tensorflow_flop import count
 from paragone.engines.tensorflow_input import pipeline
 from paragone.engines.tensorflow_optimizers import create_optimizer
+from paragone.engines.tensorflow_statistics import Statistics
 from paragone.models import create_model
 from paragone.models.canonical_weights import Weights
 from paragone.models.keras_weights import named
@@ -68,6 +69,7 @@ class TensorFlow:
             self._model = create_model(MODELS, spec, dataset)
             self._optimizer = create_optimizer(spec.workload["optimizer"], spec.precision)
             self._optimizer.build(self._model.trainable_variables)
+            self._statistics = Statistics(self._strategy, self._model)
             self._totals = [_total() for _ in range(3)]  # loss, correct, examples
 
     def open_strategy(self, spec: Spec, world: World) -> tf.distribute.Strategy:
@@ -188,40 +190,11 @@ class TensorFlow:
                 layer.seed_generator.state.assign([seed, index])
         self._optimizer.learning_rate.assign(learning_rate)
         metrics = self._train_steps(batches, steps)
-        self._unite_statistics()
+        self._statistics.unite()
         return metrics
 
     def _train_steps(self, batches: Iterable[tuple], steps: int) -> Metrics:
         return self._run(self._train_loop, self._train_pipeline, batches, steps)
-
-    def _unite_statistics(self) -> None:
-        """Give every replica the mean over replicas of the batch-norm statistics.
-
-        Otherwise each would evaluate with its own, and a resumed run would start from others than it
-        stopped with: Keras reads and saves only those of the first replica of a worker.
-        """
-        if statistics := self._statistics():
-            means = tf.split(self._mean_statistics(), [int(tf.size(one)) for one in statistics])
-            for variable, mean in zip(statistics, means, strict=True):
-                variable.assign(tf.reshape(mean, variable.shape))
-
-    def _statistics(self) -> list[keras.Variable]:
-        variables = self._model.non_trainable_variables
-        return [one for one in variables if tf.as_dtype(one.dtype).is_floating]  # no random states
-
-    @tf.function
-    def _mean_statistics(self) -> tf.Tensor:
-        """Of `_statistics`, over the replicas of all workers, as one vector and so in one reduction.
-
-        Of many at once TensorFlow runs each on a thread of its own and keeps it: over a hundred threads an
-        epoch, until no more can be started.
-        """
-
-        def of_replica() -> tf.Tensor:
-            return tf.concat([tf.reshape(one.value, [-1]) for one in self._statistics()], axis=0)
-
-        each = self._strategy.run(of_replica)
-        return self._strategy.reduce(tf.distribute.ReduceOp.MEAN, each, axis=None)
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         """See `Engine.evaluate`."""

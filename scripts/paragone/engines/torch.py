@@ -1,9 +1,8 @@
 """PyTorch, eager, on one device (CPU or CUDA)."""
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -280,28 +279,16 @@ class Torch:
     def save(self, folder: Path) -> None:
         """See `Engine.save`."""
         state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-        torch.save(_of_tensors(lambda one: self.whole(one).cpu(), state), folder / "state.pt")
+        torch.save(
+            torch_weights.of_tensors(lambda one: self.whole(one).cpu(), state), folder / "state.pt"
+        )
 
     def load(self, folder: Path) -> None:
         """See `Engine.load`."""
         state = torch.load(folder / "state.pt", weights_only=True)
         here = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-        state = _of_tensors(self.part_of, state, here)
+        state = torch_weights.of_tensors(self.part_of, state, here)
         self.restore((state["model"], state["optimizer"]))
 
 
 ENGINE = Torch
-
-
-def _of_tensors(function: Callable[..., torch.Tensor], state: Any, *others: Any) -> Any:
-    """A state with `function` of each of its tensors, and of those of other states in its place."""
-    if isinstance(state, torch.Tensor):
-        return function(state, *others)
-    if isinstance(state, dict):
-        return {
-            key: _of_tensors(function, value, *(one[key] for one in others))
-            for key, value in state.items()
-        }
-    if isinstance(state, list):
-        return [_of_tensors(function, *values) for values in zip(state, *others, strict=True)]
-    return state

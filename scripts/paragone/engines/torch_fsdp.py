@@ -15,6 +15,8 @@ from paragone.engines.torch_workers import TorchWorkers
 STRATEGIES = {"fsdp": "one replica each"}
 BATCH_NORM = "first"
 FEEDS = ("batches", "pinned", "resident")
+# No fused optimizer: SGD's fails on parts in PyTorch 2.9.
+TUNED = {"cudnn_benchmark": "convolution algorithms chosen by trial"}
 
 
 class TorchFSDP(TorchWorkers):

@@ -1,8 +1,9 @@
-"""Canonical names and layouts of a PyTorch module's weights, for both PyTorch engines."""
+"""Canonical names and layouts of a PyTorch module's weights, and its whole state, for all PyTorch engines."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -91,3 +92,17 @@ def load(
     for name, tensor, axes in named(module):
         inverse = sorted(range(len(axes)), key=axes.__getitem__)
         tensor.copy_(part_of(torch.from_numpy(weights[name]).permute(inverse), tensor))
+
+
+def of_tensors(function: Callable[..., torch.Tensor], state: Any, *others: Any) -> Any:
+    """A state with `function` of each of its tensors, and of those of other states in its place."""
+    if isinstance(state, torch.Tensor):
+        return function(state, *others)
+    if isinstance(state, dict):
+        return {
+            key: of_tensors(function, value, *(one[key] for one in others))
+            for key, value in state.items()
+        }
+    if isinstance(state, list):
+        return [of_tensors(function, *values) for values in zip(state, *others, strict=True)]
+    return state
