@@ -52,7 +52,8 @@ def compilation(**changes: Any) -> dict[str, Any]:
         "compile_seconds": 1.5,
         "cost": {
             "flop": 3e8,
-            "bytes_accessed": 1e8,
+            "bytes_accessed": 2e8,
+            "memory_traffic": 1e8,
             "transcendentals": 10.0,
             "estimated_seconds": None,
         },

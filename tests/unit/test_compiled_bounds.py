@@ -7,6 +7,7 @@ import pytest
 from make_compilations import compilation, refused
 
 from paragone.ahead_of_time.collectives import Collective, collectives_of
+from paragone.ahead_of_time.traffic import traffic
 from paragone.analysis.ahead_of_time.published import VERDICT, beside, sentences
 from paragone.analysis.ahead_of_time.roofline import bound, flop_of, sent
 from paragone.analysis.ahead_of_time.table import table
@@ -165,3 +166,26 @@ def test_the_answer_names_the_share_that_the_device_explains_at_most():
     assert VERDICT in text
     (nothing,) = sentences(pd.DataFrame([{**rows, "explained": None, "why": "refused"}]))
     assert nothing == "8 cores: no bound (refused)."
+
+
+TRAFFIC = """
+%fused (p: f32[4]) -> f32[4] {
+  ROOT %inside = f32[1024]{0} add(%p, %p)
+}
+
+ENTRY %main (a: f32[128,10]) -> f32[8] {
+  %a = f32[128,10]{1,0:T(8,128)} parameter(0)
+  %near = f32[128,10]{1,0:T(8,128)S(1)} fusion(%a), kind=kLoop, calls=%fused
+  %pair = (f32[256]{0:T(128)}, f32[64]{0:T(64)S(1)}) fusion(%near, %a), kind=kLoop, calls=%fused
+  %far = f32[256]{0:T(128)} get-tuple-element(%pair), index=0
+  %copy-start = (f32[256]{0:T(128)S(1)}, f32[256]{0:T(128)}, u32[]{:S(2)}) copy-start(%far)
+  %copy-done = f32[256]{0:T(128)S(1)} copy-done(%copy-start)
+  ROOT %out = f32[8]{0:T(8)} fusion(%copy-done), kind=kLoop, calls=%fused
+}
+"""
+
+
+def test_traffic_is_that_of_main_memory_in_whole_tiles():
+    whole = 4 * 128 * 128  # f32[128,10] in tiles of 8 x 128
+    expected = whole + (whole + 4 * 256) + 4 * 256 + 4 * 8
+    assert traffic(TRAFFIC) == expected

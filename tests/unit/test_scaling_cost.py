@@ -47,7 +47,7 @@ def test_on_shared_cores_compute_does_not_shrink():
     shared, own = (StepModel(compute, link, 4, shared=flag) for flag in (True, False))
     assert shared.seconds(8, 16) == pytest.approx(shared.seconds(1, 128)) == pytest.approx(0.128)
     assert own.seconds(8, 16) == pytest.approx(0.128 / 8)
-    assert shared.on_own_devices(link, speed=2).seconds(8, 16) == pytest.approx(0.128 / 16)
+    assert shared.on_own_devices(link).seconds(8, 16) == pytest.approx(0.128 / 8)
 
 
 @pytest.mark.parametrize("backend", MODELS)
@@ -149,7 +149,7 @@ def test_groups_without_devices_are_not_fitted():
 def test_prediction_beyond_the_machine():
     models, *_ = calibrate(both(seeds=1), all_reduces())
     one = models[0]
-    fast = Machine("no network", speed=1, latency=0, bandwidth=1e30)
+    fast = Machine("no network", latency=0, bandwidth=1e30)
     strong = predict(one, fast, "strong", GLOBAL, 4096)
     assert strong["replicas"].tolist() == [2**k for k in range(11)]  # to one example a replica
     compute = MODELS[one.backend].compute

@@ -15,7 +15,8 @@ KINDS = (
 _OPERATION = re.compile(
     rf"^\s*(?:ROOT )?%?[\w.\-]+ = (?P<shape>.*?) (?P<kind>{'|'.join(KINDS)})(?P<start>-start)?\("
 )
-_ARRAY = re.compile(r"\b(?P<kind>[a-z]+\d*[a-z0-9]*)\[(?P<sizes>[\d,]*)\]")
+# An array's type, sizes and, if it is given, layout: f32[128,10]{1,0:T(8,128)}.
+ARRAY = re.compile(r"\b(?P<kind>[a-z]+\d*[a-z0-9]*)\[(?P<sizes>[\d,]*)\](?P<layout>\{[^}]*\})?")
 _BITS = re.compile(r"\d+")
 # The three ways in which HLO writes groups: lists of devices; groups x size; axes of a mesh.
 _LISTS = re.compile(r"replica_groups=\{\{([\d,]*)\}")
@@ -38,14 +39,15 @@ def collectives_of(hlo: str, devices: int) -> list[Collective]:
     found = []
     for line in hlo.splitlines():
         if match := _OPERATION.match(line):
-            sizes = [_bytes(*array.groups()) for array in _ARRAY.finditer(match["shape"])]
+            arrays = ARRAY.finditer(match["shape"])
+            sizes = [array_bytes(one["kind"], one["sizes"]) for one in arrays]
             if match["start"] and match["kind"] != "all-reduce":
                 sizes = sizes[len(sizes) // 2 :]  # its shape lists operands before results
             found.append(Collective(match["kind"], sum(sizes), _group(line, devices)))
     return found
 
 
-def _bytes(kind: str, sizes: str) -> int:
+def array_bytes(kind: str, sizes: str) -> int:
     """Of an array such as f32[128,10]: the digits of its type are bits; pred, a truth value, has a byte."""
     digits = _BITS.search(kind)
     bits = int(digits[0]) if digits else 8

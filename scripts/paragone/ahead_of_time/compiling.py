@@ -15,10 +15,13 @@ from jax.errors import JaxRuntimeError
 
 from paragone.ahead_of_time.collectives import Collective, collectives_of
 from paragone.ahead_of_time.compilers import Refused, Target, describe, first_line
+from paragone.ahead_of_time.traffic import traffic
 from paragone.config.compilations import compiler_of
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _EXCEEDED = re.compile(r"[Ee]xceeded .*?by ([0-9.]+)([KMGT]?)")
+# Compilers whose programs say which memory an array is in.
+_TELL_MEMORY = ("tpu",)
 # Of an operation for which the compiler has no estimate of seconds.
 _UNKNOWN = -1.0
 
@@ -46,12 +49,14 @@ class Compiled:
 
     `flop` and `bytes_accessed`: the compiler's counts, of the operations left after optimization (an
     operation reads its operands and writes its result, inside a fusion nothing); None where it has none.
+    `memory_traffic`: the bytes of it that are in main memory, where the program says so; else all.
     `estimated_seconds`: its own estimate of a step, None where it has none for some operation.
     """
 
     seconds: float
     flop: float | None
     bytes_accessed: float | None
+    memory_traffic: float | None
     transcendentals: float | None
     estimated_seconds: float | None
     memory: Memory
@@ -77,7 +82,9 @@ def compile_for(target: Target, stablehlo: str, replicas: int, partitions: int) 
                 executable = client.compile_and_load(module, here, options)
     except (JaxRuntimeError, ir.MLIRError) as error:
         raise Refused(*_refusal(error)) from error
-    return _described(executable, time.monotonic() - begin, replicas * partitions)
+    seconds = time.monotonic() - begin
+    tells_memory = target["compiler"] in _TELL_MEMORY
+    return _described(executable, seconds, replicas * partitions, tells_memory)
 
 
 def _options(target: Target, replicas: int, partitions: int, shardy: bool) -> Any:
@@ -94,18 +101,21 @@ def _options(target: Target, replicas: int, partitions: int, shardy: bool) -> An
     return options
 
 
-def _described(executable: Any, seconds: float, devices: int) -> Compiled:
+def _described(executable: Any, seconds: float, devices: int, tells_memory: bool) -> Compiled:
     stats = executable.get_compiled_memory_stats()
     modules = executable.hlo_modules()
     try:
         costs = executable.cost_analysis()
     except (JaxRuntimeError, NotImplementedError):
         costs = _counted(modules)
+    texts = [module.to_string() for module in modules]
+    accessed, of_main = costs.get("bytes accessed"), float(sum(map(traffic, texts)))
     estimate = costs.get("optimal_seconds", _UNKNOWN)
     return Compiled(
         seconds=seconds,
         flop=costs.get("flops"),
-        bytes_accessed=costs.get("bytes accessed"),
+        bytes_accessed=accessed,
+        memory_traffic=min(accessed, of_main) if tells_memory else accessed,
         transcendentals=costs.get("transcendentals"),
         estimated_seconds=estimate if estimate > 0 else None,
         memory=Memory(
@@ -115,9 +125,7 @@ def _described(executable: Any, seconds: float, devices: int) -> Compiled:
             stats.temp_size_in_bytes,
             stats.generated_code_size_in_bytes,
         ),
-        collectives=[
-            one for module in modules for one in collectives_of(module.to_string(), devices)
-        ],
+        collectives=[one for text in texts for one in collectives_of(text, devices)],
     )
 
 

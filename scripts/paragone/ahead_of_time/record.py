@@ -61,6 +61,7 @@ def _compiled(one: Compiled, target: Target) -> dict[str, Any]:
         "cost": {
             "flop": one.flop,
             "bytes_accessed": one.bytes_accessed,
+            "memory_traffic": one.memory_traffic,
             "transcendentals": one.transcendentals,
             "estimated_seconds": one.estimated_seconds,
         },

@@ -51,6 +51,7 @@ def measure(stablehlo: str) -> Json:
         "cost": {
             "flop": costs.get("flops"),
             "bytes_accessed": costs.get("bytes accessed"),
+            "memory_traffic": costs.get("bytes accessed"),
             "transcendentals": costs.get("transcendentals"),
             "estimated_seconds": None,
         },

@@ -60,6 +60,7 @@ class Cost:
 
     flop: float | None
     bytes_accessed: float | None
+    memory_traffic: float | None
     transcendentals: float | None
     estimated_seconds: float | None
 

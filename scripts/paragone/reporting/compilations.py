@@ -3,14 +3,18 @@
 import pandas as pd
 
 from paragone.analysis.ahead_of_time.published import Beside, beside
+from paragone.analysis.ahead_of_time.roofline import PARTS
 from paragone.reporting.inputs import Inputs
 
+# How the parts of a bound are drawn and called.
+SHAPES = dict(zip(PARTS, ("s", "o", "^"), strict=True))
+NAMES = dict(zip(PARTS, ("arithmetic", "memory", "links"), strict=True))
 COMPILED = "Compiled by the target's own compiler, NOT RUN: nothing here was measured."
 BOUND = (
     "Bound: the longest of arithmetic, memory and links, each at the documented peak of one device; "
-    "arithmetic is what frameworks count of convolutions and products, memory what all operations left "
-    "after fusion read and write, links the least that collectives send. Latencies, dispatch and input are "
-    "left out."
+    "arithmetic is what frameworks count of convolutions and products, memory what operations left after "
+    "fusion read from main memory and write to it, links the least that collectives send. Latencies, "
+    "dispatch and input are left out."
 )
 
 

@@ -1,7 +1,7 @@
 """The least time of a compiled step: arithmetic, memory and links, each at its documented peak.
 
     compute = FLOP / peak FLOP/s      of convolutions and products of matrices, as frameworks count them
-    memory  = bytes / bandwidth       of all operations left after fusion: operands read, results written
+    memory  = bytes / bandwidth       that operations left after fusion read from main memory and write to it
     links   = bytes / bandwidth       that a device sends: for an all-reduce of n devices 2 (n-1)/n of it
 
 All of one device. A step takes at least the longest of the three, even if they overlap whole (the roofline
@@ -66,7 +66,7 @@ def bound(record: CompilationRecord) -> Bound | None:
     return Bound(
         compute=flop / peak if flop is not None and peak else None,
         memory=(
-            None if cost.bytes_accessed is None else cost.bytes_accessed / target.memory_bandwidth
+            None if cost.memory_traffic is None else cost.memory_traffic / target.memory_bandwidth
         ),
         links=sent(record.collectives) / target.link_bandwidth,
     )

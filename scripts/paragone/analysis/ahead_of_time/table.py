@@ -44,6 +44,7 @@ def _row(record: CompilationRecord) -> dict[str, Any]:
         "compiled_flop": compiled,
         "flop_ratio": compiled / counted if compiled and counted else None,
         "bytes_accessed": cost.bytes_accessed if cost else None,
+        "memory_traffic": cost.memory_traffic if cost else None,
         "sent_bytes": sent(record.collectives),
         "collectives": sum(one.count for one in record.collectives),
         **parts,

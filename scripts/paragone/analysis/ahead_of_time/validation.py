@@ -43,7 +43,7 @@ def validate(result: MeasuredStep, products: pd.DataFrame) -> Validation | None:
     bandwidth = float(
         pd.Series([result.traffic.bytes / one for one in result.traffic.runs]).median()
     )
-    traffic = result.cost.bytes_accessed
+    traffic = result.cost.memory_traffic
     found = Bound(
         compute=program.flop_per_example * program.batch / peak,
         memory=None if traffic is None else traffic / bandwidth,

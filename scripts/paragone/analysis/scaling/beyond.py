@@ -12,18 +12,17 @@ from paragone.config.measurement_plans import STRONG
 
 @dataclass(frozen=True)
 class Machine:
-    """Assumed, not measured: one device per replica, `speed` times as fast as this one; links of
-    `latency` seconds per message and `bandwidth` bytes per second."""
+    """Assumed, not measured: a device like this one per replica; links of `latency` seconds per message
+    and `bandwidth` bytes per second."""
 
     label: str
-    speed: float
     latency: float
     bandwidth: float
 
     @classmethod
     def from_config(cls, entry: dict[str, Any]) -> "Machine":
         """Of an entry of `scaling.machines`; YAML reads 1e9 as text: numbers are parsed here."""
-        return cls(entry["label"], *(float(entry[k]) for k in ("speed", "latency", "bandwidth")))
+        return cls(entry["label"], *(float(entry[k]) for k in ("latency", "bandwidth")))
 
     @property
     def link(self) -> AllReduce:
@@ -37,7 +36,7 @@ def predict(one: Calibrated, machine: Machine, how: str, batch: int, most: int) 
     at least one example."""
     if one.model is None:
         raise ValueError(f"no model of {one.workload} on {one.backend}: {one.reason}")
-    model = one.model.on_own_devices(machine.link, machine.speed)
+    model = one.model.on_own_devices(machine.link)
     rows = []
     for replicas in (2**power for power in range(most.bit_length())):
         each = batch / replicas if how == STRONG else float(batch)

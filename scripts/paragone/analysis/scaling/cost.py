@@ -63,11 +63,9 @@ class StepModel:
         each = self.compute.seconds(replicas, batch, **shared)
         return each + self.all_reduce.seconds(replicas, self.size, **shared)
 
-    def on_own_devices(self, link: AllReduce, speed: float = 1.0) -> "StepModel":
-        """The same workload with one device per replica, `speed` times as fast, joined by `link`."""
-        parts = (self.compute.host, self.compute.replica, self.compute.example)
-        faster = Compute(*(seconds / speed for seconds in parts))
-        return StepModel(faster, link, self.size, shared=False)
+    def on_own_devices(self, link: AllReduce) -> "StepModel":
+        """The same workload with such a device per replica, joined by `link`."""
+        return StepModel(self.compute, link, self.size, shared=False)
 
 
 @dataclass(frozen=True)

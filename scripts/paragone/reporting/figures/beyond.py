@@ -1,4 +1,4 @@
-"""The efficiency that the cost model predicts beyond this machine, up to pods."""
+"""The efficiency that the cost model predicts beyond this machine, over links that are assumed."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -20,9 +20,8 @@ from paragone.reporting.twin import MODEL, Panel, Twin, long
 
 HEIGHT = 1.55  # inches per row of panels
 PREDICTED = (
-    "PREDICTED, nothing here was measured: compute as calibrated on this machine, divided by the speed "
-    "named above; a device and a link per replica, with the assumed latency and bandwidth; nothing "
-    "overlaps, nobody waits for another."
+    "PREDICTED, nothing here was measured: compute as calibrated on this machine; a device like it and a "
+    "link per replica, with the assumed latency and bandwidth; nothing overlaps, nobody waits for another."
 )
 
 

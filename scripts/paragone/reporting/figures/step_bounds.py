@@ -8,7 +8,14 @@ from matplotlib.lines import Line2D
 from paragone.analysis.ahead_of_time import table as compiled
 from paragone.analysis.ahead_of_time.roofline import PARTS
 from paragone.base.errors import UserError
-from paragone.reporting.compilations import BOUND, COMPILED, beside_published, validated
+from paragone.reporting.compilations import (
+    BOUND,
+    COMPILED,
+    NAMES,
+    SHAPES,
+    beside_published,
+    validated,
+)
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import plain_logarithms
@@ -17,8 +24,6 @@ from paragone.reporting.inputs import Inputs
 
 ACROSS = 3  # panels per row
 ROW = 0.12  # inches per backend
-SHAPES = dict(zip(PARTS, ("s", "o", "^"), strict=True))
-NAMES = dict(zip(PARTS, ("arithmetic", "memory", "links"), strict=True))
 COLUMNS = ["workload", "target", "target_label", "backend", "series", "status", "part", "seconds"]
 
 
