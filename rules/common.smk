@@ -32,7 +32,8 @@ try:
     PRODUCTS = products(config)
     ALL_REDUCES = all_reduces(config, EXPERIMENTS)
     STUDIES = config["ahead_of_time"]["studies"]
-    COMPILATIONS = {name: compilations(config, name)[0] for name in STUDIES}
+    PLANS = {name: compilations(config, name) for name in STUDIES}
+    COMPILATIONS = {name: found for name, (found, _) in PLANS.items()}
     VALIDATIONS = {name: validations(config, name) for name in STUDIES}
     TARGETS = targets(config)
 except UserError as error:
@@ -48,7 +49,7 @@ PROGRAMS |= {one.name: one for study in VALIDATIONS.values() for one in study}
 # What has a folder of figures and tables: experiments, and what is measured or compiled beside them.
 SECTIONS = {
     **config["experiments"],
-    **STUDIES,
+    **{name: {**block, "left_out": PLANS[name][1]} for name, block in STUDIES.items()},
     "device_matmul": config["matmul"],
     "accelerator_reference": config["accelerator_reference"],
     **({"scaling_model": config["scaling"]} if SCALING else {}),

@@ -6,8 +6,10 @@ imports this module at parse time.
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from paragone.config.expand import spec_of
 from paragone.config.run_spec import Spec, as_list
 
 _SCRIPTS = Path(__file__).parents[2]
+_LISTS = ("backend", "target", "batch", "step")  # keys of a row that may list several values
 
 
 @dataclass(frozen=True)
@@ -75,39 +78,26 @@ class Compilation:
         return f"{self.program.name}.{self.target}"
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """A program that a target cannot have, and why."""
-
-    workload: str
-    backend: str
-    target: str
-    reason: str
-
-
-def compilations(config: dict[str, Any], study: str) -> tuple[list[Compilation], list[LeftOut]]:
-    """What a study of the block `ahead_of_time` compiles, and what it leaves out.
+def compilations(config: dict[str, Any], study: str) -> tuple[list[Compilation], list[str]]:
+    """What a study of the block `ahead_of_time` compiles; one sentence on each program that it leaves out.
 
     Raises `UserError` that names the key for an unknown workload, backend, target or data set.
     """
     found: dict[str, Compilation] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[str] = []
     for at, row in enumerate(config["ahead_of_time"]["studies"][study]["programs"]):
         where = f"ahead_of_time.studies.{study}.programs[{at}]"
-        for workload in as_list(row["workload"]):
-            for backend in as_list(row["backend"]):
-                for target in as_list(row["target"]):
-                    devices = target_of(config, target, f"{where}.target")["devices"]
-                    for batch in as_list(row.get("batch", config_batch(config, workload, where))):
-                        choice = {**row, "workload": workload, "backend": backend, "batch": batch}
-                        if batch.get("global", 0) % devices:
-                            why = f"{batch['global']:,} examples do not divide over {devices:,} devices"
-                            left_out.append(LeftOut(workload, backend, target, why))
-                            continue
-                        for step in as_list(row.get("step", "train")):
-                            program = _program(config, {**choice, "step": step}, devices, where)
-                            one = Compilation(program, target)
-                            found.setdefault(one.name, one)
+        for choice in _choices(config, row, where):
+            target, batch = choice["target"], choice["batch"]
+            devices = target_of(config, target, f"{where}.target")["devices"]
+            if batch.get("global", 0) % devices:
+                left_out.append(
+                    f"{choice['workload']} on {choice['backend']} for {target}: "
+                    f"{batch['global']:,} examples do not divide over {devices:,} devices."
+                )
+                continue
+            one = Compilation(_program(config, choice, devices, where), target)
+            found.setdefault(one.name, one)
     return list(found.values()), left_out
 
 
@@ -116,16 +106,23 @@ def validations(config: dict[str, Any], study: str) -> list[Program]:
     found: dict[str, Program] = {}
     for at, row in enumerate(config["ahead_of_time"]["studies"][study].get("validation", [])):
         where = f"ahead_of_time.studies.{study}.validation[{at}]"
-        for workload in as_list(row["workload"]):
-            for backend in as_list(row["backend"]):
-                batch = row.get("batch", config_batch(config, workload, where))
-                choice = {**row, "workload": workload, "backend": backend, "batch": batch}
-                one = _program(config, {**choice, "step": "train"}, 1, where)
-                found.setdefault(one.name, one)
+        for choice in _choices(config, row, where):
+            one = _program(config, choice, 1, where)
+            found.setdefault(one.name, one)
     return list(found.values())
 
 
-def config_batch(config: dict[str, Any], workload: str, where: str) -> dict[str, int]:
+def _choices(config: dict[str, Any], row: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:
+    """Every combination of the values that a row lists; batch and step are always among its keys."""
+    for workload in as_list(row["workload"]):
+        batch = row.get("batch", _batch_of(config, workload, where))
+        whole = {"step": "train", **row, "workload": workload, "batch": batch}
+        lists = {key: as_list(whole[key]) for key in _LISTS if key in whole}
+        for values in product(*lists.values()):
+            yield {**whole, **dict(zip(lists, values, strict=True))}
+
+
+def _batch_of(config: dict[str, Any], workload: str, where: str) -> dict[str, int]:
     """The batch of a workload; `UserError` naming the key for an unknown workload."""
     if workload not in config["workloads"]:
         known = ", ".join(config["workloads"])

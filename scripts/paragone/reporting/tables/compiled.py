@@ -42,9 +42,13 @@ def table(inputs: Inputs) -> Table:
         }
     )
     layout = f"l{WIDE}{WIDE}lr{WIDE}rrrlrlr"
+    left_out = [f"Left out: {sentence}" for sentence in inputs.settings.get("left_out", [])]
     block = Block(cells, layout, size=TINY)
     return Table(
-        found, inputs.title, [COMPILED, BOUND, RATIO, validated(inputs), *sources(inputs)], [block]
+        found,
+        inputs.title,
+        [COMPILED, BOUND, RATIO, validated(inputs), *left_out, *sources(inputs)],
+        [block],
     )
 
 

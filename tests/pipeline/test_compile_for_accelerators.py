@@ -1,0 +1,86 @@
+"""Each backend that XLA can compile, for the sources' TPU and for GPUs: what cannot run there fails here."""
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from workspace import CONFIG, ROOT, environment
+
+from paragone.config.compilations import Compilation, compilations, target_of
+from paragone.records.compilations import CompilationRecord, check_compilation
+from paragone.records.measurements import read
+
+TPU, GPU = "tpu-v2-8", "h100-8"
+PROGRAMS = {one.program.spec.backend["name"]: one for one in compilations(CONFIG, "sources_tpu")[0]}
+
+
+def run(program: str, *arguments: str) -> str:
+    line = [sys.executable, ROOT / "scripts" / program, *arguments]
+    done = subprocess.run(
+        line, env=environment(), capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class Step:
+    """One exported step."""
+
+    def __init__(self, one: Compilation, folder: Path) -> None:
+        self.folder = folder
+        self.module = ["--stablehlo", str(folder / "step.mlir")]
+        self.module += ["--description", str(folder / "step.json")]
+        run("export_step.py", "--program", one.program.to_json(), *self.module)
+
+    def compiled(self, target: str, **changes: Any) -> CompilationRecord:
+        """The record of compiling it for a target, with other values of some of its keys."""
+        path = self.folder / f"{target}.json"
+        described = json.dumps({**target_of(CONFIG, target, "test"), **changes})
+        run("compile_step.py", *self.module, "--target", described, "--record", str(path))
+        return read(path, check_compilation)
+
+
+@pytest.fixture(scope="module", params=sorted(PROGRAMS))
+def step(request, tmp_path_factory):
+    return Step(PROGRAMS[request.param], tmp_path_factory.mktemp(request.param))
+
+
+def test_the_whole_step_compiles_for_the_tpu_of_the_sources(step):
+    record = step.compiled(TPU)
+    assert (record.status, record.reason) == ("compiled", None)
+    assert record.fits
+    assert record.program.partitions * record.program.replicas == 8
+    # All gradients are added over all cores, and nothing much larger is.
+    reduced = sum(one.bytes * one.count for one in record.collectives if one.kind == "all-reduce")
+    assert 4 * record.program.parameters <= reduced < 4 * record.program.parameters * 1.1 + 4096
+    assert {one.group for one in record.collectives} == {8}
+    # The compiler counts activations, losses and the optimizer as well: that is little of a convolution.
+    counted = record.program.flop_per_example * record.program.batch / 8
+    assert 1 <= record.cost.flop / counted < 1.35
+    assert record.cost.memory_traffic <= record.cost.bytes_accessed
+
+
+def test_it_compiles_for_gpus_or_says_that_their_compiler_is_not_installed(step):
+    record = step.compiled(GPU)
+    if find_spec("jax_plugins") and find_spec("jax_plugins.xla_cuda12"):
+        assert (record.status, record.reason) == ("compiled", None)
+        assert record.cost.bytes_accessed > 0
+        assert record.cost.flop is None
+    else:
+        assert record.status == "no_compiler"
+        assert "its wheels are large" in record.reason
+
+
+def test_a_refusal_is_one_line_in_the_record(step):
+    if step.folder.name.startswith("jax"):  # that of the compiler, whatever the program
+        record = step.compiled(TPU, topology="v99:2x2")
+        assert record.status == "refused"
+        assert record.reason.startswith("topology v99:2x2: ")
+        assert "\n" not in record.reason
+        record = step.compiled(TPU, memory=1e6)
+        assert (record.status, record.fits) == ("compiled", False)
+        assert record.excess_bytes == record.memory.total - 1_000_000
