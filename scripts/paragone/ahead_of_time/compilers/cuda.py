@@ -4,6 +4,7 @@ What it needs to know of one is in NVIDIA's documents: the CUDA C++ Programming 
 capability) and the architecture whitepapers of each generation (cores, clocks, caches, memory).
 """
 
+import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -44,13 +45,14 @@ def describe(target: Target) -> list[Any]:
     """The devices of one host with GPUs of the name `topology`."""
     if find_spec("jax_plugins.xla_cuda12") is None:
         raise NoCompiler(
-            "the GPU's compiler is not installed; it is optional, its wheels are large: "
-            "install envs/ahead-of-time-cuda.txt"
+            "the GPU's compiler is not installed; it is optional, its wheels are large: add the extra "
+            "[cuda12] of jax, in jax's version"
         )
     if target["topology"] not in GPUS:
         raise Refused(
             f"topology {target['topology']}: no such GPU is described; there are {', '.join(GPUS)}"
         )
+    _prefer_own_assembler()
     from jax.errors import JaxRuntimeError
     from jax.experimental import topologies
 
@@ -64,6 +66,15 @@ def describe(target: Target) -> list[Any]:
     except (JaxRuntimeError, ValueError) as error:
         raise Refused(f"topology {target['topology']}: {first_line(error)}") from error
     return list(described.devices)
+
+
+def _prefer_own_assembler() -> None:
+    """Put the assembler of the wheels first on PATH: another may be too old, or none."""
+    tools = find_spec("nvidia.cuda_nvcc")
+    folders = (
+        [f"{folder}/bin" for folder in (tools.submodule_search_locations or [])] if tools else []
+    )
+    os.environ["PATH"] = os.pathsep.join([*folders, os.environ["PATH"]])
 
 
 def _config(name: str) -> str:
