@@ -1,10 +1,20 @@
-# Page: one file that answers, with all figures, tables and runs in it, from records alone.
+# Page and paper: answers first, then all figures, tables and runs, in one file each, from records alone.
+#
+#   snakemake paper --cores 1
 #
 # in:  <results>/answers.csv, <results>/tables/, <results>/figures/, <results>/runs/{run}/record.json
 #      <results>/logs/runs/{run}.log                         the ends of logs, where there are logs
-# out: <results>/index.html
+# out: <results>/index.html, <results>/paper.pdf
 
 PAGE = "scripts/paragone/reporting/page/templates"
+CAPTIONS = [
+    project(f"rules/report/{name}.rst")
+    for name in (
+        "page",
+        *(f"plot_{name}" for name in FIGURES),
+        *(f"tabulate_{name}" for name in TABLES),
+    )
+]
 
 
 rule page:
@@ -15,9 +25,7 @@ rule page:
         templates=[
             project(f"{PAGE}/{name}") for name in ("page.html", "run.html", "page.css", "page.js")
         ],
-        captions=[project("rules/report/page.rst")]
-        + [project(f"rules/report/plot_{name}.rst") for name in FIGURES]
-        + [project(f"rules/report/tabulate_{name}.rst") for name in TABLES],
+        captions=CAPTIONS,
         figures=exhibits("figures", FIGURES, of_all(), "svg", "csv"),
         tables=exhibits("tables", TABLES, of_all(), "json", "csv"),
         answers="<results>/answers.csv",
@@ -52,5 +60,44 @@ rule page:
             --labels {params.labels:q} \
             --palette {params.palette:q} \
             --output {output.page:q} \
+            >{log:q} 2>&1
+        """
+
+
+rule paper:
+    input:
+        code=code_inputs("write_paper.py"),
+        template=project("scripts/paragone/reporting/paper/paper.typ"),
+        captions=CAPTIONS,
+        published=[project(f"published/{name}.csv") for name in ("flaws", "sources")],
+        figures=exhibits("figures", FIGURES, of_all(), "svg", "csv"),
+        tables=exhibits("tables", TABLES, of_all(), "json", "csv"),
+        answers="<results>/answers.csv",
+        runs="<results>/tables/runs.parquet",
+    output:
+        paper="<results>/paper.pdf",
+    log:
+        "<results>/logs/paper.log",
+    conda:
+        "../envs/workflow.yaml"
+    params:
+        outline=lambda _: json.dumps(outline(FIGURES, TABLES)),
+        results=subpath(output.paper, parent=True),
+        captions=lambda _, input: os.path.dirname(input.captions[0]),
+        published=lambda _, input: os.path.dirname(input.published[0]),
+        preset=lambda _: overlays(),
+    message:
+        "Typesetting the paper"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --results {params.results:q} \
+            --outline {params.outline:q} \
+            --answers {input.answers:q} \
+            --runs {input.runs:q} \
+            --captions {params.captions:q} \
+            --preset {params.preset:q} \
+            --published {params.published:q} \
+            --output {output.paper:q} \
             >{log:q} 2>&1
         """

@@ -10,6 +10,7 @@ from make_tables import NO_QUESTION
 
 import answer
 import write_page
+import write_paper
 from paragone.analysis import tidy
 from paragone.records import parity_reports
 from paragone.reporting import markup, modules
@@ -97,20 +98,25 @@ def write(folder: Path, page: Path) -> None:
     """Call the program on results."""
     _call(
         write_page,
-        *(
-            "--results",
-            folder,
-            "--outline",
-            json.dumps(OUTLINE),
-            "--answers",
-            folder / "answers.csv",
-        ),
-        *("--runs", folder / "tables/runs.parquet"),
-        *("--logs", folder / "logs/runs", "--captions", ROOT / "rules/report"),
+        *_shared(folder),
+        *("--logs", folder / "logs/runs"),
         *("--labels", *(f"{key}={value}" for key, value in LABELS.items())),
         *("--palette", *(f"{key}={value}" for key, value in PALETTE.items())),
-        *("--preset", "presets/smoke.yaml", "--output", page),
+        *("--output", page),
     )
+
+
+def write_pdf(folder: Path, paper: Path) -> None:
+    """Call the program that typesets."""
+    _call(write_paper, *_shared(folder), "--published", ROOT / "published", "--output", paper)
+
+
+def _shared(folder: Path) -> list[object]:
+    return [
+        *("--results", folder, "--outline", json.dumps(OUTLINE)),
+        *("--answers", folder / "answers.csv", "--runs", folder / "tables/runs.parquet"),
+        *("--captions", ROOT / "rules/report", "--preset", "presets/smoke.yaml"),
+    ]
 
 
 def _call(program: object, *arguments: object) -> None:

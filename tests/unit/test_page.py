@@ -9,7 +9,7 @@ import pytest
 import vl_convert
 from make_page import EXPERIMENT, TITLE, make_results, write
 
-from paragone.reporting.page.exhibits import verdict_class
+from paragone.reporting.exhibits import verdict_class
 
 
 @pytest.fixture(scope="module")

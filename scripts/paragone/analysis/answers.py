@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pandas as pd
 
@@ -18,6 +19,7 @@ from paragone.analysis.pairwise import (
 from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED
 from paragone.analysis.run_states import not_completed
 from paragone.analysis.verdicts import NOT_COMPARABLE, VERDICTS
+from paragone.base.errors import UserError
 from paragone.config.run_spec import TUNED
 
 # Reported even if undecided; all other metrics are reported only where they are decided.
@@ -127,6 +129,16 @@ def from_frame(table: pd.DataFrame) -> list[Section]:
         )
         for heading, part in table.groupby("question", sort=False)
     ]
+
+
+def read(path: Path) -> list[Section]:
+    """The sections in a CSV file of `to_frame`. Raises `UserError` if it is not one."""
+    try:
+        return from_frame(pd.read_csv(path))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{path}: not the table of answers ({error}); run answer.py first"
+        ) from None
 
 
 def _nothing(text: str) -> list[Answer]:

@@ -207,6 +207,13 @@ def read_flaws(path: Path, experiment: str) -> list[str]:
     return _of_experiment(path, experiment)["flaw"].tolist()
 
 
+def read_sources(folder: Path) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The known flaws of all sources, and what the sources are: pairs of a source's key and a sentence."""
+    flaws = _read(folder / "flaws.csv", "flaw")[["source", "flaw"]].drop_duplicates()
+    sources = _read(folder / "sources.csv", "source")[["source", "description"]]
+    return [(key, text) for key, text in flaws.to_numpy()], [(k, t) for k, t in sources.to_numpy()]
+
+
 def settings(text: str) -> dict[str, str]:
     """`"a=1; b=x"` as a dictionary."""
     return dict(part.strip().split("=", 1) for part in text.split(";") if part.strip())

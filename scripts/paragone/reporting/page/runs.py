@@ -1,7 +1,6 @@
 """The section of each run: what it was, where its seconds went, its epochs, its machine, its log's end."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -72,14 +71,6 @@ def read(results: Path, run: str, logs: Path) -> Run:
         specification,
         _tail(logs / f"{record.run}.log"),
     )
-
-
-def span(records: list[RunRecord]) -> tuple[datetime, datetime] | None:
-    """When the first process of all runs started, and the last ended."""
-    processes = [process for record in records for process in record.processes]
-    ends = [datetime.fromisoformat(one.ended) for one in processes if one.ended]
-    starts = [datetime.fromisoformat(one.started) for one in processes]
-    return (min(starts), max(ends)) if starts and ends else None
 
 
 def _tail(path: Path) -> str:

@@ -4,7 +4,6 @@ import base64
 import gzip
 import json
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,12 +16,10 @@ from markupsafe import Markup
 
 from paragone.analysis import run_states
 from paragone.analysis.answers import Section as Answers
-from paragone.analysis.columns import machine_label
 from paragone.base.atomic_files import write_text
-from paragone.reporting import footnotes
+from paragone.reporting.exhibits import Section, verdict_class
 from paragone.reporting.page import charts
-from paragone.reporting.page.exhibits import Section, verdict_class
-from paragone.reporting.page.runs import Run, span
+from paragone.reporting.page.runs import Run
 
 # Of the table of all runs: heading, column, form.
 _INDEX = (
@@ -40,13 +37,16 @@ _INDEX = (
 
 @dataclass(frozen=True)
 class Page:
-    """All that the page shows. `table`: one row per run; `preset`: what the config was overlaid with."""
+    """All that the page shows. `table`: one row per run; `colors`: by label of a backend; `facts`: what is
+    true of all runs together, by name; `synthetic`: the warning if some data were, else empty."""
 
     answers: list[Answers]
     sections: list[Section]
     runs: list[Run]
     table: pd.DataFrame
-    preset: str
+    colors: dict[str, str]
+    facts: dict[str, str]
+    synthetic: str
     method: str
 
 
@@ -55,10 +55,13 @@ def write(page: Page, path: Path) -> None:
     templates = _templates()
     invalid = set(page.table.loc[page.table["status"] != "completed", "run"])
     text = templates.get_template("page.html").render(
-        facts=_facts(page),
+        facts=page.facts,
+        synthetic=page.synthetic,
+        method=page.method,
         answers=page.answers,
         failures=[run for run in page.runs if run.record.run in invalid],
         sections=page.sections,
+        series=_series(page),
         figures_of={one.name: one.figures for one in page.sections},
         index=_index(page.table),
         index_columns=[heading for heading, _, _ in _INDEX],
@@ -88,39 +91,6 @@ def _templates() -> jinja2.Environment:
     return environment
 
 
-def _facts(page: Page) -> dict[str, Any]:
-    """What is true of all runs together: where, on what, how long, how many."""
-    records = [run.record for run in page.runs]
-    processes = [process for record in records for process in record.processes]
-    states = Counter(page.table["status"].map(run_states.words_of))
-    times, rows = span(records), {}
-    rows["Machine"] = "; ".join(dict.fromkeys(map(machine_label, processes))) or "none"
-    rows["Data"] = footnotes.data(page.table)
-    rows["Preset"] = page.preset
-    if times:
-        rows["From start to end"] = (
-            f"{times[0]:%Y-%m-%d %H:%M} UTC, {_duration((times[1] - times[0]).total_seconds())}"
-        )
-    rows["Runs"] = ", ".join(f"{count} {state}" for state, count in states.items())
-    software = {
-        name: version for process in processes for name, version in process.software.items()
-    }
-    rows["Software"] = ", ".join(f"{name} {version}" for name, version in sorted(software.items()))
-    synthetic = run_states.holds_synthetic(page.table)
-    return {
-        "title": "answers",
-        "rows": rows,
-        "synthetic": footnotes.SYNTHETIC if synthetic else "",
-        "method": page.method,
-    }
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
-
-
 def _index(table: pd.DataFrame) -> list[dict[str, str]]:
     rows = []
     for row in table.to_dict("records"):
@@ -129,6 +99,16 @@ def _index(table: pd.DataFrame) -> list[dict[str, str]]:
             about[heading] = "" if pd.isna(row[column]) else form.format(row[column])
         rows.append(about)
     return rows
+
+
+def _series(page: Page) -> dict[str, dict[str, str]]:
+    """The colors of the series of each figure that has a twin, by its place."""
+    return {
+        f"{section.name}.{figure.name}": charts.series_colors(figure.twin, page.colors)
+        for section in page.sections
+        for figure in section.figures
+        if figure.twin
+    }
 
 
 def _packed(page: Page, template: jinja2.Template) -> str:
@@ -141,8 +121,9 @@ def _packed(page: Page, template: jinja2.Template) -> str:
     for section in page.sections:
         for figure in section.figures:
             content["files"][f"{section.name}.{figure.name}.csv"] = figure.points
-            if figure.chart:
-                content["charts"][f"{section.name}.{figure.name}"] = figure.chart
+            if figure.twin:
+                drawn = charts.chart(figure.twin, page.colors)
+                content["charts"][f"{section.name}.{figure.name}"] = drawn
         for table in section.tables:
             content["files"][f"{section.name}.{table.name}.csv"] = table.rows
     packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0)

@@ -1,6 +1,8 @@
-"""What a section of the page exhibits: its figures with their twins, and its tables, read from results."""
+"""What a section of page and paper exhibits: its figures with their twins, and its tables, from results."""
 
+import argparse
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, UNDECID
 from paragone.analysis.verdicts import NOT_COMPARABLE
 from paragone.base.errors import UserError
 from paragone.reporting import modules
-from paragone.reporting.page import charts
+from paragone.reporting.twin import Twin
 
 # Beside their words, verdicts have a color and a sign: a class of the page's style sheet each.
 _CLASSES = {
@@ -31,18 +33,33 @@ _PLAIN = "!$%&'()*+,-./:;=?@[]^_`{|}~ <>"  # may stand unescaped in a data: addr
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: the drawing as an address, its points as CSV, and its twin where it has one.
-
-    `series`: the color of each series of the twin.
-    """
+    """A figure: the drawing at `path`, its points as CSV, its caption as HTML and as text."""
 
     name: str
     label: str
     caption: str
-    drawing: str
+    caption_text: str
+    path: Path
     points: str
-    chart: dict[str, Any] | None
-    series: dict[str, str]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the drawing, in centimeters."""
+        width, height = re.findall(r'\b(?:width|height)="([\d.]+)pt"', _text(self.path)[:2000])
+        return float(width) / 72 * 2.54, float(height) / 72 * 2.54
+
+    @property
+    def address(self) -> str:
+        """The drawing as a `data:` address: as an image, its names do not meet those of other drawings."""
+        svg = _text(self.path)
+        svg = svg[svg.index("<svg") :].replace("\n", " ").replace('"', "'")
+        return "data:image/svg+xml," + quote(svg, safe=_PLAIN)
+
+    @property
+    def twin(self) -> Twin | None:
+        """Its interactive twin, where it has one."""
+        make = getattr(modules.load("figures", self.name), "twin", None)
+        return make(pd.read_csv(self.path.with_suffix(".csv"))) if make else None
 
 
 @dataclass(frozen=True)
@@ -66,12 +83,32 @@ class Section:
     tables: list[Table]
 
 
-def read(outline: dict[str, Any], results: Path, captions: Path, colors: dict[str, str]) -> Section:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options that page and paper share."""
+    parser.add_argument("--results", type=Path, required=True, help="of figures, tables, runs")
+    parser.add_argument(
+        "--outline",
+        type=json.loads,
+        required=True,
+        help="sections in order, JSON: name, title, and the labels of figures and tables by name",
+    )
+    parser.add_argument("--answers", type=Path, required=True, help="answers.csv")
+    parser.add_argument("--runs", type=Path, required=True, help="runs.parquet of all experiments")
+    parser.add_argument("--captions", type=Path, required=True, help="rules/report/")
+    parser.add_argument("--preset", default="", help="what the config was overlaid with")
+
+
+def read_all(options: argparse.Namespace) -> list[Section]:
+    """The sections that a command line names. Raises as `read` does."""
+    return [read(one, options.results, options.captions) for one in options.outline]
+
+
+def read(outline: dict[str, Any], results: Path, captions: Path) -> Section:
     """The section that an entry of the outline names: `name`, `title`, and the labels of its `figures` and
     `tables` by name. Raises `UserError` if one of their files is missing."""
     name = outline["name"]
     figures = [
-        _figure(results / "figures" / name / figure, label, captions, colors)
+        _figure(results / "figures" / name / figure, label, captions)
         for figure, label in outline["figures"].items()
     ]
     tables = [
@@ -90,23 +127,11 @@ def verdict_class(words: str) -> str:
     return _CLASSES.get(words, "none")
 
 
-def _figure(stem: Path, label: str, captions: Path, colors: dict[str, str]) -> Figure:
+def _figure(stem: Path, label: str, captions: Path) -> Figure:
+    path, about = stem.with_suffix(".svg"), captions / f"plot_{stem.name}.rst"
+    _text(path)  # a missing one is told at once
     points = _text(stem.with_suffix(".csv"))
-    make = getattr(modules.load("figures", stem.name), "twin", None)
-    chart, series = None, {}
-    if make:
-        twin = make(pd.read_csv(stem.with_suffix(".csv")))
-        chart, series = charts.chart(twin, colors), charts.series_colors(twin, colors)
-    drawing = _address(_text(stem.with_suffix(".svg")))
-    return Figure(
-        stem.name,
-        label,
-        caption(captions / f"plot_{stem.name}.rst"),
-        drawing,
-        points,
-        chart,
-        series,
-    )
+    return Figure(stem.name, label, caption(about), caption_text(about), path, points)
 
 
 def _table(stem: Path, label: str, captions: Path) -> Table:
@@ -122,14 +147,6 @@ def _text(path: Path) -> str:
         raise UserError(f"{path}: {error.strerror}; draw figures and tables first") from None
 
 
-def _address(svg: str) -> str:
-    """A drawing as a `data:` address: as an image, its names do not meet those of other drawings."""
-    start = svg.index("<svg")
-    return "data:image/svg+xml," + quote(
-        svg[start:].replace("\n", " ").replace('"', "'"), safe=_PLAIN
-    )
-
-
 def caption(path: Path) -> str:
     """The caption of the report as HTML."""
     parts = docutils.core.publish_parts(
@@ -139,3 +156,9 @@ def caption(path: Path) -> str:
     )
     body: str = parts["body"]
     return body
+
+
+def caption_text(path: Path) -> str:
+    """The same as plain text, its paragraphs apart."""
+    found: str = docutils.core.publish_doctree(_text(path)).astext()
+    return "\n\n".join(part.replace("\n", " ") for part in found.split("\n\n"))

@@ -1,0 +1,1 @@
+"""The paper: answers, figures and tables typeset as a PDF file."""

@@ -1,0 +1,182 @@
+"""The paper, typeset by typst from one template and the data of the page."""
+
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import typst
+
+from paragone.analysis import run_states
+from paragone.analysis.answers import Answer
+from paragone.analysis.answers import Section as Answers
+from paragone.base.atomic_files import write_bytes
+from paragone.reporting.exhibits import Figure, Section, Table, verdict_class
+
+LINES = 16  # of a table; the rest is in its CSV file
+LARGEST = 17.0, 15.0  # centimeters of a drawing
+_MANY = 12  # columns above which all share the width of the page
+_LONG = 22  # characters above which a column breaks its lines
+_LEFT_OUT = ("note", "system")  # columns of a comparison that its caption and CSV file have
+_RUN = (  # of the appendix: column, form
+    ("run", "{}"),
+    ("status", "{}"),
+    ("steady_examples_per_second", "{:,.0f}"),
+    ("end_to_end_seconds", "{:,.1f}"),
+    ("final_test_accuracy", "{:.4f}"),
+)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """All that the paper shows. `table`: one row per run; `facts`: rows of name and text; `flaws`,
+    `sources`: pairs of a source's key and a text."""
+
+    answers: list[Answers]
+    sections: list[Section]
+    table: pd.DataFrame
+    facts: dict[str, str]
+    synthetic: str
+    method: str
+    flaws: list[tuple[str, str]]
+    sources: list[tuple[str, str]]
+
+
+def write(paper: Paper, path: Path) -> None:
+    """Write the PDF file, whole or not at all; the same bytes for the same results."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "data.json").write_text(json.dumps(_data(paper, root)))
+        (root / "paper.typ").write_text(files(__package__).joinpath("paper.typ").read_text())
+        content = typst.compile(
+            root / "paper.typ", root=root, ignore_system_fonts=True, timestamp=0
+        )
+    write_bytes(content, path)
+
+
+def _data(paper: Paper, root: Path) -> dict[str, Any]:
+    """What the template reads; drawings are copied beside it."""
+    return {
+        "title": "Which way of training is best here, and do the published numbers hold?",
+        "subtitle": paper.facts["Machine"],
+        "synthetic": paper.synthetic,
+        "abstract": [
+            {"heading": part.heading, "answers": [_answer(one) for one in part.answers]}
+            for part in paper.answers[:2]
+        ],
+        "method": paper.method.split("\n\n"),
+        "facts": list(paper.facts.items()),
+        "sections": [_section(one, paper, root) for one in paper.sections],
+        "flaws": paper.flaws,
+        "sources": paper.sources,
+        "runs": [
+            {"title": one.title, "name": one.name, "lines": _lines(runs)}
+            for one in paper.sections
+            if len(runs := _runs(paper.table, one.name))
+        ],
+    }
+
+
+def _section(section: Section, paper: Paper, root: Path) -> dict[str, Any]:
+    answers = [
+        _answer(one)
+        for part in paper.answers
+        for one in part.answers
+        if one.experiment == section.name
+    ]
+    return {
+        "name": section.name,
+        "title": section.title,
+        "has_runs": len(_runs(paper.table, section.name)) > 0,
+        "answers": answers[:8],  # the page has all
+        "figures": [
+            {
+                "file": _copied(figure.path, section.name, root),
+                "label": figure.label.capitalize(),
+                "caption": figure.caption_text,
+                **_size(figure),
+            }
+            for figure in section.figures
+        ],
+        "tables": [_table(table, section.name) for table in section.tables],
+    }
+
+
+def _answer(one: Answer) -> dict[str, Any]:
+    return {
+        "verdict": one.verdict,
+        "kind": verdict_class(one.verdict),
+        "lead": one.lead,
+        "text": one.text,
+        "experiment": one.experiment,
+        "count": len(one.runs),
+    }
+
+
+def _size(figure: Figure) -> dict[str, float]:
+    """Width and height of a drawing in centimeters, at most `LARGEST`."""
+    width, height = figure.size
+    factor = min(1.0, LARGEST[0] / width, LARGEST[1] / height)
+    return {"width": factor * width, "height": factor * height}
+
+
+def _copied(drawing: Path, section: str, root: Path) -> str:
+    name = f"{section}.{drawing.name}"
+    shutil.copyfile(drawing, root / name)
+    return name
+
+
+def _table(table: Table, section: str) -> dict[str, Any]:
+    blocks = [_block(block) for block in table.cells["blocks"]]
+    lines = max((len(block["lines"]) for block in table.cells["blocks"]), default=0)
+    return {
+        "label": table.label.capitalize(),
+        "remarks": table.cells["remarks"],
+        "blocks": blocks,
+        "shown": min(lines, LINES),
+        "left": max(lines - LINES, 0),
+        "file": f"tables/{section}/{table.name}.csv",
+    }
+
+
+def _block(block: dict[str, Any]) -> dict[str, Any]:
+    kept = [at for at, name in enumerate(block["columns"]) if name not in _LEFT_OUT]
+    lines = [[line[at] for at in kept] for line in block["lines"][:LINES]]
+    columns = [block["columns"][at] for at in kept]
+    # Headings break at their words.
+    longest = [
+        max(map(len, [*name.replace(",", " ").split(), *(line[at] for line in lines)]), default=1)
+        for at, name in enumerate(columns)
+    ]
+    cells = [
+        [
+            {"text": cell, "kind": verdict_class(cell) if name == "verdict" else ""}
+            for name, cell in zip(columns, line, strict=True)
+        ]
+        for line in lines
+    ]
+    return {
+        "heading": block["heading"],
+        "columns": [name.replace("_", " ") for name in columns],
+        "widths": [
+            0 if length <= _LONG and len(columns) <= _MANY else min(length, 60)
+            for length in longest
+        ],
+        "lines": cells,
+    }
+
+
+def _runs(table: pd.DataFrame, section: str) -> pd.DataFrame:
+    return table[table["experiment"].str.split().map(lambda names: section in names)]
+
+
+def _lines(runs: pd.DataFrame) -> list[list[str]]:
+    shown = runs.assign(status=runs["status"].map(run_states.words_of))
+    return [
+        ["" if pd.isna(row[column]) else form.format(row[column]) for column, form in _RUN]
+        for row in shown.to_dict("records")
+    ]
