@@ -5,9 +5,9 @@ import pandas as pd
 from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.pairwise import differences
 from paragone.reporting import footnotes
+from paragone.reporting.beside_each_other import effect
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import WIDE, Block, Table
-from paragone.reporting.tables.differences import effect
 
 METHOD = (
     "Each machine by itself, paired by seed; seconds of different machines are not compared, only how much "

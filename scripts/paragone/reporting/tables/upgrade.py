@@ -2,9 +2,9 @@
 
 from paragone.analysis.pairwise import upgrades
 from paragone.reporting import footnotes
+from paragone.reporting.beside_each_other import MARGINS, METHOD, cells
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import WIDE, Block, Table
-from paragone.reporting.tables.differences import MARGINS, METHOD, cells
 
 DIFFERS = "What differs between the bundles, by backend: {}."
 SAME = "The bundles of one machine have the same software: what differs is noise, or time."
