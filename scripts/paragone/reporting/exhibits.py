@@ -28,7 +28,7 @@ _CLASSES = {
     NOT_COMPARED: "none",
     "not run": "bad",
 }
-_PLAIN = "!$%&'()*+,-./:;=?@[]^_`{|}~ <>"  # may stand unescaped in a data: address between quotes
+_PLAIN = "!$&'()*+,-./:;=?@[]^_`{|}~ <>"  # may stand unescaped in a data: address between quotes
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,7 @@ def _values(field: str, panel: Panel) -> Spec:
         "type": "quantitative",
         "title": panel.y_title,
         "scale": {"zero": False},
+        "axis": {"tickCount": 5},
     }
 
 

@@ -61,6 +61,7 @@ def write(page: Page, path: Path) -> None:
         answers=page.answers,
         failures=[run for run in page.runs if run.record.run in invalid],
         sections=page.sections,
+        titles={one.name: one.title for one in page.sections},
         series=_series(page),
         figures_of={one.name: one.figures for one in page.sections},
         index=_index(page.table),

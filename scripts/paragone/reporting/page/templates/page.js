@@ -40,22 +40,34 @@ function configured(spec, { scale, baseline, hidden }, width) {
     if (param.name === "hidden") param.value = hidden ? hidden.split("|") : [];
   }
   found.columns = width < 760 ? 1 : 2;
-  const each = Math.max(180, Math.min(380, width / found.columns - 120));
+  if (width < 760) found.config.legend.columns = 1;
+  const each = Math.max(150, Math.min(380, width / found.columns - 120));
   for (const panel of found.concat) {
     panel.width = each;
-    for (const layer of panel.layer)
-      for (const channel of Object.values(layer.encoding ?? {}))
-        if (["shown", "start"].includes(channel.field) && !Array.isArray(channel)) {
-          channel.scale = { ...channel.scale, type: scale === "log" ? "log" : "linear", zero: false };
-          if (baseline) channel.title = `${channel.title}, relative to ${baseline}`;
+    for (const { encoding = {} } of [panel, ...panel.layer])
+      for (const channel of Object.values(encoding).flat())
+        if (["shown", "start"].includes(channel.field)) {
+          if (channel.scale && scale === "log") channel.scale = { type: "log" };
+          if (channel.scale && baseline) channel.title = `${channel.title}, relative to ${baseline}`;
         }
   }
   return found;
 }
+// The libraries of the charts are read when the first chart is asked for.
+let libraries;
+function charts() {
+  return (libraries ??= new Promise((done) => {
+    const script = document.createElement("script");
+    script.textContent = $("#charts").textContent;
+    document.head.append(script);
+    done();
+  }));
+}
 async function draw(details) {
   const id = details.dataset.chart, values = stateOf(id), chart = $(".chart", details);
   const spec = (await contents()).charts[id];
-  await vegaEmbed(chart, configured(spec, values, chart.clientWidth), { actions: false, renderer: "svg" });
+  await charts();
+  await vegaEmbed($(".plot", chart), configured(spec, values, chart.clientWidth), { actions: false, renderer: "svg" });
   chart.dataset.ready = JSON.stringify(values);
 }
 function setControls(details) {
@@ -81,10 +93,22 @@ for (const details of $$("details.twin")) {
   });
 }
 
-// Tables: sorted, searched and paged by DataTables, each when it comes near.
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const darken = () => document.documentElement.classList.toggle("dark", dark.matches);
+dark.addEventListener("change", darken);
+darken();
+
+// Tables: sorted, searched and paged by DataTables, each when it comes near. On narrow screens a row is a
+// card, and its cells bear the names of their columns.
+function nameCells(table) {
+  const names = $$("th", table.tHead).map((cell) => cell.textContent);
+  for (const row of table.tBodies[0].rows)
+    [...row.cells].forEach((cell, at) => (cell.dataset.column = names[at]));
+}
 const watcher = new IntersectionObserver((entries) => {
   for (const { target } of entries.filter((one) => one.isIntersecting)) {
     watcher.unobserve(target);
+    nameCells(target);
     const many = target.tBodies[0].rows.length > 12;
     new DataTable(target, { order: [], paging: many, info: many, pageLength: 12, lengthMenu: [12, 50, 200, { label: "All", value: -1 }], autoWidth: false });
   }
