@@ -27,6 +27,8 @@ TREATMENT = {
     r"snakemake .*profiles/.*": "dry-run by tests/cluster/test_profiles.py, with its executor",
     r"snakemake .*presets/paper.yaml": "dry-run by tests/pipeline/test_dag.py",
     r"snakemake .*presets/smoke.yaml": "run by tests/pipeline/test_smoke.py",
+    r"snakemake .*bundles=.*": "run by tests/pipeline/test_smoke_bundles.py, on the bundle of the smoke run",
+    r"python scripts/bundle\.py check .*": "run by tests/unit/test_bundles.py, on a made bundle",
     r"snakemake .*conda": "run by tests/pipeline/test_fresh_environments.py, with a stand-in for conda",
     r"snakemake --report .*": "run by tests/pipeline/test_smoke.py, after a run",
     r"snakemake .*": DRY_RUN,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from make_page import EXPERIMENT, make_results
 
-CHROMIUM = shutil.which("chromium")
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 REQUIRED = "PARAGONE_CHROMIUM_REQUIRED" in os.environ
 pytestmark = [
     pytest.mark.full,

@@ -1,0 +1,59 @@
+"""The bundle of the smoke run, drawn elsewhere beside a copy of itself: whole, apart, and nothing else."""
+
+import shutil
+
+import pandas as pd
+import pytest
+from workspace import Checkout
+
+from paragone.records.bundles import unpack
+
+pytestmark = pytest.mark.alone
+
+
+def succeeded(checkout: Checkout, *arguments: str) -> None:
+    done = checkout.snakemake(*arguments, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture(scope="module")
+def archive(smoke, results):
+    succeeded(smoke.checkout, "bundle", *smoke.options)
+    return results / "bundle.zip"
+
+
+@pytest.fixture(scope="module")
+def drawn(archive, tmp_path_factory):
+    """A checkout that drew the bundle and a copy of it: the same machine, later."""
+    made = Checkout(tmp_path_factory.mktemp("bundles"))
+    for name in ("then", "now"):
+        shutil.copyfile(archive, made / f"{name}.zip")
+    wanted = ["figures/one_device/throughput.svg", "tables/one_device/upgrade.md"]
+    wanted += ["tables/one_device/machines.md", "tables/one_device/runs.parquet"]
+    bundles = ("--config", "bundles=[then.zip, now.zip]")
+    succeeded(made, *(f"results/{name}" for name in wanted), *bundles)
+    return made / "results"
+
+
+def test_a_bundle_holds_every_record_and_probe(archive, results):
+    _, contents = unpack.read(archive)
+    for pattern in ("runs/*/record.json", "matmul/*.json", "allreduce/*.json"):
+        for path in results.glob(pattern):
+            assert contents[path.relative_to(results).as_posix()] == path.read_bytes()
+    assert any(name.startswith("parity/first_steps/") for name in contents)
+
+
+def test_two_bundles_stand_side_by_side(drawn):
+    runs = pd.read_parquet(drawn / "tables/one_device/runs.parquet")
+    assert set(runs["run"].str.partition("@")[2]) == {"then", "now"}
+    assert set(runs["machine"].str.partition(" = ")[0]) == {"then", "now"}
+    assert set(runs["parity"]) == {"passed"}
+    points = pd.read_csv(drawn / "figures/one_device/throughput.csv")
+    assert points["series"].str.contains(r"\(on (?:then|now)\)", regex=True).all()
+
+
+def test_the_same_runs_are_no_gain(drawn):
+    table = pd.read_csv(drawn / "tables/one_device/upgrade.csv")
+    assert len(table)
+    assert (table.loc[table["ratio"] & (table["n"] > 0), "effect"] == 1).all()
+    assert "the same software" in (drawn / "tables/one_device/upgrade.md").read_text()
