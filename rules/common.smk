@@ -21,6 +21,7 @@ from paragone.config.measurement_plans import all_reduces, products, squares
 from paragone.config.questions import questions
 from paragone.config.schedule import schedule
 from paragone.config.validate import validate
+from paragone.records import sweep
 from paragone.records.bundles import opened
 
 try:
@@ -383,8 +384,21 @@ def overlays():
     return ", ".join(str(path) for path in workflow.configfiles if Path(path).resolve() != default)
 
 
+def follow_runs():
+    """Print how far all runs are, now and each time one ends, if any is to be trained."""
+    asked = [
+        job.wildcards.run for job in workflow.dag.needrun_jobs() if job.rule.name.endswith("train")
+    ]
+    if asked:
+        folder = Path(config["pathvars"]["results"]) / "runs"
+        sweep.watch(asked, folder, lambda line: print(f"[all runs] {line}", flush=True))
+
+
 def show_answers():
-    """Print the answers that this call wrote, at the end of what it prints."""
-    page = Path(config["pathvars"]["results"]) / "answers.md"
-    if page.exists() and page.stat().st_mtime >= START:
-        print(f"\n{page.read_text()}")
+    """Print the answers that this call wrote, and where the page is, at the end of what it prints."""
+    results = Path(config["pathvars"]["results"])
+    answers, page = results / "answers.md", results / "index.html"
+    if answers.exists() and answers.stat().st_mtime >= START:
+        print(f"\n{answers.read_text()}")
+        if page.exists() and page.stat().st_mtime >= START:
+            print(f"All of it, with figures, tables and runs: {page}")

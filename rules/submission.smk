@@ -8,6 +8,7 @@ import shutil
 
 onstart:
     check_submission()
+    follow_runs()
 
 
 def check_submission():
