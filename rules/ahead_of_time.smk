@@ -6,6 +6,7 @@
 # in:  the `ahead_of_time` block of the config
 # out: <results>/ahead_of_time/programs/{program}.mlir, .json   a step as StableHLO, and what it is
 #      <results>/ahead_of_time/{program}.{target}.json          what a compiler says of it
+#      <results>/ahead_of_time/largest/{program}.{target}.json  how large a batch fits
 #      <results>/ahead_of_time/measured/{program}.json          a step that this machine's CPU ran: validation
 
 # The environment of each compiler.
@@ -67,6 +68,39 @@ rule compile_step:
         python {input.code[0]:q} \
             --stablehlo {input.stablehlo:q} \
             --description {input.description:q} \
+            --target {params.target:q} \
+            --record {output.record:q} \
+            2>{log:q} | tee -a {log:q}
+        """
+
+
+rule find_largest_batch:
+    input:
+        code=lambda wildcards: code_inputs(
+            "find_largest_batch.py",
+            exporter_of(PROGRAMS[wildcards.program].spec.backend["engine"]),
+            compiler_of(TARGETS[wildcards.target]["compiler"]),
+        ),
+        schema=project("rules/schemas/largest_batch.schema.json"),
+    output:
+        record="<results>/ahead_of_time/largest/{program}.{target}.json",
+    log:
+        "<results>/logs/ahead_of_time/largest/{program}.{target}.log",
+    wildcard_constraints:
+        target="[a-z0-9-]+",
+    conda:
+        lambda wildcards: f"../envs/{COMPILERS[TARGETS[wildcards.target]['compiler']]}.yaml"
+    resources:
+        mem_mb=6000,
+    params:
+        program=lambda wildcards: PROGRAMS[wildcards.program].to_json(),
+        target=lambda wildcards: json.dumps(TARGETS[wildcards.target]),
+    message:
+        "Searching the largest batch of {wildcards.program} for {wildcards.target}"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --program {params.program:q} \
             --target {params.target:q} \
             --record {output.record:q} \
             2>{log:q} | tee -a {log:q}

@@ -11,6 +11,7 @@ from paragone.config.compilations import (
     compilations,
     compiler_of,
     exporter_of,
+    searches,
     targets,
     validations,
 )
@@ -36,6 +37,7 @@ try:
     PLANS = {name: compilations(config, name) for name in STUDIES}
     COMPILATIONS = {name: found for name, (found, _) in PLANS.items()}
     VALIDATIONS = {name: validations(config, name) for name in STUDIES}
+    SEARCHES = {name: searches(config, name) for name in STUDIES}
     TARGETS = targets(config)
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
@@ -47,6 +49,7 @@ SCALING = [
 ]
 PROGRAMS = {one.program.name: one.program for study in COMPILATIONS.values() for one in study}
 PROGRAMS |= {one.name: one for study in VALIDATIONS.values() for one in study}
+PROGRAMS |= {one.program.name: one.program for study in SEARCHES.values() for one in study}
 # What has a folder of figures and tables: experiments, and what is measured or compiled beside them.
 SECTIONS = {
     **config["experiments"],
@@ -235,7 +238,8 @@ def backends_of(section):
     if section in EXPERIMENTS:
         used = {spec.backend["name"] for spec in EXPERIMENTS[section]}
     elif section in STUDIES:
-        used = {one.program.spec.backend["name"] for one in COMPILATIONS[section]}
+        compiled_there = [*COMPILATIONS[section], *SEARCHES[section]]
+        used = {one.program.spec.backend["name"] for one in compiled_there}
     else:
         used = ALL_REDUCES if section == "scaling_model" else PRODUCTS
     return [name for name in config["backends"] if name in used]
@@ -258,6 +262,12 @@ def measured_steps(study):
     return present(found) if config["records_only"] else found
 
 
+def largest_batches(study):
+    """The searches of a study; from records alone those that are there."""
+    found = [f"<results>/ahead_of_time/largest/{one.name}.json" for one in SEARCHES[study]]
+    return present(found) if config["records_only"] else found
+
+
 def present(paths):
     """Those of some results that exist."""
     results = config["pathvars"]["results"]
@@ -275,6 +285,7 @@ READS = {
         else [f"<results>/runs/{spec.name}/predictions.npz" for spec in runs_of(section)]
     ),
     "compilations": lambda section: compiled(section),
+    "largest_batches": lambda section: largest_batches(section),
     "measured_steps": lambda section: measured_steps(section),
     "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
     "models": lambda _: ["<results>/tables/scaling_model/models.json"],

@@ -22,6 +22,7 @@ FIGURES = {
     "accelerators": Row("peak throughput", ("products", "published")),
     "scaling_model": Row("all-reduces, predicted steps", ("runs", "steps", "all_reduce_fit")),
     "compiled_scaling": Row("scaling, compiled", BOUNDS[:3]),
+    "largest_batch": Row("largest batch", ("largest_batches",)),
     "step_bounds": Row("bounds of a step", BOUNDS, ("beside",)),
     "beyond": Row("predictions beyond this machine", ("runs", "models"), ("machines", "most")),
 }

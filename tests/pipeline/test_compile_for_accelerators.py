@@ -3,19 +3,21 @@
 import json
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from workspace import CONFIG, ROOT, environment
 
+from paragone.ahead_of_time.compilers import installed
 from paragone.config.compilations import Compilation, compilations, target_of
 from paragone.records.compilations import CompilationRecord, check_compilation
 from paragone.records.measurements import read
 
 TPU, GPU = "tpu-v2-8", "h100-8"
-PROGRAMS = {one.program.spec.backend["name"]: one for one in compilations(CONFIG, "sources_tpu")[0]}
+PROGRAMS: dict[str, Compilation] = {}  # the first of each backend
+for one in compilations(CONFIG, "sources_tpu")[0]:
+    PROGRAMS.setdefault(one.program.spec.backend["name"], one)
 
 
 def run(program: str, *arguments: str) -> str:
@@ -66,7 +68,7 @@ def test_the_whole_step_compiles_for_the_tpu_of_the_sources(step):
 
 def test_it_compiles_for_gpus_or_says_that_their_compiler_is_not_installed(step):
     record = step.compiled(GPU)
-    if find_spec("jax_plugins") and find_spec("jax_plugins.xla_cuda12"):
+    if installed("jax_plugins.xla_cuda12"):
         assert (record.status, record.reason) == ("compiled", None)
         assert record.cost.bytes_accessed > 0
         assert record.cost.flop is None

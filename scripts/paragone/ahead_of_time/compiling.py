@@ -19,7 +19,9 @@ from paragone.ahead_of_time.traffic import traffic
 from paragone.config.compilations import compiler_of
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+# The two ways in which the TPU's compiler says by how much a program is too large.
 _EXCEEDED = re.compile(r"[Ee]xceeded .*?by ([0-9.]+)([KMGT]?)")
+_NEEDS = re.compile(r"\(([0-9.]+)([KMGT]?)\) exceeds available \w+ \(([0-9.]+)([KMGT]?)\)")
 # Compilers whose programs say which memory an array is in.
 _TELL_MEMORY = ("tpu",)
 # Of an operation for which the compiler has no estimate of seconds.
@@ -140,6 +142,13 @@ def _counted(modules: list[Any]) -> dict[str, float]:
 
 
 def _refusal(error: Exception) -> tuple[str, int | None]:
-    found = _EXCEEDED.search(str(error))
-    excess = int(float(found[1]) * _UNITS[found[2]]) if found else None
+    excess = None
+    if found := _EXCEEDED.search(str(error)):
+        excess = _bytes(found[1], found[2])
+    elif found := _NEEDS.search(str(error)):
+        excess = _bytes(found[1], found[2]) - _bytes(found[3], found[4])
     return first_line(error), excess
+
+
+def _bytes(number: str, unit: str) -> int:
+    return int(float(number) * _UNITS[unit])

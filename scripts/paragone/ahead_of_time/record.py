@@ -7,10 +7,14 @@ from typing import Any
 from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target
 from paragone.ahead_of_time.compiling import Compiled, compile_for
 from paragone.machine.process_entry import software
-from paragone.records.compilations import COMPILED, NO_COMPILER, TOO_LARGE
+from paragone.records.compilations import (
+    COMPILED,
+    NO_COMPILER,
+    NOT_EXPORTED,
+    REFUSED,
+    TOO_LARGE,
+)
 from paragone.records.run_record import Json
-
-NOT_EXPORTED, REFUSED = "not_exported", "refused"
 
 
 def compilation_record(entry: Json, stablehlo: str, target: Target) -> Json:

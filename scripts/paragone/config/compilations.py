@@ -19,6 +19,7 @@ from paragone.config.expand import spec_of
 from paragone.config.run_spec import Spec, as_list
 
 _SCRIPTS = Path(__file__).parents[2]
+START = 64  # examples of each device in the first step of a search
 _LISTS = ("backend", "target", "batch", "step")  # keys of a row that may list several values
 
 
@@ -99,6 +100,19 @@ def compilations(config: dict[str, Any], study: str) -> tuple[list[Compilation],
             one = Compilation(_program(config, choice, devices, where), target)
             found.setdefault(one.name, one)
     return list(found.values()), left_out
+
+
+def searches(config: dict[str, Any], study: str) -> list[Compilation]:
+    """What a study searches the largest batch of: the program to begin with, and its target."""
+    found: dict[str, Compilation] = {}
+    for at, row in enumerate(config["ahead_of_time"]["studies"][study].get("largest_batch", [])):
+        where = f"ahead_of_time.studies.{study}.largest_batch[{at}]"
+        for choice in _choices(config, {**row, "batch": {"per_replica": START}}, where):
+            target = choice["target"]
+            devices = target_of(config, target, f"{where}.target")["devices"]
+            one = Compilation(_program(config, choice, devices, where), target)
+            found.setdefault(one.name, one)
+    return list(found.values())
 
 
 def validations(config: dict[str, Any], study: str) -> list[Program]:

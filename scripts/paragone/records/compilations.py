@@ -10,7 +10,8 @@ from paragone.records.measurements import MeasuringProcess
 from paragone.records.run_record import Json
 from paragone.records.schemas import valid
 
-COMPILED, TOO_LARGE, NO_COMPILER = "compiled", "too_large", "no_compiler"
+COMPILED, TOO_LARGE, REFUSED = "compiled", "too_large", "refused"
+NO_COMPILER, NOT_EXPORTED = "no_compiler", "not_exported"
 
 
 @dataclass
@@ -124,6 +125,51 @@ class MeasuredStep:
     calls: int
     runs: list[float]
     traffic: Traffic
+
+
+@dataclass
+class Try:
+    """One compilation at a batch per device."""
+
+    per_device: int
+    status: str
+    reason: str | None
+    total_bytes: int | None
+    excess_bytes: int | None
+
+
+@dataclass
+class LargestBatch:
+    """What was tried to find the largest batch of a device that a training step fits with."""
+
+    schema: int
+    name: str
+    workload: str
+    model: dict[str, Any]
+    backend: str
+    precision: str
+    shape: list[int]
+    target: CompiledTarget
+    tries: list[Try]
+    software: dict[str, str]
+
+    @property
+    def fits(self) -> int | None:
+        """The largest batch that was compiled and fits; None where none does."""
+        return max((one.per_device for one in self.tries if one.status == COMPILED), default=None)
+
+    @property
+    def exceeds(self) -> int | None:
+        """The smallest batch that was compiled and does not fit; None where none was."""
+        return min((one.per_device for one in self.tries if one.status == TOO_LARGE), default=None)
+
+
+def check_largest_batch(data: Json) -> LargestBatch:
+    """The record; `ValueError` if it breaks its schema or a larger batch fits than one that does not."""
+    result = valid(LargestBatch, data, "largest_batch")
+    if result.fits and result.exceeds and result.fits >= result.exceeds:
+        raise ValueError(f"tries: {result.fits} fits and {result.exceeds} does not")
+    return result
 
 
 def check_measured_step(data: Json) -> MeasuredStep:

@@ -18,7 +18,9 @@ from paragone.base.errors import UserError
 from paragone.records import measurements
 from paragone.records.compilations import (
     CompilationRecord,
+    LargestBatch,
     check_compilation,
+    check_largest_batch,
     check_measured_step,
 )
 
@@ -30,6 +32,7 @@ FILES = {
     "products": "matmul.parquet: one row per timed product",
     "models": "models.json: the calibrated cost models",
     "compilations": "records of compile_step.py",
+    "largest-batches": "records of find_largest_batch.py",
     "measured-steps": "results of measure_step.py",
     "steps": "steps.parquet: one row per cell of the scaling experiments, "
     "its step in seconds measured and predicted",
@@ -74,6 +77,12 @@ class Inputs:
         """The records of what was compiled; none without a file."""
         found = self.files.get("compilations", [])
         return [measurements.read(path, check_compilation) for path in found]
+
+    @cached_property
+    def largest_batches(self) -> list[LargestBatch]:
+        """What was found of the largest batches."""
+        found = self.paths("largest-batches")
+        return [measurements.read(path, check_largest_batch) for path in found]
 
     @cached_property
     def validations(self) -> list[Validation]:

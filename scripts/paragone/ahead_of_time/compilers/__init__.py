@@ -1,6 +1,7 @@
 """The compilers of devices that are not there: one module each, which describes the devices of a target."""
 
 import importlib
+from importlib.util import find_spec
 from typing import Any
 
 from paragone.config.compilations import compiler_of
@@ -36,6 +37,12 @@ def describe(target: Target) -> list[Any]:
             f"{target['devices']} are asked for"
         )
     return found[: target["devices"]]
+
+
+def installed(module: str) -> bool:
+    """Whether a module could be imported; a missing package around it is no error."""
+    package = module.rpartition(".")[0]
+    return (not package or installed(package)) and find_spec(module) is not None
 
 
 def first_line(error: BaseException) -> str:

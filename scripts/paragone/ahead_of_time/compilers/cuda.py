@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target, first_line
+from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target, first_line, installed
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ OPTIONS = [("xla_gpu_autotune_level", "0")]
 
 def describe(target: Target) -> list[Any]:
     """The devices of one host with GPUs of the name `topology`."""
-    if find_spec("jax_plugins.xla_cuda12") is None:
+    if not installed("jax_plugins.xla_cuda12"):
         raise NoCompiler(
             "the GPU's compiler is not installed; it is optional, its wheels are large: add the extra "
             "[cuda12] of jax, in jax's version"
@@ -70,7 +70,7 @@ def describe(target: Target) -> list[Any]:
 
 def _prefer_own_assembler() -> None:
     """Put the assembler of the wheels first on PATH: another may be too old, or none."""
-    tools = find_spec("nvidia.cuda_nvcc")
+    tools = find_spec("nvidia.cuda_nvcc") if installed("nvidia.cuda_nvcc") else None
     folders = (
         [f"{folder}/bin" for folder in (tools.submodule_search_locations or [])] if tools else []
     )

@@ -1,10 +1,9 @@
 """The TPU compiler, in the wheel libtpu: it compiles for the TPUs of a named topology, without any."""
 
 import os
-from importlib.util import find_spec
 from typing import Any
 
-from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target, first_line
+from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target, first_line, installed
 
 # What libtpu reads when it is loaded.
 ENVIRONMENT = {
@@ -15,7 +14,7 @@ ENVIRONMENT = {
 
 def describe(target: Target) -> list[Any]:
     """The devices of a topology such as "v2:2x2": generation, and chips along each axis."""
-    if find_spec("libtpu") is None:
+    if not installed("libtpu"):
         raise NoCompiler(
             "libtpu, the TPU's compiler, is not installed; install envs/requirements.txt"
         )
