@@ -47,9 +47,9 @@ RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
 SCALING = [
     name for name, block in config["experiments"].items() if SCALING_FIGURE in block["figures"]
 ]
-PROGRAMS = {one.program.name: one.program for study in COMPILATIONS.values() for one in study}
-PROGRAMS |= {one.name: one for study in VALIDATIONS.values() for one in study}
-PROGRAMS |= {one.program.name: one.program for study in SEARCHES.values() for one in study}
+PROGRAMS = {one.name: one for study in VALIDATIONS.values() for one in study}
+for study in [*COMPILATIONS.values(), *SEARCHES.values()]:
+    PROGRAMS |= {one.program.name: one.program for one in study}
 # What has a folder of figures and tables: experiments, and what is measured or compiled beside them.
 SECTIONS = {
     **config["experiments"],
@@ -238,8 +238,8 @@ def backends_of(section):
     if section in EXPERIMENTS:
         used = {spec.backend["name"] for spec in EXPERIMENTS[section]}
     elif section in STUDIES:
-        compiled_there = [*COMPILATIONS[section], *SEARCHES[section]]
-        used = {one.program.spec.backend["name"] for one in compiled_there}
+        plan = [*COMPILATIONS[section], *SEARCHES[section]]
+        used = {one.program.spec.backend["name"] for one in plan}
     else:
         used = ALL_REDUCES if section == "scaling_model" else PRODUCTS
     return [name for name in config["backends"] if name in used]
@@ -250,21 +250,9 @@ def experiments_of(section):
     return [section] if section in EXPERIMENTS else SCALING
 
 
-def compiled(study):
-    """The records of a study's compilations; from records alone those that are there."""
-    found = [f"<results>/ahead_of_time/{one.name}.json" for one in COMPILATIONS[study]]
-    return present(found) if config["records_only"] else found
-
-
-def measured_steps(study):
-    """The steps of a study that run on this machine; from records alone those that are there."""
-    found = [f"<results>/ahead_of_time/measured/{one.name}.json" for one in VALIDATIONS[study]]
-    return present(found) if config["records_only"] else found
-
-
-def largest_batches(study):
-    """The searches of a study; from records alone those that are there."""
-    found = [f"<results>/ahead_of_time/largest/{one.name}.json" for one in SEARCHES[study]]
+def compiled(plan, folder=""):
+    """The records of what a study compiles; from records alone those that are there."""
+    found = [f"<results>/ahead_of_time/{folder}{one.name}.json" for one in plan]
     return present(found) if config["records_only"] else found
 
 
@@ -284,9 +272,9 @@ READS = {
         if BUNDLES
         else [f"<results>/runs/{spec.name}/predictions.npz" for spec in runs_of(section)]
     ),
-    "compilations": lambda section: compiled(section),
-    "largest_batches": lambda section: largest_batches(section),
-    "measured_steps": lambda section: measured_steps(section),
+    "compilations": lambda section: compiled(COMPILATIONS[section]),
+    "largest_batches": lambda section: compiled(SEARCHES[section], "largest/"),
+    "measured_steps": lambda section: compiled(VALIDATIONS[section], "measured/"),
     "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
     "models": lambda _: ["<results>/tables/scaling_model/models.json"],
     "steps": lambda _: ["<results>/tables/scaling_model/steps.parquet"],
@@ -350,7 +338,7 @@ def of_all():
     return {
         name: block
         for name, block in SECTIONS.items()
-        if name not in STUDIES or (block.get("in_all", False) and compiled(name))
+        if name not in STUDIES or (block.get("in_all", False) and compiled(COMPILATIONS[name]))
     }
 
 

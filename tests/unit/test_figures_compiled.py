@@ -1,0 +1,151 @@
+"""Figures and tables of compiled steps, from made records."""
+
+import json
+
+import pytest
+from draw_figures import SUFFIXES, Drawing, texts_of
+from make_compilations import PROGRAM, TARGET, compilation, refused
+from make_products import make_case, make_result, table_of
+
+from paragone.analysis.ahead_of_time.scaling import STRONG, WEAK
+from paragone.base.errors import UserError
+from paragone.records.compilations import check_largest_batch
+from paragone.reporting.modules import load
+
+BESIDE = [
+    {
+        "published": "xla_fashion_cnn",
+        "system": "8 TPU cores (Colab), PyTorch/XLA",
+        "target": "made-8",
+    }
+]
+
+
+def over(devices: int, batch: int) -> dict:
+    """The record of so many devices: FLOP and traffic divide, the all-reduce does not."""
+    return compilation(
+        program={"devices": devices, "batch": batch, "name": f"n{devices}.b{batch}"},
+        target={"devices": devices, "name": f"made-{devices}"},
+        cost={"memory_traffic": 1e5 * batch / devices},
+        collectives=[{"kind": "all-reduce", "bytes": 80_000, "group": devices, "count": 1}],
+    )
+
+
+def tried(name: str, *tries: tuple) -> dict:
+    keys = ("per_device", "status", "total_bytes", "excess_bytes")
+    rows = [dict(zip(keys, one, strict=True), reason=None) for one in tries]
+    about = {key: PROGRAM[key] for key in ("workload", "model", "backend", "precision", "shape")}
+    target = {**TARGET, "name": name, "label": name}
+    return {
+        "schema": 1,
+        "name": name,
+        **about,
+        "target": target,
+        "tries": rows,
+        "software": {},
+    }
+
+
+LARGEST = [
+    tried(
+        "a",
+        (64, "compiled", 10, None),
+        (512, "compiled", 70, None),
+        (9000, "too_large", 2000, 1000),
+        (8000, "compiled", 990, None),
+    ),
+    tried("b", (64, "no_compiler", None, None), (512, "no_compiler", None, None)),
+]
+
+
+def measured() -> dict:
+    """0.25 GFLOP and 100 MB per step of 40 ms; memory of 10 GB/s."""
+    made = make_result("jax", [make_case((256,) * 3, gflops=(100,))])
+    return {
+        "schema": 1,
+        "program": {**PROGRAM, "devices": 1, "batch": 125},
+        "process": made["process"],
+        "cost": compilation()["cost"],
+        "calls": 5,
+        "runs": [0.2, 0.2, 0.2],
+        "traffic": {"bytes": 10**9, "runs": [0.1, 0.1]},
+    }
+
+
+@pytest.fixture
+def drawing(tmp_path):
+    def written(kind: str, records: list[dict]) -> list:
+        paths = [tmp_path / f"{kind}.{number}.json" for number, _ in enumerate(records)]
+        for path, record in zip(paths, records, strict=True):
+            path.write_text(json.dumps(record))
+        return paths
+
+    strong = [over(devices, 1024) for devices in (1, 2, 8, 64)]
+    weak = [over(devices, 128 * devices) for devices in (1, 2, 64)]
+    records = [*strong, *weak, refused("refused", "INVALID_ARGUMENT: no such TPU")]
+    return Drawing(
+        tmp_path,
+        {"beside": BESIDE},
+        compilations=written("compiled", records),
+        largest_batches=written("largest", LARGEST),
+        measured_steps=written("measured", [measured()]),
+        products=table_of([make_result("jax", [make_case((256,) * 3, gflops=(100,))])]),
+    )
+
+
+@pytest.mark.parametrize("figure", ["step_bounds", "compiled_scaling", "largest_batch"])
+@pytest.mark.filterwarnings("error")
+def test_each_figure_is_the_same_bytes_again_and_says_that_nothing_ran(drawing, figure):
+    paths, shown = drawing.draw(figure, suffixes=SUFFIXES)
+    first = [path.read_bytes() for path in paths]
+    again, _ = drawing.draw(figure, suffixes=SUFFIXES)
+    assert first == [path.read_bytes() for path in again]
+    assert len(shown)
+    assert "NOT RUN" in texts_of(drawing.figure(figure))
+
+
+def test_bounds_have_the_published_time_and_the_validation_beside_them(drawing):
+    module, inputs = load("figures", "step_bounds"), drawing.inputs()
+    rows = module.points(inputs)
+    published = rows[rows["part"] == "published"]
+    assert published["seconds"].tolist() == [pytest.approx(269 / 2900)]
+    # 40 ms over the longer of 0.25 GFLOP at 100 GFLOP/s and 100 MB at 10 GB/s: 10 ms.
+    assert "over bound 4 (fashion-cnn, jax" in texts_of(drawing.figure("step_bounds"))
+
+
+def test_efficiency_by_hand(drawing):
+    rows = load("figures", "compiled_scaling").points(drawing.inputs())
+    assert set(rows["scaling"]) == {STRONG, WEAK}
+    strong = rows[rows["scaling"] == STRONG].set_index("devices")
+    # One device: 2.048 ms arithmetic, 1.024 ms memory. Eight: an eighth of each, and 14 us of links.
+    assert strong.loc[8, "bound_efficiency"] == pytest.approx(1)
+    assert strong.loc[8, "apart_efficiency"] == pytest.approx(3.072 / 8 / (3.072 / 8 + 0.014))
+    weak = rows[rows["scaling"] == WEAK].set_index("devices")
+    sent = 2 * 63 / 64 * 80_000 / 1e10
+    each = 128 * 2e6 / 1e12 + 128 * 1e5 / 1e11
+    assert weak.loc[64, "apart_efficiency"] == pytest.approx(each / (each + sent))
+
+
+def test_the_largest_batch_is_one_that_was_compiled():
+    first, second = map(check_largest_batch, LARGEST)
+    assert (first.fits, first.exceeds) == (8000, 9000)
+    assert (second.fits, second.exceeds) == (None, None)
+    wrong = tried("c", (64, "too_large", 1, 1), (512, "compiled", 1, None))
+    with pytest.raises(ValueError, match="512 fits and 64 does not"):
+        check_largest_batch(wrong)
+
+
+def test_tables_say_what_was_refused_and_by_how_much_a_step_exceeds_its_bound(drawing):
+    inputs = drawing.inputs()
+    cells = load("tables", "compiled").table(inputs).blocks[0].cells
+    assert cells["status"].iloc[-1] == "refused by the compiler: INVALID_ARGUMENT: no such TPU"
+    validated = load("tables", "bounds_validated").table(inputs)
+    assert validated.rows["ratio"].tolist() == [pytest.approx(4)]
+    bounds = load("tables", "published_bounds").table(inputs)
+    assert bounds.rows["verdict"].tolist() == ["lower bound, compiled, not run"]
+
+
+def test_without_records_there_is_one_message(tmp_path):
+    for name in ("step_bounds", "compiled_scaling"):
+        with pytest.raises(UserError, match="--compilations"):
+            load("figures", name).points(Drawing(tmp_path).inputs())
