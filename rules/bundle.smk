@@ -1,7 +1,7 @@
 # Bundle: what was measured on this machine, and all that drawing needs, in one archive that checks itself.
 #
-# in:  <results>/runs/, <results>/data/*/manifest.json, <results>/parity/, <results>/matmul/,
-#      <results>/allreduce/; the config
+# in:  <results>/runs/, <results>/data/*/manifest.json, <results>/parity/{workload}.json,
+#      <results>/matmul/, <results>/allreduce/; the config
 # out: <results>/bundle.zip
 
 

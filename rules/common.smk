@@ -178,16 +178,11 @@ def all_records(_):
 
 
 def measured_beside(_):
-    """What was measured beside the runs and a bundle holds: probes, first steps, products, all-reduces."""
+    """What a bundle holds beside the runs: verdicts of the parity gate, manifests, products, all-reduces."""
     workloads = sorted({spec.workload["name"] for spec in RUNS.values()})
     return [
         *sorted({path for name in EXPERIMENTS for path in manifests_of_experiment(name)}),
-        *(
-            f"<results>/parity/{workload}/{backend}.npz"
-            for workload in workloads
-            for backend in ["reference", *backends_of_workload(workload)]
-        ),
-        *sorted({path for spec in RUNS.values() for path in reference_of(spec)}),
+        *(f"<results>/parity/{workload}.json" for workload in workloads),
         *(f"<results>/matmul/{backend}.json" for backend in PRODUCTS),
         *(f"<results>/allreduce/{backend}.json" for backend in ALL_REDUCES),
     ]
@@ -380,7 +375,8 @@ def outline(figures, tables):
 def overlays():
     """The config files on top of the default one, for a reader."""
     default = (PROJECT / "config.yaml").resolve()
-    return ", ".join(str(path) for path in workflow.configfiles if Path(path).resolve() != default)
+    paths = [path for path in workflow.configfiles if Path(path).resolve() != default]
+    return ", ".join(os.path.relpath(path) for path in paths)
 
 
 def follow_runs():

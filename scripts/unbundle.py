@@ -4,7 +4,6 @@ Runs are named <run>@<label> from here on, and machines <label> = <machine>: the
 """
 
 import argparse
-import json
 import shutil
 from pathlib import Path
 
@@ -13,9 +12,7 @@ import pandas as pd
 from paragone.analysis import all_reduce_tables, product_tables, tidy
 from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.compliance import checks
-from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
-from paragone.parity.report import report
 from paragone.records import parity_reports
 from paragone.records.bundles import unpack
 from paragone.records.bundles.contents import Listing
@@ -44,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def tabulated(folder: Path, listing: Listing, tables: Path) -> dict[str, pd.DataFrame]:
     """Every tidy table of the bundle, by file; the violations of each experiment are written."""
-    parity = [_judged(path, folder) for path in sorted(folder.glob("parity/*/reference.npz"))]
+    parity = sorted(folder.glob("parity/*.json"))
     manifests = sorted(folder.glob("data/*/manifest.json"))
     verdicts = parity_reports.read_parity(parity)
     products = [read(path, check_products) for path in sorted(folder.glob("matmul/*.json"))]
@@ -68,15 +65,6 @@ def apart(table: pd.DataFrame, label: str) -> pd.DataFrame:
         table = table.assign(machine=label + OF_BUNDLE + table["machine"])
     of_runs = "experiment" in table  # elsewhere `run` is a number
     return table.assign(run=table["run"] + f"@{label}") if of_runs else table
-
-
-def _judged(reference: Path, folder: Path) -> Path:
-    """The report of the parity gate, made of the probes as the workflow makes it."""
-    workload = reference.parent.name
-    probes = [path for path in sorted(reference.parent.glob("*.npz")) if path != reference]
-    path = folder / "parity" / f"{workload}.json"
-    write_text(json.dumps(report(workload, reference, probes), indent=1) + "\n", path)
-    return path
 
 
 if __name__ == "__main__":

@@ -95,7 +95,15 @@ def test_a_bundle_is_unpacked_and_tabulated(tmp_path):
     manifest = results / "data/fashion_mnist/manifest.json"
     archive = tmp_path / "here.zip"
     options = ["write", "--results", results, "--runs", results / "tables/runs.parquet"]
-    options += ["--files", manifest, "--config", '{"seed": 0}', "--license", "free"]
+    options += [
+        "--files",
+        manifest,
+        results / "parity/fashion-conv.json",
+        "--config",
+        '{"seed": 0}',
+        "--license",
+        "free",
+    ]
     bundle.main([str(one) for one in [*options, "--output", archive]])
     listing, found = unpack.read_config(archive)
     assert found == {"seed": 0}
@@ -107,7 +115,6 @@ def test_a_bundle_is_unpacked_and_tabulated(tmp_path):
         again = tidy.read(output / f"tables/{EXPERIMENT}/runs.parquet")
         assert sorted(again["run"]) == sorted(runs["run"] + "@here")
         assert again["machine"].str.startswith("here = node-1").all()
-        # No probe is in it: without the parity gate a backend has no speed here either.
-        assert set(again["parity"]) == {"not checked"}
+        assert set(again["parity"]) == {"passed"}
         assert (output / f"runs/{again['run'].iloc[0]}/record.json").exists()
     assert contents.LISTING not in {path.name for path in output.iterdir()}

@@ -57,9 +57,10 @@ class Figure:
 
     @property
     def twin(self) -> Twin | None:
-        """Its interactive twin, where it has one."""
+        """Its interactive twin, where it has one and something to show."""
         make = getattr(modules.load("figures", self.name), "twin", None)
-        return make(pd.read_csv(self.path.with_suffix(".csv"))) if make else None
+        found = make(pd.read_csv(self.path.with_suffix(".csv"))) if make else None
+        return found if found is not None and len(found.rows) else None
 
 
 @dataclass(frozen=True)

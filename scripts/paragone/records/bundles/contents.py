@@ -12,7 +12,7 @@ LISTING, METADATA, CONFIG = "bundle.json", "ro-crate-metadata.json", "config.jso
 ALLOWED = re.compile(
     r"runs/\w[\w.-]*/(record\.json|predictions\.npz)"
     r"|data/\w+/manifest\.json"
-    r"|parity/\w[\w-]*/\w[\w.-]*\.npz"
+    r"|parity/\w[\w-]*\.json"
     r"|(matmul|allreduce)/\w[\w-]*\.json"
     rf"|{re.escape(CONFIG)}"
 )

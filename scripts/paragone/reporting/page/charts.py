@@ -50,7 +50,11 @@ def chart(twin: Twin, colors: dict[str, str]) -> Spec:
         "config": CONFIG,
         "params": PARAMETERS,
         "columns": 2,
-        "concat": [_panel(name, by_panel[name], one, looks) for name, one in twin.panels.items()],
+        "concat": [
+            _panel(name, by_panel[name], one, looks)
+            for name, one in twin.panels.items()
+            if name in by_panel
+        ],
         "resolve": {"scale": {"color": "shared", "shape": "shared"}},
         "datasets": {
             name: json.loads(rows.drop(columns="panel").to_json(orient="records"))
