@@ -1,4 +1,4 @@
-"""The rule on what a framework says it had in force beside what the specification asks for."""
+"""The rules on what a process and its framework had in force, beside what the specification asks for."""
 
 from collections.abc import Callable, Iterator
 
@@ -6,6 +6,16 @@ from paragone.records.compliance.rules import Checks, Finding
 from paragone.records.run_record import RunRecord
 
 CHECKS: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
+
+
+@CHECKS.rule("division")
+def division(record: RunRecord) -> Iterator[Finding]:
+    """What tunes the processes is what the division says."""
+    asked = record.spec.tuning.get("variables", {})
+    for at, process in enumerate(record.processes):
+        if process.variables != asked:
+            wrong = f"{process.variables}, the run's division has {asked}"
+            yield Finding(f"processes[{at}].variables", wrong)
 
 
 @CHECKS.rule("modes")

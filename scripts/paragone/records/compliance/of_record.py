@@ -97,16 +97,6 @@ def threads(record: RunRecord) -> Iterator[Finding]:
             yield Finding(f"processes[{at}].threads", wrong)
 
 
-@CHECKS.rule("division")
-def division(record: RunRecord) -> Iterator[Finding]:
-    """What tunes the processes is what the division says."""
-    asked = record.spec.tuning.get("variables", {})
-    for at, process in enumerate(record.processes):
-        if process.variables != asked:
-            wrong = f"{process.variables}, the run's division has {asked}"
-            yield Finding(f"processes[{at}].variables", wrong)
-
-
 @CHECKS.rule("fingerprint")
 def fingerprint(record: RunRecord) -> Iterator[Finding]:
     """The machine's hash, of every process."""
