@@ -90,12 +90,14 @@ class Unread(Torch):
 def on_stand_in(monkeypatch):
     """A function that builds the engine on the stand-in, as it would be on a GPU."""
     monkeypatch.setattr(torch_devices, "open_device", lambda *_: (STAND_IN, "stand-in"))
-    monkeypatch.setattr(
-        torch, "autocast", lambda *_, **__: nullcontext()
-    )  # it does not know "meta"
-    for name in ("adam", "nadam"):
+    # Autocast and the kernels for several weights at once, CUDA's default, do not know "meta".
+    monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
+    for name in ("sgd", "adam", "nadam"):
         module = sys.modules[f"torch.optim.{name}"]
-        monkeypatch.setattr(module, "_get_capturable_supported_devices", lambda *_: ["meta"])
+        monkeypatch.setattr(module, "_default_to_fused_or_foreach", lambda *_, **__: (False, True))
+    for name in ("adam", "nadam"):
+        module, names = sys.modules[f"torch.optim.{name}"], "_get_capturable_supported_devices"
+        monkeypatch.setattr(module, names, lambda *_, **__: ["meta"])
 
     def build(spec: Spec, dataset: Dataset, kind: type[Torch] = Unread) -> Torch:
         engine = kind()

@@ -175,6 +175,7 @@ def _epochs(
             ledger.switch("train")
             during = engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
             train_seconds = ledger.switch("other")
+        input_seconds = engine.input_seconds()  # of this pass, not of the evaluation
         ledger.switch("evaluate")
         after = engine.evaluate(evaluation_batches(dataset, spec, engine.shard), tests)
         evaluate_seconds = ledger.switch("other")
@@ -183,7 +184,7 @@ def _epochs(
             "learning_rate": rate,
             "steps": steps,
             "train_seconds": train_seconds,
-            "input_seconds": engine.input_seconds(),
+            "input_seconds": input_seconds,
             **_named("train", during),
             "evaluate_seconds": evaluate_seconds,
             **_named("test", after),
