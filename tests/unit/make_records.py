@@ -272,12 +272,8 @@ def _epochs(random, measured, steps, batch, status, accuracies, exact) -> list[d
 
 
 def _clocks(random, window: list[dict]) -> dict:
-    cold = {
-        "imports": 3.0 + random.uniform(0, 2),
-        "devices": 0.3 + random.uniform(0, 0.2),
-        "data": 0.2,
-        "compilation": 1.5 + random.uniform(0, 3),
-    }
+    cold = {"imports": 3.0 + random.uniform(0, 2), "devices": 0.3 + random.uniform(0, 0.2)}
+    cold |= {"data": 0.2, "compilation": 1.5 + random.uniform(0, 3)}
     spent = sum(one["seconds"] for one in window)
     return {"cold": cold, "checkpoint": 0.15, "window": spent, "other": 0.25}
 
