@@ -30,6 +30,7 @@ report: "rules/report/workflow.rst"
 
 
 include: "rules/common.smk"
+include: "rules/exhibits.smk"
 
 
 if not config["records_only"]:

@@ -3,7 +3,6 @@
 import json
 import os
 import time
-from dataclasses import dataclass
 
 from paragone.config.bundled import labels
 from paragone.config.code_inputs import code_inputs
@@ -58,16 +57,6 @@ SECTIONS = {
     "accelerator_reference": config["accelerator_reference"],
     **({"scaling_model": config["scaling"]} if SCALING else {}),
 }
-
-
-@dataclass(frozen=True)
-class Row:
-    """A figure or table: its label in the report, what it reads (keys of `READS`), and which values of
-    its section of the config it depends on."""
-
-    label: str
-    reads: tuple[str, ...]
-    settings: tuple[str, ...] = ()
 
 
 wildcard_constraints:
@@ -228,155 +217,10 @@ def backends_of_workload(workload):
     return sorted({spec.backend["name"] for spec in specs})
 
 
-def backends_of(section):
-    """The backends that a section shows, in the config's order."""
-    if section in EXPERIMENTS:
-        used = {spec.backend["name"] for spec in EXPERIMENTS[section]}
-    elif section in STUDIES:
-        plan = [*COMPILATIONS[section], *SEARCHES[section]]
-        used = {one.program.spec.backend["name"] for one in plan}
-    else:
-        used = ALL_REDUCES if section == "scaling_model" else PRODUCTS
-    return [name for name in config["backends"] if name in used]
-
-
-def experiments_of(section):
-    """The experiments whose runs a section shows: itself, or all that scale."""
-    return [section] if section in EXPERIMENTS else SCALING
-
-
-def compiled(plan, folder=""):
-    """The records of what a study compiles; from records alone those that are there."""
-    found = [f"<results>/ahead_of_time/{folder}{one.name}.json" for one in plan]
-    return present(found) if config["records_only"] else found
-
-
 def present(paths):
     """Those of some results that exist."""
     results = config["pathvars"]["results"]
     return [path for path in paths if Path(path.replace("<results>", results)).exists()]
-
-
-READS = {
-    "runs": lambda section: [
-        f"<results>/tables/{name}/runs.parquet" for name in experiments_of(section)
-    ],
-    "epochs": lambda section: [f"<results>/tables/{section}/epochs.parquet"],
-    "predictions": lambda section: (
-        in_bundles("predictions.npz")
-        if BUNDLES
-        else [f"<results>/runs/{spec.name}/predictions.npz" for spec in runs_of(section)]
-    ),
-    "compilations": lambda section: compiled(COMPILATIONS[section]),
-    "largest_batches": lambda section: compiled(SEARCHES[section], "largest/"),
-    "measured_steps": lambda section: compiled(VALIDATIONS[section], "measured/"),
-    "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
-    "models": lambda _: ["<results>/tables/scaling_model/models.json"],
-    "steps": lambda _: ["<results>/tables/scaling_model/steps.parquet"],
-    "all_reduce_fit": lambda _: ["<results>/tables/scaling_model/allreduce_fit.parquet"],
-    "published": lambda _: [
-        project(f"published/{name}.csv")
-        for name in ("published", "protocols", "ratios", "flaws", "margins", "spread")
-    ],
-}
-
-
-def read_by(row):
-    """The input function of a figure's or table's rule."""
-    return lambda wildcards: {kind: READS[kind](wildcards.experiment) for kind in row.reads}
-
-
-def files_of(row):
-    """The params function of a figure's or table's rule: the options that name what it reads."""
-    kinds = [kind for kind in row.reads if kind != "published"]
-    return lambda _, input: [
-        word for kind in kinds for word in (f"--{kind.replace('_', '-')}", *input.get(kind))
-    ]
-
-
-def options_of(row):
-    """The same for its other options, all from the config: apart, since Snakemake does not rerun
-    where params that depend on `input` change."""
-
-    def options(wildcards):
-        section = SECTIONS[wildcards.experiment]
-        backends = [(name, config["backends"][name]) for name in backends_of(wildcards.experiment)]
-        found = ["--title", section["title"]]
-        if "published" in row.reads:
-            found += ["--published", project("published")]
-            found += [f"--published-experiment={section.get('published', '')}"]
-        if row.settings:
-            settings = {key: section.get(key, config.get(key)) for key in row.settings}
-            found += ["--settings", json.dumps(settings)]
-        found += ["--labels", *(f"{name}={block['label']}" for name, block in backends)]
-        return found + [
-            "--palette",
-            *(f"{name}={block['color']}" for name, block in backends),
-        ]
-
-    return options
-
-
-def declaring(table):
-    """The experiments that declare a table."""
-    return [name for name, block in config["experiments"].items() if table in block["tables"]]
-
-
-def category(wildcards):
-    """The title of a section, for the report; Snakemake formats it once more."""
-    title = SECTIONS[wildcards.experiment]["title"]
-    return title.replace("{", "{{").replace("}", "}}")
-
-
-def of_all():
-    """The sections that `all` makes: all but the studies that are made by `ahead_of_time` alone."""
-    return {
-        name: block
-        for name, block in SECTIONS.items()
-        if name not in STUDIES or (block.get("in_all", False) and compiled(COMPILATIONS[name]))
-    }
-
-
-def exhibits(kind, rows, sections, *suffixes):
-    """The files of the figures or tables that sections of the config declare, with each suffix."""
-    for section, block in sections.items():
-        for name in block[kind]:
-            if name not in rows:
-                raise WorkflowError(
-                    f"config: {kind} of {section}: no {name!r}; there are {', '.join(rows)}"
-                )
-    return [
-        f"<results>/{kind}/{section}/{name}.{suffix}"
-        for section, block in sections.items()
-        for name in block[kind]
-        for suffix in suffixes
-    ]
-
-
-def declared(kind, rows, sections):
-    """The same in every format that people use."""
-    suffixes = {"figures": ("svg", "pdf", "png"), "tables": ("csv", "md", "tex")}[kind]
-    return exhibits(kind, rows, sections, *suffixes)
-
-
-def outline(figures, tables):
-    """The sections in order, with the labels of their figures and tables, for page and paper."""
-    return [
-        {
-            "name": name,
-            "title": block["title"],
-            "figures": {one: figures[one].label for one in block["figures"]},
-            "tables": {one: tables[one].label for one in block["tables"]},
-        }
-        for name, block in of_all().items()
-    ]
-
-
-def overlays():
-    """The config files on top of the default one, for a reader."""
-    default = (PROJECT / "config.yaml").resolve()
-    paths = [path for path in workflow.configfiles if Path(path).resolve() != default]
-    return ", ".join(os.path.relpath(path) for path in paths)
 
 
 def follow_runs():

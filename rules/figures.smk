@@ -1,6 +1,6 @@
 # Figures: a row each, and one rule made over all rows. They read tables, never records.
 #
-# in:  what a row names, see READS in common.smk
+# in:  what a row names, see READS in exhibits.smk
 # out: <results>/figures/{experiment}/{figure}.svg, .pdf, .png, and .csv with what is drawn
 #
 # A new figure: a row here, its module in scripts/paragone/reporting/figures/, its caption in

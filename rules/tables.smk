@@ -1,7 +1,7 @@
 # Tables: a row each, one rule made over all rows, and the answers made from them. They read tidy tables,
 # never records.
 #
-# in:  what a row names, see READS in common.smk
+# in:  what a row names, see READS in exhibits.smk
 # out: <results>/tables/{experiment}/{table}.csv, .md, .tex, .json
 #      <results>/answers.md, answers.html, answers.csv
 #
