@@ -47,7 +47,7 @@ def passing(folder, **failed):
 
 
 @pytest.mark.parametrize(
-    "status", ["completed", "diverged", "out_of_memory", "crashed", "unavailable"]
+    "status", ["completed", "diverged", "out_of_memory", "crashed", "unavailable", "unsupported"]
 )
 def test_the_generator_makes_valid_records(status):
     records.check(make_record(status=status, resumed_at=None, target=0.8))
@@ -71,6 +71,8 @@ def test_values_arrive_in_named_columns(tmp_path):
     assert row["target_first_hit_seconds"] == time_to_target(made).first_hit
     assert bool(row["resumed"])
     assert row["parity"] == "passed"
+    assert (row["feed"], row["math_mode"]) == ("batches", "ieee")
+    assert epochs["input_share"].tolist() == [pytest.approx(0.02)] * 4
     parts = sum(row[f"{part}_seconds"] for part in PARTS if part != "window")
     assert parts == pytest.approx(row["end_to_end_seconds"])
     assert epochs["test_accuracy"].tolist() == [e["test_accuracy"] for e in made["epochs"]]

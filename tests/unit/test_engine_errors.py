@@ -6,6 +6,7 @@ from workspace import make_spec
 
 from paragone.base.errors import first_sentence, says_memory_is_full
 from paragone.engines.torch import Torch
+from paragone.parity import observe
 
 FULL = [
     "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB",
@@ -52,3 +53,20 @@ def test_an_operation_without_a_deterministic_kernel_is_unsupported():
     assert not Torch().out_of_memory(found.value)
     assert "does not have a deterministic implementation" in first_sentence(found.value)
     assert "\n" not in first_sentence(found.value)
+
+
+def test_a_probe_of_such_an_operation_is_not_available_and_any_other_error_fails(monkeypatch):
+    """So that the other backends of the workload keep their verdicts."""
+    spec, errors = make_spec("fashion-cnn", "torch"), []
+
+    def lacking(*_: object) -> None:
+        raise errors[-1]
+
+    monkeypatch.setattr(observe, "_observe", lacking)
+    errors.append(
+        RuntimeError("f_cuda does not have a deterministic implementation, but you set it")
+    )
+    assert "deterministic" in str(observe.observe(spec, None)["unavailable"])
+    errors.append(RuntimeError("shapes cannot be multiplied"))
+    with pytest.raises(RuntimeError, match="shapes"):
+        observe.observe(spec, None)
