@@ -158,7 +158,7 @@ def test_prediction_beyond_the_machine():
     assert strong["efficiency"].iloc[-1] == pytest.approx(expected, rel=1e-6)
     weak = predict(one, fast, "weak", EACH, 4096)
     assert weak["efficiency"].to_numpy() == pytest.approx(np.ones(13))
-    slow = predict(one, Machine("slow", 1, 1e-2, 1e6), "weak", EACH, 4)
+    slow = predict(one, Machine("slow", 1e-2, 1e6), "weak", EACH, 4)
     step = fixed + EACH * compute.example
     ring = 2e-2 + 84_000 / 1e6
     assert slow["efficiency"].iloc[1] == pytest.approx(step / (step + ring), rel=1e-6)
