@@ -45,8 +45,15 @@ def validated(inputs: Inputs) -> str:
         return "The method was not validated on this machine: a step may take any multiple of its bound."
     return (
         "The same method aimed at this machine, by XLA's CPU compiler and measured peaks: measured step over "
-        f"bound {', '.join(ratios)}."
+        f"bound {', '.join(ratios)}.{busy(inputs)}"
     )
+
+
+def busy(inputs: Inputs) -> str:
+    """A warning of measured steps that others disturbed; empty without."""
+    count = sum(one.busy for one in inputs.validations)
+    total = len(inputs.validations)
+    return f" BUSY MACHINE during {count} of {total} measured steps: too slow." if count else ""
 
 
 def sources(inputs: Inputs) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from paragone.analysis.ahead_of_time.roofline import Bound
-from paragone.analysis.columns import machine_label
+from paragone.analysis.columns import columns_of_process
 from paragone.analysis.product_tables import peaks
 from paragone.analysis.statistics import Summary, summarize
 from paragone.records.compilations import MeasuredStep
@@ -19,6 +19,7 @@ class Validation:
 
     `peak`: FLOP/s of the fastest matrix product in this precision; `bandwidth`: bytes/s. `ratios`: of each
     timed run. No run is shorter than its bound unless a cache holds what the bound has in memory.
+    `busy`: others used more of the machine than the rule `isolation` allows.
     """
 
     workload: str
@@ -29,13 +30,14 @@ class Validation:
     bound: Bound
     step: Summary
     ratio: Summary
+    busy: bool
 
 
 def validate(result: MeasuredStep, products: pd.DataFrame) -> Validation | None:
     """The validation of one measured step; None where no peak of this machine was measured."""
-    program, machine = result.program, machine_label(result.process)
+    program, about = result.program, columns_of_process(result.process)
     known = peaks(products)
-    here = (known["machine"] == machine) & (known["device"] == HOST)
+    here = (known["machine"] == about["machine"]) & (known["device"] == HOST)
     known = known[here & (known["precision"] == program.precision)]
     if known.empty or program.flop_per_example is None:
         return None
@@ -59,4 +61,5 @@ def validate(result: MeasuredStep, products: pd.DataFrame) -> Validation | None:
         found,
         summarize(steps),
         summarize(steps / found.seconds),
+        bool(about["busy"]),
     )

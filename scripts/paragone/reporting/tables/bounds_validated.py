@@ -6,7 +6,7 @@ import pandas as pd
 
 from paragone.analysis.ahead_of_time.validation import Validation
 from paragone.analysis.statistics import INTERVAL
-from paragone.reporting.compilations import milliseconds
+from paragone.reporting.compilations import busy, milliseconds
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import WIDE, Block, Table
 
@@ -54,7 +54,12 @@ def table(inputs: Inputs) -> Table:
     counts = sorted(set(found["n"]))
     interval = f"Median and {INTERVAL}, n = {' or '.join(map(str, counts)) or '0'} timed runs."
     block = Block(cells, f"l{WIDE}rrrlrr")
-    return Table(found, f"{inputs.title}: the method on this machine", [HOW, interval], [block])
+    return Table(
+        found,
+        f"{inputs.title}: the method on this machine",
+        [HOW, interval + busy(inputs)],
+        [block],
+    )
 
 
 def _row(one: Validation) -> dict[str, Any]:
