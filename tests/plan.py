@@ -11,7 +11,7 @@ from typing import Any
 from snakemake.utils import update_config
 from workspace import CONFIG, preset
 
-from paragone.config.compilations import Compilation, compilations
+from paragone.config.compilations import Compilation, Program, compilations, validations
 from paragone.config.expand import expand, first_steps
 from paragone.config.measurement_plans import all_reduces
 from paragone.config.run_spec import Spec
@@ -79,6 +79,12 @@ class Plan:
         return list({one.name: one for one in found}.values())
 
     @property
+    def validated(self) -> list[Program]:
+        """The steps that `all` compiles for this machine's CPU, and runs."""
+        found = [one for name in self.studies for one in validations(self.config, name)]
+        return list({one.name: one for one in found}.values())
+
+    @property
     def studies(self) -> dict[str, Any]:
         """The studies of compiled steps that `all` makes."""
         blocks = self.config["ahead_of_time"]["studies"]
@@ -113,8 +119,11 @@ class Plan:
             "train": len(self.runs),
             "measure_products": len(self.config["matmul"]["backends"]),
             "measure_all_reduces": len(self.all_reduces),
-            "export_step": len({one.program.name for one in self.compiled}),
+            "export_step": len(
+                {one.program.name for one in self.compiled} | {one.name for one in self.validated}
+            ),
             "compile_step": len(self.compiled),
+            "measure_step": len(self.validated),
             "check_parity": len(self.workloads),
             "check_records": len(self.experiments),
             "collect": len(self.experiments),
