@@ -41,11 +41,13 @@ def validated(inputs: Inputs) -> str:
         f"batch {one.batch})"
         for one in inputs.validations
     ]
+    below = any(one.ratio.median < 1 for one in inputs.validations)
+    cached = " Below 1: caches held what the bound counts as memory." if below else ""
     if not ratios:
         return "The method was not validated on this machine: a step may take any multiple of its bound."
     return (
         "The same method aimed at this machine, by XLA's CPU compiler and measured peaks: measured step over "
-        f"bound {', '.join(ratios)}.{busy(inputs)}"
+        f"bound {', '.join(ratios)}.{cached}{busy(inputs)}"
     )
 
 
