@@ -48,6 +48,7 @@ else:
 
     include: "rules/collect.smk"
     include: "rules/bundle.smk"
+    include: "rules/exports.smk"
 
 
 include: "rules/join.smk"

@@ -188,7 +188,7 @@ def _of_pairs(rows: pd.DataFrame) -> str:
     """Who is best, by how much; who is equal; what remains open."""
     compared = rows[rows["verdict"] != NOT_COMPARED]
     if compared.empty:
-        return f"not compared ({'; '.join(dict.fromkeys(rows['why']))})."
+        return f"not compared ({_lacking(rows)})."
     metric = next(one for one in METRICS if one.name == rows["metric"].iloc[0])
     parts, ahead = [], best(compared)
     beaten = [row for row in compared.to_dict("records") if row["verdict"].endswith(metric.words)]
@@ -212,6 +212,20 @@ def _of_pairs(rows: pd.DataFrame) -> str:
         parts.append(f"undecided between {', '.join(pairs)}: {why}")
     counts = sorted(set(compared["n"]))
     return f"{'; '.join(parts)} (n = {' or '.join(map(str, counts))} pairs)."
+
+
+def _lacking(rows: pd.DataFrame) -> str:
+    """Why no pair was compared: each reason once, with all that it holds for."""
+    reasons: dict[str, dict[str, None]] = {}
+    for row in rows.to_dict("records"):
+        first, comma, second = row["why"].partition(f", {row['second']}: ")
+        for words in [first, f"{row['second']}: {second}"] if comma else [row["why"]]:
+            label, _, reason = words.partition(": ")
+            reasons.setdefault(reason or label, {})[label if reason else ""] = None
+    return "; ".join(
+        f"{', '.join(labels)}: {reason}" if all(labels) else reason
+        for reason, labels in reasons.items()
+    )
 
 
 def _size(row: dict, turned: bool = False) -> str:

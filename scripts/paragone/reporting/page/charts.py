@@ -97,8 +97,9 @@ def _panel(name: str, rows: pd.DataFrame, panel: Panel, looks: dict[str, str]) -
     ]
     shape = {"field": "series", "scale": {"domain": list(looks)}, "title": None}
     interval = {across: _values("start", panel), f"{across}2": {"field": "end"}}
+    bounds = {"mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": interval}
     layers = [
-        {"mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": interval},
+        *([bounds] if rows["low"].notna().any() else []),
         _layer([RUN], {"type": "point", "size": 22, "opacity": 0.6}, tooltip=hover),
         _layer(
             [MEDIAN, PUBLISHED],

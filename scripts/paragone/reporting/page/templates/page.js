@@ -67,7 +67,7 @@ async function draw(details) {
   const id = details.dataset.chart, values = stateOf(id), chart = $(".chart", details);
   const spec = (await contents()).charts[id];
   await charts();
-  await vegaEmbed($(".plot", chart), configured(spec, values, chart.clientWidth), { actions: false, renderer: "svg" });
+  await vegaEmbed($(".plot", chart), configured(spec, values, chart.clientWidth), { actions: false, renderer: "svg", logLevel: 1 });
   chart.dataset.ready = JSON.stringify(values);
 }
 function setControls(details) {
