@@ -44,8 +44,19 @@ def test_lines_are_the_medians_and_bands_their_intervals(everything):
         line = lines[everything.inputs().palette[backend]]
         median = here[here["series"] == series]
         assert line.get_ydata().tolist() == pytest.approx(median["value"].tolist())
-        assert line.get_xdata().tolist() == [1, 2, 3]
+        assert line.get_xdata().tolist() == pytest.approx([1, 2, 3], abs=0.1)
+    first, second = (line.get_xdata()[0] for line in axes.lines[:2])
+    assert first < second  # equal curves stand beside each other
     assert len(axes.collections) == 3  # a band per series with several runs
+
+
+def test_two_points_are_no_curve_and_chance_is_drawn(tmp_path):
+    drawing = Drawing.of(tmp_path, [make_record("torch", epochs=2, accuracies=[0.1, 0.2])])
+    loss, accuracy = drawing.figure("learning_curves").axes
+    assert loss.lines[0].get_linewidth() == 0
+    assert "chance 0.1" in [text.get_text() for text in accuracy.texts]
+    (level,) = [line for line in accuracy.lines if line.get_linestyle() == "-."]
+    assert set(level.get_ydata()) == {0.1}
 
 
 def test_learning_curves_name_what_is_missing(everything):

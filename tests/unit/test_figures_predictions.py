@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from draw_figures import Drawing, texts_of, varied
-from make_records import CLASS_NAMES, make_predictions, make_record
+from make_records import CLASS_NAMES, PALETTE, make_predictions, make_record
 
 from paragone.base.errors import UserError
 from paragone.reporting.figures import predictions
@@ -28,21 +28,37 @@ def test_predictions_name_the_label_first(everything):
     assert grid["probability"].tolist() == pytest.approx(expected["probabilities"].tolist())
 
 
-def test_wrong_predictions_differ_in_color_and_symbol(everything):
+def test_each_image_is_there_once_and_wrong_ones_differ_in_color_and_symbol(everything):
     axes = everything.figure("predictions").axes[0]
-    titles = [text for text in axes.texts if "\N{RIGHTWARDS ARROW}" in text.get_text()]
-    assert len(titles) == len(axes.images) == 25
-    wrong = [text for text in titles if "\N{BALLOT X}" in text.get_text()]
+    said = [text for text in axes.texts if "\N{RIGHTWARDS ARROW}" in text.get_text()]
+    assert len(said) == len(axes.images) == 25  # all three backends agree
+    wrong = [text for text in said if "\N{BALLOT X}" in text.get_text()]
     assert [text.get_text() for text in wrong] == [
-        "Coat\n\N{RIGHTWARDS ARROW} Sandal \N{BALLOT X}",
-        "Pullover\n\N{RIGHTWARDS ARROW} Dress \N{BALLOT X}",
-        "Dress\n\N{RIGHTWARDS ARROW} Coat \N{BALLOT X}",
+        f"\N{RIGHTWARDS ARROW} {name} \N{BALLOT X}" for name in ("Sandal", "Dress", "Coat")
     ]
     assert {text.get_color() for text in wrong} == {predictions.WRONG}
-    right = [text.get_color() for text in titles if text not in wrong]
-    assert set(right) == {predictions.RIGHT}
+    assert {text.get_color() for text in said if text not in wrong} == {predictions.RIGHT}
     marked = [index for index, frame in enumerate(axes.patches) if frame.get_linewidth() > 1]
     assert marked == [4, 12, 13]
+
+
+def test_where_backends_disagree_each_says_what_it_saw(tmp_path):
+    drawing = Drawing.of(tmp_path, [make_record("torch"), make_record("torch-xla")])
+    (path,) = [one for one in drawing.files["predictions"] if "torch-xla" in one.parent.name]
+    found = make_predictions(0)
+    found["predictions"][0] = CLASS_NAMES.index("Bag")  # the other one is right
+    np.savez(path, **found)
+    axes = drawing.figure("predictions").axes[0]
+    texts = [text.get_text() for text in axes.texts]
+    first = texts[: texts.index("Trouser")]
+    assert first == [
+        "T-shirt/top",
+        "\N{RIGHTWARDS ARROW} T-shirt/top",
+        "\N{RIGHTWARDS ARROW} Bag \N{BALLOT X}",
+    ]
+    assert axes.patches[0].get_linestyle() == "--"
+    colors = [line.get_color() for line in axes.lines]
+    assert colors == [PALETTE["torch"], PALETTE["torch-xla"]]
 
 
 def test_predictions_without_images_or_names_are_explained(tmp_path):

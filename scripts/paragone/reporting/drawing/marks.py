@@ -75,6 +75,18 @@ def draw_targets(axes: Axes, runs: pd.DataFrame, above: bool = False) -> None:
         draw_level(axes, target, f"target {target:g}", above, color=style.MUTED, linestyle=":")
 
 
+def draw_chance(axes: Axes, runs: pd.DataFrame) -> None:
+    """A line at the accuracy of who always names the most frequent class; in words if it is far below."""
+    for chance in sorted(set(runs["test_majority"].dropna().round(3))):
+        low, high = axes.get_ylim()
+        if chance > low - 0.25 * (high - low):
+            draw_level(axes, chance, f"chance {chance:g}", True, color=style.MUTED, linestyle="-.")
+        else:
+            words = f"chance: {chance:g}, below"
+            look = {"xycoords": "axes fraction", "ha": "left", "va": "bottom", "size": 6}
+            write(axes, words, (0, 0), (3, 2), color=style.MUTED, **look)
+
+
 def scale(axes: Axes, values: pd.Series) -> bool:
     """Make the y-axis logarithmic where the positive values differ a lot; whether it is."""
     values = values[np.isfinite(values) & (values > 0)]

@@ -16,7 +16,13 @@ from paragone.analysis.statistics import summarize_by
 from paragone.reporting import footnotes
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.marks import draw_level, draw_lines, draw_targets, scale
+from paragone.reporting.drawing.marks import (
+    draw_chance,
+    draw_level,
+    draw_lines,
+    draw_targets,
+    scale,
+)
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.twin import RUN, Panel, Twin, long
 
@@ -164,6 +170,7 @@ def _name_axes(
     axes.grid(axis="y")
     if metric == "test_accuracy":
         draw_targets(axes, runs)
+        draw_chance(axes, runs)
     else:
         scale(axes, of_metric["value"].astype(float))
 
@@ -199,6 +206,10 @@ def _draw_panel(axes: Axes, here: pd.DataFrame, looks: dict[str, dict[str, Any]]
     few = medians["epoch"].nunique() <= 12  # with many epochs markers would hide the line
     edge = {"markeredgecolor": "white", "markeredgewidth": 0.4}
     more = edge if few else {"markers": False}
+    if medians["epoch"].nunique() <= 2:
+        more = {**more, "linewidth": 0}  # two points are no curve
+    if few:
+        medians = medians.assign(epoch=medians["epoch"] + _aside(medians))
     draw_lines(axes, medians, "epoch", "value", looks, alpha=0.9, **more)
     for name, band in medians.dropna(subset=["low", "high"]).groupby("series", sort=False):
         look = {"color": looks[name]["color"], "alpha": 0.18, "linewidth": 0}
@@ -208,6 +219,13 @@ def _draw_panel(axes: Axes, here: pd.DataFrame, looks: dict[str, dict[str, Any]]
         look = {**looks[name], "linewidth": 0.7, "marker": "x", "markersize": 4.5}
         end = {"markevery": [len(run) - 1], "markeredgewidth": 1.1}
         axes.plot(run["epoch"].astype(float), run["value"], **look, **end)
+
+
+def _aside(medians: pd.DataFrame) -> pd.Series:
+    """Epochs by which the points of each series stand beside those of others, which may be equal."""
+    places = {name: at for at, name in enumerate(dict.fromkeys(medians["series"]))}
+    width = 0.016 * max(medians["epoch"].max() - 1, 1)
+    return medians["series"].map(places).sub((len(places) - 1) / 2).mul(width)
 
 
 def _draw_published(

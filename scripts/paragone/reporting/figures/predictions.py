@@ -1,6 +1,7 @@
-"""Test images with `label -> prediction`: a 5 x 5 grid for one run of each backend."""
+"""Test images with `label -> prediction`: one 5 x 5 grid, with what backends say where they disagree."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,18 +11,19 @@ from matplotlib.patches import Rectangle
 
 from paragone.analysis.grouping import Series
 from paragone.base.errors import UserError
-from paragone.reporting.drawing import style
+from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.inputs import Inputs
 
 SIDE = 5
-CELL, TEXT = 0.66, 0.21  # inches: one image with its margins, the two lines above it
-GRID = SIDE * (CELL + TEXT) + 0.25
+# Inches: one image with its margins; the two lines above it, and each further one.
+CELL, TEXT, LINE = 0.66, 0.25, 0.1
 RIGHT, WRONG = style.INK, style.ALARM
 COLUMNS = ["run", "seed", "series", "position", "label", "prediction", "probability", "right"]
-GRIDS = (
-    "First 25 test images, each with label \N{RIGHTWARDS ARROW} prediction; wrong ones have a red frame "
-    "and \N{BALLOT X}. One run per backend: the completed one with the lowest seed."
+GRID = (
+    "First 25 test images, each once: label, then \N{RIGHTWARDS ARROW} prediction; one line where all "
+    "backends agree, else a line per prediction with the marks of those that made it. Wrong: red frame "
+    "(dashed: not all) and \N{BALLOT X}. One run per backend: the completed one with the lowest seed."
 )
 
 
@@ -74,50 +76,68 @@ def read(path: Path) -> dict[str, np.ndarray]:
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """The figure: one grid in a single column, or grids two by two over both columns."""
-    grids = [grid for _, grid in points.groupby("run", sort=False)]
-    columns = min(len(grids), 2) or 1
-    rows = -(-len(grids) // columns) or 1
-    width = style.SINGLE if columns == 1 else style.DOUBLE
-    height = rows * GRID if grids else 0.4
-    frame = Frame(width, height, inputs.title, inputs.runs, [GRIDS])
-    panels = frame.figure.subplots(rows, columns, squeeze=False).flat
-    for axes in panels:
-        axes.set_axis_off()
-    if not grids:
-        frame.figure.axes[0].text(0, 0.5, "no run was completed", color=style.ALARM)
-    for axes, grid in zip(frame.figure.axes, grids, strict=False):
-        _draw_grid(axes, grid, style.color(inputs.palette, grid["_backend"].iloc[0]))
+    """The figure: each image once, with what each backend says where they disagree."""
+    series = points.drop_duplicates("series") if len(points) else points
+    looks = {
+        one["series"]: style.look(inputs.palette, one["_backend"])
+        for one in series.to_dict("records")
+    }
+    cells = [cell for _, cell in points.groupby("position", sort=True)]
+    lines = max((cell["prediction"].nunique() for cell in cells), default=1)
+    text = TEXT + LINE * (lines - 1)
+    height = SIDE * (CELL + text) if cells else 0.4
+    width = style.DOUBLE if lines > 1 else style.SINGLE
+    handles = [
+        legend.mark(
+            f"{name}, seed {part['seed'].iloc[0]}: {part['right'].sum()} of {len(part)} right",
+            **look,
+        )
+        for name, look in looks.items()
+        for part in [points[points["series"] == name]]
+    ]
+    frame = Frame(width, height, inputs.title, inputs.runs, [GRID], handles)
+    axes = frame.figure.subplots()
+    axes.set_axis_off()
+    if not cells:
+        axes.text(0, 0.5, "no run was completed", color=style.ALARM)
+        return frame.figure
+    column = width / SIDE - 0.02
+    for cell in cells:
+        _draw_cell(axes, cell, looks, column, text)
+    # Each image has set the limits to its own.
+    axes.set(xlim=(0, SIDE * column), ylim=(SIDE * (CELL + text), 0))
     return frame.figure
 
 
-def _draw_grid(axes: Axes, grid: pd.DataFrame, color: str) -> None:
-    """Draw one grid; its coordinates are inches, (0, 0) at the upper left of the first cell."""
-    first = grid.iloc[0]
-    right = f"{grid['right'].sum()} of {len(grid)} right"
-    axes.set_title(f"{first['series']}, seed {first['seed']}: {right}", color=color, weight="bold")
-    for one in grid.to_dict("records"):
-        row, column = divmod(one["position"], SIDE)
-        left, top = column * CELL + 0.04, row * (CELL + TEXT) + TEXT
-        side = CELL - 0.08
-        box = (left, left + side, top + side, top)
-        gray = {"cmap": "gray_r", "interpolation": "nearest", "vmin": 0, "vmax": 255}
-        image = one["_image"].squeeze(-1) if one["_image"].shape[-1] == 1 else one["_image"]
-        axes.imshow(image, extent=box, **gray)
-        frame = Rectangle((left, top), side, side, fill=False)
-        frame.set(edgecolor=style.FAINT if one["right"] else WRONG)
-        frame.set(linewidth=0.5 if one["right"] else 1.4)
-        axes.add_patch(frame)
-        text = f"{one['label']}\n\N{RIGHTWARDS ARROW} {one['prediction']}"
-        axes.text(
-            left + side / 2,
-            top - 0.05,
-            text + ("" if one["right"] else " \N{BALLOT X}"),
-            size=6,
-            color=RIGHT if one["right"] else WRONG,
-            ha="center",
-            va="baseline",  # not bottom: names with descenders would stand higher
-            linespacing=1.0,
-        )
-    # Each image has set the limits to its own.
-    axes.set(xlim=(0, SIDE * CELL), ylim=(SIDE * (CELL + TEXT), 0))
+def _draw_cell(
+    axes: Axes, cell: pd.DataFrame, looks: dict[str, dict[str, Any]], column: float, text: float
+) -> None:
+    """One image, its label, and a line per prediction; coordinates are inches from the upper left."""
+    first = cell.iloc[0]
+    row, place = divmod(int(first["position"]), SIDE)
+    left, top = place * column + 0.04, row * (CELL + text) + text
+    side = CELL - 0.08
+    box = (left, left + side, top + side, top)
+    gray = {"cmap": "gray_r", "interpolation": "nearest", "vmin": 0, "vmax": 255}
+    image = first["_image"].squeeze(-1) if first["_image"].shape[-1] == 1 else first["_image"]
+    axes.imshow(image, extent=box, **gray)
+    wrong = not cell["right"].all()
+    frame = Rectangle((left, top), side, side, fill=False)
+    frame.set(edgecolor=WRONG if wrong else style.FAINT, linewidth=1.4 if wrong else 0.5)
+    frame.set(linestyle="--" if wrong and cell["right"].any() else "-")
+    axes.add_patch(frame)
+    said = list(cell.groupby("prediction", sort=False))
+    words = {"size": 6, "va": "baseline", "ha": "left"}  # not bottom: descenders would stand higher
+    axes.text(left, top - 0.05 - LINE * len(said), first["label"], color=RIGHT, **words)
+    for at, (prediction, part) in enumerate(said):
+        y = top - 0.05 - LINE * (len(said) - 1 - at)
+        right = bool(part["right"].all())
+        mark = "" if right else " \N{BALLOT X}"
+        aside = 0.0
+        if len(said) > 1:
+            for name in part["series"]:
+                dot = {**looks[name], "linestyle": "none", "markersize": 2.8}
+                axes.plot([left + 0.03 + aside], [y - 0.03], clip_on=False, **dot)
+                aside += 0.07
+        color = RIGHT if right else WRONG
+        axes.text(left + aside, y, f"\N{RIGHTWARDS ARROW} {prediction}{mark}", color=color, **words)
