@@ -21,6 +21,7 @@ FIGURES = {
     "matmul": Row("speed by size", ("products",)),
     "accelerators": Row("peak throughput", ("products", "published")),
     "scaling_model": Row("all-reduces, predicted steps", ("runs", "steps", "all_reduce_fit")),
+    "batch_size_bounds": Row("throughput by batch size, compiled", BOUNDS, ("beside",)),
     "compiled_scaling": Row("scaling, compiled", BOUNDS[:3]),
     "largest_batch": Row("largest batch", ("largest_batches",)),
     "step_bounds": Row("bounds of a step", BOUNDS, ("beside",)),

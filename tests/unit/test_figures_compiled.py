@@ -93,7 +93,9 @@ def drawing(tmp_path):
     )
 
 
-@pytest.mark.parametrize("figure", ["step_bounds", "compiled_scaling", "largest_batch"])
+@pytest.mark.parametrize(
+    "figure", ["step_bounds", "compiled_scaling", "largest_batch", "batch_size_bounds"]
+)
 @pytest.mark.filterwarnings("error")
 def test_each_figure_is_the_same_bytes_again_and_says_that_nothing_ran(drawing, figure):
     paths, shown = drawing.draw(figure, suffixes=SUFFIXES)
@@ -146,6 +148,6 @@ def test_tables_say_what_was_refused_and_by_how_much_a_step_exceeds_its_bound(dr
 
 
 def test_without_records_there_is_one_message(tmp_path):
-    for name in ("step_bounds", "compiled_scaling"):
+    for name in ("step_bounds", "compiled_scaling", "batch_size_bounds"):
         with pytest.raises(UserError, match="--compilations"):
             load("figures", name).points(Drawing(tmp_path).inputs())

@@ -14,7 +14,7 @@ from paragone.reporting.inputs import Inputs
 
 ROW = 0.2  # inches per target
 HOW = (
-    "Compiled by the target's own compiler, NOT RUN. Two compilations give memory by batch, up to three more "
+    "Compiled by the target's own compiler, NOT RUN. Two compilations give memory by batch, up to four more "
     "check where it ends; open: the smallest batch that was found not to fit. The compiler's plan of the "
     "memory of one device, without what a framework takes beside it."
 )
