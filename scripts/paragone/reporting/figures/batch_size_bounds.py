@@ -68,11 +68,11 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     low = points["value"].min()
     for batch in sorted(set(points.loc[points["kind"] == "too_large", "batch"])):
         axes.plot(batch, low, "x", color=style.ALARM)
-        write(axes, "does not fit", (batch, low), (0, 4), ha="center", size=6, color=style.ALARM)
+        write(axes, "does not fit", (batch, low), (3, 4), ha="right", size=6, color=style.ALARM)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.xaxis.set_minor_locator(NullLocator())
-    plain_logarithms(axes.yaxis, (1, 3))
+    plain_logarithms(axes.yaxis)
     axes.grid(axis="both")
     axes.set_xlabel("batch size (examples)")
     axes.set_ylabel("examples/s")
