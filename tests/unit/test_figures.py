@@ -25,7 +25,7 @@ def everything(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("figure", "width"),
-    [("learning_curves", 7.0), ("throughput", 3.4), ("clocks", 7.0), ("predictions", 7.0)],
+    [("learning_curves", 7.0), ("throughput", 3.4), ("clocks", 7.0), ("predictions", 3.4)],
 )
 @pytest.mark.filterwarnings("error")
 def test_three_formats_at_column_width_and_the_same_bytes_again(everything, figure, width):
