@@ -47,7 +47,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         for place, way in enumerate(ways):
             chosen = (points["workload"] == workload) & (points["scaling"] == way)
             here = points[chosen].sort_values("devices")
-            if len(here):
+            if here.empty:  # scaled the other way alone
+                row[2 * place].set_axis_off()
+                row[2 * place + 1].set_axis_off()
+            else:
                 _draw_parts(row[2 * place], here, inputs)
                 _draw_efficiency(row[2 * place + 1], here, inputs)
                 row[2 * place].set_title(_title(here), loc="left")
