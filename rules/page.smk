@@ -56,7 +56,7 @@ rule page:
             --runs {input.runs:q} \
             --logs {params.results:q}/logs/runs \
             --captions {params.captions:q} \
-            --preset {params.preset:q} \
+            --preset={params.preset:q} \
             --labels {params.labels:q} \
             --palette {params.palette:q} \
             --output {output.page:q} \
@@ -96,7 +96,7 @@ rule paper:
             --answers {input.answers:q} \
             --runs {input.runs:q} \
             --captions {params.captions:q} \
-            --preset {params.preset:q} \
+            --preset={params.preset:q} \
             --published {params.published:q} \
             --output {output.paper:q} \
             >{log:q} 2>&1
