@@ -1,7 +1,6 @@
 """XLA's compiler for NVIDIA GPUs, in the wheels of jax-cuda12-plugin: it compiles for a described GPU.
 
-What it needs to know of one is in NVIDIA's documents: the CUDA C++ Programming Guide (limits by compute
-capability) and the architecture whitepapers of each generation (cores, clocks, caches, memory).
+What it needs to know of one is what XLA's own descriptions of these GPUs have, which its tests compile for.
 """
 
 import os
