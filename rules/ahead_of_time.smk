@@ -53,8 +53,6 @@ rule compile_step:
         record="<results>/ahead_of_time/{program}.{target}.json",
     log:
         "<results>/logs/ahead_of_time/{program}.{target}.log",
-    wildcard_constraints:
-        target="[a-z0-9-]+",
     conda:
         lambda wildcards: f"../envs/{COMPILERS[TARGETS[wildcards.target]['compiler']]}.yaml"
     resources:
@@ -86,8 +84,6 @@ rule find_largest_batch:
         record="<results>/ahead_of_time/largest/{program}.{target}.json",
     log:
         "<results>/logs/ahead_of_time/largest/{program}.{target}.log",
-    wildcard_constraints:
-        target="[a-z0-9-]+",
     conda:
         lambda wildcards: f"../envs/{COMPILERS[TARGETS[wildcards.target]['compiler']]}.yaml"
     resources:

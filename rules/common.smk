@@ -64,6 +64,8 @@ wildcard_constraints:
     experiment="|".join(SECTIONS),
     workload="[a-z0-9-]+",
     backend="[a-z0-9-]+",
+    program="[^/]+",
+    target="|".join(TARGETS),
 
 
 def project(path):
