@@ -80,7 +80,9 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
         "one_device": theirs["experiments"]["one_device"] | {"title": "Theirs"}
     }
     theirs["experiments"]["another"] = theirs["experiments"]["one_device"]
+    before = copy.deepcopy(CONFIG)
     take(mine, [copy.deepcopy(theirs), CONFIG], same_machine=True)
+    assert before == CONFIG
     assert mine["experiments"]["one_device"]["title"] == "Theirs"
     assert {"another", *CONFIG["experiments"]} == set(mine["experiments"])
     assert mine["experiments"]["another"]["tables"][-2:] == ["machines", "upgrade"]

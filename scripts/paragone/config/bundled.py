@@ -40,12 +40,11 @@ def take(config: dict[str, Any], configs: list[dict[str, Any]], same_machine: bo
     config["records_only"] = True
     for key in ("primary", "matmul", "accelerator_reference", "scaling"):
         config[key] = configs[0][key]
+    more = [MACHINES] * (len(configs) > 1) + [UPGRADE] * same_machine
     config["experiments"] = {}
     for one in configs:
         for name, block in one["experiments"].items():
-            config["experiments"].setdefault(name, block)
+            shown = {**block, "tables": [*block["tables"], *more]}
+            config["experiments"].setdefault(name, shown)
         for key in ("workloads", "backends"):
             fill(config[key], one[key])
-    more = [MACHINES] * (len(configs) > 1) + [UPGRADE] * same_machine
-    for block in config["experiments"].values():
-        block["tables"] = [*block["tables"], *more]
