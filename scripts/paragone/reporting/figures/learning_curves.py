@@ -202,13 +202,13 @@ def _handles(
 
 
 def _draw_panel(axes: Axes, here: pd.DataFrame, looks: dict[str, dict[str, Any]]) -> None:
-    medians = here[here["kind"] == "median"]
+    medians = here[here["kind"] == "median"].dropna(subset="epoch")  # a series may have none
     few = medians["epoch"].nunique() <= 12  # with many epochs markers would hide the line
     edge = {"markeredgecolor": "white", "markeredgewidth": 0.4}
     more = edge if few else {"markers": False}
     if medians["epoch"].nunique() <= 2:
         more = {**more, "linewidth": 0}  # two points are no curve
-    if few:
+    if few and len(medians):
         medians = medians.assign(epoch=medians["epoch"] + _aside(medians))
     draw_lines(axes, medians, "epoch", "value", looks, alpha=0.9, **more)
     for name, band in medians.dropna(subset=["low", "high"]).groupby("series", sort=False):
