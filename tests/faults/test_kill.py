@@ -28,15 +28,24 @@ from paragone.records.compliance import rules
 
 EPOCHS = 6
 QUICK_CELLS = [("torch-ddp", 2), ("tensorflow-mirrored", 2)]
-KILLED_CELLS = [
-    cell if cell in QUICK_CELLS else pytest.param(cell, marks=pytest.mark.full) for cell in CELLS
-]
+# Its engine and checkpoints are those of ("jax", 2); its processes meet in test_replicas.py.
+NIGHTLY_CELLS = [("jax-multiprocess", 2)]
+
+
+def tier(cell: tuple[str, int]) -> list[pytest.MarkDecorator]:
+    """The mark of a cell: quick ones are in `make test`."""
+    if cell in QUICK_CELLS:
+        return []
+    return [pytest.mark.nightly if cell in NIGHTLY_CELLS else pytest.mark.full]
+
+
+KILLED_CELLS = [pytest.param(cell, marks=tier(cell)) for cell in CELLS]
 # PyTorch/XLA compiles the deep model for a minute.
 RANDOM_CELLS = [
     ("torch", 1),
-    pytest.param(("tensorflow-mirrored", 1), marks=pytest.mark.full),
+    pytest.param(("tensorflow-mirrored", 1), marks=pytest.mark.nightly),
     pytest.param(("tensorflow-mirrored", 2), marks=pytest.mark.full),
-    pytest.param(("torch-ddp", 2), marks=pytest.mark.full),
+    pytest.param(("torch-ddp", 2), marks=pytest.mark.nightly),
 ]
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from parity.probing import DEEP, QUICK, backends_of, observe
+from parity.probing import BACKENDS, DEEP, QUICK, backends_of, observe
 from workspace import Arrays
 
 
@@ -22,24 +22,37 @@ def in_one_folder(data_of, tmp_path_factory) -> list[Arrays]:
     return [Arrays(arrays.manifest, folder) for arrays in data_of.values()]
 
 
+def asked_for(session: pytest.Session) -> list[str]:
+    """The workloads whose probes the tests of this session look at: those of its tiers."""
+    tests = [one for one in session.items if "probes_of" in getattr(one, "fixturenames", ())]
+    named = {one.callspec.params.get("workload") for one in tests if hasattr(one, "callspec")}
+    return [*QUICK, *(DEEP if named & set(DEEP) else [])]
+
+
 @pytest.fixture(scope="session")
-def probes_of(in_one_folder, tmp_path_factory) -> Callable[[str], Path]:
+def probes_of(request, in_one_folder, tmp_path_factory) -> Callable[[str], Path]:
     """A folder with <backend>.npz of every backend and the reference, by workload.
 
-    The workloads of a tier are probed together, in one process per backend.
+    The workloads that any test asks for are probed together, in one process per backend.
     """
 
     @cache
-    def made(workloads: tuple[str, ...]) -> Path:
+    def made() -> Path:
         folder = tmp_path_factory.mktemp("probes")
-        others = (name for name in backends_of(workloads[0]) if name != "torch-xla")
+        workloads = asked_for(request.session)
+
+        def probed(backend: str) -> None:
+            mine = [one for one in workloads if backend in ("reference", *backends_of(one))]
+            observe(backend, mine, in_one_folder, folder)
+
+        others = (name for name in BACKENDS if name != "torch-xla")
         with ThreadPoolExecutor(2) as pool:
             waiting = [
-                pool.submit(observe, backend, [*workloads], in_one_folder, folder)
+                pool.submit(probed, backend)
                 for backend in ("torch-xla", *others, "reference")  # the slowest first
             ]
         for each in waiting:
             each.result()
         return folder
 
-    return lambda workload: made(tuple(QUICK if workload in QUICK else DEEP)) / workload
+    return lambda workload: made() / workload

@@ -44,15 +44,23 @@ def workloads_of(cell: tuple[str, int]) -> list[str]:
     return [name for name in WORKLOADS if name not in left_out]
 
 
-def full(cell: tuple[str, int], workload: str) -> bool:
-    """Whether a case is left to `make test-all`: several replicas, which test_replicas.py has in double
-    precision, deep models, and programs that XLA compiles, which the gate and the smoke run have."""
-    return cell[1] > 1 or workload in DEEP or cell[0] in COMPILED
+def tier(cell: tuple[str, int], workload: str) -> str:
+    """Where a case runs: in `make test` if ""; else the mark of its tier.
+
+    `full`: several replicas, which test_replicas.py has in double precision, deep models on PyTorch, and
+    programs that XLA compiles, which the gate and the smoke run have. `nightly`: what keras-fit inherits from
+    TensorFlow, and deep models, which test_gate.py has in double precision.
+    """
+    backend, replicas = cell
+    if (workload in DEEP and backend != "torch") or cell == ("keras-fit", 4):
+        return "nightly"
+    return "full" if replicas > 1 or workload in DEEP or backend in COMPILED else ""
 
 
 def case(cell: tuple[str, int], *workload: str) -> object:
     """A test's parameters in their tier; the backend comes first, see GROUPS in tests/conftest.py."""
-    marks = [pytest.mark.full] if full(cell, *workload or ("",)) else []
+    mark = tier(cell, *workload or ("",))
+    marks = [getattr(pytest.mark, mark)] if mark else []
     return pytest.param(cell, *workload, marks=marks, id="-".join(map(str, (*cell, *workload))))
 
 
@@ -84,8 +92,7 @@ def together(cell: tuple[str, int], workload: str) -> list[str]:
     """
     if cell[0] in ("tensorflow-mirrored", "keras-fit") and cell[1] > 1:
         return [workload]
-    tier = full(cell, workload)
-    return [each for each in workloads_of(cell) if full(cell, each) is tier]
+    return [each for each in workloads_of(cell) if tier(cell, each) == tier(cell, workload)]
 
 
 def observe(cell: tuple[str, int], workloads: list[str], data_of: dict, folder: Path) -> Observed:
