@@ -12,7 +12,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
 from paragone.reporting.drawing import style
-from paragone.reporting.drawing.bars import COLUMNS, NO_REFERENCE, NOT_RUN, draw_bars
+from paragone.reporting.drawing.bars import COLUMNS, GAP, NO_REFERENCE, draw_bars, places
 from paragone.reporting.figures import epoch_time
 from paragone.reporting.footnotes import SHARED_CORES as SHARED
 
@@ -57,13 +57,10 @@ def test_speed_up_pairs_seeds(drawing, shown):
 def test_cells_without_epoch_time_stand_in_words(drawing, shown):
     rows = shown
     words = rows[rows["kind"] == "words"].set_index(["panel", "series", "x"])["words"].to_dict()
-    large, small = "2 replicas\nbatch 256", "2 replicas\nbatch 64"
     assert words == {
-        ("measured", "PyTorch/XLA SPMD", large): "out of memory (all 3 runs)",
-        ("speed_up", "PyTorch/XLA SPMD", large): "out of memory (all 3 runs)",
-        **{(panel, "PyTorch", x): "not run"
-           for panel in ("measured", "speed_up") for x in (small, large)},
-    }  # fmt: skip
+        (panel, "PyTorch/XLA SPMD", "2 replicas\nbatch 256"): "out of memory (all 3 runs)"
+        for panel in ("measured", "speed_up")
+    }
     text = texts_of(drawing.figure("epoch_time", BESIDE))
     assert "out of memory (all 3 runs)" in text
     assert "extrapolated from the steady throughput." in text
@@ -90,13 +87,29 @@ def test_what_stands_in_the_way_of_a_speed_up_is_said(
 
 def test_a_reference_that_was_not_run_is_no_alarm():
     rows = [{"panel": "a", "series": "A", "x": "1", "kind": "words", "words": words}
-             for words in (NOT_RUN, NO_REFERENCE, "diverged")]  # fmt: skip
+             for words in (NO_REFERENCE, "diverged")]  # fmt: skip
     colors = []
     for row in rows:
         axes = Figure().subplots()
-        draw_bars(axes, pd.DataFrame([row]).reindex(columns=COLUMNS), ["1"], {"A": "red"}, 0)
+        draw_bars(axes, pd.DataFrame([row]).reindex(columns=COLUMNS), {"A": "red"}, 0)
         colors.append(axes.texts[0].get_color())
-    assert colors == [style.MUTED, style.MUTED, style.ALARM]
+    assert colors == [style.MUTED, style.ALARM]
+
+
+def test_what_was_not_run_takes_no_room():
+    rows = pd.DataFrame({"series": ["A", "B", "A", "A"], "x": ["1", "1", "2", "1"]})
+    found = places(rows, ["A", "B"])
+    assert found.of == {("A", "1"): 0.5, ("B", "1"): 1.5, ("A", "2"): 2 + GAP + 0.5}
+    assert found.middles == {"1": 1, "2": 2 + GAP + 0.5}
+    assert found.end == 3 + GAP
+
+
+def test_published_cells_without_runs_are_named(tmp_path):
+    made = [one for one in mobilenet(1) if one["spec"]["batch"]["global"] == 64]
+    drawing = Drawing.of(tmp_path, made)
+    _, rows = drawing.draw("epoch_time", BESIDE)
+    remarks = epoch_time.remarks(rows, drawing.inputs(BESIDE))
+    assert "Published and not run here: 2 replicas, batch 256." in remarks
 
 
 def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):

@@ -76,15 +76,13 @@ def draw_targets(axes: Axes, runs: pd.DataFrame, above: bool = False) -> None:
 
 
 def draw_chance(axes: Axes, runs: pd.DataFrame) -> None:
-    """A line at the accuracy of who always names the most frequent class; in words if it is far below."""
+    """A line at the accuracy of the most frequent class alone; beside the axis' name if far below."""
     for chance in sorted(set(runs["test_majority"].dropna().round(3))):
         low, high = axes.get_ylim()
         if chance > low - 0.25 * (high - low):
             draw_level(axes, chance, f"chance {chance:g}", True, color=style.MUTED, linestyle="-.")
         else:
-            words = f"chance: {chance:g}, below"
-            look = {"xycoords": "axes fraction", "ha": "left", "va": "bottom", "size": 6}
-            write(axes, words, (0, 0), (3, 2), color=style.MUTED, **look)
+            axes.set_ylabel(f"{axes.get_ylabel()}\nchance: {chance:g}, below")
 
 
 def scale(axes: Axes, values: pd.Series) -> bool:

@@ -30,7 +30,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
         if base
     ]
     for sweep in inputs.sweeps(*BY_BATCH):
-        found += _measured(sweep, inputs.labels, {row.batch for row in rows if row.batch})
+        found += _measured(sweep, inputs.labels, base.batch if base else None)
     table = pd.DataFrame(found).reindex(columns=bars.COLUMNS)
     return table.sort_values("x", kind="stable", key=lambda x: x.astype(int), ignore_index=True)
 
@@ -39,12 +39,11 @@ def _published(inputs: Inputs) -> list[Row]:
     return [row for row in inputs.published if row.metric == "throughput" and row.batch]
 
 
-def _measured(sweep: Series, labels: dict[str, str], batches: set[int]) -> list[dict]:
+def _measured(sweep: Series, labels: dict[str, str], smallest: int | None) -> list[dict]:
+    """`smallest`: of the published batches."""
     cells = series_of(sweep.runs, labels)
-    base = _base(cells, min(batches, default=None))
+    base = _base(cells, smallest)
     found = []
-    for batch in sorted(batches - {_batch(one) for one in cells}):
-        found += bars.bar_rows("measured", sweep.label, str(batch), bars.NO_VALUES, [bars.NOT_RUN])
     for one in cells:
         names = one.measured.set_index("seed")["run"]
         series, x, words = sweep.label, str(_batch(one)), run_states.no_speed(one.runs)
@@ -131,7 +130,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     for at, (name, color) in enumerate(colors.items()):
         axes = frame.figure.add_subplot(grid[divmod(at, ACROSS)])
         here = points[(points["panel"] != "relative") & (points["series"] == name)]
-        bars.draw_bars(axes, here, xs, {name: color}, None)
+        bars.draw_bars(axes, here, {name: color}, None)
         axes.set_title(name, loc="left")
         axes.set_ylabel("examples/s")
         _name_batches(axes)

@@ -35,12 +35,8 @@ def points(inputs: Inputs) -> pd.DataFrame:
         base = _one_replica(cells)
         for one in cells:
             found += _measured(sweep.label, one, base, inputs.epochs, examples)
-        run = {_key(one) for one in cells}
-        for key in sorted({row["_key"] for row in found} - run):
-            panels = ("measured", "speed_up") if key[0] > 1 else ("measured",)
-            found += [_words(panel, sweep.label, key, bars.NOT_RUN) for panel in panels]
         if base is None and any(row["panel"] == "speed_up" for row in found):
-            several = sorted(key for key in run if key[0] > 1)
+            several = sorted(key for key in map(_key, cells) if key[0] > 1)
             found += [_words("speed_up", sweep.label, key, bars.NO_REFERENCE) for key in several]
     table = pd.DataFrame(found)
     table = table.reindex(columns=[*bars.COLUMNS, "epoch_examples", "extrapolated", "_key"])
@@ -130,7 +126,11 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
     medians = points[(points["panel"] == "measured") & (points["kind"] == "median")]
     shared = shares_cores(runs) and runs["replicas"].max() > 1
     texts = [footnotes.SHARED_CORES] if shared else []
-    if (points["panel"] == "published").any():
+    here = set(points.loc[points["panel"] == "measured", "x"])
+    there = dict.fromkeys(points.loc[points["panel"] == "published", "x"])
+    if missing := [x.replace("\n", ", ") for x in there if x not in here]:
+        texts.append(f"Published and not run here: {'; '.join(missing)}.")
+    if there:
         advice = "" if shared else ": compare the speed-up, not the seconds"
         texts.append(f"Published on other hardware{advice}.")
     differences: dict[str, None] = {}
@@ -169,8 +169,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     grid = frame.figure.subplots(1, len(panels), width_ratios=widths, squeeze=False)
     for axes, (name, here) in zip(grid[0], panels.items(), strict=True):
         used = {key: color for key, color in colors[name].items() if (here["series"] == key).any()}
-        xs = list(dict.fromkeys(here["x"]))
-        bars.draw_bars(axes, here, xs, used, 2 if name == "speed_up" else 0)
+        bars.draw_bars(axes, here, used, 2 if name == "speed_up" else 0)
         axes.set_ylabel(PANELS[name])
         if name == "speed_up":
             axes.axhline(1, color=style.MUTED, linewidth=0.8, linestyle=":")
