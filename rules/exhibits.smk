@@ -157,3 +157,22 @@ def overlays():
     default = (PROJECT / "config.yaml").resolve()
     paths = [path for path in workflow.configfiles if Path(path).resolve() != default]
     return ", ".join(os.path.relpath(path) for path in paths)
+
+
+def finished(kind, rows, *suffixes):
+    """The files of one experiment's figures or tables: when they are there, it is finished."""
+    return lambda wildcards: exhibits(
+        kind, rows, {wildcards.experiment: SECTIONS[wildcards.experiment]}, *suffixes
+    )
+
+
+def page_options(_):
+    """The options of the page's program that come from the config."""
+    backends = config["backends"].items()
+    return [
+        *("--outline", json.dumps(outline(FIGURES, TABLES))),
+        *("--captions", project("rules/report")),
+        f"--preset={overlays()}",
+        *("--labels", *(f"{name}={block['label']}" for name, block in backends)),
+        *("--palette", *(f"{name}={block['color']}" for name, block in backends)),
+    ]

@@ -1,10 +1,11 @@
 # Page and paper: answers first, then all figures, tables and runs, in one file each, from records alone.
 #
 #   snakemake paper --cores 1
+#   snakemake all so_far --cores 8     while it runs, a page of the experiments that are finished
 #
 # in:  <results>/answers.csv, <results>/tables/, <results>/figures/, <results>/runs/{run}/record.json
 #      <results>/logs/runs/{run}.log                         the ends of logs, where there are logs
-# out: <results>/index.html, <results>/paper.pdf
+# out: <results>/index.html, <results>/so_far.html, <results>/paper.pdf
 
 PAGE = "scripts/paragone/reporting/page/templates"
 CAPTIONS = [
@@ -39,29 +40,42 @@ rule page:
     conda:
         "../envs/workflow.yaml"
     params:
-        outline=lambda _: json.dumps(outline(FIGURES, TABLES)),
         results=subpath(output.page, parent=True),
-        captions=lambda _, input: os.path.dirname(input.captions[0]),
-        preset=lambda _: overlays(),
-        labels=lambda _: [f"{name}={block['label']}" for name, block in config["backends"].items()],
-        palette=lambda _: [f"{name}={block['color']}" for name, block in config["backends"].items()],
+        name="index.html",
+        options=page_options,
     message:
         "Writing the page"
     shell:
         r"""
         python {input.code[0]:q} \
             --results {params.results:q} \
-            --outline {params.outline:q} \
-            --answers {input.answers:q} \
-            --runs {input.runs:q} \
             --logs {params.results:q}/logs/runs \
-            --captions {params.captions:q} \
-            --preset={params.preset:q} \
-            --labels {params.labels:q} \
-            --palette {params.palette:q} \
-            --output {output.page:q} \
+            {params.options:q} \
+            --output {params.results:q}/{params.name} \
             >{log:q} 2>&1
         """
+
+
+use rule page as page_so_far with:
+    input:
+        code=rules.page.input.code,
+        figures=finished("figures", FIGURES, "svg", "csv"),
+        tables=finished("tables", TABLES, "json", "csv"),
+    output:
+        touch("<results>/logs/so_far/{experiment}"),
+    log:
+        "<results>/logs/so_far/{experiment}.log",
+    params:
+        results=subpath(output[0], ancestor=3),
+        name="so_far.html",
+        options=lambda wildcards: ["--so-far", *page_options(wildcards)],
+    message:
+        "Writing the page of what is finished, {wildcards.experiment} among it"
+
+
+rule so_far:
+    input:
+        collect("<results>/logs/so_far/{experiment}", experiment=EXPERIMENTS),
 
 
 rule paper:
@@ -93,8 +107,6 @@ rule paper:
         python {input.code[0]:q} \
             --results {params.results:q} \
             --outline {params.outline:q} \
-            --answers {input.answers:q} \
-            --runs {input.runs:q} \
             --captions {params.captions:q} \
             --preset={params.preset:q} \
             --published {params.published:q} \

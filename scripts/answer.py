@@ -4,12 +4,12 @@ import argparse
 from pathlib import Path
 
 import jinja2
-import pandas as pd
 
 from paragone.analysis import tidy
-from paragone.analysis.answers import Section, Tables, answers, to_frame
+from paragone.analysis.answer_files import answers_of
+from paragone.analysis.answers import Section, to_frame
 from paragone.base.atomic_files import write_text
-from paragone.base.errors import UserError, entry_point
+from paragone.base.errors import entry_point
 
 PAGE = """<!doctype html>
 <meta charset="utf-8">
@@ -35,21 +35,8 @@ def main(arguments: list[str] | None = None) -> None:
     for kind in ("markdown", "html", "csv"):
         parser.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
     options = parser.parse_args(arguments)
-    tables = {path.parent: _read(path) for path in options.differences}
-    published = {path.parent: _read(path) for path in options.comparisons}
-    empty = pd.DataFrame()
-    sections = answers(
-        [
-            Tables(
-                path.parent.name,
-                title,
-                tidy.read(path),
-                tables.get(path.parent, empty),
-                published.get(path.parent, empty),
-            )
-            for title, path in zip(options.titles, options.runs, strict=True)
-        ],
-        [_read(path) for path in options.bounds],
+    sections = answers_of(
+        options.titles, options.runs, options.differences, options.comparisons, options.bounds
     )
     tidy.write(to_frame(sections), options.csv)
     write_text(_markdown(sections), options.markdown)
@@ -63,13 +50,6 @@ def _markdown(sections: list[Section]) -> str:
         bullets = "\n".join(f"- {sentence}" for sentence in section.sentences)
         parts.append(f"## {section.heading}\n\n{bullets}")
     return "\n\n".join(parts) + "\n"
-
-
-def _read(path: Path) -> pd.DataFrame:
-    try:
-        return pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not a table ({error}); run write_table.py first") from None
 
 
 if __name__ == "__main__":

@@ -3,9 +3,8 @@
 import argparse
 from pathlib import Path
 
-from paragone.analysis import answers, tidy
 from paragone.base.errors import entry_point
-from paragone.reporting import exhibits, facts
+from paragone.reporting import exhibits, facts, results
 from paragone.reporting.inputs import pair
 from paragone.reporting.page import runs, write
 
@@ -14,7 +13,12 @@ from paragone.reporting.page import runs, write
 def main(arguments: list[str] | None = None) -> None:
     """Read what results hold and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    exhibits.add_options(parser)
+    results.add_options(parser)
+    parser.add_argument(
+        "--so-far",
+        action="store_true",
+        help="of a workflow that still runs: show the sections that are finished",
+    )
     parser.add_argument(
         "--logs", type=Path, required=True, help="folder of <run>.log; may be empty"
     )
@@ -23,16 +27,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, required=True, help="index.html to write")
     options = parser.parse_args(arguments)
     palette = dict(options.palette)
-    table = tidy.read(options.runs)
-    readable = table.loc[table["status"] != "unreadable", "run"]
+    found = results.read_so_far(options) if options.so_far else results.read(options)
+    readable = found.table.loc[found.table["status"] != "unreadable", "run"]
     page = write.Page(
-        answers=answers.read(options.answers),
-        sections=exhibits.read_all(options),
+        results=found,
         runs=[runs.read(options.results, run, options.logs) for run in sorted(readable)],
-        table=table,
         colors={label: palette[backend] for backend, label in options.labels},
-        facts=facts.facts(table, options.preset),
-        synthetic=facts.synthetic(table),
+        facts=facts.facts(found.table, options.preset),
+        synthetic=facts.synthetic(found.table),
         method=exhibits.caption(options.captions / "page.rst"),
     )
     write.write(page, options.output)

@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
-from paragone.analysis import answers, published, tidy
+from paragone.analysis import published
 from paragone.base.errors import entry_point
-from paragone.reporting import exhibits, facts
+from paragone.reporting import exhibits, facts, results
 from paragone.reporting.paper import write
 
 
@@ -13,18 +13,16 @@ from paragone.reporting.paper import write
 def main(arguments: list[str] | None = None) -> None:
     """Read what results hold and typeset it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    exhibits.add_options(parser)
+    results.add_options(parser)
     parser.add_argument("--published", type=Path, required=True, help="published/")
     parser.add_argument("--output", type=Path, required=True, help="paper.pdf to write")
     options = parser.parse_args(arguments)
-    table = tidy.read(options.runs)
+    found = results.read(options)
     flaws, sources = published.read_sources(options.published)
     paper = write.Paper(
-        answers=answers.read(options.answers),
-        sections=exhibits.read_all(options),
-        table=table,
-        facts=facts.facts(table, options.preset),
-        synthetic=facts.synthetic(table),
+        results=found,
+        facts=facts.facts(found.table, options.preset),
+        synthetic=facts.synthetic(found.table),
         method=exhibits.caption_text(options.captions / "page.rst"),
         flaws=flaws,
         sources=sources,

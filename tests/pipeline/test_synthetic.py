@@ -28,7 +28,7 @@ def offline(tmp_path_factory) -> tuple[Checkout, str]:
     """The whole workflow with two steps an epoch, `source: auto`, no mirror and no network."""
     checkout = Checkout(tmp_path_factory.mktemp("offline"))
     checkout.only("tpu_fashion_conv", BACKENDS, {"steps_per_epoch": 2, "epochs": 2}, epochs=2)
-    done = checkout.snakemake("all", "--cores", "2", **NO_DATA)
+    done = checkout.snakemake("all", "so_far", "--cores", "2", **NO_DATA)
     assert done.returncode == 0, done.stdout
     return checkout, done.stdout
 
@@ -53,6 +53,11 @@ def test_figures_say_so(offline, figure):
     """Matplotlib writes each text as a comment before its outlines."""
     svg = (offline[0] / f"results/figures/tpu_fashion_conv/{figure}.svg").read_text()
     assert "SYNTHETIC DATA: shows that the workflow runs" in svg
+
+
+def test_pages_say_so(offline):
+    for name in ("index", "so_far"):
+        assert "SYNTHETIC DATA" in (offline[0] / f"results/{name}.html").read_text()
 
 
 def test_source_synthetic_asks_nobody(offline, mirror):

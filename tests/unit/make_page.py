@@ -94,7 +94,7 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     return Results(folder, runs, page)
 
 
-def write(folder: Path, page: Path) -> None:
+def write(folder: Path, page: Path, *more: object) -> None:
     """Call the program on results."""
     _call(
         write_page,
@@ -103,6 +103,7 @@ def write(folder: Path, page: Path) -> None:
         *("--labels", *(f"{key}={value}" for key, value in LABELS.items())),
         *("--palette", *(f"{key}={value}" for key, value in PALETTE.items())),
         *("--output", page),
+        *more,
     )
 
 
@@ -114,7 +115,6 @@ def write_pdf(folder: Path, paper: Path) -> None:
 def _shared(folder: Path) -> list[object]:
     return [
         *("--results", folder, "--outline", json.dumps(OUTLINE)),
-        *("--answers", folder / "answers.csv", "--runs", folder / "tables/runs.parquet"),
         *("--captions", ROOT / "rules/report", "--preset", "presets/smoke.yaml"),
     ]
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 import vl_convert
-from make_page import EXPERIMENT, TITLE, make_results, write
+from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, write
 
 from paragone.reporting.exhibits import verdict_class
 
@@ -144,3 +144,20 @@ def test_a_missing_figure_is_one_message(results, tmp_path, capsys):
         (tmp_path / "away.csv").rename(results.folder / f"figures/{EXPERIMENT}/throughput.csv")
     assert "throughput.csv" in capsys.readouterr().err
     assert not (tmp_path / "index.html").exists()
+
+
+def test_while_a_workflow_runs_the_finished_sections_are_shown(results, page, tmp_path):
+    later = {"name": "later", "title": "Is more faster?", "figures": {"scaling": ""}, "tables": {}}
+    outline = ("--so-far", "--outline", json.dumps([*OUTLINE, later]))
+    write(results.folder, tmp_path / "so_far.html", *outline)
+    shown = (tmp_path / "so_far.html").read_text()
+    assert "Not finished when this was written: Is more faster?." in shown
+    assert "Not finished when" not in page
+    ending = page.index('<nav aria-label="Sections">'), page.index('type="application/gzip')
+    assert page[slice(*ending)] in shown
+
+
+def test_without_a_finished_experiment_there_is_nothing_to_show(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        write(tmp_path, tmp_path / "so_far.html", "--so-far")
+    assert "no experiment is finished yet" in capsys.readouterr().err

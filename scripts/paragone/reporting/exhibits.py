@@ -1,6 +1,5 @@
 """What a section of page and paper exhibits: its figures with their twins, and its tables, from results."""
 
-import argparse
 import json
 import re
 from dataclasses import dataclass
@@ -82,26 +81,6 @@ class Section:
     title: str
     figures: list[Figure]
     tables: list[Table]
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that page and paper share."""
-    parser.add_argument("--results", type=Path, required=True, help="of figures, tables, runs")
-    parser.add_argument(
-        "--outline",
-        type=json.loads,
-        required=True,
-        help="sections in order, JSON: name, title, and the labels of figures and tables by name",
-    )
-    parser.add_argument("--answers", type=Path, required=True, help="answers.csv")
-    parser.add_argument("--runs", type=Path, required=True, help="runs.parquet of all experiments")
-    parser.add_argument("--captions", type=Path, required=True, help="rules/report/")
-    parser.add_argument("--preset", default="", help="what the config was overlaid with")
-
-
-def read_all(options: argparse.Namespace) -> list[Section]:
-    """The sections that a command line names. Raises as `read` does."""
-    return [read(one, options.results, options.captions) for one in options.outline]
 
 
 def read(outline: dict[str, Any], results: Path, captions: Path) -> Section:

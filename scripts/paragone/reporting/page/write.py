@@ -15,11 +15,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from paragone.analysis import run_states
-from paragone.analysis.answers import Section as Answers
 from paragone.base.atomic_files import write_text
-from paragone.reporting.exhibits import Section, verdict_class
+from paragone.reporting.exhibits import verdict_class
 from paragone.reporting.page import charts
 from paragone.reporting.page.runs import Run
+from paragone.reporting.results import Results
 
 # Of the table of all runs: heading, column, form.
 _INDEX = (
@@ -37,13 +37,11 @@ _INDEX = (
 
 @dataclass(frozen=True)
 class Page:
-    """All that the page shows. `table`: one row per run; `colors`: by label of a backend; `facts`: what is
-    true of all runs together, by name; `synthetic`: the warning if some data were, else empty."""
+    """All that the page shows. `colors`: by label of a backend; `facts`: what is true of all runs, by name;
+    `synthetic`: the warning if some data were, else empty."""
 
-    answers: list[Answers]
-    sections: list[Section]
+    results: Results
     runs: list[Run]
-    table: pd.DataFrame
     colors: dict[str, str]
     facts: dict[str, str]
     synthetic: str
@@ -52,19 +50,20 @@ class Page:
 
 def write(page: Page, path: Path) -> None:
     """Write the page, whole or not at all; the same bytes for the same results."""
-    templates = _templates()
-    invalid = set(page.table.loc[page.table["status"] != "completed", "run"])
+    templates, results = _templates(), page.results
+    invalid = set(results.table.loc[results.table["status"] != "completed", "run"])
     text = templates.get_template("page.html").render(
         facts=page.facts,
         synthetic=page.synthetic,
         method=page.method,
-        answers=page.answers,
+        to_come=results.to_come,
+        answers=results.answers,
         failures=[run for run in page.runs if run.record.run in invalid],
-        sections=page.sections,
-        titles={one.name: one.title for one in page.sections},
+        sections=results.sections,
+        titles={one.name: one.title for one in results.sections},
         series=_series(page),
-        figures_of={one.name: one.figures for one in page.sections},
-        index=_index(page.table),
+        figures_of={one.name: one.figures for one in results.sections},
+        index=_index(results.table),
         index_columns=[heading for heading, _, _ in _INDEX],
         packed=Markup(_packed(page, templates.get_template("run.html"))),
         scripts={
@@ -106,7 +105,7 @@ def _series(page: Page) -> dict[str, dict[str, str]]:
     """The colors of the series of each figure that has a twin, by its place."""
     return {
         f"{section.name}.{figure.name}": charts.series_colors(figure.twin, page.colors)
-        for section in page.sections
+        for section in page.results.sections
         for figure in section.figures
         if figure.twin
     }
@@ -117,9 +116,9 @@ def _packed(page: Page, template: jinja2.Template) -> str:
     content: dict[str, dict[str, Any]] = {
         "runs": {run.record.run: template.render(run=run) for run in page.runs},
         "charts": {},
-        "files": {"runs.csv": page.table.to_csv(index=False)},
+        "files": {"runs.csv": page.results.table.to_csv(index=False)},
     }
-    for section in page.sections:
+    for section in page.results.sections:
         for figure in section.figures:
             content["files"][f"{section.name}.{figure.name}.csv"] = figure.points
             if figure.twin:

@@ -13,9 +13,9 @@ import typst
 
 from paragone.analysis import run_states
 from paragone.analysis.answers import Answer
-from paragone.analysis.answers import Section as Answers
 from paragone.base.atomic_files import write_bytes
 from paragone.reporting.exhibits import Figure, Section, Table, verdict_class
+from paragone.reporting.results import Results
 
 LINES = 16  # of a table; the rest is in its CSV file
 LARGEST = 17.0, 15.0  # centimeters of a drawing
@@ -33,12 +33,10 @@ _RUN = (  # of the appendix: column, form
 
 @dataclass(frozen=True)
 class Paper:
-    """All that the paper shows. `table`: one row per run; `facts`: rows of name and text; `flaws`,
-    `sources`: pairs of a source's key and a text."""
+    """All that the paper shows. `facts`: rows of name and text; `flaws`, `sources`: pairs of a source's key
+    and a text."""
 
-    answers: list[Answers]
-    sections: list[Section]
-    table: pd.DataFrame
+    results: Results
     facts: dict[str, str]
     synthetic: str
     method: str
@@ -66,17 +64,17 @@ def _data(paper: Paper, root: Path) -> dict[str, Any]:
         "synthetic": paper.synthetic,
         "abstract": [
             {"heading": part.heading, "answers": [_answer(one) for one in part.answers]}
-            for part in paper.answers[:2]
+            for part in paper.results.answers[:2]
         ],
         "method": paper.method.split("\n\n"),
         "facts": list(paper.facts.items()),
-        "sections": [_section(one, paper, root) for one in paper.sections],
+        "sections": [_section(one, paper, root) for one in paper.results.sections],
         "flaws": paper.flaws,
         "sources": paper.sources,
         "runs": [
             {"title": one.title, "name": one.name, "lines": _lines(runs)}
-            for one in paper.sections
-            if len(runs := _runs(paper.table, one.name))
+            for one in paper.results.sections
+            if len(runs := _runs(paper.results.table, one.name))
         ],
     }
 
@@ -84,14 +82,14 @@ def _data(paper: Paper, root: Path) -> dict[str, Any]:
 def _section(section: Section, paper: Paper, root: Path) -> dict[str, Any]:
     answers = [
         _answer(one)
-        for part in paper.answers
+        for part in paper.results.answers
         for one in part.answers
         if one.experiment == section.name
     ]
     return {
         "name": section.name,
         "title": section.title,
-        "has_runs": len(_runs(paper.table, section.name)) > 0,
+        "has_runs": len(_runs(paper.results.table, section.name)) > 0,
         "answers": answers[:8],  # the page has all
         "figures": [
             {
