@@ -20,7 +20,7 @@ rule bundle:
         "../envs/workflow.yaml"
     params:
         results=subpath(output.bundle, parent=True),
-        config=lambda _: json.dumps({key: config[key] for key in DEFAULTS}),
+        config=lambda _: json.dumps(shared_config()),
         license="https://creativecommons.org/licenses/by/4.0/",
     message:
         "Bundling what was measured"

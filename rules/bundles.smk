@@ -1,6 +1,6 @@
 # Bundles: tidy tables of machines that are elsewhere, each made apart and then put one below the other.
 #
-#   snakemake figures --cores 1 --config 'bundles=[a.zip, b.zip]'
+#   snakemake figures --config 'bundles=[a.zip, b.zip]'
 #
 # in:  the archives that `bundles` in the config names
 # out: <results>/bundles/{label}/                             checked, unpacked, tabulated

@@ -179,6 +179,12 @@ def measured_beside(_):
     ]
 
 
+def shared_config():
+    """What a bundle says of the config: not where data are or came from, an address may hold a password."""
+    places = {key: DEFAULTS["data"][key] for key in ("folder", "mirrors")}
+    return {key: config[key] for key in DEFAULTS} | {"data": config["data"] | places}
+
+
 def parity_of(wildcards):
     """The parity reports of an experiment's workloads."""
     names = {spec.workload["name"] for spec in EXPERIMENTS[wildcards.experiment]}

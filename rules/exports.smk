@@ -1,6 +1,6 @@
 # Exports, on request: runs as neighbours' tools read them.
 #
-#   snakemake mllog tensorboard --cores 1
+#   snakemake mllog tensorboard
 #
 # in:  <results>/runs/{run}/record.json, <results>/tables/runs.parquet
 # out: <results>/mllog/{run}.txt              MLPerf's log lines

@@ -1,7 +1,7 @@
 # Page and paper: answers first, then all figures, tables and runs, in one file each, from records alone.
 #
-#   snakemake paper --cores 1
-#   snakemake all so_far --cores 8     while it runs, a page of the experiments that are finished
+#   snakemake paper
+#   snakemake all so_far     while it runs, a page of the experiments that are finished
 #
 # in:  <results>/answers.csv, <results>/tables/, <results>/figures/, <results>/runs/{run}/record.json
 #      <results>/logs/runs/{run}.log                         the ends of logs, where there are logs

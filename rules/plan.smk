@@ -1,6 +1,6 @@
 # Plan: what the repeats of each experiment can decide, and how many fit a time that the user has.
 #
-#   snakemake plan --cores 1 --config budget=8h
+#   snakemake plan --config budget=8h
 #
 # in:  tables of an earlier run, if there are any
 # out: a table on the terminal, <results>/plan.yaml

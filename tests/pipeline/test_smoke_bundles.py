@@ -1,5 +1,6 @@
 """The bundle of the smoke run, drawn elsewhere beside a copy of itself: whole, apart, and nothing else."""
 
+import os
 import shutil
 
 import pandas as pd
@@ -41,6 +42,15 @@ def test_a_bundle_holds_every_record_and_verdict(archive, results):
         for path in results.glob(pattern):
             assert contents[path.relative_to(results).as_posix()] == path.read_bytes()
     assert archive.stat().st_size < 2**20
+
+
+def test_a_bundle_names_no_place_of_its_machine(archive, smoke, fashion):
+    """Neither the checkout, nor where data are stored or came from."""
+    _, contents = unpack.read(archive)
+    places = [str(smoke.checkout.folder), str(fashion.folder)]
+    places += filter(None, os.environ.get("PARAGONE_MIRRORS", "").split(";"))
+    for name, content in contents.items():
+        assert [place for place in places if place.encode() in content] == [], name
 
 
 def test_two_bundles_stand_side_by_side(drawn):
