@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from make_page import EXPERIMENT, make_results
+from make_page import EXPERIMENT, FIGURES, make_results, records
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 REQUIRED = "PARAGONE_CHROMIUM_REQUIRED" in os.environ
@@ -182,7 +182,7 @@ def test_what_is_downloaded_is_what_was_made(opened, results, name, holds):
     assert holds in text
     if name == "runs.csv":
         assert len(list(csv.DictReader(io.StringIO(text)))) == len(results.runs)
-    elif name.endswith(".csv"):
+    else:
         made = results.folder / "figures" / EXPERIMENT / name.removeprefix(f"{EXPERIMENT}.")
         assert text == made.read_text()
 
@@ -220,3 +220,26 @@ def test_paper_has_no_controls(opened):
     assert not opened.page.locator("nav").is_visible()
     assert not opened.page.locator("details.twin").first.is_visible()
     assert opened.page.locator("figure img").first.is_visible()
+
+
+def test_every_drawing_is_shown_in_its_shape(opened):
+    opened.page.wait_for_function("[...document.images].every(one => one.complete)")
+    shapes = opened.page.locator("figure img").evaluate_all(
+        "all => all.map(one => [one.naturalWidth / one.naturalHeight, one.width / one.height])"
+    )
+    assert len(shapes) == len(FIGURES)
+    for own, shown in shapes:
+        assert shown == pytest.approx(own, rel=0.03)
+
+
+@pytest.mark.nightly
+def test_a_thousand_runs_are_one_page(browser, tmp_path):
+    """`pytest -s` prints its size, and the seconds until all controls work."""
+    made = make_results(tmp_path, records(seeds=500))
+    assert len(made.runs) > 1000
+    found = Opened(browser, made.page)
+    seconds, size = found.page.evaluate("performance.now()") / 1000, made.page.stat().st_size / 1e6
+    print(f"\n{len(made.runs)} runs: {size:.1f} MB, ready after {seconds:.2f} s")
+    assert size < 8
+    assert found.said == []
+    found.context.close()

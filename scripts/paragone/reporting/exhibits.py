@@ -5,7 +5,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import docutils.core
 import pandas as pd
@@ -27,7 +26,6 @@ _CLASSES = {
     NOT_COMPARED: "none",
     "not run": "bad",
 }
-_PLAIN = "!$&'()*+,-./:;=?@[]^_`{|}~ <>"  # may stand unescaped in a data: address between quotes
 
 
 @dataclass(frozen=True)
@@ -48,11 +46,9 @@ class Figure:
         return float(width) / 72 * 2.54, float(height) / 72 * 2.54
 
     @property
-    def address(self) -> str:
-        """The drawing as a `data:` address: as an image, its names do not meet those of other drawings."""
-        svg = _text(self.path)
-        svg = svg[svg.index("<svg") :].replace("\n", " ").replace('"', "'")
-        return "data:image/svg+xml," + quote(svg, safe=_PLAIN)
+    def drawing(self) -> str:
+        """The drawing, SVG."""
+        return _text(self.path)
 
     @property
     def twin(self) -> Twin | None:

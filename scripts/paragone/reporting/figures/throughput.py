@@ -91,7 +91,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             write_words(axes, row, one["words"])
             continue
         share = summarize(runs[SHARE]).median
-        of_peak = "" if pd.isna(share) else f", {100 * share:.2g} % of peak"
+        of_peak = "" if pd.isna(share) else f"\n{100 * share:.2g} % of peak"
         text = f"{one['median']:,.0f} (n = {one['n']}){of_peak}"
         texts.append(write_value(axes, row, runs[SPEED].max(), text, one["words"]))
     make_room(axes, texts)

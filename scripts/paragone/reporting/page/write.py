@@ -112,7 +112,7 @@ def _series(page: Page) -> dict[str, dict[str, str]]:
 
 
 def _packed(page: Page, template: jinja2.Template) -> str:
-    """Sections of runs, charts and files, as compressed JSON in base64."""
+    """Sections of runs, charts and files, drawings among them, as compressed JSON in base64."""
     content: dict[str, dict[str, Any]] = {
         "runs": {run.record.run: template.render(run=run) for run in page.runs},
         "charts": {},
@@ -120,6 +120,7 @@ def _packed(page: Page, template: jinja2.Template) -> str:
     }
     for section in page.results.sections:
         for figure in section.figures:
+            content["files"][f"{section.name}.{figure.name}.svg"] = figure.drawing
             content["files"][f"{section.name}.{figure.name}.csv"] = figure.points
             if figure.twin:
                 drawn = charts.chart(figure.twin, page.colors)

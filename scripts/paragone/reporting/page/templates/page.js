@@ -2,7 +2,7 @@
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-// What is large and not needed at once is packed: sections of runs, charts, files.
+// What is large is packed: sections of runs, charts, files.
 async function unpack() {
   const bytes = Uint8Array.from(atob($("#packed").textContent), (one) => one.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -115,12 +115,15 @@ const watcher = new IntersectionObserver((entries) => {
 }, { rootMargin: "600px" });
 for (const table of $$("table.data")) watcher.observe(table);
 
+// Each drawing is an image of its own: the names in one do not meet those of another.
+const drawn = contents().then(({ files }) => {
+  for (const image of $$("img[data-drawing]"))
+    image.src = URL.createObjectURL(new Blob([files[image.dataset.drawing]], { type: "image/svg+xml" }));
+});
+
 // Downloads, of what the page holds.
 for (const button of $$("[data-file]")) button.addEventListener("click", async () => {
-  const name = button.dataset.file, figure = button.closest("figure");
-  const text = name.endsWith(".svg")
-    ? decodeURIComponent($("img", figure).src.split(",").slice(1).join(","))
-    : (await contents()).files[name];
+  const name = button.dataset.file, text = (await contents()).files[name];
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: name.endsWith(".svg") ? "image/svg+xml" : "text/csv" }));
   link.download = name;
@@ -152,4 +155,5 @@ dialog.addEventListener("close", () => {
   if (address().place.startsWith("run/")) history.replaceState(null, "", before.startsWith("#run/") || !before ? "#top" : before);
 });
 go();
+await drawn;
 document.documentElement.dataset.ready = "true";
