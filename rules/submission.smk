@@ -1,4 +1,4 @@
-# Submission: what is checked before the first job goes to a cluster.
+# Submission: what is checked and set before the first job starts, or goes to a cluster.
 #
 # in:  the workflow profile
 # out: nothing, or one message
@@ -8,6 +8,7 @@ import shutil
 
 onstart:
     check_submission()
+    start_jobs_when_others_end()
     follow_runs()
 
 
@@ -26,3 +27,13 @@ def check_submission():
         )
     if shutil.which("sbatch") is None:
         raise WorkflowError("slurm: no sbatch on PATH; submit from a login node")
+
+
+def start_jobs_when_others_end():
+    """Take Snakemake's limit of submissions per timespan away where nothing is submitted.
+
+    It looks for jobs again after each timespan, once more for every job that has ended: after 150 jobs that took
+    a tenth of two cores during timed runs. The end of a call waits for its timers, too.
+    """
+    if workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None

@@ -1,0 +1,34 @@
+"""Snakemake's scheduler is at rest while a job runs: it would take time from timed runs."""
+
+import subprocess
+import sys
+
+from workspace import environment
+
+# A call of Snakemake that tells which timers it leaves: with any, its scheduler looks for jobs by the clock.
+PROGRAM = """
+import sys, threading
+from snakemake.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    assert not end.code, end.code
+print("timers:", [one for one in threading.enumerate() if isinstance(one, threading.Timer)])
+"""
+
+
+def test_no_timer_wakes_the_scheduler(checkout):
+    made = checkout()
+    line = [sys.executable, "-c", PROGRAM, "results/data/fashion_mnist/source.json"]
+    options = ["--config", "data={source: synthetic}"]
+    done = subprocess.run(
+        [*line, *options],
+        cwd=made.folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 of 1 steps (100%) done" in done.stdout + done.stderr
+    assert "timers: []" in done.stdout
