@@ -2,6 +2,7 @@
 
 import copy
 
+import pandas as pd
 import pytest
 from make_page import EXPERIMENT
 from make_records import BACKENDS, LABELS, make_record, typed
@@ -11,6 +12,7 @@ from workspace import CONFIG
 import bundle
 import unbundle
 from paragone.analysis import tidy
+from paragone.analysis.answers import Tables, answers
 from paragone.analysis.grouping import series_of
 from paragone.analysis.pairwise import differences, upgrades
 from paragone.base.errors import UserError
@@ -52,12 +54,36 @@ def test_ways_are_compared_within_a_bundle_alone(both):
 
 
 def test_an_upgrade_is_tested_in_pairs_workload_by_workload(both):
-    found = upgrades(both, LABELS)
+    later = both["machine"].str.startswith("new")
+    timed = both.assign(started=both["started"].mask(later, "2027-01-01T00:00:00.000+00:00"))
+    found = upgrades(timed, LABELS)
     speed = found[found["metric"] == "speed"].set_index("first")
-    assert speed.loc["PyTorch (on old)", "second"] == "PyTorch (on new)"
-    assert speed.loc["PyTorch (on old)", "verdict"] == "PyTorch (on new) is faster"
-    assert speed.loc["PyTorch (on old)", "effect"] == pytest.approx(8000 / 9600)
-    assert speed.loc["PyTorch/XLA SPMD (on old)", "verdict"] == "equal within 5 %"
+    assert speed.loc["PyTorch (on new)", "second"] == "PyTorch (on old)"
+    assert speed.loc["PyTorch (on new)", "verdict"] == "PyTorch (on new) is faster"
+    assert speed.loc["PyTorch (on new)", "effect"] == pytest.approx(9600 / 8000)
+    assert speed.loc["PyTorch/XLA SPMD (on new)", "verdict"] == "equal within 5 %"
+    earlier = both.assign(started=both["started"].mask(later, "2020-01-01T00:00:00.000+00:00"))
+    assert "PyTorch (on old)" in set(upgrades(earlier, LABELS)["first"])
+
+
+def test_each_machine_is_asked_which_way_is_best(both):
+    """Seven pairs decide one comparison, not the two of both machines together at the level of Holm."""
+    apart = differences(both, LABELS)
+    assert apart.groupby("machine").size().tolist() == [len(apart) // 2] * 2
+    for label in ("new", "old"):
+        alone = differences(both[both["machine"].str.startswith(label)], LABELS)
+        same = apart[apart["machine"].str.startswith(label)].reset_index(drop=True)
+        columns = [name for name in alone if name not in ("first", "second", "verdict", "why")]
+        pd.testing.assert_frame_equal(
+            same[columns], alone[columns]
+        )  # names are without the machine
+    text = " ".join(
+        answer.text
+        for section in answers([Tables("one", "Which?", both, apart.assign(family=""))])
+        for answer in section.answers
+    )
+    assert "speed on new: " in text
+    assert "speed on old: " in text
 
 
 def test_machines_that_differ_are_no_upgrade(both):

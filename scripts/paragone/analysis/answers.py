@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from paragone.analysis.ahead_of_time.published import sentences
+from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.pairwise import (
     METRICS,
     NOT_COMPARED,
@@ -25,7 +26,8 @@ from paragone.config.run_spec import TUNED
 # Reported even if undecided; all other metrics are reported only where they are decided.
 ALWAYS = ("speed", "end to end")
 NO_RUNS = pd.Series(dtype="object")
-OF_PAIRS, OF_PUBLISHED = ["metric", "workload", "global_batch", "division"], "system"
+OF_PAIRS = ["metric", "workload", "global_batch", "division", "machine"]
+OF_PUBLISHED = "system"
 _WORK = ["workload", "global_batch"]
 
 
@@ -171,13 +173,16 @@ def _groups(table: pd.DataFrame, keys: list[str]) -> Iterator[pd.DataFrame]:
 
 
 def _subject(rows: pd.DataFrame, one: Tables) -> str:
-    """The metric, and the work where the experiment has several kinds of it."""
-    metric, workload, batch, division = rows[OF_PAIRS].iloc[0]
+    """The metric; the work, and the machine, where the experiment has several."""
+    metric, workload, batch, division, machine = rows[OF_PAIRS].iloc[0]
     text = {TUNED: f"{metric} when tuned", TUNING: f"what tuning is worth in {metric}"}.get(
         division, str(metric)
     )
-    several = len(one.differences[_WORK].drop_duplicates()) > 1
-    return f"{text} ({workload}, batch {batch:,})" if several else text
+    if len(one.differences[_WORK].drop_duplicates()) > 1:
+        text += f" ({workload}, batch {batch:,})"
+    if len(set(one.differences["machine"])) > 1:
+        text += f" on {machine.partition(OF_BUNDLE)[0]}"
+    return text
 
 
 def _any_decided(rows: pd.DataFrame) -> bool:

@@ -78,8 +78,8 @@ OF_BUNDLE = " = "  # between the label of a bundle and the name of its machine
 def machine_label(process: Process | MeasuringProcess) -> str:
     """The name of a process's machine, with its fingerprint: no two machines are pooled."""
     machine = process.machine
-    about = f"{machine.processor}, {process.cores} cores"
-    return f"{machine.host}: {about} [{machine.fingerprint[:6]}]"
+    cores = "1 core" if process.cores == 1 else f"{process.cores} cores"
+    return f"{machine.host}: {machine.processor}, {cores} [{machine.fingerprint[:6]}]"
 
 
 def columns_of_process(process: Process | MeasuringProcess) -> dict[str, Any]:

@@ -112,22 +112,23 @@ def differences(
     `n` pairs of equal seeds; `effect`, `low`, `high`: by how much the first is better, with its 95 %
     interval: a ratio where `ratio`, else a difference. `verdict`: which is better, that they are equal
     within the margin, or undecided, and `why`; `needed`: the pairs that would decide. The p values are
-    adjusted over the pairs of a metric, which are a family; they and the intervals count the `looks` at
-    the runs. `prices`: by backend, of an hour of all that one of its runs occupies.
+    adjusted over the pairs of a metric on one machine, which are a family: what is best is asked of each
+    machine; they and the intervals count the `looks` at the runs. `prices`: by backend, of an hour of all
+    that one of its runs occupies.
     """
     runs = with_costs(runs, prices)
-    pairs = [
-        (first, second)
-        for first, second in combinations(series_of(runs, labels), 2)
-        if comparable(first, second)
-    ]
-    return judged(pairs, runs, looks)
+    families: dict[str, list[tuple[Series, Series]]] = {}
+    for first, second in combinations(series_of(runs, labels), 2):
+        if comparable(first, second):
+            families.setdefault(str(first.runs["machine"].iloc[0]), []).append((first, second))
+    found = [judged(pairs, runs, looks).assign(machine=name) for name, pairs in families.items()]
+    return pd.concat(found or [judged([], runs, looks).assign(machine="")], ignore_index=True)
 
 
 def upgrades(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
     """The same rows of pairs that differ in nothing but the bundle: one machine with other software.
 
-    The later bundle is the first of a pair, so that an effect above 1 is a gain.
+    What was measured later is the first of a pair, so that an effect above 1 is a gain.
     """
     runs = with_costs(runs, None)
     cell = [*CELL, "data_source", "data_edition"]
@@ -136,8 +137,17 @@ def upgrades(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
         first = one.runs.iloc[0]
         machine = str(first["machine"]).partition(OF_BUNDLE)[2]
         cells.setdefault((machine, *(str(first[key]) for key in cell)), []).append(one)
-    pairs = [pair[::-1] for same in cells.values() for pair in combinations(same, 2)]
+    pairs = [
+        (first, second)
+        for same in cells.values()
+        for second, first in combinations(sorted(same, key=_end), 2)
+    ]
     return judged(pairs, runs, 1)
+
+
+def _end(one: Series) -> str:
+    """When the last of its runs began, ISO 8601."""
+    return str(one.runs["started"].max())
 
 
 def with_costs(runs: pd.DataFrame, prices: dict[str, float] | None) -> pd.DataFrame:
