@@ -65,6 +65,8 @@ use rule page as page_so_far with:
         touch("<results>/logs/so_far/{experiment}"),
     log:
         "<results>/logs/so_far/{experiment}.log",
+    resources:
+        machine=100,  # one at a time: all write the same file
     params:
         results=subpath(output[0], ancestor=3),
         name="so_far.html",

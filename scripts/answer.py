@@ -6,8 +6,8 @@ from pathlib import Path
 import jinja2
 
 from paragone.analysis import tidy
-from paragone.analysis.answer_files import answers_of
-from paragone.analysis.answers import Section, to_frame
+from paragone.analysis.answer_files import answers_of, to_frame
+from paragone.analysis.answers import Section
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
 

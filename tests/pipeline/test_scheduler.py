@@ -5,7 +5,7 @@ import sys
 
 from workspace import environment
 
-# A call of Snakemake that tells which timers it leaves: with any, its scheduler looks for jobs by the clock.
+# Runs Snakemake and prints the timers that still run at its end: its scheduler polls if there are any.
 PROGRAM = """
 import sys, threading
 from snakemake.cli import main

@@ -16,7 +16,10 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 REQUIRED = "PARAGONE_CHROMIUM_REQUIRED" in os.environ
 pytestmark = [
     pytest.mark.full,
-    pytest.mark.skipif(CHROMIUM is None and not REQUIRED, reason="no chromium on PATH"),
+    pytest.mark.skipif(
+        CHROMIUM is None and not REQUIRED,
+        reason="no chromium on PATH: install it (PARAGONE_CHROMIUM_REQUIRED makes this a failure)",
+    ),
 ]
 FIGURE = f"{EXPERIMENT}.throughput"
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 400, "height": 800}

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pandas as pd
 
@@ -20,7 +19,6 @@ from paragone.analysis.pairwise import (
 from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED
 from paragone.analysis.run_states import not_completed
 from paragone.analysis.verdicts import NOT_COMPARABLE, VERDICTS
-from paragone.base.errors import UserError
 from paragone.config.run_spec import TUNED
 
 # Reported even if undecided; all other metrics are reported only where they are decided.
@@ -107,40 +105,6 @@ def answers(experiments: list[Tables], bounds: Sequence[pd.DataFrame] = ()) -> l
         Section("Undecided, and what it takes", open_ or _nothing("Nothing.")),
         Section("Not run, and why", absent or _nothing("All ran.")),
     ]
-
-
-def to_frame(sections: list[Section]) -> pd.DataFrame:
-    """One row per answer; `runs`: names separated by spaces, as in all tables."""
-    rows = [
-        {"question": section.heading, **vars(one), "runs": " ".join(one.runs)}
-        for section in sections
-        for one in section.answers
-    ]
-    return pd.DataFrame(rows)
-
-
-def from_frame(table: pd.DataFrame) -> list[Section]:
-    """The sections of a table that `to_frame` made."""
-    return [
-        Section(
-            str(heading),
-            [
-                Answer(**{**row, "runs": tuple(row["runs"].split())})
-                for row in part.drop(columns="question").fillna("").to_dict("records")
-            ],
-        )
-        for heading, part in table.groupby("question", sort=False)
-    ]
-
-
-def read(path: Path) -> list[Section]:
-    """The sections in a CSV file of `to_frame`. Raises `UserError` if it is not one."""
-    try:
-        return from_frame(pd.read_csv(path))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{path}: not the table of answers ({error}); run answer.py first"
-        ) from None
 
 
 def _nothing(text: str) -> list[Answer]:

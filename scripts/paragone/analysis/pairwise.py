@@ -111,10 +111,10 @@ def differences(
 
     `n` pairs of equal seeds; `effect`, `low`, `high`: by how much the first is better, with its 95 %
     interval: a ratio where `ratio`, else a difference. `verdict`: which is better, that they are equal
-    within the margin, or undecided, and `why`; `needed`: the pairs that would decide. The p values are
-    adjusted over the pairs of a metric on one machine, which are a family: what is best is asked of each
-    machine; they and the intervals count the `looks` at the runs. `prices`: by backend, of an hour of all
-    that one of its runs occupies.
+    within the margin, or undecided, and `why`; `needed`: the pairs that would decide; `machine`: on which.
+    The p values are adjusted over the pairs of a metric on one machine, which are a family: what is best is
+    asked of each machine; they and the intervals count the `looks` at the runs. `prices`: by backend, of an
+    hour of all that one of its runs occupies.
     """
     runs = with_costs(runs, prices)
     families: dict[str, list[tuple[Series, Series]]] = {}

@@ -42,7 +42,7 @@ def read(options: argparse.Namespace) -> Results:
     """What a finished workflow left. Raises `UserError` if one of its files is missing."""
     folder: Path = options.results
     return Results(
-        answers.read(folder / "answers.csv"),
+        answer_files.read(folder / "answers.csv"),
         [exhibits.read(one, folder, options.captions) for one in options.outline],
         tidy.read(folder / "tables/runs.parquet"),
         [],

@@ -22,9 +22,8 @@ from paragone.records.bundles.contents import (
 from paragone.records.run_record import RunRecord
 from paragone.records.schemas import valid
 
-MOST = (
-    2**30
-)  # bytes that a bundle may unpack to, and those that the arrays of a file in it may take
+# Bytes that a bundle may unpack to, and those that the arrays of a file in it may take.
+MOST = 2**30
 # RuntimeError: encrypted; NotImplementedError: a way of compression that is not known.
 _DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 _ASK = "ask who made it for another copy"
