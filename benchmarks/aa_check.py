@@ -9,7 +9,8 @@ row. With 120 pairs, 20 repetitions of 6 share none. The records stay in --folde
 only what is missing.
 
 --sleep 0.05 makes it an A/B check: the second name runs a copy of the code whose engine sleeps in each step,
-for 5 % of the time that a step took in a first run.
+for 5 % of the time that a step took in a first run. --division tuned trains so: as installed, the allocator
+makes whole runs of torch up to three times as slow as others, which no number of pairs outweighs.
 """
 
 import argparse
@@ -23,10 +24,11 @@ import pandas as pd
 import yaml
 
 from paragone.analysis import tidy
-from paragone.analysis.pairwise import METRICS, differences
+from paragone.analysis.metrics import METRICS
+from paragone.analysis.pairwise import differences
 from paragone.base.errors import UserError, entry_point
 from paragone.config.expand import expand
-from paragone.config.run_spec import Spec
+from paragone.config.run_spec import AS_INSTALLED, TUNED, Spec
 from paragone.records import record
 from paragone.records.run_record import RunRecord
 
@@ -39,12 +41,12 @@ ENGINE, STEP = "scripts/paragone/engines/torch.py", "        self.optimizer.step
 SHOWN = ["first seed", "n", "effect", "low", "high", "p", "verdict"]
 
 
-def pairs_of(backend: str, count: int) -> list[tuple[Spec, Spec]]:
+def pairs_of(backend: str, count: int, division: str) -> list[tuple[Spec, Spec]]:
     """The runs under both names, by seed."""
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     twin = f"{backend}-{TWIN}"
     config["backends"][twin] = config["backends"][backend]
-    cell = {"backend": [backend, twin], "replicas": 1, "batch": BATCH}
+    cell = {"backend": [backend, twin], "replicas": 1, "batch": BATCH, "division": division}
     config["experiments"] = {"aa": {**WORK, "repeats": count, "matrix": [cell]}}
     runs = expand(config, "aa")
     first, second = (
@@ -57,7 +59,7 @@ def measure(spec: Spec, code: Path, options: argparse.Namespace) -> RunRecord:
     """The record of a run, which is trained by the programs in `code` unless it is there."""
     path = options.folder / spec.name / "record.json"
     if not path.exists():
-        line = [sys.executable, str(code / "scripts/train.py"), "--spec", spec.to_json()]
+        line = [sys.executable, str(code / "scripts/launch.py"), "--spec", spec.to_json()]
         line += ["--manifest", str(options.manifest), "--data-folder", str(options.data_folder)]
         line += ["--checkpoints", str(path.parent / "checkpoints"), "--threads", "2"]
         line += ["--window-seconds", "5"]
@@ -102,6 +104,7 @@ def main() -> None:
     parser.add_argument("--data-folder", type=Path, default=Path("data"))
     parser.add_argument("--folder", type=Path, required=True, help="where the records go")
     parser.add_argument("--backend", default="torch")
+    parser.add_argument("--division", default=AS_INSTALLED, choices=[AS_INSTALLED, TUNED])
     parser.add_argument("--pairs", type=int, default=20, help="pairs that are trained")
     parser.add_argument("--size", type=int, default=6, help="pairs of a repetition")
     parser.add_argument("--repetitions", type=int, default=0, help="runs of pairs that are asked")
@@ -109,7 +112,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.sleep and options.backend != "torch":
         raise UserError("--sleep: is planted in the engine of the backend torch alone")
-    pairs, code = pairs_of(options.backend, options.pairs), [ROOT, ROOT]
+    pairs, code = pairs_of(options.backend, options.pairs, options.division), [ROOT, ROOT]
     if options.sleep:
         speed = tabulated([measure(pairs[0][0], ROOT, options)])[METRICS[0].column].iloc[0]
         code[1] = sleeping(options.folder / "code", options.sleep * BATCH["global"] / speed)

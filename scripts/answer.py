@@ -17,6 +17,7 @@ PAGE = """<!doctype html>
 <style>body { max-width: 48em; margin: 2em auto; font: 16px/1.5 sans-serif } li { margin: .5em 0 }</style>
 <h1>Answers</h1>
 {% for section in sections %}<h2>{{ section.heading }}</h2>
+{% if section.note %}<p><small>{{ section.note }}</small></p>{% endif %}
 <ul>{% for sentence in section.sentences %}<li>{{ sentence }}</li>{% endfor %}</ul>
 {% endfor %}"""
 
@@ -48,7 +49,7 @@ def _markdown(sections: list[Section]) -> str:
     parts = ["# Answers"]
     for section in sections:
         bullets = "\n".join(f"- {sentence}" for sentence in section.sentences)
-        parts.append(f"## {section.heading}\n\n{bullets}")
+        parts += [f"## {section.heading}", bullets, *filter(None, [section.note])]
     return "\n\n".join(parts) + "\n"
 
 

@@ -107,8 +107,8 @@ def test_throughput_drops_no_run(everything):
         "TensorFlow Mirrored": "",
         "PyTorch": "diverged (1 of 3 runs)",
         "PyTorch/XLA SPMD": "failed parity: no speed compared (all 3 runs)",
-        "PyTorch DDP": "diverged (all 2 runs)",
-        "TensorFlow MultiWorkerMirrored": "out of memory (all 2 runs)",
+        "PyTorch DDP": "diverged (both runs)",
+        "TensorFlow MultiWorkerMirrored": "out of memory (both runs)",
         "TensorFlow TPU": "device not available",
     }
     torch = shown[shown["series"] == "PyTorch"].iloc[0]
@@ -140,9 +140,9 @@ def test_what_has_no_value_stands_there_in_words(everything, figure):
     text = texts_of(everything.figure(figure))
     for words in (
         "failed parity: no speed compared",
-        "diverged (all 2 runs)",
+        "diverged (both runs)",
         "diverged (1 of 3 runs)",
-        "out of memory (all 2 runs)",
+        "out of memory (both runs)",
         "device not available",
         "n = 3",
         "n = 2",

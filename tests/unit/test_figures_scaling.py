@@ -105,8 +105,8 @@ def test_cells_without_speed_stand_in_words(tmp_path):
     study = Study(tmp_path, [*made, *gone], lonely)
     rows = study.shown["strong"]
     row = rows[(rows["kind"] == "measured") & (rows["replicas"] == 8)].iloc[0]
-    assert (row["words"], row["n"]) == ("out of memory (all 2 runs)", 0)
-    assert "8 replica(s): out of memory (all 2 runs)." in texts_of(study.figure("strong"))
+    assert (row["words"], row["n"]) == ("out of memory (both runs)", 0)
+    assert "8 replica(s): out of memory (both runs)." in texts_of(study.figure("strong"))
     rows = study.shown["weak"]
     measured = rows[rows["kind"] == "measured"]
     assert measured["speed_up"].isna().all()

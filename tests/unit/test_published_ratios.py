@@ -131,7 +131,7 @@ def test_ratios_that_cannot_be_judged():
         judge_ratio(pairs([10], [20]), which=1).why == "no run with global batch 256 (64 is there)"
     )
     large = judge_ratio(mobilenet(2)[-4:], which=1)  # PyTorch/XLA, two replicas: memory ended
-    assert large.why == "no run was completed: out of memory (all 2 runs)"
+    assert large.why == "no run was completed: out of memory (both runs)"
     for finding in (large, judge_ratio(pairs([10], []))):
         assert (finding.measured, finding.verdict) == ("-", "not comparable")
 

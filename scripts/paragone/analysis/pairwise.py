@@ -1,15 +1,13 @@
 """Which of two backends is better, by how much, or whether they are equal: tests of runs paired by seed."""
 
-import math
-from dataclasses import dataclass
 from itertools import combinations
 
-import numpy as np
 import pandas as pd
 
 from paragone.analysis import run_states
 from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.grouping import Series, series_of
+from paragone.analysis.metrics import METRICS, OPTIONAL, Metric, margin_words
 from paragone.analysis.paired import ALPHA, Effects
 from paragone.analysis.power import deviation_bound, pairs_needed
 from paragone.analysis.statistics import holm
@@ -22,70 +20,6 @@ SHARED = ["data_source", "data_edition", "machine"]
 TUNING = "tuning"  # the division of a pair that differs in that alone
 
 
-@dataclass(frozen=True)
-class Metric:
-    """A compared column of the runs.
-
-    `words`: what the better one is. `margin`: smaller effects do not matter to a user: a ratio above 1 where
-    `by_ratio`, else a difference. `speed`: values of runs without proven parity are missing. `by_all`: a
-    series is compared only if each of its runs has a value: one that missed the target or ended before is no
-    fast one.
-    `needs`: the column that says whether a value was measured long enough to decide anything.
-    """
-
-    name: str
-    column: str
-    words: str
-    margin: float
-    more_is_better: bool = False
-    by_ratio: bool = True
-    speed: bool = True
-    by_all: bool = False
-    needs: str = ""
-
-    @property
-    def limit(self) -> float:
-        """The margin on the scale of the effects."""
-        return math.log(self.margin) if self.by_ratio else self.margin
-
-    def effects(self, first: pd.Series, second: pd.Series) -> pd.Series:
-        """By how much the first is better, by seed: log of a ratio, or difference; seeds of both alone."""
-        first, second = (one.astype("float64") for one in (first, second))
-        found = np.log(first / second) if self.by_ratio else first - second
-        return (found if self.more_is_better else -found).dropna()
-
-    def shown(self, effect: float) -> float:
-        """An effect as a ratio, or a difference."""
-        return math.exp(effect) if self.by_ratio else effect
-
-
-METRICS = (
-    Metric(
-        "speed",
-        "steady_examples_per_second",
-        "faster",
-        1.05,
-        more_is_better=True,
-        needs="window_adequate",
-    ),
-    Metric("end to end", "end_to_end_seconds", "quicker from start to end", 1.05),
-    Metric("time to target", "target_first_hit_seconds", "quicker to the target", 1.1, by_all=True),
-    Metric(
-        "test accuracy",
-        "final_test_accuracy",
-        "more accurate",
-        0.01,
-        more_is_better=True,
-        by_ratio=False,
-        speed=False,
-    ),
-    Metric("peak memory", "peak_host_bytes", "smaller in memory", 1.1, speed=False),
-    Metric("energy", "joules_per_example", "lower in energy", 1.05, needs="window_adequate"),
-    Metric("cost per run", "run_cost", "cheaper per run", 1.05),
-    Metric("cost to target", "target_cost", "cheaper to the target", 1.1, by_all=True),
-)
-# Left out where no run has them: no target was asked for, nothing counts energy, no price is known.
-OPTIONAL = {"time to target", "energy", "cost per run", "cost to target"}
 COLUMNS = [
     "metric",
     "workload",
@@ -222,8 +156,11 @@ def _adjusted(p_values: dict[int, float], looks: int) -> dict[int, float]:
 
 
 def _verdict(metric: Metric, row: dict, found: Effects, comparisons: int) -> dict:
-    bound = deviation_bound(found.values)
-    needed = pairs_needed(float(f"{bound:.2g}"), metric.limit, comparisons)
+    if row["n"] < 2:
+        needed: int | None = fewest(comparisons)
+    else:
+        bound = deviation_bound(found.values)
+        needed = pairs_needed(float(f"{bound:.2g}"), metric.limit, comparisons)
     better = row["first"] if found.mean > 0 else row["second"]
     differs = row["p_adjusted"] <= ALPHA
     if row["p_equal_adjusted"] <= ALPHA:
@@ -234,22 +171,17 @@ def _verdict(metric: Metric, row: dict, found: Effects, comparisons: int) -> dic
     return {
         "needed": needed,
         "verdict": UNDECIDED,
-        "why": _what_it_takes(row["n"], needed, comparisons),
+        "why": _what_it_takes(row["n"], needed),
     }
 
 
-def margin_words(metric: Metric) -> str:
-    """The margin as text."""
-    return f"{100 * (metric.margin - 1):.0f} %" if metric.by_ratio else f"{metric.margin:g}"
-
-
-def _what_it_takes(n: int, needed: int | None, comparisons: int) -> str:
+def _what_it_takes(n: int, needed: int | None) -> str:
     if n < 2:
-        return f"one pair has no variance: at least {fewest(comparisons)} are needed"
+        return f"one pair has no variance: at least {needed} are needed"
     if needed is None:
         return "the runs vary so much that no affordable number of pairs decides"
     if needed > n:
-        return f"{needed - n} more pairs are needed"
+        return f"{needed - n} more pair{'s are' if needed - n > 1 else ' is'} needed"
     return "the effect lies between none and the margin: more pairs may decide"
 
 

@@ -24,7 +24,8 @@ MOST = 100  # runs that are ever proposed
 class Judgement:
     """`difference` d, `half_width` h, `p` of "the published number is one more such run".
 
-    `why`: what decided, or is lacking. `needed`: the runs that would decide, None if no number would.
+    `margin`: the absolute difference that does not matter, not a number where a bound is judged. `why`: what
+    decided, or is lacking. `needed`: the runs that would decide, None if no number would.
     """
 
     verdict: str
@@ -33,6 +34,7 @@ class Judgement:
     p: float
     why: str = ""
     needed: int | None = None
+    margin: float = math.nan
 
 
 def judge(
@@ -43,7 +45,7 @@ def judge(
     `margin`: an absolute difference that does not matter. `chance`: for accuracies, that of a model which
     learned nothing. Reproduced: h and |d| within the margin. Differs: |d| beyond both.
     """
-    found = predict(published, runs, spread)
+    found = replace(predict(published, runs, spread), margin=margin)
     distance, half, mean = abs(found.difference), found.half_width, float(runs.mean())
     if found.why:
         return found

@@ -48,7 +48,10 @@ def not_completed(runs: pd.DataFrame) -> list[str]:
 def _counted(reasons: dict[str, int], total: int) -> list[str]:
     if total == 1:
         return list(reasons)
-    return [
-        f"{words} ({'all' if count == total else f'{count} of'} {total} runs)"
-        for words, count in sorted(reasons.items())
-    ]
+    return [f"{words} ({_share(count, total)} runs)" for words, count in sorted(reasons.items())]
+
+
+def _share(count: int, total: int) -> str:
+    if count < total:
+        return f"{count} of {total}"
+    return "both" if total == 2 else f"all {total}"

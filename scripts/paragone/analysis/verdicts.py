@@ -208,9 +208,9 @@ def _judge_count(row: Row, protocol: Protocol, summary: Summary) -> tuple[str, s
     if each and protocol.vocabulary and count % each == 0:
         words = count // each
         return DIFFERS, (
-            f"{count:+,} = {each} x {words:+,} words: a vocabulary of "
-            f"{protocol.vocabulary + words:,}, published {protocol.vocabulary:,}; "
-            "all other parameters are equal"
+            f"{abs(count):,} {'more' if count > 0 else 'fewer'}: the vocabulary has "
+            f"{protocol.vocabulary + words:,} words, published {protocol.vocabulary:,}, and each "
+            f"word has {each} parameters; all others are equal"
         )
     return DIFFERS, f"differs by {count:+,}"
 

@@ -34,16 +34,17 @@ def labels(paths: list[str]) -> dict[str, Path]:
 def take(config: dict[str, Any], configs: list[dict[str, Any]], same_machine: bool) -> None:
     """Put into `config`, in place, the experiments of the bundles' `configs`, and what those need.
 
-    Where two bundles have an experiment, the first says how it is drawn. Several bundles have a table more,
-    and one more if two of them are of the same machine.
+    The experiment of the primary question comes first. Where two bundles have an experiment, the first says
+    how it is drawn. Several bundles have a table more, and one more if two of them are of the same machine.
     """
     config["records_only"] = True
     for key in ("primary", "matmul", "accelerator_reference", "scaling"):
         config[key] = configs[0][key]
     more = [MACHINES] * (len(configs) > 1) + [UPGRADE] * same_machine
     config["experiments"] = {}
+    primary = config["primary"]["experiment"]
     for one in configs:
-        for name, block in one["experiments"].items():
+        for name, block in sorted(one["experiments"].items(), key=lambda pair: pair[0] != primary):
             shown = {**block, "tables": [*block["tables"], *more]}
             config["experiments"].setdefault(name, shown)
         for key in ("workloads", "backends"):

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from paragone.analysis.pairwise import METRICS, margin_words
+from paragone.analysis.metrics import METRICS, margin_words
 
 METHOD = (
     "Paired by seed: mean log ratio (of accuracies: mean difference) over pairs, its 95 % interval "

@@ -9,7 +9,7 @@ from paragone.reporting.markup import WIDE, Block, Table
 
 RUNS = "runs of "  # the column of a series' run names is called after that of its values
 # For programs, in the CSV file only: the numbers behind the verdict.
-NUMBERS = ["experiment", "family", "judge", "difference", "half_width", "p", "needed"]
+NUMBERS = ["experiment", "family", "judge", "difference", "half_width", "margin", "p", "needed"]
 _BEFORE, _AFTER = 4, 3  # columns of the published value, and of the verdict
 
 

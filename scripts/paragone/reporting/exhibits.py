@@ -9,7 +9,9 @@ from typing import Any
 import docutils.core
 import pandas as pd
 
-from paragone.analysis.pairwise import METRICS, NOT_COMPARED
+from paragone.analysis.metrics import METRICS
+from paragone.analysis.pair_sentences import PARTLY
+from paragone.analysis.pairwise import NOT_COMPARED
 from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, UNDECIDED
 from paragone.analysis.verdicts import NOT_COMPARABLE
 from paragone.base.errors import UserError
@@ -22,6 +24,7 @@ _CLASSES = {
     DIFFERS: "bad",
     AT_CHANCE: "bad",
     UNDECIDED: "open",
+    PARTLY: "open",
     NOT_COMPARABLE: "none",
     NOT_COMPARED: "none",
     "not run": "bad",

@@ -37,7 +37,10 @@ def _period(runs: pd.DataFrame) -> str:
     seconds = runs["end_to_end_seconds"].sum()
     if starts.empty:
         return ""
-    return f"{starts.min():%Y-%m-%d %H:%M} to {starts.max():%Y-%m-%d %H:%M} UTC, {duration(seconds)} of runs"
+    return (
+        f"{starts.min():%Y-%m-%d %H:%M} to {starts.max():%Y-%m-%d %H:%M} UTC, "
+        f"in which the runs took {duration(seconds)}"
+    )
 
 
 def duration(seconds: float) -> str:

@@ -13,15 +13,16 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series, is_usual
+from paragone.analysis.metrics import METRICS, Metric
 from paragone.analysis.paired import Effects
-from paragone.analysis.pairwise import METRICS, Metric, by_seed
+from paragone.analysis.pairwise import by_seed
 from paragone.analysis.statistics import summarize
 from paragone.base.errors import UserError
 from paragone.reporting import footnotes
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import plain_numbers, write
-from paragone.reporting.drawing.rows import name_rows, row_axes, write_words
+from paragone.reporting.drawing.rows import name_rows, row_axes, write_value, write_words
 from paragone.reporting.inputs import Inputs
 
 ROW = 0.3  # inches per series
@@ -123,7 +124,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         width_ratios=[1.5] * len(columns) + [1],
     )
     for row, (work, part) in zip(grid, works.items(), strict=True):
-        names = list(dict.fromkeys(part["series"]))
+        names = _ranked(part, columns)
         for axes, metric in zip(row, columns, strict=False):
             _draw_ratios(axes, part, metric, names, inputs)
         _draw_whole(row[-1], part, names)
@@ -131,6 +132,14 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             axes.tick_params(labelleft=False)
         row[0].set_title(work, loc="left")
     return frame.figure
+
+
+def _ranked(part: pd.DataFrame, metrics: list[str]) -> list[str]:
+    """The series, the best by the first metric on top; those without a value below, in the config's order."""
+    names = list(dict.fromkeys(part["series"]))
+    first = part[part["metric"] == metrics[0]] if metrics else part[:0]
+    means = first.groupby("series")["mean"].first().reindex(names)
+    return list(means.sort_values(ascending=False, kind="stable").index)
 
 
 def _draw_ratios(
@@ -157,8 +166,7 @@ def _draw_ratios(
         axes.vlines(first["mean"], row - 0.25, row + 0.25, color=color, linewidth=1.6)
         ends = [first["high"], one["value"].max()]
         text = "baseline" if name == first["baseline"] else f"{first['mean']:.2f} x"
-        place = {"va": "center", "size": 6, "color": style.INK}
-        write(axes, f"{text} (n = {first['n']:.0f})", (max(ends), row), (4, 0), **place)
+        write_value(axes, row, max(ends), f"{text} (n = {first['n']:.0f})", "")
     low, high = axes.get_xlim()
     axes.set_xlim(low, high * (high / low) ** 0.35)  # room for the values
 

@@ -63,7 +63,11 @@ def _data(paper: Paper, root: Path) -> dict[str, Any]:
         "subtitle": paper.facts["Machine"],
         "synthetic": paper.synthetic,
         "abstract": [
-            {"heading": part.heading, "answers": [_answer(one) for one in part.answers]}
+            {
+                "heading": part.heading,
+                "note": part.note,
+                "answers": [_answer(one) for one in part.answers],
+            }
             for part in paper.results.answers[:2]
         ],
         "method": paper.method.split("\n\n"),

@@ -1,0 +1,107 @@
+"""What backends are compared by: columns of the runs, what better means, and the margins that matter."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A compared column of the runs.
+
+    `about`: what it measures. `words`: what the better one is; `saves`: what it needs less of, where a share
+    says more than a multiple. `margin`: smaller effects do not matter to a user: a ratio above 1 where
+    `by_ratio`, else a difference. `speed`: values of runs without proven parity are missing. `by_all`: a
+    series is compared only if each of its runs has a value: one that missed the target or ended before is no
+    fast one.
+    `needs`: the column that says whether a value was measured long enough to decide anything.
+    """
+
+    name: str
+    column: str
+    words: str
+    margin: float
+    more_is_better: bool = False
+    by_ratio: bool = True
+    speed: bool = True
+    by_all: bool = False
+    needs: str = ""
+    about: str = ""
+    saves: str = ""
+
+    @property
+    def limit(self) -> float:
+        """The margin on the scale of the effects."""
+        return math.log(self.margin) if self.by_ratio else self.margin
+
+    def effects(self, first: pd.Series, second: pd.Series) -> pd.Series:
+        """By how much the first is better, by seed: log of a ratio, or difference; seeds of both alone."""
+        first, second = (one.astype("float64") for one in (first, second))
+        found = np.log(first / second) if self.by_ratio else first - second
+        return (found if self.more_is_better else -found).dropna()
+
+    def shown(self, effect: float) -> float:
+        """An effect as a ratio, or a difference."""
+        return math.exp(effect) if self.by_ratio else effect
+
+
+METRICS = (
+    Metric(
+        "speed",
+        "steady_examples_per_second",
+        "faster",
+        1.05,
+        more_is_better=True,
+        needs="window_adequate",
+        about="once training is steady, without compilation",
+    ),
+    Metric(
+        "end to end",
+        "end_to_end_seconds",
+        "quicker from start to end",
+        1.05,
+        about="compilation and evaluation included",
+    ),
+    Metric("time to target", "target_first_hit_seconds", "quicker to the target", 1.1, by_all=True),
+    Metric(
+        "test accuracy",
+        "final_test_accuracy",
+        "more accurate",
+        0.01,
+        more_is_better=True,
+        by_ratio=False,
+        speed=False,
+    ),
+    Metric("peak memory", "peak_host_bytes", "smaller in memory", 1.1, speed=False, saves="memory"),
+    Metric(
+        "energy",
+        "joules_per_example",
+        "lower in energy",
+        1.05,
+        needs="window_adequate",
+        saves="energy",
+    ),
+    Metric("cost per run", "run_cost", "cheaper per run", 1.05, saves="money per run"),
+    Metric(
+        "cost to target",
+        "target_cost",
+        "cheaper to the target",
+        1.1,
+        by_all=True,
+        saves="money to the target",
+    ),
+)
+# Left out where no run has them: no target was asked for, nothing counts energy, no price is known.
+OPTIONAL = {"time to target", "energy", "cost per run", "cost to target"}
+
+
+def named(name: str) -> Metric:
+    """The metric of that name."""
+    return next(one for one in METRICS if one.name == name)
+
+
+def margin_words(metric: Metric) -> str:
+    """The margin as text."""
+    return f"{100 * (metric.margin - 1):.0f} %" if metric.by_ratio else f"{metric.margin:g}"
