@@ -13,6 +13,7 @@ import typst
 
 from paragone.analysis import run_states
 from paragone.analysis.answers import Answer
+from paragone.analysis.verdicts import NOT_COMPARABLE
 from paragone.base.atomic_files import write_bytes
 from paragone.reporting.exhibits import Figure, Section, Table, verdict_class
 from paragone.reporting.results import Results
@@ -20,7 +21,7 @@ from paragone.reporting.results import Results
 LINES = 16  # of a table; the rest is in its CSV file
 LARGEST = 17.0, 15.0  # centimeters of a drawing
 _MANY = 12  # columns above which all share the width of the page
-_LONG = 22  # characters above which a column breaks its lines
+_LONG = 28  # characters above which a column breaks its lines
 _LEFT_OUT = ("note", "system")  # columns of a comparison that its caption and CSV file have
 _RUN = (  # of the appendix: column, form
     ("run", "{}"),
@@ -66,7 +67,7 @@ def _data(paper: Paper, root: Path) -> dict[str, Any]:
             {
                 "heading": part.heading,
                 "note": part.note,
-                "answers": [_answer(one) for one in part.answers],
+                "answers": [_answer(one) for one in part.answers if one.verdict != NOT_COMPARABLE],
             }
             for part in paper.results.answers[:2]
         ],
