@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -52,3 +53,35 @@ def test_a_killed_process_leaves_no_result_and_does_not_hinder_the_next(tmp_path
     write_text("whole", path)
     assert os.listdir(tmp_path) == ["result.txt"]
     assert path.read_text() == "whole"
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path):
+    """By the system calls of a real process: what is written, synced, renamed, and its folder synced."""
+    path, calls = tmp_path / "result.txt", tmp_path / "calls"
+    program = (
+        "import sys; from pathlib import Path; from paragone.base.atomic_files import write_text\n"
+        "write_text('whole', Path(sys.argv[1]))"
+    )
+    strace = [
+        "strace",
+        "--output",
+        str(calls),
+        "--trace=openat,write,fsync,rename",
+        "--decode-fds=path",
+    ]
+    line = [*strace, sys.executable, "-c", program, str(path)]
+    subprocess.run(line, env=environment(PYTHONPATH=str(ROOT / "scripts")), check=True)
+    partial, folder = str(tmp_path / ".result.txt.partial"), str(tmp_path)
+    kinds = {
+        rf'write\(\d+<{re.escape(partial)}>, "whole"': "written",
+        rf"fsync\(\d+<{re.escape(partial)}>\) += 0": "synced",
+        rf'rename\("{re.escape(partial)}", "{re.escape(str(path))}"\) += 0': "renamed",
+        rf"fsync\(\d+<{re.escape(folder)}>\) += 0": "folder synced",
+    }
+    seen = [
+        kind
+        for call in calls.read_text().splitlines()
+        for pattern, kind in kinds.items()
+        if re.match(pattern, call)
+    ]
+    assert seen == ["written", "synced", "renamed", "folder synced"]

@@ -1,10 +1,12 @@
 """Errors for people: one message, no traceback, a non-zero exit."""
 
+import errno
 import functools
+import io
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 
 class UserError(Exception):
@@ -23,6 +25,62 @@ def require_devices(framework: str, kind: str, needed: int, present: int) -> Non
         )
 
 
+# What the machine lacks, by the kernel's number, and who can help: it may be behind a library's error.
+_LACKING = {
+    errno.ENOSPC: "make room",
+    errno.EDQUOT: "make room in your quota",
+    errno.EIO: "look at the kernel's log: the disk or its connection fails",
+    errno.EROFS: "name another folder, or mount this one for writing",
+    errno.ENOMEM: "leave more memory to it",
+    errno.EAGAIN: "raise the limit of processes and threads (ulimit -u)",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "raise the system's limit of open files",
+    errno.ENOLCK: "mount the folder with locks, or name another",
+}
+# What is wrong with a path that was given.
+_PATHS = {
+    errno.ENOENT: "correct the path, or make it first",
+    errno.ENOTDIR: "correct the path",
+    errno.EISDIR: "name a file",
+    errno.EACCES: "name another, or have its permissions changed",
+    errno.EPERM: "name another, or have its permissions changed",
+    errno.ENAMETOOLONG: "take shorter names",
+}
+
+
+def for_people(error: BaseException) -> UserError | None:
+    """The error as a message for people if the machine or a path is its cause; None for any other.
+
+    What was complete before is kept in every case, and the message says so of what can be started again.
+    """
+    if isinstance(error, UserError):
+        return error
+    if isinstance(error, OSError) and error.errno in _PATHS:
+        return UserError(f"{_subject(error)}: {_PATHS[error.errno]}")
+    again = "then run again: what is complete is kept"
+    for one in _with_causes(error):
+        if isinstance(one, OSError) and one.errno in _LACKING:
+            return UserError(f"{_subject(one)}: {_LACKING[one.errno]}, {again}")
+        if isinstance(one, RuntimeError) and "can't start new thread" in str(one):
+            return UserError(f"{one}: {_LACKING[errno.EAGAIN]}, {again}")
+        if isinstance(one, MemoryError):
+            return UserError(f"the memory is full: {_LACKING[errno.ENOMEM]}, {again}")
+    return None
+
+
+def _subject(error: OSError) -> str:
+    words = (error.strerror or str(error)).lower()
+    return words if error.filename is None else f"{os.fsdecode(error.filename)}: {words}"
+
+
+def _with_causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, and those that it was raised from or while handling."""
+    one: BaseException | None = error
+    while one is not None:
+        yield one
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+
+
 # What allocators say when they cannot give more: those of hosts, CUDA, its libraries, and XLA.
 _FULL = (
     "out of memory",
@@ -33,6 +91,7 @@ _FULL = (
     "can't allocate memory",
     "failed to allocate",
     "bad_alloc",
+    "oom when allocating",  # TensorFlow's
 )
 
 
@@ -41,9 +100,14 @@ def says_memory_is_full(message: str) -> bool:
     return any(words in message.lower() for words in _FULL)
 
 
+def first_line(error: Exception) -> str:
+    """The first line of a message that says anything; the kind of error where there is none."""
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
 def first_sentence(error: Exception) -> str:
     """What a framework's long message begins with."""
-    return str(error).splitlines()[0].split(". ")[0]
+    return first_line(error).split(". ")[0]
 
 
 class Interrupted(BaseException):
@@ -54,20 +118,30 @@ class Interrupted(BaseException):
 
 
 def entry_point(main: Callable[..., None]) -> Callable[..., None]:
-    """Make `main` a program: a `UserError` becomes `error: ...` on stderr and exit status 1.
+    """Make `main` a program: what `for_people` has words for becomes `error: ...` on stderr, status 1.
 
     After `Interrupted` the process ends by the signal that it was sent.
     """
 
     @functools.wraps(main)
     def program(*arguments: object) -> None:
+        _print_anything()
         try:
             main(*arguments)
-        except UserError as error:
-            print(f"error: {error}", file=sys.stderr)
-            sys.exit(1)
         except Interrupted as interruption:
             signal.signal(interruption.number, signal.SIG_DFL)
             os.kill(os.getpid(), interruption.number)
+        except Exception as error:
+            if not (told := for_people(error)):
+                raise
+            print(f"error: {told}", file=sys.stderr)
+            sys.exit(1)
 
     return program
+
+
+def _print_anything() -> None:
+    """Escape what the terminal's or log's encoding lacks: a name must not end a program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

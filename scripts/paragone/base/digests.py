@@ -1,0 +1,10 @@
+"""The digest by which a file is known again."""
+
+import hashlib
+from pathlib import Path
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
