@@ -24,8 +24,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--record", required=True, type=Path, help="to write")
     options = parser.parse_args(arguments)
     try:
-        entry = json.loads(options.description.read_text())
-        stablehlo = options.stablehlo.read_text()
+        entry = json.loads(options.description.read_text(encoding="utf-8"))
+        stablehlo = options.stablehlo.read_text(encoding="utf-8")
         target = json.loads(options.target)
     except (OSError, ValueError) as error:
         raise UserError(f"{error}; run scripts/export_step.py first") from None

@@ -21,8 +21,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", required=True, type=Path, help="result to write, JSON")
     options = parser.parse_args(arguments)
     try:
-        entry = json.loads(options.description.read_text())
-        stablehlo = options.stablehlo.read_text()
+        entry = json.loads(options.description.read_text(encoding="utf-8"))
+        stablehlo = options.stablehlo.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise UserError(f"{error}; run scripts/export_step.py first") from None
     if not stablehlo:

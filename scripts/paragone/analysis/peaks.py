@@ -16,7 +16,7 @@ _DEVICE = ["machine", "device", "threads", "precision"]
 def read_peaks(path: Path) -> Peaks:
     """The peaks of one peaks.json. Raises `UserError`."""
     try:
-        found = json.loads(path.read_text())["peaks"]
+        found = json.loads(path.read_text(encoding="utf-8"))["peaks"]
         for row in found:
             _ = [row[key] for key in (*_DEVICE, "flops_per_second")]
     except (OSError, ValueError, KeyError, TypeError) as error:

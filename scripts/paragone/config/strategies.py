@@ -48,7 +48,7 @@ def tuning_options(engine: str) -> dict[str, str]:
 
 @cache
 def _source(engine: str) -> ast.Module:
-    return ast.parse((_ENGINES / f"{engine}.py").read_text())
+    return ast.parse((_ENGINES / f"{engine}.py").read_text(encoding="utf-8"))
 
 
 def _declared(engine: str, name: str, default: Any = None) -> Any:

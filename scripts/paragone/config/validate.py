@@ -94,7 +94,8 @@ def _explain(error: jsonschema.ValidationError) -> str:
 @cache
 def _validator() -> jsonschema.Draft202012Validator:
     schemas = {
-        path.name: yaml.safe_load(path.read_text()) for path in SCHEMAS.glob("*.schema.yaml")
+        path.name: yaml.safe_load(path.read_text(encoding="utf-8"))
+        for path in SCHEMAS.glob("*.schema.yaml")
     }
     schema = schemas["config.schema.yaml"]
     schema["properties"]["data"] = {"$id": "urn:data", **schemas["data_config.schema.yaml"]}

@@ -95,7 +95,7 @@ def _cpu_seconds(processes: list[psutil.Process]) -> float:
 def stalled_seconds(resource: str, pressure: Path = _PRESSURE) -> float | None:
     """Seconds since boot in which some process waited for `cpu` or `io`; None if it is not counted."""
     try:
-        some = (pressure / resource).read_text().splitlines()[0]
+        some = (pressure / resource).read_text(encoding="utf-8").splitlines()[0]
     except OSError:  # no kernel with pressure stall information, or no access
         return None
     return int(some.rpartition("total=")[2]) / 1e6
@@ -108,4 +108,4 @@ def throttle_files(cpus: Path = _CPUS) -> list[Path]:
 
 def throttles(files: list[Path]) -> int | None:
     """How often heat has slowed cores or packages down since boot; None if the kernel does not count."""
-    return sum(int(path.read_text()) for path in files) if files else None
+    return sum(int(path.read_text(encoding="utf-8")) for path in files) if files else None

@@ -19,7 +19,7 @@ class EnergyMeter:
     def __init__(self, rapl: Path = RAPL, period: float = PERIOD) -> None:
         # intel-rapl:0 is a package (AMD's too have this name); intel-rapl:0:1 is a part of one.
         zones = [zone for zone in rapl.glob("intel-rapl:*") if zone.name.count(":") == 1]
-        self._zones = [zone for zone in zones if (zone / "name").read_text().startswith("package")]
+        self._zones = [zone for zone in zones if _text(zone, "name").startswith("package")]
         self._drawn, self._reading = 0, Lock()
         try:
             self._last = [_read(zone, "energy_uj") for zone in self._zones]
@@ -50,4 +50,8 @@ class EnergyMeter:
 
 
 def _read(zone: Path, name: str) -> int:
-    return int((zone / name).read_text())
+    return int(_text(zone, name))
+
+
+def _text(zone: Path, name: str) -> str:
+    return (zone / name).read_text(encoding="utf-8")

@@ -93,7 +93,7 @@ def age() -> float:
     From the kernel's clock since boot: psutil is wrong by up to a second, because it adds the
     time of the boot in whole seconds.
     """
-    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     started = int(fields[19]) / os.sysconf("SC_CLK_TCK")  # field 22 of all, after name and state
     return time.clock_gettime(time.CLOCK_BOOTTIME) - started
 

@@ -45,6 +45,7 @@ def provide(model: str, settings: dict) -> dict:
     folder = Path(settings["folder"])
     mirrors = named_mirrors(model, settings)
     target = _target(folder, model, files)
+    store.check_owner(target, folder)
     if not _complete(target):
         found, reason = search(model, {"official": files}, mirrors, ADDRESSES[model], folder)
         if found is None:

@@ -109,7 +109,7 @@ def write(data: Json, path: Path, check: Callable[[Json], Result]) -> None:
 def read(path: Path, check: Callable[[Json], Result]) -> Result:
     """Read and check a result; `UserError` that names the file if it is not valid."""
     try:
-        return check(json.loads(path.read_text()))
+        return check(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not a valid result: {error}; delete it and run again") from error
 

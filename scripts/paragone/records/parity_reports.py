@@ -25,7 +25,7 @@ def read_verdicts(path: Path) -> tuple[str, dict[str, bool | None]]:
     Raises `UserError` if the file is not a parity report.
     """
     try:
-        report = json.loads(path.read_text())
+        report = json.loads(path.read_text(encoding="utf-8"))
         verdicts = {name: verdict["passed"] for name, verdict in report["backends"].items()}
         return report["workload"], {
             name: None if passed is None else bool(passed) for name, passed in verdicts.items()

@@ -37,6 +37,6 @@ def read(path: Path) -> RunRecord:
     The other rules are checked by scripts/check_records.py: a record that breaks them is shown, not refused.
     """
     try:
-        return valid(RunRecord, json.loads(path.read_text()), "record")
+        return valid(RunRecord, json.loads(path.read_text(encoding="utf-8")), "record")
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not a valid record: {error}; delete it and run again") from error

@@ -34,7 +34,7 @@ def _validator(name: str) -> "Validator":
 
     formats = FormatChecker(())
     formats.checks("date-time", ValueError)(_is_time)
-    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
     return Draft202012Validator(schema, format_checker=formats)
 
 

@@ -3,8 +3,10 @@
 import json
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -35,9 +37,11 @@ def describe(
     text = f"{done} of {len(asked)} runs done, {running} running, {len(left) - running} waiting"
     if not left:
         return text
-    lasted = {path.parent.name: _seconds(path) for path in folder.glob("*/record.json")}
+    lasted = {
+        path.parent.name: _seconds(path, _written(path)) for path in folder.glob("*/record.json")
+    }
     known = {name: seconds for name, seconds in lasted.items() if seconds is not None}
-    expected = [_expected(name, known) for name in left]
+    expected = _expected(left, known)
     if None in expected:
         return f"{text}; no like run says yet how long that takes"
     seconds = sum(one for one in expected if one is not None)
@@ -68,23 +72,47 @@ def watch(asked: Sequence[str], folder: Path, say: Callable[[str], None]) -> thr
 def _ended(asked: Sequence[str], folder: Path, since: float) -> set[str]:
     """The runs with a record that is not older."""
     paths = {name: folder / name / "record.json" for name in asked}
-    return {name for name, path in paths.items() if path.exists() and path.stat().st_mtime >= since}
+    return {name for name, path in paths.items() if 0 < _written(path) >= since}
 
 
-def _expected(name: str, known: dict[str, float]) -> float | None:
-    """The median of the closest runs that are alike; None where there are no runs at all."""
-    cell, cells = cell_of(name), {other: cell_of(other) for other in known}
-    for keys in _ALIKE:
-        alike = [s for other, s in known.items() if all(cells[other][k] == cell[k] for k in keys)]
-        if alike:
-            return median(alike)
-    return None
-
-
-def _seconds(path: Path) -> float | None:
-    """From start to end of a run, in all its starts; None where a record does not say, or is half there."""
+def _written(path: Path) -> float:
+    """When a file was written, seconds since the epoch; 0 if it is not there."""
     try:
-        processes = json.loads(path.read_text())["processes"]
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _expected(names: Sequence[str], known: dict[str, float]) -> list[float | None]:
+    """Of each, the median of the closest runs that are alike; None where there are no runs at all.
+
+    Each run is looked at once, however many are left: this works beside what is timed.
+    """
+    groups: dict[tuple, list[float]] = defaultdict(list)
+    for name, seconds in known.items():
+        for key in _likenesses(name):
+            groups[key].append(seconds)
+    medians = {key: median(alike) for key, alike in groups.items()}
+    return [
+        next((medians[key] for key in _likenesses(name) if key in medians), None) for name in names
+    ]
+
+
+@cache
+def _likenesses(name: str) -> list[tuple]:
+    """What a run has in common with those that are alike, from the closest on."""
+    cell = cell_of(name)
+    return [tuple((key, cell[key]) for key in keys) for keys in _ALIKE]
+
+
+@cache
+def _seconds(path: Path, written: float) -> float | None:
+    """From start to end of a run, in all its starts; None where a record does not say, or is half there.
+
+    written: when; a record is read once.
+    """
+    try:
+        processes = json.loads(path.read_text(encoding="utf-8"))["processes"]
         return sum(float(one["age"]) for one in processes if one["rank"] == 0) or None
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -121,7 +121,7 @@ def _table(stem: Path, label: str, captions: Path) -> Table:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}; draw figures and tables first") from None
 

@@ -110,7 +110,7 @@ def _one_by_one(
 def _read(path: Path) -> tuple[RunRecord | None, list[tuple[str, Finding]]]:
     """A record that the other rules can read; None and why not otherwise."""
     try:
-        data = json.loads(path.read_text())
+        data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         return None, [("schema", Finding("record", f"cannot be read: {error}"))]
     for rule, check in OF_JSON.items():

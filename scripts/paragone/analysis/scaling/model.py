@@ -125,6 +125,9 @@ def write_models(models: list[Calibrated], path: Path) -> None:
 def read_models(path: Path) -> list[Calibrated]:
     """The models of `write_models`. Raises `UserError` that names the file if it is broken."""
     try:
-        return [from_json(Calibrated, one) for one in json.loads(path.read_text())["models"]]
+        return [
+            from_json(Calibrated, one)
+            for one in json.loads(path.read_text(encoding="utf-8"))["models"]
+        ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path}: not a file of models ({error!r}); make it again") from None

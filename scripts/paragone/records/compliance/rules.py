@@ -39,7 +39,7 @@ class Finding:
 @cache
 def table() -> dict[str, Rule]:
     """The rules by id, in the order of the file."""
-    with TABLE.open(newline="") as file:
+    with TABLE.open(newline="", encoding="utf-8") as file:
         rows: list[dict[str, Any]] = list(csv.DictReader(file))
     for row in rows:
         row["limit"] = float(row["limit"]) if row["limit"] else None

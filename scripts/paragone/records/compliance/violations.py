@@ -35,7 +35,7 @@ def write(violations: list[Violation], path: Path) -> None:
 def read(path: Path) -> list[Violation]:
     """Read a file of `write`. Raises `UserError` if it is something else."""
     try:
-        with path.open(newline="") as file:
+        with path.open(newline="", encoding="utf-8") as file:
             return [Violation(**row) for row in csv.DictReader(file)]
     except (OSError, ValueError, TypeError) as error:
         raise UserError(

@@ -77,4 +77,4 @@ def _tail(path: Path) -> str:
     """The last lines of a log; empty where there is none, as beside records from elsewhere."""
     if not path.exists():
         return ""
-    return "\n".join(path.read_text(errors="replace").splitlines()[-TAIL:])
+    return "\n".join(path.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:])

@@ -133,12 +133,12 @@ def _packed(page: Page, template: jinja2.Template) -> str:
 
 @cache
 def _template(name: str) -> str:
-    return files(__package__).joinpath("templates", name).read_text()
+    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _bundled(name: str) -> str:
     """DataTables as the package itables brings it."""
-    return files("itables").joinpath("html", name).read_text()
+    return files("itables").joinpath("html", name).read_text(encoding="utf-8")
 
 
 def _tables_script() -> str:

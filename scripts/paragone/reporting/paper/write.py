@@ -49,8 +49,10 @@ def write(paper: Paper, path: Path) -> None:
     """Write the PDF file, whole or not at all; the same bytes for the same results."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        (root / "data.json").write_text(json.dumps(_data(paper, root)))
-        (root / "paper.typ").write_text(files(__package__).joinpath("paper.typ").read_text())
+        (root / "data.json").write_text(json.dumps(_data(paper, root)), encoding="utf-8")
+        (root / "paper.typ").write_text(
+            files(__package__).joinpath("paper.typ").read_text(encoding="utf-8")
+        )
         content = typst.compile(
             root / "paper.typ", root=root, ignore_system_fonts=True, timestamp=0
         )
