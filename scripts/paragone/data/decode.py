@@ -3,6 +3,11 @@
 Imports TensorFlow; everything else of this package stays light.
 """
 
+import gzip
+import pickle
+import shutil
+import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +16,9 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 from absl import logging
 
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, first_line
+from paragone.data import archives
+from paragone.data.arrays import create
 from paragone.data.builders.cats_vs_dogs import CatsVsDogsEdition
 from paragone.data.builders.edition import edition
 from paragone.data.builders.fashion_mnist import FashionMnistEdition
@@ -19,6 +26,17 @@ from paragone.data.builders.reuters import ReutersEdition
 from paragone.data.catalogue import entry
 
 BATCH = 1000
+# What readers raise of files that are not what they should be. UnpicklingError: a pickle that would do more.
+UNREADABLE = (
+    EOFError,
+    KeyError,
+    ValueError,
+    gzip.BadGzipFile,
+    pickle.UnpicklingError,
+    tf.errors.OpError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 SPLIT_KEY = 80_20
 
 
@@ -27,7 +45,7 @@ def read(source: dict, prepared: Path, extracted: Path, target: Path) -> dict:
 
     prepared: the store's tfds/ folder; extracted: an empty folder of this call's own, because
     TFDS takes equally named files of different data sets for the same.
-    Raises UserError if a file changed after its check.
+    Raises UserError if a file changed after its check, or is not what its data set is made of.
     """
     # TFDS warns of every configuration that is not its own, and draws progress bars into logs.
     logging.set_verbosity(logging.ERROR)
@@ -36,8 +54,12 @@ def read(source: dict, prepared: Path, extracted: Path, target: Path) -> dict:
     builder = builder_class(
         data_dir=str(prepared), config=edition(source, entry(source["dataset"]).address)
     )
+    for left in Path(builder.data_path).parent.glob("incomplete.*"):  # by a killed process
+        shutil.rmtree(left, ignore_errors=True)
     manual = {str(Path(file["path"]).parent) for file in source["files"]}
     try:
+        for file in source["files"]:
+            archives.check(Path(file["path"]))
         builder.download_and_prepare(
             download_config=tfds.download.DownloadConfig(
                 manual_dir=manual.pop(),
@@ -48,13 +70,14 @@ def read(source: dict, prepared: Path, extracted: Path, target: Path) -> dict:
         )
     except tfds.download.download_manager.NonMatchingChecksumError as error:
         raise UserError(f"{source['dataset']} changed after its check: {error}") from None
+    except UNREADABLE as error:
+        names = ", ".join(file["path"] for file in source["files"])
+        raise UserError(
+            f"{source['dataset']}: {names} cannot be read as this data set ({first_line(error)}); take "
+            "another copy, and list its checksum in data.editions"
+        ) from error
     made = {"vocabulary": None, "made_by": f"tensorflow-datasets {tfds.__version__}"}
     return made | (write(builder, target, source["parameters"]) or {})
-
-
-def create(path: Path, shape: tuple[int, ...], dtype: type) -> np.memmap:
-    """A new array on disk, written as it is filled."""
-    return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
 
 
 def _fashion_mnist(builder: tfds.core.DatasetBuilder, target: Path, parameters: dict) -> None:

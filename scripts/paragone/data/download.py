@@ -1,16 +1,18 @@
-"""Download one file: fail fast where there is no network, never leave half a file."""
+"""Download one file: fail fast without a network, keep what has arrived, never pass on half a file."""
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import requests
-
-from paragone.base.atomic_files import writing
+import urllib3
 
 # Name look-up has no timeout of its own; together with the connection it may take this long.
 ANSWER_WITHIN = 8.0
 SILENCE_AT_MOST = 60.0
+SLOWEST = 1024  # bytes per second; a server that sends less, after `SILENCE_AT_MOST`, is as good as silent
+BLOCK = 1 << 18
 
 
 class Unreachable(Exception):
@@ -20,23 +22,48 @@ class Unreachable(Exception):
 def download(url: str, target: Path) -> bool:
     """Write the file at `url` to `target`; False if the server does not have it (404, 410).
 
-    Raises Unreachable when no usable answer comes within `ANSWER_WITHIN` seconds or the transfer
-    breaks off; `target` then does not exist.
+    What arrives is kept in `partial(target)`, where the next call goes on if the server can. Raises
+    Unreachable when no usable answer comes within `ANSWER_WITHIN` seconds, or the transfer breaks off or
+    is too slow; `target` then does not exist.
     """
+    part = partial(target)
+    there = part.stat().st_size if part.exists() else 0
+    # The bytes of the file itself, whose checksum is known: not compressed once more on their way.
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={there}-"} if there else {})
     try:
         response = _within(
-            ANSWER_WITHIN, lambda: requests.get(url, stream=True, timeout=(4, SILENCE_AT_MOST))
+            ANSWER_WITHIN,
+            lambda: requests.get(url, stream=True, timeout=(4, SILENCE_AT_MOST), headers=headers),
         )
         with response:
             if response.status_code in (404, 410):
                 return False
-            response.raise_for_status()
-            with writing(target, "wb") as file:
-                for block in response.iter_content(1 << 20):
-                    file.write(block)
-    except requests.RequestException as error:
+            if response.status_code != requests.codes.requested_range_not_satisfiable or not there:
+                response.raise_for_status()
+                goes_on = response.status_code == requests.codes.partial_content
+                with part.open("ab" if goes_on else "wb") as file:
+                    for block in _blocks(response):
+                        file.write(block)
+    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
         raise Unreachable(_reason(error)) from None
+    part.replace(target)
     return True
+
+
+def partial(target: Path) -> Path:
+    """Where what has arrived of `target` is kept."""
+    return target.with_name(f"{target.name}.part")
+
+
+def _blocks(response: requests.Response) -> Iterator[bytes]:
+    """What arrives, as it arrives."""
+    begun, arrived = time.monotonic(), 0
+    while block := response.raw.read1(BLOCK, decode_content=False):
+        arrived += len(block)
+        yield block
+        seconds = time.monotonic() - begun
+        if seconds > SILENCE_AT_MOST and arrived < SLOWEST * seconds:
+            raise Unreachable(f"{arrived} bytes in {seconds:.0f} s: too slow")
 
 
 def _within(seconds: float, action: Callable[[], requests.Response]) -> requests.Response:
@@ -59,9 +86,16 @@ def _within(seconds: float, action: Callable[[], requests.Response]) -> requests
     return outcome[0]
 
 
-def _reason(error: requests.RequestException) -> str:
+def _reason(error: Exception) -> str:
+    """What happened, without the address: it may hold a password."""
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"HTTP status {error.response.status_code}"
-    if isinstance(error, requests.Timeout):
+    if isinstance(error, requests.Timeout | urllib3.exceptions.TimeoutError):
         return "time-out"
-    return "no connection" if isinstance(error, requests.ConnectionError) else str(error)
+    if isinstance(error, requests.TooManyRedirects):
+        return "redirects without end"
+    if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidSchema):
+        return "not an address"
+    if isinstance(error, requests.ConnectionError):
+        return "no connection"
+    return "the transfer broke off"

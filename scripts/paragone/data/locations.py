@@ -5,17 +5,18 @@ editions: edition name -> {file name: SHA-256}.
 """
 
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from paragone.base.digests import sha256
 from paragone.base.errors import UserError
 from paragone.data import store
-from paragone.data.download import download
+from paragone.data.download import download, partial
 
 Editions = dict[str, dict[str, str]]
+ARRIVING = ".arriving"  # folder of downloads that are not whole editions yet
 
 
 @dataclass(frozen=True)
@@ -57,35 +58,58 @@ class Address:
     raw: Path
 
     @property
+    def public(self) -> str:
+        """The address without the password that it may hold: for messages, logs and results."""
+        parts = urlsplit(self.url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+    @property
     def title(self) -> str:
         """How messages call this place."""
-        return f"address {self.url}"
+        return f"address {self.public}"
 
     def find(self, dataset: str, editions: Editions) -> Found | None:
         """The edition at this address, downloaded and checked; None if it has no file of it.
 
-        Raises download.Unreachable without an answer, UserError on a wrong checksum.
+        What has arrived is kept for the next call, whole files and parts, in a folder that the store's lock
+        protects. Raises download.Unreachable without an answer, UserError on a wrong checksum.
         """
-        self.raw.mkdir(parents=True, exist_ok=True)
-        for left in self.raw.glob(".download-*"):  # by a killed process: the store is locked
-            shutil.rmtree(left, ignore_errors=True)
-        with tempfile.TemporaryDirectory(prefix=".download-", dir=self.raw) as aside:
-            paths = {
-                name: Path(aside) / name
-                for name in _names(editions)
-                if download(f"{self.url}/{name}", Path(aside) / name)
-            }
-            found = identify(dataset, editions, paths, self.url, self.url)
-            if found is None:
-                return None
-            with store.building(self.raw / found.edition) as kept:
-                for name, path in found.files.items():
-                    path.rename(kept / name)
+        arriving = self.raw / ARRIVING
+        arriving.mkdir(parents=True, exist_ok=True)
+        names = _names(editions)
+        before = {name for name in names if _listed(arriving / name, editions)}
+        here = {
+            name for name in names if name not in before and self._fetch(arriving / name, editions)
+        }
+        if not here and not any(before.issuperset(files) for files in editions.values()):
+            return None
+        paths = {name: arriving / name for name in before | here}
+        try:
+            found = identify(dataset, editions, paths, self.public, self.public)
+        except UserError:
+            for path in paths.values():
+                if not _listed(path, editions):
+                    path.unlink()
+            raise
+        assert found is not None
+        with store.building(self.raw / found.edition) as kept:
+            for name, path in found.files.items():
+                path.rename(kept / name)
+        shutil.rmtree(arriving)
         return Found(
             found.edition,
             {name: self.raw / found.edition / name for name in found.files},
-            self.url,
+            self.public,
         )
+
+    def _fetch(self, target: Path, editions: Editions) -> bool:
+        """Whether this address has the file of the name of `target`, which then is there."""
+        went_on = partial(target).exists()
+        found = download(f"{self.url}/{target.name}", target)
+        if found and went_on and not _listed(target, editions):  # the part was another server's
+            target.unlink()
+            return download(f"{self.url}/{target.name}", target)
+        return found
 
 
 def mirror(named: str, dataset: str, raw: Path) -> Folder | Address:
@@ -110,6 +134,12 @@ def _names(editions: Editions) -> list[str]:
     return sorted({name for files in editions.values() for name in files})
 
 
+def _listed(path: Path, editions: Editions) -> bool:
+    """Whether a file is there, and is that of some edition."""
+    known = [files.get(path.name) for files in editions.values()]
+    return path.exists() and sha256(path) in known
+
+
 def identify(
     dataset: str, editions: Editions, paths: dict[str, Path], where: str, origin: str
 ) -> Found | None:
@@ -119,7 +149,7 @@ def identify(
     """
     if not paths:
         return None
-    hashes = {name: store.sha256(path) for name, path in paths.items()}
+    hashes = {name: sha256(path) for name, path in paths.items()}
     for edition, files in editions.items():
         if all(hashes.get(name) == expected for name, expected in files.items()):
             return Found(edition, {name: paths[name] for name in files}, origin)
@@ -129,8 +159,16 @@ def identify(
             expected = ", ".join(f"{digest} ({edition})" for edition, digest in known.items())
             raise UserError(
                 f"{where}: {name} of {dataset} has a wrong checksum: expected SHA-256 {expected}, "
-                f"found {found}. Replace the file, or list its checksum for {dataset} in "
-                "the `data` block of the config"
+                f"found {found} ({_kind(paths[name])}). Replace the file, or list its checksum for "
+                f"{dataset} in the `data` block of the config"
             )
     missing = [name for name in _names(editions) if name not in paths]
     raise UserError(f"{where}: {dataset} is incomplete, missing {', '.join(missing)}")
+
+
+def _kind(path: Path) -> str:
+    """What a file looks like that is not what it should be."""
+    with path.open("rb") as file:
+        begin = file.read(64).lstrip().lower()
+    size = f"{path.stat().st_size:,} bytes"
+    return f"{size}, a web page" if begin.startswith((b"<!doctype", b"<html")) else size

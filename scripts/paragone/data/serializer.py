@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from paragone.base.atomic_files import write_json
+from paragone.base.digests import sha256
 from paragone.base.errors import UserError
 from paragone.data import store, synthetic
 from paragone.data.catalogue import entry
@@ -15,19 +16,20 @@ from paragone.data.catalogue import entry
 def serialize(source: dict, folder: Path) -> Path:
     """The manifest in the store of the arrays made from `source`, the content of source.json.
 
-    Nothing is read, decoded or imported when those arrays are complete. Raises UserError when a
-    raw file is gone or has changed since it was checked.
+    Nothing is decoded or imported when those arrays are there, and as they were written. Raises UserError
+    when a raw file is gone or has changed since it was checked.
     """
     dataset = source["dataset"]
     files = {file["name"]: file["sha256"] for file in source["files"]}
     recipe = store.recipe(dataset, source["edition"], files, source["parameters"])
     target = store.arrays_folder(folder, recipe)
-    if not store.complete(target):
+    if not store.undamaged(target):
         with store.lock(folder, dataset):
             # Another process may have built it while this one waited.
-            if not store.complete(target):
+            if not store.undamaged(target):
                 if target.exists():
                     print(f"{target} is damaged and is made anew", file=sys.stderr)
+                    shutil.rmtree(target)  # or it would be taken for what is to be made
                 _build(source, recipe, folder, target)
     return target / "manifest.json"
 
@@ -74,6 +76,7 @@ def _from_files(source: dict, folder: Path, aside: Path) -> dict:
     # Imported here: TensorFlow is needed only when there is something to decode.
     from paragone.data import decode
 
+    store.check_owner(folder / "tfds", folder)
     extracted = aside / "extracted"
     made = decode.read(source, folder / "tfds", extracted, aside)
     shutil.rmtree(extracted, ignore_errors=True)
@@ -87,5 +90,5 @@ def _describe(path: Path) -> dict:
         "shape": list(array.shape),
         "dtype": str(array.dtype),
         "bytes": path.stat().st_size,
-        "sha256": store.sha256(path),
+        "sha256": sha256(path),
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from paragone.data.arrays import create
 from paragone.data.catalogue import entry
 
 # Part of the recipe: other values make other data.
@@ -31,12 +32,8 @@ def generate(dataset: str, parameters: dict, target: Path) -> dict:
     ):
         random = _random(parameters["key"], stream)
         classes = draw.classes(random, examples)
-        inputs = np.lib.format.open_memmap(
-            target / f"{split}_{facts.inputs}.npy",
-            mode="w+",
-            dtype=draw.dtype,
-            shape=(examples, *draw.shape),
-        )
+        path = target / f"{split}_{facts.inputs}.npy"
+        inputs = create(path, (examples, *draw.shape), draw.dtype)
         for start in range(0, examples, CHUNK):
             inputs[start : start + CHUNK] = draw.inputs(random, classes[start : start + CHUNK])
         inputs.flush()

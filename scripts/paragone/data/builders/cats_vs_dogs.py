@@ -1,13 +1,17 @@
 """Cats vs dogs: the official builder, for the official file and for listed subsets of it."""
 
+import io
 from collections.abc import Iterator
 
+import tensorflow as tf
 import tensorflow_datasets as tfds
 from tensorflow_datasets.image_classification.cats_vs_dogs import CatsVsDogs
 
+from paragone.base.errors import UserError
 from paragone.data.builders.edition import OfEdition
 
 OFFICIAL_FILE = "kagglecatsanddogs_5340.zip"
+MOST_PIXELS = 2**26  # of an image; decoding takes three bytes for each
 
 
 class CatsVsDogsEdition(OfEdition, CatsVsDogs):
@@ -20,9 +24,22 @@ class CatsVsDogsEdition(OfEdition, CatsVsDogs):
 
     def _generate_examples(self, archive: Iterator, official: bool) -> Iterator:
         try:
-            yield from super()._generate_examples(archive)
+            yield from super()._generate_examples(_bounded(archive))
         except ValueError as error:
             # The official code ends by demanding the 1,738 unreadable files of the official
             # archive; a subset, whose checksum we know, has none or fewer.
             if official or "corrupt images" not in str(error):
                 raise
+
+
+def _bounded(archive: Iterator) -> Iterator:
+    """Pass on the files of an archive. Raises `UserError` for an image of more pixels than memory is for."""
+    for name, file in archive:
+        content = file.read()
+        if b"JFIF" in content[:10]:  # the others are skipped
+            height, width, _ = tf.io.extract_jpeg_shape(content).numpy()
+            if int(height) * int(width) > MOST_PIXELS:
+                raise UserError(
+                    f"{name}: an image of {width} x {height} pixels; no more than {MOST_PIXELS:,} are decoded"
+                )
+        yield name, io.BufferedReader(io.BytesIO(content))

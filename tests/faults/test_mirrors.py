@@ -1,0 +1,164 @@
+"""Mirrors that are slow, broken or lie, over real connections: one message, and what arrived is kept."""
+
+import hashlib
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+from faults import lying_server
+from faults.lying_server import serving
+from unit.data_programs import CONFIG_DATA, ROOT, fetch, refused
+
+CONTENT = random.Random(0).randbytes(300_000)
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+EDITIONS = {"reuters": {"made": {"reuters.npz": SHA256}}}
+SECRET = "hunter2"
+
+
+def get(tmp_path, *addresses: str, **settings: object) -> subprocess.CompletedProcess:
+    mirrors = ";".join(f"http://{address}" for address in addresses)
+    settings = {"source": "real", "editions": EDITIONS} | settings
+    return fetch("reuters", tmp_path, tmp_path / "data", mirrors, **settings)
+
+
+def arrived(tmp_path) -> dict[str, bytes]:
+    """What the store holds, by name."""
+    files = (tmp_path / "data/raw").rglob("*")
+    return {path.name: path.read_bytes() for path in files if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lying_server.page, ["wrong checksum", SHA256, "a web page"]),
+        (lying_server.shorter_than_it_is, ["wrong checksum", "150,000 bytes"]),
+        (lying_server.longer_than_it_is, ["wrong checksum", "300,004 bytes"]),
+        (lying_server.circle, ["redirects without end"]),
+        (lying_server.away, ["not an address"]),
+        (lying_server.broken, ["HTTP status 503"]),
+        (lying_server.cut_off, ["the transfer broke off"]),
+    ],
+)
+def test_a_lie_is_one_message_and_never_data(tmp_path, answer, words):
+    with serving(answer, CONTENT) as server:
+        refused(get(tmp_path, server.address), *words)
+    assert not (tmp_path / "source.json").exists()
+    assert set(arrived(tmp_path)) <= {"reuters.npz.part"}
+
+
+def test_a_download_goes_on_where_it_was_cut_off(tmp_path):
+    """At another mirror, too; a server that does not know ranges sends all of it."""
+    half = len(CONTENT) // 2
+    with serving(lying_server.cut_off, CONTENT) as server:
+        refused(get(tmp_path, server.address), "the transfer broke off")
+        assert arrived(tmp_path) == {"reuters.npz.part": CONTENT[:half]}
+    with serving(lying_server.honest, CONTENT) as server:
+        assert get(tmp_path, server.address).returncode == 0
+        assert server.asked == [("/reuters/reuters.npz", f"bytes={half}-")]
+    assert arrived(tmp_path) == {"reuters.npz": CONTENT}
+
+
+@pytest.mark.parametrize(
+    "answer", [lying_server.honest, lying_server.deaf_to_ranges, lying_server.compressed]
+)
+@pytest.mark.parametrize("part", [b"", b"of another file", CONTENT, CONTENT + b"more"])
+def test_a_part_that_is_of_no_use_costs_no_more_than_a_download(tmp_path, answer, part):
+    folder = tmp_path / "data/raw/reuters/.arriving"
+    folder.mkdir(parents=True)
+    (folder / "reuters.npz.part").write_bytes(part)
+    with serving(answer, CONTENT) as server:
+        done = get(tmp_path, server.address)
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) <= 2
+    assert arrived(tmp_path) == {"reuters.npz": CONTENT}
+
+
+def test_whole_files_of_an_interrupted_edition_are_not_downloaded_again(tmp_path):
+    files = {name: f"{name}.npz".encode() for name in "abcd"}
+    editions = {"reuters": {"made": {n: hashlib.sha256(c).hexdigest() for n, c in files.items()}}}
+
+    def all_but_d(request):
+        name = request.path.rpartition("/")[2]
+        request.server.content = files[name]
+        (lying_server.cut_off if name == "d" else lying_server.honest)(request)
+
+    def everything(request):
+        request.server.content = files[request.path.rpartition("/")[2]]
+        lying_server.honest(request)
+
+    with serving(all_but_d, b"") as server:
+        refused(get(tmp_path, server.address, editions=editions), "the transfer broke off")
+        server.answer, server.asked = everything, []
+        assert get(tmp_path, server.address, editions=editions).returncode == 0
+        assert [path for path, _ in server.asked] == ["/reuters/d"]
+
+
+def test_a_server_that_drips_is_as_good_as_silent(tmp_path, monkeypatch):
+    """A byte now and then never ends a time-out of single reads."""
+    program = (
+        "import sys; from paragone.data import download\n"
+        "download.SILENCE_AT_MOST = 1.0\n"
+        "from pathlib import Path\n"
+        "try:\n    download.download(sys.argv[1], Path(sys.argv[2]))\n"
+        "except download.Unreachable as error:\n    print(error)"
+    )
+    with serving(lying_server.dripping, CONTENT) as server:
+        url = f"http://{server.address}/reuters/reuters.npz"
+        line = [sys.executable, "-c", program, url, tmp_path / "reuters.npz"]
+        done = subprocess.run(
+            line, cwd=ROOT / "scripts", capture_output=True, text=True, timeout=30, check=True
+        )
+    assert "too slow" in done.stdout
+    assert not (tmp_path / "reuters.npz").exists()
+
+
+def test_the_next_mirror_is_asked_after_one_that_breaks_off(tmp_path):
+    with (
+        serving(lying_server.cut_off, CONTENT) as bad,
+        serving(lying_server.honest, CONTENT) as good,
+    ):
+        done = get(tmp_path, bad.address, good.address)
+        assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "source.json").read_text())["origin"].endswith(
+        f"{good.address}/reuters"
+    )
+
+
+def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
+    """One downloads, the other says that it waits, and finds all done."""
+    data = CONFIG_DATA | {"folder": str(tmp_path / "data"), "editions": EDITIONS, "source": "real"}
+
+    def slowly(request):
+        lying_server.time.sleep(1)
+        lying_server.honest(request)
+
+    with serving(slowly, CONTENT) as server:
+        data["mirrors"] = [f"http://{server.address}"]
+        line = [sys.executable, str(ROOT / "scripts/fetch.py"), "--dataset=reuters"]
+        line += [f"--config-data={json.dumps(data)}"]
+        started = [
+            subprocess.Popen(
+                [*line, f"--output={tmp_path / name}.json"], stderr=subprocess.PIPE, text=True
+            )
+            for name in ("one", "two")
+        ]
+        said = [one.communicate(timeout=60)[1] for one in started]
+        assert [one.returncode for one in started] == [0, 0], said
+        assert len(server.asked) == 1
+    assert sum("waiting: another process fills" in one for one in said) == 1
+    sources = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "two")]
+    assert len({one["files"][0]["path"] for one in sources}) == 1
+
+
+def test_the_password_of_a_mirror_is_told_to_nobody(tmp_path):
+    for answer in (lying_server.honest, lying_server.page, lying_server.cut_off):
+        with serving(answer, CONTENT) as server:
+            folder = tmp_path / answer.__name__
+            done = get(folder, f"user:{SECRET}@{server.address}")
+            assert done.returncode == int(answer is not lying_server.honest)
+            texts = [done.stdout, done.stderr]
+            texts += [path.read_text() for path in folder.glob("*.json")]
+            assert server.address in "".join(texts)
+            assert SECRET not in "".join(texts)
