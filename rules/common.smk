@@ -4,6 +4,7 @@ import json
 import os
 import time
 
+from paragone.base.locks import Held, Lock
 from paragone.config.bundled import labels
 from paragone.config.code_inputs import code_inputs
 from paragone.config.compilations import (
@@ -121,7 +122,7 @@ def runs_of(experiment):
         (question,) = questions(config, {experiment: EXPERIMENTS[experiment]})
         for count in looks(question["repeats"], question["comparisons"])[:-1]:
             look = checkpoints.look.get(experiment=experiment, repeats=count)
-            if json.loads(Path(look.output[0]).read_text())["decided"]:
+            if json.loads(Path(look.output[0]).read_text(encoding="utf-8"))["decided"]:
                 return first_repeats(experiment, count)
     return EXPERIMENTS[experiment]
 
@@ -231,6 +232,18 @@ def present(paths):
     return [path for path in paths if Path(path.replace("<results>", results)).exists()]
 
 
+def hold_results():
+    """Keep every other call that would write the same results out, until this process ends."""
+    global HELD
+    folder = Path(config["pathvars"]["results"])
+    try:
+        HELD = Lock(folder / ".lock")
+    except Held as held:
+        raise WorkflowError(
+            f"{folder.resolve()}: {held} writes these results; wait for it or end it"
+        ) from None
+
+
 def follow_runs():
     """Print how far all runs are, now and each time one ends, if any is to be trained."""
     asked = [
@@ -246,6 +259,6 @@ def show_answers():
     results = Path(config["pathvars"]["results"])
     answers, page = results / "answers.md", results / "index.html"
     if answers.exists() and answers.stat().st_mtime >= START:
-        print(f"\n{answers.read_text()}")
+        print("", answers.read_text(encoding="utf-8"), sep="\n")
         if page.exists() and page.stat().st_mtime >= START:
             print(f"All of it, with figures, tables and runs: {page}")

@@ -1,13 +1,14 @@
 # Submission: what is checked and set before the first job starts, or goes to a cluster.
 #
 # in:  the workflow profile
-# out: nothing, or one message
+# out: nothing, or one message; <results>/.lock, held by this call
 
 import shutil
 
 
 onstart:
     check_submission()
+    hold_results()
     start_jobs_when_others_end()
     follow_runs()
 
