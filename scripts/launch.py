@@ -6,18 +6,16 @@ by which the others reach this host, and PARAGONE_PORT: rank k listens on this p
 
 import argparse
 import os
-import shutil
 import sys
-import uuid
 from pathlib import Path
 
 from paragone.base.errors import UserError, entry_point
 from paragone.config.run_spec import Spec
+from paragone.machine import cgroups
 from paragone.workers import supervisor
+from paragone.workers.meeting_folder import meeting_folder
 from paragone.workers.run_options import run_arguments, run_parser
 from paragone.workers.worker_failure import judge, processes
-
-MEETING = "workers-"  # folders beside the checkpoints: Snakemake deletes only declared outputs
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -33,21 +31,15 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(arguments)
     spec = Spec.from_json(options.spec)
     check_nodes(options.nodes, spec.workers)
-    folder = options.checkpoints.parent
-    meeting = folder / f"{MEETING}{uuid.uuid4().hex[:8]}"
-    meeting.mkdir(parents=True)
     program = Path(__file__).with_name("train.py")
-    line = [sys.executable, str(program), *run_arguments(options), f"--rendezvous={meeting}"]
-    try:
-        tuned = spec.tuning.get("variables", {})
+    # Beside the checkpoints: Snakemake deletes only declared outputs.
+    with meeting_folder(options.checkpoints.parent) as meeting:
+        line = [sys.executable, str(program), *run_arguments(options), f"--rendezvous={meeting}"]
+        tuned, killed_before = spec.tuning.get("variables", {}), cgroups.oom_kills()
         if failed := supervisor.run(
             line, spec.workers, options.nodes, options.threads, tuned=tuned
         ):
-            conclude(failed, options, spec, meeting)
-    finally:
-        shutil.rmtree(meeting)
-    for of_a_killed_supervisor in folder.glob(f"{MEETING}*"):
-        shutil.rmtree(of_a_killed_supervisor)
+            conclude(failed, options, spec, meeting, cgroups.oom_kills() > killed_before)
 
 
 def check_nodes(nodes: int, workers: int) -> None:
@@ -62,10 +54,14 @@ def check_nodes(nodes: int, workers: int) -> None:
 
 
 def conclude(
-    failed: supervisor.Child, options: argparse.Namespace, spec: Spec, meeting: Path
+    failed: supervisor.Child,
+    options: argparse.Namespace,
+    spec: Spec,
+    meeting: Path,
+    memory_was_full: bool,
 ) -> None:
     """Write the record without epochs and clocks that the workers could not. Raises as `judge` does."""
-    status, reason = judge(failed, spec.workers, meeting)
+    status, reason = judge(failed, spec.workers, meeting, memory_was_full=memory_was_full)
     # Imported here: a run that ends well needs none of it.
     from paragone import data
     from paragone.records.outcome import Outcome

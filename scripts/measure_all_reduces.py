@@ -49,7 +49,7 @@ def main() -> None:
     for replicas in options.replicas:
         line = [sys.executable, __file__, *arguments, f"--replicas={replicas}"]
         workers = workers_of(backend["engine"], backend["strategy"], replicas)
-        found = group.run(line, workers, options.timeout)
+        found = group.run(line, workers, options.timeout, options.output.parent)
         groups.append({"replicas": replicas, "workers": workers, **found})
         print(f"[{backend['name']} x{replicas}] {summary(groups[-1])}", flush=True)
     write(

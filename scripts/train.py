@@ -53,8 +53,8 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
         limits.limit_memory(len(world.host_pids))
     if world.rank == 0 and not world.on_one_host:
         print(
-            f"warning: workers listen on {', '.join(world.addresses)} (TensorFlow's on all interfaces) "
-            "without authentication; use a private network or a firewall",
+            f"warning: workers listen on {', '.join(world.addresses)} without authentication; use a "
+            "private network or a firewall",
             flush=True,
         )
     ledger.switch("data")  # before the framework: missing data is found in a second
@@ -65,9 +65,7 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
         **process_entry.unknown_usage(),
     }
     pretrained = read(options.weights, options.data_folder)
-    checkpoints = Checkpoints(
-        options.checkpoints, context(spec, dataset, pretrained), rank=world.rank
-    )
+    checkpoints = Checkpoints(options.checkpoints, context(spec, dataset, pretrained), meeting)
     ledger.switch("imports")
     engine = engines.create(spec)
     ledger.switch("data")

@@ -1,12 +1,23 @@
 """A batch too large for the memory is a result."""
 
+import os
 import resource
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from workspace import ROOT, call, make_spec, memory_limited, small_copy, train_command
+from privileged import memory_group
+from workspace import (
+    ROOT,
+    call,
+    environment,
+    make_spec,
+    memory_limited,
+    small_copy,
+    train_command,
+    wait_for,
+)
 
 from paragone.records import record
 
@@ -51,6 +62,35 @@ def test_batch_too_large_is_a_record(fashion, tmp_path, backend, statuses):
         assert made.clocks.cold.compilation > 0
     with np.load(tmp_path / "predictions.npz") as predictions:
         assert len(predictions["labels"]) == 0
+
+
+# A process that holds more and more, which the kernel ends last, until it has ended another one.
+HOG = """
+import os, pathlib, sys, time
+open("/proc/self/oom_score_adj", "w").write("-1000")
+counters = [pathlib.Path(sys.argv[1], name) for name in ("memory.oom_control", "memory.events")]
+held = []
+while not any("oom_kill 1" in one.read_text() for one in counters if one.exists()):
+    held.append(os.urandom(1 << 20) * 16)
+"""
+
+
+def test_a_worker_that_the_kernel_ends_for_its_memory_is_a_record(small, tmp_path):
+    """The cap of a run counts what it allocates; others in its control group take the rest."""
+    spec = make_spec("fashion-cnn", "torch", batch=200, epochs=500, steps_per_epoch=10)
+    line = train_command(spec, small, tmp_path, "launch")
+    with memory_group(2**30) as group:
+
+        def join():
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+
+        with subprocess.Popen(line, env=environment(), preexec_fn=join) as run:
+            wait_for(lambda: list(tmp_path.glob("checkpoints/*/epoch-*")), run)
+            subprocess.run([sys.executable, "-c", HOG, group], preexec_fn=join, check=True)
+            assert run.wait(60) == 0
+    made = record.read(tmp_path / "record.json")
+    assert made.status == "out_of_memory"
+    assert "the memory of its control group is full" in made.reason
 
 
 def test_the_same_batch_fits_into_more(fashion, tmp_path):

@@ -28,6 +28,8 @@ from workspace import (
 from paragone.config.run_spec import Spec
 from paragone.records import record
 
+MULTIPROCESS = ["torch-ddp", "torch-fsdp", "tensorflow-multiworker", "jax-multiprocess"]
+
 
 def spec_of(backend: str, epochs: int = 500) -> Spec:
     return make_spec("fashion-cnn", backend, 2, batch=200, epochs=epochs, steps_per_epoch=10)
@@ -41,9 +43,9 @@ def workers_of(launcher: subprocess.Popen) -> dict[int, psutil.Process]:
 
 
 @contextmanager
-def at_work(spec: Spec, arrays, folder: Path) -> Iterator[subprocess.Popen]:
+def at_work(spec: Spec, arrays, folder: Path, **options) -> Iterator[subprocess.Popen]:
     """A launched run, from its first checkpoint on."""
-    line = train_command(spec, arrays, folder, "launch")
+    line = train_command(spec, arrays, folder, "launch", **options)
     # Not pipes, which would be read at the end only: a full one would stop the run.
     with (
         open(folder / "out", "w+") as out,
@@ -124,8 +126,38 @@ def test_a_rank_that_never_joins_ends_the_run(small, tmp_path):
         _, errors = run.communicate(timeout=60)
     assert run.returncode == 1
     (message,) = [line for line in errors.splitlines() if line.startswith("error: ")]
-    assert re.search(r"rank 0 of 2: rank 1 of 2 has not joined .* within 5 s", message)
+    assert re.search(
+        r"rank 1 of 2 is stopped .*\(rank 0: rank 1 of 2 has not joined .* within 5 s", message
+    )
     assert gone([late], 0)
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "torch-ddp",
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in MULTIPROCESS[1:]),
+    ],
+)
+def test_a_rank_that_is_stopped_in_an_epoch_ends_the_run_within_its_bound_and_is_named(
+    small, tmp_path, backend
+):
+    with at_work(spec_of(backend), small, tmp_path, join_timeout=10) as run:
+        stuck = workers_of(run)[1]
+        stuck.suspend()
+        assert run.wait(60) == 1
+        assert gone([stuck], 0)
+    errors = (tmp_path / "err").read_text()
+    (message,) = [line for line in errors.splitlines() if line.startswith("error: ")]
+    assert f"rank 1 of 2 on {os.uname().nodename} is stopped (SIGSTOP)" in message
+    assert list(tmp_path.glob("checkpoints/*/epoch-*"))
+    assert not list(tmp_path.glob("workers-*"))
+
+
+def test_workers_meet_where_nobody_else_can_write(small, tmp_path):
+    with at_work(spec_of("torch-ddp"), small, tmp_path):
+        (folder,) = tmp_path.glob("workers-*")
+        assert folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_an_absent_device_is_a_record(small, tmp_path):

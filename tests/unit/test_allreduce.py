@@ -125,18 +125,19 @@ entry_point(group.take_part)(folder, {workers}, 30, work)
 
 
 @pytest.fixture
-def together(monkeypatch):
+def together(monkeypatch, tmp_path):
     """Run a group of processes whose `work` has this body; its result."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "scripts"))
 
     def run(body, workers, seconds=30):
         line = [sys.executable, "-c", PROCESS.format(body=body, workers=workers)]
-        return group.run(line, workers, seconds)
+        return group.run(line, workers, seconds, tmp_path)
 
     own = psutil.Process()
     before = own.children(recursive=True)  # the process that serves dry runs, perhaps
     yield run
     assert set(own.children(recursive=True)) <= set(before)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("workers", [1, 3])

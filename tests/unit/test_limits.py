@@ -3,11 +3,10 @@
 import os
 import subprocess
 import sys
-import uuid
-from pathlib import Path
 
 import psutil
 import pytest
+from privileged import memory_group
 from workspace import ROOT
 
 from paragone.machine import cgroups, limits
@@ -75,28 +74,25 @@ def test_without_control_groups_the_machine_is_the_limit(tree):
     assert limits.available_bytes() == pytest.approx(free, rel=0.2)
 
 
+@pytest.mark.parametrize(
+    ("membership", "file", "text", "kills"),
+    [
+        ("0::/job", "job__memory_DOT_events", "oom 2\noom_kill 1", 1),
+        ("3:memory:/job", "memory__job__memory_DOT_oom_control", "under_oom 0\noom_kill 3", 3),
+        ("0::/", "cpu_DOT_stat", "throttled_usec 5", 0),
+        ("", "cpu_DOT_stat", "throttled_usec 5", 0),
+    ],
+)
+def test_what_the_kernel_has_killed_for_its_memory_is_counted(tree, membership, file, text, kills):
+    tree(membership, **{file: text})
+    assert cgroups.oom_kills() == kills
+
+
 @pytest.fixture
 def group():
-    """A real control group of 1 GiB, where the tests may make one."""
-    for root, file in (
-        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
-        ("/sys/fs/cgroup", "memory.max"),
-    ):
-        folder = Path(root) / f"paragone-{uuid.uuid4().hex[:8]}"
-        try:
-            folder.mkdir()
-            (folder / file).write_text(str(2**30))
-        except OSError:
-            if folder.exists():
-                folder.rmdir()
-            continue
+    """A real control group of 1 GiB; how limits are read is tested on made-up groups above, too."""
+    with memory_group(2**30) as folder:
         yield folder
-        folder.rmdir()
-        return
-    pytest.skip(
-        "needs write access to /sys/fs/cgroup with its memory controller (root, or a delegated group); "
-        "how limits are read is tested on made-up groups above"
-    )
 
 
 def test_a_full_memory_of_a_group_is_an_error_and_no_kill(group):

@@ -3,8 +3,6 @@
 import os
 from dataclasses import dataclass
 
-COLLECTIVE_TIMEOUT = 300  # seconds that a framework may wait for a worker that is there, but stuck
-
 
 @dataclass(frozen=True)
 class World:
@@ -13,7 +11,8 @@ class World:
     `local_rank` and `local_workers` number the workers that see the same accelerators of one host;
     `core_rank` and `core_workers` those that may use the same cores. `addresses`: host:port of every
     rank, the port free on its host for this run; empty when there is one worker. `host_pids`: the
-    processes of the workers of this host, in the order of their ranks.
+    processes of the workers of this host, in the order of their ranks. `timeout`: seconds that a framework
+    may wait for a worker that is there, but stuck.
     """
 
     rank: int
@@ -24,6 +23,7 @@ class World:
     core_workers: int
     addresses: tuple[str, ...]
     host_pids: tuple[int, ...]
+    timeout: float
 
     def address(self, rank: int) -> tuple[str, int]:
         """Host and port of a rank."""
@@ -36,4 +36,4 @@ class World:
         return all(address.startswith("127.") for address in self.addresses)
 
 
-ALONE = World(0, 1, 0, 1, 0, 1, (), (os.getpid(),))
+ALONE = World(0, 1, 0, 1, 0, 1, (), (os.getpid(),), 0.0)

@@ -1,5 +1,6 @@
 """The devices that JAX opens, for engine and microbenchmarks: those of one mesh, over all processes."""
 
+import math
 import os
 
 import jax
@@ -7,7 +8,7 @@ from jax.sharding import AxisType, Mesh
 
 from paragone.base.engine_reports import Devices, Modes
 from paragone.base.errors import Unavailable, require_devices, says_memory_is_full
-from paragone.base.ranks import ALONE, COLLECTIVE_TIMEOUT, World
+from paragone.base.ranks import ALONE, World
 
 _DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
 
@@ -82,6 +83,8 @@ def _join(kind: str, own: int, world: World) -> None:
         num_processes=world.workers,
         process_id=world.rank,
         local_device_ids=[*range(first, first + own)] if kind == "gpu" else None,
-        initialization_timeout=COLLECTIVE_TIMEOUT,
+        initialization_timeout=math.ceil(world.timeout),
+        heartbeat_timeout_seconds=math.ceil(world.timeout),
+        shutdown_timeout_seconds=math.ceil(world.timeout),
         cluster_detection_method="deactivate",
     )

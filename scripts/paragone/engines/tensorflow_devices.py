@@ -8,7 +8,7 @@ from tensorflow.python.framework.config import is_op_determinism_enabled
 
 from paragone.base.engine_reports import Devices, Modes
 from paragone.base.errors import Unavailable, require_devices, says_memory_is_full
-from paragone.base.ranks import COLLECTIVE_TIMEOUT, World
+from paragone.base.ranks import World
 
 
 def set_threads(threads: int, at_once: int | None = None) -> None:
@@ -148,9 +148,16 @@ def _multiworker_strategy(world: World, kind: str) -> tf.distribute.Strategy:
         cluster = {"worker": world.addresses}
         task = {"type": "worker", "index": world.rank}
         os.environ["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": task})
+        if world.rank == 0:
+            ports = ", ".join(str(world.address(rank)[1]) for rank in range(world.workers))
+            print(
+                f"warning: TensorFlow's workers listen on all interfaces, ports {ports}, without "
+                "authentication; use a private network or a firewall",
+                flush=True,
+            )
     libraries = tf.distribute.experimental.CommunicationImplementation
     options = tf.distribute.experimental.CommunicationOptions(
-        timeout_seconds=COLLECTIVE_TIMEOUT,
+        timeout_seconds=world.timeout,
         # Left to choose, TensorFlow 2.21 takes its own ring for GPUs, too.
         implementation=libraries.NCCL if kind == "gpu" else libraries.RING,
     )

@@ -11,7 +11,7 @@ from torch import distributed
 
 from paragone.base.engine_reports import Modes
 from paragone.base.errors import require_devices
-from paragone.base.ranks import ALONE, COLLECTIVE_TIMEOUT, World
+from paragone.base.ranks import ALONE, World
 
 LOOPBACK_INTERFACE = "lo"
 
@@ -56,7 +56,7 @@ def join(world: World, device: torch.device) -> None:
         store=_store(world),
         rank=world.rank,
         world_size=world.workers,
-        timeout=timedelta(seconds=COLLECTIVE_TIMEOUT),
+        timeout=timedelta(seconds=world.timeout),
     )
     atexit.register(distributed.destroy_process_group)
 
@@ -85,7 +85,7 @@ def _store(world: World) -> distributed.Store:
         port,
         world.workers,
         is_master=world.rank == 0,
-        timeout=timedelta(seconds=COLLECTIVE_TIMEOUT),
+        timeout=timedelta(seconds=world.timeout),
         master_listen_fd=listener,
         wait_for_workers=False,
     )

@@ -41,6 +41,19 @@ def available_bytes() -> int | None:
     return max(0, min(left)) if left else None
 
 
+def oom_kills() -> int:
+    """How many processes of this process's group the kernel has killed because its memory was full.
+
+    0 where the kernel does not count, or shows no group.
+    """
+    counts = (
+        _field(group / name, "oom_kill")
+        for group in groups("memory")
+        for name in ("memory.events", "memory.oom_control")
+    )
+    return next((count for count in counts if count is not None), 0)
+
+
 def throttled_seconds() -> float | None:
     """How long CPU quotas have held this process's groups back; None if the kernel does not count."""
     units = (("throttled_usec", 1e6), ("throttled_time", 1e9))
@@ -61,6 +74,6 @@ def _field(path: Path, name: str) -> int | None:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text().splitlines()
+        return path.read_text(encoding="utf-8").splitlines()
     except OSError:
         return []

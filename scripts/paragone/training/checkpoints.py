@@ -1,19 +1,28 @@
 """Checkpoints of one run, in a folder that is no declared output, since Snakemake deletes those on failure.
 
-A checkpoint is a folder "epoch-0003" that appears by a rename, so it is complete or not there. A lock
-excludes a second trainer: an orphan of a killed Snakemake may still train.
+A checkpoint is a folder "epoch-0003" that appears by a rename after all in it is on the disk, so it is
+complete or not there. It has the digests of its files: one that is damaged all the same is passed over for
+the one before, which is kept for that. A lock excludes a second trainer: an orphan of a killed Snakemake may
+still train.
 """
 
-import fcntl
 import json
-import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paragone.base.errors import UserError
+from paragone.base.atomic_files import sync, sync_tree, write_json, write_text
+from paragone.base.digests import sha256
+from paragone.base.errors import UserError, first_line, says_memory_is_full
+from paragone.base.locks import Held, Lock
+from paragone.workers.rendezvous import Rendezvous
+
+PROGRESS, DIGESTS = "progress.json", "digests.json"
+KEPT = 2  # the newest, and the one before
+ALONE = Rendezvous(None, workers=1, timeout=0)
 
 
 @dataclass(frozen=True)
@@ -29,56 +38,109 @@ class Checkpoints:
     """The checkpoints of one run; holds the run's lock as long as the process lives.
 
     `context` identifies all that a checkpoint depends on; those of another context are ignored. Of
-    several workers only rank 0 locks the folder and keeps what it writes.
+    several workers only rank 0 locks the folder, keeps what it writes, and says in the `meeting` which
+    checkpoint all of them take. Raises `UserError` if another process holds the lock.
     """
 
-    def __init__(self, folder: Path, context: str, rank: int = 0) -> None:
-        self._whole, self._rank = folder, rank
+    def __init__(self, folder: Path, context: str, meeting: Rendezvous = ALONE) -> None:
+        self._whole, self._meeting = folder, meeting
         self._folder = folder / context
+        if meeting.rank == 0:
+            self._lock = _locked(folder)
         self._folder.mkdir(parents=True, exist_ok=True)
-        if rank == 0:
-            self._take_lock()
-
-    def _take_lock(self) -> None:
-        folder = self._whole
-        self._lock = open(folder / "lock", "a+")  # noqa: SIM115 - open until the process ends
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._lock.seek(0)
-            raise UserError(
-                f"{folder}: process {self._lock.read().strip()} still trains this run, perhaps left "
-                "by an interrupted snakemake; wait for it or end it, then run snakemake again"
-            ) from error
-        self._lock.truncate(0)
-        self._lock.write(str(os.getpid()))
-        self._lock.flush()
 
     def save(
         self, epoch: int, write_state: Callable[[Path], None], progress: dict[str, Any]
     ) -> None:
-        """Write the checkpoint of `epoch`, then remove the earlier ones."""
-        unfinished = self._folder / f"unfinished-{self._rank}"
+        """Write the checkpoint of `epoch`, then remove all but it and the one before.
+
+        Raises `UserError` if it cannot be written: those before it are kept.
+        """
+        unfinished = self._folder / f"unfinished-{self._meeting.rank}"
         shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir()
-        write_state(unfinished)  # on every rank: TensorFlow reduces statistics over them meanwhile
-        if self._rank > 0:
+        with _complaining(unfinished, epoch):
+            unfinished.mkdir()
+            # On every rank: TensorFlow reduces statistics over them meanwhile.
+            write_state(unfinished)
+            if self._meeting.rank == 0:
+                # A test loss may be infinite: Python's JSON, not that of `write_json`.
+                write_text(json.dumps(progress), unfinished / PROGRESS)
+                files = [path for path in unfinished.rglob("*") if path.is_file()]
+                found = {path.relative_to(unfinished).as_posix(): sha256(path) for path in files}
+                write_json(found, unfinished / DIGESTS)
+                sync_tree(unfinished)
+        if self._meeting.rank > 0:
             shutil.rmtree(unfinished)
             return
-        (unfinished / "progress.json").write_text(json.dumps(progress))
-        earlier = list(self._folder.glob("epoch-*"))
-        unfinished.rename(self._folder / f"epoch-{epoch:04d}")
-        for folder in earlier:
-            shutil.rmtree(folder)
+        unfinished.rename(self._at(epoch))
+        sync(self._folder)
+        for each in self._epochs()[:-KEPT]:
+            shutil.rmtree(self._at(each))
 
     def last(self) -> Saved | None:
-        """The newest checkpoint, or None."""
-        folders = sorted(self._folder.glob("epoch-*"))
-        if not folders:
+        """The newest checkpoint that is undamaged, the same one on every rank, or None."""
+        own = self._newest_undamaged() if self._meeting.rank == 0 else None
+        epoch = self._meeting.meet("checkpoint", {"epoch": own})[0]["epoch"]
+        if epoch is None:
             return None
-        progress = json.loads((folders[-1] / "progress.json").read_text())
-        return Saved(int(folders[-1].name.removeprefix("epoch-")), folders[-1], progress)
+        folder = self._at(epoch)
+        return Saved(epoch, folder, json.loads((folder / PROGRESS).read_text(encoding="utf-8")))
 
     def remove(self) -> None:
         """Delete the whole folder: the record is written, nothing is left to resume."""
         shutil.rmtree(self._whole)
+
+    def _at(self, epoch: int) -> Path:
+        return self._folder / f"epoch-{epoch:04d}"
+
+    def _epochs(self) -> list[int]:
+        return sorted(
+            int(path.name.removeprefix("epoch-")) for path in self._folder.glob("epoch-*")
+        )
+
+    def _newest_undamaged(self) -> int | None:
+        """Delete those that are damaged and newer: the run makes them again."""
+        for epoch in reversed(self._epochs()):
+            if (found := damage(self._at(epoch))) is None:
+                return epoch
+            print(f"warning: {self._at(epoch)}: {found}; going back one checkpoint", flush=True)
+            shutil.rmtree(self._at(epoch))
+        return None
+
+
+def damage(checkpoint: Path) -> str | None:
+    """What of a checkpoint is not as it was written; None if all is."""
+    try:
+        digests = json.loads((checkpoint / DIGESTS).read_text(encoding="utf-8"))
+        wrong = [name for name, digest in digests.items() if sha256(checkpoint / name) != digest]
+    except (OSError, ValueError, AttributeError) as error:
+        return f"damaged ({error})"
+    return f"{wrong[0]} is damaged" if wrong else None
+
+
+def _locked(folder: Path) -> Lock:
+    try:
+        return Lock(folder / "lock")
+    except Held as held:
+        raise UserError(
+            f"{folder}: {held} still trains this run, perhaps left by an interrupted snakemake; wait "
+            "for it or end it, then run snakemake again"
+        ) from None
+
+
+@contextmanager
+def _complaining(unfinished: Path, epoch: int) -> Iterator[None]:
+    """Turn an error of the block into one message, whatever a framework calls a full disk; leave nothing.
+
+    A full memory stays what it is: a result.
+    """
+    try:
+        yield
+    except Exception as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        if isinstance(error, MemoryError) or says_memory_is_full(str(error)):
+            raise
+        raise UserError(
+            f"{unfinished.parent}: the checkpoint of epoch {epoch} cannot be written: {first_line(error)}; "
+            "make room there, say, then run again: it goes on from the checkpoint before"
+        ) from error

@@ -9,12 +9,12 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from paragone.base.atomic_files import write_json
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, for_people
 from paragone.base.ranks import ALONE, World
 from paragone.machine import own_accelerators
 
@@ -25,17 +25,18 @@ POLL = 0.05  # seconds between two looks at the folder
 class Rendezvous:
     """One worker's view of the folder. Without a folder the worker is alone and reports nothing.
 
-    `timeout`: seconds to wait for the others, each time.
+    `timeout`: seconds to wait for the others, each time. Raises `UserError` for a folder of another user.
     """
 
     def __init__(self, folder: Path | None, workers: int, timeout: float) -> None:
         if folder is None and workers > 1:
             raise UserError(f"this run has {workers} workers; start it by scripts/launch.py")
+        if folder and folder.stat().st_uid != os.geteuid():
+            raise UserError(f"--rendezvous: {folder} belongs to another user; name one of your own")
         self._folder, self._workers, self._timeout = folder, workers, timeout
         self.rank = own_rank() if folder else 0
         if not self.rank < workers:
             raise UserError(f"rank {self.rank} was started, but the run has {workers} worker(s)")
-        self._others = [rank for rank in range(workers) if rank != self.rank]
 
     def join(self) -> World:
         """Exchange hosts, ports and devices with the other workers.
@@ -52,7 +53,7 @@ class Rendezvous:
             "address": _address(),
             "port": _free_port(self.rank),
         }
-        return _world(self.rank, self.meet("start", own))
+        return _world(self.rank, self.meet("start", own), self._timeout)
 
     def meet(self, point: str, facts: dict[str, Any]) -> list[dict[str, Any]]:
         """Wait until every worker is at this point; the facts of each, by rank.
@@ -62,36 +63,41 @@ class Rendezvous:
         if self._folder is None:
             return [facts]
         write_json(facts, place(self._folder, point, self.rank))
-        paths = [place(self._folder, point, rank) for rank in self._others]
-        missing = paths
+        found = {self.rank: facts}
         end = time.monotonic() + self._timeout
-        while missing := [path for path in missing if not path.exists()]:
+        while missing := [rank for rank in range(self._workers) if rank not in found]:
+            read = {rank: _read(place(self._folder, point, rank)) for rank in missing}
+            found |= {rank: one for rank, one in read.items() if one is not None}
+            if len(found) == self._workers:
+                break
             if time.monotonic() > end:
-                ranks = ", ".join(path.stem.rpartition("-")[2] for path in missing)
+                ranks = ", ".join(str(rank) for rank, one in read.items() if one is None)
                 raise UserError(
                     f"rank {ranks} of {self._workers} has not joined the others at the {point} within "
                     f"{self._timeout:g} s; see its lines in the log, or set a longer --join-timeout"
                 )
             time.sleep(POLL)
-        found = [json.loads(path.read_text()) for path in paths]
-        return [*found[: self.rank], facts, *found[self.rank :]]
+        return [found[rank] for rank in range(self._workers)]
 
     def report(self, status: str, reason: str | None) -> None:
         """Store that the run ends here, and why; the first report stands."""
         path = place(self._folder, "report", self.rank) if self._folder else None
         if path and not path.exists():
-            write_json({"status": status, "reason": reason, "time": time.time()}, path)
+            with suppress(
+                OSError
+            ):  # of a full disk: the worker's own lines say what was the matter
+                write_json({"status": status, "reason": reason, "time": time.time()}, path)
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
-        """Report an error of the block as `refused` (`UserError`) or `failed`, and raise it again."""
+        """Report an error of the block as `refused`, if it is one for people, or `failed`; raise it again."""
         try:
             yield
-        except UserError as error:
-            self.report("refused", str(error))
-            raise
         except Exception as error:
-            self.report("failed", f"{type(error).__name__}: {error}")
+            if told := for_people(error):
+                self.report("refused", str(told))
+            else:
+                self.report("failed", f"{type(error).__name__}: {error}")
             raise
 
 
@@ -106,6 +112,15 @@ def own_rank() -> int:
 def place(folder: Path, point: str, rank: int) -> Path:
     """The file in which a rank stores its facts at a point."""
     return folder / f"{point}-{rank}.json"
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """The facts in a file; None as long as it is not there, or not all of it on a shared file system."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return found
+    except (FileNotFoundError, ValueError):
+        return None
 
 
 def _address() -> str:
@@ -128,7 +143,7 @@ def _address() -> str:
 
 def _node() -> list[str]:
     """Equal for two processes of one host: the kernel's start and the network namespace."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     return [socket.gethostname(), boot, str(os.stat("/proc/self/ns/net").st_ino)]
 
 
@@ -150,7 +165,7 @@ def _free_port(rank: int) -> int:
         return probe.getsockname()[1]
 
 
-def _world(rank: int, everyone: list[dict[str, Any]]) -> World:
+def _world(rank: int, everyone: list[dict[str, Any]], timeout: float) -> World:
     own = everyone[rank]
     on_one_host = all(one["node"] == own["node"] for one in everyone)
 
@@ -173,4 +188,5 @@ def _world(rank: int, everyone: list[dict[str, Any]]) -> World:
             f"{LOOPBACK if on_one_host else one['address']}:{one['port']}" for one in everyone
         ),
         host_pids=tuple(one["pid"] for one in everyone if one["node"] == own["node"]),
+        timeout=timeout,
     )

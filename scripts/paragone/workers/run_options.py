@@ -18,7 +18,7 @@ _OPTIONS = {
     "record": (Path, True, "record.json to write"),
     "predictions": (Path, True, "predictions.npz to write"),
 }
-JOIN_TIMEOUT = 180.0
+JOIN_TIMEOUT = 300.0
 
 
 def run_parser(description: str | None) -> argparse.ArgumentParser:
@@ -30,7 +30,7 @@ def run_parser(description: str | None) -> argparse.ArgumentParser:
         "--join-timeout",
         type=float,
         default=JOIN_TIMEOUT,
-        help="seconds that workers wait for each other before, between and after training",
+        help="seconds that workers wait for each other: before, in and after training",
     )
     return parser
 

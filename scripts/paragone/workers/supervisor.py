@@ -22,6 +22,8 @@ from threading import Lock, Thread
 from types import FrameType, MappingProxyType
 from typing import BinaryIO, TextIO
 
+import psutil
+
 from paragone.base.errors import Interrupted
 from paragone.base.tuning_variables import environment
 
@@ -37,7 +39,8 @@ _printing = Lock()
 class Child:
     """A process of the supervisor: one worker, or the srun of all of them.
 
-    `rank`: None for srun, whose lines name their rank. `tails`: the last lines by rank.
+    `rank`: None for srun, whose lines name their rank. `tails`: the last lines by rank. `stopped`: of the
+    first that failed, the ranks beside it that were stopped (SIGSTOP) at that moment.
     """
 
     process: subprocess.Popen
@@ -45,6 +48,7 @@ class Child:
     prefixed: bool
     tails: dict[int | None, deque[str]] = field(default_factory=dict)
     relays: list[Thread] = field(default_factory=list)
+    stopped: list[int] = field(default_factory=list)
 
     @property
     def status(self) -> int:
@@ -102,6 +106,9 @@ def run(
         end(children)
         raise
     if failed:
+        failed.stopped = [
+            child.rank for child in children if child.rank is not None and _stops(child)
+        ]
         end(children)
     for child in children:
         child.settle()
@@ -184,6 +191,12 @@ def first_to_fail(children: list[Child], seconds: float | None = None) -> Child 
             if failed:
                 return min(failed, key=lambda child: child.status)
     return None
+
+
+def _stops(child: Child) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return bool(psutil.Process(child.process.pid).status() == psutil.STATUS_STOPPED)
+    return False
 
 
 def end(children: list[Child]) -> None:

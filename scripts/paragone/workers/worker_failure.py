@@ -16,21 +16,28 @@ CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.
 _TASK = re.compile(r"srun: error: \S+: tasks? (\d+)[^:]*: (.*)")
 
 
-def judge(failed: Child, workers: int, meeting: Path) -> tuple[str, str]:
+def judge(failed: Child, workers: int, meeting: Path, *, memory_was_full: bool) -> tuple[str, str]:
     """Status and reason of a run that failed as a result; raises for what is no result.
 
     `UserError` where the run can be started again, otherwise as `explain`. `failed`: the first to fail,
-    after all have ended. `meeting`: the folder of their rendezvous.
+    after all have ended. `meeting`: the folder of their rendezvous. `memory_was_full`: whether the kernel
+    has killed a process of this control group for its memory meanwhile.
     """
     reports = _reports(meeting, workers)
     for report in sorted(reports.values(), key=lambda one: one["time"]):
         if report["status"] not in ("refused", "failed"):
             return report["status"], report["reason"]
+    met = all(place(meeting, "devices", rank).exists() for rank in range(workers))
+    if failed.status == -signal.SIGKILL and memory_was_full and met:
+        return (
+            "out_of_memory",
+            "the kernel ended the worker: the memory of its control group is full",
+        )
     if workers > 1 or failed.status > 0:
         explain(failed, workers, meeting)
     # Of several workers one may also be torn down by another's end: that is no result of their own.
     number = signal.Signals(-failed.status)
-    if number in CRASHES and place(meeting, "devices", 0).exists():
+    if number in CRASHES and met:
         return "crashed", f"the worker was ended by {ending(failed.status)}"
     raise UserError(
         f"the worker was ended by {number.name}; it resumes from its last checkpoint when it is "
@@ -53,13 +60,18 @@ def ending(status: int) -> str:
 
 def processes(meeting: Path, workers: int) -> list[dict[str, Any]]:
     """The entries of the record's `processes` that the workers stored at the point "devices"."""
-    return [json.loads(place(meeting, "devices", rank).read_text()) for rank in range(workers)]
+    return [_content(place(meeting, "devices", rank)) for rank in range(workers)]
+
+
+def _content(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
 
 
 def _reports(meeting: Path, workers: int) -> dict[int, dict[str, Any]]:
     """The reports of the ranks that have made one."""
     paths = {rank: place(meeting, "report", rank) for rank in range(workers)}
-    return {rank: json.loads(path.read_text()) for rank, path in paths.items() if path.exists()}
+    return {rank: _content(path) for rank, path in paths.items() if path.exists()}
 
 
 def _message(failed: Child, workers: int, reports: dict[int, dict[str, Any]], meeting: Path) -> str:
@@ -67,7 +79,7 @@ def _message(failed: Child, workers: int, reports: dict[int, dict[str, Any]], me
     if rank is None:
         return f"the workers {how}; last lines:{_shown(failed.tails.get(None))}"
     entry = place(meeting, "devices", rank)
-    where = f" on {json.loads(entry.read_text())['machine']['host']}" if entry.exists() else ""
+    where = f" on {_content(entry)['machine']['host']}" if entry.exists() else ""
     report = reports.get(rank, {"status": None})
     if report["status"] == "refused":  # a message for the user: complete
         return f"rank {rank} of {workers}{where}: {report['reason']}"
@@ -77,6 +89,11 @@ def _message(failed: Child, workers: int, reports: dict[int, dict[str, Any]], me
 
 def _cause(failed: Child, reports: dict[int, dict[str, Any]]) -> tuple[int | None, str]:
     """The rank that failed first, and how it ended."""
+    if failed.stopped:
+        gave_up = "; ".join(
+            f"rank {rank}: {one['reason']}" for rank, one in sorted(reports.items())
+        )
+        return failed.stopped[0], f"is stopped (SIGSTOP), and the others gave up ({gave_up})"
     if failed.rank is None:
         tasks = map(_TASK.match, failed.tails.get(None, ()))
         if first := next((task for task in tasks if task), None):

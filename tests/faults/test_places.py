@@ -1,0 +1,83 @@
+"""Odd places and times: locales, umask, homes that cannot be written, clocks that jump."""
+
+import subprocess
+
+import pytest
+from unit.make_results import valid_records, write_results
+from workspace import call, command, environment, make_spec, succeed, train_command
+
+from paragone.data import store
+from paragone.records import record
+
+# What Python makes of a terminal or a batch system without any locale, where nobody tells it to take UTF-8.
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_a_program_prints_and_reads_whatever_the_locale(tmp_path):
+    results = write_results(tmp_path / "Größe 東京", valid_records([0], ["torch"]))
+    done = call([*command("check_records"), str(results)], **ASCII)
+    assert "Traceback" not in done.stderr
+    assert "1 records" in done.stdout
+
+
+@pytest.mark.nightly
+def test_a_run_heeds_the_umask_and_no_settings_of_keras(small, tmp_path):
+    """Neither those of a home nor of the environment."""
+    spec = make_spec("fashion-conv", "tensorflow-mirrored", batch=200, epochs=1, steps_per_epoch=1)
+    home = tmp_path / "home"
+    (home / ".keras").mkdir(parents=True)
+    (home / ".keras/keras.json").write_text('{"floatx": "float64", "backend": "jax"}')
+    line = train_command(spec, small, tmp_path / "run", "launch")
+    done = subprocess.run(
+        line,
+        env=environment(HOME=str(home), KERAS_BACKEND="torch", **ASCII),
+        umask=0o077,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert record.read(tmp_path / "run/record.json").status == "completed"
+    for path in (tmp_path / "run").rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("home", ["/nonexistent", "/proc"])
+@pytest.mark.parametrize("backend", ["torch-compile", "tensorflow-mirrored", "torch-xla", "jax"])
+def test_no_backend_needs_a_home(small, tmp_path, backend, home):
+    spec = make_spec("fashion-conv", backend, batch=200, epochs=1, steps_per_epoch=1)
+    done = call(train_command(spec, small, tmp_path, "launch"), timeout=300, HOME=home)
+    assert done.returncode == 0, done.stderr
+    assert record.read(tmp_path / "record.json").status == "completed"
+
+
+@pytest.mark.parametrize("mode", [0o775, 0o700])
+def test_what_is_stored_has_the_mode_of_its_folder(tmp_path, mode):
+    """A group that shares it can mend it; nobody reads what the folder keeps private."""
+    folder = tmp_path / "arrays"
+    folder.mkdir()
+    folder.chmod(mode)
+    with store.building(folder / "one") as aside:
+        (aside / "a").write_text("a")
+    assert (folder / "one").stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "name",
+    [
+        "with space",
+        "with'quote",
+        'with"quote',
+        "with\nnewline",
+        "$(touch x)",
+        "; touch x",
+        "ü" * 100,
+    ],
+)
+def test_a_run_in_an_odd_folder(small, tmp_path, name):
+    spec = make_spec("fashion-conv", "torch", batch=200, epochs=1, steps_per_epoch=1)
+    folder = tmp_path / name
+    succeed(train_command(spec, small, folder, "launch"))
+    assert sorted(path.name for path in folder.iterdir()) == ["predictions.npz", "record.json"]

@@ -1,0 +1,88 @@
+"""Others on the same host: what they can reach, what they are told, and whose files are taken."""
+
+import os
+import shutil
+import subprocess
+
+import psutil
+import pytest
+from unit.data_programs import fetch, refused
+from workspace import Checkout, environment, make_spec, train_command, wait_for
+
+SECRET = "correct-horse-battery-staple"
+CELLS = [
+    ("torch-ddp", 2),
+    pytest.param(("torch-fsdp", 2), marks=pytest.mark.nightly),
+    pytest.param(("torch-xla", 2), marks=pytest.mark.nightly),
+    pytest.param(("tensorflow-mirrored", 2), marks=pytest.mark.nightly),
+    pytest.param(("tensorflow-multiworker", 2), marks=pytest.mark.nightly),
+]
+# TensorFlow's server of a worker binds every interface; docs/backends.md, and a line of the run, say so.
+BEYOND = {"tensorflow-multiworker"}
+
+
+def listening(run: subprocess.Popen) -> set[str]:
+    """The addresses on which a run and all that it has started accept connections."""
+    family = [psutil.Process(run.pid), *psutil.Process(run.pid).children(recursive=True)]
+    found = [one for process in family for one in process.net_connections("inet")]
+    return {one.laddr.ip for one in found if one.status == psutil.CONN_LISTEN}
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_on_one_host_nothing_listens_beyond_loopback_and_no_secret_is_kept(small, tmp_path, cell):
+    spec = make_spec("fashion-cnn", *cell, batch=200, epochs=500, steps_per_epoch=10)
+    line = train_command(spec, small, tmp_path / "run", "launch")
+    variables = environment(AWS_SECRET_ACCESS_KEY=SECRET, GITHUB_TOKEN=SECRET)
+    with (
+        open(tmp_path / "log", "w") as log,
+        subprocess.Popen(line, env=variables, stdout=log, stderr=log) as run,
+    ):
+        wait_for(lambda: list(tmp_path.glob("run/checkpoints/*/epoch-*")), run)
+        beyond = {ip for ip in listening(run) if not ip.startswith("127.") and ip != "::1"}
+        for path in [tmp_path / "log", *tmp_path.glob("run/**/*.json")]:
+            assert SECRET not in path.read_text(errors="replace"), path
+        run.terminate()
+    assert bool(beyond) == (cell[0] in BEYOND), beyond
+
+
+def test_arrays_of_a_stranger_are_refused(fashion, tmp_path):
+    """In a folder that several share: they could be anything."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to give a file to another user")
+    shutil.copytree(fashion.folder / "arrays", tmp_path / "data/arrays")
+    source = fashion.source
+    os.chown(tmp_path / "data", 1001, -1)
+    for path in (tmp_path / "data/arrays").iterdir():
+        os.chown(path, 1001, -1)
+    done = fetch("fashion_mnist", tmp_path / "one", tmp_path / "data", source=source)
+    assert done.returncode == 0, "those of the owner of the folder are taken"
+    for path in (tmp_path / "data/arrays").iterdir():
+        os.chown(path, 1002, -1)
+    done = fetch("fashion_mnist", tmp_path / "two", tmp_path / "data", source="real")
+    refused(done, "belongs to user 1002", "data.folder", "chown")
+
+
+@pytest.mark.parametrize("owner", ["own", "stranger"])
+def test_a_rendezvous_of_a_stranger_is_refused(small, tmp_path, owner):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to give a folder to another user")
+    meeting = tmp_path / "meeting"
+    meeting.mkdir(mode=0o700)
+    os.chown(meeting, 1002 if owner == "stranger" else 0, -1)
+    spec = make_spec("fashion-cnn", "torch-ddp", 2, batch=200, epochs=1, steps_per_epoch=1)
+    line = train_command(spec, small, tmp_path / "run", rendezvous=meeting, join_timeout=1)
+    done = subprocess.run(
+        line, env=environment(RANK="0"), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert ("belongs to another user" in done.stderr) == (owner == "stranger")
+
+
+def test_a_bundle_does_not_say_where_data_were_looked_for(tmp_path):
+    """The address of a mirror may hold a password."""
+    made = Checkout(tmp_path / "checkout")
+    made.config["data"]["mirrors"] = [f"https://user:{SECRET}@example.org/mirror"]
+    made.configure()
+    done = made.dry_run("results/bundle.zip", "--cores", "1", "--printshellcmds")
+    assert done.returncode == 0, done.stdout
+    assert SECRET not in done.stdout
