@@ -7,7 +7,7 @@ import subprocess
 import psutil
 import pytest
 from unit.data_programs import fetch, refused
-from workspace import Checkout, environment, make_spec, train_command, wait_for
+from workspace import environment, make_spec, train_command, wait_for
 
 SECRET = "correct-horse-battery-staple"
 CELLS = [
@@ -76,13 +76,3 @@ def test_a_rendezvous_of_a_stranger_is_refused(small, tmp_path, owner):
     )
     assert done.returncode == 1
     assert ("belongs to another user" in done.stderr) == (owner == "stranger")
-
-
-def test_a_bundle_does_not_say_where_data_were_looked_for(tmp_path):
-    """The address of a mirror may hold a password."""
-    made = Checkout(tmp_path / "checkout")
-    made.config["data"]["mirrors"] = [f"https://user:{SECRET}@example.org/mirror"]
-    made.configure()
-    done = made.dry_run("results/bundle.zip", "--cores", "1", "--printshellcmds")
-    assert done.returncode == 0, done.stdout
-    assert SECRET not in done.stdout
