@@ -95,7 +95,9 @@ def test_wrong_checksum_never_falls_back(copied, served, tmp_path, policy, over)
     done = fetch("fashion_mnist", tmp_path, tmp_path / "data", place, source=policy)
     refused(done, file.name, FASHION_FILES[file.name], "wrong checksum", "found", place)
     assert not (tmp_path / "source.json").exists()
-    assert not list((tmp_path / "data").rglob("*.gz"))
+    kept = list((tmp_path / "data").rglob("*.gz"))  # right ones, for the next call
+    assert file.name not in {path.name for path in kept}
+    assert {path.parent.name for path in kept} <= {".arriving"}
 
 
 def test_unknown_edition_lists_the_known_ones(copied, tmp_path):

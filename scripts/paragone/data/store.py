@@ -73,7 +73,7 @@ def _listed(arrays: Path) -> list[tuple[Path, dict]]:
 
 def check_owner(path: Path, folder: Path) -> None:
     """Raise `UserError` if `path`, in the store `folder`, is there and belongs to a stranger."""
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, NotADirectoryError):
         owner = path.stat().st_uid
         if owner not in (os.geteuid(), 0, folder.stat().st_uid):
             raise UserError(
