@@ -242,6 +242,19 @@ def hold_results():
         raise WorkflowError(
             f"{folder.resolve()}: {held} writes these results; wait for it or end it"
         ) from None
+    except OSError as error:
+        raise WorkflowError(
+            f"{folder.resolve() / '.lock'}: {error.strerror}; name results that you can write to, on a "
+            "file system with locks"
+        ) from None
+    # Beside a trainer that lives on, others would be timed.
+    for lock in (folder / "runs").glob("*/checkpoints/lock") if workflow.local_exec else ():
+        try:
+            Lock(lock).release()
+        except Held as held:
+            raise WorkflowError(
+                f"{lock.parent}: {held} still trains, left by an interrupted snakemake; wait for it or end it"
+            ) from None
 
 
 def follow_runs():

@@ -35,11 +35,12 @@ def main(arguments: list[str] | None = None) -> None:
     # Beside the checkpoints: Snakemake deletes only declared outputs.
     with meeting_folder(options.checkpoints.parent) as meeting:
         line = [sys.executable, str(program), *run_arguments(options), f"--rendezvous={meeting}"]
-        tuned, killed_before = spec.tuning.get("variables", {}), cgroups.oom_kills()
+        tuned, before = spec.tuning.get("variables", {}), cgroups.memory_counts()
         if failed := supervisor.run(
             line, spec.workers, options.nodes, options.threads, tuned=tuned
         ):
-            conclude(failed, options, spec, meeting, cgroups.oom_kills() > killed_before)
+            grown = zip(cgroups.memory_counts(), before, strict=True)
+            conclude(failed, options, spec, meeting, all(now > then for now, then in grown))
 
 
 def check_nodes(nodes: int, workers: int) -> None:

@@ -25,9 +25,9 @@ def saved(folder: Path) -> list[Path]:
 @pytest.mark.parametrize(
     "backend",
     [
+        "torch",
         # Of a full disk it says ResourceExhausted, as of a full memory.
-        "tensorflow-mirrored",
-        pytest.param("torch", marks=pytest.mark.nightly),
+        pytest.param("tensorflow-mirrored", marks=pytest.mark.nightly),
         pytest.param("torch-xla", marks=pytest.mark.nightly),
         pytest.param("jax", marks=pytest.mark.nightly),
     ],

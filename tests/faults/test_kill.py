@@ -194,6 +194,9 @@ def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, checkout):
     trainer = int(lock.read_text().split()[1])
     os.kill(trainer, signal.SIGSTOP)
     try:
+        beside = made.snakemake(*line)
+        assert beside.returncode == 1
+        assert f"process {first.pid} on {os.uname().nodename} writes these results" in beside.stdout
         first.kill()
         first.wait()
         assert not list(runs.glob("*/record.json"))

@@ -3,21 +3,13 @@
 import subprocess
 
 import pytest
-from unit.make_results import valid_records, write_results
-from workspace import call, command, environment, make_spec, succeed, train_command
+from workspace import call, environment, make_spec, succeed, train_command
 
 from paragone.data import store
 from paragone.records import record
 
-# What Python makes of a terminal or a batch system without any locale, where nobody tells it to take UTF-8.
+# Neither a locale nor UTF-8, as in a batch system.
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-
-
-def test_a_program_prints_and_reads_whatever_the_locale(tmp_path):
-    results = write_results(tmp_path / "Größe 東京", valid_records([0], ["torch"]))
-    done = call([*command("check_records"), str(results)], **ASCII)
-    assert "Traceback" not in done.stderr
-    assert "1 records" in done.stdout
 
 
 @pytest.mark.nightly

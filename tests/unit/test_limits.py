@@ -75,17 +75,21 @@ def test_without_control_groups_the_machine_is_the_limit(tree):
 
 
 @pytest.mark.parametrize(
-    ("membership", "file", "text", "kills"),
+    ("membership", "file", "text", "counts"),
     [
-        ("0::/job", "job__memory_DOT_events", "oom 2\noom_kill 1", 1),
-        ("3:memory:/job", "memory__job__memory_DOT_oom_control", "under_oom 0\noom_kill 3", 3),
-        ("0::/", "cpu_DOT_stat", "throttled_usec 5", 0),
-        ("", "cpu_DOT_stat", "throttled_usec 5", 0),
+        ("0::/job", "job__memory_DOT_events", "oom 2\noom_kill 1", (1, 2)),
+        ("0::/job", "job__memory_DOT_events", "oom 0\noom_kill 1", (1, 0)),  # for the whole host's
+        ("3:memory:/job", "memory__job__memory_DOT_oom_control", "under_oom 0\noom_kill 3", (3, 0)),
+        ("3:memory:/job", "memory__job__memory_DOT_failcnt", "4", (0, 4)),
+        ("0::/", "cpu_DOT_stat", "throttled_usec 5", (0, 0)),
+        ("", "cpu_DOT_stat", "throttled_usec 5", (0, 0)),
     ],
 )
-def test_what_the_kernel_has_killed_for_its_memory_is_counted(tree, membership, file, text, kills):
+def test_what_the_kernel_has_killed_for_its_memory_is_counted(
+    tree, membership, file, text, counts
+):
     tree(membership, **{file: text})
-    assert cgroups.oom_kills() == kills
+    assert cgroups.memory_counts() == counts
 
 
 @pytest.fixture

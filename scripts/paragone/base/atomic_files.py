@@ -10,10 +10,10 @@ from typing import IO, Any
 
 
 @contextmanager
-def writing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
+def writing(path: Path, mode: str = "w", *, durable: bool = True) -> Iterator[IO[Any]]:
     """Open a file that replaces `path` when the block ends; an error in the block leaves nothing.
 
-    mode: "w" (UTF-8) or "wb". Missing folders are made. One process at a time may write a path. An
+    mode: "w" (UTF-8) or "wb". `durable`: wait until it is on the disk. Missing folders are made. One process at a time may write a path. An
     `OSError`, of a full disk, say, names the path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -21,9 +21,11 @@ def writing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     try:
         with partial.open(mode, encoding=None if "b" in mode else "utf-8") as file:
             yield file
-        sync(partial)
+        if durable:
+            sync(partial)
         partial.replace(path)
-        sync(path.parent)
+        if durable:
+            sync(path.parent)
     except OSError as error:
         error.filename = error.filename or str(path)
         raise
@@ -49,9 +51,9 @@ def sync_tree(folder: Path) -> None:
         sync(path)
 
 
-def write_text(text: str, path: Path) -> None:
-    """Write text."""
-    with writing(path) as file:
+def write_text(text: str, path: Path, *, durable: bool = True) -> None:
+    """Write text, as `writing` does."""
+    with writing(path, durable=durable) as file:
         file.write(text)
 
 
@@ -61,6 +63,8 @@ def write_bytes(content: bytes, path: Path) -> None:
         file.write(content)
 
 
-def write_json(content: dict[str, Any], path: Path, indent: int | None = 1) -> None:
+def write_json(
+    content: dict[str, Any], path: Path, indent: int | None = 1, *, durable: bool = True
+) -> None:
     """Write JSON; raises `ValueError` for a number that JSON does not have (NaN, infinity)."""
-    write_text(json.dumps(content, indent=indent, allow_nan=False) + "\n", path)
+    write_text(json.dumps(content, indent=indent, allow_nan=False) + "\n", path, durable=durable)

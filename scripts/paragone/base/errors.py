@@ -36,6 +36,8 @@ _LACKING = {
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
     errno.ENFILE: "raise the system's limit of open files",
     errno.ENOLCK: "mount the folder with locks, or name another",
+    errno.ENOSYS: "mount the folder with locks, or name another",
+    errno.EOPNOTSUPP: "mount the folder with locks, or name another",
 }
 # What is wrong with a path that was given.
 _PATHS = {
@@ -70,7 +72,8 @@ def for_people(error: BaseException) -> UserError | None:
 
 def _subject(error: OSError) -> str:
     words = (error.strerror or str(error)).lower()
-    return words if error.filename is None else f"{os.fsdecode(error.filename)}: {words}"
+    named = isinstance(error.filename, (str, bytes))  # not the number of an open file
+    return f"{os.fsdecode(error.filename)}: {words}" if named else words
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:

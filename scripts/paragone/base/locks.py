@@ -3,6 +3,7 @@
 import fcntl
 import os
 import socket
+import time
 from pathlib import Path
 
 
@@ -23,8 +24,7 @@ class Lock:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                self._file.seek(0)
-                holder = self._file.read()
+                holder = self._holder()
                 self._file.close()
                 raise Held(holder) from None
             if self._is_at(path):
@@ -33,6 +33,15 @@ class Lock:
         self._file.truncate(0)
         self._file.write(f"process {os.getpid()} on {socket.gethostname()}")
         self._file.flush()
+
+    def _holder(self) -> str:
+        """Who holds it; it says so a moment after it has it."""
+        for _ in range(20):
+            self._file.seek(0)
+            if found := self._file.read():
+                return found
+            time.sleep(0.05)
+        return "another process"
 
     def _is_at(self, path: Path) -> bool:
         """Whether the locked file still has its name: who held it before may have deleted it."""

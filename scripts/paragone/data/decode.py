@@ -16,6 +16,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 from absl import logging
 
+from paragone.base.digests import sha256
 from paragone.base.errors import UserError, first_line
 from paragone.data import archives
 from paragone.data.arrays import create
@@ -30,6 +31,7 @@ BATCH = 1000
 UNREADABLE = (
     EOFError,
     KeyError,
+    RuntimeError,  # of an archive with a password
     ValueError,
     gzip.BadGzipFile,
     pickle.UnpicklingError,
@@ -68,16 +70,30 @@ def read(source: dict, prepared: Path, extracted: Path, target: Path) -> dict:
                 force_checksums_validation=True,
             )
         )
-    except tfds.download.download_manager.NonMatchingChecksumError as error:
-        raise UserError(f"{source['dataset']} changed after its check: {error}") from None
-    except UNREADABLE as error:
-        names = ", ".join(file["path"] for file in source["files"])
+    except (tf.errors.ResourceExhaustedError, tf.errors.PermissionDeniedError) as error:
         raise UserError(
-            f"{source['dataset']}: {names} cannot be read as this data set ({first_line(error)}); take "
-            "another copy, and list its checksum in data.editions"
+            f"{prepared}: {first_line(error)}; make room there, or take permission, then run again"
         ) from error
+    except (*UNREADABLE, tfds.download.download_manager.NonMatchingChecksumError) as error:
+        raise UserError(_why_unreadable(source, error)) from error
     made = {"vocabulary": None, "made_by": f"tensorflow-datasets {tfds.__version__}"}
-    return made | (write(builder, target, source["parameters"]) or {})
+    try:
+        return made | (write(builder, target, source["parameters"]) or {})
+    except tf.errors.DataLossError as error:
+        shutil.rmtree(builder.data_path)
+        raise UserError(f"{builder.data_path} was damaged and is removed; run again") from error
+
+
+def _why_unreadable(source: dict, error: Exception) -> str:
+    """The message: files changed meanwhile, or are not what the data set is made of."""
+    files = [(Path(file["path"]), file["sha256"]) for file in source["files"]]
+    if changed := [str(path) for path, digest in files if sha256(path) != digest]:
+        return f"{source['dataset']} changed after its check: {', '.join(changed)}; check it again"
+    names = ", ".join(str(path) for path, _ in files)
+    return (
+        f"{source['dataset']}: {names} cannot be read as this data set ({first_line(error)}); take "
+        "another copy, and list its checksum in data.editions"
+    )
 
 
 def _fashion_mnist(builder: tfds.core.DatasetBuilder, target: Path, parameters: dict) -> None:

@@ -4,6 +4,7 @@ Each place answers `find(dataset, editions)` with the edition it holds and its c
 editions: edition name -> {file name: SHA-256}.
 """
 
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,7 +125,7 @@ def mirror(named: str, dataset: str, raw: Path) -> Folder | Address:
     root = Path(path).expanduser()
     if not root.is_dir():
         raise UserError(
-            f"mirror folder {named} does not exist: correct data.mirrors in the config or the "
+            f"mirror folder {re.sub('//[^/@]*@', '//', named)} does not exist: correct data.mirrors in the config or the "
             "environment variable PARAGONE_MIRRORS"
         )
     return Folder(root / dataset)

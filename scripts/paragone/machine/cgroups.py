@@ -41,17 +41,22 @@ def available_bytes() -> int | None:
     return max(0, min(left)) if left else None
 
 
-def oom_kills() -> int:
-    """How many processes of this process's group the kernel has killed because its memory was full.
+def memory_counts() -> tuple[int, int]:
+    """How many processes of this process's group the kernel has killed for memory, the whole host's included;
+    and how often a limit of the groups was reached.
 
     0 where the kernel does not count, or shows no group.
     """
-    counts = (
+    kills = (
         _field(group / name, "oom_kill")
         for group in groups("memory")
         for name in ("memory.events", "memory.oom_control")
     )
-    return next((count for count in counts if count is not None), 0)
+    reached = [
+        _field(group / "memory.events", "oom") or int("".join(_lines(group / "memory.failcnt")) or 0)
+        for group in groups("memory")
+    ]
+    return next((count for count in kills if count is not None), 0), sum(reached)
 
 
 def throttled_seconds() -> float | None:

@@ -64,10 +64,10 @@ class Checkpoints:
             write_state(unfinished)
             if self._meeting.rank == 0:
                 # A test loss may be infinite: Python's JSON, not that of `write_json`.
-                write_text(json.dumps(progress), unfinished / PROGRESS)
+                write_text(json.dumps(progress), unfinished / PROGRESS, durable=False)
                 files = [path for path in unfinished.rglob("*") if path.is_file()]
                 found = {path.relative_to(unfinished).as_posix(): sha256(path) for path in files}
-                write_json(found, unfinished / DIGESTS)
+                write_json(found, unfinished / DIGESTS, durable=False)
                 sync_tree(unfinished)
         if self._meeting.rank > 0:
             shutil.rmtree(unfinished)
@@ -88,6 +88,7 @@ class Checkpoints:
 
     def remove(self) -> None:
         """Delete the whole folder: the record is written, nothing is left to resume."""
+        self._lock.release()  # first: NFS keeps the name of a file that is open
         shutil.rmtree(self._whole)
 
     def _at(self, epoch: int) -> Path:
@@ -109,11 +110,11 @@ class Checkpoints:
 
 
 def damage(checkpoint: Path) -> str | None:
-    """What of a checkpoint is not as it was written; None if all is."""
+    """What of a checkpoint is not as it was written; None if all is. Raises `OSError` if it cannot be read now."""
     try:
         digests = json.loads((checkpoint / DIGESTS).read_text(encoding="utf-8"))
         wrong = [name for name, digest in digests.items() if sha256(checkpoint / name) != digest]
-    except (OSError, ValueError, AttributeError) as error:
+    except (FileNotFoundError, NotADirectoryError, ValueError, AttributeError) as error:
         return f"damaged ({error})"
     return f"{wrong[0]} is damaged" if wrong else None
 

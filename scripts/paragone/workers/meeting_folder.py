@@ -20,13 +20,15 @@ def meeting_folder(beside: Path) -> Iterator[Path]:
     beside.mkdir(parents=True, exist_ok=True)
     for left in beside.glob(f"{PREFIX}*"):
         _remove_unless_held(left)
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=beside))
-    held = Lock(folder / HELD)
+    # Named so that no other takes it for left before it is locked.
+    new = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=beside))
+    held = Lock(new / HELD)
+    folder = new.rename(beside / new.name.removeprefix("."))
     try:
         yield folder
     finally:
+        held.release()  # first: NFS keeps the name of a file that is open
         shutil.rmtree(folder, ignore_errors=True)
-        held.release()
 
 
 def _remove_unless_held(folder: Path) -> None:
@@ -34,5 +36,5 @@ def _remove_unless_held(folder: Path) -> None:
         held = Lock(folder / HELD)
     except Held:
         return
-    shutil.rmtree(folder, ignore_errors=True)
     held.release()
+    shutil.rmtree(folder, ignore_errors=True)

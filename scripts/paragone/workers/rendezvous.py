@@ -31,7 +31,8 @@ class Rendezvous:
     def __init__(self, folder: Path | None, workers: int, timeout: float) -> None:
         if folder is None and workers > 1:
             raise UserError(f"this run has {workers} workers; start it by scripts/launch.py")
-        if folder and folder.stat().st_uid != os.geteuid():
+        # Where a file system maps owners, all is of one that need not be this user.
+        if folder and folder.stat().st_uid not in (os.geteuid(), folder.parent.stat().st_uid):
             raise UserError(f"--rendezvous: {folder} belongs to another user; name one of your own")
         self._folder, self._workers, self._timeout = folder, workers, timeout
         self.rank = own_rank() if folder else 0
@@ -62,7 +63,7 @@ class Rendezvous:
         """
         if self._folder is None:
             return [facts]
-        write_json(facts, place(self._folder, point, self.rank))
+        write_json(facts, place(self._folder, point, self.rank), durable=False)
         found = {self.rank: facts}
         end = time.monotonic() + self._timeout
         while missing := [rank for rank in range(self._workers) if rank not in found]:
@@ -83,10 +84,9 @@ class Rendezvous:
         """Store that the run ends here, and why; the first report stands."""
         path = place(self._folder, "report", self.rank) if self._folder else None
         if path and not path.exists():
-            with suppress(
-                OSError
-            ):  # of a full disk: the worker's own lines say what was the matter
-                write_json({"status": status, "reason": reason, "time": time.time()}, path)
+            facts = {"status": status, "reason": reason, "time": time.time()}
+            with suppress(OSError):  # of a full disk: the worker's own lines say so
+                write_json(facts, path, durable=False)
 
     @contextmanager
     def reporting(self) -> Iterator[None]:

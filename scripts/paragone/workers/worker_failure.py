@@ -93,7 +93,8 @@ def _cause(failed: Child, reports: dict[int, dict[str, Any]]) -> tuple[int | Non
         gave_up = "; ".join(
             f"rank {rank}: {one['reason']}" for rank, one in sorted(reports.items())
         )
-        return failed.stopped[0], f"is stopped (SIGSTOP), and the others gave up ({gave_up})"
+        others = f" ({gave_up})" if gave_up else ""
+        return failed.stopped[0], f"is stopped (SIGSTOP), and the others gave up{others}"
     if failed.rank is None:
         tasks = map(_TASK.match, failed.tails.get(None, ()))
         if first := next((task for task in tasks if task), None):
