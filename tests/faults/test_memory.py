@@ -86,7 +86,9 @@ def test_a_worker_that_the_kernel_ends_for_its_memory_is_a_record(small, tmp_pat
 
         with subprocess.Popen(line, env=environment(), preexec_fn=join) as run:
             wait_for(lambda: list(tmp_path.glob("checkpoints/*/epoch-*")), run)
-            subprocess.run([sys.executable, "-c", HOG, group], preexec_fn=join, check=True, timeout=60)
+            subprocess.run(
+                [sys.executable, "-c", HOG, group], preexec_fn=join, check=True, timeout=60
+            )
             assert run.wait(60) == 0
     made = record.read(tmp_path / "record.json")
     assert made.status == "out_of_memory"

@@ -85,9 +85,7 @@ def test_without_control_groups_the_machine_is_the_limit(tree):
         ("", "cpu_DOT_stat", "throttled_usec 5", (0, 0)),
     ],
 )
-def test_what_the_kernel_has_killed_for_its_memory_is_counted(
-    tree, membership, file, text, counts
-):
+def test_what_the_kernel_has_killed_for_its_memory_is_counted(tree, membership, file, text, counts):
     tree(membership, **{file: text})
     assert cgroups.memory_counts() == counts
 

@@ -13,8 +13,8 @@ from typing import IO, Any
 def writing(path: Path, mode: str = "w", *, durable: bool = True) -> Iterator[IO[Any]]:
     """Open a file that replaces `path` when the block ends; an error in the block leaves nothing.
 
-    mode: "w" (UTF-8) or "wb". `durable`: wait until it is on the disk. Missing folders are made. One process at a time may write a path. An
-    `OSError`, of a full disk, say, names the path.
+    mode: "w" (UTF-8) or "wb". `durable`: wait until it is on the disk. Missing folders are made. One process
+    at a time may write a path. An `OSError`, of a full disk, say, names the path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")

@@ -124,8 +124,9 @@ def mirror(named: str, dataset: str, raw: Path) -> Folder | Address:
     path = url2pathname(parts.path) if parts.scheme == "file" else named
     root = Path(path).expanduser()
     if not root.is_dir():
+        shown = re.sub("//[^/@]*@", "//", named)  # a mistyped address may hold a password
         raise UserError(
-            f"mirror folder {re.sub('//[^/@]*@', '//', named)} does not exist: correct data.mirrors in the config or the "
+            f"mirror folder {shown} does not exist: correct data.mirrors in the config or the "
             "environment variable PARAGONE_MIRRORS"
         )
     return Folder(root / dataset)

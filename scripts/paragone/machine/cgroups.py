@@ -53,7 +53,8 @@ def memory_counts() -> tuple[int, int]:
         for name in ("memory.events", "memory.oom_control")
     )
     reached = [
-        _field(group / "memory.events", "oom") or int("".join(_lines(group / "memory.failcnt")) or 0)
+        _field(group / "memory.events", "oom")
+        or int("".join(_lines(group / "memory.failcnt")) or 0)
         for group in groups("memory")
     ]
     return next((count for count in kills if count is not None), 0), sum(reached)
