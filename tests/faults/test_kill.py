@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from privileged import fill, small_disk
 from workspace import (
     CELLS,
     Arrays,
@@ -206,14 +207,15 @@ def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, checkout):
         assert list(runs.glob("*/checkpoints/*/epoch-*")), "the checkpoints must survive"
     finally:
         os.kill(trainer, signal.SIGKILL)
-    (log,) = made.folder.glob("results/logs/runs/*.log")
-    log.unlink()
-    log.symlink_to("/dev/full")  # a disk of logs that is full: the run is worth more than its log
-    third = made.snakemake(*line)
+    (run,) = runs.iterdir()
+    with small_disk(made / "results/logs/runs", "64k") as disk:
+        fill(disk)  # the run is worth more than its log
+        third = made.snakemake(f"results/runs/{run.name}/record.json", "--cores", "2")
     assert third.returncode == 0, third.stdout
     assert "resumed after epoch" in third.stdout
     assert "No space left on device" in third.stdout
-    (path,) = runs.glob("*/record.json")
-    assert len(record.read(path).processes) == 2
+    assert len(record.read(run / "record.json").processes) == 2
     assert not list(runs.glob("*/checkpoints"))
+    last = made.snakemake(*line)
+    assert last.returncode == 0, last.stdout
     assert made.jobs(*line) == {}

@@ -110,7 +110,7 @@ class Checkpoints:
 
 
 def damage(checkpoint: Path) -> str | None:
-    """What of a checkpoint is not as it was written; None if all is. Raises `OSError` if it cannot be read."""
+    """What of a checkpoint is not as it was written, or None. Raises `OSError` if it cannot be read."""
     try:
         digests = json.loads((checkpoint / DIGESTS).read_text(encoding="utf-8"))
         wrong = [name for name, digest in digests.items() if sha256(checkpoint / name) != digest]
