@@ -50,14 +50,17 @@ def test_name_does_not_depend_on_the_order_of_keys():
 def test_identity_is_the_hash_of_the_canonical_text():
     """A changed identity retrains everything: this fails when that happens by accident."""
     batch = {"global": 2, "per_replica": 2}
-    spec = Spec({"name": "w"}, {"name": "b"}, 1, 1, batch, 1, None, "float32", 0, True, {})
+    backend = {"name": "b", "engine": "e", "strategy": "s", "device": "d"}
+    workload = {"name": "w", "dataset": "x", "initializer": "i", "model": {"name": "m"}}
+    spec = Spec(workload, backend, 1, 1, batch, 1, None, "float32", 0, True, {})
     assert spec.to_json() == (
-        '{"backend":{"name":"b"},"batch":{"global":2,"per_replica":2},"deterministic":true,'
-        '"epochs":1,"precision":"float32","replicas":1,"seed":0,"steps_per_epoch":null,'
-        '"tuning":{},"workers":1,"workload":{"name":"w"}}'
+        '{"backend":{"device":"d","engine":"e","name":"b","strategy":"s"},'
+        '"batch":{"global":2,"per_replica":2},"deterministic":true,"epochs":1,'
+        '"precision":"float32","replicas":1,"seed":0,"steps_per_epoch":null,"tuning":{},"workers":1,'
+        '"workload":{"dataset":"x","initializer":"i","model":{"name":"m"},"name":"w"}}'
     )
     digest = hashlib.sha256(spec.to_json().encode()).hexdigest()
-    assert spec.name == f"w.b.r1.b2.s0.{digest[:8]}" == "w.b.r1.b2.s0.ebad39e1"
+    assert spec.name == f"w.b.r1.b2.s0.{digest[:8]}" == "w.b.r1.b2.s0.d91295ea"
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Spec)])

@@ -1,5 +1,6 @@
 """The published numbers: one row per number, the protocol it was measured under, ratios of them."""
 
+import math
 import re
 from dataclasses import dataclass
 from itertools import product
@@ -122,6 +123,9 @@ class Ratio:
         return f"{self.value:.2f} = {' / '.join(reversed(pair) if self.inverse else pair)}"
 
 
+_OF_ROW = ["metric", "condition", "system", "value", "unit", "note"]
+
+
 @dataclass(frozen=True)
 class Margin:
     """A difference that does not matter, fixed beforehand: a `difference`, a `share` of the published
@@ -137,25 +141,29 @@ class Margin:
 
 def read_margins(path: Path) -> dict[str, Margin]:
     """The margins by metric. Raises `UserError` if the file is none."""
-    table = _read(path, "margin").set_index("metric")
-    return {
-        str(metric): Margin(row["kind"], float(row["margin"])) for metric, row in table.iterrows()
-    }
+    table = _read(path, "metric", "kind", "margin")
+    margins = table["margin"].map(lambda text: _number(path, text))
+    if wrong := set(table["kind"]) - {"difference", "share", "ratio"}:
+        raise UserError(f"{path}: {wrong.pop()!r} is no kind: difference, share or ratio")
+    made = map(Margin, table["kind"], margins)
+    return dict(zip(table["metric"].astype(str), made, strict=True))
 
 
 def read_rows(path: Path, experiment: str) -> list[Row]:
     """The published rows of one experiment, in file order. Raises `UserError` if there is none."""
-    table = _of_experiment(path, experiment)
+    table = _of_experiment(path, experiment, *_OF_ROW)
     if table.empty:
         raise UserError(
             f"{path}: no row of experiment {experiment!r}; correct `published` in the config"
         )
+    for value in table["value"]:
+        _number(path, value)
     # The sources print a metric with a fixed number of decimals; the CSV file drops final zeros.
     decimals = table["value"].str.extract(r"\.(\d+)", expand=False).fillna("").str.len()
     decimals = decimals.groupby([table["metric"], table["system"]]).transform("max")
     return [
         Row(
-            **row[["metric", "condition", "system", "value", "unit", "note"]],
+            **row[_OF_ROW],
             **_parsed(row["condition"]),
             tolerance=0.5 * 10.0 ** -int(decimals[index]),
         )
@@ -185,7 +193,8 @@ def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
 def read_ratios(path: Path, experiment: str, rows: list[Row]) -> list[Ratio]:
     """The ratios of `rows` that ratios.csv lists. Raises `UserError` if a row is missing."""
     ratios = []
-    for _, line in _of_experiment(path, experiment).iterrows():
+    needs = "metric", "name", "reference", "formula"
+    for _, line in _of_experiment(path, experiment, *needs).iterrows():
         of_metric = [row for row in rows if row.metric == line["metric"]]
         # The first: the row of one replica comes before those of two under the same condition.
         reference = next((r for r in of_metric if r.condition == line["reference"]), None)
@@ -204,13 +213,13 @@ def read_ratios(path: Path, experiment: str, rows: list[Row]) -> list[Ratio]:
 
 def read_flaws(path: Path, experiment: str) -> list[str]:
     """Known errors and gaps in the sources of one experiment, one sentence each."""
-    return _of_experiment(path, experiment)["flaw"].tolist()
+    return _of_experiment(path, experiment, "flaw")["flaw"].tolist()
 
 
 def read_sources(folder: Path) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """The known flaws of all sources, and what the sources are: pairs of a source's key and a sentence."""
-    flaws = _read(folder / "flaws.csv", "flaw")[["source", "flaw"]].drop_duplicates()
-    sources = _read(folder / "sources.csv", "source")[["source", "description"]]
+    flaws = _read(folder / "flaws.csv", "source", "flaw")[["source", "flaw"]].drop_duplicates()
+    sources = _read(folder / "sources.csv", *(keys := ["source", "description"]))[keys]
     return [(key, text) for key, text in flaws.to_numpy()], [(k, t) for k, t in sources.to_numpy()]
 
 
@@ -219,18 +228,28 @@ def settings(text: str) -> dict[str, str]:
     return dict(part.strip().split("=", 1) for part in text.split(";") if part.strip())
 
 
-def _of_experiment(path: Path, experiment: str) -> pd.DataFrame:
-    table = _read(path, "experiment")
+def _of_experiment(path: Path, experiment: str, *needs: str) -> pd.DataFrame:
+    table = _read(path, "experiment", *needs)
     return table[table["experiment"] == experiment]
 
 
-def _read(path: Path, needs: str) -> pd.DataFrame:
+def _number(path: Path, text: str) -> float:
+    try:
+        if math.isfinite(number := float(text)):
+            return number
+    except ValueError:
+        pass
+    raise UserError(f"{path}: {text!r} is no number")
+
+
+def _read(path: Path, *needs: str) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, dtype="string", keep_default_na=False)
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read as CSV ({error})") from None
-    if needs not in table:
-        raise UserError(f"{path}: has no column {needs!r}")
+    for name in needs:
+        if name not in table:
+            raise UserError(f"{path}: has no column {name!r}")
     return table
 
 

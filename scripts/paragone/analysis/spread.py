@@ -64,7 +64,7 @@ def _inside(one: pd.Series, others: pd.DataFrame) -> int:
 def read(path: Path) -> dict[str, Spread]:
     """The committed spread by workload. Raises `UserError` if the file is none."""
     try:
-        table = pd.read_csv(path)[COLUMNS]
+        table = pd.read_csv(path)[COLUMNS].astype(dict.fromkeys(OUTCOMES, "float64"))
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{path}: not a table of spreads ({error})") from None
     return {str(name): Spread(rows) for name, rows in table.groupby("workload")}

@@ -20,6 +20,16 @@ BATCHES, RESIDENT = (
     "resident",
 )  # feeds: each batch is copied; rows of inputs that are there
 AS_INSTALLED, TUNED = "as-installed", "tuned"
+# What every specification has: places by kind.
+_KINDS: dict[type, str] = {
+    int: "replicas workers batch.global batch.per_replica epochs steps_per_epoch seed",
+    str: "workload.name workload.dataset workload.initializer workload.model.name precision "
+    "backend.name backend.engine backend.strategy backend.device",
+    bool: "deterministic",
+    dict: "tuning",
+}
+_PLACES = [(kind, place) for kind, places in _KINDS.items() for place in places.split()]
+_WORDS = {int: "a count", str: "a text", bool: "true or false", dict: "a mapping"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,18 @@ class Spec:
     seed: int
     deterministic: bool
     tuning: dict[str, dict[str, Any]]
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for what no specification has: it may come from a command line or a record."""
+        for kind, place in _PLACES:
+            value: Any = self.__dict__
+            for key in place.split("."):
+                value = value.get(key) if isinstance(value, dict) else None
+            if place == "steps_per_epoch" and value is None:
+                continue
+            fits = isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
+            if not fits or (kind is int and not 0 <= value < 2**53):
+                raise ValueError(f"{place}: {value!r} is not {_WORDS[kind]}")
 
     @classmethod
     def from_json(cls, text: str) -> "Spec":

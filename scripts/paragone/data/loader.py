@@ -46,20 +46,24 @@ def load(manifest_path: Path | str, data_folder: Path | str) -> Dataset:
         raise UserError(f"{manifest_path} is missing: run scripts/serialize.py first") from None
     except ValueError:
         raise UserError(f"{manifest_path} is not valid JSON: {_remedy(manifest_path)}") from None
-    folder = Path(data_folder) / manifest["folder"]
-    arrays = {
-        name: _map(folder / entry["file"], entry, manifest_path)
-        for name, entry in manifest["arrays"].items()
-    }
-    return Dataset(
-        name=manifest["dataset"],
-        source=manifest["source"],
-        edition=manifest["edition"],
-        class_names=tuple(manifest["class_names"]),
-        vocabulary=manifest["vocabulary"],
-        manifest_sha256=hashlib.sha256(text).hexdigest(),
-        **arrays,
-    )
+    try:
+        folder = Path(data_folder) / manifest["folder"]
+        arrays = {
+            name: _map(folder / entry["file"], entry, manifest_path)
+            for name, entry in manifest["arrays"].items()
+        }
+        return Dataset(
+            name=manifest["dataset"],
+            source=manifest["source"],
+            edition=manifest["edition"],
+            class_names=tuple(manifest["class_names"]),
+            vocabulary=manifest["vocabulary"],
+            manifest_sha256=hashlib.sha256(text).hexdigest(),
+            **arrays,
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        message = f"{manifest_path} is not the manifest of a data set ({error!r})"
+        raise UserError(f"{message}: {_remedy(manifest_path)}") from None
 
 
 def _map(path: Path, entry: dict, manifest_path: Path) -> np.ndarray:

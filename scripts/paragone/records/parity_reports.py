@@ -27,6 +27,8 @@ def read_verdicts(path: Path) -> tuple[str, dict[str, bool | None]]:
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
         verdicts = {name: verdict["passed"] for name, verdict in report["backends"].items()}
+        if not isinstance(report["workload"], str):
+            raise TypeError("its workload is no name")
         return report["workload"], {
             name: None if passed is None else bool(passed) for name, passed in verdicts.items()
         }

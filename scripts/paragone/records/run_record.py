@@ -210,6 +210,11 @@ class FirstSteps:
     deviations: dict[str, float | None]
     allowed: dict[str, float]
 
+    def __post_init__(self) -> None:
+        """Raise `ValueError` where nothing says what is allowed."""
+        if lacking := self.deviations.keys() - self.allowed.keys():
+            raise ValueError(f"first_steps: nothing is allowed for {min(lacking)!r}")
+
     @property
     def passed(self) -> bool | None:
         """The verdict; None without a reference."""

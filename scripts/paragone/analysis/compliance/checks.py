@@ -116,7 +116,10 @@ def _read(path: Path) -> tuple[RunRecord | None, list[tuple[str, Finding]]]:
     for rule, check in OF_JSON.items():
         if findings := list(check(data)):
             return None, [(rule, finding) for finding in findings]
-    return RunRecord.from_json(data), []
+    try:
+        return RunRecord.from_json(data), []
+    except ValueError as error:
+        return None, [("schema", Finding("record", str(error)))]
 
 
 def _verdicts(parity: Iterable[Path]) -> dict[tuple[str, str], bool | None]:

@@ -35,7 +35,7 @@ def specification(data: Json) -> Iterator[Finding]:
         needed = [spec.name, spec.learning_rate(1), spec.workload["dataset"]]
         needed += [spec.batch["per_replica"]]
         needed += [spec.backend[key] for key in ("engine", "strategy", "device")]
-    except (TypeError, KeyError) as error:
+    except (TypeError, KeyError, ValueError) as error:
         yield Finding("spec", f"not the specification of a run: {error}")
     else:
         if None in needed:

@@ -1,0 +1,215 @@
+"""Files and command lines that anything may be in: each is read, or refused by one message; nothing else.
+
+Documents that are right but for one to three values, tables with another cell, archives with other bytes.
+What is read must also be of use: an accepted record is checked, tabulated and compared.
+"""
+
+import contextlib
+import copy
+import csv
+import importlib
+import io
+import json
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from make_products import make_case, make_result
+from make_records import LABELS, make_record, sealed
+from make_results import MANIFEST
+from workspace import CONFIG, ROOT
+
+from paragone.analysis import published, spread, tidy
+from paragone.analysis.compliance import checks
+from paragone.analysis.pairwise import differences
+from paragone.base.errors import UserError
+from paragone.config.expand import expand
+from paragone.config.run_spec import Spec
+from paragone.config.validate import validate
+from paragone.data import load
+from paragone.records import measurements, parity_reports, record
+from paragone.records.bundles import unpack
+from paragone.records.run_record import RunRecord
+
+pytestmark = pytest.mark.nightly
+
+CASES = settings(
+    max_examples=2500,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[*HealthCheck],
+)
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats()
+    | st.text(max_size=20)
+    | st.sampled_from(["$(touch x)", "; touch x", "../x", "é{x}", "\\x00", "1e999", "nan"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+def places(node: Any) -> list[tuple[Any, Any]]:
+    """Every (container, key or index) of a document."""
+    keys = node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+    return [(node, key) for key in keys] + [one for key in keys for one in places(node[key])]
+
+
+@st.composite
+def changed(draw: Callable, document: Any) -> Any:
+    """The document with one to three values replaced, deleted or added."""
+    made = {"whole": copy.deepcopy(document)}
+    for _ in range(draw(st.integers(1, 3))):
+        node, key = draw(st.sampled_from(places(made)))
+        match draw(st.sampled_from(["replace", "replace", "delete", "add"])):
+            case "delete" if node is not made:
+                del node[key]
+            case "add" if isinstance(node, dict) and node is not made:
+                node[draw(st.text(max_size=5))] = draw(VALUES)
+            case _:
+                node[key] = draw(VALUES)
+    return made["whole"]
+
+
+def message(read: Callable[[], Any]) -> str:
+    """Why it cannot be read, empty if it can; any other error is a defect."""
+    try:
+        read()
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+def written(document: Any, path: Path) -> Path:
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Files that every case writes anew."""
+    return tmp_path_factory.mktemp("cases")
+
+
+@CASES
+@given(changed(make_record("torch")), st.booleans())
+def test_a_record_is_refused_or_tabulated_and_checked(folder, document, is_sealed):
+    path = folder / "record.json"
+    written(sealed(document) if is_sealed and isinstance(document, dict) else document, path)
+    checks.find([path], [], [], {})
+    why = message(lambda: record.read(path))
+    assert not why or str(path) in why
+    if not why:
+        both = [record.read(path), RunRecord.from_json(make_record("torch-xla"))]
+        differences(tidy.tables(both, "one", {})[0], LABELS)
+
+
+@CASES
+@given(changed(make_record("torch")["spec"]))
+def test_a_specification_has_a_name(document):
+    message(lambda: Spec.from_json(json.dumps(document)).name)
+
+
+@CASES
+@given(changed({"workload": "w", "backends": {"torch": {"passed": True, "deviations": {}}}}))
+def test_a_parity_report(folder, document):
+    path = written(document, folder / "parity.json")
+    message(lambda: parity_reports.read_parity([path]))
+
+
+@CASES
+@given(changed(make_result("torch", [make_case((8, 8, 8), gflops=(1, 2))])))
+def test_products(folder, document):
+    path = written(document, folder / "products.json")
+    message(lambda: measurements.read(path, measurements.check_products))
+
+
+@CASES
+@given(changed(json.loads(MANIFEST)))
+def test_a_manifest(folder, document):
+    path = written(document, folder / "manifest.json")
+    message(lambda: load(path, folder))
+
+
+@CASES
+@given(changed(CONFIG))
+def test_a_config(document):
+    def read() -> None:
+        validate(document)
+        for name in document["experiments"]:
+            expand(document, name)
+
+    message(read)
+
+
+READERS = {
+    "margins.csv": published.read_margins,
+    "published.csv": lambda path: published.read_rows(path, "tpu_fashion_conv"),
+    "protocols.csv": lambda path: published.read_protocols(path, "reuters_strategies"),
+    "flaws.csv": lambda path: published.read_flaws(path, "tpu_fashion_conv"),
+    "spread.csv": spread.read,
+}
+CELLS = st.text(max_size=8) | st.sampled_from(["", "nan", "inf", "-1", "1e400", "a,b", '"', "0"])
+
+
+@pytest.mark.parametrize("name", READERS)
+@settings(CASES, max_examples=1000)
+@given(data=st.data())
+def test_a_published_table(folder, name, data):
+    rows = list(csv.reader((ROOT / "published" / name).open(encoding="utf-8")))
+    for _ in range(data.draw(st.integers(1, 3))):
+        row = data.draw(st.sampled_from(rows))
+        row[data.draw(st.integers(0, len(row) - 1))] = data.draw(CELLS)
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    path = folder / name
+    path.write_text(text.getvalue(), encoding="utf-8", errors="replace")
+    message(lambda: READERS[name](path))
+
+
+@pytest.fixture(scope="module")
+def archive(folder):
+    return next((ROOT / "records").glob("*.zip")).read_bytes()
+
+
+@settings(CASES, max_examples=1000)
+@given(seed=st.integers(0, 2**32), count=st.integers(1, 20))
+def test_a_bundle_with_other_bytes_is_refused_or_the_same(folder, archive, seed, count):
+    draw, damaged = random.Random(seed), bytearray(archive)
+    for _ in range(count):
+        damaged[draw.randrange(len(damaged))] = draw.randrange(256)
+    path = folder / "a.zip"
+    path.write_bytes(damaged)
+    if not message(lambda: unpack.read(path)):
+        (folder / "whole.zip").write_bytes(archive)
+        assert unpack.read(path) == unpack.read(folder / "whole.zip")
+
+
+PROGRAMS = sorted(
+    path.stem for path in (ROOT / "scripts").glob("*.py") if path.stem not in ("launch", "train")
+)
+WORDS = st.text("abcxyz -=.{}[]\"'$;0123456789é", max_size=12) | st.sampled_from(
+    ["--spec", "--output", "--runs", "--results", "--config", "{}", "nan", "-1"]
+)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@settings(CASES, max_examples=300)
+@given(words=st.lists(WORDS, max_size=5))
+def test_a_command_line_ends_in_a_message(program, words, folder, monkeypatch, capsys):
+    """Never in a traceback, which any other exception would be."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", [program, *words])
+    with contextlib.suppress(SystemExit):
+        importlib.import_module(program).main()
+    assert "Traceback" not in capsys.readouterr().err
