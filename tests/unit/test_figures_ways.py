@@ -61,6 +61,26 @@ def test_a_way_that_was_not_there_stands_in_words(drawing):
     assert "n = 0 or 7 runs" in text
 
 
+def test_the_best_is_on_top_and_what_was_not_there_below(drawing):
+    rows = [label.get_text() for label in drawing.figure("ways").axes[0].get_yticklabels()]
+    assert [one.replace("\n", " ") for one in rows] == [
+        "PyTorch (tuned)",
+        "TensorFlow Mirrored",
+        "PyTorch",
+        "TensorFlow TPU",
+    ]
+
+
+def test_without_any_speed_whole_runs_are_drawn_in_the_configs_order(tmp_path):
+    records = [make_record(backend) for backend in ("torch", "tensorflow-mirrored")]
+    for one in records:
+        one["window"] = []
+    bare = Drawing.of(tmp_path, records)
+    bare.settings = {"baseline": "torch"}
+    (axes,) = bare.figure("ways").axes
+    assert len(axes.patches) == 4  # of each run the whole, and of it the compilation
+
+
 def test_a_missing_baseline_names_the_key(drawing, tmp_path):
     other = Drawing.of(tmp_path, [one for one in made() if one["spec"]["tuning"]])
     other.settings = {"baseline": "torch"}

@@ -137,8 +137,9 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
 def _ranked(part: pd.DataFrame, metrics: list[str]) -> list[str]:
     """The series, the best by the first metric on top; those without a value below, in the config's order."""
     names = list(dict.fromkeys(part["series"]))
-    first = part[part["metric"] == metrics[0]] if metrics else part[:0]
-    means = first.groupby("series")["mean"].first().reindex(names)
+    if not metrics:
+        return names
+    means = part[part["metric"] == metrics[0]].groupby("series")["mean"].first().reindex(names)
     return list(means.sort_values(ascending=False, kind="stable").index)
 
 
