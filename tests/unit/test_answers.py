@@ -247,8 +247,8 @@ def test_a_reproduced_run_says_so_and_counts_all_rows():
         published({"test_accuracy": "reproduced"}, ["reproduced", "differs", "undecided"])
     )
     assert overview == (
-        "Of 4 published numbers and ratios these runs can judge 4, most of them epochs of the same few runs: "
-        "2 are reproduced, 1 differs and 1 is undecided."
+        "Of 4 published numbers and ratios, of which many are epochs of the same run, these runs can judge "
+        "4: 2 are reproduced, 1 differs and 1 is undecided."
     )
     assert text == (
         "Holds? 8 TPU cores, judged by PyTorch: at the end of training test accuracy 0.8123 nats published, "
@@ -274,7 +274,7 @@ def test_another_protocol_is_not_comparable():
 def test_numbers_that_cannot_be_judged_are_counted_too():
     table = published({"test_accuracy": "reproduced"}, ["not comparable", "not comparable"])
     overview, text = of_published(table)
-    assert "Of 3 published numbers and ratios these runs can judge 1, " in overview
+    assert "these runs can judge 1: 1 is reproduced." in overview
     assert "Why the others cannot be compared is said below." in overview
     assert text.endswith("Of all 3 losses and accuracies 1 is reproduced; 2 cannot be compared.")
 

@@ -28,8 +28,8 @@ def overview(comparisons: Sequence[pd.DataFrame]) -> str:
     if compared.empty:
         return ""
     text = (
-        f"Of {len(verdicts):,} published numbers and ratios these runs can judge {len(compared):,}, most of "
-        f"them epochs of the same few runs: {_counted(compared)}."
+        f"Of {len(verdicts):,} published numbers and ratios, of which many are epochs of the same run, these "
+        f"runs can judge {len(compared):,}: {_counted(compared)}."
     )
     if len(compared) < len(verdicts):
         text += " Why the others cannot be compared is said below."
