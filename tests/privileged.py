@@ -14,7 +14,7 @@ import pytest
 def small_disk(folder: Path, size: str) -> Iterator[Path]:
     """A file system of its own in `folder`; size as `mount` has it: 64k, 20m."""
     if os.geteuid() != 0:
-        pytest.skip("needs root, to mount a disk of its own that can be filled")
+        pytest.skip("mounts a disk of its own to fill: run the tests as root")
     folder.mkdir(parents=True, exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "paragone-test", str(folder)]
     subprocess.run(mount, check=True)

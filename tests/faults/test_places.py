@@ -1,4 +1,4 @@
-"""Odd places and times: locales, umask, homes that cannot be written, clocks that jump."""
+"""Odd places: locales, umask, homes that cannot be written, names of folders."""
 
 import subprocess
 
@@ -46,7 +46,7 @@ def test_no_backend_needs_a_home(small, tmp_path, backend, home):
 
 @pytest.mark.parametrize("mode", [0o775, 0o700])
 def test_what_is_stored_has_the_mode_of_its_folder(tmp_path, mode):
-    """A group that shares it can mend it; nobody reads what the folder keeps private."""
+    """Files of a shared folder are writable by its group; those of a private folder are private."""
     folder = tmp_path / "arrays"
     folder.mkdir()
     folder.chmod(mode)

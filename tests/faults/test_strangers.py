@@ -1,13 +1,17 @@
-"""Others on the same host: what they can reach, what they are told, and whose files are taken."""
+"""Other users of the same host: what they can reach, and whose files are used."""
 
 import os
 import shutil
 import subprocess
+from contextlib import nullcontext
 
 import psutil
 import pytest
 from unit.data_programs import fetch, refused
 from workspace import environment, make_spec, train_command, wait_for
+
+from paragone.base.errors import UserError
+from paragone.engines import torch_compile
 
 SECRET = "correct-horse-battery-staple"
 CELLS = [
@@ -46,16 +50,16 @@ def test_on_one_host_nothing_listens_beyond_loopback_and_no_secret_is_kept(small
 
 
 def test_arrays_of_a_stranger_are_refused(fashion, tmp_path):
-    """In a folder that several share: they could be anything."""
+    """Only the user's own, root's and those of the owner of `data.folder` are used."""
     if os.geteuid() != 0:
-        pytest.skip("needs root, to give a file to another user")
+        pytest.skip("gives a file to another user: run the tests as root")
     shutil.copytree(fashion.folder / "arrays", tmp_path / "data/arrays")
     source = fashion.source
     os.chown(tmp_path / "data", 1001, -1)
     for path in (tmp_path / "data/arrays").iterdir():
         os.chown(path, 1001, -1)
     done = fetch("fashion_mnist", tmp_path / "one", tmp_path / "data", source=source)
-    assert done.returncode == 0, "those of the owner of the folder are taken"
+    assert done.returncode == 0, "those of the owner of the folder are used"
     for path in (tmp_path / "data/arrays").iterdir():
         os.chown(path, 1002, -1)
     done = fetch("fashion_mnist", tmp_path / "two", tmp_path / "data", source="real")
@@ -65,7 +69,7 @@ def test_arrays_of_a_stranger_are_refused(fashion, tmp_path):
 @pytest.mark.parametrize("owner", ["own", "stranger"])
 def test_a_rendezvous_of_a_stranger_is_refused(small, tmp_path, owner):
     if os.geteuid() != 0:
-        pytest.skip("needs root, to give a folder to another user")
+        pytest.skip("gives a folder to another user: run the tests as root")
     meeting = tmp_path / "meeting"
     meeting.mkdir(mode=0o700)
     os.chown(meeting, 1002 if owner == "stranger" else 0, -1)
@@ -76,3 +80,18 @@ def test_a_rendezvous_of_a_stranger_is_refused(small, tmp_path, owner):
     )
     assert done.returncode == 1
     assert ("belongs to another user" in done.stderr) == (owner == "stranger")
+
+
+@pytest.mark.parametrize("owner", ["own", "stranger"])
+def test_compiled_programs_of_a_stranger_are_refused(tmp_path, monkeypatch, owner):
+    """They would be executed. A folder that the user named keeps its mode."""
+    if os.geteuid() != 0:
+        pytest.skip("gives a folder to another user: run the tests as root")
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(0o755)
+    os.chown(cache, 1002 if owner == "stranger" else 0, -1)
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(cache))
+    with pytest.raises(UserError, match=str(cache)) if owner == "stranger" else nullcontext():
+        torch_compile.require_own_cache()
+    assert cache.stat().st_mode & 0o777 == 0o755

@@ -1,19 +1,17 @@
 """The answers, of planted results: each sentence says what its tables say."""
 
-import math
 import re
 from datetime import datetime
 
 import numpy as np
-import pandas as pd
 import pytest
 from make_records import LABELS, make_record, set_times, typed
 
-from paragone.analysis import pair_sentences, tidy
+from paragone.analysis import tidy
 from paragone.analysis.answers import Tables, answers
 from paragone.analysis.pairwise import differences
 
-BEST, PUBLISHED, ALSO, OPEN, ABSENT = range(5)
+BEST, _, ALSO, OPEN, ABSENT = range(5)
 
 
 def evidence(speeds: dict[str, float], repeats: int = 7, noise: float = 0.01, **parity: bool):
@@ -218,139 +216,3 @@ def test_an_experiment_without_a_pair_is_named():
     made = [make_record("torch"), make_record("torch", global_batch=500)]
     one = of(made, {"torch": True})
     assert sentences(one, OPEN) == ["Which? no two backends did the same work: nothing to compare."]
-
-
-def published(verdicts: dict[str, str], others: list[str]) -> pd.DataFrame:
-    """A comparison: primary rows with their verdicts, and other outcomes."""
-    rows = [
-        {"metric": metric, "verdict": verdict, "family": "primary"}
-        for metric, verdict in verdicts.items()
-    ] + [{"metric": "train_loss", "verdict": verdict, "family": "outcome"} for verdict in others]
-    shared = {
-        "system": "8 TPU cores",
-        "published": "0.812344 nats",
-        "judge": "PyTorch",
-        "why": "PyTorch: why",
-        "difference": -0.0034,
-        "margin": 0.02,
-    }
-    return pd.DataFrame([{**row, **shared, "PyTorch": "0.81 ± 0.01 (n = 2)"} for row in rows])
-
-
-def of_published(table: pd.DataFrame) -> list[str]:
-    one = evidence({"torch": 1000}, 1)
-    return sentences(Tables("one", "Holds?", one.runs, comparison=table), PUBLISHED)
-
-
-def test_a_reproduced_run_says_so_and_counts_all_rows():
-    overview, text = of_published(
-        published({"test_accuracy": "reproduced"}, ["reproduced", "differs", "undecided"])
-    )
-    assert overview == (
-        "Of 4 published numbers and ratios, of which many are epochs of the same run, these runs can judge "
-        "4: 2 are reproduced, 1 differs and 1 is undecided."
-    )
-    assert text == (
-        "Holds? 8 TPU cores, judged by PyTorch: at the end of training test accuracy 0.8123 nats published, "
-        "0.81 ± 0.01 (n = 2) measured, 0.0034 apart, margin 0.0200: reproduced. "
-        "Of all 4 losses and accuracies 2 are reproduced, 1 differs and 1 is undecided."
-    )
-
-
-@pytest.mark.parametrize("verdict", ["differs", "at chance", "undecided"])
-def test_the_verdict_that_speaks_most_against_the_published_numbers_is_that_of_all(verdict):
-    table = published({"test_accuracy": "reproduced", "test_loss": verdict}, [])
-    one = evidence({"torch": 1000}, 1)
-    made = answers([Tables("one", "Holds?", one.runs, comparison=table)])[PUBLISHED].answers
-    assert made[1].verdict == verdict
-    assert f"margin 0.0200: {verdict}" in made[1].text
-
-
-def test_another_protocol_is_not_comparable():
-    (text,) = of_published(published({"test_accuracy": "not comparable"}, ["not comparable"]))
-    assert text == "Holds? 8 TPU cores: not comparable (PyTorch: why)."
-
-
-def test_numbers_that_cannot_be_judged_are_counted_too():
-    table = published({"test_accuracy": "reproduced"}, ["not comparable", "not comparable"])
-    overview, text = of_published(table)
-    assert "these runs can judge 1: 1 is reproduced." in overview
-    assert "Why the others cannot be compared is said below." in overview
-    assert text.endswith("Of all 3 losses and accuracies 1 is reproduced; 2 cannot be compared.")
-
-
-def test_why_a_system_cannot_be_compared_is_the_reason_of_what_was_run():
-    table = published(
-        dict.fromkeys(("test_accuracy", "test_loss", "train_loss"), "not comparable"), []
-    )
-    table["why"] = [
-        "no run with global batch 128",
-        "no run with global batch 128",
-        "other hardware",
-    ]
-    (text,) = of_published(table)
-    assert text == "Holds? 8 TPU cores: not comparable (other hardware)."
-
-
-def pairs(*rows: tuple[str, str, str, float], n: int = 7) -> pd.DataFrame:
-    """Rows of a table of differences on speed: two names, the verdict, the effect."""
-    return pd.DataFrame(
-        {
-            "metric": "speed",
-            "division": "as-installed",
-            "first": first,
-            "second": second,
-            "verdict": verdict,
-            "effect": effect,
-            "low": effect - 0.01,
-            "high": effect + 0.01,
-            "p_adjusted": 0.01 if verdict.endswith("faster") else 1.0,
-            "ratio": True,
-            "n": n,
-            "why": "3 more pairs are needed",
-        }
-        for first, second, verdict, effect in rows
-    )
-
-
-def test_what_lost_to_one_that_may_be_the_best_is_not_among_them():
-    """Though it is equal to another: effects near the margin."""
-    text = pair_sentences.sentence(
-        pairs(
-            ("A", "B", "equal within 5 %", 1.03),
-            ("A", "C", "equal within 5 %", 0.98),
-            ("B", "C", "C is faster", 0.94),
-        )
-    )
-    assert text == (
-        "the best is A or C; A and C are equal within 5 %: 1.02 x [1.01, 1.03] apart; "
-        "C is 1.06 x [1.05, 1.08] faster than B (n = 7 pairs)."
-    )
-
-
-def test_winners_in_a_circle_are_all_told():
-    text = pair_sentences.sentence(
-        pairs(
-            ("A", "B", "A is faster", 1.1),
-            ("B", "C", "B is faster", 1.1),
-            ("A", "C", "C is faster", 0.9),
-        )
-    )
-    assert text.count(" faster than ") == 3
-
-
-def test_what_could_not_be_compared_is_said_beside_the_best():
-    table = pairs(("A", "B", "A is faster", 1.2), ("A", "C", "not compared", math.nan))
-    table["why"] = ["", "C: speed window too short"]
-    assert pair_sentences.sentence(table) == (
-        "A is best: 1.20 x [1.19, 1.21] faster than B; not compared (C: speed window too short) "
-        "(n = 7 pairs)."
-    )
-
-
-def test_equal_memory_of_few_pairs_has_no_interval():
-    table = pairs(("A", "B", "equal within 10 %", 1.01), n=5).assign(metric="peak memory")
-    table[["low", "high"]] = 0.0, math.inf
-    assert pair_sentences.sentence(table) == (
-        "A and B are equal within 10 %: 1.01 x apart (n = 5 pairs)."
-    )

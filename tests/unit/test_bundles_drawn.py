@@ -113,6 +113,15 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
     assert {"another", *CONFIG["experiments"]} == set(mine["experiments"])
     assert mine["experiments"]["another"]["tables"][-2:] == ["machines", "upgrade"]
     assert mine["records_only"] is True
+    assert next(iter(mine["experiments"])) == mine["primary"]["experiment"]
+
+
+def test_the_experiment_of_the_primary_question_is_drawn_first():
+    mine, theirs = copy.deepcopy(CONFIG), copy.deepcopy(CONFIG)
+    *_, last = theirs["experiments"]
+    theirs["primary"]["experiment"] = last
+    take(mine, [theirs], same_machine=False)
+    assert [*mine["experiments"]] == [last, *(one for one in CONFIG["experiments"] if one != last)]
 
 
 def test_a_bundle_is_unpacked_and_tabulated(tmp_path):

@@ -171,9 +171,18 @@ def test_broken_record_is_named_and_nothing_is_written(tmp_path, capsys, spoil, 
     assert not any(output.exists() for output in outputs)
 
 
-def test_broken_parity_report_is_named(tmp_path):
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"workload": "fashion-conv", "backends": {"torch": "yes"}},
+        {"workload": 3, "backends": {"torch": {"passed": True}}},
+        {"workload": ["fashion-conv"], "backends": {}},
+        [],
+    ],
+)
+def test_broken_parity_report_is_named(tmp_path, report):
     path = tmp_path / "fashion-conv.json"
-    path.write_text(json.dumps({"workload": "fashion-conv", "backends": {"torch": "yes"}}))
+    path.write_text(json.dumps(report))
     with pytest.raises(UserError, match=r"fashion-conv\.json"):
         parity_reports.read_parity([path])
 

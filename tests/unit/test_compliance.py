@@ -3,16 +3,18 @@
 import csv
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from documents import anchors
 from make_records import typed
-from make_results import FIRST, VALID, find, resume, write_results
+from make_results import FIRST, VALID, find, resume, valid_records, write_results
 
 import check_records
 from paragone.analysis.compliance import checks, of_experiment
 from paragone.base.clock_names import COLD, PARTS
 from paragone.config import code_inputs
+from paragone.config.run_spec import Spec
 from paragone.records.compliance import rules
 
 METHOD = rules.TABLE.parents[2] / "docs/method.md"
@@ -49,6 +51,19 @@ def test_a_rule_that_is_only_judged_retrains_nothing():
 def test_a_resumed_run_breaks_no_rule(tmp_path, records):
     resume(records[0])
     assert find(write_results(tmp_path, records)) == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"tuning": {"options": {"fused_optimizer": True}}}, {"precision": "bfloat16"}]
+)
+def test_divisions_and_precisions_have_the_same_seeds(tmp_path, change):
+    """They are cells of their own."""
+    made = valid_records(range(2), ["torch", "torch-ddp"])
+    for one in made[1::2]:
+        spec = replace(Spec(**one["spec"]), backend=made[0]["spec"]["backend"], **change)
+        one["spec"], one["run"] = json.loads(spec.to_json()), spec.name
+        one["processes"][0]["config_sha256"] = spec.sha256
+    assert find(write_results(tmp_path, made)) == []
 
 
 # One fault each, in the run of PyTorch and seed 0: what is set, and the rules it must break, exactly.

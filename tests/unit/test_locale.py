@@ -3,7 +3,7 @@
 from make_results import valid_records, write_results
 from workspace import call, command
 
-# What Python makes of a terminal or a batch system without any locale, where nobody tells it to take UTF-8.
+# A terminal or batch system without a locale, and a Python that is not set to UTF-8.
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 

@@ -8,7 +8,7 @@ from judge_rows import FOLDER, judge, of, row_of, spreads_of, tabulated, with_ac
 from make_records import make_record, waited
 from make_tables import beside, write
 
-from paragone.analysis import published, verdicts
+from paragone.analysis import published, spread, verdicts
 from paragone.analysis.quantities import QUANTITIES
 from paragone.base.errors import UserError
 
@@ -214,6 +214,32 @@ def test_unknown_metric_is_said_not_guessed():
 def test_unknown_experiment_names_the_key():
     with pytest.raises(UserError, match="no_such"):
         published.read_rows(CSV, "no_such")
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "old", "new", "words"),
+    [
+        ("margins", published.read_margins, "metric", "quantity", "has no column 'metric'"),
+        ("margins", published.read_margins, "0.02", "two", "'two' is no number"),
+        ("margins", published.read_margins, "0.02", "inf", "'inf' is no number"),
+        ("margins", published.read_margins, "difference", "gap", "'gap' is no kind"),
+        ("published", lambda path: published.read_rows(path, CONV), "0.8848", "?", "no number"),
+        ("published", lambda path: published.read_rows(path, CONV), "value", "worth", "no column"),
+        ("protocols", lambda path: published.read_protocols(path, CONV), "1000", "k", "protocols"),
+        ("flaws", lambda path: published.read_flaws(path, CONV), "experiment", "x", "no column"),
+        ("spread", spread.read, "seed", "sead", "not a table of spreads"),
+    ],
+)
+def test_another_table_is_named(tmp_path, name, read, old, new, words):
+    path = tmp_path / f"{name}.csv"
+    whole = (FOLDER / path.name).read_text(encoding="utf-8")
+    assert old in whole
+    path.write_text(whole, encoding="utf-8")
+    read(path)
+    path.write_text(whole.replace(old, new), encoding="utf-8")
+    with pytest.raises(UserError, match=words) as caught:
+        read(path)
+    assert str(path) in str(caught.value)
 
 
 @pytest.fixture

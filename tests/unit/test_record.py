@@ -15,7 +15,7 @@ from paragone.base.engine_reports import Devices, FlopCount
 from paragone.base.errors import UserError
 from paragone.records import assemble, record, run_metrics
 from paragone.records.outcome import Outcome
-from paragone.records.run_record import DataRead, RunRecord, Schedule, Timed, from_json
+from paragone.records.run_record import DataRead, FirstSteps, RunRecord, Schedule, Timed, from_json
 
 COUNTER = "torch.utils.flop_counter"
 EXAMPLE = Path(__file__).with_name("record.example.json")
@@ -228,6 +228,13 @@ def test_a_record_is_written_as_it_was_read(tmp_path):
 @pytest.mark.parametrize("valid", VALID, ids=lambda made: made["run"] + made["status"])
 def test_types_keep_every_value(valid):
     assert RunRecord.from_json(valid).to_json() == valid
+
+
+def test_first_steps_that_nothing_bounds_are_refused():
+    found = FirstSteps(None, {"weights": 1e-9}, {"weights": 1e-6})
+    assert found.passed
+    with pytest.raises(ValueError, match="nothing is allowed for 'weights'"):
+        replace(found, allowed={"inputs": 1e-6})
 
 
 def test_a_specification_of_nothing_is_refused():

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, fields, replace
 
 import pytest
@@ -83,6 +84,27 @@ def test_every_key_of_the_workload_changes_the_identity(key):
 def test_malformed_text_is_one_error(text):
     with pytest.raises(UserError, match=r"^--spec: not the specification of a run: "):
         Spec.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"seed": True}, "seed"),
+        ({"seed": -1}, "seed"),
+        ({"epochs": 2**53}, "epochs"),
+        ({"replicas": 1.0}, "replicas"),
+        ({"steps_per_epoch": "8"}, "steps_per_epoch"),
+        ({"precision": 32}, "precision"),
+        ({"deterministic": 1}, "deterministic"),
+        ({"tuning": None}, "tuning"),
+        ({"workload": {}}, "workload.name"),
+        ({"batch": {"global": 8}}, "batch.per_replica"),
+        ({"backend": {**SPEC.backend, "engine": None}}, "backend.engine"),
+    ],
+)
+def test_a_value_that_no_specification_has_is_named(change, place):
+    with pytest.raises(UserError, match=rf"^--spec: .*: {re.escape(place)}: .* is not "):
+        Spec.from_json(json.dumps({**asdict(SPEC), **change}))
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def _described(executable: Any, seconds: float, devices: int, tells_memory: bool
     modules = executable.hlo_modules()
     try:
         costs = executable.cost_analysis()
-    except (JaxRuntimeError, NotImplementedError):
+    except (JaxRuntimeError, NotImplementedError):  # some compilers count nothing: counted here
         costs = _counted(modules)
     texts = [module.to_string() for module in modules]
     accessed, of_main = costs.get("bytes accessed"), float(sum(map(traffic, texts)))

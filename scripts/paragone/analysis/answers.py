@@ -125,7 +125,7 @@ def _of_pairs(one: Tables) -> Iterator[tuple[str, Answer]]:
         if heading == OPEN and pair_sentences.are_single(rows):
             single.append(rows)
         elif heading != OPEN or metric in ALWAYS:
-            text = f"{_subject(rows, one)}: {pair_sentences.sentence(rows)}"
+            text = f"{_subject(rows, one, heading)}: {pair_sentences.sentence(rows)}"
             yield heading, _answer(one, text, rows, pair_sentences.verdict(rows))
     if single:
         metrics = dict.fromkeys(rows["metric"].iloc[0] for rows in single)
@@ -134,7 +134,7 @@ def _of_pairs(one: Tables) -> Iterator[tuple[str, Answer]]:
 
 
 def _heading(rows: pd.DataFrame, one: Tables) -> str:
-    """Where an answer belongs; the whole run stands beside primary speed, which leaves out a part."""
+    """Where an answer belongs; end-to-end time with the primary metric, as speed excludes compilation."""
     if (rows["family"] == "primary").any():
         return BEST
     if not pair_sentences.is_decided(rows):
@@ -161,7 +161,7 @@ def _groups(table: pd.DataFrame, keys: list[str]) -> Iterator[pd.DataFrame]:
         yield from (rows for _, rows in table.groupby(keys, sort=False))
 
 
-def _subject(rows: pd.DataFrame, one: Tables) -> str:
+def _subject(rows: pd.DataFrame, one: Tables, heading: str) -> str:
     """The metric; the work, and the machine, where the experiment has several; whether it is exploratory."""
     metric, workload, batch, division, machine = rows[OF_PAIRS].iloc[0]
     text = {TUNED: f"{metric} when tuned", TUNING: f"what tuning is worth in {metric}"}.get(
@@ -172,7 +172,7 @@ def _subject(rows: pd.DataFrame, one: Tables) -> str:
     if len(set(one.differences["machine"])) > 1:
         text += f" on {machine.partition(OF_BUNDLE)[0]}"
     text += f", {about}" if (about := named(metric).about) else ""
-    beside = _heading(rows, one) == BEST and not (rows["family"] == "primary").any()
+    beside = heading == BEST and not (rows["family"] == "primary").any()
     return f"{text} (exploratory)" if beside else text
 
 

@@ -50,8 +50,8 @@ _PATHS = {
 }
 
 
-def for_people(error: BaseException) -> UserError | None:
-    """The error as a message for people if the machine or a path is its cause; None for any other.
+def as_user_error(error: BaseException) -> UserError | None:
+    """The error with a message for the user if the machine or a path is its cause; None for any other.
 
     What was complete before is kept in every case, and the message says so of what can be started again.
     """
@@ -121,7 +121,7 @@ class Interrupted(BaseException):
 
 
 def entry_point(main: Callable[..., None]) -> Callable[..., None]:
-    """Make `main` a program: what `for_people` has words for becomes `error: ...` on stderr, status 1.
+    """Make `main` a program: what `as_user_error` has words for becomes `error: ...` on stderr, status 1.
 
     After `Interrupted` the process ends by the signal that it was sent.
     """
@@ -135,9 +135,9 @@ def entry_point(main: Callable[..., None]) -> Callable[..., None]:
             signal.signal(interruption.number, signal.SIG_DFL)
             os.kill(os.getpid(), interruption.number)
         except Exception as error:
-            if not (told := for_people(error)):
+            if not (message := as_user_error(error)):
                 raise
-            print(f"error: {told}", file=sys.stderr)
+            print(f"error: {message}", file=sys.stderr)
             sys.exit(1)
 
     return program

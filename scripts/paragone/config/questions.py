@@ -22,7 +22,7 @@ def questions(config: dict[str, Any], experiments: dict[str, list[Spec]]) -> lis
             "name": name,
             "title": config["experiments"][name]["title"],
             "repeats": len({spec.seed for spec in specs}),
-            "cells": (cells := [dict(one) for one in sorted({_cell(spec) for spec in specs})]),
+            "cells": (cells := [dict(one) for one in sorted({cell(spec) for spec in specs})]),
             "comparisons": sum(compared(*pair) for pair in combinations(cells, 2)),
         }
         for name, specs in experiments.items()
@@ -35,7 +35,8 @@ def compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     return other == {"division"} or not other & (_WORK | {"division"})
 
 
-def _cell(spec: Spec) -> tuple[tuple[str, Any], ...]:
+def cell(spec: Spec) -> tuple[tuple[str, Any], ...]:
+    """The cell of a run: pairs of the keys of `CELL` and their values."""
     values = {
         "workload": spec.workload["name"],
         "backend": spec.backend["name"],

@@ -5,17 +5,17 @@ TORCHINDUCTOR_CACHE_DIR, by default a folder of a known name in /tmp, under a ha
 versions, so a changed model is compiled anew.
 """
 
-import os
 from pathlib import Path
 
 import torch
 from torch._dynamo.utils import counters
 from torch._inductor.cpp_builder import get_cpp_compiler
 from torch._inductor.exc import InvalidCxxCompiler
-from torch._inductor.runtime.cache_dir_utils import cache_dir
+from torch._inductor.runtime.cache_dir_utils import cache_dir, default_cache_dir
 
 from paragone.base.engine_reports import Programs
 from paragone.base.errors import Unavailable, UserError
+from paragone.base.owners import is_own
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
@@ -39,7 +39,7 @@ class TorchCompile(Torch):
             raise Unavailable(
                 "torch.compile needs a C++ compiler: install g++, or set CXX"
             ) from None
-        _own_cache()
+        require_own_cache()
         counters.clear()
         self._forward = torch.compile(super().forward, fullgraph=True, dynamic=False)
         self._loss = torch.compile(super().loss, fullgraph=True, dynamic=False)
@@ -62,12 +62,13 @@ class TorchCompile(Torch):
 ENGINE = TorchCompile
 
 
-def _own_cache() -> None:
-    """Programs of the cache are executed: nobody else may put one there. Raises `UserError`."""
+def require_own_cache() -> None:
+    """Raise `UserError` if the cache is another user's: its programs are executed."""
     folder = Path(cache_dir())
-    if folder.stat().st_uid != os.geteuid():
+    if not is_own(folder):
         raise UserError(
             f"TORCHINDUCTOR_CACHE_DIR: {folder} belongs to another user, whose programs would be executed; "
             "set it to a folder of your own"
         )
-    folder.chmod(0o700)
+    if folder == Path(default_cache_dir()):  # in /tmp; what the user named keeps its mode
+        folder.chmod(0o700)

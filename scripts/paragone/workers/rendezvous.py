@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from paragone.base.atomic_files import write_json
-from paragone.base.errors import UserError, for_people
+from paragone.base.errors import UserError, as_user_error
+from paragone.base.owners import is_own
 from paragone.base.ranks import ALONE, World
 from paragone.machine import own_accelerators
 
@@ -31,8 +32,7 @@ class Rendezvous:
     def __init__(self, folder: Path | None, workers: int, timeout: float) -> None:
         if folder is None and workers > 1:
             raise UserError(f"this run has {workers} workers; start it by scripts/launch.py")
-        # Where a file system maps owners, all is of one that need not be this user.
-        if folder and folder.stat().st_uid not in (os.geteuid(), folder.parent.stat().st_uid):
+        if folder and not is_own(folder):
             raise UserError(f"--rendezvous: {folder} belongs to another user; name one of your own")
         self._folder, self._workers, self._timeout = folder, workers, timeout
         self.rank = own_rank() if folder else 0
@@ -90,12 +90,12 @@ class Rendezvous:
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
-        """Report an error of the block as `refused`, if it is one for people, or `failed`; raise it again."""
+        """Report an error of the block, `refused` if it has a message for the user, else `failed`."""
         try:
             yield
         except Exception as error:
-            if told := for_people(error):
-                self.report("refused", str(told))
+            if message := as_user_error(error):
+                self.report("refused", str(message))
             else:
                 self.report("failed", f"{type(error).__name__}: {error}")
             raise

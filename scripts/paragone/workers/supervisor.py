@@ -22,8 +22,6 @@ from threading import Lock, Thread
 from types import FrameType, MappingProxyType
 from typing import BinaryIO, TextIO
 
-import psutil
-
 from paragone.base.errors import Interrupted
 from paragone.base.tuning_variables import environment
 
@@ -194,6 +192,8 @@ def first_to_fail(children: list[Child], seconds: float | None = None) -> Child 
 
 
 def _stops(child: Child) -> bool:
+    import psutil  # only after a failure: 20 ms that every run would start later
+
     with suppress(psutil.NoSuchProcess):
         return bool(psutil.Process(child.process.pid).status() == psutil.STATUS_STOPPED)
     return False

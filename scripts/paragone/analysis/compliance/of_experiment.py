@@ -14,6 +14,7 @@ from typing import Any
 
 from paragone.analysis.convergence import MISSED, Convergence, too_fast
 from paragone.analysis.statistics import holm
+from paragone.config import questions
 from paragone.records.compliance.asserted import as_json
 from paragone.records.compliance.rules import Checks, Finding, limit
 from paragone.records.run_metrics import Target, time_to_target
@@ -132,10 +133,8 @@ def _workload(record: RunRecord) -> str:
     return str(record.spec.workload["name"])
 
 
-def _cell(record: RunRecord) -> tuple[str, str, int, int]:
-    """What is the same for runs that differ by seed alone."""
-    spec = record.spec
-    return _workload(record), spec.backend["name"], spec.replicas, spec.batch["global"]
+def _cell(record: RunRecord) -> Hashable:
+    return questions.cell(record.spec)
 
 
 def _question(record: RunRecord) -> Hashable:

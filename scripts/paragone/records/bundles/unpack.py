@@ -24,8 +24,8 @@ from paragone.records.schemas import valid
 
 # Bytes that a bundle may unpack to, and those that the arrays of a file in it may take.
 MOST = 2**30
-# RuntimeError: encrypted; NotImplementedError: a way of compression that is not known.
-_DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+# RuntimeError: encrypted, or (NotImplementedError) compressed in a way that is not known.
+_DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 _ASK = "ask who made it for another copy"
 
 
