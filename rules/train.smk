@@ -55,7 +55,7 @@ rule train:
         "Training {wildcards.run}"
     shell:
         r"""
-        python -u {input.code[0]:q} \
+        python {input.code[0]:q} \
             --spec {params.spec:q} \
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \
@@ -70,7 +70,7 @@ rule train:
             --nodes {resources.nodes} \
             --record {output.record:q} \
             --predictions {output.predictions:q} \
-            2>>{log:q} | {{ tee -a {log:q} || true; }} # with -u: a full disk of logs must not cost the run
+            2>>{log:q} | {{ tee -a {log:q} || true; }} # a full disk of logs must not cost the run
         """
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from paragone.analysis import published, spread
 from paragone.analysis.paired import ALPHA, Effects
-from paragone.analysis.power import deviation_bound, pairs_needed
+from paragone.analysis.power import pairs_that_decide
 from paragone.analysis.prediction import REPRODUCED, judge
 from paragone.analysis.statistics import holm
 
@@ -88,8 +88,7 @@ def found(deviation: float, pilot: int, comparisons: int, draws: int) -> tuple[f
     rng, numbers, count = np.random.default_rng(3), [], 0
     for _ in range(draws):
         first = rng.normal(SLOWDOWN, deviation, pilot)
-        bound = float(f"{deviation_bound(first):.2g}")
-        needed = pairs_needed(bound, SLOWDOWN, comparisons)
+        needed = pairs_that_decide(first, SLOWDOWN, comparisons)
         if needed is None:
             continue
         numbers.append(max(needed, pilot))

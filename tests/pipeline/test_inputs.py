@@ -139,7 +139,7 @@ def loaded_by_name(job: Job) -> list[str]:
 def test_code_and_schemas_are_inputs(jobs, monkeypatch):
     monkeypatch.chdir(ROOT)
     for job in jobs:
-        program = next(word for word in job.words if word.endswith(".py")).removeprefix("scripts/")
+        program = job.words[1].removeprefix("scripts/")
         needed = {*code_inputs(program, *loaded_by_name(job))}
         needed |= {f"rules/schemas/{name}" for name in SCHEMAS.get(job.rule, ())}
         assert needed <= job.inputs, job.rule

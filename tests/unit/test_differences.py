@@ -96,6 +96,9 @@ def test_undecided_says_what_it_takes():
     row = two([1.0, 1.02, 1.01])
     # Deviation of the logs 0.0099, its bound (2.117 times that) 0.0210: the least, 6, are enough.
     assert (row["needed"], row["why"]) == (6, "3 more pairs are needed")
+    # They vary more than that, the bound is 0.07, and much less than the effect.
+    row = two([2.9, 3.1, 3.0])
+    assert (row["needed"], row["why"]) == (6, "3 more pairs are needed")
     row = two([0.6, 1.7, 1.1])
     assert row["why"] == "the runs vary so much that no affordable number of pairs decides"
     assert math.isnan(row["needed"])

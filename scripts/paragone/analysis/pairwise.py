@@ -9,9 +9,8 @@ from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.grouping import Series, series_of
 from paragone.analysis.metrics import METRICS, OPTIONAL, Metric, margin_words
 from paragone.analysis.paired import ALPHA, Effects
-from paragone.analysis.power import deviation_bound, pairs_needed
+from paragone.analysis.power import pairs_that_decide
 from paragone.analysis.statistics import holm
-from paragone.config.looks import fewest
 from paragone.config.questions import CELL, compared
 
 UNDECIDED, NOT_COMPARED = "undecided", "not compared"
@@ -156,11 +155,7 @@ def _adjusted(p_values: dict[int, float], looks: int) -> dict[int, float]:
 
 
 def _verdict(metric: Metric, row: dict, found: Effects, comparisons: int) -> dict:
-    if row["n"] < 2:
-        needed: int | None = fewest(comparisons)
-    else:
-        bound = deviation_bound(found.values)
-        needed = pairs_needed(float(f"{bound:.2g}"), metric.limit, comparisons)
+    needed = pairs_that_decide(found.values, metric.limit, comparisons)
     better = row["first"] if found.mean > 0 else row["second"]
     differs = row["p_adjusted"] <= ALPHA
     if row["p_equal_adjusted"] <= ALPHA:
@@ -171,18 +166,20 @@ def _verdict(metric: Metric, row: dict, found: Effects, comparisons: int) -> dic
     return {
         "needed": needed,
         "verdict": UNDECIDED,
-        "why": _what_it_takes(row["n"], needed),
+        "why": _what_it_takes(row["n"], needed, abs(found.mean) < metric.limit),
     }
 
 
-def _what_it_takes(n: int, needed: int | None) -> str:
+def _what_it_takes(n: int, needed: int | None, within: bool) -> str:
     if n < 2:
         return f"one pair has no variance: at least {needed} are needed"
     if needed is None:
         return "the runs vary so much that no affordable number of pairs decides"
     if needed > n:
         return f"{needed - n} more pair{'s are' if needed - n > 1 else ' is'} needed"
-    return "the effect lies between none and the margin: more pairs may decide"
+    return (
+        f"{'the effect lies between none and the margin: ' if within else ''}more pairs may decide"
+    )
 
 
 def by_seed(one: Series, metric: Metric) -> pd.Series:

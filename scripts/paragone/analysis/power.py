@@ -21,6 +21,25 @@ def deviation_bound(effects: np.ndarray) -> float:
     return float(np.std(effects, ddof=1) * math.sqrt((n - 1) / chi2.ppf(1 - POWER, n - 1)))
 
 
+def effect_bound(effects: np.ndarray) -> float:
+    """The lower 80 % bound of the size of the mean effect of two or more pairs; may be negative."""
+    n = len(effects)
+    spread = deviation_bound(effects) / math.sqrt(n)
+    return float(abs(np.mean(effects)) - t.ppf(POWER, n - 1) * spread)
+
+
+def pairs_that_decide(effects: np.ndarray, margin: float, comparisons: int) -> int | None:
+    """The pairs that a question takes in all, judged by those at hand. None if more than `MOST`.
+
+    Of `pairs_needed` with the bound of their deviation; with that of their effect in place of the margin
+    where it is beyond.
+    """
+    if len(effects) < 2:
+        return fewest(comparisons)
+    sought = max(margin, float(f"{effect_bound(effects):.2g}"))
+    return pairs_needed(float(f"{deviation_bound(effects):.2g}"), sought, comparisons)
+
+
 @lru_cache(maxsize=4096)
 def pairs_needed(deviation: float, margin: float, comparisons: int) -> int | None:
     """The pairs that decide: an effect of `margin` is found, and none is shown to be within it, with a
