@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 # Compiled at installation: it makes every start of a framework two to three times faster.
 INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --python $(BIN)/python
 
-.PHONY: all test test-all test-nightly test-accelerator lint format lock clean
+.PHONY: all test test-all test-nightly test-accelerator faults audit lint format lock clean
 
 # `make all CORES=8` is `snakemake --cores 8 all` in the environment made here, and its report.
 # Another preset: make all CONFIG=presets/paper.yaml
@@ -23,6 +23,15 @@ all: $(VENV)/workflow
 # Tiers, see tests/README.md: minutes; all that CI runs; long campaigns, by hand; this machine's GPU or TPU.
 test test-all test-nightly test-accelerator: $(VENV)/dev
 	source $(BIN)/activate && bash tests/run.sh $(@:test-%=%)
+
+# Faults injected into real processes, and the table of docs/faults.md: a sample in 25 minutes.
+# All of them, in hours: make faults FULL=1; some: make faults ONLY=killed
+faults: $(VENV)/dev
+	source $(BIN)/activate && PYTHONPATH=tests python tests/campaign.py $(if $(FULL),--full) --only "$(ONLY)"
+
+# Known vulnerabilities of all that is pinned, from the service that pip-audit asks.
+audit: $(VENV)/uv
+	source $(BIN)/activate && bash envs/audit.sh
 
 lint: $(VENV)/dev
 	source $(BIN)/activate && bash tests/lint.sh

@@ -2,7 +2,7 @@
 # Pin all that is ever installed, from the short lists *.in; `make lock` calls this with its uv.
 #
 #   requirements.txt, dev.txt, uv.txt   what `make` installs, on every platform
-#   cloud.txt                           what submits to clouds, likewise
+#   cloud.txt, audit.txt                what submits to clouds, what asks for vulnerabilities, likewise
 #   <name>.linux-64.txt                 the pin file of one backend, for Linux on x86-64
 #   <name>.yaml                         the same pins for conda
 #
@@ -27,7 +27,7 @@ pin() {
     uv pip compile --quiet --generate-hashes --no-annotate --no-header "$@"
 }
 
-for name in requirements dev cloud uv; do
+for name in requirements dev cloud audit uv; do
     pin "$name.in" --output-file "$name.txt" --universal --python-version "${python%.*}"
 done
 

@@ -13,7 +13,8 @@ from workspace import CONFIG, Arrays, Checkout, small_copy
 MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
 GROUPS = (
     r"tests/parity/test_gate",  # one set of probes for two files
-    r"tests/faults/test_(kill|workers|statuses)\.py::.*",  # each test apart
+    r"tests/faults/test_(?:kill|workers|statuses)\.py::.*",  # each test apart
+    r"tests/nightly/test_(?:random_kills|nasty_moments|stuck_ranks|many_runs)\.py::.*",  # too
     r"(tests/parity/test_engines)\.py::\w+(\[\D+)",  # by backend
 )
 DATASETS = sorted(CONFIG["data"]["editions"])
@@ -40,6 +41,13 @@ def group(nodeid: str) -> str:
         if found := re.match(pattern, nodeid):
             return "".join(found.groups()) or found[0]
     return nodeid.partition("::")[0]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Put the fault that a test injects where tests/campaign.py counts it, in whichever process it runs."""
+    if mark := item.get_closest_marker("injects"):
+        more = {"lost": "nothing", "times": 1} | mark.kwargs
+        item.user_properties.append(("injects", (*mark.args, more["lost"], more["times"])))
 
 
 @pytest.fixture(scope="session")

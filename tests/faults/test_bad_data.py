@@ -96,6 +96,11 @@ CASES = [
 ]
 
 
+@pytest.mark.injects(
+    "3 data",
+    "files of right checksums that would do harm or are no data set",
+    "pickles, traversal, bombs, torn files from a mirror",
+)
 @pytest.mark.parametrize(
     ("dataset", "make", "words"),
     [

@@ -22,6 +22,12 @@ def saved(folder: Path) -> list[Path]:
     return sorted(folder.glob("checkpoints/*/epoch-*"))
 
 
+@pytest.mark.injects(
+    "2 disk and memory",
+    "a disk that is full at a checkpoint",
+    "a tmpfs, filled while the trainer is stopped; then room is made",
+    lost="the epoch",
+)
 @pytest.mark.parametrize(
     "backend",
     [
@@ -62,6 +68,12 @@ def test_a_run_on_a_full_disk_ends_in_one_message_and_goes_on_when_there_is_room
         ]
 
 
+FULL_DISK = pytest.mark.injects(
+    "2 disk and memory", "a disk that is full for results or arrays", "a tmpfs, filled or too small"
+)
+
+
+@FULL_DISK
 def test_a_full_disk_is_one_message(tmp_path):
     """Of any program, by its atomic writer: it names the file."""
     with small_disk(tmp_path / "disk", "1m") as disk:
@@ -72,6 +84,7 @@ def test_a_full_disk_is_one_message(tmp_path):
         assert not [path for path in disk.rglob("*") if path.is_file()]
 
 
+@FULL_DISK
 def test_no_room_for_arrays_is_one_message(tmp_path):
     """Sparse maps would end the process by SIGBUS, half-way and without a word."""
     fetch("fashion_mnist", tmp_path / "results", tmp_path, source="synthetic")
@@ -82,6 +95,9 @@ def test_no_room_for_arrays_is_one_message(tmp_path):
     assert not (tmp_path / "results/manifest.json").exists()
 
 
+@pytest.mark.injects(
+    "2 disk and memory", "results that cannot be written", "a tmpfs, mounted read-only"
+)
 def test_results_that_cannot_be_written_are_one_message(tmp_path):
     with small_disk(tmp_path / "disk", "1m") as disk:
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)

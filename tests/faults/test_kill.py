@@ -31,22 +31,23 @@ EPOCHS = 6
 QUICK_CELLS = [("torch-ddp", 2), ("tensorflow-mirrored", 2)]
 # Its engine and checkpoints are those of ("jax", 2); its processes meet in test_replicas.py.
 NIGHTLY_CELLS = [("jax-multiprocess", 2)]
+LONG = [pytest.mark.nightly, pytest.mark.long]
 
 
 def tier(cell: tuple[str, int]) -> list[pytest.MarkDecorator]:
     """The mark of a cell: quick ones are in `make test`."""
     if cell in QUICK_CELLS:
         return []
-    return [pytest.mark.nightly if cell in NIGHTLY_CELLS else pytest.mark.full]
+    return LONG if cell in NIGHTLY_CELLS else [pytest.mark.full]
 
 
 KILLED_CELLS = [pytest.param(cell, marks=tier(cell)) for cell in CELLS]
 # PyTorch/XLA compiles the deep model for a minute.
 RANDOM_CELLS = [
     ("torch", 1),
-    pytest.param(("tensorflow-mirrored", 1), marks=pytest.mark.nightly),
+    pytest.param(("tensorflow-mirrored", 1), marks=LONG),
     pytest.param(("tensorflow-mirrored", 2), marks=pytest.mark.full),
-    pytest.param(("torch-ddp", 2), marks=pytest.mark.nightly),
+    pytest.param(("torch-ddp", 2), marks=LONG),
 ]
 
 
@@ -88,11 +89,20 @@ def start_and_kill(line: list[str], folder: Path, number: int = signal.SIGKILL) 
     assert checkpoints(folder)
 
 
+KILLED = pytest.mark.injects(
+    "1 kills",
+    "a trainer or launcher killed after its first checkpoint",
+    "SIGKILL; then the same command",
+)
+
+
+@KILLED
 @pytest.mark.parametrize("cell", KILLED_CELLS, ids=str)
 def test_killed_run_resumes_to_the_same_bits(small, tmp_path, cell):
     resumes_to_the_same_bits(spec_of(*cell), small, tmp_path)
 
 
+@KILLED
 @pytest.mark.parametrize("cell", RANDOM_CELLS, ids=str)
 def test_killed_run_with_dropout_and_augmentation_resumes_too(tiny, tmp_path, cell):
     resumes_to_the_same_bits(random_spec_of(*cell), tiny, tmp_path)
@@ -137,6 +147,12 @@ def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None
     assert sorted(path.name for path in killed.iterdir()) == ["predictions.npz", "record.json"]
 
 
+@pytest.mark.injects(
+    "1 kills",
+    "a trainer killed in its speed window",
+    "SIGKILL after the last epoch",
+    lost="an epoch and the window",
+)
 def test_a_run_killed_in_its_speed_window_repeats_the_window(small, tmp_path):
     """And its last epoch: checkpoints are those of training."""
     line = train_command(spec_of("torch", 1), small, tmp_path, window_seconds=600)
@@ -152,6 +168,9 @@ def test_a_run_killed_in_its_speed_window_repeats_the_window(small, tmp_path):
     assert made.window
 
 
+@pytest.mark.injects(
+    "1 kills", "a trainer that a scheduler ends", "SIGTERM after the first checkpoint"
+)
 def test_terminated_run_resumes_too(small, tmp_path):
     """What a scheduler sends first is no different."""
     line = train_command(spec_of("torch", 1), small, tmp_path)
@@ -169,6 +188,11 @@ def test_another_specification_does_not_resume(small, tmp_path):
     assert not (tmp_path / "checkpoints").exists()
 
 
+@pytest.mark.injects(
+    "1 kills",
+    "a run started again while its trainer is stopped",
+    "SIGSTOP; the second is refused by name",
+)
 def test_second_trainer_is_refused_while_the_first_lives(small, tmp_path):
     line = train_command(spec_of("torch", 1), small, tmp_path)
     with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as first:
@@ -181,6 +205,11 @@ def test_second_trainer_is_refused_while_the_first_lives(small, tmp_path):
             first.kill()
 
 
+@pytest.mark.injects(
+    "1 kills",
+    "Snakemake killed, its trainer stopped, a full disk of logs",
+    "SIGKILL, SIGSTOP, a full tmpfs",
+)
 @pytest.mark.full
 def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, checkout):
     """SIGKILL of snakemake leaves its trainer behind; the next calls say so, then resume."""

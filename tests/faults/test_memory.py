@@ -41,6 +41,12 @@ def test_limit_is_never_raised():
     assert 2**30 < int(soft) < 2**50
 
 
+@pytest.mark.injects(
+    "2 disk and memory",
+    "a batch too large for the memory",
+    "a limit of 2 or 3 GiB (RLIMIT_DATA)",
+    lost="the run, recorded as *out of memory*",
+)
 @pytest.mark.parametrize(
     ("backend", "statuses"),
     # Where TensorFlow asks for its own small things when memory has ended, it aborts.
@@ -75,6 +81,12 @@ while not any(re.search("oom_kill [1-9]", one.read_text()) for one in counters i
 """
 
 
+@pytest.mark.injects(
+    "2 disk and memory",
+    "a worker ended by the kernel's memory killer",
+    "a full control group of memory",
+    lost="the run, recorded as *out of memory*",
+)
 def test_a_worker_that_the_kernel_ends_for_its_memory_is_a_record(small, tmp_path):
     """The cap of a run counts what it allocates; others in its control group take the rest."""
     spec = make_spec("fashion-cnn", "torch", batch=200, epochs=500, steps_per_epoch=10)

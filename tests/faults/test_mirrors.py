@@ -29,6 +29,14 @@ def arrived(tmp_path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in files if path.is_file()}
 
 
+LIES = pytest.mark.injects(
+    "3 data",
+    "mirrors that lie or break off",
+    "a server: error page as 200, wrong lengths, redirect loop, 503, cut",
+)
+
+
+@LIES
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
@@ -48,6 +56,12 @@ def test_a_lie_is_one_message_and_never_data(tmp_path, answer, words):
     assert set(arrived(tmp_path)) <= {"reuters.npz.part"}
 
 
+CUT_OFF = pytest.mark.injects(
+    "3 data", "a download cut off", "a server that ends the connection half-way; then another one"
+)
+
+
+@CUT_OFF
 def test_a_download_goes_on_where_it_was_cut_off(tmp_path):
     """At another mirror, too; a server that does not know ranges sends all of it."""
     half = len(CONTENT) // 2
@@ -60,6 +74,11 @@ def test_a_download_goes_on_where_it_was_cut_off(tmp_path):
     assert arrived(tmp_path) == {"reuters.npz": CONTENT}
 
 
+@pytest.mark.injects(
+    "3 data",
+    "what is left of another download, or too much of this one",
+    "a file in its place; servers with and without ranges",
+)
 @pytest.mark.parametrize(
     "answer", [lying_server.honest, lying_server.deaf_to_ranges, lying_server.compressed]
 )
@@ -75,6 +94,7 @@ def test_a_part_that_is_of_no_use_costs_no_more_than_a_download(tmp_path, answer
     assert arrived(tmp_path) == {"reuters.npz": CONTENT}
 
 
+@CUT_OFF
 def test_whole_files_of_an_interrupted_edition_are_not_downloaded_again(tmp_path):
     files = {name: f"{name}.npz".encode() for name in "abcd"}
     editions = {"reuters": {"made": {n: hashlib.sha256(c).hexdigest() for n, c in files.items()}}}
@@ -95,6 +115,7 @@ def test_whole_files_of_an_interrupted_edition_are_not_downloaded_again(tmp_path
         assert [path for path, _ in server.asked] == ["/reuters/d"]
 
 
+@pytest.mark.injects("3 data", "a server that sends a byte now and then", "a server that does")
 def test_a_server_that_drips_is_as_good_as_silent(tmp_path, monkeypatch):
     """A byte now and then never ends a time-out of single reads."""
     program = (
@@ -114,6 +135,7 @@ def test_a_server_that_drips_is_as_good_as_silent(tmp_path, monkeypatch):
     assert not (tmp_path / "reuters.npz").exists()
 
 
+@LIES
 def test_the_next_mirror_is_asked_after_one_that_breaks_off(tmp_path):
     with (
         serving(lying_server.cut_off, CONTENT) as bad,
@@ -126,6 +148,9 @@ def test_the_next_mirror_is_asked_after_one_that_breaks_off(tmp_path):
     )
 
 
+@pytest.mark.injects(
+    "3 data", "two processes that fetch into one folder", "both at once from a slow server"
+)
 def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
     """One downloads, the other says that it waits, and finds all done."""
     data = CONFIG_DATA | {"folder": str(tmp_path / "data"), "editions": EDITIONS, "source": "real"}
@@ -152,6 +177,12 @@ def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
     assert len({one["files"][0]["path"] for one in sources}) == 1
 
 
+@pytest.mark.injects(
+    "7 strangers",
+    "a password in a mirror's address",
+    "looked for in messages, logs and files",
+    times=3,
+)
 def test_the_password_of_a_mirror_is_told_to_nobody(tmp_path):
     for answer in (lying_server.honest, lying_server.page, lying_server.cut_off):
         with serving(answer, CONTENT) as server:

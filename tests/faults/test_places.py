@@ -12,6 +12,11 @@ from paragone.records import record
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
+@pytest.mark.injects(
+    "5 time and place",
+    "an ASCII locale, umask 077, settings of Keras",
+    "environment, home and umask of a run",
+)
 @pytest.mark.nightly
 def test_a_run_heeds_the_umask_and_no_settings_of_keras(small, tmp_path):
     """Neither those of a home nor of the environment."""
@@ -34,8 +39,11 @@ def test_a_run_heeds_the_umask_and_no_settings_of_keras(small, tmp_path):
         assert path.stat().st_mode & 0o077 == 0, path
 
 
+@pytest.mark.injects(
+    "5 time and place", "a home that is absent or cannot be written", "HOME of a run"
+)
 @pytest.mark.nightly
-@pytest.mark.parametrize("home", ["/nonexistent", "/proc"])
+@pytest.mark.parametrize("home", ["/nonexistent", pytest.param("/proc", marks=pytest.mark.long)])
 @pytest.mark.parametrize("backend", ["torch-compile", "tensorflow-mirrored", "torch-xla", "jax"])
 def test_no_backend_needs_a_home(small, tmp_path, backend, home):
     spec = make_spec("fashion-conv", backend, batch=200, epochs=1, steps_per_epoch=1)
@@ -44,6 +52,9 @@ def test_no_backend_needs_a_home(small, tmp_path, backend, home):
     assert record.read(tmp_path / "record.json").status == "completed"
 
 
+@pytest.mark.injects(
+    "5 time and place", "two users that share `data.folder`", "modes of folders and files"
+)
 @pytest.mark.parametrize("mode", [0o775, 0o700])
 def test_what_is_stored_has_the_mode_of_its_folder(tmp_path, mode):
     """Files of a shared folder are writable by its group; those of a private folder are private."""
@@ -55,6 +66,11 @@ def test_what_is_stored_has_the_mode_of_its_folder(tmp_path, mode):
     assert (folder / "one").stat().st_mode & 0o777 == mode
 
 
+@pytest.mark.injects(
+    "5 time and place",
+    "folders with spaces, quotes, newlines, commands, 200 bytes",
+    "where a run writes",
+)
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     "name",

@@ -16,8 +16,8 @@ from paragone.engines import torch_compile
 SECRET = "correct-horse-battery-staple"
 CELLS = [
     ("torch-ddp", 2),
-    pytest.param(("torch-fsdp", 2), marks=pytest.mark.nightly),
-    pytest.param(("torch-xla", 2), marks=pytest.mark.nightly),
+    pytest.param(("torch-fsdp", 2), marks=[pytest.mark.nightly, pytest.mark.long]),
+    pytest.param(("torch-xla", 2), marks=[pytest.mark.nightly, pytest.mark.long]),
     pytest.param(("tensorflow-mirrored", 2), marks=pytest.mark.nightly),
     pytest.param(("tensorflow-multiworker", 2), marks=pytest.mark.nightly),
 ]
@@ -32,6 +32,12 @@ def listening(run: subprocess.Popen) -> set[str]:
     return {one.laddr.ip for one in found if one.status == psutil.CONN_LISTEN}
 
 
+@pytest.mark.injects(
+    "7 strangers",
+    "ports that others reach, secrets in the environment",
+    "sockets of a run listed; secrets looked for in logs and files",
+    lost="nothing; TensorFlow's workers listen beyond, and say so",
+)
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_on_one_host_nothing_listens_beyond_loopback_and_no_secret_is_kept(small, tmp_path, cell):
     spec = make_spec("fashion-cnn", *cell, batch=200, epochs=500, steps_per_epoch=10)
@@ -49,6 +55,12 @@ def test_on_one_host_nothing_listens_beyond_loopback_and_no_secret_is_kept(small
     assert bool(beyond) == (cell[0] in BEYOND), beyond
 
 
+ANOTHER_USER = pytest.mark.injects(
+    "7 strangers", "files and folders of another user", "chown of arrays and of a rendezvous folder"
+)
+
+
+@ANOTHER_USER
 def test_arrays_of_a_stranger_are_refused(fashion, tmp_path):
     """Only the user's own, root's and those of the owner of `data.folder` are used."""
     if os.geteuid() != 0:
@@ -66,6 +78,7 @@ def test_arrays_of_a_stranger_are_refused(fashion, tmp_path):
     refused(done, "belongs to user 1002", "data.folder", "chown")
 
 
+@ANOTHER_USER
 @pytest.mark.parametrize("owner", ["own", "stranger"])
 def test_a_rendezvous_of_a_stranger_is_refused(small, tmp_path, owner):
     if os.geteuid() != 0:

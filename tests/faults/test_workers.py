@@ -28,6 +28,7 @@ from workspace import (
 from paragone.config.run_spec import Spec
 from paragone.records import record
 
+LONG = [pytest.mark.nightly, pytest.mark.long]
 MULTIPROCESS = ["torch-ddp", "torch-fsdp", "tensorflow-multiworker", "jax-multiprocess"]
 
 
@@ -63,6 +64,9 @@ def gone(processes: list[psutil.Process], seconds: float = 10) -> bool:
     return not psutil.wait_procs(processes, seconds)[1]
 
 
+@pytest.mark.injects(
+    "8 workers", "a rank killed", "SIGKILL at the start, in an epoch, at the end", lost="the epoch"
+)
 @pytest.mark.parametrize(
     ("backend", "rank"),
     [
@@ -89,6 +93,12 @@ def test_a_killed_rank_ends_the_run_in_time_and_is_named(small, tmp_path, backen
     assert not list(tmp_path.glob("workers-*"))
 
 
+LAUNCHER = pytest.mark.injects(
+    "8 workers", "the launcher killed or told to end", "SIGKILL, SIGTERM, SIGINT", lost="the epoch"
+)
+
+
+@LAUNCHER
 @pytest.mark.parametrize(
     "backend", ["torch-ddp", pytest.param("tensorflow-multiworker", marks=pytest.mark.full)]
 )
@@ -100,6 +110,7 @@ def test_a_killed_launcher_leaves_no_worker(small, tmp_path, backend):
         assert gone(workers)
 
 
+@LAUNCHER
 @pytest.mark.parametrize(
     ("backend", "number"),
     [
@@ -117,6 +128,12 @@ def test_an_evicted_launcher_ends_its_workers(small, tmp_path, backend, number):
     assert not list(tmp_path.glob("workers-*"))
 
 
+STOPPED = pytest.mark.injects(
+    "8 workers", "a rank stopped", "SIGSTOP at the start, in an epoch, at the end", lost="the epoch"
+)
+
+
+@STOPPED
 def test_a_rank_that_never_joins_ends_the_run(small, tmp_path):
     """Stopped before it could say where it is: the other waits no longer than it is told to."""
     line = [*train_command(spec_of("torch-ddp"), small, tmp_path, "launch"), "--join-timeout", "5"]
@@ -132,11 +149,12 @@ def test_a_rank_that_never_joins_ends_the_run(small, tmp_path):
     assert gone([late], 0)
 
 
+@STOPPED
 @pytest.mark.parametrize(
     "backend",
     [
         "torch-ddp",
-        *(pytest.param(name, marks=pytest.mark.nightly) for name in MULTIPROCESS[1:]),
+        *(pytest.param(name, marks=LONG) for name in MULTIPROCESS[1:]),
     ],
 )
 def test_a_rank_that_is_stopped_in_an_epoch_ends_the_run_within_its_bound_and_is_named(
@@ -174,6 +192,12 @@ def test_an_absent_device_is_a_record(small, tmp_path):
     assert not list(tmp_path.glob("workers-*"))
 
 
+@pytest.mark.injects(
+    "8 workers",
+    "an only worker that crashes or is evicted",
+    "SIGSEGV, SIGABRT, SIGTERM, SIGKILL",
+    lost="the run, recorded as *crashed*, or the epoch",
+)
 @pytest.mark.parametrize(
     ("number", "result"),
     [
@@ -204,6 +228,12 @@ def test_an_only_worker_that_crashes_is_a_record_and_an_evicted_one_is_not(
     assert made.reason in (tmp_path / "out").read_text()
 
 
+@pytest.mark.injects(
+    "2 disk and memory",
+    "a batch too large for the memory",
+    "a limit of 2 or 3 GiB (RLIMIT_DATA)",
+    lost="the run, recorded as *out of memory*",
+)
 def test_a_full_memory_of_one_worker_is_a_record(small, tmp_path):
     spec = make_spec("wide-resnet", "torch-ddp", 2, batch=2000, epochs=1, steps_per_epoch=1)
     with memory_limited(2 * 2**30):

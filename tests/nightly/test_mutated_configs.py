@@ -60,6 +60,12 @@ def outcome(config: dict[str, Any]) -> str:
     return "accepted"
 
 
+@pytest.mark.injects(
+    "4 input",
+    "configs with values replaced, deleted, added, exchanged",
+    "one to three at random places",
+    times=MUTATIONS,
+)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_mutated_config_is_accepted_or_refused(seed):
     draw = random.Random(seed)
@@ -71,6 +77,9 @@ def test_a_mutated_config_is_accepted_or_refused(seed):
     assert found["refused"] > MUTATIONS / 4
 
 
+@pytest.mark.injects(
+    "4 input", "config files with other bytes", "one to five at random places", times=5
+)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_damaged_file_is_read_or_refused(seed, tmp_path):
     draw = random.Random(seed)

@@ -2,9 +2,14 @@
 
 import pytest
 
-pytestmark = pytest.mark.nightly
+pytestmark = [pytest.mark.nightly, pytest.mark.long]
 
 
+@pytest.mark.injects(
+    "4 input",
+    "texts of a config that would do harm in a shell",
+    "`$(...)`, quotes, `;` and `&` in title, label and prices; the workflow run with them",
+)
 def test_no_text_of_a_config_is_run_by_a_shell(fashion, checkout):
     made = checkout()
     harm = made.folder / "harm"

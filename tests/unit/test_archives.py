@@ -32,17 +32,25 @@ def test_harmless_files_pass(tmp_path):
     archives.check(tmp_path / "text")
 
 
+ARCHIVES = pytest.mark.injects(
+    "3 data", "archives that lead out, link, or are bombs", "made zip and gzip files"
+)
+
+
+@ARCHIVES
 @pytest.mark.parametrize("name", ["../evil", "a/../../evil", "/etc/evil", "a\\..\\evil"])
 def test_a_name_that_leads_out_is_refused(tmp_path, name):
     with pytest.raises(UserError, match="leads out of the archive"):
         archives.check(made(tmp_path / "a.zip", name))
 
 
+@ARCHIVES
 def test_a_link_is_refused(tmp_path):
     with pytest.raises(UserError, match="is a link"):
         archives.check(made(tmp_path / "a.zip", mode=stat.S_IFLNK | 0o777, content=b"/etc/passwd"))
 
 
+@ARCHIVES
 def test_bombs_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "MOST", 2**20)
     content = bytes(2**20)

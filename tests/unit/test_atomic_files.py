@@ -41,6 +41,9 @@ def test_a_failure_leaves_the_earlier_file_and_no_other(tmp_path):
     assert os.listdir(tmp_path) == ["result.json"]
 
 
+@pytest.mark.injects(
+    "1 kills", "a process killed while it writes a result", "SIGKILL in the middle of it"
+)
 def test_a_killed_process_leaves_no_result_and_does_not_hinder_the_next(tmp_path):
     path = tmp_path / "result.txt"
     program = (

@@ -102,6 +102,12 @@ def tear(path):
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+@pytest.mark.injects(
+    "1 kills",
+    "a file of a checkpoint torn, flipped, emptied or deleted",
+    "each file of one in turn",
+    lost="one epoch, trained again",
+)
 @pytest.mark.parametrize("name", ["state", "progress.json", "digests.json", "deep/part"])
 @pytest.mark.parametrize(
     "damage", [flip, tear, lambda path: path.write_bytes(b""), lambda path: path.unlink()]
@@ -146,6 +152,9 @@ def test_every_rank_takes_the_checkpoint_that_the_first_has_chosen(tmp_path, mon
         assert found.result().epoch == 1
 
 
+@pytest.mark.injects(
+    "1 kills", "a process killed while it writes a checkpoint", "SIGKILL between two of its files"
+)
 def test_kill_in_the_middle_of_a_write_leaves_the_checkpoint_before(tmp_path):
     program = """
 import os, signal, sys

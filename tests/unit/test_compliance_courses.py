@@ -81,7 +81,7 @@ def lack_a_seed(records):
     [
         (drop_an_epoch, {"epochs", "planned-epochs"}),
         (stop_early, {"planned-epochs"}),
-        (resume_in_the_past, {"processes", "time-of-day"}),
+        (resume_in_the_past, {"time-of-day"}),
         (forget_the_resumption, {"clock-sum"}),
         (lose_a_rank, {"ranks"}),
         (overlap, {"alone"}),

@@ -16,7 +16,14 @@ TRAINING = {
 }
 ACCELERATORS = TRAINING["gpu"] + TRAINING["tpu"]
 ENVIRONMENTS = ("workflow", *TRAINING["cpu"], *ACCELERATORS)
-LISTS = ("requirements", "dev", "cloud", "uv", *(f"{name}.linux-64" for name in ENVIRONMENTS))
+LISTS = (
+    "requirements",
+    "dev",
+    "cloud",
+    "audit",
+    "uv",
+    *(f"{name}.linux-64" for name in ENVIRONMENTS),
+)
 
 
 def blocks(name: str) -> list[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from campaign import SAMPLED
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from make_products import make_case, make_result
@@ -39,12 +40,14 @@ from paragone.records.run_record import RunRecord
 pytestmark = pytest.mark.nightly
 
 CASES = settings(
-    max_examples=2500,
+    max_examples=250 if SAMPLED else 2500,
     deadline=None,
     database=None,
     print_blob=True,
     suppress_health_check=[*HealthCheck],
 )
+TABLES = settings(CASES, max_examples=100 if SAMPLED else 1000)
+LINES = settings(CASES, max_examples=30 if SAMPLED else 300)
 VALUES = st.recursive(
     st.none()
     | st.booleans()
@@ -101,6 +104,15 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("cases")
 
 
+DOCUMENTS = pytest.mark.injects(
+    "4 input",
+    "a record, report, manifest, specification or config with other values",
+    "one to three at random places (hypothesis)",
+    times=CASES.max_examples,
+)
+
+
+@DOCUMENTS
 @CASES
 @given(changed(make_record("torch")), st.booleans())
 def test_a_record_is_refused_or_tabulated_and_checked(folder, document, is_sealed):
@@ -114,12 +126,14 @@ def test_a_record_is_refused_or_tabulated_and_checked(folder, document, is_seale
         differences(tidy.tables(both, "one", {})[0], LABELS)
 
 
+@DOCUMENTS
 @CASES
 @given(changed(make_record("torch")["spec"]))
 def test_a_specification_has_a_name(document):
     message(lambda: Spec.from_json(json.dumps(document)).name)
 
 
+@DOCUMENTS
 @CASES
 @given(changed({"workload": "w", "backends": {"torch": {"passed": True, "deviations": {}}}}))
 def test_a_parity_report(folder, document):
@@ -127,6 +141,7 @@ def test_a_parity_report(folder, document):
     message(lambda: parity_reports.read_parity([path]))
 
 
+@DOCUMENTS
 @CASES
 @given(changed(make_result("torch", [make_case((8, 8, 8), gflops=(1, 2))])))
 def test_products(folder, document):
@@ -134,6 +149,7 @@ def test_products(folder, document):
     message(lambda: measurements.read(path, measurements.check_products))
 
 
+@DOCUMENTS
 @CASES
 @given(changed(json.loads(MANIFEST)))
 def test_a_manifest(folder, document):
@@ -141,6 +157,7 @@ def test_a_manifest(folder, document):
     message(lambda: load(path, folder))
 
 
+@DOCUMENTS
 @CASES
 @given(changed(CONFIG))
 def test_a_config(document):
@@ -162,8 +179,14 @@ READERS = {
 CELLS = st.text(max_size=8) | st.sampled_from(["", "nan", "inf", "-1", "1e400", "a,b", '"', "0"])
 
 
+@pytest.mark.injects(
+    "4 input",
+    "a published table with other cells",
+    "one to three at random places (hypothesis)",
+    times=TABLES.max_examples,
+)
 @pytest.mark.parametrize("name", READERS)
-@settings(CASES, max_examples=1000)
+@TABLES
 @given(data=st.data())
 def test_a_published_table(folder, name, data):
     rows = list(csv.reader((ROOT / "published" / name).open(encoding="utf-8")))
@@ -182,7 +205,13 @@ def archive(folder):
     return next((ROOT / "records").glob("*.zip")).read_bytes()
 
 
-@settings(CASES, max_examples=1000)
+@pytest.mark.injects(
+    "4 input",
+    "a bundle with other bytes",
+    "one to twenty at random places (hypothesis)",
+    times=TABLES.max_examples,
+)
+@TABLES
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 20))
 def test_a_bundle_with_other_bytes_is_refused_or_the_same(folder, archive, seed, count):
     draw, damaged = random.Random(seed), bytearray(archive)
@@ -203,8 +232,14 @@ WORDS = st.text("abcxyz -=.{}[]\"'$;0123456789é", max_size=12) | st.sampled_fro
 )
 
 
+@pytest.mark.injects(
+    "4 input",
+    "command lines of every program",
+    "random words and options (hypothesis)",
+    times=LINES.max_examples,
+)
 @pytest.mark.parametrize("program", PROGRAMS)
-@settings(CASES, max_examples=300)
+@LINES
 @given(words=st.lists(WORDS, max_size=5))
 def test_a_command_line_ends_in_a_message(program, words, folder, monkeypatch, capsys):
     """Never in a traceback, which any other exception would be."""

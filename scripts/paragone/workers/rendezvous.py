@@ -4,6 +4,7 @@ The folder belongs to one run or all-reduce, on a file system that all workers s
 time limit, independent of the framework, and a report outlives its process.
 """
 
+import errno
 import json
 import os
 import socket
@@ -115,11 +116,15 @@ def place(folder: Path, point: str, rank: int) -> Path:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """The facts in a file; None as long as it is not there, or not all of it on a shared file system."""
+    """The facts in a file; None as long as a shared file system does not have it, or not all of it."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return found
-    except (FileNotFoundError, ValueError):
+    except ValueError:
+        return None
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ESTALE):
+            raise
         return None
 
 

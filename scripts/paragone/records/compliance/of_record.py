@@ -137,20 +137,19 @@ def planned_epochs(record: RunRecord) -> Iterator[Finding]:
 
 @CHECKS.rule("processes")
 def processes(record: RunRecord) -> Iterator[Finding]:
-    """Starts and resumptions in order of time."""
-    entries = record.processes
-    times = [(entry.started, entry.ended) for entry in entries if entry.rank == 0]
-    times_of_day = [time for pair in times for time in pair if time]
-    if times_of_day != sorted(times_of_day):
-        yield Finding("processes.started", f"not in order: {', '.join(times_of_day)}")
-    firsts = [entry.first_epoch for entry in entries]
+    """Starts and resumptions in the order of the epochs."""
+    firsts = [entry.first_epoch for entry in record.processes]
     if firsts[0] != 1 or firsts != sorted(firsts):
         yield Finding("processes.first_epoch", f"{firsts}, not from 1 on upwards")
 
 
 @CHECKS.rule("time-of-day")
 def time_of_day(record: RunRecord) -> Iterator[Finding]:
-    """The clock on the wall against the kernel's."""
+    """The clock on the wall against the kernel's, and against the order of the processes."""
+    times = [(entry.started, entry.ended) for entry in record.processes if entry.rank == 0]
+    times_of_day = [time for pair in times for time in pair if time]
+    if times_of_day != sorted(times_of_day):
+        yield Finding("processes.started", f"not in order: {', '.join(times_of_day)}")
     for at, process in enumerate(record.processes):
         if process.ended and process.age is not None:
             begun, end = map(datetime.fromisoformat, (process.started, process.ended))

@@ -1,0 +1,130 @@
+"""Faults at the n-th system call of a run, injected by strace: a kill, a full disk, a disk that fails.
+
+Whatever n: the run ends as if nothing had happened, or with one message, and the same command ends it well.
+"""
+
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from campaign import FULL
+from nightly.test_random_kills import alike, spec_of
+from workspace import environment, small_copy, succeed, train_command
+
+from paragone.records import record
+
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace, to inject at a call"),
+]
+
+# What makes, names, syncs or deletes files and folders; and what fills them.
+NAMING = "mkdir,rename,fsync,unlink,unlinkat,rmdir"
+FILLING = "write,pwrite64,writev,fallocate,ftruncate,mkdir,rename,fsync"
+BACKENDS = [
+    "torch",
+    *(
+        pytest.param(name, marks=pytest.mark.long)
+        for name in ("tensorflow-mirrored", "jax", "torch-xla")
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def tiny(small, tmp_path_factory):
+    """The first 400 training and 64 test images."""
+    return small_copy(small, tmp_path_factory.mktemp("tiny"), train=400, test=64)
+
+
+def strace(line: list[str], *options: str) -> list[str]:
+    """The command under strace, all its threads; only calls of interest are slower."""
+    return ["strace", "--follow-forks", "--seccomp-bpf", "--quiet=all", *options, *line]
+
+
+def calls_of(line: list[str], calls: str, log: Path) -> int:
+    """How often the main thread of a run left alone makes such calls: of these strace takes the n-th."""
+    succeed(strace(line, f"--trace={calls}", f"--output={log}"), timeout=600)
+    by_thread: dict[str, int] = {}
+    for text in log.read_text(errors="replace").splitlines():
+        thread = text.split(maxsplit=1)[0]
+        by_thread[thread] = by_thread.get(thread, 0) + 1
+    return by_thread[next(iter(by_thread))]
+
+
+def chosen(total: int, most: int) -> list[int]:
+    """Which of so many calls: all, or as many as there is time for."""
+    draw = random.Random(total)
+    return sorted(draw.sample(range(1, total + 1), min(most, total)))
+
+
+class Runs:
+    """A run of one backend, left alone, and the same with a fault."""
+
+    def __init__(self, backend: str, arrays, folder: Path) -> None:
+        self._spec, self._arrays, self._folder = spec_of(backend, 1), arrays, folder
+        succeed(self.line("whole"), timeout=600)
+
+    def line(self, name: str) -> list[str]:
+        return train_command(self._spec, self._arrays, self._folder / name)
+
+    def injected(self, name: str, calls: str, fault: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            strace(self.line(name), f"--inject={calls}:{fault}", f"--output={os.devnull}"),
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+
+    def ends_well(self, name: str) -> None:
+        """The same command, without a fault, ends as the run that was left alone, and leaves nothing."""
+        folder = self._folder / name
+        if not (folder / "record.json").exists() or (folder / "checkpoints").exists():
+            succeed(self.line(name), timeout=600)
+        alike(record.read(self._folder / "whole/record.json"), record.read(folder / "record.json"))
+        assert {path.name for path in folder.iterdir()} == {"predictions.npz", "record.json"}
+
+
+@pytest.mark.injects(
+    "1 kills",
+    "a trainer killed as it makes, renames, syncs or deletes a file or folder",
+    "SIGKILL at the n-th such system call of a run (strace), over checkpoints, renames and record",
+)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_killed_at_the_nth_call_it_ends_alike(tiny, tmp_path, backend, record_property):
+    runs = Runs(backend, tiny, tmp_path)
+    total = calls_of(runs.line("counted"), NAMING, tmp_path / "calls")
+    kills = 0
+    for n in chosen(total, 25 if FULL else 6):
+        done = runs.injected(str(n), NAMING, f"signal=SIGKILL:when={n}")
+        kills += done.returncode != 0
+        runs.ends_well(str(n))
+    assert kills
+    record_property("times", kills)
+
+
+@pytest.mark.injects(
+    "2 disk and memory",
+    "a full disk, or one that fails, at any write of a trainer",
+    "ENOSPC, EDQUOT or EIO at the n-th call that writes, makes, renames or syncs (strace), n over a run",
+)
+@pytest.mark.parametrize("error", ["ENOSPC", "EDQUOT", "EIO"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_failing_nth_write_is_one_message_or_nothing(
+    tiny, tmp_path, backend, error, record_property
+):
+    runs = Runs(backend, tiny, tmp_path)
+    total = calls_of(runs.line("counted"), FILLING, tmp_path / "calls")
+    faults = chosen(total, 15 if FULL else 4)
+    for n in faults:
+        done = runs.injected(str(n), FILLING, f"error={error}:when={n}")
+        assert "Traceback" not in done.stderr, f"n = {n}: {done.stderr}"
+        if done.returncode:
+            errors = [text for text in done.stderr.splitlines() if text.startswith("error: ")]
+            assert len(errors) == 1, f"n = {n}: {done.stderr}"
+        runs.ends_well(str(n))
+    record_property("times", len(faults))
