@@ -27,7 +27,7 @@ test test-all test-nightly test-accelerator: $(VENV)/dev
 # Faults injected into real processes, and the table of docs/faults.md: a sample in 25 minutes.
 # All of them, in hours: make faults FULL=1; some: make faults ONLY=killed
 faults: $(VENV)/dev
-	source $(BIN)/activate && PYTHONPATH=tests python tests/campaign.py $(if $(FULL),--full) --only "$(ONLY)"
+	source $(BIN)/activate && python tests/campaign.py $(if $(FULL),--full) --only "$(ONLY)"
 
 # Known vulnerabilities of all that is pinned, from the service that pip-audit asks.
 audit: $(VENV)/uv

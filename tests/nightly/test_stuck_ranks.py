@@ -181,7 +181,9 @@ def block_new_ports(run: Run, rank: int, blocked: set[str]) -> None:
     own = [line.split()[3] for line in sockets.splitlines() if f"pid={process.pid}," in line]
     for port in {address.rpartition(":")[2] for address in own} - blocked:
         for side in ("sport", "dport"):
-            inside(run, "ip", "rule", "add", "ipproto", "tcp", side, port, "blackhole")
+            inside(
+                run, "ip", "rule", "add", "pref", "10", "ipproto", "tcp", side, port, "blackhole"
+            )
         blocked.add(port)
     time.sleep(0.05)
 
@@ -200,7 +202,8 @@ def test_a_rank_that_is_cut_off_ends_the_run_in_its_bound(small, tmp_path, backe
     if os.geteuid() != 0:
         pytest.skip("needs root, to make a network namespace")
     own, blocked = ["unshare", "--net", "bash", "-c", OWN_NETWORK, "_"], set[str]()
-    with started(backend, small, tmp_path / "run", before=own) as run:
+    epochs = EPOCHS if moment == "at the end" else 500
+    with started(backend, small, tmp_path / "run", epochs, own) as run:
         run.wait_until(moment)
         with meanwhile(lambda: block_new_ports(run, rank, blocked)):
             status = run.process.wait(BOUND + LAST)
