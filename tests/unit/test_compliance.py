@@ -119,11 +119,7 @@ VALUES = [
     ("data.manifest_sha256", "c" * 64, {"same-data", "read"}),
     ("data.edition", "rebuilt", {"manifest", "one-edition"}),
     ("data.edition", "synthetic", {"data", "manifest", "one-edition"}),
-    (
-        "processes.0.started",
-        "2026-01-01T05:00:00+00:00",
-        {"order", "processes", "time-of-day"},
-    ),
+    ("processes.0.started", "2026-01-01T05:00:00+00:00", {"order", "time-of-day"}),
     ("processes.0.load.life.busy", 12.5, {"isolation"}),
     ("processes.0.load.life.stolen", 2.1, {"isolation"}),
     ("processes.0.window.1.stolen", 2.1, {"isolation"}),
