@@ -32,6 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
     page = write.Page(
         results=found,
         runs=[runs.read(options.results, run, options.logs) for run in sorted(readable)],
+        labels=dict(options.labels),
         colors={label: palette[backend] for backend, label in options.labels},
         facts=facts.facts(found.table, options.preset),
         synthetic=facts.synthetic(found.table),

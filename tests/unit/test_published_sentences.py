@@ -42,7 +42,8 @@ def test_a_reproduced_run_says_so_and_counts_all_rows():
     )
     assert overview == (
         "Of 4 published numbers and ratios, of which many are epochs of the same run, these runs can judge "
-        "4: 2 are reproduced, 1 differs and 1 is undecided."
+        "4: 2 are reproduced, 1 differs and 1 is undecided. All are losses, accuracies and sizes of models: "
+        "none is a speed or a time."
     )
     assert text == (
         "Holds? 8 TPU cores, judged by PyTorch: at the end of training test accuracy 0.8123 nats published, "
@@ -62,6 +63,12 @@ def test_the_verdict_that_speaks_most_against_the_published_numbers_is_that_of_a
 def test_another_protocol_is_not_comparable():
     (text,) = sentences(published({"test_accuracy": "not comparable"}, ["not comparable"]))
     assert text == "Holds? 8 TPU cores: not comparable (PyTorch: why)."
+
+
+def test_a_speed_that_can_be_judged_is_not_denied():
+    table = published({"test_accuracy": "reproduced"}, ["reproduced"])
+    table.loc[1, ["metric", "family"]] = "speed-up", "ratio"
+    assert "none is a speed" not in sentences(table)[0]
 
 
 def test_numbers_that_cannot_be_judged_are_counted_too():

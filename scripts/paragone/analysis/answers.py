@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from paragone.analysis import pair_sentences, published_sentences
+from paragone.analysis import break_even, pair_sentences, published_sentences
 from paragone.analysis.ahead_of_time.published import sentences as compiled_sentences
 from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.metrics import named
@@ -20,8 +20,8 @@ ALSO = "Also decided, exploratory"
 OPEN = "Undecided, and what it takes"
 ABSENT = "Not run, and why"
 _PAIRS = (
-    "A pair is two runs of equal seed, trained one beside the other. In brackets: 95 % intervals. Better and "
-    "equal are tested at 5 %, adjusted for all pairs of a metric"
+    "A pair is two runs of equal seed, trained one soon after the other. In brackets: 95 % intervals. Better "
+    "and equal are tested at 5 %, adjusted for all pairs of a metric"
 )
 # How to read the numbers below a heading.
 NOTES = {
@@ -126,6 +126,8 @@ def _of_pairs(one: Tables) -> Iterator[tuple[str, Answer]]:
             single.append(rows)
         elif heading != OPEN or metric in ALWAYS:
             text = f"{_subject(rows, one, heading)}: {pair_sentences.sentence(rows)}"
+            if metric == break_even.METRIC:
+                text += break_even.sentence(rows, _speeds(rows, one), one.runs)
             yield heading, _answer(one, text, rows, pair_sentences.verdict(rows))
     if single:
         metrics = dict.fromkeys(rows["metric"].iloc[0] for rows in single)
@@ -171,9 +173,21 @@ def _subject(rows: pd.DataFrame, one: Tables, heading: str) -> str:
         text += f" ({workload}, batch {batch:,})"
     if len(set(one.differences["machine"])) > 1:
         text += f" on {machine.partition(OF_BUNDLE)[0]}"
+    if metric == break_even.METRIC and (examples := break_even.length(_runs_of(rows, one))):
+        text += f" of runs of {examples:,.0f} examples"
     text += f", {about}" if (about := named(metric).about) else ""
     beside = heading == BEST and not (rows["family"] == "primary").any()
     return f"{text} (exploratory)" if beside else text
+
+
+def _runs_of(rows: pd.DataFrame, one: Tables) -> pd.DataFrame:
+    return one.runs[one.runs["run"].isin(_named(rows["runs"]))]
+
+
+def _speeds(rows: pd.DataFrame, one: Tables) -> pd.DataFrame:
+    """The rows on speed of the same work on the same machine."""
+    same = one.differences[OF_PAIRS[1:]].eq(rows[OF_PAIRS[1:]].iloc[0]).all(axis=1)
+    return one.differences[same & (one.differences["metric"] == break_even.SPEED)]
 
 
 def _of_published(one: Tables) -> Iterator[Answer]:

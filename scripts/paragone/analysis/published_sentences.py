@@ -10,6 +10,7 @@ from paragone.analysis.pair_sentences import joined
 from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, UNDECIDED
 from paragone.analysis.verdicts import NOT_COMPARABLE, VERDICTS
 
+_OUTCOMES = ["outcome", "primary"]  # families of losses and accuracies
 # Of one number, and of several.
 _WORDS = {
     REPRODUCED: ("is reproduced", "are reproduced"),
@@ -21,16 +22,17 @@ _WORDS = {
 
 def overview(comparisons: Sequence[pd.DataFrame]) -> str:
     """All rows of all tables `comparison` counted by their verdicts; nothing where none can be judged."""
-    verdicts = pd.concat(
-        [table["verdict"] for table in comparisons if len(table)] or [pd.Series(dtype="object")]
-    )
-    compared = verdicts[verdicts != NOT_COMPARABLE]
-    if compared.empty:
+    tables = [table[["metric", "family", "verdict"]] for table in comparisons if len(table)]
+    if not tables or (judged := pd.concat(tables).query("verdict != @NOT_COMPARABLE")).empty:
         return ""
+    verdicts, compared = pd.concat(tables)["verdict"], judged["verdict"]
     text = (
         f"Of {len(verdicts):,} published numbers and ratios, of which many are epochs of the same run, these "
         f"runs can judge {len(compared):,}: {_counted(compared)}."
     )
+    learned = judged["family"].isin(_OUTCOMES) | (judged["metric"] == "parameters")
+    if learned.all():
+        text += " All are losses, accuracies and sizes of models: none is a speed or a time."
     if len(compared) < len(verdicts):
         text += " Why the others cannot be compared is said below."
     return text
@@ -39,7 +41,7 @@ def overview(comparisons: Sequence[pd.DataFrame]) -> str:
 def sentences(rows: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Sentences on one published system, each with its verdict. `rows`: of the table `comparison`."""
     system = rows["system"].iloc[0]
-    outcomes = rows[rows["family"].isin(["outcome", "primary"])]
+    outcomes = rows[rows["family"].isin(_OUTCOMES)]
     judged = outcomes[outcomes["verdict"] != NOT_COMPARABLE]
     counted = rows[~rows.index.isin(outcomes.index) & (rows["verdict"] != NOT_COMPARABLE)]
     for row in counted.to_dict("records"):

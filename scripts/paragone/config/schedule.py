@@ -3,6 +3,7 @@
 Standard library only: the Snakefile imports this module at parse time.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterator
 from random import Random
 
@@ -12,15 +13,18 @@ from paragone.config.run_spec import Spec
 def schedule(experiments: dict[str, list[Spec]], seed: int) -> list[str]:
     """The names of all runs in the order in which they are trained.
 
-    One experiment after the other, first the one with the fewest runs still to be trained. A run of several
-    experiments is trained with the first of them.
+    One experiment after the other, first the one with the fewest runs of its own. A run of several
+    experiments is trained with the largest of them, so that the pairs which decide most stay neighbors.
     """
-    order: dict[str, None] = {}
-    waiting = dict(experiments)
-    while waiting:
-        name = min(waiting, key=lambda each: len({s.name for s in waiting[each]} - order.keys()))
-        order |= dict.fromkeys(spec.name for spec in _drawn(waiting.pop(name), f"{seed} {name}"))
-    return list(order)
+    largest_last = sorted(experiments, key=lambda name: len(experiments[name]))
+    owner = {spec.name: name for name in largest_last for spec in experiments[name]}
+    own = Counter(owner.values())
+    return [
+        spec.name
+        for name in sorted(experiments, key=lambda name: own[name])
+        for spec in _drawn(experiments[name], f"{seed} {name}")
+        if owner[spec.name] == name
+    ]
 
 
 def _drawn(runs: list[Spec], key: str) -> Iterator[Spec]:

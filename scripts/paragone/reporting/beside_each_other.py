@@ -9,7 +9,8 @@ from paragone.analysis.metrics import METRICS, margin_words
 METHOD = (
     "Paired by seed: mean log ratio (of accuracies: mean difference) over pairs, its 95 % interval "
     "and p value by sign flips, equivalence by two one-sided tests; p adjusted by Holm's method "
-    "over the pairs of a metric; a verdict at p <= 0.05."
+    "over the pairs of a metric; a verdict at p <= 0.05. Effect: by how much the first is better, so that a "
+    "ratio below 1, or a difference below 0, speaks for the second, whatever the metric."
 )
 MARGINS = f"Margins: {', '.join(f'{one.name} {margin_words(one)}' for one in METRICS)}."
 PRINTED = ["metric", "workload", "batch", "first", "second", "n", "effect", "p", "verdict", "why"]

@@ -9,7 +9,7 @@ from paragone.analysis.published import Protocol, Ratio
 from paragone.analysis.scaling.cost import AllReduce, Compute, StepModel
 from paragone.analysis.verdicts import NOT_COMPARABLE
 
-AS_PREDICTED, OTHERWISE = "as predicted", "not as predicted"
+AS_PREDICTED, BELOW, ABOVE = "the best case", "below the best case", "above the best case"
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,13 @@ def _judge(ratio: Ratio, predicted: float, replicas: int) -> tuple[str, str]:
         return AS_PREDICTED, "equal within the rounding of the published numbers"
     size = f"published is {ratio.value / predicted:.2f} times the best case"
     if low > replicas:
-        return OTHERWISE, (
+        return ABOVE, (
             f"{size}: more than {replicas} devices can give; one device and {replicas} did not run "
             "the same program at the same efficiency"
         )
     if low > predicted:
-        return OTHERWISE, f"{size}: the link was faster than this, or overlapped with compute"
-    return OTHERWISE, f"{size}: the rest is a fixed cost per step, or a slower link"
+        return ABOVE, f"{size}: the link was faster than this, or overlapped with compute"
+    return BELOW, f"{size}: the rest is a fixed cost per step, or a slower link"
 
 
 def table_of(rows: list[dict[str, Any]]) -> pd.DataFrame:

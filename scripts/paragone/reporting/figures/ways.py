@@ -203,7 +203,8 @@ def _remarks(points: pd.DataFrame) -> list[str]:
     counts = points.loc[points["metric"] == "whole run", "n"].tolist()
     return [
         OF_PAIRS,
-        "To the right of 1: better than the baseline. Whole run: medians, from process start to end.",
+        "To the right of 1: better than the baseline. Whole run: medians, from process start to end, "
+        "without the speed window.",
         footnotes.STEADY,
         f"n = {' or '.join(str(int(n)) for n in sorted(set(counts)))} runs (seeds) each.",
     ]

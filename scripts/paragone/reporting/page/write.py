@@ -37,11 +37,15 @@ _INDEX = (
 
 @dataclass(frozen=True)
 class Page:
-    """All that the page shows. `colors`: by label of a backend; `facts`: what is true of all runs, by name;
-    `synthetic`: the warning if some data were, else empty."""
+    """All that the page shows.
+
+    `labels`: by backend; `colors`: by label; `facts`: what is true of all runs, by name; `synthetic`: the
+    warning if some data were, else empty.
+    """
 
     results: Results
     runs: list[Run]
+    labels: dict[str, str]
     colors: dict[str, str]
     facts: dict[str, str]
     synthetic: str
@@ -63,7 +67,7 @@ def write(page: Page, path: Path) -> None:
         titles={one.name: one.title for one in results.sections},
         series=_series(page),
         figures_of={one.name: one.figures for one in results.sections},
-        index=_index(results.table),
+        index=_index(results.table, page.labels),
         index_columns=[heading for heading, _, _ in _INDEX],
         packed=Markup(_packed(page, templates.get_template("run.html"))),
         scripts={
@@ -91,9 +95,10 @@ def _templates() -> jinja2.Environment:
     return environment
 
 
-def _index(table: pd.DataFrame) -> list[dict[str, str]]:
+def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
     rows = []
-    for row in table.to_dict("records"):
+    # By the names that figures and answers have, so that a search finds them.
+    for row in table.assign(backend=table["backend"].replace(labels)).to_dict("records"):
         about = {"run": row["run"], "status": run_states.words_of(row["status"])}
         for heading, column, form in _INDEX:
             about[heading] = "" if pd.isna(row[column]) else form.format(row[column])
