@@ -18,7 +18,7 @@ from paragone.base.atomic_files import write_bytes
 from paragone.reporting.exhibits import Figure, Section, Table, verdict_class
 from paragone.reporting.results import Results
 
-LINES = 16  # of a table; the rest is in its CSV file
+LINES = 24  # of a table; the rest is in its CSV file
 LARGEST = 17.0, 15.0  # centimeters of a drawing
 _MANY = 12  # columns above which all share the width of the page
 _LONG = 28  # characters above which a column breaks its lines

@@ -43,11 +43,13 @@ function configured(spec, { scale, baseline, hidden }, width) {
   if (width < 760) found.config.legend.columns = 1;
   const each = Math.max(150, Math.min(380, width / found.columns - 120));
   for (const panel of found.concat) {
-    panel.width = each;
+    const names = panel.encoding.y?.type === "nominal" && panel.encoding.y.axis;
+    if (names && width < 760) names.labelLimit = 110;
+    panel.width = names && width < 760 ? Math.max(120, width - 160) : each;
     for (const { encoding = {} } of [panel, ...panel.layer])
       for (const channel of Object.values(encoding).flat())
         if (["shown", "start"].includes(channel.field)) {
-          if (channel.scale && scale === "log") channel.scale = { type: "log" };
+          if (channel.scale && scale === "log") channel.scale = { type: "log", nice: false, padding: 8 };
           if (channel.scale && baseline) channel.title = `${channel.title}, relative to ${baseline}`;
         }
   }
