@@ -84,6 +84,7 @@ def test_nothing_grows(tiny, checkout, tmp_path, record_property):
     state, words = size(made / ".snakemake"), log.stat().st_size
     assert words / RUNS < 4000
     for record in records[:CALLS]:
+        (made / TABLE).unlink()
         record.unlink()
         called(made, log, **variables)
         assert record.exists()

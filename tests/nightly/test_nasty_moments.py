@@ -5,8 +5,10 @@ Whatever n: the run ends as if nothing had happened, or with one message, and th
 
 import os
 import random
+import re
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -44,20 +46,21 @@ def strace(line: list[str], *options: str) -> list[str]:
     return ["strace", "--follow-forks", "--seccomp-bpf", "--quiet=all", *options, *line]
 
 
-def calls_of(line: list[str], calls: str, log: Path) -> int:
-    """How often the main thread of a run left alone makes such calls: of these strace takes the n-th."""
+def calls_of(line: list[str], calls: str, log: Path) -> dict[str, int]:
+    """How often the busiest thread of a run left alone makes each of these calls."""
     succeed(strace(line, f"--trace={calls}", f"--output={log}"), timeout=600)
-    by_thread: dict[str, int] = {}
-    for text in log.read_text(errors="replace").splitlines():
-        thread = text.split(maxsplit=1)[0]
-        by_thread[thread] = by_thread.get(thread, 0) + 1
-    return by_thread[next(iter(by_thread))]
+    found = re.findall(r"^(\d+) +(\w+)\(", log.read_text(errors="replace"), re.MULTILINE)
+    most: dict[str, int] = {}
+    for (_, call), count in Counter(found).items():
+        most[call] = max(count, most.get(call, 0))
+    return most
 
 
-def chosen(total: int, most: int) -> list[int]:
-    """Which of so many calls: all, or as many as there is time for."""
-    draw = random.Random(total)
-    return sorted(draw.sample(range(1, total + 1), min(most, total)))
+def chosen(total: dict[str, int], count: int) -> list[tuple[str, int]]:
+    """Which of these calls: a kind, and the how-manieth of a thread."""
+    draw = random.Random(0)
+    kinds = [draw.choice(sorted(total)) for _ in range(count)]
+    return sorted({(kind, draw.randint(1, total[kind])) for kind in kinds})
 
 
 class Runs:
@@ -70,9 +73,10 @@ class Runs:
     def line(self, name: str) -> list[str]:
         return train_command(self._spec, self._arrays, self._folder / name)
 
-    def injected(self, name: str, calls: str, fault: str) -> subprocess.CompletedProcess:
+    def injected(self, name: str, call: str, fault: str) -> subprocess.CompletedProcess:
+        options = [f"--trace={call}", f"--inject={call}:{fault}", f"--output={os.devnull}"]
         return subprocess.run(
-            strace(self.line(name), f"--inject={calls}:{fault}", f"--output={os.devnull}"),
+            strace(self.line(name), *options),
             env=environment(),
             capture_output=True,
             text=True,
@@ -99,10 +103,10 @@ def test_killed_at_the_nth_call_it_ends_alike(tiny, tmp_path, backend, record_pr
     runs = Runs(backend, tiny, tmp_path)
     total = calls_of(runs.line("counted"), NAMING, tmp_path / "calls")
     kills = 0
-    for n in chosen(total, 25 if FULL else 6):
-        done = runs.injected(str(n), NAMING, f"signal=SIGKILL:when={n}")
+    for call, n in chosen(total, 25 if FULL else 6):
+        done = runs.injected(f"{call}-{n}", call, f"signal=SIGKILL:when={n}")
         kills += done.returncode != 0
-        runs.ends_well(str(n))
+        runs.ends_well(f"{call}-{n}")
     assert kills
     record_property("times", kills)
 
@@ -120,11 +124,11 @@ def test_a_failing_nth_write_is_one_message_or_nothing(
     runs = Runs(backend, tiny, tmp_path)
     total = calls_of(runs.line("counted"), FILLING, tmp_path / "calls")
     faults = chosen(total, 15 if FULL else 4)
-    for n in faults:
-        done = runs.injected(str(n), FILLING, f"error={error}:when={n}")
-        assert "Traceback" not in done.stderr, f"n = {n}: {done.stderr}"
+    for call, n in faults:
+        done = runs.injected(f"{call}-{n}", call, f"error={error}:when={n}")
+        assert "Traceback" not in done.stderr, f"{call} {n}: {done.stderr}"
         if done.returncode:
             errors = [text for text in done.stderr.splitlines() if text.startswith("error: ")]
-            assert len(errors) == 1, f"n = {n}: {done.stderr}"
-        runs.ends_well(str(n))
+            assert len(errors) == 1, f"{call} {n}: {done.stderr}"
+        runs.ends_well(f"{call}-{n}")
     record_property("times", len(faults))

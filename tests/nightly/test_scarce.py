@@ -54,11 +54,11 @@ def ends(arrays, folder: Path, cell: tuple[str, int], before=(), limit=None) -> 
 @pytest.mark.injects(
     "2 disk and memory",
     "too few file descriptors",
-    "RLIMIT_NOFILE of 8 to 256 for launcher and workers",
+    "RLIMIT_NOFILE of 6 to 256 for launcher and workers",
 )
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_few_descriptors(small, tmp_path, cell, record_property):
-    limits = [8, 12, 16, 20, 24, 32, 64, 256] if FULL else [12, 20, 256]
+    limits = [6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 32, 256] if FULL else [6, 8, 256]
     found = []
     for most in limits:
 

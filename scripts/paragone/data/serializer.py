@@ -2,6 +2,9 @@
 
 import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -78,9 +81,22 @@ def _from_files(source: dict, folder: Path, aside: Path) -> dict:
 
     store.check_owner(folder / "tfds", folder)
     extracted = aside / "extracted"
-    made = decode.read(source, folder / "tfds", extracted, aside)
+    with _temporary_files_in(aside / "temporary"):
+        made = decode.read(source, folder / "tfds", extracted, aside)
     shutil.rmtree(extracted, ignore_errors=True)
     return made
+
+
+@contextmanager
+def _temporary_files_in(folder: Path) -> Iterator[None]:
+    """TensorFlow Datasets makes temporary folders that it leaves behind: here, where they are removed."""
+    folder.mkdir()
+    before, tempfile.tempdir = tempfile.tempdir, str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _describe(path: Path) -> dict:
