@@ -44,7 +44,15 @@ def test_a_run_heeds_the_umask_and_no_settings_of_keras(small, tmp_path):
 )
 @pytest.mark.nightly
 @pytest.mark.parametrize("home", ["/nonexistent", pytest.param("/proc", marks=pytest.mark.long)])
-@pytest.mark.parametrize("backend", ["torch-compile", "tensorflow-mirrored", "torch-xla", "jax"])
+@pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param("torch-compile", marks=pytest.mark.long),
+        "tensorflow-mirrored",
+        "torch-xla",
+        "jax",
+    ],
+)
 def test_no_backend_needs_a_home(small, tmp_path, backend, home):
     spec = make_spec("fashion-conv", backend, batch=200, epochs=1, steps_per_epoch=1)
     done = call(train_command(spec, small, tmp_path, "launch"), timeout=300, HOME=home)

@@ -12,23 +12,17 @@ import psutil
 import pytest
 from campaign import FULL
 from nightly.test_random_kills import MARK, none_left
-from workspace import Arrays, Checkout, environment, small_copy
+from workspace import Arrays, Checkout, environment
 
 pytestmark = pytest.mark.nightly
 
-RUNS, CALLS = (500, 20) if FULL else (16, 3)
+RUNS, CALLS = (500, 20) if FULL else (8, 2)
 TABLE = "results/tables/xla_fashion_cnn/runs.parquet"
 
 
-@pytest.fixture(scope="module")
-def tiny(small, tmp_path_factory) -> Arrays:
-    """The first 400 training and 64 test images."""
-    return small_copy(small, tmp_path_factory.mktemp("tiny"), train=400, test=64)
-
-
-def prepared(made: Checkout, tiny: Arrays, runs: int) -> None:
+def prepared(made: Checkout, fashion: Arrays, runs: int) -> None:
     """One experiment of so many runs of a step each."""
-    made.config["data"]["folder"] = str(tiny.folder)
+    made.config["data"]["folder"] = str(fashion.folder)
     made.only("xla_fashion_cnn", ["torch"], epochs=1, steps_per_epoch=1, repeats=runs)
 
 
@@ -65,9 +59,9 @@ def called(made: Checkout, log: Path, **variables: str) -> list[tuple[float, int
     "hundreds of runs in one call, and call after call",
     "runs of one step; then calls that each find one run missing; Snakemake's process looked at each second",
 )
-def test_nothing_grows(tiny, checkout, tmp_path, record_property):
+def test_nothing_grows(fashion, checkout, tmp_path, record_property):
     made, mark = checkout(), uuid.uuid4().hex
-    prepared(made, tiny, RUNS)
+    prepared(made, fashion, RUNS)
     temporary, log = tmp_path / "temporary", tmp_path / "log"
     temporary.mkdir()
     variables = {MARK: mark, "TMPDIR": str(temporary)}
@@ -108,9 +102,9 @@ def test_nothing_grows(tiny, checkout, tmp_path, record_property):
     "two calls on one results folder at once",
     "a second `snakemake` while the first trains",
 )
-def test_of_two_calls_one_is_refused(tiny, checkout):
+def test_of_two_calls_one_is_refused(fashion, checkout):
     made = checkout()
-    prepared(made, tiny, 2)
+    prepared(made, fashion, 2)
     first = made.start(TABLE, "--cores", "2")
     while not list(made.folder.glob("results/logs/**/*")):
         assert first.poll() is None

@@ -103,7 +103,7 @@ def test_killed_at_the_nth_call_it_ends_alike(tiny, tmp_path, backend, record_pr
     runs = Runs(backend, tiny, tmp_path)
     total = calls_of(runs.line("counted"), NAMING, tmp_path / "calls")
     kills = 0
-    for call, n in chosen(total, 25 if FULL else 6):
+    for call, n in chosen(total, 25 if FULL else 4):
         done = runs.injected(f"{call}-{n}", call, f"signal=SIGKILL:when={n}")
         kills += done.returncode != 0
         runs.ends_well(f"{call}-{n}")
@@ -123,7 +123,7 @@ def test_a_failing_nth_write_is_one_message_or_nothing(
 ):
     runs = Runs(backend, tiny, tmp_path)
     total = calls_of(runs.line("counted"), FILLING, tmp_path / "calls")
-    faults = chosen(total, 15 if FULL else 4)
+    faults = chosen(total, 15 if FULL else 3)
     for call, n in faults:
         done = runs.injected(f"{call}-{n}", call, f"error={error}:when={n}")
         assert "Traceback" not in done.stderr, f"{call} {n}: {done.stderr}"

@@ -154,11 +154,11 @@ def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell, record_property):
     "Snakemake, or it and all that it has started, killed",
     "SIGKILL at a uniformly random moment of `snakemake` of two runs; then the same command again",
 )
-def test_killed_snakemake_goes_on_by_the_same_command(tiny, checkout, record_property):
+def test_killed_snakemake_goes_on_by_the_same_command(fashion, checkout, record_property):
     """Without --unlock. What Snakemake leaves behind trains on; a call meanwhile says so."""
     mark, draw = uuid.uuid4().hex, random.Random(0)
     made = checkout()
-    made.config["data"]["folder"] = str(tiny.folder)
+    made.config["data"]["folder"] = str(fashion.folder)
     made.only("xla_fashion_cnn", ["torch", "torch-ddp"], epochs=4, steps_per_epoch=2)
     target = "results/tables/xla_fashion_cnn/runs.parquet"
     line, kills = (target, "--cores", "2"), 0
