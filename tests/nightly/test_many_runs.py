@@ -56,7 +56,7 @@ def called(made: Checkout, log: Path, **variables: str) -> list[tuple[float, int
 
 @pytest.mark.injects(
     "6 long",
-    "hundreds of runs in one call, and call after call",
+    "many runs in one call, and call after call",
     "runs of one step; then calls that each find one run missing; Snakemake's process looked at each second",
 )
 def test_nothing_grows(fashion, checkout, tmp_path, record_property):
