@@ -35,7 +35,6 @@ class Row:
     seen: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
-
     before: str = ""
 
     @property
@@ -59,10 +58,10 @@ class Table:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count one phase of one test; its properties come from tests/conftest.py."""
-        told = dict(report.user_properties)
-        if "injects" not in told or (report.when != "call" and report.outcome == "passed"):
+        properties = dict(report.user_properties)
+        if "injects" not in properties or (report.when != "call" and report.outcome == "passed"):
             return
-        item, fault, how, lost, times = told["injects"]
+        item, fault, how, lost, times = properties["injects"]
         row = self.rows.setdefault((item, fault, how), Row(lost))
         if report.failed:
             row.failed.append(report.nodeid.rpartition("::")[2])
@@ -70,8 +69,8 @@ class Table:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
             row.skipped.append(str(reason).removeprefix("Skipped: "))
         else:
-            row.times += told.get("times", times)
-            row.seen += [told["seen"]] if "seen" in told else []
+            row.times += properties.get("times", times)
+            row.seen += [properties["seen"]] if "seen" in properties else []
 
     def keep(self, section: str) -> None:
         """Take the rows of a section that were not injected now as they are."""

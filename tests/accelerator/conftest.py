@@ -60,7 +60,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def cuda() -> None:
     """For tests of what CUDA alone has."""
     if KIND != "gpu":
-        pytest.skip(f"of CUDA devices alone, this is a {KIND}")
+        pytest.skip(f"tests what CUDA alone has; the device here is a {KIND}")
 
 
 def spec_on(backend: str, replicas: int = 1, batch: int = 128, **changes) -> Spec:

@@ -94,7 +94,10 @@ def test_a_killed_rank_ends_the_run_in_time_and_is_named(small, tmp_path, backen
 
 
 LAUNCHER = pytest.mark.injects(
-    "8 workers", "the launcher killed or told to end", "SIGKILL, SIGTERM, SIGINT", lost="the epoch"
+    "8 workers",
+    "the launcher killed, terminated or interrupted",
+    "SIGKILL, SIGTERM, SIGINT",
+    lost="the epoch",
 )
 
 

@@ -55,7 +55,7 @@ class Run:
         return None
 
     def wait_until(self, moment: str) -> None:
-        """At the start both workers live; in an epoch a checkpoint is there; at the end all are trained."""
+        """Both workers run; the first checkpoint is written; the last epoch is reported."""
         reached: dict[str, Callable] = {
             "at the start": lambda: self.rank(0) and self.rank(1),
             "in an epoch": lambda: list(self.folder.glob("checkpoints/*/epoch-*")),

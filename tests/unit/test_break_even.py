@@ -33,6 +33,7 @@ def row(verdict: str, **changes) -> pd.DataFrame:
                 "effect": 5.0,
                 "ratio": True,
                 "p_adjusted": 0.01,
+                "n": 2,
                 "runs": "q0 q1 f0 f1",
                 **changes,
             }

@@ -89,6 +89,8 @@ def test_a_run_has_its_section(results, packed):
     text = packed["runs"][results.runs["run"].iloc[0]]
     for words in ("Where the seconds went", "compilation", "Epochs", "Specification", "seed: 0"):
         assert words in text
+    seconds = results.runs["end_to_end_seconds"].iloc[0]
+    assert f"End to end {seconds:.1f} s, without the speed window" in text
 
 
 def test_twins_hold_the_points_of_their_figures(results, packed):

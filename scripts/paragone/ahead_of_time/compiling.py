@@ -108,7 +108,7 @@ def _described(executable: Any, seconds: float, devices: int, tells_memory: bool
     modules = executable.hlo_modules()
     try:
         costs = executable.cost_analysis()
-    except (JaxRuntimeError, NotImplementedError):  # some compilers count nothing: counted here
+    except (JaxRuntimeError, NotImplementedError):  # no costs from this compiler: from its program
         costs = _counted(modules)
     texts = [module.to_string() for module in modules]
     accessed, of_main = costs.get("bytes accessed"), float(sum(map(traffic, texts)))

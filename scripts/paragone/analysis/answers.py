@@ -30,7 +30,7 @@ NOTES = {
     "Reproduced: this and the distance are within the margin, which was fixed beforehand. Differs: the "
     "distance is beyond both and, at the end of training, significant when adjusted for its numbers. At "
     "chance: not above always guessing the most frequent class. Else undecided. The judge is the backend "
-    "whose 20 committed runs tell how much runs differ; all others get the same data and initial weights.",
+    "of the 20 committed runs from which the spread over seeds is computed.",
     ALSO: f"{_PAIRS}, not for the number of metrics.",
 }
 NOTHING = {

@@ -19,7 +19,7 @@ def sentence(rows: pd.DataFrame) -> str:
     if compared.empty:
         return f"not compared ({_lacking(gone)})."
     metric, pairs = _metric(rows), compared.to_dict("records")
-    decided = [row for row in pairs if _is_decided(row, metric)]
+    decided = [row for row in pairs if is_won(row, metric)]
     if rows["division"].iloc[0] == TUNING:
         parts = [_wins([row], metric) for row in decided]
         parts += _equal([row for row in pairs if _is_equal(row)], metric)
@@ -77,14 +77,15 @@ def _is_equal(row: Row) -> bool:
     return str(row["verdict"]).startswith("equal")
 
 
-def _is_decided(row: Row, metric: Metric) -> bool:
+def is_won(row: Row, metric: Metric) -> bool:
+    """Whether one of the pair was shown to be better."""
     return str(row["verdict"]).endswith(metric.words)
 
 
 def _contenders(compared: pd.DataFrame) -> list[str]:
     """Who may be the best: not shown worse, or equal to one of these and worse than none."""
     pairs, ahead = compared.to_dict("records"), best(compared)
-    lost = {_names(row)[1] for row in pairs if _is_decided(row, _metric(compared))}
+    lost = {winner_and_other(row)[1] for row in pairs if is_won(row, _metric(compared))}
     near = {
         name for row in pairs if _is_equal(row) and {*_pair(row)} & {*ahead} for name in _pair(row)
     }
@@ -98,9 +99,10 @@ def _ranked(compared: pd.DataFrame, decided: list[Row], metric: Metric) -> list[
     among = [row for row in compared.to_dict("records") if {*_pair(row)} <= {*able}]
     undecided = [row for row in among if row["verdict"] == UNDECIDED]
     parts = _equal([row for row in among if _is_equal(row)], metric) + _open(undecided)
-    wins = {name: [row for row in decided if _names(row)[0] == name] for name in able}
+    wins = {name: [row for row in decided if winner_and_other(row)[0] == name] for name in able}
     beyond = {
-        name: [row for row in rows if _names(row)[1] not in able] for name, rows in wins.items()
+        name: [row for row in rows if winner_and_other(row)[1] not in able]
+        for name, rows in wins.items()
     }
     if not any(beyond.values()):
         return parts or [_wins([row], metric) for row in decided]
@@ -117,7 +119,7 @@ def _pair(row: Row) -> tuple[str, str]:
     return row["first"], row["second"]
 
 
-def _names(row: Row) -> tuple[str, str]:
+def winner_and_other(row: Row) -> tuple[str, str]:
     """The winner of a decided pair, and the other one."""
     first, second = _pair(row)
     return (second, first) if row["verdict"].startswith(f"{second} is") else (first, second)
@@ -125,13 +127,13 @@ def _names(row: Row) -> tuple[str, str]:
 
 def _wins(rows: list[Row], metric: Metric) -> str:
     """By how much the winner of these pairs, which is the same in all, is better than the others."""
-    return f"{_names(rows[0])[0]} {'needs' if metric.saves else 'is'} {_by_how_much(rows, metric)}"
+    return f"{winner_and_other(rows[0])[0]} {'needs' if metric.saves else 'is'} {_by_how_much(rows, metric)}"
 
 
 def _by_how_much(rows: list[Row], metric: Metric) -> str:
     words = f" less {metric.saves}" if metric.saves else f" {metric.words}"
     sizes = [
-        f"{_lead(row, metric)}{'' if place else words} than {_names(row)[1]}"
+        f"{_lead(row, metric)}{'' if place else words} than {winner_and_other(row)[1]}"
         for place, row in enumerate(rows)
     ]
     return ", ".join(sizes)
@@ -139,7 +141,7 @@ def _by_how_much(rows: list[Row], metric: Metric) -> str:
 
 def _lead(row: Row, metric: Metric) -> str:
     """How much better the winner is, with its interval: a multiple, a share that it saves, a difference."""
-    values = _turned(row, _names(row)[0] != row["first"])
+    values = _turned(row, winner_and_other(row)[0] != row["first"])
     if metric.saves:
         return _with_interval([100 * (1 - 1 / one) for one in values], "{:.0f}", " %")
     return _with_interval(values, *(("{:.2f}", " x") if row["ratio"] else ("{:.3f}", "")))

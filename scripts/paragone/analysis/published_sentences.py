@@ -23,17 +23,20 @@ _WORDS = {
 def overview(comparisons: Sequence[pd.DataFrame]) -> str:
     """All rows of all tables `comparison` counted by their verdicts; nothing where none can be judged."""
     tables = [table[["metric", "family", "verdict"]] for table in comparisons if len(table)]
-    if not tables or (judged := pd.concat(tables).query("verdict != @NOT_COMPARABLE")).empty:
+    if not tables:
         return ""
-    verdicts, compared = pd.concat(tables)["verdict"], judged["verdict"]
+    rows = pd.concat(tables)
+    judged = rows[rows["verdict"] != NOT_COMPARABLE]
+    if judged.empty:
+        return ""
     text = (
-        f"Of {len(verdicts):,} published numbers and ratios, of which many are epochs of the same run, these "
-        f"runs can judge {len(compared):,}: {_counted(compared)}."
+        f"Of {len(rows):,} published numbers and ratios, of which many are epochs of the same run, these "
+        f"runs can judge {len(judged):,}: {_counted(judged['verdict'])}."
     )
     learned = judged["family"].isin(_OUTCOMES) | (judged["metric"] == "parameters")
     if learned.all():
         text += " All are losses, accuracies and sizes of models: none is a speed or a time."
-    if len(compared) < len(verdicts):
+    if len(judged) < len(rows):
         text += " Why the others cannot be compared is said below."
     return text
 

@@ -9,7 +9,7 @@ from paragone.analysis.published import Protocol, Ratio
 from paragone.analysis.scaling.cost import AllReduce, Compute, StepModel
 from paragone.analysis.verdicts import NOT_COMPARABLE
 
-AS_PREDICTED, BELOW, ABOVE = "the best case", "below the best case", "above the best case"
+AT_BEST, BELOW, ABOVE = "the best case", "below the best case", "above the best case"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _row(
 def _judge(ratio: Ratio, predicted: float, replicas: int) -> tuple[str, str]:
     low, high = ratio.rounding
     if low <= predicted <= high:
-        return AS_PREDICTED, "equal within the rounding of the published numbers"
+        return AT_BEST, "equal within the rounding of the published numbers"
     size = f"published is {ratio.value / predicted:.2f} times the best case"
     if low > replicas:
         return ABOVE, (

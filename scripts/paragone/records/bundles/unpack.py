@@ -24,7 +24,7 @@ from paragone.records.schemas import valid
 
 # Bytes that a bundle may unpack to, and those that the arrays of a file in it may take.
 MOST = 2**30
-# RuntimeError: encrypted, or (NotImplementedError) compressed in a way that is not known.
+# RuntimeError: encrypted; NotImplementedError, which is one: an unknown method of compression.
 _DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 _ASK = "ask who made it for another copy"
 
