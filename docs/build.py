@@ -27,8 +27,9 @@ MARKED = re.compile(r"<!-- (?P<what>\w+)(: (?P<name>[a-z-]+))? -->\n.*?<!-- end 
 INTRODUCTION = """\
 # Configuration
 
-*Written by `docs/build.py` from [`config.schema.yaml`](../rules/schemas/config.schema.yaml) and
-[`data_config.schema.yaml`](../rules/schemas/data_config.schema.yaml): change those, not this page.*
+*Written by `docs/build.py` from [`config.schema.yaml`](../rules/schemas/config.schema.yaml),
+[`data_config.schema.yaml`](../rules/schemas/data_config.schema.yaml) and
+[`datasets.schema.yaml`](../rules/schemas/datasets.schema.yaml): change those, not this page.*
 
 [`config.yaml`](../config.yaml) is the default. Change it, or put what differs into a file of its own:
 
@@ -112,13 +113,16 @@ def purposes() -> str:
 def configuration() -> str:
     """The page that lists every key of the config."""
     schema = yaml.safe_load((SCHEMAS / "config.schema.yaml").read_text())
-    data = yaml.safe_load((SCHEMAS / "data_config.schema.yaml").read_text())
+    apart = {
+        name: yaml.safe_load((SCHEMAS / f"{file}.schema.yaml").read_text())
+        for name, file in (("data", "data_config"), ("datasets", "datasets"))
+    }
     values = yaml.safe_load((ROOT / "config.yaml").read_text())
     text = [INTRODUCTION.rstrip()]
     single = []
     for name in schema["properties"]:
-        root = data if name == "data" else schema
-        block = data if name == "data" else schema["properties"][name]
+        root = apart.get(name, schema)
+        block = apart.get(name, schema["properties"][name])
         required = name in schema["required"]
         if "object" not in block["type"]:
             single.append((name, block, required))

@@ -4,6 +4,7 @@ import json
 import os
 import time
 
+from paragone.base import plugins
 from paragone.base.locks import Held, Lock
 from paragone.config.bundled import labels
 from paragone.config.code_inputs import code_inputs
@@ -15,6 +16,7 @@ from paragone.config.compilations import (
     targets,
     validations,
 )
+from paragone.config.datasets import block_of, data_modules, data_paths
 from paragone.config.expand import expand, first_steps, probe, with_reference
 from paragone.config.looks import looks
 from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
@@ -29,6 +31,8 @@ try:
     fill(config, DEFAULTS)  # where this is a module, `config` may hold changes only
     BUNDLES = labels(config["bundles"])
     LISTINGS = opened.take_bundles(config, BUNDLES) if BUNDLES else {}
+    if isinstance(config["plugins"], list):  # else an error of the next line
+        plugins.use(config["plugins"])
     validate(config)
     EXPERIMENTS = {name: expand(config, name) for name in config["experiments"]}
     PRODUCTS = products(config)
@@ -61,7 +65,7 @@ SECTIONS = {
 
 
 wildcard_constraints:
-    dataset="[a-z_]+",
+    dataset="(tfds/)?[a-z0-9_]+",
     experiment="|".join(SECTIONS),
     workload="[a-z0-9-]+",
     backend="[a-z0-9-]+",
@@ -90,9 +94,15 @@ def manifest_of(spec):
     return f"<results>/data/{spec.workload['dataset']}/manifest.json"
 
 
+def block_of_dataset(wildcards):
+    """The block of a data set."""
+    return block_of(config, wildcards.dataset, "datasets")
+
+
 def environment(backend):
     """The environment file of a backend, or of the parity gate's reference."""
-    return f"../envs/{with_reference(config)['backends'][backend]['environment']}.yaml"
+    name = with_reference(config)["backends"][backend]["environment"]
+    return plugins.environment(name) or f"../envs/{name}.yaml"
 
 
 def gpus(backend, replicas=1):

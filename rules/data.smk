@@ -1,7 +1,7 @@
 # Data: find and check the raw files, then turn them into arrays, once per data set; published
 # weights likewise, once per model.
 #
-# in:  the `data` block of the config; mirrors, the network, or neither
+# in:  the blocks `data` and `datasets` of the config; the user's files; mirrors, the network, or neither
 # out: <results>/data/{dataset}/source.json    which files, from where, their checksums
 #      <results>/data/{dataset}/manifest.json  the arrays' shapes, checksums and edition
 #      <results>/weights/{model}.json          the published weights of a model, or that there are none
@@ -25,9 +25,20 @@ envvars:
     "PARAGONE_MIRRORS",
 
 
+# What decides where data are looked for, and nothing more: a change of it fetches anew.
+DATA_SETTINGS = {key: config["data"][key] for key in ("folder", "source", "lock")}
+
+
 rule fetch:
     input:
-        code=code_inputs("fetch.py"),
+        code=lambda wildcards: code_inputs("fetch.py", *data_modules(block_of_dataset(wildcards))),
+        # Another content is another data set, which the lock file notices. What is missing is an error of
+        # the program, unless a stand-in is asked for.
+        files=lambda wildcards: (
+            []
+            if config["data"]["source"] == "synthetic"
+            else data_paths(block_of_dataset(wildcards))
+        ),
     output:
         source="<results>/data/{dataset}/source.json",
     log:
@@ -35,23 +46,15 @@ rule fetch:
     conda:
         "../envs/tensorflow.yaml"
     params:
-        # What shapes the data, and nothing more: a change of it fetches anew.
-        settings=lambda wildcards: json.dumps(
-            {
-                **{k: v for k, v in config["data"].items() if k != "pretrained"},
-                "mirrors": [],
-                "editions": {
-                    wildcards.dataset: config["data"]["editions"].get(wildcards.dataset, {})
-                },
-            },
-            sort_keys=True,
-        ),
+        block=lambda wildcards: json.dumps(block_of_dataset(wildcards), sort_keys=True),
+        settings=json.dumps(DATA_SETTINGS, sort_keys=True),
     message:
         "Looking for {wildcards.dataset}"
     shell:
         r"""
         python {input.code[0]:q} \
             --dataset {wildcards.dataset:q} \
+            --block {params.block:q} \
             --config-data {params.settings:q} \
             --output {output.source:q} \
             2>&1 | tee {log:q}
@@ -60,7 +63,9 @@ rule fetch:
 
 rule serialize:
     input:
-        code=code_inputs("serialize.py"),
+        code=lambda wildcards: code_inputs(
+            "serialize.py", *data_modules(block_of_dataset(wildcards))
+        ),
         source="<results>/data/{dataset}/source.json",
     output:
         manifest="<results>/data/{dataset}/manifest.json",
@@ -70,6 +75,7 @@ rule serialize:
         "../envs/tensorflow.yaml"
     params:
         folder=config["data"]["folder"],
+        lock=config["data"]["lock"],
     message:
         "Serializing {wildcards.dataset}"
     shell:
@@ -77,6 +83,7 @@ rule serialize:
         python {input.code[0]:q} \
             --source {input.source:q} \
             --folder {params.folder:q} \
+            --lock {params.lock:q} \
             --output {output.manifest:q} \
             >{log:q} 2>&1
         """

@@ -63,6 +63,42 @@ READS = {
 }
 
 
+def rows_of_plugins(kind):
+    """The rows that plugins bring: `ROW` of each module says its label, what it reads, and settings."""
+    found = {}
+    for name in plugins.names_in(f"reporting/{kind}"):
+        file = plugins.file_of(f"reporting/{kind}/{name}.py")
+        if file.is_relative_to(plugins.LIBRARY):
+            continue
+        row = plugins.literal(file, "ROW")
+        if not isinstance(row, dict) or not {"label", "reads"} <= {*row} <= {
+            "label",
+            "reads",
+            "settings",
+        }:
+            raise WorkflowError(
+                f'config: {file}: needs `ROW = {{"label": ..., "reads": (...)}}`, and maybe "settings"'
+            )
+        if unknown := [kind for kind in row["reads"] if kind not in READS]:
+            raise WorkflowError(
+                f"config: {file}: ROW reads {unknown[0]!r}, which is none of {', '.join(READS)}"
+            )
+        found[name] = Row(row["label"], tuple(row["reads"]), tuple(row.get("settings", ())))
+    return found
+
+
+def caption(kind, prefix, name):
+    """The caption of a figure or table: the project's, or beside the module of a plugin."""
+    file = plugins.file_of(f"reporting/{kind}/{name}.py")
+    if file.is_relative_to(plugins.LIBRARY):
+        return f"report/{prefix}_{name}.rst"
+    if not file.with_suffix(".rst").is_file():
+        raise WorkflowError(
+            f"config: {file.with_suffix('.rst')}: is missing, the caption of {name}"
+        )
+    return str(file.with_suffix(".rst"))
+
+
 def read_by(row):
     """The input function of a figure's or table's rule."""
     return lambda wildcards: {kind: READS[kind](wildcards.experiment) for kind in row.reads}

@@ -26,6 +26,7 @@ FIGURES = {
     "largest_batch": Row("largest batch", ("largest_batches",)),
     "step_bounds": Row("bounds of a step", BOUNDS, ("beside",)),
     "beyond": Row("predictions beyond this machine", ("runs", "models"), ("machines", "most")),
+    **rows_of_plugins("figures"),
 }
 
 for name, row in FIGURES.items():
@@ -39,7 +40,7 @@ for name, row in FIGURES.items():
         output:
             svg=report(
                 f"<results>/figures/{{experiment}}/{name}.svg",
-                caption=f"report/plot_{name}.rst",
+                caption=caption("figures", "plot", name),
                 category=category,
                 labels={"figure": row.label},
             ),

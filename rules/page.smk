@@ -9,11 +9,11 @@
 
 PAGE = "scripts/paragone/reporting/page/templates"
 CAPTIONS = [
-    project(f"rules/report/{name}.rst")
+    project(Path("rules") / name)
     for name in (
-        "page",
-        *(f"plot_{name}" for name in FIGURES),
-        *(f"tabulate_{name}" for name in TABLES),
+        "report/page.rst",
+        *(caption("figures", "plot", name) for name in FIGURES),
+        *(caption("tables", "tabulate", name) for name in TABLES),
     )
 ]
 

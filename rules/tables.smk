@@ -25,6 +25,7 @@ TABLES = {
     "published_bounds": Row("published times and lower bounds", BOUNDS, ("beside",)),
     "bounds_validated": Row("the method on this machine", ("measured_steps", "products")),
     "scaling_published": Row("published speed-ups", ("published",), ("checks",)),
+    **rows_of_plugins("tables"),
 }
 TABLES_OF_ALL = [
     "<results>/tables/runs.csv",
@@ -45,7 +46,7 @@ for name, row in TABLES.items():
         output:
             csv=report(
                 f"<results>/tables/{{experiment}}/{name}.csv",
-                caption=f"report/tabulate_{name}.rst",
+                caption=caption("tables", "tabulate", name),
                 category=category,
                 labels={"table": row.label},
             ),

@@ -18,12 +18,17 @@ def main() -> None:
     wanted.add_argument("--dataset")
     wanted.add_argument("--model")
     parser.add_argument(
+        "--block", type=json.loads, help="the data set's block of `datasets`, as JSON"
+    )
+    parser.add_argument(
         "--config-data", required=True, type=json.loads, help="the config's `data` block, as JSON"
     )
     parser.add_argument("--output", required=True, type=Path)
     options = parser.parse_args()
     if options.dataset:
-        found = locate.find(options.dataset, options.config_data)
+        if options.block is None:
+            parser.error("--dataset needs --block")
+        found = locate.find(options.dataset, options.block, options.config_data)
         text = (
             f"{found['dataset']}: {found['source']}, edition {found['edition']} ({found['origin']})"
         )

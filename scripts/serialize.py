@@ -16,6 +16,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", required=True, type=Path, help="what scripts/fetch.py wrote")
     parser.add_argument("--folder", required=True, type=Path, help="`data.folder` of the config")
+    parser.add_argument("--lock", required=True, type=Path, help="`data.lock` of the config")
     parser.add_argument("--output", required=True, type=Path)
     options = parser.parse_args()
     # Decoding needs no GPU and must not take one from a training job; TensorFlow's start-up notes
@@ -23,7 +24,8 @@ def main() -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     source = json.loads(options.source.read_bytes())
-    write_bytes(serializer.serialize(source, options.folder).read_bytes(), options.output)
+    manifest = serializer.serialize(source, options.folder, options.lock)
+    write_bytes(manifest.read_bytes(), options.output)
 
 
 if __name__ == "__main__":

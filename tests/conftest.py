@@ -17,7 +17,7 @@ GROUPS = (
     r"tests/nightly/test_(?:random_kills|nasty_moments|stuck_ranks|many_runs)\.py::.*",  # too
     r"(tests/parity/test_engines)\.py::\w+(\[\D+)",  # by backend
 )
-DATASETS = sorted(CONFIG["data"]["editions"])
+DATASETS = sorted(CONFIG["datasets"])
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -117,7 +117,8 @@ def data_of(fashion, tmp_path_factory) -> dict[str, Arrays]:
     def make(folder: Path) -> None:
         for name in ("cats_vs_dogs", "reuters"):
             results, data = folder / name / "results", folder / name / "data"
-            prepare(name, results, data, source="synthetic", image_size=32)
+            smaller = {"size": 32} if name == "cats_vs_dogs" else None
+            prepare(name, results, data, block=smaller, source="synthetic")
 
     folder = made_once(tmp_path_factory, "stand_ins", make)
     stand_ins = {

@@ -44,7 +44,7 @@ def test_missing_arrays(small, tmp_path):
 def test_truncated_array(small, tmp_path):
     copy = tmp_path / "data"
     shutil.copytree(small.folder, copy)
-    (array,) = copy.glob("arrays/*/train_images.npy")
+    (array,) = copy.glob("arrays/*/train_inputs.npy")
     with array.open("r+b") as file:
         file.truncate(array.stat().st_size - 1)
     line = changed(train_command(SPEC, small, tmp_path / "run"), "--data-folder", copy)
@@ -123,7 +123,7 @@ def test_wrong_checksum(checkout, mirror, tmp_path):
     shutil.copytree(mirror / "fashion_mnist", copy, copy_function=shutil.copyfile)
     labels = copy / "t10k-labels-idx1-ubyte.gz"
     labels.write_bytes(labels.read_bytes()[:-1] + b"x")
-    expected = CONFIG["data"]["editions"]["fashion_mnist"]["official"][labels.name]
+    expected = CONFIG["datasets"]["fashion_mnist"]["editions"]["official"][labels.name]
     made = checkout()
     made.only("xla_fashion_cnn", ["torch"], steps_per_epoch=1)
     done = made.snakemake("all", "--cores", "1", PARAGONE_MIRRORS=str(copy.parent))

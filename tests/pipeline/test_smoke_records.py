@@ -35,7 +35,7 @@ def test_records_say_what_data_they_are_of(records, smoke):
 
 def test_every_data_set_of_the_mirror_was_used(records, mirror):
     assert {made.data.source for made in records} == {"real"}
-    assert {made.data.dataset for made in records} == set(CONFIG["data"]["editions"])
+    assert {made.data.dataset for made in records} == set(CONFIG["datasets"])
 
 
 def test_epochs_have_the_steps_that_were_planned(completed):
@@ -141,7 +141,7 @@ def test_predictions_are_of_the_first_test_examples(results, completed, smoke):
             assert ((arrays["probabilities"] >= least) & (arrays["probabilities"] <= 1)).all()
             assert ("images" in arrays.files) is (name != "reuters")
             if name == "fashion_mnist":
-                images = np.load(folder / manifest["folder"] / "test_images.npy", mmap_mode="r")
+                images = np.load(folder / manifest["folder"] / "test_inputs.npy", mmap_mode="r")
                 assert np.array_equal(arrays["images"], images[:25])
                 learned = (made.spec.steps_per_epoch or 0) >= 8
                 easy = ["fashion-cnn", "fashion-conv"] if smoke.real else ["fashion-cnn"]

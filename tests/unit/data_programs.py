@@ -8,9 +8,12 @@ from pathlib import Path
 
 import yaml
 
+from paragone.config.datasets import block_of
+
 ROOT = Path(__file__).parents[2]
-CONFIG_DATA = yaml.safe_load((ROOT / "config.yaml").read_text())["data"]
-FASHION_FILES = CONFIG_DATA["editions"]["fashion_mnist"]["official"]
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+CONFIG_DATA, DATASETS = CONFIG["data"], CONFIG["datasets"]
+FASHION_FILES = DATASETS["fashion_mnist"]["editions"]["official"]
 
 
 def run(program: str, *options: str, environment: str = "") -> subprocess.CompletedProcess:
@@ -26,13 +29,24 @@ def run(program: str, *options: str, environment: str = "") -> subprocess.Comple
 
 
 def fetch(
-    dataset: str, results: Path, folder: Path, environment: str = "", **settings: object
+    dataset: str,
+    results: Path,
+    folder: Path,
+    environment: str = "",
+    block: dict | None = None,
+    **settings: object,
 ) -> subprocess.CompletedProcess:
-    """Write <results>/source.json; `settings` change the config's `data` block."""
-    data = CONFIG_DATA | {"folder": str(folder)} | settings
+    """Write <results>/source.json; `block` changes the data set's, `settings` the config's `data` block.
+
+    The lock file is beside `folder`.
+    """
+    known = dataset in DATASETS or "/" in dataset
+    whole = (block_of(CONFIG, dataset, "test") if known else {}) | (block or {})
+    data = CONFIG_DATA | {"folder": str(folder), "lock": str(lock_of(folder))} | settings
     return run(
         "fetch",
         f"--dataset={dataset}",
+        f"--block={json.dumps(whole)}",
         f"--config-data={json.dumps(data)}",
         f"--output={results / 'source.json'}",
         environment=environment,
@@ -45,16 +59,27 @@ def serialize(results: Path, folder: Path) -> subprocess.CompletedProcess:
         "serialize",
         f"--source={results / 'source.json'}",
         f"--folder={folder}",
+        f"--lock={lock_of(folder)}",
         f"--output={results / 'manifest.json'}",
     )
 
 
+def lock_of(folder: Path) -> Path:
+    """The lock file that belongs to a data folder."""
+    return folder.with_name("datasets.lock.json")
+
+
 def prepare(
-    dataset: str, results: Path, folder: Path, environment: str = "", **settings: object
+    dataset: str,
+    results: Path,
+    folder: Path,
+    environment: str = "",
+    block: dict | None = None,
+    **settings: object,
 ) -> None:
     """Fetch and serialize; fail the test with the programs' own words."""
     for done in (
-        fetch(dataset, results, folder, environment, **settings),
+        fetch(dataset, results, folder, environment, block, **settings),
         serialize(results, folder),
     ):
         assert done.returncode == 0, done.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data_programs import CONFIG_DATA, prepare
+from data_programs import DATASETS, prepare
 from PIL import Image
 
 from paragone.data import Dataset, load
@@ -18,7 +18,7 @@ SIZE = 64
 def dataset(mirror, tmp_path_factory) -> Dataset:
     """The subset of the mirror at 64 x 64, from the raw file to the mapped arrays."""
     folder = tmp_path_factory.mktemp("cats")
-    prepare("cats_vs_dogs", folder / "results", folder / "data", str(mirror), image_size=SIZE)
+    prepare("cats_vs_dogs", folder / "results", folder / "data", str(mirror), {"size": SIZE})
     return load(folder / "results/manifest.json", folder / "data")
 
 
@@ -35,7 +35,7 @@ def test_counts_of_the_subset(dataset):
 
 def test_images_are_those_of_the_files(dataset, mirror):
     """The first image of each split, found by its place in the documented split."""
-    (name,) = CONFIG_DATA["editions"]["cats_vs_dogs"]["subset-2002"]
+    (name,) = DATASETS["cats_vs_dogs"]["editions"]["subset-2002"]
     with zipfile.ZipFile(mirror / "cats_vs_dogs" / name) as archive:
         files = np.array(sorted(path for path in archive.namelist() if path.endswith(".jpg")))
         order = np.random.Generator(np.random.Philox(key=8020)).permutation(len(files))

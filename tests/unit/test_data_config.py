@@ -1,4 +1,4 @@
-"""The config's `data` block: closed schema, and checksums that agree with the publishers'."""
+"""The config's blocks `data` and `datasets`: closed schemas, checksums that agree with the publishers'."""
 
 import copy
 
@@ -6,45 +6,71 @@ import jsonschema
 import pytest
 import tensorflow_datasets as tfds
 import yaml
-from data_programs import CONFIG_DATA, ROOT
+from data_programs import CONFIG_DATA, DATASETS, ROOT
 
-SCHEMA = yaml.safe_load((ROOT / "rules/schemas/data_config.schema.yaml").read_text())
+SCHEMAS = {
+    name: yaml.safe_load((ROOT / f"rules/schemas/{file}.schema.yaml").read_text())
+    for name, file in (("data", "data_config"), ("datasets", "datasets"))
+}
+BLOCKS = {"data": CONFIG_DATA, "datasets": DATASETS}
+MINE = {"form": "arrays", "path": "mine.npz", "held_out": 0.2}
 
 
-def test_the_default_block_is_valid():
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    jsonschema.validate(CONFIG_DATA, SCHEMA)
+@pytest.mark.parametrize("name", BLOCKS)
+def test_the_default_block_is_valid(name):
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
+    jsonschema.validate(BLOCKS[name], SCHEMAS[name])
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"form": "tfds", "builder": "cifar10", "split": {"train": "train", "test": "test[:50%]"}},
+        {"form": "folder", "path": {"train": "a", "test": "b"}, "size": 32, "channels": 1},
+        MINE | {"inputs": "x", "labels": "y", "classes": ["no", "yes"]},
+        {"form": "table", "path": "a.csv", "held_out": 0.1, "words": 50, "length": 8},
+        {"form": "of_a_plugin", "anything": [1, 2]},
+    ],
+    ids=lambda block: block["form"],
+)
+def test_forms_of_data(block):
+    jsonschema.validate({"mine": block}, SCHEMAS["datasets"])
 
 
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (["mirror"], ["a misspelt key"]),
-        (["source"], "fake"),
-        (["mirrors"], "not a list"),
-        (["image_size"], "224"),
-        (["image_size"], 0),
-        (["sequence_length"], -1),
-        (["editions", "mnist"], {"official": {"a.gz": "0" * 64}}),
-        (["editions", "reuters", "synthetic"], {"reuters.npz": "0" * 64}),
-        (["editions", "reuters", "official", "reuters.npz"], "not a checksum"),
-        (["editions", "reuters", "official", "second.npz"], "0" * 64),
-        (["editions", "fashion_mnist", "official"], {"train-images-idx3-ubyte.gz": "0" * 64}),
+        (["data", "mirror"], ["a misspelt key"]),
+        (["data", "source"], "fake"),
+        (["data", "mirrors"], "not a list"),
+        (["data", "lock"], ""),
+        (["datasets", "cats_vs_dogs", "size"], "224"),
+        (["datasets", "cats_vs_dogs", "size"], 0),
+        (["datasets", "cats_vs_dogs", "held_out"], 1),
+        (["datasets", "reuters", "length"], -1),
+        (["datasets", "reuters", "path"], "of another form"),
+        (["datasets", "Mine"], MINE),
+        (["datasets", "mine"], {"path": "no form"}),
+        (["datasets", "mine"], MINE | {"size": 32}),
+        (["datasets", "mine"], MINE | {"path": {"train": "no test"}}),
+        (["datasets", "mine"], {"form": "folder", "path": "no-size"}),
+        (["datasets", "reuters", "editions", "synthetic"], {"reuters.npz": "0" * 64}),
+        (["datasets", "reuters", "editions", "official", "reuters.npz"], "not a checksum"),
     ],
 )
 def test_impossible_values_are_refused(path, value):
-    data = copy.deepcopy(CONFIG_DATA)
-    at = data
+    blocks = copy.deepcopy(BLOCKS)
+    at = blocks
     for key in path[:-1]:
         at = at[key]
     at[path[-1]] = value
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(data, SCHEMA)
+        jsonschema.validate(blocks[path[0]], SCHEMAS[path[0]])
 
 
 @pytest.mark.parametrize("dataset", ["fashion_mnist", "cats_vs_dogs"])
 def test_official_checksums_are_those_of_tensorflow_datasets(dataset):
     registered = tfds.builder_cls(dataset).url_infos.values()
-    assert CONFIG_DATA["editions"][dataset]["official"] == {
+    assert DATASETS[dataset]["editions"]["official"] == {
         info.filename: info.checksum for info in registered
     }

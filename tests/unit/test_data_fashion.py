@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data_programs import ROOT, fetch, prepare, serialize
+from data_programs import ROOT, fetch, lock_of, prepare, serialize
 
 from paragone.base.errors import UserError
 from paragone.data import load
@@ -70,7 +70,8 @@ def test_second_checkout_fetches_and_decodes_nothing(prepared, tmp_path):
         f"sys.argv[0] = {str(program)!r}; sys.path.insert(0, {str(program.parent)!r})\n"
         f"runpy.run_path({str(program)!r}, run_name='__main__')"
     )
-    options = ["--source", tmp_path / "source.json", "--folder", prepared / "data"]
+    lock = ["--lock", lock_of(prepared / "data")]
+    options = ["--source", tmp_path / "source.json", "--folder", prepared / "data", *lock]
     subprocess.run(
         [sys.executable, "-c", blocked, *options, "--output", tmp_path / "manifest.json"],
         check=True,
@@ -93,7 +94,7 @@ def test_loading_imports_no_framework():
 @pytest.mark.parametrize("fault", ["truncated", "missing", "other shape"])
 def test_damaged_array_is_one_clear_error(prepared, tmp_path, fault):
     store, results = _copy(prepared, tmp_path)
-    (array,) = store.glob("arrays/*/test_images.npy")
+    (array,) = store.glob("arrays/*/test_inputs.npy")
     if fault == "truncated":
         with array.open("r+b") as file:
             file.truncate(array.stat().st_size - 1)
@@ -109,7 +110,7 @@ def test_damaged_array_is_one_clear_error(prepared, tmp_path, fault):
 def test_the_remedy_for_a_damaged_array_works(prepared, tmp_path, mirror):
     """Delete the named folder, run again: the store is mended."""
     store, results = _copy(prepared, tmp_path)
-    (array,) = store.glob("arrays/*/test_images.npy")
+    (array,) = store.glob("arrays/*/test_inputs.npy")
     array.write_bytes(array.read_bytes()[:1000])
     shutil.rmtree(results)
     prepare("fashion_mnist", results, store, environment=str(mirror))

@@ -70,9 +70,7 @@ def test_vocabulary_covers_both_splits(dataset, published):
 def test_other_length_is_another_recipe(mirror, tmp_path):
     for length in (100, 300):
         results = tmp_path / str(length)
-        prepare(
-            "reuters", results, tmp_path / "data", environment=str(mirror), sequence_length=length
-        )
+        prepare("reuters", results, tmp_path / "data", str(mirror), {"length": length})
         assert load(results / "manifest.json", tmp_path / "data").train_inputs.shape[1] == length
 
 

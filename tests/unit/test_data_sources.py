@@ -9,10 +9,10 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from data_programs import CONFIG_DATA, FASHION_FILES, fetch, refused
+from data_programs import DATASETS, FASHION_FILES, fetch, refused
 
 # Without the official edition there is no official address to ask: tests need no network's absence.
-LOCAL = {"reuters": {"rebuilt": CONFIG_DATA["editions"]["reuters"]["rebuilt"]}}
+LOCAL = {"editions": {"rebuilt": DATASETS["reuters"]["editions"]["rebuilt"]}}
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_mirror_folder_is_used_in_place(mirror, tmp_path):
 
 
 def test_file_url_is_a_mirror_folder(mirror, tmp_path):
-    done = fetch("reuters", tmp_path, tmp_path / "data", mirror.as_uri(), editions=LOCAL)
+    done = fetch("reuters", tmp_path, tmp_path / "data", mirror.as_uri(), block=LOCAL)
     assert done.returncode == 0, done.stderr
     assert _source(tmp_path)["edition"] == "rebuilt"
 
@@ -75,7 +75,7 @@ def test_mirror_without_the_data_set_is_passed_over(copied, mirror, tmp_path):
 def test_url_mirror_is_downloaded_once_and_checked(served, tmp_path):
     url, asked = served
     for results in (tmp_path / "one", tmp_path / "two"):
-        done = fetch("reuters", results, tmp_path / "data", url, source="real", editions=LOCAL)
+        done = fetch("reuters", results, tmp_path / "data", url, source="real", block=LOCAL)
         assert done.returncode == 0, done.stderr
     assert asked == ["/reuters/reuters.npz"]
     assert _source(tmp_path / "one")["origin"] == f"{url}/reuters"
@@ -103,7 +103,7 @@ def test_wrong_checksum_never_falls_back(copied, served, tmp_path, policy, over)
 def test_unknown_edition_lists_the_known_ones(copied, tmp_path):
     (copied / "reuters/reuters.npz").write_bytes(b"another edition")
     done = fetch("reuters", tmp_path, tmp_path / "data", str(copied))
-    editions = CONFIG_DATA["editions"]["reuters"]
+    editions = DATASETS["reuters"]["editions"]
     refused(done, *(f"{files['reuters.npz']} ({name})" for name, files in editions.items()))
 
 
@@ -124,18 +124,18 @@ def test_missing_mirror_folder_is_an_error(tmp_path, policy):
 
 
 def test_real_without_any_place_is_an_error(tmp_path):
-    done = fetch("reuters", tmp_path, tmp_path / "data", source="real", editions=LOCAL)
+    done = fetch("reuters", tmp_path, tmp_path / "data", source="real", block=LOCAL)
     refused(done, "no real reuters", "PARAGONE_MIRRORS", "data.source")
 
 
 def test_unreachable_mirror_is_named(tmp_path):
     dead = "http://127.0.0.1:9"
-    done = fetch("reuters", tmp_path, tmp_path / "data", dead, source="real", editions=LOCAL)
+    done = fetch("reuters", tmp_path, tmp_path / "data", dead, source="real", block=LOCAL)
     refused(done, dead, "no connection")
 
 
 def test_auto_without_any_place_is_loudly_synthetic(tmp_path):
-    done = fetch("reuters", tmp_path, tmp_path / "data", editions=LOCAL)
+    done = fetch("reuters", tmp_path, tmp_path / "data", block=LOCAL)
     assert done.returncode == 0
     assert "NOTICE: SYNTHETIC DATA in place of reuters" in done.stderr
     assert _source(tmp_path)["source"] == _source(tmp_path)["edition"] == "synthetic"
@@ -147,10 +147,6 @@ def test_synthetic_does_not_look_for_data(served, tmp_path):
     assert done.returncode == 0
     assert asked == []
     assert _source(tmp_path)["source"] == "synthetic"
-
-
-def test_unknown_data_set_is_an_error(tmp_path):
-    refused(fetch("mnist", tmp_path, tmp_path / "data"), "mnist", "fashion_mnist")
 
 
 def test_data_folder_that_cannot_be_written_is_an_error(mirror, tmp_path):

@@ -5,10 +5,9 @@ import sys
 
 import numpy as np
 import pytest
-from data_programs import ROOT, fetch, prepare
+from data_programs import DATASETS, ROOT, fetch, lock_of, prepare
 
 from paragone.data import Dataset, load
-from paragone.data.catalogue import DATASETS
 
 SHAPES = {
     "fashion_mnist": ((60_000, 28, 28, 1), (10_000, 28, 28, 1), np.uint8),
@@ -23,7 +22,8 @@ def made(request, tmp_path_factory) -> tuple[Dataset, Dataset]:
     folder = tmp_path_factory.mktemp(request.param)
     for twin in ("one", "two"):
         results, data = folder / twin / "results", folder / twin / "data"
-        prepare(request.param, results, data, source="synthetic", image_size=32)
+        smaller = {"size": 32} if request.param == "cats_vs_dogs" else None
+        prepare(request.param, results, data, block=smaller, source="synthetic")
     return tuple(
         load(folder / t / "results/manifest.json", folder / t / "data") for t in ("one", "two")
     )
@@ -34,7 +34,7 @@ def test_shapes_and_types_are_those_of_the_real_set(made):
     train, test, dtype = SHAPES[dataset.name]
     assert (dataset.train_inputs.shape, dataset.test_inputs.shape) == (train, test)
     assert dataset.train_inputs.dtype == dataset.test_inputs.dtype == dtype
-    classes = len(DATASETS[dataset.name].class_names)
+    classes = len(DATASETS[dataset.name]["classes"])
     assert set(np.unique(dataset.train_labels)) == set(range(classes))
     if dataset.vocabulary is not None:
         assert dataset.vocabulary == 30_982
@@ -69,7 +69,8 @@ def test_two_processes_fill_a_store_once(tmp_path):
     data = tmp_path / "data"
     assert fetch("reuters", tmp_path, data, source="synthetic").returncode == 0
     outputs = [tmp_path / "one.json", tmp_path / "two.json"]
-    command = [sys.executable, ROOT / "scripts/serialize.py", "--folder", data]
+    folders = ["--folder", data, "--lock", lock_of(data)]
+    command = [sys.executable, ROOT / "scripts/serialize.py", *folders]
     running = [
         subprocess.Popen([*command, "--source", tmp_path / "source.json", "--output", output])
         for output in outputs

@@ -4,28 +4,22 @@ import numpy as np
 
 from paragone.config.compilations import Program
 from paragone.data import Dataset
-from paragone.data.catalogue import entry
 
 
 def dataset_of(program: Program) -> Dataset:
-    """One empty example of the program's shape, without memory of its own; no file is read.
-
-    Raises `UserError` for a data set that is not in the catalogue.
-    """
-    name = program.spec.workload["dataset"]
-    facts = entry(name)
-    kind = np.uint8 if facts.inputs == "images" else np.int32
+    """One empty example of the program's shape, without memory of its own; no file is read."""
+    kind = np.uint8 if program.vocabulary is None else np.int32
     inputs = np.broadcast_to(np.zeros((), kind), (1, *program.shape))
     labels = np.zeros(1, np.int32)
     return Dataset(
-        name=name,
+        name=program.spec.workload["dataset"],
         source="shapes alone",
         edition="",
         train_inputs=inputs,
         train_labels=labels,
         test_inputs=inputs,
         test_labels=labels,
-        class_names=facts.class_names,
+        class_names=tuple(map(str, range(program.classes))),
         vocabulary=program.vocabulary,
         manifest_sha256="",
     )

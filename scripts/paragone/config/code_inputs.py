@@ -9,20 +9,23 @@ import os
 from functools import cache
 from pathlib import Path
 
+from paragone.base import plugins
+
 SCRIPTS = Path(__file__).parents[2]
 
 
 def code_inputs(program: str, *modules: str) -> list[str]:
-    """`scripts/<program>`, then the modules of `scripts/` in its import closure, sorted.
+    """`scripts/<program>`, then the modules of `scripts/` and of plugins in its import closure, sorted.
 
     `modules` (dotted names) are loaded by name at run time: no import statement shows them. Paths are
     relative to the working directory: a moved checkout must not look like a change of inputs.
     """
-    return [os.path.relpath(path) for path in _closure(program, modules)]
+    folders = tuple(plugins.folders())
+    return [os.path.relpath(path) for path in _closure(program, modules, folders)]
 
 
 @cache
-def _closure(program: str, modules: tuple[str, ...]) -> list[Path]:
+def _closure(program: str, modules: tuple[str, ...], folders: tuple[Path, ...]) -> list[Path]:
     first = SCRIPTS / program
     found: set[Path] = set()
     waiting = [first, *(path for name in modules for path in _paths(name))]
@@ -30,26 +33,28 @@ def _closure(program: str, modules: tuple[str, ...]) -> list[Path]:
         path = waiting.pop()
         if path not in found:
             found.add(path)
-            waiting += _imports(path)
+            waiting += [file for name in _imports(path) for file in _paths(name)]
     return [first, *sorted(found - {first})]
 
 
 @cache
-def _imports(path: Path) -> tuple[Path, ...]:
+def _imports(path: Path) -> frozenset[str]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(plugins.parsed(path)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module)
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return tuple(path for name in names for path in _paths(name))
+    return frozenset(names)
 
 
 def _paths(name: str) -> list[Path]:
-    """The files behind a dotted name: the module, and the packages it belongs to."""
+    """The files behind a dotted name: the module, the packages it belongs to, what plugins add to it."""
     parts = name.split(".")
-    candidates = [SCRIPTS.joinpath(*parts).with_suffix(".py")]
-    for depth in range(1, len(parts) + 1):
-        candidates.append(SCRIPTS.joinpath(*parts[:depth], "__init__.py"))
+    candidates = [
+        SCRIPTS.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)
+    ]
+    if parts[0] == plugins.LIBRARY.name:
+        candidates += plugins.files_of(f"{'/'.join(parts[1:])}.py")
     return [path for path in candidates if path.is_file()]

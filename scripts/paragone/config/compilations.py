@@ -28,12 +28,13 @@ class Program:
     """One step of a workload on a backend; `spec.replicas` are the devices that it is partitioned over.
 
     `step`: "train" (forward, loss, backward, optimizer, statistics) or "evaluate". `shape`: of one stored
-    example. `vocabulary`: word indices of a data set of texts, None for images.
+    example. `classes`: how many. `vocabulary`: word indices of a data set of texts, None for images.
     """
 
     spec: Spec
     step: str
     shape: tuple[int, ...]
+    classes: int
     vocabulary: int | None
 
     @classmethod
@@ -42,7 +43,7 @@ class Program:
         try:
             found = json.loads(text)
             spec, shape = Spec(**found["spec"]), tuple(found["shape"])
-            return cls(spec, found["step"], shape, found["vocabulary"])
+            return cls(spec, found["step"], shape, found["classes"], found["vocabulary"])
         except (ValueError, TypeError, KeyError) as error:
             raise UserError(f"--program: not the description of a program: {error!r}") from error
 
@@ -197,6 +198,9 @@ def _program(config: dict[str, Any], choice: dict[str, Any], devices: int, where
     dataset = workload["dataset"]
     shapes = config["ahead_of_time"]["examples"]
     if dataset not in shapes:
-        raise UserError(f"ahead_of_time.examples: nothing about {dataset!r}; add its shape")
+        raise UserError(
+            f"ahead_of_time.examples: nothing about {dataset!r}; add its shape and classes"
+        )
     about = shapes[dataset]
-    return Program(spec, choice["step"], tuple(about["shape"]), about.get("vocabulary"))
+    vocabulary = about.get("vocabulary")
+    return Program(spec, choice["step"], tuple(about["shape"]), about["classes"], vocabulary)

@@ -7,11 +7,10 @@ BATCHES has `FEEDS`, one that can be tuned `TUNED = {option: what it does}`, of 
 imports this module at parse time.
 """
 
-import ast
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config.run_spec import BATCHES
 
@@ -23,12 +22,17 @@ WHOLE = "whole"  # the global batch
 MEAN = "mean"  # each replica's part; the mean of their statistics
 FIRST = "first"  # each replica's part; the statistics of the first replica
 
-_ENGINES = Path(__file__).parents[1] / "engines"
-
 
 def strategies(engine: str) -> dict[str, str]:
     """The strategies of an engine and how each spreads its replicas over workers."""
-    return _declared(engine, "STRATEGIES")
+    found = _declared(engine, "STRATEGIES")
+    known = {ONE_WORKER, ONE_REPLICA_EACH, SEVERAL_WORKERS}
+    if not isinstance(found, dict) or not found or not {*found.values()} <= known:
+        raise UserError(
+            f"engine {engine}: STRATEGIES = {found!r} is no dictionary from names to "
+            f"{', '.join(sorted(known))}"
+        )
+    return found
 
 
 def batch_norm(engine: str) -> str:
@@ -46,19 +50,18 @@ def tuning_options(engine: str) -> dict[str, str]:
     return _declared(engine, "TUNED", {})
 
 
-@cache
-def _source(engine: str) -> ast.Module:
-    return ast.parse((_ENGINES / f"{engine}.py").read_text(encoding="utf-8"))
-
-
 def _declared(engine: str, name: str, default: Any = None) -> Any:
-    for statement in _source(engine).body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
-                return ast.literal_eval(value)
-    if default is not None:
-        return default
-    raise LookupError(f"scripts/paragone/engines/{engine}.py does not declare {name} = ...")
+    file = plugins.file_of(f"engines/{engine}.py")
+    if file is None:
+        known = ", ".join(plugins.names_in("engines"))
+        raise UserError(f"there is no engine {engine!r}; there are {known}")
+    value = _literal(file, name)
+    if value is None and default is None:
+        raise UserError(f"{file}: does not declare {name} = ...; see docs/extending.md#an-engine")
+    return default if value is None else value
+
+
+_literal = cache(plugins.literal)  # a matrix asks for each of its runs
 
 
 def workers_of(engine: str, strategy: str, replicas: int) -> int:

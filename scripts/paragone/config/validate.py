@@ -8,16 +8,15 @@ from typing import Any
 import jsonschema
 import yaml
 
+from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.tuning_variables import BEGINNINGS
+from paragone.config.datasets import block_of, form_module
 from paragone.config.run_spec import BATCHES
 from paragone.config.strategies import feeds, strategies, tuning_options
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = ROOT / "rules" / "schemas"
-
-# Keys of a backend whose value names a file of this project
-FILES = {"engine": "scripts/paragone/engines/{}.py", "environment": "envs/{}.yaml"}
 
 
 def validate(config: dict[str, Any]) -> None:
@@ -34,13 +33,16 @@ def validate(config: dict[str, Any]) -> None:
     if config["baseline"] not in config["backends"]:
         there = ", ".join(config["backends"])
         raise UserError(f"baseline: no backend {json.dumps(config['baseline'])}; there are {there}")
+    _check_datasets(config)
+    _check_optimizers(config["workloads"])
     _check_prices(config["prices"], config["backends"])
     for name, backend in config["backends"].items():
-        for key, pattern in FILES.items():
-            file = pattern.format(backend[key])
-            if not (ROOT / file).is_file():
+        for key, file in (("engine", "engines/{}.py"), ("environment", "envs/{}.yaml")):
+            wanted = file.format(backend[key])
+            if not (plugins.file_of(wanted) or (ROOT / wanted).is_file()):
                 raise UserError(
-                    f"backends.{name}.{key}: there is no {file}; add it or name one that is there"
+                    f"backends.{name}.{key}: there is no {wanted} in scripts/paragone/, this checkout or "
+                    "a plugin; add it or name one that is there"
                 )
         if backend.get("feed", BATCHES) not in (possible := feeds(backend["engine"])):
             raise UserError(
@@ -53,6 +55,26 @@ def validate(config: dict[str, Any]) -> None:
                 f"which engine {backend['engine']} has"
             )
         _check_tuned(f"backends.{name}.tuned", backend["engine"], backend.get("tuned", {}))
+
+
+def _check_datasets(config: dict[str, Any]) -> None:
+    for name, block in config["datasets"].items():
+        try:
+            form_module(block["form"])
+        except UserError as error:
+            raise UserError(f"datasets.{name}.form: {error}") from None
+    for name, workload in config["workloads"].items():
+        block_of(config, workload["dataset"], f"workloads.{name}.dataset")
+
+
+def _check_optimizers(workloads: dict[str, Any]) -> None:
+    known = plugins.keys("engines/reference.py")  # the parity gate has a rule for each
+    for name, workload in workloads.items():
+        if (used := workload["optimizer"]["name"]) not in known:
+            raise UserError(
+                f"workloads.{name}.optimizer.name: {json.dumps(used)} is none of {', '.join(known)}, "
+                "which the parity gate's reference has"
+            )
 
 
 def _check_tuned(key: str, engine: str, tuned: dict[str, Any]) -> None:
@@ -98,5 +120,6 @@ def _validator() -> jsonschema.Draft202012Validator:
         for path in SCHEMAS.glob("*.schema.yaml")
     }
     schema = schemas["config.schema.yaml"]
-    schema["properties"]["data"] = {"$id": "urn:data", **schemas["data_config.schema.yaml"]}
+    for name, file in (("data", "data_config"), ("datasets", "datasets")):
+        schema["properties"][name] = {"$id": f"urn:{name}", **schemas[f"{file}.schema.yaml"]}
     return jsonschema.Draft202012Validator(schema)

@@ -2,11 +2,12 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 
-def create(path: Path, shape: tuple[int, ...], dtype: type) -> np.memmap:
+def create(path: Path, shape: tuple[int, ...], dtype: Any) -> np.memmap:
     """A new array on disk. Raises `OSError` where there is no room for all of it.
 
     The room is taken now: a full disk ends a process that writes into a map, by SIGBUS and without a word.

@@ -6,7 +6,7 @@ editions: edition name -> {file name: SHA-256}.
 
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -53,10 +53,14 @@ class Folder:
 
 @dataclass(frozen=True)
 class Address:
-    """A place on the network; the edition it has is downloaded into a folder of `raw`."""
+    """A place on the network; the edition it has is downloaded into a folder of `raw`.
+
+    `urls`: by file name, of those that are elsewhere than directly below `url`.
+    """
 
     url: str
     raw: Path
+    urls: dict[str, str] = field(default_factory=dict)
 
     @property
     def public(self) -> str:
@@ -105,11 +109,12 @@ class Address:
 
     def _fetch(self, target: Path, editions: Editions) -> bool:
         """Whether this address has the file of the name of `target`, which then is there."""
+        url = self.urls.get(target.name, f"{self.url}/{target.name}")
         went_on = partial(target).exists()
-        found = download(f"{self.url}/{target.name}", target)
+        found = download(url, target)
         if found and went_on and not _listed(target, editions):  # the part was another server's
             target.unlink()
-            return download(f"{self.url}/{target.name}", target)
+            return download(url, target)
         return found
 
 
@@ -161,8 +166,8 @@ def identify(
             expected = ", ".join(f"{digest} ({edition})" for edition, digest in known.items())
             raise UserError(
                 f"{where}: {name} of {dataset} has a wrong checksum: expected SHA-256 {expected}, "
-                f"found {found} ({_kind(paths[name])}). Replace the file, or list its checksum for "
-                f"{dataset} in the `data` block of the config"
+                f"found {found} ({_kind(paths[name])}). Replace the file, or list its checksum among the "
+                f"editions of {dataset} in the config"
             )
     missing = [name for name in _names(editions) if name not in paths]
     raise UserError(f"{where}: {dataset} is incomplete, missing {', '.join(missing)}")

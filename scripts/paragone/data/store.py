@@ -2,7 +2,7 @@
 
     raw/<dataset>/<edition>/           files downloaded from an address, checked
     raw/<dataset>/.arriving/           what has arrived of others
-    tfds/                              what TensorFlow Datasets prepared from them
+    <form>/                            what a form keeps: tfds/, what TensorFlow Datasets prepared
     arrays/<dataset>-<recipe>/         the arrays and their manifest.json
     weights/<model>-<recipe>/          pretrained weights, see pretrained.py
 
@@ -44,8 +44,17 @@ def recipe(dataset: str, edition: str, files: dict[str, str], parameters: dict) 
 
 def arrays_folder(folder: Path, of: dict) -> Path:
     """Where the arrays of a recipe are, or will be."""
-    digest = hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()
-    return folder / "arrays" / f"{of['dataset']}-{digest[:12]}"
+    return folder / "arrays" / f"{plain(of['dataset'])}-{digest(of)[:12]}"
+
+
+def digest(of: dict) -> str:
+    """SHA-256 of a dictionary, in whatever order its keys are."""
+    return hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()
+
+
+def plain(dataset: str) -> str:
+    """A data set's name as that of one file or folder."""
+    return dataset.replace("/", "-")
 
 
 def complete(arrays: Path) -> bool:
@@ -88,7 +97,7 @@ def lock(folder: Path, dataset: str) -> Iterator[None]:
 
     Says so where it has to wait. Raises UserError when the folder cannot be written.
     """
-    held = FileLock(folder / f".{dataset}.lock")
+    held = FileLock(folder / f".{plain(dataset)}.lock")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         try:

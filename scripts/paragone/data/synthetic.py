@@ -1,49 +1,90 @@
-"""Stand-ins of the three data sets: same shapes, types and classes, drawn from NumPy's Philox.
+"""Stand-ins of data sets: same shapes, types and classes, drawn from NumPy's Philox.
 
 The classes can be learned, but not perfectly: a share of the labels is wrong and classes blend, so
 that no synthetic accuracy looks like a solved problem.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from paragone.base.errors import UserError
+from paragone.config.datasets import SPLITS
 from paragone.data.arrays import create
-from paragone.data.catalogue import entry
+from paragone.data.words import FIRST_WORD
 
 # Part of the recipe: other values make other data.
 PARAMETERS = {"key": 20_201, "wrong_labels": 0.05}
 CHUNK = 2_000
-VOCABULARY = 30_982
-FIRST_WORD = 3  # 0 pads, 1 starts a text, 2 stands for an unknown word
 
 
-def generate(dataset: str, parameters: dict, target: Path) -> dict:
-    """Write the four arrays of the stand-in for `dataset` into the folder `target`."""
-    facts = entry(dataset)
-    draw: _Images | _Texts
-    if facts.inputs == "images":
-        size, channels = (28, 1) if dataset == "fashion_mnist" else (parameters["image_size"], 3)
-        draw = _Images(len(facts.class_names), size, channels, parameters["key"])
-    else:
-        draw = _Texts(len(facts.class_names), parameters["sequence_length"], parameters["key"])
-    for stream, (split, examples) in enumerate(
-        zip(("train", "test"), facts.examples, strict=True), start=1
-    ):
-        random = _random(parameters["key"], stream)
+def parameters(dataset: str, block: dict, locked: dict) -> dict[str, Any]:
+    """What a stand-in of a data set is made from.
+
+    Its shapes are those of the block: `size`, `length` and `classes`, else `stand_in`; else those that the
+    lock file has from its first use, `locked`. Raises `UserError` if nobody knows them.
+    """
+    shapes = {"vocabulary": None, "dtype": "uint8", **locked, **block.get("stand_in", {})}
+    if "classes" in block:
+        shapes["classes"] = block["classes"]
+    if "size" in block:
+        shapes["shape"] = [block["size"], block["size"], block.get("channels", 3)]
+    if "length" in block:
+        shapes["shape"] = [block["length"]]
+    if missing := [key for key in ("shape", "classes", "examples") if key not in shapes]:
+        raise UserError(
+            f"no stand-in of {dataset} can be made: its {', '.join(missing)} will be known from its first "
+            f"use; make the data available, or state them under datasets.{dataset}.stand_in"
+        )
+    if isinstance(shapes["classes"], int):
+        shapes["classes"] = [str(number) for number in range(shapes["classes"])]
+    return {**shapes, **PARAMETERS}
+
+
+def like(manifest: dict) -> dict[str, Any]:
+    """The shapes of serialized data, for the lock file."""
+    arrays = manifest["arrays"]
+    return {
+        "shape": arrays["train_inputs"]["shape"][1:],
+        "dtype": arrays["train_inputs"]["dtype"],
+        "classes": manifest["class_names"],
+        "examples": {split: arrays[f"{split}_labels"]["shape"][0] for split in SPLITS},
+        "vocabulary": manifest["vocabulary"],
+    }
+
+
+def write(source: dict, target: Path) -> dict[str, Any]:
+    """Write the four arrays of the stand-in that `source`, of source.json, describes, into `target`."""
+    wanted = source["parameters"]
+    count, draw = len(wanted["classes"]), _drawer(wanted)
+    for stream, split in enumerate(SPLITS, start=1):
+        examples = wanted["examples"][split]
+        random = _random(wanted["key"], stream)
         classes = draw.classes(random, examples)
-        path = target / f"{split}_{facts.inputs}.npy"
-        inputs = create(path, (examples, *draw.shape), draw.dtype)
+        inputs = create(target / f"{split}_inputs.npy", (examples, *draw.shape), draw.dtype)
         for start in range(0, examples, CHUNK):
             inputs[start : start + CHUNK] = draw.inputs(random, classes[start : start + CHUNK])
         inputs.flush()
-        wrong = random.random(examples) < parameters["wrong_labels"]
-        count = len(facts.class_names)
+        wrong = random.random(examples) < wanted["wrong_labels"]
         others = (classes + random.integers(1, count, size=examples)) % count
         labels = np.where(wrong, others, classes)
         np.save(target / f"{split}_labels.npy", labels.astype(np.int32))
-    vocabulary = VOCABULARY if facts.inputs == "sequences" else None
-    return {"vocabulary": vocabulary, "made_by": f"numpy {np.__version__} Philox"}
+    return {
+        "class_names": wanted["classes"],
+        "vocabulary": wanted["vocabulary"],
+        "about": {key: value for key, value in source["about"].items() if key != "licence"},
+        "made_by": f"numpy {np.__version__} Philox",
+    }
+
+
+def _drawer(wanted: dict) -> "_Images | _Texts | _Numbers":
+    count, shape, key = len(wanted["classes"]), tuple(wanted["shape"]), wanted["key"]
+    if wanted["vocabulary"] is not None:
+        return _Texts(count, shape, wanted["vocabulary"], key)
+    if wanted["dtype"] == "uint8" and len(shape) == 3:
+        return _Images(count, shape, key)
+    return _Numbers(count, shape, wanted["dtype"], key)
 
 
 def _random(key: int, stream: int) -> np.random.Generator:
@@ -55,23 +96,24 @@ class _Images:
 
     dtype = np.uint8
 
-    def __init__(self, classes: int, size: int, channels: int, key: int) -> None:
+    def __init__(self, classes: int, shape: tuple[int, ...], key: int) -> None:
         self.count = classes
-        self.shape = (size, size, channels)
+        self.shape = shape
         random = _random(key, 0)
         # Four waves per direction make shapes that survive a shift of a seventh of the image.
-        x = np.linspace(0, np.pi, size)
-        waves = np.cos(np.arange(1, 5)[:, None] * x[None, :])
-        weights = random.normal(size=(classes, channels, 4, 4))
-        smooth = np.einsum("kcuv,uy,vx->kyxc", weights, waves, waves)
+        down, right = (
+            np.cos(np.arange(1, 5)[:, None] * np.linspace(0, np.pi, side)[None, :])
+            for side in shape[:2]
+        )
+        weights = random.normal(size=(classes, shape[2], 4, 4))
+        smooth = np.einsum("kcuv,uy,vx->kyxc", weights, down, right)
         self.prototypes = (1 / (1 + np.exp(-1.5 * smooth))).astype(np.float32)
 
     def classes(self, random: np.random.Generator, examples: int) -> np.ndarray:
         return random.integers(self.count, size=examples)
 
     def inputs(self, random: np.random.Generator, classes: np.ndarray) -> np.ndarray:
-        size = self.shape[0]
-        reach = max(1, size // 14)
+        reach = max(1, min(self.shape[:2]) // 14)
         images = np.empty((len(classes), *self.shape), np.uint8)
         shifts = random.integers(-reach, reach + 1, size=(len(classes), 2))
         light = random.integers(96, 176, size=len(classes), dtype=np.uint8)
@@ -90,11 +132,11 @@ class _Texts:
     dtype = np.int32
     own_share = 0.35
 
-    def __init__(self, classes: int, length: int, key: int) -> None:
+    def __init__(self, classes: int, shape: tuple[int, ...], vocabulary: int, key: int) -> None:
         self.count = classes
-        self.shape = (length,)
+        self.shape = shape
         random = _random(key, 0)
-        words = VOCABULARY - FIRST_WORD
+        words = vocabulary - FIRST_WORD
         self.cumulated = np.cumsum(1 / np.arange(1, words + 1))
         self.cumulated /= self.cumulated[-1]
         self.own = np.stack([random.permutation(words) for _ in range(classes)])
@@ -116,3 +158,24 @@ class _Texts:
         texts[position < padding[:, None]] = 0
         texts[position == padding[:, None]] = 1
         return texts
+
+
+class _Numbers:
+    """A point per class, blended with another's, under noise of the same size."""
+
+    def __init__(self, classes: int, shape: tuple[int, ...], dtype: str, key: int) -> None:
+        self.count = classes
+        self.shape, self.dtype = shape, np.dtype(dtype)
+        self.points = _random(key, 0).normal(size=(classes, *shape)).astype(np.float32)
+
+    def classes(self, random: np.random.Generator, examples: int) -> np.ndarray:
+        return random.integers(self.count, size=examples)
+
+    def inputs(self, random: np.random.Generator, classes: np.ndarray) -> np.ndarray:
+        share = random.uniform(0, 0.45, size=(len(classes), *[1] * len(self.shape)))
+        others = random.integers(self.count, size=len(classes))
+        blended = (1 - share) * self.points[classes] + share * self.points[others]
+        found = blended + random.normal(size=blended.shape)
+        if self.dtype == np.uint8:
+            found = np.clip(128 + 32 * found, 0, 255)
+        return found.astype(self.dtype)

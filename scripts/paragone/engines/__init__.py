@@ -1,6 +1,5 @@
 """The interface of an engine: what a framework supplies to the one training loop."""
 
-import importlib
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from paragone.base import plugins
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
 from paragone.base.errors import UserError
 from paragone.base.ranks import ALONE, World
@@ -17,6 +17,8 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
 from paragone.models.canonical_weights import Weights
+
+__path__ = plugins.extended(__path__, "engines")
 
 # What frameworks read when they are imported. Python executes a package before its modules, so every
 # import of an engine or of a module that opens devices comes later.
@@ -169,10 +171,12 @@ def warm_up(
 def create(spec: Spec) -> Engine:
     """Import the engine's framework and return it unbuilt; the import is the slow part."""
     engine = spec.backend["engine"]
-    module: Any = importlib.import_module(f"paragone.engines.{engine}")
+    module = plugins.load("engines", engine)
     if spec.backend["strategy"] not in module.STRATEGIES:
         raise UserError(
             f"backends.{spec.backend['name']}.strategy: engine {engine} has no "
             f"{spec.backend['strategy']!r}; it has {', '.join(module.STRATEGIES)}"
         )
+    if not hasattr(module, "ENGINE"):
+        raise UserError(f"{module.__file__}: has no `ENGINE = ...`, the class of the engine")
     return module.ENGINE()

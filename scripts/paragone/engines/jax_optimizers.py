@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from paragone.base import plugins
+
 Options = dict[str, Any]
 
 
@@ -15,7 +17,7 @@ def create_optimizer(options: Options) -> optax.GradientTransformationExtraArgs:
 
     Updates take `squares` beside the gradients: what the second moment takes of each.
     """
-    return optax.with_extra_args_support(_RULES[options["name"]](options))
+    return optax.with_extra_args_support(OPTIMIZERS[options["name"]](options))
 
 
 def _sgd(options: Options) -> optax.GradientTransformation:
@@ -77,8 +79,6 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
     return optax.GradientTransformationExtraArgs(start, update)
 
 
-_RULES: dict[str, Callable[[Options], optax.GradientTransformation]] = {
-    "sgd": _sgd,
-    "adam": _adam,
-    "nadam": _nadam,
-}
+OPTIMIZERS: dict[str, Callable[[Options], optax.GradientTransformation]] = plugins.extend(
+    "engines/jax_optimizers.py", {"sgd": _sgd, "adam": _adam, "nadam": _nadam}
+)

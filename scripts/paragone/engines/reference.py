@@ -16,6 +16,7 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
+from paragone.base import plugins
 from paragone.base.engine_reports import Devices, Metrics
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
@@ -189,4 +190,6 @@ def _nadam(
 
 
 # What the learning rate multiplies in a step, counted from 1.
-RULES: dict[str, Callable[..., torch.Tensor]] = {"sgd": _sgd, "adam": _adam, "nadam": _nadam}
+RULES: dict[str, Callable[..., torch.Tensor]] = plugins.extend(
+    "engines/reference.py", {"sgd": _sgd, "adam": _adam, "nadam": _nadam}
+)

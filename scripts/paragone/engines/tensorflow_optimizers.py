@@ -1,15 +1,29 @@
 """The optimizers of the workloads in Keras."""
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
 import numpy as np
 
+from paragone.base import plugins
 
-def create_optimizer(options: dict[str, Any], precision: str) -> keras.optimizers.Optimizer:
+Options = dict[str, Any]
+
+
+def create_optimizer(options: Options, precision: str) -> keras.optimizers.Optimizer:
     """The optimizer of a workload's block, for weights of this precision."""
+    return OPTIMIZERS[options["name"]](options, precision)
+
+
+def _of_keras(options: Options, precision: str) -> keras.optimizers.Optimizer:
     arguments = {k: v for k, v in options.items() if k not in ("name", "deduplicate")}
     if precision == "float64":
         # Keras rounds a Python float to single precision, whatever the weights are.
         arguments = {name: np.float64(value) for name, value in arguments.items()}
     return keras.optimizers.get({"class_name": options["name"], "config": arguments})
+
+
+OPTIMIZERS: dict[str, Callable[[Options, str], keras.optimizers.Optimizer]] = plugins.extend(
+    "engines/tensorflow_optimizers.py", dict.fromkeys(("sgd", "adam", "nadam"), _of_keras)
+)

@@ -113,12 +113,12 @@ class Torch:
     # Training
 
     def prepare(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Model inputs from stored examples: images scaled and channels first, word indices unchanged."""
+        """Model inputs from stored examples: numbers scaled, channels first; word indices unchanged."""
         scale = self.workload.get("input")
         if scale is None:
             return inputs.long()
         scaled = (inputs.to(self.dtype) / scale["divide"] - scale["mean"]) / scale["std"]
-        return scaled.permute(0, 3, 1, 2)
+        return scaled.movedim(-1, 1)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """The logits that the loss takes, of stored examples."""
@@ -245,7 +245,9 @@ class Torch:
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         """See `Engine.count_flop`."""
         with torch.device("meta"):
-            return count(create_model(MODELS, spec, dataset), dataset.train_inputs.shape[1:])
+            model = create_model(MODELS, spec, dataset)
+        words = "input" not in spec.workload
+        return count(model, dataset.train_inputs.shape[1:], words)
 
     def programs(self) -> Programs | None:
         """See `Engine.programs`."""

@@ -12,14 +12,14 @@ from paragone.base.engine_reports import FlopCount
 _BATCH = 2  # batch norm refuses a single value a channel
 
 
-def count(model: nn.Module, shape: tuple[int, ...]) -> FlopCount:
-    """FLOP of one example of `shape`, as stored, in training mode.
+def count(model: nn.Module, shape: tuple[int, ...], words: bool = False) -> FlopCount:
+    """FLOP of one example of `shape`, as stored, in training mode; `words`: of word indices.
 
     The model has to be on the device "meta", where shapes are computed and nothing else. What a
     device really runs can differ: XLA may fuse or drop operations, cuDNN may choose Winograd.
     """
     inputs = torch.empty((_BATCH, *shape), device="meta")
-    inputs = inputs.permute(0, 3, 1, 2) if len(shape) == 3 else inputs.long()
+    inputs = inputs.long() if words else inputs.movedim(-1, 1)
     labels = torch.zeros(_BATCH, dtype=torch.long, device="meta")
     formulas = {torch.ops.aten.convolution_backward: _convolution_backward}
     with FlopCounterMode(display=False, custom_mapping=formulas) as counter:

@@ -7,6 +7,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from paragone.base import plugins
+
+Options = dict[str, Any]
 Reduction = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
@@ -19,7 +22,7 @@ _STATES: dict[str, tuple[list[str], dict[str, float]]] = {
 
 
 def create_optimizer(
-    options: dict[str, Any],
+    options: Options,
     model: nn.Module,
     device: torch.device,
     add_squares: Reduction,
@@ -27,15 +30,16 @@ def create_optimizer(
 ) -> torch.optim.Optimizer:
     """The workload's optimizer in PyTorch, with its state.
 
-    PyTorch creates the state in the first step: a lazy device would compile that as another program.
-    `add_squares`: turns the squared gradients of a weight in this worker into those of the global batch.
-    `fused`: one kernel for all weights; PyTorch has none for nadam.
+    PyTorch creates the state in the first step: a lazy device would compile that as another program. What a
+    plugin returns has its state already. `add_squares`: turns the squared gradients of a weight in this
+    worker into those of the global batch. `fused`: one kernel for all weights; PyTorch has none for nadam.
     """
-    optimizer = _stateless(options, model, device, add_squares, fused)
-    arrays, scalars = _STATES[options["name"]]
+    create = OPTIMIZERS[options["name"]]
+    optimizer = create(options, model, device, add_squares, fused)
+    arrays, scalars = _STATES.get(options["name"], ([], {}))
     if options.get("momentum") == 0:
         arrays = []
-    for weight in model.parameters():
+    for weight in model.parameters() if arrays or scalars else []:
         optimizer.state[weight] = {
             **{name: torch.zeros_like(weight) for name in arrays},
             **{
@@ -46,28 +50,35 @@ def create_optimizer(
     return optimizer
 
 
-def _stateless(
-    options: dict[str, Any],
-    model: nn.Module,
-    device: torch.device,
-    add_squares: Reduction,
-    fused: bool,
+def _sgd(
+    options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
 ) -> torch.optim.Optimizer:
-    if options["name"] == "sgd":
-        return torch.optim.SGD(model.parameters(), momentum=options["momentum"], fused=fused)
-    arguments = {
+    return torch.optim.SGD(model.parameters(), momentum=options["momentum"], fused=fused)
+
+
+def _adam(
+    options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
+) -> torch.optim.Optimizer:
+    return AdamEpsilonHat(model.parameters(), fused=fused, **_moments(options, device))
+
+
+def _nadam(
+    options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
+) -> torch.optim.Optimizer:
+    # Keras' momentum schedule, beta_1 (1 - 0.96^t / 2), is PyTorch's at a momentum decay of 1.
+    arguments = {**_moments(options, device), "momentum_decay": 1.0}
+    if options.get("deduplicate", True):
+        return torch.optim.NAdam(model.parameters(), **arguments)
+    return NAdamOfOccurrences(model, add_squares, **arguments)
+
+
+def _moments(options: Options, device: torch.device) -> dict[str, Any]:
+    return {
         "betas": (options["beta_1"], options["beta_2"]),
         "eps": options["epsilon"],
         # The step count stays on the device, or a lazy device would compile every step anew.
         "capturable": device.type != "cpu",
     }
-    if options["name"] == "nadam":
-        # Keras' momentum schedule, beta_1 (1 - 0.96^t / 2), is PyTorch's at a momentum decay of 1.
-        arguments["momentum_decay"] = 1.0
-        if options.get("deduplicate", True):
-            return torch.optim.NAdam(model.parameters(), **arguments)
-        return NAdamOfOccurrences(model, add_squares, **arguments)
-    return AdamEpsilonHat(model.parameters(), fused=fused, **arguments)
 
 
 class AdamEpsilonHat(torch.optim.Adam):
@@ -161,3 +172,8 @@ class _SquaresOfOccurrences(torch.autograd.Function):
         each = gradient.flatten(end_dim=-2).square()
         sums = each.new_zeros((context.vocabulary, each.shape[1]))
         return gradient, sums.index_add_(0, words.flatten(), each), None
+
+
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = plugins.extend(
+    "engines/torch_optimizers.py", {"sgd": _sgd, "adam": _adam, "nadam": _nadam}
+)

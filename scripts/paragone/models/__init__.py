@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
+
+__path__ = plugins.extended(__path__, "models")
 
 
 def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dataset) -> Any:
@@ -27,5 +30,7 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
     shape, classes = dataset.train_inputs.shape[1:], len(dataset.class_names)
     try:
         return models[name](shape, classes, **options)
-    except TypeError as error:
-        raise UserError(f"workloads.{spec.workload['name']}.model: {error}") from error
+    except Exception as error:
+        if isinstance(found := plugins.explained(error), TypeError):
+            raise UserError(f"workloads.{spec.workload['name']}.model: {error}") from error
+        raise found from error

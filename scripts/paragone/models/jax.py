@@ -13,6 +13,8 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from paragone.base import plugins
+
 # Keras' defaults: its running average keeps 0.99 of the old value.
 KERAS_BATCH_NORM = {"momentum": 0.99, "epsilon": 1e-3}
 
@@ -232,13 +234,16 @@ def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nnx
     return nnx.Sequential(*layers, _average, _dense(1280, outputs))
 
 
-MODELS: dict[str, Callable[..., nnx.Module]] = {
-    "fashion-cnn": fashion_cnn,
-    "fashion-conv": fashion_conv,
-    "mobilenet-v2": mobilenet_v2,
-    "text-cnn": text_cnn,
-    "wide-resnet": wide_resnet,
-}
+MODELS: dict[str, Callable[..., nnx.Module]] = plugins.extend(
+    "models/jax.py",
+    {
+        "fashion-cnn": fashion_cnn,
+        "fashion-conv": fashion_conv,
+        "mobilenet-v2": mobilenet_v2,
+        "text-cnn": text_cnn,
+        "wide-resnet": wide_resnet,
+    },
+)
 
 # Class of a layer -> canonical kind; parts and attributes. Of a convolution the kind depends on its shape.
 _KINDS: dict[type, tuple[str, dict[str, str]]] = {

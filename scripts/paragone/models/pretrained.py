@@ -16,7 +16,8 @@ import numpy as np
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.data import store
-from paragone.data.locate import named_mirrors, search
+from paragone.data.locate import OFFICIAL, named_mirrors, search
+from paragone.data.locations import Address
 
 # Where Keras publishes them: BASE_WEIGHT_PATH of keras.applications, which is slow to import.
 ADDRESSES = {
@@ -43,11 +44,13 @@ def provide(model: str, settings: dict) -> dict:
     if not files:
         return _without(model, settings, f"data.pretrained.{model} lists no file")
     folder = Path(settings["folder"])
-    mirrors = named_mirrors(model, settings)
+    raw = folder / "raw" / model
+    mirrors = named_mirrors(model, raw, settings)
     target = _target(folder, model, files)
     store.check_owner(target, folder)
     if not _complete(target):
-        found, reason = search(model, {"official": files}, mirrors, ADDRESSES[model], folder)
+        official = Address(ADDRESSES[model], raw)
+        found, reason = search(model, {OFFICIAL: files}, mirrors, official, folder)
         if found is None:
             return _without(model, settings, reason)
         with store.lock(folder, model):

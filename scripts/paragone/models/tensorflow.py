@@ -9,6 +9,8 @@ from collections.abc import Callable
 import keras
 from keras import layers
 
+from paragone.base import plugins
+
 # PyTorch's constants: its running average keeps 0.9 of the old value.
 BATCH_NORM = {"momentum": 0.9, "epsilon": 1e-5}
 
@@ -99,10 +101,13 @@ def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> ker
     )
 
 
-MODELS: dict[str, Callable[..., keras.Model]] = {
-    "fashion-cnn": fashion_cnn,
-    "fashion-conv": fashion_conv,
-    "mobilenet-v2": mobilenet_v2,
-    "text-cnn": text_cnn,
-    "wide-resnet": wide_resnet,
-}
+MODELS: dict[str, Callable[..., keras.Model]] = plugins.extend(
+    "models/tensorflow.py",
+    {
+        "fashion-cnn": fashion_cnn,
+        "fashion-conv": fashion_conv,
+        "mobilenet-v2": mobilenet_v2,
+        "text-cnn": text_cnn,
+        "wide-resnet": wide_resnet,
+    },
+)

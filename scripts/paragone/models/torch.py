@@ -13,6 +13,8 @@ import torchvision
 from torch import nn
 from torchvision.ops import Conv2dNormActivation
 
+from paragone.base import plugins
+
 
 class FlattenChannelsLast(nn.Module):
     """(N, C, ...) to (N, ... * C): the canonical feature order, and free in channels-last memory."""
@@ -140,10 +142,13 @@ def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nn.
     return model
 
 
-MODELS: dict[str, Callable[..., nn.Module]] = {
-    "fashion-cnn": fashion_cnn,
-    "fashion-conv": fashion_conv,
-    "mobilenet-v2": mobilenet_v2,
-    "text-cnn": text_cnn,
-    "wide-resnet": wide_resnet,
-}
+MODELS: dict[str, Callable[..., nn.Module]] = plugins.extend(
+    "models/torch.py",
+    {
+        "fashion-cnn": fashion_cnn,
+        "fashion-conv": fashion_conv,
+        "mobilenet-v2": mobilenet_v2,
+        "text-cnn": text_cnn,
+        "wide-resnet": wide_resnet,
+    },
+)

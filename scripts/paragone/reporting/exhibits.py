@@ -14,6 +14,7 @@ from paragone.analysis.pair_sentences import PARTLY
 from paragone.analysis.pairwise import NOT_COMPARED
 from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, UNDECIDED
 from paragone.analysis.verdicts import NOT_COMPARABLE
+from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.reporting import modules
 from paragone.reporting.twin import Twin
@@ -107,7 +108,8 @@ def verdict_class(words: str) -> str:
 
 
 def _figure(stem: Path, label: str, captions: Path) -> Figure:
-    path, about = stem.with_suffix(".svg"), captions / f"plot_{stem.name}.rst"
+    path = stem.with_suffix(".svg")
+    about = _caption_of("figures", stem.name, captions / f"plot_{stem.name}.rst")
     _text(path)  # a missing one is told at once
     points = _text(stem.with_suffix(".csv"))
     return Figure(stem.name, label, caption(about), caption_text(about), path, points)
@@ -115,8 +117,13 @@ def _figure(stem: Path, label: str, captions: Path) -> Figure:
 
 def _table(stem: Path, label: str, captions: Path) -> Table:
     cells = json.loads(_text(stem.with_suffix(".json")))
-    about = caption(captions / f"tabulate_{stem.name}.rst")
-    return Table(stem.name, label, about, cells, _text(stem.with_suffix(".csv")))
+    about = _caption_of("tables", stem.name, captions / f"tabulate_{stem.name}.rst")
+    return Table(stem.name, label, caption(about), cells, _text(stem.with_suffix(".csv")))
+
+
+def _caption_of(kind: str, name: str, own: Path) -> Path:
+    """The file of a caption: beside the module of a plugin, or the project's `own`."""
+    return plugins.file_of(f"reporting/{kind}/{name}.rst") or own
 
 
 def _text(path: Path) -> str:

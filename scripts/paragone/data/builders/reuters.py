@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import tensorflow_datasets as tfds
 
-from paragone.data.builders.edition import OfEdition
-from paragone.data.catalogue import DATASETS
+from paragone.data.words import FIRST_WORD, START, UNKNOWN
 
 # The defaults of keras.datasets.reuters.load_data.
 SEED = 113
 TEST_SHARE = 0.2
-START, UNKNOWN, FIRST_WORD = 1, 2, 3
+TOPICS = 46
 
 
 class Reuters(tfds.core.GeneratorBasedBuilder, skip_registration=True):  # type: ignore[call-arg]  # of TFDS
@@ -24,19 +23,18 @@ class Reuters(tfds.core.GeneratorBasedBuilder, skip_registration=True):  # type:
     VERSION = tfds.core.Version("1.0.0")
 
     def _info(self) -> tfds.core.DatasetInfo:
-        facts = DATASETS["reuters"]
         return tfds.core.DatasetInfo(
             builder=self,
             description="Newswires over 46 topics; words are ranks of frequency, offset by 3.",
             features=tfds.features.FeaturesDict(
                 {
                     "text": tfds.features.Sequence(np.int32),
-                    "label": tfds.features.ClassLabel(names=list(facts.class_names)),
+                    "label": tfds.features.ClassLabel(num_classes=TOPICS),
                 }
             ),
             supervised_keys=("text", "label"),
-            homepage=facts.homepage,
-            citation=facts.citation,
+            homepage="https://keras.io/api/datasets/reuters/",
+            citation="Lewis: Reuters-21578 text categorization test collection (1997)",
         )
 
     def _split_generators(self, dl_manager: tfds.download.DownloadManager) -> dict:
@@ -53,8 +51,7 @@ class Reuters(tfds.core.GeneratorBasedBuilder, skip_registration=True):  # type:
             yield index, {"text": text, "label": int(label)}
 
 
-class ReutersEdition(OfEdition, Reuters):
-    """One listed edition of reuters.npz."""
+BUILDER = Reuters
 
 
 def keras_order(texts: np.ndarray, labels: np.ndarray) -> tuple[list[list[int]], np.ndarray]:

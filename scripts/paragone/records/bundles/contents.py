@@ -11,7 +11,7 @@ LISTING, METADATA, CONFIG = "bundle.json", "ro-crate-metadata.json", "config.jso
 # Files of a folder of results that a bundle may hold, by their names there: no name leads out of a folder.
 ALLOWED = re.compile(
     r"runs/\w[\w.-]*/(record\.json|predictions\.npz)"
-    r"|data/\w+/manifest\.json"
+    r"|data/(tfds/)?\w+/manifest\.json"
     r"|parity/\w[\w-]*\.json"
     r"|(matmul|allreduce)/\w[\w-]*\.json"
     rf"|{re.escape(CONFIG)}"

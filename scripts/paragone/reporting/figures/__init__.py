@@ -3,3 +3,7 @@
 The points are a table; `plot.py` writes it beside the figure. Its columns whose names begin with an
 underscore are for `draw` alone.
 """
+
+from paragone.base import plugins
+
+__path__ = plugins.extended(__path__, "reporting/figures")

@@ -1,0 +1,207 @@
+"""Folders of the user's own, in which the project finds by name what it finds by name in itself.
+
+A plugin's folder looks as `scripts/paragone/` does. A new file is found as the project's own are:
+`engines/<engine>.py`, `data/forms/<form>.py`, `reporting/figures/<figure>.py`. A file of a name in `TABLES`
+adds to a table of the project's file. Standard library only: the Snakefile imports this module at parse time.
+"""
+
+import ast
+import importlib
+import importlib.util
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from paragone.base.errors import UserError
+
+VARIABLE = (
+    "PARAGONE_PLUGINS"  # absolute paths, as PATH has them: programs inherit it from the workflow
+)
+LIBRARY = Path(__file__).parents[1]
+# Where plugins may have modules.
+PACKAGES = (
+    "models",
+    "engines",
+    "data/forms",
+    "data/builders",
+    "reporting/figures",
+    "reporting/tables",
+)
+# Files that both have: the table in them, to which a plugin's adds.
+TABLES = {
+    "models/tensorflow.py": "MODELS",
+    "models/torch.py": "MODELS",
+    "models/jax.py": "MODELS",
+    "engines/tensorflow_optimizers.py": "OPTIMIZERS",
+    "engines/torch_optimizers.py": "OPTIMIZERS",
+    "engines/jax_optimizers.py": "OPTIMIZERS",
+    "engines/reference.py": "RULES",
+}
+
+
+def use(named: list[str]) -> None:
+    """Let this process, and those that it starts, find what these folders hold.
+
+    named: the config's `plugins`, relative to the working directory. Raises `UserError` for one that is no
+    folder or holds nothing, and for a file that is not Python or has the name of another.
+    """
+    for name in named:
+        if not Path(name).is_dir():
+            raise UserError(f"plugins: there is no folder {name!r}; correct it, or leave it out")
+    os.environ[VARIABLE] = os.pathsep.join(str(Path(name).resolve()) for name in named)
+    for folder in folders():
+        files = [file for package in PACKAGES for file in sorted((folder / package).glob("*.py"))]
+        if not files:
+            places = ", ".join(f"{package}/" for package in PACKAGES)
+            raise UserError(
+                f"plugins: {folder} has no Python file in {places}; see docs/extending.md"
+            )
+        for file in files:
+            _check(file, file.relative_to(folder).as_posix())
+
+
+def _check(file: Path, inside: str) -> None:
+    parsed(file)
+    owner = file_of(inside)
+    if owner == LIBRARY / inside and inside not in TABLES:
+        raise UserError(
+            f"plugins: {file} has the name of a module of the project, which it cannot replace; rename it"
+        )
+    if owner not in (file, LIBRARY / inside):
+        raise UserError(f"plugins: {file} has the name of {owner}; rename one of them")
+
+
+def folders() -> list[Path]:
+    """The folders of all plugins, in the order of the config."""
+    return [Path(name) for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
+
+
+def file_of(inside: str) -> Path | None:
+    """The project's file of this path in `scripts/paragone/`, else that of the first plugin that has it."""
+    return next(iter(files_of(inside)), None)
+
+
+def files_of(inside: str) -> list[Path]:
+    """The project's file of this path, and those of all plugins."""
+    return [place / inside for place in (LIBRARY, *folders()) if (place / inside).is_file()]
+
+
+def environment(name: str) -> str | None:
+    """The environment file of that name in the first plugin that has it, if one does."""
+    files = [folder / f"envs/{name}.yaml" for folder in folders()]
+    return next((str(file) for file in files if file.is_file()), None)
+
+
+def names_in(package: str) -> list[str]:
+    """The modules of a package, sorted: the project's and those of plugins."""
+    places = [place / package for place in (LIBRARY, *folders())]
+    return sorted({path.stem for place in places for path in place.glob("[!_]*.py")})
+
+
+def extended(package: list[str], inside: str) -> list[str]:
+    """The `__path__` of a package to which plugins add modules."""
+    return [*package, *(str(folder / inside) for folder in folders())]
+
+
+def load(package: str, name: str) -> Any:
+    """Import a module of a package to which plugins add modules.
+
+    Raises `UserError` with file and line if it is a plugin's and cannot be imported.
+    """
+    try:
+        return importlib.import_module(".".join((LIBRARY.name, *package.split("/"), name)))
+    except Exception as error:
+        raise explained(error) from error
+
+
+def extend(inside: str, own: dict[str, Any]) -> dict[str, Any]:
+    """A table of the project's file of this path, with what plugins add to it.
+
+    Raises `UserError` for a key that is there already, and for a file that cannot be imported.
+    """
+    found = dict(own)
+    for file in files_of(inside)[1:]:
+        added = getattr(_imported(file), TABLES[inside], {})
+        if again := sorted({*added} & {*found}):
+            raise UserError(
+                f"{file}: {TABLES[inside]} has {again[0]!r}, which is there already; rename it"
+            )
+        found |= added
+    return found
+
+
+def keys(inside: str) -> list[str]:
+    """The keys of a table, those of plugins included, read without importing a framework."""
+    return [key for file in files_of(inside) for key in _keys(file, TABLES[inside])]
+
+
+def _keys(file: Path, table: str) -> list[str]:
+    for statement in parsed(file).body:
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name))
+            ) if name == table:
+                found = [node for node in ast.walk(statement) if isinstance(node, ast.Dict)]
+                if not found:
+                    raise UserError(
+                        f"{file}, line {statement.lineno}: {table} is computed; write it out, {{...}}"
+                    )
+                return [str(key.value) for key in found[0].keys if isinstance(key, ast.Constant)]
+    return []
+
+
+def literal(file: Path, name: str) -> Any:
+    """The value that a module gives to a name, read without importing it; None if it does not.
+
+    Raises `UserError` for a value that is computed.
+    """
+    for statement in parsed(file).body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
+                try:
+                    return ast.literal_eval(value)
+                except ValueError:
+                    raise UserError(
+                        f"{file}, line {value.lineno}: {name} is computed; write its value out"
+                    ) from None
+    return None
+
+
+def parsed(file: Path) -> ast.Module:
+    """The syntax of a file; `UserError` with the line that is wrong."""
+    try:
+        return ast.parse(file.read_text(encoding="utf-8"))
+    except SyntaxError as error:
+        raise UserError(f"{file}, line {error.lineno}: {error.msg}; correct it") from None
+
+
+def explained(error: Exception) -> Exception:
+    """A `UserError` with file and line, if an error comes out of a plugin; else the error as it is."""
+    trace, where = error.__traceback__, ""
+    while trace:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if any(file.is_relative_to(folder) for folder in folders()):
+            where = f"{file}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    if isinstance(error, UserError) or not where:
+        return error
+    says = str(error).partition("\n")[0]
+    return UserError(f"{where}: {type(error).__name__}: {says}")
+
+
+def _imported(file: Path) -> Any:
+    """The module of a file that has a namesake in the project, under a name of its own."""
+    name = "plugin" + re.sub(r"\W", "_", str(file.with_suffix("")))
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, file)
+        if spec is None or spec.loader is None:
+            raise UserError(f"{file}: not a Python file")
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(sys.modules[name])
+        except Exception as error:
+            del sys.modules[name]
+            raise explained(error) from error
+    return sys.modules[name]

@@ -1,0 +1,154 @@
+"""NumPy arrays: an .npz file, or a folder of .npy files; read in parts, and nothing is unpickled.
+
+Floats and integers become float32, bytes stay bytes; with `vocabulary` integers are word indices.
+"""
+
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paragone.base.errors import UserError
+from paragone.config.datasets import SPLITS, of_split
+from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream, rows_at_a_time
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """An array in a file; `parts(rows)` reads it in parts of so many rows."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    parts: Callable[[int], Iterator[np.ndarray]]
+
+
+def read(source: dict, scratch: Path, kept: Path) -> Raw:
+    """See `paragone.data.forms`."""
+    options, where = source["parameters"], f"datasets.{source['dataset']}"
+    named = (WHOLE,) if "held_out" in options else SPLITS
+    inputs, labels = (
+        {
+            name: _open(Path(of_split(source["path"], name)), of_split(options.get(key, key), name))
+            for name in named
+        }
+        for key in ("inputs", "labels")
+    )
+    known = {name: _labels(array) for name, array in labels.items()}
+    values = np.unique(np.concatenate(list(known.values())))
+    vocabulary = options.get("vocabulary")
+    first = inputs[named[0]]
+    shape, dtype = _target(first, vocabulary)
+    for name in named:
+        if len(known[name]) != inputs[name].shape[0] or inputs[name].shape[1:] != first.shape[1:]:
+            raise UserError(
+                f"{where}: {inputs[name].name} has the shape {inputs[name].shape}, and there are "
+                f"{len(known[name])} labels in {labels[name].name}; {first.name} has the shape {first.shape}"
+            )
+    return Raw(
+        kind=ARRAYS,
+        streams={
+            name: _stream(inputs[name], np.searchsorted(values, known[name]), shape, dtype)
+            for name in named
+        },
+        class_names=tuple(map(str, values)),
+        made_by=f"numpy {np.__version__}",
+        shape=shape,
+        dtype=dtype,
+        vocabulary=vocabulary,
+    )
+
+
+def _target(array: _Stored, vocabulary: int | None) -> tuple[tuple[int, ...], Any]:
+    """The shape of one example as it is stored here, and its type. Images get an axis for channels."""
+    if array.dtype.kind not in "biuf" or len(array.shape) < 2:
+        raise UserError(
+            f"{array.name}: {array.dtype} of shape {array.shape}; inputs are numbers of shape (examples, ...)"
+        )
+    shape = (*array.shape[1:], 1) if len(array.shape) == 3 else array.shape[1:]
+    if vocabulary is None:
+        return shape, np.uint8 if array.dtype == np.uint8 else np.float32
+    if array.dtype.kind not in "iu" or len(array.shape) != 2:
+        raise UserError(f"{array.name}: word indices are integers of shape (examples, length)")
+    return shape, np.int32
+
+
+def _labels(array: _Stored) -> np.ndarray:
+    if array.dtype.kind not in "biuU" or len(array.shape) != 1:
+        raise UserError(
+            f"{array.name}: {array.dtype} of shape {array.shape}; labels are integers or strings of shape "
+            "(examples,)"
+        )
+    return np.concatenate([np.zeros(0, array.dtype), *array.parts(1_000_000)])
+
+
+def _stream(inputs: _Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: Any) -> Stream:
+    def chunks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        rows, start = rows_at_a_time(shape, max(np.dtype(dtype), inputs.dtype, key=_bytes)), 0
+        for part in inputs.parts(rows):
+            yield part.reshape(-1, *shape).astype(dtype), labels[start : start + len(part)]
+            start += len(part)
+
+    return Stream(len(labels), chunks)
+
+
+def _bytes(dtype: np.dtype) -> int:
+    return dtype.itemsize
+
+
+def _open(path: Path, name: str) -> _Stored:
+    """The array of that name: a member of an .npz file, or <name>.npy in a folder."""
+    try:
+        return _of_folder(path / f"{name}.npy") if path.is_dir() else _of_archive(path, name)
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise UserError(f"{path}: no array {name!r} can be read from it: {error}") from None
+
+
+def _of_folder(path: Path) -> _Stored:
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+
+    def parts(rows: int) -> Iterator[np.ndarray]:
+        for start in range(0, len(array), rows):
+            yield np.array(array[start : start + rows])
+
+    return _Stored(str(path), array.shape, array.dtype, parts)
+
+
+def _of_archive(path: Path, name: str) -> _Stored:
+    """A member of an archive, compressed or not, which `numpy.load` would read whole."""
+    with zipfile.ZipFile(path) as archive:
+        members = [one.removesuffix(".npy") for one in archive.namelist()]
+        if name not in members:
+            raise ValueError(f"it has {', '.join(members)}")
+        with archive.open(f"{name}.npy") as file:
+            shape, dtype = _header(file)
+
+    def parts(rows: int) -> Iterator[np.ndarray]:
+        with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as file:
+            _header(file)
+            row = dtype.itemsize * int(np.prod(shape[1:]))
+            for start in range(0, shape[0], rows):
+                count = min(rows, shape[0] - start)
+                yield np.frombuffer(file.read(count * row), dtype).reshape(count, *shape[1:])
+
+    return _Stored(f"{name} of {path}", shape, dtype, parts)
+
+
+def _header(file: Any) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type of what follows; `ValueError` for objects, and for arrays stored column by column."""
+    version = np.lib.format.read_magic(file)
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in read_header:
+        raise ValueError(f"its format is {version}; save it with numpy.savez")
+    shape, by_column, dtype = read_header[version](file)
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which are not unpickled; save numbers")
+    if by_column and len(shape) > 1:
+        raise ValueError("it is stored by column; save numpy.ascontiguousarray of it")
+    return shape, dtype

@@ -1,0 +1,176 @@
+"""Any builder of TensorFlow Datasets: images, texts, word indices or numbers, with one label each.
+
+Splits are the builder's, in its own notation ("train", "train[:80%]"); examples keep the order of its files.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_datasets as tfds
+
+from paragone.base.errors import UserError
+from paragone.config.datasets import SPLITS
+from paragone.data import tfds_builders
+from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw, Stream, rows_at_a_time
+from paragone.data.images import resized
+
+TEXTS_AT_A_TIME = 1000
+
+
+def read(source: dict, scratch: Path, kept: Path) -> Raw:
+    """See `paragone.data.forms`."""
+    builder = tfds_builders.prepare(source, scratch, kept)
+    return _Reader(builder, source["parameters"], f"datasets.{source['dataset']}").raw()
+
+
+class _Reader:
+    """One builder, prepared, and the block that says what to read of it."""
+
+    def __init__(self, builder: tfds.core.DatasetBuilder, options: dict, where: str) -> None:
+        self._builder, self._options, self._where = builder, options, where
+        self._input, self._label = (
+            self._feature(at, key) for at, key in enumerate(("input", "label"))
+        )
+        self._features = builder.info.features
+        if not isinstance(self._features[self._label], tfds.features.ClassLabel):
+            raise UserError(f"{where}.label: {self._label!r} of {builder.name} is no class label")
+
+    def raw(self) -> Raw:
+        """What there is; nothing is read yet but what gives the order."""
+        info = self._builder.info
+        kind, shape, dtype, chunks = self._chunks()
+        wanted = self._options.get("split", SPLITS[0] if "held_out" in self._options else None)
+        named = (
+            {WHOLE: wanted} if isinstance(wanted, str) else wanted or {one: one for one in SPLITS}
+        )
+        return Raw(
+            kind=kind,
+            streams={
+                name: Stream(self._examples(split), partial(chunks, split))
+                for name, split in named.items()
+            },
+            class_names=tuple(self._features[self._label].names),
+            made_by=f"tensorflow-datasets {tfds.__version__}",
+            shape=shape,
+            dtype=dtype,
+            rank=self._rank(named) if "order_by" in self._options else None,
+            about={"homepage": info.homepage, "citation": info.citation},
+        )
+
+    def _feature(self, at: int, key: str) -> str:
+        """The name of the input's or the label's feature: the block's, else the builder's."""
+        info = self._builder.info
+        usual = info.supervised_keys[at] if info.supervised_keys else None
+        name = self._options.get(key, usual)
+        if not isinstance(name, str) or name not in info.features:
+            raise UserError(
+                f"{self._where}.{key}: {self._builder.name} has no feature {name!r}; it has "
+                f"{', '.join(info.features)}"
+            )
+        return name
+
+    def _examples(self, split: str) -> int:
+        try:
+            return self._builder.info.splits[split].num_examples
+        except (KeyError, ValueError, AssertionError):  # by the notation that is wrong
+            there = ", ".join(self._builder.info.splits)
+            raise UserError(
+                f"{self._where}.split: {self._builder.name} has no {split!r}; it has {there}. Say "
+                "`split: train` and `held_out: 0.2`, say, where there is no test split"
+            ) from None
+
+    def _chunks(self) -> tuple[str, tuple[int, ...], Any, Callable[[str], Iterator]]:
+        """Kind, shape, dtype, and what reads a split."""
+        feature = self._features[self._input]
+        if isinstance(feature, tfds.features.Image):
+            return self._of_images(feature)
+        if isinstance(feature, tfds.features.Text):
+            return TEXTS, (), None, self._texts
+        if feature.shape == (None,) and np.issubdtype(feature.np_dtype, np.integer):
+            return WORDS, (), None, self._words
+        if (
+            feature.shape
+            and None not in feature.shape
+            and np.issubdtype(feature.np_dtype, np.number)
+        ):
+            return ARRAYS, feature.shape, np.float32, self._batches(feature.shape, np.float32)
+        raise UserError(
+            f"{self._where}.input: {self._input!r} of {self._builder.name} is neither images nor texts, "
+            "nor numbers of one shape; name another feature"
+        )
+
+    def _of_images(self, feature: tfds.features.Image) -> tuple:
+        size = self._options.get("size")
+        height, width, channels = feature.shape
+        if size is None and None in (height, width):
+            raise UserError(
+                f"{self._where}.size: the images of {self._builder.name} differ in size; give the "
+                "pixels per side that they should have"
+            )
+        if size is None or (height, width) == (size, size):
+            shape, change = feature.shape, None
+        else:
+            shape, change = (size, size, channels), lambda image: resized(image, size)
+        dtype = np.uint8 if change or feature.np_dtype == np.uint8 else np.float32
+        return ARRAYS, shape, dtype, self._batches(shape, dtype, change)
+
+    def _batches(
+        self,
+        shape: tuple[int, ...],
+        dtype: Any,
+        change: Callable[[tf.Tensor], tf.Tensor] | None = None,
+    ) -> Callable[[str], Iterator]:
+        def pair(example: dict) -> tuple[tf.Tensor, tf.Tensor]:
+            value = example[self._input]
+            return tf.cast(change(value) if change else value, dtype), example[self._label]
+
+        def read_split(split: str) -> Iterator:
+            pairs = self._builder.as_dataset(split=split).map(pair, tf.data.AUTOTUNE)
+            return iter(tfds.as_numpy(pairs.batch(rows_at_a_time(shape, dtype)).prefetch(1)))
+
+        return read_split
+
+    def _texts(self, split: str) -> Iterator:
+        for examples in self._some(split):
+            texts = [example[self._input].decode(errors="replace") for example in examples]
+            yield texts, self._labels(examples)
+
+    def _words(self, split: str) -> Iterator:
+        for examples in self._some(split):
+            yield [example[self._input] for example in examples], self._labels(examples)
+
+    def _some(self, split: str) -> Iterator[list[dict]]:
+        examples = iter(tfds.as_numpy(self._builder.as_dataset(split=split)))
+        while some := list(islice(examples, TEXTS_AT_A_TIME)):
+            yield some
+
+    def _labels(self, examples: list[dict]) -> np.ndarray:
+        return np.array([example[self._label] for example in examples])
+
+    def _rank(self, named: dict[str, str]) -> np.ndarray:
+        """The place of each example in the order of the feature `order_by`."""
+        feature = self._options["order_by"]
+        if WHOLE not in named:
+            raise UserError(f"{self._where}.order_by: nothing is held out; leave it out")
+        skipped = {
+            name: tfds.decode.SkipDecoding()
+            for name, each in self._features.items()
+            if isinstance(each, tfds.features.Image)
+        }
+        dataset = self._builder.as_dataset(split=named[WHOLE], decoders=skipped)
+        examples = tfds.as_numpy(dataset)
+        try:
+            order = np.argsort(np.array([example[feature] for example in examples]), kind="stable")
+        except KeyError:
+            raise UserError(
+                f"{self._where}.order_by: {self._builder.name} has no feature {feature!r}; it has "
+                f"{', '.join(self._features)}"
+            ) from None
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return rank

@@ -1,0 +1,324 @@
+"""Data sets of the user's own: arrays, folders of images and tables, and what is wrong with them."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from data_programs import fetch, lock_of, prepare, refused, serialize
+from PIL import Image
+
+from paragone.data import Dataset, load
+
+RANDOM = np.random.default_rng(0)
+DIGITS = RANDOM.integers(0, 17, (50, 8, 8))
+LABELS = RANDOM.permutation(np.arange(50) % 5)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    """A folder of a user, which is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def made(block: dict, name: str = "mine", **settings: object) -> tuple[Dataset, dict]:
+    """The data set that a block describes, and its manifest."""
+    results, data = Path("results"), Path("data")
+    prepare(name, results, data, block=block, **settings)
+    manifest = results / "manifest.json"
+    return load(manifest, data), json.loads(manifest.read_text())
+
+
+def wrong(block: dict, *words: str, name: str = "mine") -> None:
+    """The programs refuse a block with one message that holds all `words`."""
+    done = fetch(name, Path("results"), Path("data"), block=block)
+    if done.returncode == 0:
+        done = serialize(Path("results"), Path("data"))
+    refused(done, *words)
+    assert not list(Path().glob(f"data/arrays/{name}-*"))
+
+
+def rows(dataset: Dataset) -> set[tuple]:
+    """Every example with its label, of both splits."""
+    both = [
+        (dataset.train_inputs, dataset.train_labels),
+        (dataset.test_inputs, dataset.test_labels),
+    ]
+    return {
+        (bytes(np.asarray(row)), int(label))
+        for inputs, labels in both
+        for row, label in zip(inputs, labels, strict=True)
+    }
+
+
+# Arrays
+
+
+@pytest.mark.parametrize("saved", [np.savez, np.savez_compressed, None])
+def test_arrays_with_a_part_held_out(here, saved):
+    """Each example is in one split, with its own label; integers become float32, images get a channel."""
+    if saved:
+        saved("digits.npz", inputs=DIGITS, labels=LABELS)
+    else:
+        Path("digits.npz").mkdir()
+        np.save("digits.npz/inputs.npy", DIGITS)
+        np.save("digits.npz/labels.npy", LABELS)
+    dataset, manifest = made({"form": "arrays", "path": "digits.npz", "held_out": 0.2})
+    assert dataset.train_inputs.shape == (40, 8, 8, 1)
+    assert dataset.test_inputs.dtype == np.float32
+    expected = {
+        (bytes(row), label)
+        for row, label in zip(DIGITS.astype(np.float32), LABELS.tolist(), strict=True)
+    }
+    assert rows(dataset) == expected
+    assert manifest["class_names"] == list("01234")
+    assert manifest["majority"]["train"] == np.bincount(dataset.train_labels).max() / 40
+    assert manifest["split"].startswith("20% held out")
+
+
+def test_arrays_of_two_splits_keep_their_order(here):
+    names = np.array(["b", "c", "a"])[np.arange(50) % 3]
+    images = DIGITS.astype(np.uint8)
+    np.savez("both.npz", x=images[:30], y=names[:30], xt=images[30:], yt=names[30:])
+    of = {"inputs": {"train": "x", "test": "xt"}, "labels": {"train": "y", "test": "yt"}}
+    dataset, manifest = made({"form": "arrays", "path": "both.npz", **of})
+    assert np.array_equal(dataset.test_inputs[..., 0], images[30:])
+    assert dataset.train_inputs.dtype == np.uint8
+    assert [dataset.class_names[label] for label in dataset.train_labels] == names[:30].tolist()
+    assert manifest["vocabulary"] is None
+
+
+def test_arrays_of_word_indices(here):
+    texts = RANDOM.integers(0, 70, (50, 12))
+    np.savez("texts.npz", inputs=texts, labels=LABELS)
+    block = {"form": "arrays", "path": "texts.npz", "held_out": 0.5, "vocabulary": 70}
+    dataset, _ = made(block)
+    assert (dataset.vocabulary, dataset.train_inputs.dtype) == (70, np.int32)
+    wrong(block | {"vocabulary": 60}, "datasets.other.vocabulary", "vocabulary - 1", name="other")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "changes", "words"),
+    [
+        ({"labels": LABELS}, {}, ["no array 'inputs'", "it has labels"]),
+        ({"inputs": DIGITS, "labels": LABELS[1:]}, {}, ["(50, 8, 8)", "49 labels"]),
+        (
+            {"inputs": DIGITS, "labels": LABELS / 2},
+            {},
+            ["labels of mine.npz", "integers or strings"],
+        ),
+        ({"inputs": np.array([[None]]), "labels": LABELS[:1]}, {}, ["not unpickled"]),
+        ({"inputs": np.asfortranarray(DIGITS), "labels": LABELS}, {}, ["stored by column"]),
+        (
+            {"inputs": DIGITS, "labels": LABELS},
+            {"held_out": 0.999},
+            ["no example is left", "train"],
+        ),
+        ({"inputs": DIGITS, "labels": LABELS}, {"classes": ["a", "b"]}, ["2 names for the 5"]),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else "",
+)
+def test_arrays_that_cannot_be_read(here, arrays, changes, words):
+    np.savez("mine.npz", **arrays)
+    wrong({"form": "arrays", "path": "mine.npz", "held_out": 0.2} | changes, *words)
+
+
+def test_an_archive_that_is_none(here):
+    Path("mine.npz").write_text("no archive")
+    wrong({"form": "arrays", "path": "mine.npz", "held_out": 0.2}, "mine.npz", "inputs")
+
+
+# Images
+
+
+def pictures(root: Path, colors: dict[str, tuple], count: int = 10) -> None:
+    """A folder of plain images per class, each of another size."""
+    for name, color in colors.items():
+        (root / name).mkdir(parents=True)
+        for number in range(count):
+            Image.new("RGB", (20 + number, 16), color).save(root / name / f"{number}.png")
+
+
+def test_folder_of_images(here):
+    pictures(Path("fruit"), {"lemon": (250, 240, 10), "plum": (60, 10, 120)})
+    (here / "fruit/.hidden").mkdir()
+    block = {"form": "folder", "path": "fruit", "size": 8, "held_out": 0.25}
+    dataset, _ = made(block)
+    assert dataset.class_names == ("lemon", "plum")
+    assert (len(dataset.train_labels), len(dataset.test_labels)) == (15, 5)
+    for image, label in zip(dataset.train_inputs, dataset.train_labels, strict=True):
+        assert image.shape == (8, 8, 3)
+        assert np.array_equal(image[3, 3], [(250, 240, 10), (60, 10, 120)][label])
+
+
+def test_folders_of_two_splits_have_all_classes_from_the_first_examples_on(here):
+    for split in ("train", "test"):
+        pictures(Path(split), {"a": (0, 0, 0), "b": (255, 255, 255)})
+    path = {"train": "train", "test": "test"}
+    dataset, _ = made({"form": "folder", "path": path, "size": 16, "channels": 1})
+    assert dataset.train_inputs.shape == (20, 16, 16, 1)
+    assert set(dataset.train_labels[:8]) == {0, 1}
+
+
+def test_folders_that_cannot_be_read(here):
+    pictures(Path("one"), {"a": (0, 0, 0)})
+    block = {"form": "folder", "path": "one", "size": 8, "held_out": 0.2}
+    wrong(block, "one", "two or more folders", name="first")
+    pictures(Path("two"), {"b": (0, 0, 0), "c": (0, 0, 0)})
+    path = {"train": "two", "test": "one"}
+    pictures(Path("one"), {"d": (0, 0, 0)})
+    wrong(block | {"path": path}, "one has the classes a, d", "two has b, c", name="second")
+    Path("two/b/3.png").write_text("no image")
+    wrong(block | {"path": "two"}, "two/b/3.png", "not a PNG", name="third")
+
+
+# Texts
+
+
+CSV = """kind,text
+good,"A fine, fine day"
+bad,"It's a
+rainy day"
+good,fine
+bad,rain
+"""
+
+
+def test_table_of_texts(here):
+    """Words are counted over the training split alone; texts are padded at their beginning."""
+    for split in ("train", "test"):
+        Path(f"{split}.csv").write_text(CSV if split == "train" else CSV.replace("fine", "novel"))
+    path = {"train": "train.csv", "test": "test.csv"}
+    dataset, _ = made({"form": "table", "path": path, "label": "kind", "length": 8, "words": 4})
+    # 1 starts a text, 2 is none of the four words, then: fine 3 times, a and day twice, it's once.
+    assert dataset.vocabulary == 7
+    assert dataset.class_names == ("bad", "good")
+    assert dataset.train_labels.tolist() == [1, 0, 1, 0]
+    assert dataset.train_inputs[0].tolist() == [0, 0, 0, 1, 4, 3, 3, 5]
+    assert dataset.train_inputs[1].tolist() == [0, 0, 0, 1, 6, 4, 2, 5]
+    assert dataset.test_inputs[0].tolist() == [0, 0, 0, 1, 4, 2, 2, 5]
+
+
+def test_parquet_and_tsv_give_what_csv_gives(here):
+    from pyarrow import csv, parquet
+
+    options = csv.ParseOptions(newlines_in_values=True)
+    Path("a.csv").write_text(CSV)
+    table = csv.read_csv("a.csv", parse_options=options)
+    parquet.write_table(table, "a.parquet")
+    csv.write_csv(table, "a.tsv", csv.WriteOptions(delimiter="\t"))
+    found = [
+        made({"form": "table", "path": f"a.{kind}", "label": "kind", "held_out": 0.25}, kind)[0]
+        for kind in ("csv", "parquet", "tsv")
+    ]
+    for other in found[1:]:
+        assert np.array_equal(other.train_inputs, found[0].train_inputs)
+        assert np.array_equal(other.test_labels, found[0].test_labels)
+
+
+def test_numbered_labels_are_in_the_order_of_numbers(here):
+    Path("a.csv").write_text("text,label\n" + "".join(f"word,{n}\n" for n in (10, 9, 2, 2, 9, 10)))
+    dataset, _ = made({"form": "table", "path": "a.csv", "held_out": 0.5, "length": 8})
+    assert dataset.class_names == ("2", "9", "10")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("text,kind\nwell,1\n", ["no column 'label'", "text, kind"]),
+        ("text,label\nwell,1\n,2\n", ["row 2", "'text'"]),
+        ("text,label\nwell,1\nill\n", ["mine.csv", "cannot be read"]),
+        ("", ["mine.csv", "cannot be read"]),
+    ],
+)
+def test_tables_that_cannot_be_read(here, content, words):
+    Path("mine.csv").write_text(content)
+    wrong({"form": "table", "path": "mine.csv", "held_out": 0.5}, *words)
+
+
+# The lock file
+
+
+def test_first_use_writes_checksums_and_shapes(here):
+    np.savez("a.npz", inputs=DIGITS, labels=LABELS)
+    block = {"form": "arrays", "path": "a.npz", "held_out": 0.2}
+    dataset, _ = made(block)
+    locked = json.loads(lock_of(Path("data")).read_text())["mine"]
+    assert set(locked["files"]) == {"a.npz"}
+    assert locked["stand_in"]["shape"] == [8, 8, 1]
+    assert locked["stand_in"]["examples"] == {"train": 40, "test": 10}
+    Path("a.npz").unlink()  # on another machine, which has the lock file and no data
+    stand_in, _ = made(block, source="synthetic")
+    assert (stand_in.source, stand_in.class_names) == ("synthetic", dataset.class_names)
+    for name in ("train_inputs", "train_labels", "test_inputs", "test_labels"):
+        made_up, real = getattr(stand_in, name), getattr(dataset, name)
+        assert (made_up.shape, made_up.dtype) == (real.shape, real.dtype)
+
+
+def test_other_content_is_an_error_until_the_lock_is_removed(here):
+    block = {"form": "arrays", "path": "a.npz", "held_out": 0.2}
+    np.savez("a.npz", inputs=DIGITS, labels=LABELS)
+    first, _ = made(block)
+    np.savez("a.npz", inputs=DIGITS + 1, labels=LABELS)
+    done = fetch("mine", Path("results"), Path("data"), block=block)
+    refused(done, "a.npz of data set mine changed", "datasets.lock.json", "remove mine")
+    lock_of(Path("data")).unlink()
+    second, _ = made(block)
+    assert second.edition != first.edition
+    assert second.train_inputs.max() == first.train_inputs.max() + 1
+
+
+def test_an_image_more_is_another_content(here):
+    pictures(Path("fruit"), {"lemon": (250, 240, 10), "plum": (60, 10, 120)})
+    block = {"form": "folder", "path": "fruit", "size": 8, "held_out": 0.25}
+    made(block)
+    (here / "fruit/plum/more.png").write_bytes((here / "fruit/plum/1.png").read_bytes())
+    done = fetch("mine", Path("results"), Path("data"), block=block)
+    refused(done, "plum of data set mine changed")
+
+
+def test_a_second_checkout_needs_no_file(here):
+    """The store has the arrays, the lock file their checksums."""
+    np.savez("a.npz", inputs=DIGITS, labels=LABELS)
+    block = {"form": "arrays", "path": "a.npz", "held_out": 0.2}
+    made(block)
+    Path("a.npz").unlink()
+    dataset, _ = made(block)
+    assert dataset.source == "real"
+    wrong_name = fetch("other", Path("results"), Path("data"), block=block)
+    refused(wrong_name, "datasets.other.path", "nothing at a.npz")
+
+
+def test_a_lock_file_that_is_none(here):
+    np.savez("a.npz", inputs=DIGITS, labels=LABELS)
+    lock_of(Path("data")).write_text("[]")
+    block = {"form": "arrays", "path": "a.npz", "held_out": 0.2}
+    refused(fetch("mine", Path("results"), Path("data"), block=block), "not a lock file")
+
+
+def test_no_stand_in_without_shapes(here):
+    block = {"form": "arrays", "path": "a.npz", "held_out": 0.2}
+    done = fetch("mine", Path("results"), Path("data"), block=block, source="synthetic")
+    refused(done, "no stand-in of mine", "shape, classes, examples", "datasets.mine.stand_in")
+
+
+def test_memory_does_not_grow_with_the_data(here):
+    """400 MB of compressed floats, serialized by a process that may allocate 300 MB at most."""
+    from workspace import memory_limited
+
+    with zipfile.ZipFile("large.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        with archive.open("inputs.npy", "w", force_zip64=True) as file:
+            header = {"descr": "<f4", "fortran_order": False, "shape": (100_000, 1000)}
+            np.lib.format.write_array_header_1_0(file, header)
+            for _ in range(100):
+                file.write(bytes(4_000_000))
+        with archive.open("labels.npy", "w") as file:
+            np.lib.format.write_array(file, np.arange(100_000) % 2)
+    block = {"form": "arrays", "path": "large.npz", "held_out": 0.2}
+    assert fetch("mine", Path("results"), Path("data"), block=block).returncode == 0
+    with memory_limited(300 << 20):
+        done = serialize(Path("results"), Path("data"))
+    assert done.returncode == 0, done.stderr
+    assert load("results/manifest.json", "data").train_inputs.shape == (80_000, 1000)

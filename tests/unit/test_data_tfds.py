@@ -1,0 +1,89 @@
+"""Any builder of TensorFlow Datasets, by its name alone."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from data_programs import FASHION_FILES, fetch, lock_of, prepare, refused, serialize
+
+from paragone.data import load
+
+SPLITS = {"split": {"train": "train[:100]", "test": "test[:50]"}}
+
+
+def test_fashion_mnist_by_name_gives_the_arrays_of_its_block(mirror, fashion, tmp_path):
+    """Bit for bit, in the order of the files; only the names of the classes are the builder's numbers."""
+    data = tmp_path / "data"
+    prepare("tfds/fashion_mnist", tmp_path, data, str(mirror))
+    by_name, built_in = (
+        load(tmp_path / "manifest.json", data),
+        load(fashion.manifest, fashion.folder),
+    )
+    for name in ("train_inputs", "train_labels", "test_inputs", "test_labels"):
+        one, other = getattr(by_name, name), getattr(built_in, name)
+        assert one.dtype == other.dtype
+        assert np.array_equal(one, other)
+    assert by_name.edition == built_in.edition == "official"
+    assert json.loads(lock_of(data).read_text())["tfds/fashion_mnist"]["files"] == FASHION_FILES
+    # Once used, its shapes are known.
+    prepare("tfds/fashion_mnist", tmp_path / "second", data, source="synthetic")
+    stand_in = load(tmp_path / "second/manifest.json", data)
+    assert stand_in.train_inputs.shape == by_name.train_inputs.shape
+
+
+@pytest.fixture(scope="module")
+def prepared(mirror, tmp_path_factory) -> Path:
+    """A data folder where the builder has done its part: other blocks read what it left."""
+    folder = tmp_path_factory.mktemp("tfds")
+    block = {"form": "tfds", "builder": "fashion_mnist", **SPLITS}
+    prepare("small", folder / "results", folder / "data", str(mirror), block)
+    return folder
+
+
+def again(prepared: Path, to: Path, mirror: Path, **changes: object) -> object:
+    """Serialize with other options; what the program says."""
+    block = {"form": "tfds", "builder": "fashion_mnist", **SPLITS, **changes}
+    done = fetch("mine", to, prepared / "data", str(mirror), block)
+    return serialize(to, prepared / "data") if done.returncode == 0 else done
+
+
+def test_slices_of_splits(prepared):
+    dataset = load(prepared / "results/manifest.json", prepared / "data")
+    assert (len(dataset.train_labels), len(dataset.test_labels)) == (100, 50)
+
+
+def test_images_are_resized_on_request(prepared, tmp_path, mirror):
+    assert again(prepared, tmp_path, mirror, size=14).returncode == 0
+    dataset = load(tmp_path / "manifest.json", prepared / "data")
+    assert dataset.train_inputs.shape == (100, 14, 14, 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"split": "tests"}, ["datasets.mine.split", "tests", "train"]),
+        ({"split": "train"}, ["datasets.mine.held_out", "0.2"]),
+        ({"held_out": 0.2}, ["datasets.mine.held_out", "leave it out"]),
+        ({"input": "picture"}, ["datasets.mine.input", "'picture'", "image, label"]),
+        ({"label": "image"}, ["datasets.mine.label", "no class label"]),
+        ({"input": "label"}, ["datasets.mine.input"]),
+        ({"version": "99.0.0"}, ["datasets.mine", "99.0.0"]),
+        ({"order_by": "name"}, ["order_by"]),
+        ({"builder": "fashion_minst"}, ["datasets.mine.builder", "fashion_minst"]),
+        ({"files": ["images.gz"]}, ["datasets.mine.files", "images.gz", "t10k"]),
+    ],
+    ids=str,
+)
+def test_options_that_the_builder_does_not_have(prepared, tmp_path, mirror, changes, words):
+    refused(again(prepared, tmp_path, mirror, **changes), *words)
+
+
+def test_registered_checksums_are_demanded(mirror, tmp_path):
+    copy = tmp_path / "mirror/fashion_mnist"
+    shutil.copytree(mirror / "fashion_mnist", copy, copy_function=shutil.copyfile)
+    labels = copy / "t10k-labels-idx1-ubyte.gz"
+    labels.write_bytes(labels.read_bytes()[:-1] + b"x")
+    done = fetch("tfds/fashion_mnist", tmp_path, tmp_path / "data", str(copy.parent))
+    refused(done, labels.name, "wrong checksum", FASHION_FILES[labels.name])
