@@ -37,6 +37,7 @@ if not config["records_only"]:
 
     include: "rules/data.smk"
     include: "rules/train.smk"
+    include: "rules/conform.smk"
     include: "rules/measure.smk"
 
 

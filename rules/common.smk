@@ -23,6 +23,7 @@ from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
 from paragone.config.measurement_plans import all_reduces, products, squares
 from paragone.config.questions import questions
 from paragone.config.schedule import schedule
+from paragone.config.trials import trials
 from paragone.config.validate import validate
 from paragone.records import sweep
 from paragone.records.bundles import opened
@@ -48,6 +49,7 @@ except UserError as error:
 
 START = time.time()
 RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
+TRIALS = trials(config, RUNS)
 SCALING = [
     name for name, block in config["experiments"].items() if SCALING_FIGURE in block["figures"]
 ]
@@ -228,6 +230,16 @@ def reference_of(run):
     """What the first steps of a run are compared with; nothing where draws of the framework decide them."""
     spec = first_steps(run)
     return [f"<results>/parity/first_steps/{spec.name}.npz"] if spec else []
+
+
+def trial_of(wildcards):
+    """The short run that tries one way of training."""
+    return TRIALS[f"{wildcards.workload}.{wildcards.backend}"]
+
+
+def workloads_tried():
+    """The workloads that `conform` tries."""
+    return {spec.workload["name"] for spec in TRIALS.values()}
 
 
 def backends_of_workload(workload):

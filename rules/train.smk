@@ -15,7 +15,9 @@
 
 PLACES = {name: place for place, name in enumerate(schedule(EXPERIMENTS, config["seed"]), start=1)}
 # What the reference computes of first steps, by name; runs that must agree share it.
-REFERENCES = {spec.name: spec for spec in map(first_steps, RUNS.values()) if spec}
+REFERENCES = {
+    spec.name: spec for spec in map(first_steps, [*RUNS.values(), *TRIALS.values()]) if spec
+}
 
 
 rule train:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -88,7 +89,7 @@ def prepare(
 def refused(done: subprocess.CompletedProcess, *words: str) -> None:
     """Assert one error line that holds all `words`, a failing status, and no traceback."""
     assert done.returncode == 1, done.stderr
-    assert done.stderr.count("error: ") == 1
+    assert len(re.findall("^error: ", done.stderr, re.MULTILINE)) == 1, done.stderr
     assert "Traceback" not in done.stderr
     for word in words:
         assert word in done.stderr

@@ -23,6 +23,7 @@ NEXT_BELOW = {
     "microbenchmarks": ["workers"],
     "ahead_of_time": ["engines", "records"],
     "analysis": ["records"],
+    "conformity": ["analysis"],
     "reporting": ["analysis"],
 }
 

@@ -1,0 +1,73 @@
+# Conformity: each way of training that a plugin brings, tried as the project tries its own.
+#
+#   snakemake --cores 2 conform --configfile mine.yaml
+#
+# in:  data, parity reports and probes of its workloads
+# out: a table on the terminal, <results>/conform.csv
+#      <results>/conform/{workload}.{backend}.json   what became of the short runs
+#
+# A plugin that fails is a result: the table says so.
+
+
+rule try_way:
+    input:
+        code=lambda wildcards: engine_code("try_way.py", trial_of(wildcards), "train"),
+        launch=lambda wildcards: engine_code("launch.py", trial_of(wildcards), "train"),
+        schema=project("rules/schemas/record.schema.json"),
+        manifest=lambda wildcards: manifest_of(trial_of(wildcards)),
+        weights=lambda wildcards: pretrained_of(trial_of(wildcards)),
+        first_steps=lambda wildcards: reference_of(trial_of(wildcards)),
+    output:
+        "<results>/conform/{workload}.{backend}.json",
+    log:
+        "<results>/logs/conform/{workload}.{backend}.log",
+    conda:
+        lambda wildcards: environment(wildcards.backend)
+    threads: lambda wildcards: workflow.cores
+    resources:
+        machine=100,
+        gpu=lambda wildcards: gpus(trial_of(wildcards).backend, trial_of(wildcards).replicas),
+    params:
+        spec=lambda wildcards: trial_of(wildcards).to_json(),
+        data_folder=config["data"]["folder"],
+        weights=lambda _, input: [f"--weights={path}" for path in input.weights],
+        first_steps=lambda _, input: [f"--first-steps={path}" for path in input.first_steps],
+    message:
+        "Trying {wildcards.workload} on {wildcards.backend}"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --spec {params.spec:q} \
+            --manifest {input.manifest:q} \
+            --data-folder {params.data_folder:q} \
+            {params.weights:q} \
+            {params.first_steps:q} \
+            --threads {threads} \
+            --output {output:q} \
+            >{log:q} 2>&1
+        """
+
+
+rule conform:
+    input:
+        code=code_inputs("conform.py"),
+        trials=[f"<results>/conform/{way}.json" for way in TRIALS],
+        parity=sorted(f"<results>/parity/{workload}.json" for workload in workloads_tried()),
+    output:
+        csv="<results>/conform.csv",
+    log:
+        "<results>/logs/conform.log",
+    conda:
+        "../envs/workflow.yaml"
+    params:
+        parity=f"{config['pathvars']['results']}/parity",
+    message:
+        "Judging what plugins bring"
+    shell:
+        r"""
+        python {input.code[0]:q} \
+            --trials {input.trials:q} \
+            --parity {params.parity:q} \
+            --csv {output.csv:q} \
+            2>&1 | tee {log:q}
+        """
