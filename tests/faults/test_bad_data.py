@@ -117,9 +117,8 @@ def test_what_is_no_data_set_is_one_message(tmp_path, dataset, make, words):
     for name, content in files.items():
         (mirror / name).write_bytes(content)
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    settings = {"source": "real", "editions": {dataset: {"made": hashes}}}
-    data = tmp_path / "data"
-    fetched = fetch(dataset, tmp_path / "results", data, str(mirror.parent), **settings)
+    block, data = {"editions": {"made": hashes}}, tmp_path / "data"
+    fetched = fetch(dataset, tmp_path / "results", data, str(mirror.parent), block, source="real")
     assert fetched.returncode == 0, fetched.stderr
     refused(serialize(tmp_path / "results", data), words)
     assert not evidence.exists()

@@ -90,7 +90,7 @@ def test_no_room_for_arrays_is_one_message(tmp_path):
     fetch("fashion_mnist", tmp_path / "results", tmp_path, source="synthetic")
     with small_disk(tmp_path / "disk", "30m") as disk:
         done = serialize(tmp_path / "results", disk / "data")
-        refused(done, "train_images.npy: no space left on device", "make room")
+        refused(done, "train_inputs.npy: no space left on device", "make room")
         assert not list(disk.rglob("*.npy"))
     assert not (tmp_path / "results/manifest.json").exists()
 

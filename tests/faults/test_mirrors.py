@@ -9,18 +9,20 @@ import sys
 import pytest
 from faults import lying_server
 from faults.lying_server import serving
-from unit.data_programs import CONFIG_DATA, ROOT, fetch, refused
+from unit.data_programs import CONFIG_DATA, DATASETS, ROOT, fetch, refused
 
 CONTENT = random.Random(0).randbytes(300_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
-EDITIONS = {"reuters": {"made": {"reuters.npz": SHA256}}}
+EDITIONS = {"made": {"reuters.npz": SHA256}}
 SECRET = "hunter2"
 
 
-def get(tmp_path, *addresses: str, **settings: object) -> subprocess.CompletedProcess:
+def get(
+    tmp_path, *addresses: str, editions: dict = EDITIONS, **settings: object
+) -> subprocess.CompletedProcess:
     mirrors = ";".join(f"http://{address}" for address in addresses)
-    settings = {"source": "real", "editions": EDITIONS} | settings
-    return fetch("reuters", tmp_path, tmp_path / "data", mirrors, **settings)
+    settings, block = {"source": "real"} | settings, {"editions": editions}
+    return fetch("reuters", tmp_path, tmp_path / "data", mirrors, block, **settings)
 
 
 def arrived(tmp_path) -> dict[str, bytes]:
@@ -97,7 +99,7 @@ def test_a_part_that_is_of_no_use_costs_no_more_than_a_download(tmp_path, answer
 @CUT_OFF
 def test_whole_files_of_an_interrupted_edition_are_not_downloaded_again(tmp_path):
     files = {name: f"{name}.npz".encode() for name in "abcd"}
-    editions = {"reuters": {"made": {n: hashlib.sha256(c).hexdigest() for n, c in files.items()}}}
+    editions = {"made": {n: hashlib.sha256(c).hexdigest() for n, c in files.items()}}
 
     def all_but_d(request):
         name = request.path.rpartition("/")[2]
@@ -153,7 +155,8 @@ def test_the_next_mirror_is_asked_after_one_that_breaks_off(tmp_path):
 )
 def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
     """One downloads, the other says that it waits, and finds all done."""
-    data = CONFIG_DATA | {"folder": str(tmp_path / "data"), "editions": EDITIONS, "source": "real"}
+    data = CONFIG_DATA | {"folder": str(tmp_path / "data"), "source": "real"}
+    block = DATASETS["reuters"] | {"editions": EDITIONS}
 
     def slowly(request):
         lying_server.time.sleep(1)
@@ -162,7 +165,7 @@ def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
     with serving(slowly, CONTENT) as server:
         data["mirrors"] = [f"http://{server.address}"]
         line = [sys.executable, str(ROOT / "scripts/fetch.py"), "--dataset=reuters"]
-        line += [f"--config-data={json.dumps(data)}"]
+        line += [f"--config-data={json.dumps(data)}", f"--block={json.dumps(block)}"]
         started = [
             subprocess.Popen(
                 [*line, f"--output={tmp_path / name}.json"], stderr=subprocess.PIPE, text=True

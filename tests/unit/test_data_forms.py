@@ -1,5 +1,6 @@
 """Data sets of the user's own: arrays, folders of images and tables, and what is wrong with them."""
 
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from data_programs import fetch, lock_of, prepare, refused, serialize
 from PIL import Image
 
+from paragone.base.errors import UserError
 from paragone.data import Dataset, load
 
 RANDOM = np.random.default_rng(0)
@@ -172,6 +174,19 @@ def test_folders_that_cannot_be_read(here):
     wrong(block | {"path": path}, "one has the classes a, d", "two has b, c", name="second")
     Path("two/b/3.png").write_text("no image")
     wrong(block | {"path": "two"}, "two/b/3.png", "not a PNG", name="third")
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP"])
+def test_an_image_of_too_many_pixels_is_not_decoded(kind):
+    """Its head says so; a small one of the kind passes."""
+    from paragone.data.images import check_pixels
+
+    small, large = io.BytesIO(), io.BytesIO()
+    Image.new("L", (30, 20)).save(small, kind)
+    check_pixels(small.getvalue(), "small")
+    Image.new("L", (60_000, 1_200)).save(large, kind)
+    with pytest.raises(UserError, match="large: an image of 60000 x 1200 pixels"):
+        check_pixels(large.getvalue()[:1000], "large")
 
 
 # Texts

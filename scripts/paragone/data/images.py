@@ -1,11 +1,33 @@
 """Images as arrays of one shape. Imports TensorFlow, whose resizing the published programs use."""
 
+import struct
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
 from paragone.base.errors import UserError
+
+MOST_PIXELS = 2**26  # of an image; decoding takes three bytes for each
+# Where a file says its width and height, in bytes, by what it begins with.
+_SIZES = {b"\x89PNG": (16, ">II"), b"GIF8": (6, "<HH"), b"BM": (18, "<ii")}
+
+
+def check_pixels(content: bytes, name: str) -> None:
+    """Raise `UserError` for an image of more pixels than memory is for, which is not decoded.
+
+    Anything that is no image passes: decoding it fails.
+    """
+    width = height = 0
+    if content.startswith(b"\xff\xd8\xff"):
+        height, width, _ = (int(one) for one in tf.io.extract_jpeg_shape(content).numpy())
+    for begin, (offset, form) in _SIZES.items():
+        if content.startswith(begin) and len(content) >= offset + struct.calcsize(form):
+            width, height = struct.unpack_from(form, content, offset)
+    if abs(width * height) > MOST_PIXELS:
+        raise UserError(
+            f"{name}: an image of {width} x {height} pixels; no more than {MOST_PIXELS:,} are decoded"
+        )
 
 
 def resized(image: tf.Tensor, size: int) -> tf.Tensor:
@@ -20,10 +42,12 @@ def resized(image: tf.Tensor, size: int) -> tf.Tensor:
 def decoded(path: Path, size: int, channels: int) -> np.ndarray:
     """The PNG, JPEG, GIF or BMP image of a file, (size, size, channels) uint8; of several frames the first.
 
-    Raises `UserError` for a file that is no such image.
+    Raises `UserError` for a file that is no such image, or one of too many pixels.
     """
+    content = path.read_bytes()
     try:
-        image = tf.io.decode_image(path.read_bytes(), channels=channels, expand_animations=False)
+        check_pixels(content, str(path))
+        image = tf.io.decode_image(content, channels=channels, expand_animations=False)
     except tf.errors.InvalidArgumentError:
         raise UserError(
             f"{path}: not a PNG, JPEG, GIF or BMP image; remove or replace it"

@@ -3,15 +3,13 @@
 import io
 from collections.abc import Iterator
 
-import tensorflow as tf
 import tensorflow_datasets as tfds
 from tensorflow_datasets.image_classification.cats_vs_dogs import CatsVsDogs
 
-from paragone.base.errors import UserError
+from paragone.data.images import check_pixels
 
 OFFICIAL_FILE = "kagglecatsanddogs_5340.zip"
 PEEK = 512  # bytes in which the official code looks for JFIF: what a zip file lets it see
-MOST_PIXELS = 2**26  # of an image; decoding takes three bytes for each
 
 
 class CatsVsDogsEdition(CatsVsDogs, skip_registration=True):  # type: ignore[call-arg]  # of TFDS
@@ -37,11 +35,7 @@ def _bounded(archive: Iterator) -> Iterator:
     for name, file in archive:
         content = file.read()
         if b"JFIF" in content[:PEEK]:  # the others are skipped
-            height, width, _ = tf.io.extract_jpeg_shape(content).numpy()
-            if int(height) * int(width) > MOST_PIXELS:
-                raise UserError(
-                    f"{name}: an image of {width} x {height} pixels; no more than {MOST_PIXELS:,} are decoded"
-                )
+            check_pixels(content, name)
         yield name, io.BufferedReader(io.BytesIO(content), PEEK)
 
 
