@@ -7,6 +7,7 @@ from statistics import median
 from subprocess import Popen
 from typing import NamedTuple
 
+import matplotlib as mpl
 import psutil
 import seaborn as sns
 from matplotlib.figure import Figure
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 from paragone.reporting.drawing import style
 from paragone.reporting.drawing.frame import Frame
 
-POINTS = 120  # of each curve: the most within so many equal parts
+POINTS = 60  # of each curve: the most within so many equal parts
 
 
 class Sample(NamedTuple):
@@ -110,7 +111,7 @@ def draw(seen: list[Sample], states: list[float], to: Path) -> None:
     after.plot(range(1, calls + 1), states, color="#D55E00", marker="o")
     after.set(title=LABELS.state, xlabel="Calls after it", xlim=(0, calls + 1))
     for axes in panels.flat:
-        axes.set_ylim(0, max(axes.get_ylim()[1], 1))
+        axes.set_ylim(0, max(1.1 * axes.dataLim.ymax, 1))
         axes.yaxis.get_major_locator().set_params(integer=True)
         axes.grid(axis="y")
         sns.despine(ax=axes)
@@ -121,4 +122,5 @@ def draw(seen: list[Sample], states: list[float], to: Path) -> None:
     ]
     title = f"What {runs} runs in one call, and {calls} calls after it, hold and leave"
     frame = Frame(style.DOUBLE, 3.0, title, None, remarks, figure=figure)
-    style.save(frame.figure, [to])
+    with mpl.rc_context({"svg.fonttype": "none"}):  # text as text: half the bytes
+        style.save(frame.figure, [to])
