@@ -2,10 +2,12 @@
 
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from workspace import environment, make_spec, train_command
+from workspace import environment, make_spec, train_command, wait_for
 
 from paragone.records import record
 
@@ -13,6 +15,28 @@ pytestmark = [
     pytest.mark.nightly,
     pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace, to inject at a call"),
 ]
+
+
+def injected(error: str, path: Path, log: Path) -> list[str]:
+    """The start of a command whose first ten openings of a file fail so."""
+    fault = ["--trace=openat", f"--inject=openat:error={error}:when=1..10"]
+    options = ["--follow-forks", "--quiet=all", f"--trace-path={path}", f"--output={log}"]
+    return ["strace", *fault, *options]
+
+
+@contextmanager
+def ranks(*lines: list[str]) -> Iterator[list[subprocess.Popen]]:
+    """Workers of one run, which end with the block."""
+    started = [
+        subprocess.Popen(line, env=environment(RANK=str(rank)), stdout=subprocess.PIPE, text=True)
+        for rank, line in enumerate(lines)
+    ]
+    try:
+        yield started
+    finally:
+        for one in started:
+            one.kill()
+            one.communicate()
 
 
 @pytest.mark.injects(
@@ -27,19 +51,46 @@ def test_news_that_come_late_are_waited_for(small, tmp_path, error, point):
     meeting.mkdir(mode=0o700)
     spec = make_spec("fashion-cnn", "torch-ddp", 2, batch=200, epochs=2, steps_per_epoch=5)
     line = train_command(spec, small, tmp_path / "run", rendezvous=meeting, join_timeout=60)
-    fault = ["--trace=openat", f"--inject=openat:error={error}:when=1..10"]
-    path = f"--trace-path={meeting}/{point}-0.json"
     log = tmp_path / "calls"
-    late = ["strace", "--follow-forks", "--quiet=all", *fault, path, f"--output={log}", *line]
-    started = [
-        subprocess.Popen(one, env=environment(RANK=str(rank)))
-        for rank, one in enumerate([line, late])
-    ]
-    try:
+    before = injected(error, meeting / f"{point}-0.json", log)
+    with ranks(line, [*before, *line]) as started:
         assert [one.wait(180) for one in started] == [0, 0]
-    finally:
-        for one in started:
-            one.kill()
-            one.wait()
     assert log.read_text().count("(INJECTED)") == 10
     assert record.read(Path(tmp_path / "run/record.json")).status == "completed"
+
+
+@pytest.mark.injects(
+    "5 time and place",
+    "a checkpoint of another host is not there yet, or stale",
+    "ENOENT or ESTALE for the first ten openings of one of its files when a run goes on (strace)",
+)
+@pytest.mark.parametrize(
+    ("rank", "name", "error"),
+    [
+        (0, "digests.json", "ENOENT"),
+        (1, "state.pt", "ESTALE"),
+        pytest.param(0, "state.pt", "ESTALE", marks=pytest.mark.long),
+        pytest.param(1, "digests.json", "ENOENT", marks=pytest.mark.long),
+    ],
+)
+def test_a_checkpoint_that_comes_late_is_waited_for(small, tmp_path, rank, name, error):
+    run, log = tmp_path / "run", tmp_path / "calls"
+    spec = make_spec("fashion-cnn", "torch-ddp", 2, batch=200, epochs=4, steps_per_epoch=5)
+
+    def line(meeting: str) -> list[str]:
+        (tmp_path / meeting).mkdir(mode=0o700)
+        return train_command(spec, small, run, rendezvous=tmp_path / meeting, join_timeout=60)
+
+    first = line("first")
+    with ranks(first, first) as started:
+        wait_for(lambda: list(run.glob("checkpoints/*/epoch-*")), started[0])
+    newest = max(run.glob("checkpoints/*/epoch-*"))
+    second = line("second")
+    lines = [second, second]
+    lines[rank] = [*injected(error, newest / name, log), *second]
+    with ranks(*lines) as started:
+        output = started[0].communicate(timeout=180)[0]
+        assert [one.wait(180) for one in started] == [0, 0]
+    assert log.read_text().count("(INJECTED)") == 10
+    assert f"resumed after epoch {int(newest.name[-4:])}" in output
+    assert record.read(run / "record.json").status == "completed"

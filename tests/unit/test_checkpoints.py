@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from threading import Timer
 
 import pytest
 from workspace import ROOT
@@ -32,6 +33,16 @@ def write(text: str):
 def reopened(checkpoints: Checkpoints, folder, context="context") -> Checkpoints:
     checkpoints._lock.release()  # what the end of the process does
     return Checkpoints(folder, context)
+
+
+def two_ranks(folder, monkeypatch) -> list[Rendezvous]:
+    """The views of two workers that meet in a folder."""
+    folder.mkdir()
+    meetings = []
+    for rank in range(2):
+        monkeypatch.setenv("RANK", str(rank))
+        meetings.append(Rendezvous(folder, 2, timeout=10))
+    return meetings
 
 
 def test_nothing_to_resume_at_first(tmp_path):
@@ -112,7 +123,11 @@ def tear(path):
 @pytest.mark.parametrize(
     "damage", [flip, tear, lambda path: path.write_bytes(b""), lambda path: path.unlink()]
 )
-def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(tmp_path, capsys, damage, name):
+def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
+    tmp_path, capsys, monkeypatch, damage, name
+):
+    monkeypatch.setattr("paragone.training.checkpoints.LATE", 0)
+
     def state(folder):
         (folder / "state").write_bytes(b"state" * 100)
         (folder / "deep").mkdir()
@@ -129,6 +144,19 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(tmp_path, capsys
     assert checkpoints.last().epoch == 2
 
 
+@pytest.mark.parametrize("name", ["state", "progress.json", "digests.json"])
+def test_a_file_that_is_seen_late_is_waited_for(tmp_path, name, capsys):
+    checkpoints = Checkpoints(tmp_path, "context")
+    checkpoints.save(1, write("one"), {"done": 1})
+    path, hidden = tmp_path / "context/epoch-0001" / name, tmp_path / "hidden"
+    path.rename(hidden)
+    arrival = Timer(0.5, hidden.rename, [path])
+    arrival.start()
+    assert reopened(checkpoints, tmp_path).last().progress == {"done": 1}
+    arrival.join()
+    assert capsys.readouterr().out == ""
+
+
 def test_without_any_undamaged_checkpoint_the_run_begins_again(tmp_path):
     checkpoints = Checkpoints(tmp_path, "context")
     checkpoints.save(1, write("one"), {})
@@ -139,17 +167,26 @@ def test_without_any_undamaged_checkpoint_the_run_begins_again(tmp_path):
 def test_every_rank_takes_the_checkpoint_that_the_first_has_chosen(tmp_path, monkeypatch):
     """Whatever its own look into the folder finds: shared file systems show news late."""
     Checkpoints(tmp_path / "run", "context").save(1, write("one"), {"done": 1})
-    (tmp_path / "meeting").mkdir()
-    meetings = []
-    for rank in range(2):
-        monkeypatch.setenv("RANK", str(rank))
-        meetings.append(Rendezvous(tmp_path / "meeting", 2, timeout=10))
+    meetings = two_ranks(tmp_path / "meeting", monkeypatch)
     second = Checkpoints(tmp_path / "run", "context", meetings[1])
     (tmp_path / "run/context/epoch-0002").mkdir()  # not whole: seen by the first alone to be so
     with ThreadPoolExecutor(1) as pool:
         found = pool.submit(second.last)
         assert meetings[0].meet("checkpoint", {"epoch": 1})[1] == {"epoch": None}
         assert found.result().epoch == 1
+
+
+def test_a_rank_that_never_sees_the_checkpoint_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("paragone.training.checkpoints.LATE", 0)
+    Checkpoints(tmp_path / "run", "context").save(1, write("one"), {"done": 1})
+    meetings = two_ranks(tmp_path / "meeting", monkeypatch)
+    second = Checkpoints(tmp_path / "run", "context", meetings[1])
+    (tmp_path / "run/context/epoch-0001/state").unlink()
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(second.last)
+        meetings[0].meet("checkpoint", {"epoch": 1})
+        with pytest.raises(UserError, match=r"epoch-0001: .*state.* as rank 1 sees it"):
+            found.result()
 
 
 @pytest.mark.injects(

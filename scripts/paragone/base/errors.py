@@ -35,6 +35,7 @@ _LACKING = {
     errno.EAGAIN: "raise the limit of processes and threads (ulimit -u)",
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
     errno.ENFILE: "raise the system's limit of open files",
+    errno.ESTALE: "look at the folder's server, or mount it again",
     errno.ENOLCK: "mount the folder with locks, or name another",
     errno.ENOSYS: "mount the folder with locks, or name another",
     errno.EOPNOTSUPP: "mount the folder with locks, or name another",

@@ -2,12 +2,14 @@
 
 A checkpoint is a folder "epoch-0003" that appears by a rename after all in it is on the disk, so it is
 complete or not there. It has the digests of its files: one that is damaged all the same is passed over for
-the one before, which is kept for that. A lock excludes a second trainer: an orphan of a killed Snakemake may
-still train.
+the one before, which is kept for that. What a network's folder does not show yet is waited for. A lock
+excludes a second trainer: an orphan of a killed Snakemake may still train.
 """
 
+import errno
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ from paragone.workers.rendezvous import Rendezvous
 
 PROGRESS, DIGESTS = "progress.json", "digests.json"
 KEPT = 2  # the newest, and the one before
+LATE = 30.0  # seconds in which a network's folder shows what another host has written, as in profiles/slurm
+POLL = 0.2  # seconds between two looks at it
 ALONE = Rendezvous(None, workers=1, timeout=0)
 
 
@@ -84,6 +88,11 @@ class Checkpoints:
         if epoch is None:
             return None
         folder = self._at(epoch)
+        if self._meeting.rank > 0 and (found := damage(folder)):
+            raise UserError(
+                f"{folder}: {found}, as rank {self._meeting.rank} sees it; rank 0 sees all of it: look at "
+                "how their hosts mount it, then run again"
+            )
         return Saved(epoch, folder, json.loads((folder / PROGRESS).read_text(encoding="utf-8")))
 
     def remove(self) -> None:
@@ -110,11 +119,28 @@ class Checkpoints:
 
 
 def damage(checkpoint: Path) -> str | None:
-    """What of a checkpoint is not as it was written, or None. Raises `OSError` if it cannot be read."""
+    """What of a checkpoint is not as it was written, or None. Raises `OSError` if it cannot be read.
+
+    A file that is absent, or stale, may be seen later: it has `LATE` seconds.
+    """
+    end = time.monotonic() + LATE
+    while True:
+        try:
+            return _damage(checkpoint)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ESTALE) and time.monotonic() < end:
+                time.sleep(POLL)
+            elif error.errno == errno.ENOENT:
+                return f"damaged ({error})"
+            else:
+                raise
+
+
+def _damage(checkpoint: Path) -> str | None:
     try:
         digests = json.loads((checkpoint / DIGESTS).read_text(encoding="utf-8"))
         wrong = [name for name, digest in digests.items() if sha256(checkpoint / name) != digest]
-    except (FileNotFoundError, NotADirectoryError, ValueError, AttributeError) as error:
+    except (NotADirectoryError, ValueError, AttributeError) as error:
         return f"damaged ({error})"
     return f"{wrong[0]} is damaged" if wrong else None
 
