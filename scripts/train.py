@@ -115,7 +115,7 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     if world.rank == 0:
         results.write_predictions(options.predictions, dataset, outcome.probabilities)
         ledger.switch("other")
-        process_entry.mark_end(process)
+        process_entry.mark_end(process, ledger.mark)
         results.write_record(options, spec, dataset, outcome, observed, ledger.seconds)
         checkpoints.remove()
     # A worker that left earlier would look like a dead one to its framework.

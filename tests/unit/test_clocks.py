@@ -10,6 +10,7 @@ import pytest
 from workspace import ROOT
 
 from paragone.base.clock_names import COLD, PARTS
+from paragone.machine.process_entry import mark_end
 from paragone.training.clocks import Ledger
 
 PROGRAM = """
@@ -44,6 +45,24 @@ def test_parts_are_the_life_of_the_process():
     assert seconds["train"] >= 0.1
     assert seconds["data"] >= 0.05
     assert seconds["compilation"] == 0
+
+
+def test_a_process_that_waits_for_a_core_between_two_clocks_has_the_same_age(monkeypatch):
+    """Once while its ledger is made, once while its end is marked."""
+    clock, waits = time.clock_gettime, [0.1]
+
+    def held_up(number: int) -> float:
+        time.sleep(waits.pop() if waits else 0)
+        return clock(number)
+
+    monkeypatch.setattr(time, "clock_gettime", held_up)
+    ledger = Ledger()
+    waits.append(0.1)
+    ledger.switch("other")
+    time.sleep(0.1)
+    process: dict[str, float] = {}
+    mark_end(process, ledger.mark)
+    assert process["age"] == pytest.approx(math.fsum(ledger.seconds.values()), abs=0.01)
 
 
 def test_windows_are_what_is_added():

@@ -10,19 +10,20 @@ from paragone.machine.process_entry import age
 
 
 class Ledger:
-    """Charges time to the current part, from the start of the process on."""
+    """Charges time to the current part, from the start of the process on; `mark`: the last switch."""
 
     def __init__(self) -> None:
-        self._mark = time.perf_counter() - age()
+        now = time.perf_counter()
+        self.mark = now - age(now)
         self._part = "imports"
         self.seconds = dict.fromkeys(PARTS, 0.0)
 
     def switch(self, part: str) -> float:
         """End the current window, begin one of `part`; return the length of the ended one, seconds."""
         now = time.perf_counter()
-        window = now - self._mark
+        window = now - self.mark
         self.seconds[self._part] += window
-        self._mark, self._part = now, part
+        self.mark, self._part = now, part
         return window
 
     def add(self, earlier: dict[str, float]) -> None:

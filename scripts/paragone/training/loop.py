@@ -98,7 +98,7 @@ def train(
                 break
             if row["epoch"] < spec.epochs:
                 ledger.switch("checkpoint")
-                process_entry.mark_end(process)
+                process_entry.mark_end(process, ledger.mark)
                 checkpoints.save(row["epoch"], engine.save, _progress(outcome, ledger))
         outcome.peak_device_bytes = engine.peak_device_memory()
         if speed_window and outcome.status == "completed":
