@@ -127,7 +127,15 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     table = Table()
     tier = "injects" if options.full else "injects and not long and not full"
-    line = [str(ROOT / "tests"), f"--rootdir={ROOT}", "-m", tier, "-k", options.only]
+    line = [
+        str(ROOT / "tests"),
+        f"--rootdir={ROOT}",
+        "-m",
+        tier,
+        "-k",
+        options.only,
+        "--durations=40",
+    ]
     status = pytest.main(
         [*line, "--numprocesses", options.workers, "-p", "no:cacheprovider"], plugins=[table]
     )

@@ -3,6 +3,7 @@
 Whatever n: the run ends as if nothing had happened, or with one message, and the same command ends it well.
 """
 
+import itertools
 import os
 import random
 import re
@@ -26,6 +27,7 @@ pytestmark = [
 # What makes, names, syncs or deletes files and folders; and what fills them.
 NAMING = "mkdir,rename,fsync,unlink,unlinkat,rmdir"
 FILLING = "write,pwrite64,writev,fallocate,ftruncate,mkdir,rename,fsync"
+ERRORS = ["ENOSPC", "EDQUOT", "EIO"]
 BACKENDS = [
     "torch",
     *(
@@ -116,19 +118,16 @@ def test_killed_at_the_nth_call_it_ends_alike(tiny, tmp_path, backend, record_pr
     "a full disk, or one that fails, at any write of a trainer",
     "ENOSPC, EDQUOT or EIO at the n-th call that writes, makes, renames or syncs (strace), n over a run",
 )
-@pytest.mark.parametrize("error", ["ENOSPC", "EDQUOT", "EIO"])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_failing_nth_write_is_one_message_or_nothing(
-    tiny, tmp_path, backend, error, record_property
-):
+def test_a_failing_nth_write_is_one_message_or_nothing(tiny, tmp_path, backend, record_property):
     runs = Runs(backend, tiny, tmp_path)
     total = calls_of(runs.line("counted"), FILLING, tmp_path / "calls")
-    faults = chosen(total, 15 if FULL else 3)
-    for call, n in faults:
+    faults = chosen(total, 45 if FULL else 6)
+    for (call, n), error in zip(faults, itertools.cycle(ERRORS), strict=False):
         done = runs.injected(f"{call}-{n}", call, f"error={error}:when={n}")
-        assert "Traceback" not in done.stderr, f"{call} {n}: {done.stderr}"
+        assert "Traceback" not in done.stderr, f"{call} {n} {error}: {done.stderr}"
         if done.returncode:
             errors = [text for text in done.stderr.splitlines() if text.startswith("error: ")]
-            assert len(errors) == 1, f"{call} {n}: {done.stderr}"
+            assert len(errors) == 1, f"{call} {n} {error}: {done.stderr}"
         runs.ends_well(f"{call}-{n}")
     record_property("times", len(faults))

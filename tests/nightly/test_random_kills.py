@@ -35,7 +35,8 @@ KILLED = [
 ]
 VICTIMS = ("the launcher", "one worker", "all of them")
 # The others take a minute to compile the deep model.
-DEEP = {"torch", "torch-ddp", "torch-fsdp", "tensorflow-mirrored", "tensorflow-multiworker"}
+DEEP = {"torch", "tensorflow-mirrored"}
+DEEP |= {"torch-ddp", "torch-fsdp", "tensorflow-multiworker"} if FULL else set()
 
 
 @pytest.fixture(scope="module")
