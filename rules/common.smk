@@ -21,6 +21,8 @@ from paragone.config.expand import expand, first_steps, probe, with_reference
 from paragone.config.looks import looks
 from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
 from paragone.config.measurement_plans import all_reduces, products, squares
+from paragone.config.narrow import narrow
+from paragone.config.own_files import check_named, rows
 from paragone.config.questions import questions
 from paragone.config.schedule import schedule
 from paragone.config.trials import trials
@@ -35,7 +37,9 @@ try:
     if isinstance(config["plugins"], list):  # else an error of the next line
         plugins.use(config["plugins"])
     validate(config)
+    narrow(config)
     EXPERIMENTS = {name: expand(config, name) for name in config["experiments"]}
+    check_named(spec for specs in EXPERIMENTS.values() for spec in specs)
     PRODUCTS = products(config)
     ALL_REDUCES = all_reduces(config, EXPERIMENTS)
     STUDIES = config["ahead_of_time"]["studies"]

@@ -64,39 +64,20 @@ READS = {
 
 
 def rows_of_plugins(kind):
-    """The rows that plugins bring: `ROW` of each module says its label, what it reads, and settings."""
-    found = {}
-    for name in plugins.names_in(f"reporting/{kind}"):
-        file = plugins.file_of(f"reporting/{kind}/{name}.py")
-        if file.is_relative_to(plugins.LIBRARY):
-            continue
-        row = plugins.literal(file, "ROW")
-        if not isinstance(row, dict) or not {"label", "reads"} <= {*row} <= {
-            "label",
-            "reads",
-            "settings",
-        }:
-            raise WorkflowError(
-                f'config: {file}: needs `ROW = {{"label": ..., "reads": (...)}}`, and maybe "settings"'
-            )
-        if unknown := [kind for kind in row["reads"] if kind not in READS]:
-            raise WorkflowError(
-                f"config: {file}: ROW reads {unknown[0]!r}, which is none of {', '.join(READS)}"
-            )
-        found[name] = Row(row["label"], tuple(row["reads"]), tuple(row.get("settings", ())))
-    return found
+    """The rows that plugins bring: `ROW` of each module."""
+    try:
+        found = rows(kind, READS)
+    except UserError as error:
+        raise WorkflowError(f"config: {error}") from None
+    return {
+        name: Row(row["label"], tuple(row["reads"]), tuple(row.get("settings", ())))
+        for name, row in found.items()
+    }
 
 
 def caption(kind, prefix, name):
     """The caption of a figure or table: the project's, or beside the module of a plugin."""
-    file = plugins.file_of(f"reporting/{kind}/{name}.py")
-    if file.is_relative_to(plugins.LIBRARY):
-        return f"report/{prefix}_{name}.rst"
-    if not file.with_suffix(".rst").is_file():
-        raise WorkflowError(
-            f"config: {file.with_suffix('.rst')}: is missing, the caption of {name}"
-        )
-    return str(file.with_suffix(".rst"))
+    return plugins.caption(kind, name) or f"report/{prefix}_{name}.rst"
 
 
 def read_by(row):
@@ -147,11 +128,12 @@ def category(wildcards):
 
 
 def of_all():
-    """The sections that `all` makes: all but the studies that are made by `ahead_of_time` alone."""
+    """The sections that `all` makes: those of `only`, or all but the studies of `ahead_of_time` alone."""
     return {
         name: block
         for name, block in SECTIONS.items()
         if name not in STUDIES or (block.get("in_all", False) and compiled(COMPILATIONS[name]))
+        if name in (config["only"] or SECTIONS)
     }
 
 

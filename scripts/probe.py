@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from paragone import data
-from paragone.base.errors import UserError, entry_point
+from paragone.base.errors import UserError, entry_point, reason_of
 from paragone.config.run_spec import Spec
 from paragone.models.initial_weights import Pretrained, read
 from paragone.parity.observe import failed, observe, write
@@ -102,7 +102,7 @@ def probe(spec: Spec, inputs: Inputs, output: Path, *, alone: bool) -> None:
     except Exception as error:
         traceback.print_exc()
         if alone:
-            store_failure(spec, output, f"{type(error).__name__}: {error}")
+            store_failure(spec, output, reason_of(error))
         sys.exit(1)
     write(arrays, output)
     word = f"not available: {arrays['unavailable']}" if "unavailable" in arrays else "probed"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from paragone import data
-from paragone.base.errors import entry_point
+from paragone.base.errors import entry_point, reason_of
 from paragone.config.run_spec import Spec
 from paragone.machine import limits
 from paragone.models.initial_weights import read
@@ -39,7 +39,7 @@ def main() -> None:
         arrays, word = reference(spec, dataset, pretrained), "computed"
     except Exception as error:
         traceback.print_exc()
-        reason = f"{type(error).__name__}: {error}"
+        reason = reason_of(error)
         arrays, word = {"failed": np.array(reason)}, f"failed: {reason}"
     write(arrays, options.output)
     print(f"[{spec.name}] {word}, {time.monotonic() - begin:.1f} s", flush=True)

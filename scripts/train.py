@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 from paragone import data, engines
-from paragone.base.errors import Unavailable, entry_point
+from paragone.base.errors import Unavailable, UserError, as_user_error, entry_point, first_line
 from paragone.config.code_inputs import code_inputs
+from paragone.config.own_files import model_file
 from paragone.config.run_spec import Spec
 from paragone.machine import limits, process_entry
 from paragone.machine.activity import HostWatch
@@ -94,6 +95,10 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     except Unavailable as error:
         outcome = Outcome(processes, status="unavailable", reason=str(error))
         observed = None
+    except Exception as error:
+        if blamed := of_own_model(error, spec):
+            raise blamed from error
+        raise
     if outcome.status != "completed" and world.rank == 0:
         print(f"[{spec.name}] {outcome.status}: {outcome.reason}", flush=True)
     opened = hasattr(engine, "devices")  # not where the run was unavailable
@@ -120,6 +125,18 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
         checkpoints.remove()
     # A worker that left earlier would look like a dead one to its framework.
     meeting.meet("end", {})
+
+
+def of_own_model(error: Exception, spec: Spec) -> UserError | None:
+    """The error with the plugin's file whose model a framework fails to train; None for any other.
+
+    Of several workers one may also fail because another has.
+    """
+    file = None if as_user_error(error) or spec.workers > 1 else model_file(spec)
+    where = f"model {spec.workload['model']['name']!r} on backend {spec.backend['name']}"
+    return (
+        UserError(f"{file}: {where}: {type(error).__name__}: {first_line(error)}") if file else None
+    )
 
 
 def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:

@@ -10,6 +10,7 @@ PAGES = sorted(
     path for folder in (".", "docs", "published", "tests") for path in (ROOT / folder).glob("*.md")
 )
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"(?:#|\.\.) (\S+\.\w+)\n")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 _ANCHOR = re.compile(r'<a id="([^"]+)">')
@@ -30,6 +31,7 @@ TREATMENT = {
     r"snakemake .*bundles=.*": "run by tests/pipeline/test_smoke_bundles.py, on the bundle of the smoke run",
     r"python scripts/bundle\.py check .*": "run by tests/unit/test_bundles.py, on a made bundle",
     r"snakemake .*conda": "run by tests/pipeline/test_fresh_environments.py, with a stand-in for conda",
+    r"python make_\w+\.py|snakemake -s \.\./paragone/.*": "run by tests/pipeline/test_own_folder.py",
     r"snakemake --report .*": "run by tests/pipeline/test_smoke.py, after a run",
     r"snakemake .*": DRY_RUN,
     r"make \S+": DRY_RUN,
@@ -59,8 +61,15 @@ def prose(page: Path) -> str:
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    """The blocks of code of a page in this language."""
-    return [block for name, block in _FENCED.findall(page.read_text()) if name == language]
+    """The blocks of code of a page in this language, but for those of `files`."""
+    found = _FENCED.findall(page.read_text())
+    return [block for name, block in found if name == language and not _FILE.match(block)]
+
+
+def files(page: Path) -> dict[str, str]:
+    """The files that a page writes out, by path: blocks whose first line names them in a comment."""
+    found = (block for _, block in _FENCED.findall(page.read_text()))
+    return {name[1]: block for block in found if (name := _FILE.match(block))}
 
 
 def anchors(page: Path) -> set[str]:

@@ -8,6 +8,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 
+from paragone.base.plugin_folders import place_in_plugin
+
 
 class UserError(Exception):
     """An error that the user can correct. The message names the file or key, the fault and the remedy."""
@@ -52,7 +54,7 @@ _PATHS = {
 
 
 def as_user_error(error: BaseException) -> UserError | None:
-    """The error with a message for the user if the machine or a path is its cause; None for any other.
+    """The error with a message for the user if the machine, a path or a plugin is its cause; else None.
 
     What was complete before is kept in every case, and the message says so of what can be started again.
     """
@@ -68,7 +70,13 @@ def as_user_error(error: BaseException) -> UserError | None:
             return UserError(f"{one}: {_LACKING[errno.EAGAIN]}, {again}")
         if isinstance(one, MemoryError):
             return UserError(f"the memory is full: {_LACKING[errno.ENOMEM]}, {again}")
-    return None
+    return of_plugin(error)
+
+
+def of_plugin(error: BaseException) -> UserError | None:
+    """The error with file and line of the plugin that it comes from; None for any other."""
+    place = place_in_plugin(error)
+    return UserError(f"{place}: {type(error).__name__}: {first_line(error)}") if place else None
 
 
 def _subject(error: OSError) -> str:
@@ -104,9 +112,15 @@ def says_memory_is_full(message: str) -> bool:
     return any(words in message.lower() for words in _FULL)
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """The first line of a message that says anything; the kind of error where there is none."""
     return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, for a table: a message for the user as it is, else the kind of error as well."""
+    told = error if isinstance(error, UserError) else of_plugin(error)
+    return str(told or f"{type(error).__name__}: {error}")
 
 
 def first_sentence(error: Exception) -> str:

@@ -11,14 +11,14 @@ import importlib.util
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from paragone.base.errors import UserError
+from paragone.base.errors import Unavailable, UserError, of_plugin
+from paragone.base.plugin_folders import VARIABLE, folders
 
-VARIABLE = (
-    "PARAGONE_PLUGINS"  # absolute paths, as PATH has them: programs inherit it from the workflow
-)
 LIBRARY = Path(__file__).parents[1]
 # Where plugins may have modules.
 PACKAGES = (
@@ -50,7 +50,12 @@ def use(named: list[str]) -> None:
     for name in named:
         if not Path(name).is_dir():
             raise UserError(f"plugins: there is no folder {name!r}; correct it, or leave it out")
-    os.environ[VARIABLE] = os.pathsep.join(str(Path(name).resolve()) for name in named)
+        if os.pathsep in str(Path(name).resolve()):
+            raise UserError(
+                f"plugins: {Path(name).resolve()} has {os.pathsep!r} in its path; rename it"
+            )
+    found = dict.fromkeys(str(Path(name).resolve()) for name in named)
+    os.environ[VARIABLE] = os.pathsep.join(found)
     for folder in folders():
         files = [file for package in PACKAGES for file in sorted((folder / package).glob("*.py"))]
         if not files:
@@ -60,6 +65,20 @@ def use(named: list[str]) -> None:
             )
         for file in files:
             _check(file, file.relative_to(folder).as_posix())
+    for inside in TABLES:
+        _check_keys(inside)
+
+
+def _check_keys(inside: str) -> None:
+    """No two files of a table have the same key."""
+    known: dict[str, Path] = {}
+    for file in files_of(inside):
+        for key in keys_of(file, TABLES[inside]):
+            if key in known:
+                raise UserError(
+                    f"plugins: {TABLES[inside]} of {file} has {key!r}, which {known[key]} has; rename it"
+                )
+            known[key] = file
 
 
 def _check(file: Path, inside: str) -> None:
@@ -73,11 +92,6 @@ def _check(file: Path, inside: str) -> None:
         raise UserError(f"plugins: {file} has the name of {owner}; rename one of them")
 
 
-def folders() -> list[Path]:
-    """The folders of all plugins, in the order of the config."""
-    return [Path(name) for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
-
-
 def file_of(inside: str) -> Path | None:
     """The project's file of this path in `scripts/paragone/`, else that of the first plugin that has it."""
     return next(iter(files_of(inside)), None)
@@ -86,6 +100,12 @@ def file_of(inside: str) -> Path | None:
 def files_of(inside: str) -> list[Path]:
     """The project's file of this path, and those of all plugins."""
     return [place / inside for place in (LIBRARY, *folders()) if (place / inside).is_file()]
+
+
+def caption(kind: str, name: str) -> str | None:
+    """The caption of a plugin's figure or table (`kind`); None for one of the project."""
+    file = file_of(f"reporting/{kind}/{name}.rst")
+    return str(file) if file else None
 
 
 def environment(name: str) -> str | None:
@@ -110,10 +130,8 @@ def load(package: str, name: str) -> Any:
 
     Raises `UserError` with file and line if it is a plugin's and cannot be imported.
     """
-    try:
+    with explaining():
         return importlib.import_module(".".join((LIBRARY.name, *package.split("/"), name)))
-    except Exception as error:
-        raise explained(error) from error
 
 
 def extend(inside: str, own: dict[str, Any]) -> dict[str, Any]:
@@ -134,13 +152,16 @@ def extend(inside: str, own: dict[str, Any]) -> dict[str, Any]:
 
 def keys(inside: str) -> list[str]:
     """The keys of a table, those of plugins included, read without importing a framework."""
-    return [key for file in files_of(inside) for key in _keys(file, TABLES[inside])]
+    return [key for file in files_of(inside) for key in keys_of(file, TABLES[inside])]
 
 
 def added(inside: str) -> list[str]:
     """The keys that plugins add to a table."""
     return [
-        key for file in files_of(inside) if not _own(file) for key in _keys(file, TABLES[inside])
+        key
+        for file in files_of(inside)
+        if not _own(file)
+        for key in keys_of(file, TABLES[inside])
     ]
 
 
@@ -153,19 +174,15 @@ def _own(file: Path) -> bool:
     return file.is_relative_to(LIBRARY)
 
 
-def _keys(file: Path, table: str) -> list[str]:
-    for statement in parsed(file).body:
-        match statement:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name))
-            ) if name == table:
-                found = [node for node in ast.walk(statement) if isinstance(node, ast.Dict)]
-                if not found:
-                    raise UserError(
-                        f"{file}, line {statement.lineno}: {table} is computed; write it out, {{...}}"
-                    )
-                return [str(key.value) for key in found[0].keys if isinstance(key, ast.Constant)]
-    return []
+def keys_of(file: Path, table: str) -> list[str]:
+    """The keys of the table of one file; `UserError` if it has none, or a computed one."""
+    value = _values(file).get(table)
+    if value is None:
+        raise UserError(f"{file}: has no `{table} = {{...}}`; add it")
+    found = next((node for node in ast.walk(value) if isinstance(node, ast.Dict)), None)
+    if found is None:
+        raise UserError(f"{file}, line {value.lineno}: {table} is computed; write it out, {{...}}")
+    return [str(key.value) for key in found.keys if isinstance(key, ast.Constant)]
 
 
 def literal(file: Path, name: str) -> Any:
@@ -173,16 +190,36 @@ def literal(file: Path, name: str) -> Any:
 
     Raises `UserError` for a value that is computed.
     """
+    value = _values(file).get(name)
+    try:
+        return None if value is None else ast.literal_eval(value)
+    except (ValueError, TypeError):
+        line = value.lineno if value else 0
+        raise UserError(f"{file}, line {line}: {name} is computed; write its value out") from None
+
+
+def names_of(file: Path) -> set[str]:
+    """The names that a module has, as far as its own statements show them."""
+    found = set(_values(file))
     for statement in parsed(file).body:
         match statement:
-            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
-                try:
-                    return ast.literal_eval(value)
-                except ValueError:
-                    raise UserError(
-                        f"{file}, line {value.lineno}: {name} is computed; write its value out"
-                    ) from None
-    return None
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                found |= {alias.asname or alias.name for alias in names}
+    return found
+
+
+def _values(file: Path) -> dict[str, ast.expr]:
+    """The expressions that a module's statements give to names."""
+    found: dict[str, ast.expr] = {}
+    for statement in parsed(file).body:
+        match statement:
+            case ast.Assign(targets=targets, value=value):
+                found |= {one.id: value for one in targets if isinstance(one, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                found[name] = value
+    return found
 
 
 def parsed(file: Path) -> ast.Module:
@@ -190,21 +227,23 @@ def parsed(file: Path) -> ast.Module:
     try:
         return ast.parse(file.read_text(encoding="utf-8"))
     except SyntaxError as error:
-        raise UserError(f"{file}, line {error.lineno}: {error.msg}; correct it") from None
+        line = f", line {error.lineno}" if error.lineno else ""  # not of bytes of value 0
+        raise UserError(f"{file}{line}: {error.msg}; correct it") from None
+    except ValueError as error:  # another encoding; other versions of Python: bytes of value 0
+        raise UserError(f"{file}: {error}; save it as UTF-8 text") from None
 
 
-def explained(error: Exception) -> Exception:
-    """A `UserError` with file and line, if an error comes out of a plugin; else the error as it is."""
-    trace, where = error.__traceback__, ""
-    while trace:
-        file = Path(trace.tb_frame.f_code.co_filename)
-        if any(file.is_relative_to(folder) for folder in folders()):
-            where = f"{file}, line {trace.tb_lineno}"
-        trace = trace.tb_next
-    if isinstance(error, UserError) or not where:
-        return error
-    says = str(error).partition("\n")[0]
-    return UserError(f"{where}: {type(error).__name__}: {says}")
+@contextmanager
+def explaining() -> Iterator[None]:
+    """Raise an error of the block that comes out of a plugin as a `UserError` with file and line."""
+    try:
+        yield
+    except (UserError, Unavailable, MemoryError):
+        raise
+    except Exception as error:
+        if told := of_plugin(error):
+            raise told from error
+        raise
 
 
 def _imported(file: Path) -> Any:
@@ -216,8 +255,9 @@ def _imported(file: Path) -> Any:
             raise UserError(f"{file}: not a Python file")
         sys.modules[name] = importlib.util.module_from_spec(spec)
         try:
-            spec.loader.exec_module(sys.modules[name])
-        except Exception as error:
+            with explaining():
+                spec.loader.exec_module(sys.modules[name])
+        except BaseException:
             del sys.modules[name]
-            raise explained(error) from error
+            raise
     return sys.modules[name]

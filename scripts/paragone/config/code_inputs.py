@@ -24,17 +24,26 @@ def code_inputs(program: str, *modules: str) -> list[str]:
     return [os.path.relpath(path) for path in _closure(program, modules, folders)]
 
 
+def loaded_by(module: str) -> set[Path]:
+    """The files in the import closure of a module, by its dotted name."""
+    return _reached(_paths(module))
+
+
 @cache
 def _closure(program: str, modules: tuple[str, ...], folders: tuple[Path, ...]) -> list[Path]:
     first = SCRIPTS / program
+    found = _reached([first, *(path for name in modules for path in _paths(name))])
+    return [first, *sorted(found - {first})]
+
+
+def _reached(waiting: list[Path]) -> set[Path]:
     found: set[Path] = set()
-    waiting = [first, *(path for name in modules for path in _paths(name))]
     while waiting:
         path = waiting.pop()
         if path not in found:
             found.add(path)
             waiting += [file for name in _imports(path) for file in _paths(name)]
-    return [first, *sorted(found - {first})]
+    return found
 
 
 @cache

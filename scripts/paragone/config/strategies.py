@@ -8,6 +8,7 @@ imports this module at parse time.
 """
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from paragone.base import plugins
@@ -29,15 +30,18 @@ def strategies(engine: str) -> dict[str, str]:
     known = {ONE_WORKER, ONE_REPLICA_EACH, SEVERAL_WORKERS}
     if not isinstance(found, dict) or not found or not {*found.values()} <= known:
         raise UserError(
-            f"engine {engine}: STRATEGIES = {found!r} is no dictionary from names to "
-            f"{', '.join(sorted(known))}"
+            f"{_file(engine)}: STRATEGIES = {found!r} is no dictionary from names to "
+            f"{', '.join(map(repr, sorted(known)))}"
         )
     return found
 
 
 def batch_norm(engine: str) -> str:
     """What an engine normalizes together: WHOLE, MEAN or FIRST."""
-    return _declared(engine, "BATCH_NORM")
+    found: str = _declared(engine, "BATCH_NORM")
+    if found not in (known := (WHOLE, MEAN, FIRST)):
+        raise UserError(f"{_file(engine)}: BATCH_NORM = {found!r} is none of {known}")
+    return found
 
 
 def feeds(engine: str) -> tuple[str, ...]:
@@ -50,11 +54,24 @@ def tuning_options(engine: str) -> dict[str, str]:
     return _declared(engine, "TUNED", {})
 
 
-def _declared(engine: str, name: str, default: Any = None) -> Any:
+def check_engine(engine: str) -> None:
+    """Raise `UserError` that names the file for an engine that does not declare all that it must."""
+    strategies(engine)
+    batch_norm(engine)
+    if "ENGINE" not in plugins.names_of(_file(engine)):
+        raise UserError(f"{_file(engine)}: has no `ENGINE = ...`, the class of the engine; add it")
+
+
+def _file(engine: str) -> Path:
     file = plugins.file_of(f"engines/{engine}.py")
     if file is None:
         known = ", ".join(plugins.names_in("engines"))
         raise UserError(f"there is no engine {engine!r}; there are {known}")
+    return file
+
+
+def _declared(engine: str, name: str, default: Any = None) -> Any:
+    file = _file(engine)
     value = _literal(file, name)
     if value is None and default is None:
         raise UserError(f"{file}: does not declare {name} = ...; see docs/extending.md#an-engine")

@@ -13,7 +13,7 @@ from paragone.base.errors import UserError
 from paragone.base.tuning_variables import BEGINNINGS
 from paragone.config.datasets import block_of, form_module
 from paragone.config.run_spec import BATCHES
-from paragone.config.strategies import feeds, strategies, tuning_options
+from paragone.config.strategies import check_engine, feeds, strategies, tuning_options
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = ROOT / "rules" / "schemas"
@@ -44,6 +44,7 @@ def validate(config: dict[str, Any]) -> None:
                     f"backends.{name}.{key}: there is no {wanted} in scripts/paragone/, this checkout or "
                     "a plugin; add it or name one that is there"
                 )
+        check_engine(backend["engine"])
         if backend.get("feed", BATCHES) not in (possible := feeds(backend["engine"])):
             raise UserError(
                 f"backends.{name}.feed: engine {backend['engine']} has {', '.join(possible)} alone"
@@ -73,7 +74,7 @@ def _check_optimizers(workloads: dict[str, Any]) -> None:
         if (used := workload["optimizer"]["name"]) not in known:
             raise UserError(
                 f"workloads.{name}.optimizer.name: {json.dumps(used)} is none of {', '.join(known)}, "
-                "which the parity gate's reference has"
+                "which the parity gate's reference has; add its rule in engines/reference.py of a plugin"
             )
 
 

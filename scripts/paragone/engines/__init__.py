@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Protocol
 
 import numpy as np
@@ -177,6 +178,17 @@ def create(spec: Spec) -> Engine:
             f"backends.{spec.backend['name']}.strategy: engine {engine} has no "
             f"{spec.backend['strategy']!r}; it has {', '.join(module.STRATEGIES)}"
         )
-    if not hasattr(module, "ENGINE"):
-        raise UserError(f"{module.__file__}: has no `ENGINE = ...`, the class of the engine")
+    _check_methods(module)
     return module.ENGINE()
+
+
+def _check_methods(module: Any) -> None:
+    """A plugin's engine has all methods; the project's reference takes first steps and no more."""
+    own = Path(module.__file__).is_relative_to(plugins.LIBRARY)
+    methods = [name for name, value in vars(Engine).items() if isinstance(value, FunctionType)]
+    wanted = [name for name in methods if not (own or name.startswith("_"))]
+    if missing := [name for name in wanted if not hasattr(module.ENGINE, name)]:
+        raise UserError(
+            f"{module.__file__}: ENGINE has no {', '.join(missing)}; every engine has the methods of "
+            f"`Engine` in {__file__}"
+        )

@@ -25,5 +25,5 @@ def _of_keras(options: Options, precision: str) -> keras.optimizers.Optimizer:
 
 
 OPTIMIZERS: dict[str, Callable[[Options, str], keras.optimizers.Optimizer]] = plugins.extend(
-    "engines/tensorflow_optimizers.py", dict.fromkeys(("sgd", "adam", "nadam"), _of_keras)
+    "engines/tensorflow_optimizers.py", {"sgd": _of_keras, "adam": _of_keras, "nadam": _of_keras}
 )

@@ -29,8 +29,7 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
         options["vocabulary"] = dataset.vocabulary
     shape, classes = dataset.train_inputs.shape[1:], len(dataset.class_names)
     try:
-        return models[name](shape, classes, **options)
-    except Exception as error:
-        if isinstance(found := plugins.explained(error), TypeError):
-            raise UserError(f"workloads.{spec.workload['name']}.model: {error}") from error
-        raise found from error
+        with plugins.explaining():
+            return models[name](shape, classes, **options)
+    except TypeError as error:
+        raise UserError(f"workloads.{spec.workload['name']}.model: {error}") from error

@@ -123,7 +123,8 @@ def _table(stem: Path, label: str, captions: Path) -> Table:
 
 def _caption_of(kind: str, name: str, own: Path) -> Path:
     """The file of a caption: beside the module of a plugin, or the project's `own`."""
-    return plugins.file_of(f"reporting/{kind}/{name}.rst") or own
+    found = plugins.caption(kind, name)
+    return Path(found) if found else own
 
 
 def _text(path: Path) -> str:

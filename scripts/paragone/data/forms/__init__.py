@@ -62,10 +62,8 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     Raises `UserError` for what cannot be read, and for other class names than there are classes.
     """
     module = plugins.load("data/forms", source["parameters"]["form"])
-    try:
+    with plugins.explaining():
         raw: Raw = module.read(source, scratch, kept)
-    except Exception as error:
-        raise plugins.explained(error) from error
     named = tuple(source["parameters"].get("classes", raw.class_names))
     if len(named) != len(raw.class_names):
         raise UserError(

@@ -1,0 +1,22 @@
+"""Where the folders of plugins are: programs inherit it from the workflow."""
+
+import os
+from pathlib import Path
+
+VARIABLE = "PARAGONE_PLUGINS"  # absolute paths, as PATH has them
+
+
+def folders() -> list[Path]:
+    """The folders of all plugins, in the order of the config."""
+    return [Path(name) for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
+
+
+def place_in_plugin(error: BaseException) -> str:
+    """File and line of the innermost call in a plugin that an error went through; "" if there is none."""
+    trace, found, known = error.__traceback__, "", folders()
+    while trace:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if any(file.is_relative_to(folder) for folder in known):
+            found = f"{file}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return found

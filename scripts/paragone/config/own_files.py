@@ -1,0 +1,102 @@
+"""What plugins hold, checked before anything runs: read, never imported.
+
+Standard library only: the Snakefile imports this module at parse time.
+"""
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+from paragone.base import plugins
+from paragone.base.errors import UserError
+from paragone.config.code_inputs import loaded_by
+from paragone.config.run_spec import Spec
+
+# The key of a workload whose name is looked for in a table.
+_USED = {"MODELS": "model", "OPTIMIZERS": "optimizer"}
+# What a figure's and a table's module has, beside its row.
+_FUNCTIONS = {"figures": ("points", "draw"), "tables": ("table",)}
+_KEYS = {"label", "reads", "settings"}
+_ROW = '{"label": "...", "reads": ("runs",)}'
+
+
+def check_named(specs: Iterable[Spec]) -> None:
+    """Raise `UserError` for a model or an optimizer that a backend's framework, or the reference, lacks."""
+    tables: dict[str, dict[str, list[str]]] = {}
+    for spec in specs:
+        of, backend = f"workloads.{spec.workload['name']}", spec.backend
+        for engine, reader in (
+            ("reference", "the parity gate"),
+            (backend["engine"], f"backend {backend['name']}"),
+        ):
+            if engine not in tables:
+                tables[engine] = _tables(engine)
+            for inside, known in tables[engine].items():
+                used = _USED[plugins.TABLES[inside]]
+                if (name := spec.workload[used]["name"]) not in known:
+                    raise UserError(
+                        f"{of}.{used}.name: {reader} finds no {name!r} in {plugins.TABLES[inside]} of "
+                        f"{inside}, which has {', '.join(known)}; add it in {inside} of a plugin"
+                    )
+
+
+def _tables(engine: str) -> dict[str, list[str]]:
+    """The tables that an engine's modules read, and the keys of each."""
+    files = loaded_by(f"paragone.engines.{engine}")
+    return {
+        inside: plugins.keys(inside)
+        for inside, table in plugins.TABLES.items()
+        if table in _USED and plugins.LIBRARY / inside in files
+    }
+
+
+def model_file(spec: Spec) -> Path | None:
+    """The file of a plugin that has the model of a run, for the framework of its engine; None if none has."""
+    files = loaded_by(f"paragone.engines.{spec.backend['engine']}")
+    for inside, table in plugins.TABLES.items():
+        if table == "MODELS" and plugins.LIBRARY / inside in files:
+            for file in plugins.files_of(inside)[1:]:
+                if spec.workload["model"]["name"] in plugins.keys_of(file, table):
+                    return file
+    return None
+
+
+def rows(kind: str, readable: Collection[str]) -> dict[str, dict[str, Any]]:
+    """The rows of the figures or tables (`kind`) that plugins bring, by name: label, reads, maybe settings.
+
+    readable: what a row may read. Raises `UserError` for a row that is none, or computed, and for a module
+    without its functions or its caption.
+    """
+    found = {}
+    for name in plugins.names_in(f"reporting/{kind}"):
+        file = plugins.file_of(f"reporting/{kind}/{name}.py")
+        if file is None or file.is_relative_to(plugins.LIBRARY):
+            continue
+        found[name] = _row(file, readable)
+        for function in _FUNCTIONS[kind]:
+            if function not in plugins.names_of(file):
+                raise UserError(
+                    f"{file}: has no function `{function}`; see docs/extending.md#a-figure-or-table"
+                )
+        if not file.with_suffix(".rst").is_file():
+            raise UserError(
+                f"{file.with_suffix('.rst')}: is missing; write the caption of {name} there"
+            )
+    return found
+
+
+def _row(file: Path, readable: Collection[str]) -> dict[str, Any]:
+    row = plugins.literal(file, "ROW")
+    if row is None:
+        raise UserError(f"{file}: has no `ROW = {_ROW}`; add it, or begin the file's name with _")
+    match row:
+        case {"label": str(), "reads": list() | tuple() as reads} if {*row} <= _KEYS:
+            words = [*reads, *row.get("settings", ())]
+        case _:
+            words = [None]
+    if not all(isinstance(word, str) for word in words):
+        raise UserError(f'{file}: ROW = {row!r} is not like {_ROW}, with "settings" if it has any')
+    if unknown := [one for one in row["reads"] if one not in readable]:
+        raise UserError(f"{file}: ROW reads {unknown[0]!r}, which is none of {', '.join(readable)}")
+    found: dict[str, Any] = row
+    return found

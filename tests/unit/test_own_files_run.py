@@ -1,0 +1,140 @@
+"""What fails in a folder of one's own as it runs: one message with file and line, or a failed parity row."""
+
+import copy
+import json
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from documents import files
+from snakemake.utils import update_config
+from workspace import CONFIG, ROOT, Arrays, call, command, refused, succeed, train_command
+
+from paragone.base.errors import as_user_error
+from paragone.config.expand import expand, probe
+from paragone.config.run_spec import Spec
+
+EXAMPLE = files(ROOT / "docs/extending.md")
+FOLDER = "my_folder"
+ENGINE, TORCH, JAX = (
+    f"{FOLDER}/{name}.py" for name in ("engines/my_numpy", "models/torch", "models/jax")
+)
+
+
+@pytest.fixture
+def config() -> dict:
+    """The example's config, on Fashion-MNIST: its arrays are there."""
+    found = copy.deepcopy(CONFIG)
+    update_config(found, yaml.safe_load(EXAMPLE["my_question.yaml"]))
+    found["workloads"]["my-digits"] |= {"dataset": "fashion_mnist", "epochs": 1}
+    found["experiments"]["my_question"] |= {"repeats": 1, "steps_per_epoch": 2}
+    return found
+
+
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **edits: tuple[str, str]) -> Path:
+    """The example's folder; `edits`: in the file of this name without its suffix, what for what."""
+    for name, content in EXAMPLE.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        old, new = edits.get(path.stem, ("", "")) if path.suffix == ".py" else ("", "")
+        assert old in content
+        path.write_text(content.replace(old, new, 1) if old else content)
+    monkeypatch.setenv("PARAGONE_PLUGINS", str(tmp_path / FOLDER))
+    return tmp_path / FOLDER
+
+
+def spec_of(config: dict, backend: str) -> Spec:
+    return next(one for one in expand(config, "my_question") if one.backend["name"] == backend)
+
+
+# Backend, file without suffix, what for what, words of the message.
+FAILURES = {
+    "no method": (
+        "my-numpy",
+        {"my_numpy": ("def warm_up", "def warm")},
+        ["engines/my_numpy.py: ENGINE has no warm_up; every engine has the methods of `Engine`"],
+    ),
+    "engine raises": (
+        "my-numpy",
+        {"my_numpy": ("        totals = np.zeros(3)\n", "        totals = 1 / 0\n")},
+        ["engines/my_numpy.py, line 62: ZeroDivisionError: division by zero"],
+    ),
+    "engine cannot be imported": (
+        "my-numpy",
+        {"my_numpy": ("import numpy as np", "import numpie as np")},
+        ["engines/my_numpy.py, line 2: ModuleNotFoundError: No module named 'numpie'"],
+    ),
+    "model raises": (
+        "torch",
+        {"torch": ("nn.ReLU()", "nn.ReLu()")},
+        ["models/torch.py, line 13: AttributeError", "has no attribute 'ReLu'"],
+    ),
+    "layers that do not fit": (
+        "torch",
+        {"torch": ("nn.Linear(hidden,", "nn.Linear(hidden + 1,")},
+        ["models/torch.py: model 'my-mlp' on backend torch: RuntimeError", "shapes"],
+    ),
+    "options that the model has not": (
+        "torch",
+        {"torch": ("classes: int, hidden: int", "classes: int, width: int")},
+        ["workloads.my-digits.model", "hidden"],
+    ),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_one_message(small, config, tmp_path, monkeypatch, failure):
+    backend, edits, words = FAILURES[failure]
+    write(tmp_path, monkeypatch, **edits)
+    done = call(train_command(spec_of(config, backend), small, tmp_path / "run"))
+    refused(done, *words)
+    assert not (tmp_path / "run/record.json").exists()
+
+
+def test_an_error_of_a_figure_names_its_line(tmp_path, monkeypatch):
+    """Whatever was called between the program and the error."""
+    folder = write(tmp_path, monkeypatch, my_figure=('["run", "backend"', '["rnu", "backend"'))
+    file = folder / "reporting/figures/my_figure.py"
+    points = runpy.run_path(str(file))["points"]
+
+    with pytest.raises(TypeError) as found:
+        points(SimpleNamespace(runs={}))
+    assert str(as_user_error(found.value)).startswith(f"{file}, line 13: TypeError: ")
+    with pytest.raises(ZeroDivisionError) as other:
+        1 / 0  # noqa: B018  # not from a plugin
+    assert as_user_error(other.value) is None
+
+
+def probed(config: dict, backend: str, arrays: Arrays, folder: Path) -> Path:
+    """What a backend computes for the parity gate."""
+    output = folder / f"{backend}.npz"
+    spec = probe(config, "my-digits", backend).to_json()
+    line = command(
+        "probe", specs=spec, manifests=arrays.manifest, data_folder=arrays.folder, outputs=output
+    )
+    succeed(line)
+    return output
+
+
+def test_other_shapes_in_one_framework_are_a_failed_row(small, config, tmp_path, monkeypatch):
+    widened = ("hidden = 1", "hidden += 1")
+    text = EXAMPLE[JAX].replace("    rngs =", "    hidden = 1\n    rngs =")
+    monkeypatch.setitem(EXAMPLE, JAX, text)
+    write(tmp_path, monkeypatch, jax=widened)
+    reference, own = (probed(config, name, small, tmp_path) for name in ("reference", "jax"))
+    numpy = probed(config, "my-numpy", small, tmp_path)
+    report = tmp_path / "parity.json"
+    line = command(
+        "check_parity",
+        workload="my-digits",
+        reference=reference,
+        probes=[str(own), str(numpy)],
+        output=report,
+    )
+    assert "NOT in parity" in succeed(line)
+    verdicts = json.loads(report.read_text())["backends"]
+    assert verdicts["my-numpy"]["passed"]
+    assert not verdicts["jax"]["passed"]
+    assert verdicts["jax"]["reason"] == "26245 trainable parameters, 25450 expected"
