@@ -12,13 +12,17 @@ BIN := $(VENV)/bin
 # Compiled at installation: it makes every start of a framework two to three times faster.
 INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --python $(BIN)/python
 
-.PHONY: all test test-all test-nightly test-accelerator faults audit lint format lock clean
+.PHONY: all new test test-all test-nightly test-accelerator faults audit lint format lock clean
 
 # `make all CORES=8` is `snakemake --cores 8 all` in the environment made here, and its report.
 # Another preset: make all CONFIG=presets/paper.yaml
 all: $(VENV)/workflow
 	source $(BIN)/activate && snakemake all --cores $(CORES) $(if $(CONFIG),--configfile $(CONFIG)) \
 		--report results/report.html --report-after-run
+
+# A folder for a question of your own, by its path: make new NAME=../my_question
+new: $(VENV)/dev
+	source $(BIN)/activate && python scripts/new.py "$(NAME)"
 
 # Tiers, see tests/README.md: minutes; all that CI runs; long campaigns, by hand; this machine's GPU or TPU.
 test test-all test-nightly test-accelerator: $(VENV)/dev

@@ -34,7 +34,7 @@ TREATMENT = {
     r"python make_\w+\.py|snakemake -s \.\./paragone/.*": "run by tests/pipeline/test_own_folder.py",
     r"snakemake --report .*": "run by tests/pipeline/test_smoke.py, after a run",
     r"snakemake .*": DRY_RUN,
-    r"make \S+": DRY_RUN,
+    r"make \S+( NAME=\S+)?": DRY_RUN,
     r"source \S+/bin/activate": "not run: tests are in that environment already",
     r"python -m venv cloud|cloud/bin/pip .*": "done by tests/cluster/test_profiles.py",
     r"pre-commit install": "not run: pre-commit is not among the pinned packages",

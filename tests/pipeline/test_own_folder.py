@@ -2,8 +2,11 @@
 
 import importlib.util
 import json
+import os
 import shlex
 import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +66,18 @@ class Own:
         known = {self.checkout / name for name in self.checkout.files}
         return [path for path in files if path not in known and "__pycache__" not in path.parts]
 
+    def run(self, line: Iterable[str]) -> None:
+        """Run snakemake, which must succeed."""
+        done = subprocess.run(
+            ["snakemake", *line],
+            cwd=self.folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
     def jobs(self) -> dict[str, int]:
         """What the same command would run now."""
         line = [*self.line, "--dry-run", "--quiet", "rules"]
@@ -105,10 +120,16 @@ def question(tmp_path_factory) -> Own:
 BACKENDS = {"torch", "tensorflow-mirrored", "jax", "my-numpy"}
 
 
-def edited(folder: Path, name: str) -> None:
-    """Change a file's content but not what it does."""
-    with (folder / name).open("a") as file:
-        file.write("# edited\n")
+@contextmanager
+def edited(path: Path) -> Iterator[None]:
+    """Change a file's content, but not what it does, for the length of a `with` block."""
+    before, times = path.read_bytes(), (path.stat().st_atime_ns, path.stat().st_mtime_ns)
+    path.write_bytes(before + b"# edited\n")
+    try:
+        yield
+    finally:
+        path.write_bytes(before)
+        os.utime(path, ns=times)
 
 
 @pytest.mark.full
@@ -142,14 +163,56 @@ def test_a_model_a_backend_and_a_figure_in_a_folder(question):
 @pytest.mark.full
 @pytest.mark.alone
 def test_edits_in_a_folder_rerun_what_they_can_change(question):
+    folder = question.folder / "my_folder"
     assert question.jobs() == {}
-    edited(question.folder, "my_folder/reporting/figures/my_figure.py")
-    assert question.jobs() == {"plot_my_figure": 1, "page": 1, "all": 1}
-    edited(question.folder, "my_folder/engines/my_numpy.py")
-    jobs = question.jobs()
+    with edited(folder / "reporting/figures/my_figure.py"):
+        assert question.jobs() == {"plot_my_figure": 1, "page": 1, "all": 1}
+    with edited(folder / "engines/my_numpy.py"):
+        jobs = question.jobs()
     assert (jobs["train"], jobs["probe_my-numpy"]) == (1, 1)
     assert not {"probe_torch", "probe_jax", "probe_reference", "first_steps", "fetch"} & {*jobs}
-    edited(question.folder, "my_folder/models/torch.py")  # the reference's, too, and so first steps
-    jobs = question.jobs()
+    with edited(folder / "models/torch.py"):  # the reference's, too, and so first steps
+        jobs = question.jobs()
     assert (jobs["probe_torch"], jobs["probe_reference"], jobs["first_steps"]) == (1, 1, 1)
     assert "probe_jax" not in jobs
+
+
+@pytest.mark.full
+@pytest.mark.alone
+def test_a_bug_in_one_framework_is_a_failed_row_and_no_speed(question):
+    """The last look at this folder: its model in JAX is another one from here on."""
+    model = question.folder / "my_folder/models/jax.py"
+    model.write_text(model.read_text().replace("nnx.relu", "nnx.gelu"))
+    target = "results/tables/my_question/runs.parquet"
+    question.run(target if word == "all" else word for word in question.line)
+    verdicts = question.verdicts("my-digits")
+    assert {name for name, one in verdicts.items() if not one["passed"]} == {"jax"}
+    assert "logits deviate" in verdicts["jax"]["reason"]
+    runs = pd.read_parquet(question.folder / target).set_index("backend")
+    assert runs["parity"].to_dict() == dict.fromkeys(BACKENDS, "passed") | {"jax": "failed"}
+    speeds = runs["steady_examples_per_second"]
+    assert set(speeds.index[speeds.isna()]) == {"jax"}
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory) -> Own:
+    """The example of docs/data.md, as it stands there."""
+    return own(tmp_path_factory.mktemp("three"), ROOT / "docs/data.md", {})
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["digits", "drawings", "docstrings"])
+def test_arrays_images_and_texts_of_a_user_on_three_frameworks(three, name):
+    """In parity, at the frameworks' first steps as well, and learnt: 0.1 above the majority rate at least."""
+    verdicts = three.verdicts(f"three-{name}")
+    reasons = {backend: verdict["reason"] for backend, verdict in verdicts.items()}
+    assert reasons == dict.fromkeys(BACKENDS - {"my-numpy"})
+    assert all(verdict["passed"] for verdict in verdicts.values())
+    made = [one for one in three.records() if one.spec.workload["dataset"] == name]
+    assert {one.spec.backend["name"] for one in made} == {*verdicts}
+    assert {(one.status, one.first_steps.passed) for one in made} == {("completed", True)}
+    manifest = json.loads((three.results / f"data/{name}/manifest.json").read_text())
+    assert manifest["source"] == "real"
+    for one in made:
+        assert one.epochs[-1].test_accuracy > manifest["majority"]["test"] + 0.1
+    assert three.added_to_the_checkout() == []
