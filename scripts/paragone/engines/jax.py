@@ -26,7 +26,8 @@ from paragone.engines.jax_metrics import means, sums
 from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
 from paragone.models.canonical_weights import Weights
-from paragone.models.jax import MODELS, Squares, compute_in, named
+from paragone.models.jax import MODELS, Squares
+from paragone.models.jax_weights import compute_in, known, named
 
 STRATEGIES = {"spmd": "one worker", "multiprocess": "several workers"}
 BATCH_NORM = "whole"
@@ -54,7 +55,7 @@ class Jax:
         self._dtype = jnp.dtype(spec.weights_precision)
         self._workload = spec.workload
         self._optimizer = create_optimizer(spec.workload["optimizer"])
-        self._model = create_model(MODELS, spec, dataset)
+        self._model = known(create_model(MODELS, spec, dataset))
         compute_in(self._model, spec.precision)
         self._test_graph = nnx.graphdef(nnx.view(self._model, **EVALUATING))
         self._graph, params, squares, statistics = nnx.split(
@@ -222,10 +223,10 @@ class Jax:
             jax.random.key(0),
         )
         self._state["statistics"] = statistics
-        of_weights = nnx.merge(self._graph, gradients, self._squares, statistics)
+        nnx.update(self._model, gradients)  # which keeps the order of its layers
         by_name = {
-            name: np.array(variable[...].transpose(axes))
-            for name, variable, axes in named(of_weights)
+            name: layout.canonical(variable[...])
+            for name, variable, layout in named(self._model)
             if isinstance(variable, nnx.Param)
         }
         return Probe(np.asarray(logits), float(loss), by_name)
@@ -235,14 +236,13 @@ class Jax:
         state = self._host()
         nnx.update(self._model, state["params"], state["statistics"])
         return {
-            name: np.array(variable[...].transpose(axes))
-            for name, variable, axes in named(self._model)
+            name: layout.canonical(variable[...]) for name, variable, layout in named(self._model)
         }
 
     def set_weights(self, weights: Weights) -> None:
         """See `Engine.set_weights`."""
-        for name, variable, axes in named(self._model):
-            variable[...] = jnp.asarray(weights[name].transpose(axes), self._dtype)
+        for name, variable, layout in named(self._model):
+            variable[...] = jnp.asarray(layout.native(weights[name]), self._dtype)
         params, statistics = nnx.state(self._model, nnx.Param, nnx.BatchStat)
         self._state |= self._put_whole({"params": params, "statistics": statistics})
 

@@ -45,7 +45,7 @@ class Reference:
         self.devices = Devices("cpu", spec.replicas, workers=1)
         self.shard = WHOLE
         self.of_first = spec.backend["strategy"] == "first"
-        self.model = create_model(MODELS, spec, dataset).to(self.dtype)
+        self.model = torch_weights.known(create_model(MODELS, spec, dataset)).to(self.dtype)
         self.rule = RULES[spec.workload["optimizer"]["name"]]
         self.taken = 0
         self.states: list[State] = [defaultdict(float) for _ in self.model.parameters()]

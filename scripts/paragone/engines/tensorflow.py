@@ -23,7 +23,7 @@ from paragone.engines.tensorflow_optimizers import create_optimizer
 from paragone.engines.tensorflow_statistics import Statistics
 from paragone.models import create_model
 from paragone.models.canonical_weights import Weights
-from paragone.models.keras_weights import named
+from paragone.models.keras_weights import known, layers_in, named
 from paragone.models.tensorflow import MODELS
 
 STRATEGIES = {"mirrored": "one worker", "multiworker": "several workers", "tpu": "one worker"}
@@ -66,7 +66,7 @@ class TensorFlow:
         self._global_batch = spec.batch["global"]
         self._workload = spec.workload
         with self._strategy.scope():
-            self._model = create_model(MODELS, spec, dataset)
+            self._model = known(create_model(MODELS, spec, dataset))
             self._optimizer = create_optimizer(spec.workload["optimizer"], spec.precision)
             self._optimizer.build(self._model.trainable_variables)
             self._statistics = Statistics(self._strategy, self._model)
@@ -185,7 +185,7 @@ class TensorFlow:
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
     ) -> Metrics:
         """See `Engine.train_epoch`."""
-        for index, layer in enumerate(self._model.layers):
+        for index, layer in enumerate(layers_in(self._model)):
             if isinstance(layer, keras.layers.Dropout) and layer.rate > 0:
                 layer.seed_generator.state.assign([seed, index])
         self._optimizer.learning_rate.assign(learning_rate)
@@ -211,20 +211,22 @@ class TensorFlow:
         trainable = [variable.path for variable in self._model.trainable_variables]
         by_path = dict(zip(trainable, gradients, strict=True))
         by_name = {
-            name: tf.convert_to_tensor(by_path[variable.path]).numpy()
-            for name, variable in named(self._model)
+            name: tf.convert_to_tensor(by_path[variable.path]).numpy().reshape(shape)
+            for name, variable, shape in named(self._model)
             if variable.path in by_path
         }
         return Probe(logits.numpy(), float(tf.reduce_mean(losses)), by_name)
 
     def weights(self) -> Weights:
         """See `Engine.weights`."""
-        return {name: variable.numpy() for name, variable in named(self._model)}
+        return {
+            name: variable.numpy().reshape(shape) for name, variable, shape in named(self._model)
+        }
 
     def set_weights(self, weights: Weights) -> None:
         """See `Engine.set_weights`."""
-        for name, variable in named(self._model):
-            variable.assign(weights[name])
+        for name, variable, _ in named(self._model):
+            variable.assign(weights[name].reshape(variable.shape))
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         """See `Engine.count_flop`."""

@@ -1,5 +1,6 @@
 """FLOP of a Keras model, by TensorFlow's profiler: convolutions and products in its training graph."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,6 +40,8 @@ def count(model: keras.Model, signature: tuple[tf.TensorSpec, ...]) -> FlopCount
 
 
 def _flop(operation: tf.Operation, found: dict[str, int]) -> int:
+    if operation.type == "Einsum":
+        return _einsum(operation)
     if not any(word in operation.type for word in _COUNTED):
         return 0
     return _gradient(operation) if "Backprop" in operation.type else found[operation.name]
@@ -56,6 +59,17 @@ def _gradient(operation: tf.Operation) -> int:
     depthwise = operation.type.startswith("Depthwise")
     behind = rows * columns * (1 if depthwise else depth)
     return 2 * behind * operation.inputs[2].shape.num_elements()
+
+
+def _einsum(operation: tf.Operation) -> int:
+    """A multiplication with its addition for every choice of the indices; a sum or transposition has none."""
+    if len(operation.inputs) == 1:
+        return 0
+    inputs = operation.get_attr("equation").decode().partition("->")[0].split(",")
+    sizes: dict[str, int] = {}
+    for axes, tensor in zip(inputs, operation.inputs, strict=True):
+        sizes |= dict(zip(axes, tensor.shape, strict=True))
+    return 2 * math.prod(sizes.values())
 
 
 def _needed(outputs: list[tf.Operation]) -> set[tf.Operation]:

@@ -49,7 +49,7 @@ class Torch:
         # Nothing here reads memory before it is written: filling it first only takes time.
         torch.utils.deterministic.fill_uninitialized_memory = False
         self.workload = spec.workload
-        self.model = self.place(create_model(MODELS, spec, dataset))
+        self.model = self.place(torch_weights.known(create_model(MODELS, spec, dataset)))
         self.replica: nn.Module = self.model
         self.feed = create_feed(spec, dataset, self.device, self.put)
         self.optimizer = create_optimizer(

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from paragone.base.errors import UserError
+
 Layout = tuple[str, dict[str, tuple[str, tuple[int, ...]]]]
 
 _BATCH_NORM: Layout = (
@@ -37,7 +39,22 @@ def _layout(module: nn.Module) -> Layout | None:
             return "embedding", {"embeddings": ("weight", (0, 1))}
         case nn.BatchNorm2d():
             return _BATCH_NORM
+        case nn.LayerNorm() if len(module.normalized_shape) == 1:
+            return "layer_norm", {"gamma": ("weight", (0,)), "beta": ("bias", (0,))}
     return None
+
+
+def known(module: nn.Module) -> nn.Module:
+    """The module; raises `UserError` if it has a weight without a canonical name."""
+    names = {id(tensor) for _, tensor, _ in named(module)}
+    for path, weight in module.named_parameters():
+        if id(weight) not in names:
+            layer = type(module.get_submodule(path.rpartition(".")[0])).__name__
+            raise UserError(
+                f"model: weight {path!r} belongs to {layer}, whose weights the project cannot name; use "
+                "Linear, Conv1d, Conv2d, Embedding, BatchNorm2d and LayerNorm"
+            )
+    return module
 
 
 def named(module: nn.Module) -> Iterator[tuple[str, torch.Tensor, tuple[int, ...]]]:

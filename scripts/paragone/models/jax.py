@@ -2,10 +2,10 @@
 
 Each function takes the shape of one example (channels last), the number of classes and the options of
 the workload's `model` block, and returns a module from (batch, height, width, channels) to logits. Layers
-are assigned in forward order: `named` relies on it.
+are assigned in forward order: `paragone.models.jax_weights` relies on it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -244,49 +244,3 @@ MODELS: dict[str, Callable[..., nnx.Module]] = plugins.extend(
         "wide-resnet": wide_resnet,
     },
 )
-
-# Class of a layer -> canonical kind; parts and attributes. Of a convolution the kind depends on its shape.
-_KINDS: dict[type, tuple[str, dict[str, str]]] = {
-    nnx.Conv: ("conv", {"kernel": "kernel", "bias": "bias"}),
-    nnx.Linear: ("dense", {"kernel": "kernel", "bias": "bias"}),
-    Embedding: ("embedding", {"embeddings": "embedding"}),
-    nnx.BatchNorm: (
-        "batch_norm",
-        {"gamma": "scale", "beta": "bias", "moving_mean": "mean", "moving_variance": "var"},
-    ),
-}
-
-
-def compute_in(model: nnx.Module, precision: str) -> None:
-    """Let the layers compute in this precision; their variables stay as they are."""
-    for layer in _weighted(model):
-        layer.dtype = jnp.dtype(precision)
-
-
-def named(model: nnx.Module) -> Iterator[tuple[str, nnx.Variable, tuple[int, ...]]]:
-    """Canonical name, variable and canonical axes of every weight, in forward order.
-
-    The axes are their own inverse: a depthwise kernel has its last two exchanged, all else is canonical.
-    """
-    for index, layer in enumerate(_weighted(model)):
-        kind, parts = _KINDS[type(layer)]
-        if isinstance(layer, nnx.Conv):
-            depthwise = "depthwise_" if layer.feature_group_count > 1 else ""
-            kind = f"{depthwise}conv{len(layer.kernel_size)}d"
-        for part, attribute in parts.items():
-            variable = getattr(layer, attribute)
-            if variable is not None:
-                swapped = kind == "depthwise_conv2d" and part == "kernel"
-                axes = (0, 1, 3, 2) if swapped else tuple(range(variable[...].ndim))
-                yield f"{index}.{kind}.{part}", variable, axes
-
-
-def _weighted(module: Any) -> Iterator[Any]:
-    if type(module) in _KINDS:
-        yield module
-    elif isinstance(module, nnx.List):
-        for child in module:
-            yield from _weighted(child)
-    elif isinstance(module, nnx.Module):
-        for child in vars(module).values():
-            yield from _weighted(child)

@@ -1,5 +1,6 @@
 """Canonical names of a Keras model's weights, and weights that Keras publishes; without an engine."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,19 +19,60 @@ _KINDS = {
     "DepthwiseConv2D": ("depthwise_conv2d", ("kernel", "bias")),
     "Embedding": ("embedding", ("embeddings",)),
     "Dense": ("dense", ("kernel", "bias")),
+    "EinsumDense": ("dense", ("kernel", "bias")),
     "BatchNormalization": ("batch_norm", ("gamma", "beta", "moving_mean", "moving_variance")),
+    "LayerNormalization": ("layer_norm", ("gamma", "beta")),
 }
 
 
-def named(model: keras.Model) -> Iterator[tuple[str, keras.Variable]]:
-    """Canonical name and variable of every weight, in forward order. Keras' layout is canonical."""
-    weighted = [layer for layer in model.layers if type(layer).__name__ in _KINDS]
+def named(model: keras.Model) -> Iterator[tuple[str, keras.Variable, tuple[int, ...]]]:
+    """Canonical name, variable and canonical shape of every weight, in forward order.
+
+    Layers inside layers follow in the order in which they were assigned. Keras' layout is canonical but for
+    the heads of an attention, which are one axis.
+    """
+    weighted = [layer for layer in layers_in(model) if type(layer).__name__ in _KINDS]
     for index, layer in enumerate(weighted):
         kind, parts = _KINDS[type(layer).__name__]
         by_part = {variable.name: variable for variable in layer.variables}
         for part in parts:
             if part in by_part:
-                yield f"{index}.{kind}.{part}", by_part[part]
+                yield f"{index}.{kind}.{part}", by_part[part], _shape(layer, by_part[part])
+
+
+def layers_in(model: keras.Layer) -> Iterator[keras.Layer]:
+    """The layers of a model, those inside other layers in the place of these."""
+    inside = (
+        model.layers
+        if isinstance(model, keras.Model)
+        else model._flatten_layers(include_self=False, recursive=False)
+    )
+    for layer in inside:
+        deeper = [] if type(layer).__name__ in _KINDS else [*layers_in(layer)]
+        yield from deeper or [layer]
+
+
+def _shape(layer: keras.Layer, variable: keras.Variable) -> tuple[int, ...]:
+    shape = tuple(variable.shape)
+    if type(layer).__name__ != "EinsumDense":
+        return shape
+    if variable.name == "bias":
+        return (math.prod(shape),)
+    _, kernel, result = layer.equation.replace("->", ",").split(",")
+    inputs = sum(axis not in result for axis in kernel)  # those come first
+    return math.prod(shape[:inputs]), math.prod(shape[inputs:])
+
+
+def known(model: keras.Model) -> keras.Model:
+    """The model; raises `UserError` if it has a weight without a canonical name."""
+    names = {id(variable) for _, variable, _ in named(model)}
+    for variable in model.trainable_variables:
+        if id(variable) not in names:
+            raise UserError(
+                f"model: weight {variable.path!r} belongs to a layer whose weights the project cannot name; "
+                f"use {', '.join(_KINDS)}"
+            )
+    return model
 
 
 def read(model: str, file: Path) -> Weights:
@@ -46,4 +88,4 @@ def read(model: str, file: Path) -> Weights:
             f"{file} holds no weights of {model} that Keras can load ({reason}): correct the file "
             f"and its checksum under data.pretrained.{model} in the config"
         ) from None
-    return {name: variable.numpy() for name, variable in named(loaded)}
+    return {name: variable.numpy() for name, variable, _ in named(loaded)}
