@@ -23,6 +23,12 @@ from paragone.config.run_spec import Spec
 
 ROOT = Path(__file__).parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+# The configs of examples/ by folder, and their workloads.
+EXAMPLES = {
+    path.parent.name: yaml.safe_load(path.read_text())
+    for path in sorted(ROOT.glob("examples/*/config.yaml"))
+}
+OF_EXAMPLES = {name: one for own in EXAMPLES.values() for name, one in own["workloads"].items()}
 # (backend, replicas): every way of training on CPUs that a kill must not harm.
 CELLS = [
     ("torch", 1),
@@ -72,10 +78,12 @@ def small_copy(arrays: Arrays, to: Path, **counts: int) -> Arrays:
 def make_spec(
     workload: str, backend: str, replicas: int = 1, batch: int = 64, **changes: Any
 ) -> Spec:
-    """The specification that config.yaml gives for one cell; `changes` replace fields of it."""
+    """The specification that config.yaml or an example gives for one cell; `changes` replace its fields."""
     cell = {"backend": backend, "replicas": replicas, "batch": {"global": batch}}
     experiment = {"workload": workload, "matrix": [cell]}
-    (spec,) = expand({**CONFIG, "experiments": {"one": experiment}}, "one")
+    workloads = CONFIG["workloads"] | OF_EXAMPLES
+    config = {**CONFIG, "workloads": workloads, "experiments": {"one": experiment}}
+    (spec,) = expand(config, "one")
     return replace(spec, **changes)
 
 

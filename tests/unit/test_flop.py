@@ -1,18 +1,21 @@
 """FLOP of training on one example: by hand for one model, equal between the frameworks for all."""
 
 import json
+import os
 import sys
 
 import pytest
 import torch
 from torch import nn
-from workspace import CONFIG, ROOT, call
+from workspace import CONFIG, EXAMPLES, OF_EXAMPLES, ROOT, call
 
+from paragone.base import plugins
 from paragone.engines import torch_flop
 from paragone.models.torch import MODELS
 
+WORKLOADS = CONFIG["workloads"] | OF_EXAMPLES
 # Stored shape of an example and the rest of what a model is made from; MobileNetV2 has small images.
-EXAMPLES = {
+ONE = {
     "fashion_mnist": ((28, 28, 1), 10, None),
     "cats_vs_dogs": ((64, 64, 3), 2, None),
     "reuters": ((300,), 46, 1000),
@@ -66,17 +69,21 @@ def test_a_depthwise_convolution_is_counted_by_its_groups():
 @pytest.fixture(scope="module")
 def counted() -> dict[str, dict[str, int]]:
     """FLOP by backend and workload, each backend in a process of its own."""
-    cases = {name: EXAMPLES[block["dataset"]] for name, block in CONFIG["workloads"].items()}
+    cases = {name: ONE[block["dataset"]] for name, block in WORKLOADS.items()}
+    variables = {
+        "PYTHONPATH": f"{ROOT / 'scripts'}:{ROOT / 'tests'}",
+        plugins.VARIABLE: os.pathsep.join(str(ROOT / "examples" / name) for name in EXAMPLES),
+    }
     found = {}
     for backend in ("torch", "torch-xla", "tensorflow-mirrored", "jax"):
         line = [sys.executable, "-c", PROGRAM, backend, json.dumps(cases)]
-        done = call(line, PYTHONPATH=f"{ROOT / 'scripts'}:{ROOT / 'tests'}")
+        done = call(line, **variables)
         assert done.returncode == 0, done.stderr
         found[backend] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-@pytest.mark.parametrize("workload", CONFIG["workloads"])
+@pytest.mark.parametrize("workload", WORKLOADS)
 def test_the_frameworks_agree(counted, workload):
     """To the last operation: no tolerance."""
     values = {backend: found[workload] for backend, found in counted.items()}
@@ -87,3 +94,12 @@ def test_more_than_the_forward_pass_and_less_than_four(counted):
     """A check of scale by another count: the weights of fashion-cnn, each used at known places."""
     forward = 2 * (24 * 24 * 10 * 25 + 8 * 8 * 20 * 250 + 320 * 50 + 50 * 10)
     assert 2 * forward < counted["torch"]["fashion-cnn"] < 3 * forward
+
+
+def test_the_transformer_by_hand(counted):
+    """Four dense layers and two products of an attention, then two dense layers; the head."""
+    model = OF_EXAMPLES["text-transformer"]["model"]
+    words, width, hidden = model["length"], model["width"], model["hidden"]
+    block = 4 * words * width**2 + 2 * words**2 * width + 2 * words * width * hidden
+    by_hand = 3 * 2 * (model["blocks"] * block + width * 46)
+    assert counted["torch"]["text-transformer"] == by_hand

@@ -10,7 +10,13 @@ from flax import nnx
 ZEROS = nnx.initializers.zeros  # weights are replaced; random ones would only take time
 
 
-def _conv_norm(inputs: int, outputs: int, side: int, stride: int = 1) -> nnx.Sequential:
+def _conv_norm(
+    inputs: int,
+    outputs: int,
+    side: int,
+    stride: int = 1,
+    start: Callable[..., jax.Array] = nnx.initializers.ones,
+) -> nnx.Sequential:
     """A convolution padded alike on all sides, which "SAME" is not where it strides."""
     return nnx.Sequential(
         nnx.Conv(
@@ -24,7 +30,12 @@ def _conv_norm(inputs: int, outputs: int, side: int, stride: int = 1) -> nnx.Seq
             rngs=nnx.Rngs(0),
         ),
         nnx.BatchNorm(
-            outputs, momentum=0.9, epsilon=1e-5, use_fast_variance=False, rngs=nnx.Rngs(0)
+            outputs,
+            momentum=0.9,
+            epsilon=1e-5,
+            use_fast_variance=False,
+            scale_init=start,
+            rngs=nnx.Rngs(0),
         ),
     )
 
@@ -38,7 +49,7 @@ class Bottleneck(nnx.Module):
             nnx.relu,
             _conv_norm(filters, filters, 3, stride),
             nnx.relu,
-            _conv_norm(filters, 4 * filters, 1),
+            _conv_norm(filters, 4 * filters, 1, start=ZEROS),  # a block starts as its shortcut
         )
         self.shortcut = _conv_norm(inputs, 4 * filters, 1, stride) if project else nnx.identity
 

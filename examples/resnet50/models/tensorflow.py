@@ -6,12 +6,12 @@ from keras import layers
 from paragone.models.tensorflow import BATCH_NORM
 
 
-def _conv_norm(filters: int, side: int, stride: int = 1) -> list[layers.Layer]:
+def _conv_norm(filters: int, side: int, stride: int = 1, start: str = "ones") -> list[layers.Layer]:
     """A convolution padded alike on all sides, which Keras' "same" is not where it strides."""
     return [
         layers.ZeroPadding2D(side // 2),
         layers.Conv2D(filters, side, stride, use_bias=False),
-        layers.BatchNormalization(**BATCH_NORM),
+        layers.BatchNormalization(gamma_initializer=start, **BATCH_NORM),
     ]
 
 
@@ -24,7 +24,7 @@ def _bottleneck(
             layers.ReLU(),
             *_conv_norm(filters, 3, stride),
             layers.ReLU(),
-            *_conv_norm(4 * filters, 1),
+            *_conv_norm(4 * filters, 1, start="zeros"),  # a block starts as its shortcut
         ]
     )(features)
     shortcut = features

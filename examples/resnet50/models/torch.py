@@ -25,6 +25,7 @@ def resnet50(shape: tuple[int, int, int], classes: int, width: int, blocks: list
             if not block:
                 shortcut = nn.Sequential(conv1x1(inputs, outputs, stride), nn.BatchNorm2d(outputs))
             layers.append(Bottleneck(inputs, filters, stride, shortcut))
+            nn.init.zeros_(layers[-1].bn3.weight)  # a block starts as its shortcut
             inputs = outputs
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, classes))
 

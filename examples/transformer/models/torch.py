@@ -20,7 +20,7 @@ class Attention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def forward(self, features: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """(batch, words, width), and the words that each may look at."""
+        """(batch, words, width), and what is added to the scores of each word."""
         query, key, value = (
             layer(features).unflatten(-1, (self.heads, -1)).transpose(1, 2)
             for layer in (self.query, self.key, self.value)
@@ -65,9 +65,11 @@ class TextTransformer(nn.Module):
         there = words != 0
         places = torch.arange(self.length, device=words.device)
         features = self.words(words) + self.positions(places)
-        for block in self.blocks:
-            features = block(features, there[:, None, None, :])
         weights = there.to(features.dtype)[:, :, None]
+        # Added to scores. torch.compile makes one of truth values single, whatever the precision.
+        mask = (weights.transpose(1, 2)[:, None] - 1) * 1e9
+        for block in self.blocks:
+            features = block(features, mask)
         mean = (self.norm(features) * weights).sum(1) / weights.sum(1).clamp(min=1)
         return self.classifier(mean)
 

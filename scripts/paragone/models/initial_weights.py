@@ -50,6 +50,19 @@ def read(description: Path | None, data_folder: Path) -> Pretrained | None:
     return Pretrained(path, found["sha256"], weights)
 
 
+def starting(fresh: Weights, spec: Spec, pretrained: Pretrained | None) -> tuple[Weights, str]:
+    """`initial` for a model whose weights are as its framework made them.
+
+    A norm that its function lets start at gamma 0, as the last one of a residual block may, does so.
+    """
+    shapes = {name: values.shape for name, values in fresh.items()}
+    weights, used = initial(shapes, spec, pretrained)
+    if used != "imagenet":
+        at_zero = [name for name in fresh if name.endswith(".gamma") and not fresh[name].any()]
+        weights |= {name: np.zeros_like(weights[name]) for name in at_zero}
+    return weights, used
+
+
 def initial(shapes: Shapes, spec: Spec, pretrained: Pretrained | None) -> tuple[Weights, str]:
     """The initial weights of a run, and the initializer that was really used.
 

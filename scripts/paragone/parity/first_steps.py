@@ -20,7 +20,7 @@ from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed, generator
 from paragone.engines import Engine
 from paragone.models.canonical_weights import Weights, trainable
-from paragone.models.initial_weights import Pretrained, initial
+from paragone.models.initial_weights import Pretrained, starting
 from paragone.parity.compare import FLOORS, MULTIPLE, judge, largest, of_arrays, of_metrics
 
 BUCKETS = 64  # numbers of a sketch; its norm is that of the array within some 10 %
@@ -74,8 +74,7 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
         at = replace(spec, precision=precision)
         engine = engines.create(at)
         engine.build(at, dataset, threads=1)
-        shapes = {name: values.shape for name, values in engine.weights().items()}
-        engine.set_weights(initial(shapes, at, pretrained)[0])
+        engine.set_weights(starting(engine.weights(), at, pretrained)[0])
         return take(engine, at, dataset, at.steps_per_epoch or 0, change)
 
     found = taken("float64")

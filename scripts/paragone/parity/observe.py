@@ -13,7 +13,7 @@ from paragone.config.run_spec import Spec
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed, generator
 from paragone.models.canonical_weights import Weights, parameter_count, trainable
-from paragone.models.initial_weights import Pretrained, initial
+from paragone.models.initial_weights import Pretrained, starting
 from paragone.parity.compare import Observation, rounding
 
 COUNTED = 12  # of the examples of the evaluated batch; the others have weight 0
@@ -79,8 +79,7 @@ class _Subject:
         exactly n / (n - 1) apart. Training depends on neither.
         """
         engine, spec = self.engine, self.spec
-        shapes = {name: values.shape for name, values in engine.weights().items()}
-        drawn, _ = initial(shapes, spec, pretrained)
+        drawn, _ = starting(engine.weights(), spec, pretrained)
         start = _with_statistics(drawn, lambda random, shape: np.zeros(shape))
         engine.set_weights(start)
         probe = engine.probe(self.batches[0])

@@ -20,7 +20,7 @@ from paragone.engines import Engine
 from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch, Watch
 from paragone.models.canonical_weights import digest, parameter_count
-from paragone.models.initial_weights import Pretrained, initial
+from paragone.models.initial_weights import Pretrained, starting
 from paragone.parity import first_steps
 from paragone.records.outcome import Outcome
 from paragone.records.run_metrics import DIVERGED
@@ -61,8 +61,7 @@ def train(
         engine.build(spec, dataset, threads, world)
         if engine.devices != requested(spec):
             raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
-        shapes = {name: values.shape for name, values in engine.weights().items()}
-        weights, initializer = initial(shapes, spec, pretrained)
+        weights, initializer = starting(engine.weights(), spec, pretrained)
         engine.set_weights(weights)
         outcome.model = {
             "parameters": parameter_count(weights),
