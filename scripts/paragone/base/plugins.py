@@ -158,10 +158,7 @@ def keys(inside: str) -> list[str]:
 def added(inside: str) -> list[str]:
     """The keys that plugins add to a table."""
     return [
-        key
-        for file in files_of(inside)
-        if not _own(file)
-        for key in keys_of(file, TABLES[inside])
+        key for file in files_of(inside) if not _own(file) for key in keys_of(file, TABLES[inside])
     ]
 
 
