@@ -111,8 +111,8 @@ def small(fashion, tmp_path_factory) -> Arrays:
 
 
 @pytest.fixture(scope="session")
-def data_of(fashion, tmp_path_factory) -> dict[str, Arrays]:
-    """Arrays by data set: `fashion`, and small synthetic stand-ins of the others, images of 32 x 32."""
+def stand_ins(tmp_path_factory) -> dict[str, Arrays]:
+    """Small synthetic stand-ins of the data sets but `fashion`, images of 32 x 32, by name."""
 
     def make(folder: Path) -> None:
         for name in ("cats_vs_dogs", "reuters"):
@@ -121,10 +121,15 @@ def data_of(fashion, tmp_path_factory) -> dict[str, Arrays]:
             prepare(name, results, data, block=smaller, source="synthetic")
 
     folder = made_once(tmp_path_factory, "stand_ins", make)
-    stand_ins = {
+    return {
         path.name: Arrays(path / "results/manifest.json", path / "data")
         for path in folder.iterdir()
     }
+
+
+@pytest.fixture(scope="session")
+def data_of(fashion, stand_ins) -> dict[str, Arrays]:
+    """Arrays by data set: `fashion`, and `stand_ins` of the others."""
     return {"fashion_mnist": fashion, **stand_ins}
 
 

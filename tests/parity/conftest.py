@@ -11,15 +11,25 @@ from parity.probing import BACKENDS, DEEP, QUICK, backends_of, observe
 from workspace import Arrays
 
 
-@pytest.fixture(scope="session")
-def in_one_folder(data_of, tmp_path_factory) -> list[Arrays]:
-    """The data sets of `data_of`, in one data folder."""
-    folder = tmp_path_factory.mktemp("data")
+def linked(data_of: dict[str, Arrays], folder: Path) -> list[Arrays]:
+    """Data sets in one data folder."""
     (folder / "arrays").mkdir()
     for arrays in data_of.values():
         place = json.loads(arrays.manifest.read_text())["folder"]
         (folder / place).symlink_to(arrays.folder / place)
     return [Arrays(arrays.manifest, folder) for arrays in data_of.values()]
+
+
+@pytest.fixture(scope="session")
+def in_one_folder(data_of, tmp_path_factory) -> list[Arrays]:
+    """The data sets of `data_of`, in one data folder."""
+    return linked(data_of, tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="session")
+def stand_ins_in_one_folder(stand_ins, tmp_path_factory) -> list[Arrays]:
+    """The `stand_ins`, in one data folder."""
+    return linked(stand_ins, tmp_path_factory.mktemp("stand_ins_in_one_folder"))
 
 
 def asked_for(session: pytest.Session) -> list[str]:

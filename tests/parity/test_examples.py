@@ -71,14 +71,14 @@ class Gate:
 
 
 @pytest.fixture(scope="module")
-def right(in_one_folder, tmp_path_factory) -> Gate:
-    gate = Gate(ROOT / "examples", tmp_path_factory.mktemp("right"), in_one_folder)
+def right(stand_ins_in_one_folder, tmp_path_factory) -> Gate:
+    gate = Gate(ROOT / "examples", tmp_path_factory.mktemp("right"), stand_ins_in_one_folder)
     gate.observe([*BACKENDS, "reference"])
     return gate
 
 
 @pytest.fixture(scope="module")
-def wrong(in_one_folder, tmp_path_factory) -> Callable[[str], Gate]:
+def wrong(stand_ins_in_one_folder, tmp_path_factory) -> Callable[[str], Gate]:
     """The gate with a bug in each model of a framework; those of PyTorch would be the reference's, too."""
 
     @cache
@@ -92,7 +92,7 @@ def wrong(in_one_folder, tmp_path_factory) -> Callable[[str], Gate]:
             text = file.read_text()
             assert text.count(old) == 1, f"{file} has not once: {old}"
             file.write_text(text.replace(old, new))
-        gate = Gate(folder / "examples", folder / "probes", in_one_folder)
+        gate = Gate(folder / "examples", folder / "probes", stand_ins_in_one_folder)
         gate.observe([backend])
         return gate
 
@@ -120,8 +120,10 @@ def test_a_bug_in_one_framework_is_refused(right, wrong, workload, backend):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("precision", ["float64", "float32"])
-def test_as_configured_in_more_backends_and_both_precisions(in_one_folder, tmp_path, precision):
-    gate = Gate(ROOT / "examples", tmp_path, in_one_folder, {})
+def test_as_configured_in_more_backends_and_both_precisions(
+    stand_ins_in_one_folder, tmp_path, precision
+):
+    gate = Gate(ROOT / "examples", tmp_path, stand_ins_in_one_folder, {})
     backends = [*BACKENDS, "torch-compile", "torch-xla"]
     gate.observe([*backends, "reference"], precision)
     for workload in OF_EXAMPLES:

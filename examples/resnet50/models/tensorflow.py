@@ -8,9 +8,12 @@ from paragone.models.tensorflow import BATCH_NORM
 
 def _conv_norm(filters: int, side: int, stride: int = 1, start: str = "ones") -> list[layers.Layer]:
     """A convolution padded alike on all sides, which Keras' "same" is not where it strides."""
+    apart = stride > 1 and side > 1
+    padding = [layers.ZeroPadding2D(side // 2)] if apart else []
+    kind = "valid" if apart else "same"
     return [
-        layers.ZeroPadding2D(side // 2),
-        layers.Conv2D(filters, side, stride, use_bias=False),
+        *padding,
+        layers.Conv2D(filters, side, stride, padding=kind, use_bias=False),
         layers.BatchNormalization(gamma_initializer=start, **BATCH_NORM),
     ]
 

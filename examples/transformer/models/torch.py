@@ -66,7 +66,7 @@ class TextTransformer(nn.Module):
         places = torch.arange(self.length, device=words.device)
         features = self.words(words) + self.positions(places)
         weights = there.to(features.dtype)[:, :, None]
-        # Added to scores. torch.compile makes one of truth values single, whatever the precision.
+        # Added to scores, so that a text without any word has shares, too.
         mask = (weights.transpose(1, 2)[:, None] - 1) * 1e9
         for block in self.blocks:
             features = block(features, mask)
