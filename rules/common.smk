@@ -16,7 +16,7 @@ from paragone.config.compilations import (
     targets,
     validations,
 )
-from paragone.config.datasets import block_of, data_modules, data_paths
+from paragone.config.datasets import block_of, data_modules, data_paths, state_of_files
 from paragone.config.expand import expand, first_steps, probe, with_reference
 from paragone.config.looks import looks
 from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE

@@ -32,8 +32,8 @@ DATA_SETTINGS = {key: config["data"][key] for key in ("folder", "source", "lock"
 rule fetch:
     input:
         code=lambda wildcards: code_inputs("fetch.py", *data_modules(block_of_dataset(wildcards))),
-        # Another content is another data set, which the lock file notices. What is missing is an error of
-        # the program, unless a stand-in is asked for.
+        # Another content is another data set: `state` has the program look, and the lock file notices. What
+        # is missing is an error of the program, unless a stand-in is asked for.
         files=lambda wildcards: (
             []
             if config["data"]["source"] == "synthetic"
@@ -48,6 +48,7 @@ rule fetch:
     params:
         block=lambda wildcards: json.dumps(block_of_dataset(wildcards), sort_keys=True),
         settings=json.dumps(DATA_SETTINGS, sort_keys=True),
+        state=lambda wildcards: state_of_files(block_of_dataset(wildcards)),
     message:
         "Looking for {wildcards.dataset}"
     shell:

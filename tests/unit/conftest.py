@@ -1,6 +1,7 @@
 """Fixtures of the unit tests."""
 
 import copy
+from pathlib import Path
 
 import pytest
 from make_results import VALID
@@ -10,3 +11,10 @@ from make_results import VALID
 def records() -> list[dict]:
     """Nine records that obey every rule, to plant faults in."""
     return copy.deepcopy(VALID)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    """A folder of a user, which is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

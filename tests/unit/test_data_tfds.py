@@ -87,3 +87,26 @@ def test_registered_checksums_are_demanded(mirror, tmp_path):
     labels.write_bytes(labels.read_bytes()[:-1] + b"x")
     done = fetch("tfds/fashion_mnist", tmp_path, tmp_path / "data", str(copy.parent))
     refused(done, labels.name, "wrong checksum", FASHION_FILES[labels.name])
+
+
+def test_damaged_examples_are_removed_and_prepared_again(prepared, tmp_path, mirror):
+    copy = tmp_path / "copy"
+    shutil.copytree(prepared, copy)
+    (record,) = (copy / "data/tfds").rglob("*train.tfrecord*")
+    content = bytearray(record.read_bytes())
+    content[5000] ^= 1
+    record.write_bytes(content)
+    done = again(copy, tmp_path, mirror, size=10)
+    refused(done, f"{record.parent} was damaged and is removed; run again")
+    assert again(copy, tmp_path, mirror, size=10).returncode == 0
+
+
+def test_files_that_are_registered_without_a_name():
+    """As those of the older builders are."""
+    from tensorflow_datasets.core.download.checksums import UrlInfo
+
+    from paragone.data.tfds_builders import file_name
+
+    of = {"size": 1, "checksum": "0" * 64}
+    assert file_name("https://example.org/a/b.zip", UrlInfo(filename=None, **of)) == "b.zip"
+    assert file_name("https://example.org/a/b.zip", UrlInfo(filename="c.zip", **of)) == "c.zip"

@@ -114,7 +114,7 @@ class Engine:
 def clock(monkeypatch) -> Clock:
     made = Clock()
     monkeypatch.setattr("paragone.training.clocks.time", made)
-    monkeypatch.setattr("paragone.training.clocks.age", lambda: 0.0)
+    monkeypatch.setattr("paragone.training.clocks.age", lambda moment: 0.0)
     return made
 
 

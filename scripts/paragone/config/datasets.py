@@ -3,16 +3,18 @@
 Standard library only: the Snakefile imports this module at parse time.
 """
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.config.code_inputs import loaded_by
 
 TFDS = "tfds"  # the form that any builder of TensorFlow Datasets has; before a slash, a name without a block
 SPLITS = ("train", "test")
-# Keys of a block that do not shape the arrays made from it.
-_BESIDE = ("editions", "address", "files", "path", "about", "stand_in")
+# Keys of a block that do not shape the arrays made from it; the second are those of `TFDS` alone.
+_BESIDE, _BESIDE_TFDS = ("path", "about", "stand_in"), ("editions", "address", "files")
 
 
 def block_of(config: dict[str, Any], name: str, where: str) -> dict[str, Any]:
@@ -32,8 +34,19 @@ def block_of(config: dict[str, Any], name: str, where: str) -> dict[str, Any]:
 
 
 def shaping(block: dict[str, Any]) -> dict[str, Any]:
-    """What of a block the arrays depend on, beside the files."""
-    return {key: value for key, value in block.items() if key not in _BESIDE}
+    """What of a block the arrays depend on, beside the files; `code`: SHA-256 of the plugins' code for it."""
+    beside = (*_BESIDE, *_BESIDE_TFDS) if block["form"] == TFDS else _BESIDE
+    found = {key: value for key, value in block.items() if key not in beside}
+    own = [
+        file
+        for module in data_modules(block)
+        for file in sorted(loaded_by(module))
+        if not file.is_relative_to(plugins.LIBRARY)
+    ]
+    if own:
+        content = b"\0".join(file.read_bytes() for file in own)
+        found["code"] = hashlib.sha256(content).hexdigest()
+    return found
 
 
 def of_split(value: Any, split: str) -> Any:
@@ -65,3 +78,19 @@ def data_paths(block: dict[str, Any]) -> list[str]:
     """The files and folders of the user that a data set is read from, as far as they are there."""
     named = {of_split(block["path"], split): None for split in SPLITS} if "path" in block else {}
     return [path for path in named if Path(path).exists()]
+
+
+def state_of_files(block: dict[str, Any]) -> str:
+    """SHA-256 of names, sizes and times of the files below `path`: another one, and they are looked at anew.
+
+    A folder's own time says nothing of the files in folders below it.
+    """
+    found = []
+    for path in map(Path, data_paths(block)):
+        files = (
+            [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
+        )
+        for file in files:
+            about = file.stat()
+            found.append(f"{file.relative_to(path)}\0{about.st_size}\0{about.st_mtime_ns}")
+    return hashlib.sha256("\n".join(found).encode(errors="surrogateescape")).hexdigest()

@@ -10,16 +10,17 @@ from paragone.base.errors import UserError
 
 MOST_PIXELS = 2**26  # of an image; decoding takes three bytes for each
 # Where a file says its width and height, in bytes, by what it begins with.
+_JPEG = b"\xff\xd8\xff"
 _SIZES = {b"\x89PNG": (16, ">II"), b"GIF8": (6, "<HH"), b"BM": (18, "<ii")}
 
 
 def check_pixels(content: bytes, name: str) -> None:
     """Raise `UserError` for an image of more pixels than memory is for, which is not decoded.
 
-    Anything that is no image passes: decoding it fails.
+    Anything that is no image of these kinds passes.
     """
     width = height = 0
-    if content.startswith(b"\xff\xd8\xff"):
+    if content.startswith(_JPEG):
         height, width, _ = (int(one) for one in tf.io.extract_jpeg_shape(content).numpy())
     for begin, (offset, form) in _SIZES.items():
         if content.startswith(begin) and len(content) >= offset + struct.calcsize(form):
@@ -45,11 +46,15 @@ def decoded(path: Path, size: int, channels: int) -> np.ndarray:
     Raises `UserError` for a file that is no such image, or one of too many pixels.
     """
     content = path.read_bytes()
+    if not content.startswith((_JPEG, *_SIZES)):
+        raise UserError(_no_image(path))
     try:
         check_pixels(content, str(path))
         image = tf.io.decode_image(content, channels=channels, expand_animations=False)
     except tf.errors.InvalidArgumentError:
-        raise UserError(
-            f"{path}: not a PNG, JPEG, GIF or BMP image; remove or replace it"
-        ) from None
+        raise UserError(_no_image(path)) from None
     return (image if image.shape[:2] == (size, size) else resized(image, size)).numpy()
+
+
+def _no_image(path: Path) -> str:
+    return f"{path}: not a PNG, JPEG, GIF or BMP image; remove or replace it"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from paragone.base.errors import UserError
-from paragone.config.datasets import shaping
+from paragone.config.datasets import TFDS, shaping
 from paragone.data import local_files, lock_file, store, synthetic
 from paragone.data.download import Unreachable
 from paragone.data.locations import Address, Editions, Folder, Found, mirror
@@ -27,7 +27,7 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
             raise UserError(f"data.{key} is missing in the config")
     if settings["source"] == "synthetic":
         return _synthetic(dataset, block, settings, "data.source is synthetic")
-    if "builder" in block:
+    if block["form"] == TFDS:
         return _published(dataset, block, settings)
     return _of_user(dataset, block, settings)
 

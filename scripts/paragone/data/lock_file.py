@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
+from filelock import BaseFileLock, FileLock
 
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
@@ -21,11 +21,8 @@ def entry(path: Path, dataset: str) -> dict[str, Any]:
 
 def update(path: Path, dataset: str, **facts: Any) -> None:
     """Add facts to a data set's entry; other processes may do so at the same time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
-        content = _read(path)
-        content[dataset] = content.get(dataset, {}) | facts
-        write_json(dict(sorted(content.items())), path)
+    with _locked(path):
+        _add(path, dataset, facts)
 
 
 def check(path: Path, dataset: str, files: dict[str, str]) -> None:
@@ -33,10 +30,11 @@ def check(path: Path, dataset: str, files: dict[str, str]) -> None:
 
     Raises `UserError` that names a file that is new, gone or changed.
     """
-    known = entry(path, dataset).get("files")
-    if known is None:
-        update(path, dataset, files=files)
-        return
+    with _locked(path):
+        known = entry(path, dataset).get("files")
+        if known is None:
+            _add(path, dataset, {"files": files})
+            return
     for name in sorted({*known, *files}):
         if known.get(name) != files.get(name):
             state = "is gone" if name not in files else "is new" if name not in known else "changed"
@@ -47,12 +45,24 @@ def check(path: Path, dataset: str, files: dict[str, str]) -> None:
             )
 
 
+def _locked(path: Path) -> BaseFileLock:
+    """To be held while what the file says is read and changed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return FileLock(path.with_name(f".{path.name}.lock"))
+
+
+def _add(path: Path, dataset: str, facts: dict[str, Any]) -> None:
+    content = _read(path)
+    content[dataset] = content.get(dataset, {}) | facts
+    write_json(dict(sorted(content.items())), path)
+
+
 def _read(path: Path) -> dict[str, dict[str, Any]]:
     try:
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise UserError(f"{path}: not a lock file of data sets ({error}); remove it") from None
     if not isinstance(content, dict) or not all(isinstance(one, dict) for one in content.values()):
         raise UserError(f"{path}: not a lock file of data sets; remove it")

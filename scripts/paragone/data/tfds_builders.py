@@ -60,7 +60,7 @@ def registered(dataset: str, block: dict) -> Registered:
     infos = builder_class(dataset, block).url_infos or {}
     found: Registered = {}
     for url, info in infos.items():
-        name = info.filename or url.rpartition("/")[2]
+        name = file_name(url, info)
         if name in found:
             raise UserError(
                 f"datasets.{dataset}.builder: {block['builder']} has two files {name!r}, which no mirror "
@@ -81,6 +81,11 @@ def registered(dataset: str, block: dict) -> Registered:
     return {name: found[name] for name in wanted}
 
 
+def file_name(url: str, info: tfds.download.checksums.UrlInfo) -> str:
+    """The name of a registered file; some are registered without one."""
+    return info.filename or url.rpartition("/")[2]
+
+
 def prepare(source: dict, scratch: Path, kept: Path) -> tfds.core.DatasetBuilder:
     """The builder of `source`, the content of source.json, with its examples prepared in `kept`.
 
@@ -93,7 +98,7 @@ def prepare(source: dict, scratch: Path, kept: Path) -> tfds.core.DatasetBuilder
     tfds.disable_progress_bar()
     dataset, options = source["dataset"], source["parameters"]
     # TFDS keeps prepared data by name and version alone.
-    digests = "".join(file["sha256"] for file in source["files"])
+    digests = "".join(file["sha256"] for file in source["files"]) + options.get("code", "")
     folder = kept / hashlib.sha256(digests.encode()).hexdigest()[:12]
     try:
         builder = _in_file_order(builder_class(dataset, options), source["files"])(
@@ -120,7 +125,7 @@ def prepare(source: dict, scratch: Path, kept: Path) -> tfds.core.DatasetBuilder
         ) from error
     except (*UNREADABLE, tfds.download.download_manager.NonMatchingChecksumError) as error:
         raise UserError(_why_unreadable(source, error)) from error
-    except (AssertionError, DownloadError, OSError) as error:  # of a file that nobody has
+    except (AssertionError, DownloadError, FileNotFoundError) as error:  # a file that nobody has
         raise UserError(
             f"{dataset} cannot be prepared: {first_sentence(error)}. Put what is missing beside "
             f"{source['files'][0]['path']}"
@@ -145,7 +150,7 @@ def _in_file_order(official: Any, files: list[dict]) -> Any:
 
     Its module stays that of the official class: there TFDS looks for descriptions and tags.
     """
-    urls = {info.filename: url for url, info in (official.url_infos or {}).items()}
+    urls = {file_name(url, info): url for url, info in (official.url_infos or {}).items()}
     checks = {
         urls.get(file["name"], f"file:///{file['name']}"): tfds.download.checksums.UrlInfo(
             size=file["bytes"], checksum=file["sha256"], filename=file["name"]

@@ -99,7 +99,7 @@ class _Placed:
                 if held_out is not None
                 else f"{where}.held_out: there is no test split; say which part to hold out, 0.2 say"
             )
-        self._raw = raw
+        self._raw, self._where = raw, where
         if held_out is None:
             self._places = None
             self.examples = {split: raw.streams[split].examples for split in SPLITS}
@@ -117,11 +117,24 @@ class _Placed:
             start = 0
             for inputs, labels in stream.chunks():
                 end = start + len(labels)
+                if end > stream.examples or len(inputs) != len(labels):
+                    raise self._unlike(name, end, len(inputs) - len(labels))
+                if not len(labels):
+                    continue
                 if self._places is None:
                     yield name, slice(start, end), inputs, labels
                 else:
                     yield from self._parts(self._places, start, inputs, labels)
                 start = end
+            if start != stream.examples:
+                raise self._unlike(name, start, 0)
+
+    def _unlike(self, name: str, count: int, more: int) -> UserError:
+        announced = self._raw.streams[name].examples
+        says = f"{more} more inputs than labels" if more else f"{count} or more examples"
+        return UserError(
+            f"{self._where}: its form reads {says} of {name!r}, and announced {announced}; correct the form"
+        )
 
     def _parts(
         self, places: splits.Places, start: int, inputs: Any, labels: np.ndarray

@@ -63,7 +63,11 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     """
     module = plugins.load("data/forms", source["parameters"]["form"])
     with plugins.explaining():
-        raw: Raw = module.read(source, scratch, kept)
+        raw = module.read(source, scratch, kept)
+    if not isinstance(raw, Raw):
+        raise UserError(
+            f"{module.__file__}: read returned {type(raw).__name__}, no Raw of paragone.data.forms"
+        )
     named = tuple(source["parameters"].get("classes", raw.class_names))
     if len(named) != len(raw.class_names):
         raise UserError(

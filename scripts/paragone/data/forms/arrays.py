@@ -4,6 +4,7 @@ Floats and integers become float32, bytes stay bytes; with `vocabulary` integers
 """
 
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,10 +44,12 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     first = inputs[named[0]]
     shape, dtype = _target(first, vocabulary)
     for name in named:
-        if len(known[name]) != inputs[name].shape[0] or inputs[name].shape[1:] != first.shape[1:]:
+        array = inputs[name]
+        if _target(array, vocabulary) != (shape, dtype) or len(known[name]) != array.shape[0]:
             raise UserError(
-                f"{where}: {inputs[name].name} has the shape {inputs[name].shape}, and there are "
-                f"{len(known[name])} labels in {labels[name].name}; {first.name} has the shape {first.shape}"
+                f"{where}: {array.name} is {array.dtype} of shape {array.shape}, and there are "
+                f"{len(known[name])} labels in {labels[name].name}; {first.name} is {first.dtype} of shape "
+                f"{first.shape}"
             )
     return Raw(
         kind=ARRAYS,
@@ -127,12 +130,15 @@ def _of_archive(path: Path, name: str) -> _Stored:
             shape, dtype = _header(file)
 
     def parts(rows: int) -> Iterator[np.ndarray]:
-        with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as file:
-            _header(file)
-            row = dtype.itemsize * int(np.prod(shape[1:]))
-            for start in range(0, shape[0], rows):
-                count = min(rows, shape[0] - start)
-                yield np.frombuffer(file.read(count * row), dtype).reshape(count, *shape[1:])
+        row = dtype.itemsize * int(np.prod(shape[1:]))
+        try:
+            with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as file:
+                _header(file)
+                for start in range(0, shape[0], rows):
+                    count = min(rows, shape[0] - start)
+                    yield np.frombuffer(file.read(count * row), dtype).reshape(count, *shape[1:])
+        except (EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+            raise UserError(f"{path}: {name!r} is damaged ({error}); take another copy") from None
 
     return _Stored(f"{name} of {path}", shape, dtype, parts)
 

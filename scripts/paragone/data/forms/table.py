@@ -36,7 +36,7 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
 
 def _by_number(name: str) -> tuple[float, str]:
     """Labels that are numbers are ordered as numbers, before others."""
-    return (float(name), name) if name.lstrip("-").isdecimal() else (np.inf, name)
+    return (float(name), name) if name.removeprefix("-").isdecimal() else (np.inf, name)
 
 
 def _count(file: Path, label: str) -> dict[str, int]:

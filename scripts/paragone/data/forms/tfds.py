@@ -3,7 +3,9 @@
 Splits are the builder's, in its own notation ("train", "train[:80%]"); examples keep the order of its files.
 """
 
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -51,7 +53,7 @@ class _Reader:
         return Raw(
             kind=kind,
             streams={
-                name: Stream(self._examples(split), partial(chunks, split))
+                name: Stream(self._examples(split), partial(self._whole, chunks, split))
                 for name, split in named.items()
             },
             class_names=tuple(self._features[self._label].names),
@@ -61,6 +63,20 @@ class _Reader:
             rank=self._rank(named) if "order_by" in self._options else None,
             about={"homepage": info.homepage, "citation": info.citation},
         )
+
+    def _whole(self, chunks: Callable[[str], Iterator], split: str) -> Iterator:
+        """What `chunks` reads of a split; prepared examples that are damaged are removed."""
+        with self._undamaged():
+            yield from chunks(split)
+
+    @contextmanager
+    def _undamaged(self) -> Iterator[None]:
+        try:
+            yield
+        except tf.errors.DataLossError as error:
+            folder = self._builder.data_path
+            shutil.rmtree(folder)
+            raise UserError(f"{folder} was damaged and is removed; run again") from error
 
     def _feature(self, at: int, key: str) -> str:
         """The name of the input's or the label's feature: the block's, else the builder's."""
@@ -115,8 +131,14 @@ class _Reader:
         if size is None or (height, width) == (size, size):
             shape, change = feature.shape, None
         else:
+            if feature.np_dtype != np.uint8:
+                found = np.dtype(feature.np_dtype)
+                raise UserError(
+                    f"{self._where}.size: the images of {self._builder.name} are {found}, and only bytes are "
+                    "resized; leave size out"
+                )
             shape, change = (size, size, channels), lambda image: resized(image, size)
-        dtype = np.uint8 if change or feature.np_dtype == np.uint8 else np.float32
+        dtype = np.uint8 if feature.np_dtype == np.uint8 else np.float32
         return ARRAYS, shape, dtype, self._batches(shape, dtype, change)
 
     def _batches(
@@ -163,14 +185,15 @@ class _Reader:
             if isinstance(each, tfds.features.Image)
         }
         dataset = self._builder.as_dataset(split=named[WHOLE], decoders=skipped)
-        examples = tfds.as_numpy(dataset)
         try:
-            order = np.argsort(np.array([example[feature] for example in examples]), kind="stable")
+            with self._undamaged():
+                values = [example[feature] for example in tfds.as_numpy(dataset)]
         except KeyError:
             raise UserError(
                 f"{self._where}.order_by: {self._builder.name} has no feature {feature!r}; it has "
                 f"{', '.join(self._features)}"
             ) from None
+        order = np.argsort(np.array(values), kind="stable")
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         return rank
