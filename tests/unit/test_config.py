@@ -143,6 +143,8 @@ def test_unknown_key_at_each_level(path, known):
         (["workloads", "fashion-cnn", "batch"], {}, [f"{CNN}.batch"]),
         (["workloads", "fashion-cnn", "epochs"], 0, [f"{CNN}.epochs", "minimum of 1"]),
         (["workloads", "fashion-cnn", "epochs"], 1.5, [f"{CNN}.epochs", "integer"]),
+        (["workloads", "fashion-cnn", "epochs"], 5.0, [f"{CNN}.epochs", "integer"]),
+        (["seed"], 0.0, ["seed: 0.0", "integer"]),
         (["workloads", "fashion-conv", "steps_per_epoch"], 0, ["fashion-conv.steps_per_epoch"]),
         (
             ["workloads", "fashion-cnn", "target"],

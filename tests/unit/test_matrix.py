@@ -131,6 +131,11 @@ def test_config_is_left_as_it_was():
             {},
             ["experiments.one.matrix[0].division", "backends.jax", "`tuned`"],
         ),
+        (
+            [{"backend": "torch", "replicas": 1}],
+            {"epochs": 10**20},
+            ["experiments.one.matrix[0]: epochs: 100000000000000000000 is not a count"],
+        ),
     ],
 )
 def test_errors_name_the_key_and_what_would_be_right(matrix, block, words):

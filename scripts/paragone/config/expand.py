@@ -129,19 +129,22 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
             f"backends.{backend['name']}.feed: {RESIDENT} inputs are not augmented, and workload {name} "
             f"has an augmentation ({where}); leave one of them out"
         )
-    return Spec(
-        batch=_batch(workload.pop("batch"), choice["replicas"], where),
-        epochs=workload.pop("epochs"),
-        steps_per_epoch=workload.pop("steps_per_epoch", None),
-        precision=workload.pop("precision", "float32"),
-        workload=workload,
-        backend=backend,
-        replicas=choice["replicas"],
-        workers=_workers(choice, backend, where),
-        seed=seed,
-        deterministic=config["deterministic"],
-        tuning=_tuning(config, choice, where),
-    )
+    try:
+        return Spec(
+            batch=_batch(workload.pop("batch"), choice["replicas"], where),
+            epochs=workload.pop("epochs"),
+            steps_per_epoch=workload.pop("steps_per_epoch", None),
+            precision=workload.pop("precision", "float32"),
+            workload=workload,
+            backend=backend,
+            replicas=choice["replicas"],
+            workers=_workers(choice, backend, where),
+            seed=seed,
+            deterministic=config["deterministic"],
+            tuning=_tuning(config, choice, where),
+        )
+    except ValueError as error:  # a count beyond what counts can be
+        raise UserError(f"{where}: {error}") from error
 
 
 def _tuning(config: dict[str, Any], choice: dict[str, Any], where: str) -> dict[str, Any]:

@@ -114,6 +114,15 @@ def _explain(error: jsonschema.ValidationError) -> str:
     return f"{json.dumps(error.instance)}: {error.message}"
 
 
+# An integer is one: for JSON Schema 5.0 is one, too, and not for what counts by it.
+_Strict = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    ),
+)
+
+
 @cache
 def _validator() -> jsonschema.Draft202012Validator:
     schemas = {
@@ -123,4 +132,4 @@ def _validator() -> jsonschema.Draft202012Validator:
     schema = schemas["config.schema.yaml"]
     for name, file in (("data", "data_config"), ("datasets", "datasets")):
         schema["properties"][name] = {"$id": f"urn:{name}", **schemas[f"{file}.schema.yaml"]}
-    return jsonschema.Draft202012Validator(schema)
+    return _Strict(schema)
