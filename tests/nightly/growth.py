@@ -116,7 +116,7 @@ def draw(seen: list[Sample], states: list[float], to: Path) -> None:
         axes.grid(axis="y")
         sns.despine(ax=axes)
     remarks = [
-        f"n = {len(seen):,} looks, one a second, at one call of {runs} runs: the most in each of "
+        f"n = {len(seen):,} looks, about one a second, at one call of {runs} runs: the most in each of "
         f"{len(parts)} equal parts of it. Memory, descriptors and threads are of Snakemake's process; ports "
         f"are of it and of all below it. Last panel: n = {calls} calls, each of which found one run missing."
     ]
