@@ -42,6 +42,8 @@ def count(model: keras.Model, signature: tuple[tf.TensorSpec, ...]) -> FlopCount
 def _flop(operation: tf.Operation, found: dict[str, int]) -> int:
     if operation.type == "Einsum":
         return _einsum(operation)
+    if operation.type.startswith("BatchMatMul"):
+        return _batched_product(operation)
     if not any(word in operation.type for word in _COUNTED):
         return 0
     return _gradient(operation) if "Backprop" in operation.type else found[operation.name]
@@ -59,6 +61,15 @@ def _gradient(operation: tf.Operation) -> int:
     depthwise = operation.type.startswith("Depthwise")
     behind = rows * columns * (1 if depthwise else depth)
     return 2 * behind * operation.inputs[2].shape.num_elements()
+
+
+def _batched_product(operation: tf.Operation) -> int:
+    """A multiplication with its addition for every value and every index that is summed over.
+
+    The profiler takes the last axis of a first factor that is transposed for the one summed over.
+    """
+    summed = operation.inputs[0].shape[-2 if operation.get_attr("adj_x") else -1]
+    return 2 * summed * operation.outputs[0].shape.num_elements()
 
 
 def _einsum(operation: tf.Operation) -> int:
