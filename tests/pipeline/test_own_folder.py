@@ -171,6 +171,8 @@ def test_edits_in_a_folder_rerun_what_they_can_change(question):
         jobs = question.jobs()
     assert (jobs["train"], jobs["probe_my-numpy"]) == (1, 1)
     assert not {"probe_torch", "probe_jax", "probe_reference", "first_steps", "fetch"} & {*jobs}
+    with edited(question.folder / "digits.npz"):
+        assert question.jobs()["fetch"] == 1
     with edited(folder / "models/torch.py"):  # the reference's, too, and so first steps
         jobs = question.jobs()
     assert (jobs["probe_torch"], jobs["probe_reference"], jobs["first_steps"]) == (1, 1, 1)
