@@ -4,10 +4,12 @@ import argparse
 import hashlib
 import math
 import sys
+import traceback
 from pathlib import Path
 
 from paragone import data, engines
 from paragone.base.errors import Unavailable, UserError, as_user_error, entry_point, first_line
+from paragone.base.plugins import LIBRARY
 from paragone.config.code_inputs import code_inputs
 from paragone.config.own_files import model_file
 from paragone.config.run_spec import Spec
@@ -130,13 +132,24 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
 def of_own_model(error: Exception, spec: Spec) -> UserError | None:
     """The error with the plugin's file whose model a framework fails to train; None for any other.
 
-    Of several workers one may also fail because another has.
+    Of several workers one may also fail because another has. The traceback is for who wrote the model.
     """
-    file = None if as_user_error(error) or spec.workers > 1 else model_file(spec)
+    if as_user_error(error) or spec.workers > 1 or not in_engine(error):
+        return None
+    if (file := model_file(spec)) is None:
+        return None
+    traceback.print_exc()
     where = f"model {spec.workload['model']['name']!r} on backend {spec.backend['name']}"
-    return (
-        UserError(f"{file}: {where}: {type(error).__name__}: {first_line(error)}") if file else None
-    )
+    return UserError(f"{file}: {where}: {type(error).__name__}: {first_line(error)}")
+
+
+def in_engine(error: Exception) -> bool:
+    """Whether an error comes from a method of an engine, and not from clocks, data or checkpoints."""
+    files = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
+    packages = [
+        file.relative_to(LIBRARY).parts[0] for file in files if file.is_relative_to(LIBRARY)
+    ]
+    return "engines" in packages and packages[-1] in ("engines", "models")
 
 
 def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:

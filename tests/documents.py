@@ -72,6 +72,11 @@ def files(page: Path) -> dict[str, str]:
     return {name[1]: block for block in found if (name := _FILE.match(block))}
 
 
+def line_of(file: str, words: str) -> int:
+    """The number of the first line of a file's text that holds these words."""
+    return next(at for at, line in enumerate(file.splitlines(), start=1) if words in line)
+
+
 def anchors(page: Path) -> set[str]:
     """What a link may name after `#`: a page's headings, as GitHub writes them, and its marks."""
     text = prose(page)

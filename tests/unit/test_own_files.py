@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import snakemake_server
 import yaml
-from documents import files
+from documents import files, line_of
 from snakemake.utils import update_config
 from workspace import CONFIG, ROOT, environment
 
@@ -65,12 +65,18 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
         ("my_question.yaml", "[my_folder]", "[my_foldr]"),
         ["plugins: there is no folder 'my_foldr'", "correct it"],
     ),
+    "no name": (("my_question.yaml", "[my_folder]", "[5]"), ["plugins.0: 5: 5 is not of type"]),
+    "empty name": (("my_question.yaml", "[my_folder]", "['']"), ['plugins.0: "": ']),
     "syntax": ((MODEL, "import math", "import (math"), [f"{MODEL}, line 2: ", "correct it"]),
     "not text": ((MODEL, "import math", "\0"), [MODEL, "null bytes"]),
     "no table": ((MODEL, "MODELS", "MODULES"), [MODEL, "has no `MODELS = {...}`; add it"]),
     "computed table": (
         (MODEL, 'MODELS = {"my-mlp": my_mlp}', 'MODELS = dict([("my-mlp", my_mlp)])'),
-        [f"{MODEL}, line 18: MODELS is computed; write it out"],
+        [f"{MODEL}, line {line_of(EXAMPLE[MODEL], 'MODELS = ')}: MODELS is computed; write it out"],
+    ),
+    "computed key": (
+        (MODEL, '"my-mlp": my_mlp', '"my-mlp": my_mlp, **{}'),
+        [f"{MODEL}, line {line_of(EXAMPLE[MODEL], 'MODELS = ')}: a key of MODELS is computed"],
     ),
     "model of the project": (
         (MODEL, '"my-mlp"', '"my-mlp": my_mlp, "fashion-cnn"'),
@@ -119,7 +125,9 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
     "no ROW": ((FIGURE, "ROW =", "ROWS ="), [FIGURE, "has no `ROW = ", "add it"]),
     "computed ROW": (
         (FIGURE, "ROW = {", "ROW = {**{}, "),
-        [f"{FIGURE}, line 9: ROW is computed; write its value out"],
+        [
+            f"{FIGURE}, line {line_of(EXAMPLE[FIGURE], 'ROW =')}: ROW is computed; write its value out"
+        ],
     ),
     "ROW of another kind": ((FIGURE, '("runs",)', "5"), [FIGURE, "'reads': 5} is not like {"]),
     "ROW reads nothing known": (

@@ -8,11 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from documents import files
+from documents import files, line_of
 from snakemake.utils import update_config
 from workspace import CONFIG, ROOT, Arrays, call, command, refused, succeed, train_command
 
-from paragone.base.errors import as_user_error
+import train
+from paragone.base import plugins
+from paragone.base.errors import UserError, as_user_error
 from paragone.config.expand import expand, probe
 from paragone.config.run_spec import Spec
 
@@ -21,6 +23,11 @@ FOLDER = "my_folder"
 ENGINE, TORCH, JAX = (
     f"{FOLDER}/{name}.py" for name in ("engines/my_numpy", "models/torch", "models/jax")
 )
+
+
+def at(file: str, words: str) -> str:
+    """File and line of these words in the example, as a message has them."""
+    return f"{file}, line {line_of(EXAMPLE[file], words)}: "
 
 
 @pytest.fixture
@@ -59,22 +66,20 @@ FAILURES = {
     "engine raises": (
         "my-numpy",
         {"my_numpy": ("        totals = np.zeros(3)\n", "        totals = 1 / 0\n")},
-        ["engines/my_numpy.py, line 62: ZeroDivisionError: division by zero"],
+        [at(ENGINE, "totals = np") + "ZeroDivisionError: division by zero"],
     ),
     "engine cannot be imported": (
         "my-numpy",
         {"my_numpy": ("import numpy as np", "import numpie as np")},
-        ["engines/my_numpy.py, line 2: ModuleNotFoundError: No module named 'numpie'"],
+        [at(ENGINE, "import numpy") + "ModuleNotFoundError: No module named 'numpie'"],
     ),
     "model raises": (
         "torch",
         {"torch": ("nn.ReLU()", "nn.ReLu()")},
-        ["models/torch.py, line 13: AttributeError", "has no attribute 'ReLu'"],
-    ),
-    "layers that do not fit": (
-        "torch",
-        {"torch": ("nn.Linear(hidden,", "nn.Linear(hidden + 1,")},
-        ["models/torch.py: model 'my-mlp' on backend torch: RuntimeError", "shapes"],
+        [
+            at(TORCH, "nn.ReLU") + "AttributeError",
+            "has no attribute 'ReLu'",
+        ],
     ),
     "options that the model has not": (
         "torch",
@@ -97,14 +102,58 @@ def test_an_error_of_a_figure_names_its_line(tmp_path, monkeypatch):
     """Whatever was called between the program and the error."""
     folder = write(tmp_path, monkeypatch, my_figure=('["run", "backend"', '["rnu", "backend"'))
     file = folder / "reporting/figures/my_figure.py"
+    line = line_of(file.read_text(), '"rnu"')
     points = runpy.run_path(str(file))["points"]
 
     with pytest.raises(TypeError) as found:
         points(SimpleNamespace(runs={}))
-    assert str(as_user_error(found.value)).startswith(f"{file}, line 13: TypeError: ")
+    assert str(as_user_error(found.value)).startswith(f"{file}, line {line}: TypeError: ")
     with pytest.raises(ZeroDivisionError) as other:
         1 / 0  # noqa: B018  # not from a plugin
     assert as_user_error(other.value) is None
+
+
+def test_an_error_of_a_package_beside_the_plugin_is_not_the_plugin_s(tmp_path, monkeypatch):
+    """A folder may hold an environment, or be the one in which snakemake runs."""
+    package = write(tmp_path, monkeypatch) / ".venv/lib/package.py"
+    package.parent.mkdir(parents=True)
+    package.write_text("1 / 0\n")
+    with pytest.raises(ZeroDivisionError) as found:
+        runpy.run_path(str(package))
+    assert as_user_error(found.value) is None
+
+
+@pytest.mark.parametrize(
+    "error", ['RuntimeError("CUDA out of memory")', "MemoryError()", 'OSError(28, "no room")']
+)
+def test_full_memory_and_disks_stay_what_they_are(tmp_path, monkeypatch, error):
+    """An engine or `as_user_error` knows them, though a plugin's model meets them."""
+    file = write(tmp_path, monkeypatch) / "models/full.py"
+    file.write_text(f"raise {error}\n")
+    with pytest.raises((RuntimeError, MemoryError, OSError)), plugins.explaining():
+        runpy.run_path(str(file))
+    file.write_text("raise RuntimeError('shapes')\n")
+    with pytest.raises(UserError, match=r"full\.py, line 1: RuntimeError"), plugins.explaining():
+        runpy.run_path(str(file))
+
+
+def test_layers_that_do_not_fit_are_told_with_the_framework_s_traceback(
+    small, config, tmp_path, monkeypatch
+):
+    write(tmp_path, monkeypatch, torch=("nn.Linear(hidden,", "nn.Linear(hidden + 1,"))
+    done = call(train_command(spec_of(config, "torch"), small, tmp_path / "run"))
+    assert done.returncode == 1
+    *above, error = done.stderr.splitlines()
+    assert "models/torch.py: model 'my-mlp' on backend torch: RuntimeError" in error
+    assert "shapes" in error
+    assert any(line.startswith("Traceback") for line in above)
+
+
+def test_an_error_of_the_project_is_not_blamed_on_a_model(config, tmp_path, monkeypatch):
+    write(tmp_path, monkeypatch)
+    with pytest.raises(KeyError) as found:
+        train.Ledger().add({"no such clock": 1.0})
+    assert train.of_own_model(found.value, spec_of(config, "torch")) is None
 
 
 def probed(config: dict, backend: str, arrays: Arrays, folder: Path) -> Path:

@@ -4,6 +4,15 @@ import os
 from pathlib import Path
 
 VARIABLE = "PARAGONE_PLUGINS"  # absolute paths, as PATH has them
+# Where plugins may have modules.
+PACKAGES = (
+    "models",
+    "engines",
+    "data/forms",
+    "data/builders",
+    "reporting/figures",
+    "reporting/tables",
+)
 
 
 def folders() -> list[Path]:
@@ -13,10 +22,11 @@ def folders() -> list[Path]:
 
 def place_in_plugin(error: BaseException) -> str:
     """File and line of the innermost call in a plugin that an error went through; "" if there is none."""
-    trace, found, known = error.__traceback__, "", folders()
+    trace, found = error.__traceback__, ""
+    known = [folder / package for folder in folders() for package in PACKAGES]
     while trace:
         file = Path(trace.tb_frame.f_code.co_filename)
-        if any(file.is_relative_to(folder) for folder in known):
+        if any(file.is_relative_to(place) for place in known):
             found = f"{file}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return found

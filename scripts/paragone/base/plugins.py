@@ -5,7 +5,6 @@ A plugin's folder looks as `scripts/paragone/` does. A new file is found as the 
 adds to a table of the project's file. Standard library only: the Snakefile imports this module at parse time.
 """
 
-import ast
 import importlib
 import importlib.util
 import os
@@ -16,19 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from paragone.base.errors import Unavailable, UserError, of_plugin
-from paragone.base.plugin_folders import VARIABLE, folders
+from paragone.base.errors import Unavailable, UserError, of_plugin, says_memory_is_full
+from paragone.base.plugin_folders import PACKAGES, VARIABLE, folders
+from paragone.base.source_files import keys_of, parsed
 
 LIBRARY = Path(__file__).parents[1]
-# Where plugins may have modules.
-PACKAGES = (
-    "models",
-    "engines",
-    "data/forms",
-    "data/builders",
-    "reporting/figures",
-    "reporting/tables",
-)
 # Files that both have: the table in them, to which a plugin's adds.
 TABLES = {
     "models/tensorflow.py": "MODELS",
@@ -39,25 +30,31 @@ TABLES = {
     "engines/jax_optimizers.py": "OPTIMIZERS",
     "engines/reference.py": "RULES",
 }
+_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
-def use(named: list[str]) -> None:
+def use(named: Any, *, drawing: bool = False) -> None:
     """Let this process, and those that it starts, find what these folders hold.
 
-    named: the config's `plugins`, relative to the working directory. Raises `UserError` for one that is no
-    folder or holds nothing, and for a file that is not Python or has the name of another.
+    named: the config's `plugins`, relative to the working directory; what is no list of names is left to the
+    config's schema. drawing: from records alone, for which the folders need not be there. Raises `UserError`
+    for one that is no folder or holds nothing, and for a file that is not Python or has the name of another.
     """
-    for name in named:
+    os.environ[VARIABLE] = ""
+    if not isinstance(named, list) or not all(isinstance(one, str) and one for one in named):
+        return
+    there = [name for name in named if Path(name).is_dir() or not drawing]
+    for name in there:
         if not Path(name).is_dir():
             raise UserError(f"plugins: there is no folder {name!r}; correct it, or leave it out")
         if os.pathsep in str(Path(name).resolve()):
             raise UserError(
                 f"plugins: {Path(name).resolve()} has {os.pathsep!r} in its path; rename it"
             )
-    found = dict.fromkeys(str(Path(name).resolve()) for name in named)
+    found = dict.fromkeys(str(Path(name).resolve()) for name in there)
     os.environ[VARIABLE] = os.pathsep.join(found)
     for folder in folders():
-        files = [file for package in PACKAGES for file in sorted((folder / package).glob("*.py"))]
+        files = [file for package in PACKAGES for file in _modules(folder / package)]
         if not files:
             places = ", ".join(f"{package}/" for package in PACKAGES)
             raise UserError(
@@ -67,6 +64,22 @@ def use(named: list[str]) -> None:
             _check(file, file.relative_to(folder).as_posix())
     for inside in TABLES:
         _check_keys(inside)
+    _check_environments()
+
+
+def _modules(package: Path) -> list[Path]:
+    """The Python files of a folder, sorted; hidden ones are those of editors and systems."""
+    return sorted(file for file in package.glob("*.py") if not file.name.startswith("."))
+
+
+def _check_environments() -> None:
+    """No two environments have the same name: one would be used in the place of the other."""
+    known = {file.name: file for file in (LIBRARY.parents[1] / "envs").glob("*.yaml")}
+    for folder in folders():
+        for file in sorted((folder / "envs").glob("*.yaml")):
+            if file.name in known:
+                raise UserError(f"plugins: {file} has the name of {known[file.name]}; rename it")
+            known[file.name] = file
 
 
 def _check_keys(inside: str) -> None:
@@ -82,6 +95,12 @@ def _check_keys(inside: str) -> None:
 
 
 def _check(file: Path, inside: str) -> None:
+    if file.name == "__init__.py":
+        raise UserError(f"plugins: {file}: the project has this package; remove it")
+    if not _NAME.fullmatch(file.stem):
+        raise UserError(
+            f"plugins: {file}: a module is named with small letters, digits and _; rename it"
+        )
     parsed(file)
     owner = file_of(inside)
     if owner == LIBRARY / inside and inside not in TABLES:
@@ -104,8 +123,8 @@ def files_of(inside: str) -> list[Path]:
 
 def caption(kind: str, name: str) -> str | None:
     """The caption of a plugin's figure or table (`kind`); None for one of the project."""
-    file = file_of(f"reporting/{kind}/{name}.rst")
-    return str(file) if file else None
+    file = file_of(f"reporting/{kind}/{name}.py")
+    return None if file is None or _own(file) else str(file.with_suffix(".rst"))
 
 
 def environment(name: str) -> str | None:
@@ -117,7 +136,12 @@ def environment(name: str) -> str | None:
 def names_in(package: str) -> list[str]:
     """The modules of a package, sorted: the project's and those of plugins."""
     places = [place / package for place in (LIBRARY, *folders())]
-    return sorted({path.stem for place in places for path in place.glob("[!_]*.py")})
+    return sorted({path.stem for place in places for path in place.glob("[!_.]*.py")})
+
+
+def paths_of(table: str) -> list[str]:
+    """The files of the project and of plugins that have a table of this name."""
+    return [inside for inside, name in TABLES.items() if name == table]
 
 
 def extended(package: list[str], inside: str) -> list[str]:
@@ -171,74 +195,18 @@ def _own(file: Path) -> bool:
     return file.is_relative_to(LIBRARY)
 
 
-def keys_of(file: Path, table: str) -> list[str]:
-    """The keys of the table of one file; `UserError` if it has none, or a computed one."""
-    value = _values(file).get(table)
-    if value is None:
-        raise UserError(f"{file}: has no `{table} = {{...}}`; add it")
-    found = next((node for node in ast.walk(value) if isinstance(node, ast.Dict)), None)
-    if found is None:
-        raise UserError(f"{file}, line {value.lineno}: {table} is computed; write it out, {{...}}")
-    return [str(key.value) for key in found.keys if isinstance(key, ast.Constant)]
-
-
-def literal(file: Path, name: str) -> Any:
-    """The value that a module gives to a name, read without importing it; None if it does not.
-
-    Raises `UserError` for a value that is computed.
-    """
-    value = _values(file).get(name)
-    try:
-        return None if value is None else ast.literal_eval(value)
-    except (ValueError, TypeError):
-        line = value.lineno if value else 0
-        raise UserError(f"{file}, line {line}: {name} is computed; write its value out") from None
-
-
-def names_of(file: Path) -> set[str]:
-    """The names that a module has, as far as its own statements show them."""
-    found = set(_values(file))
-    for statement in parsed(file).body:
-        match statement:
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.Import(names=names) | ast.ImportFrom(names=names):
-                found |= {alias.asname or alias.name for alias in names}
-    return found
-
-
-def _values(file: Path) -> dict[str, ast.expr]:
-    """The expressions that a module's statements give to names."""
-    found: dict[str, ast.expr] = {}
-    for statement in parsed(file).body:
-        match statement:
-            case ast.Assign(targets=targets, value=value):
-                found |= {one.id: value for one in targets if isinstance(one, ast.Name)}
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                found[name] = value
-    return found
-
-
-def parsed(file: Path) -> ast.Module:
-    """The syntax of a file; `UserError` with the line that is wrong."""
-    try:
-        return ast.parse(file.read_text(encoding="utf-8"))
-    except SyntaxError as error:
-        line = f", line {error.lineno}" if error.lineno else ""  # not of bytes of value 0
-        raise UserError(f"{file}{line}: {error.msg}; correct it") from None
-    except ValueError as error:  # another encoding; other versions of Python: bytes of value 0
-        raise UserError(f"{file}: {error}; save it as UTF-8 text") from None
-
-
 @contextmanager
 def explaining() -> Iterator[None]:
-    """Raise an error of the block that comes out of a plugin as a `UserError` with file and line."""
+    """Raise an error of the block that comes out of a plugin as a `UserError` with file and line.
+
+    Full memory and what a file system says stay as they are: a run's status, or another message, tells them.
+    """
     try:
         yield
-    except (UserError, Unavailable, MemoryError):
+    except (UserError, Unavailable, MemoryError, OSError):
         raise
     except Exception as error:
-        if told := of_plugin(error):
+        if not says_memory_is_full(str(error)) and (told := of_plugin(error)):
             raise told from error
         raise
 

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from paragone.base import plugins
+from paragone.base.source_files import parsed
 
 SCRIPTS = Path(__file__).parents[2]
 
@@ -49,13 +50,31 @@ def _reached(waiting: list[Path]) -> set[Path]:
 @cache
 def _imports(path: Path) -> frozenset[str]:
     names: set[str] = set()
-    for node in ast.walk(plugins.parsed(path)):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = _absolute(path, node)
+            names.add(module)
+            names.update(f"{module}.{alias.name}" for alias in node.names)
     return frozenset(names)
+
+
+def _absolute(path: Path, node: ast.ImportFrom) -> str:
+    """The dotted name of what a file imports from; `from .` begins at the file's package."""
+    if not node.level:
+        return str(node.module)
+    package = _package(path)
+    kept = package[: len(package) - node.level + 1]
+    return ".".join([*kept, *([node.module] if node.module else [])])
+
+
+def _package(path: Path) -> list[str]:
+    """The package of a file of this project or a plugin, part by part."""
+    if path.is_relative_to(SCRIPTS):
+        return list(path.relative_to(SCRIPTS).parent.parts)
+    folder = next(one for one in plugins.folders() if path.is_relative_to(one))
+    return [plugins.LIBRARY.name, *path.relative_to(folder).parent.parts]
 
 
 def _paths(name: str) -> list[Path]:
@@ -66,4 +85,6 @@ def _paths(name: str) -> list[Path]:
     ]
     if parts[0] == plugins.LIBRARY.name:
         candidates += plugins.files_of(f"{'/'.join(parts[1:])}.py")
+        for depth in range(2, len(parts) + 1):
+            candidates += plugins.files_of(f"{'/'.join(parts[1:depth])}/__init__.py")
     return [path for path in candidates if path.is_file()]

@@ -9,6 +9,7 @@ from typing import Any
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.base.source_files import keys_of, literal, names_of
 from paragone.config.code_inputs import loaded_by
 from paragone.config.run_spec import Spec
 
@@ -40,6 +41,17 @@ def check_named(specs: Iterable[Spec]) -> None:
                     )
 
 
+def check_data(block: dict[str, Any]) -> None:
+    """Raise `UserError` for a form without `read`, and for a builder's module without `BUILDER`."""
+    wanted = {f"data/forms/{block['form']}.py": "read"}
+    if "builder" in block:
+        wanted[f"data/builders/{block['builder']}.py"] = "BUILDER"
+    for inside, name in wanted.items():
+        for file in plugins.files_of(inside)[:1]:
+            if name not in names_of(file):
+                raise UserError(f"{file}: has no `{name}`, which the project calls; add it")
+
+
 def _tables(engine: str) -> dict[str, list[str]]:
     """The tables that an engine's modules read, and the keys of each."""
     files = loaded_by(f"paragone.engines.{engine}")
@@ -53,10 +65,10 @@ def _tables(engine: str) -> dict[str, list[str]]:
 def model_file(spec: Spec) -> Path | None:
     """The file of a plugin that has the model of a run, for the framework of its engine; None if none has."""
     files = loaded_by(f"paragone.engines.{spec.backend['engine']}")
-    for inside, table in plugins.TABLES.items():
-        if table == "MODELS" and plugins.LIBRARY / inside in files:
+    for inside in plugins.paths_of("MODELS"):
+        if plugins.LIBRARY / inside in files:
             for file in plugins.files_of(inside)[1:]:
-                if spec.workload["model"]["name"] in plugins.keys_of(file, table):
+                if spec.workload["model"]["name"] in keys_of(file, "MODELS"):
                     return file
     return None
 
@@ -74,7 +86,7 @@ def rows(kind: str, readable: Collection[str]) -> dict[str, dict[str, Any]]:
             continue
         found[name] = _row(file, readable)
         for function in _FUNCTIONS[kind]:
-            if function not in plugins.names_of(file):
+            if function not in names_of(file):
                 raise UserError(
                     f"{file}: has no function `{function}`; see docs/extending.md#a-figure-or-table"
                 )
@@ -86,7 +98,7 @@ def rows(kind: str, readable: Collection[str]) -> dict[str, dict[str, Any]]:
 
 
 def _row(file: Path, readable: Collection[str]) -> dict[str, Any]:
-    row = plugins.literal(file, "ROW")
+    row = literal(file, "ROW")
     if row is None:
         raise UserError(f"{file}: has no `ROW = {_ROW}`; add it, or begin the file's name with _")
     match row:

@@ -13,6 +13,7 @@ from typing import Any
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.base.source_files import literal, names_of
 from paragone.config.run_spec import BATCHES
 
 ONE_WORKER = "one worker"  # one process drives all replicas
@@ -54,11 +55,16 @@ def tuning_options(engine: str) -> dict[str, str]:
     return _declared(engine, "TUNED", {})
 
 
+def is_here(engine: str) -> bool:
+    """Whether the project or a plugin has an engine."""
+    return plugins.file_of(f"engines/{engine}.py") is not None
+
+
 def check_engine(engine: str) -> None:
     """Raise `UserError` that names the file for an engine that does not declare all that it must."""
     strategies(engine)
     batch_norm(engine)
-    if "ENGINE" not in plugins.names_of(_file(engine)):
+    if "ENGINE" not in names_of(_file(engine)):
         raise UserError(f"{_file(engine)}: has no `ENGINE = ...`, the class of the engine; add it")
 
 
@@ -78,7 +84,7 @@ def _declared(engine: str, name: str, default: Any = None) -> Any:
     return default if value is None else value
 
 
-_literal = cache(plugins.literal)  # a matrix asks for each of its runs
+_literal = cache(literal)  # a matrix asks for each of its runs
 
 
 def workers_of(engine: str, strategy: str, replicas: int) -> int:

@@ -11,7 +11,6 @@ from paragone.config.datasets import block_of, data_modules
 from paragone.config.run_spec import Spec
 
 EPOCHS, STEPS = 3, 4  # of a trial: one to end it after, one to go on with, and one more
-_MODELS = ("models/torch.py", "models/tensorflow.py", "models/jax.py")
 
 
 def trials(config: dict[str, Any], runs: dict[str, Spec]) -> dict[str, Spec]:
@@ -36,16 +35,16 @@ def trials(config: dict[str, Any], runs: dict[str, Spec]) -> dict[str, Spec]:
     return found
 
 
-def from_plugins(config: dict[str, Any], spec: Spec) -> list[str]:
-    """Which parts of a run plugins bring: "model", "optimizer", "data", "engine"."""
+def from_plugins(config: dict[str, Any], spec: Spec) -> bool:
+    """Whether plugins bring the model, the optimizer, the data or the engine of a run."""
+    model, optimizer = spec.workload["model"]["name"], spec.workload["optimizer"]["name"]
     modules = data_modules(block_of(config, spec.workload["dataset"], "datasets"))
-    brought = {
-        "model": any(spec.workload["model"]["name"] in plugins.added(file) for file in _MODELS),
-        "optimizer": spec.workload["optimizer"]["name"] in plugins.added("engines/reference.py"),
-        "data": any(plugins.brings(_file(name)) for name in modules),
-        "engine": plugins.brings(f"engines/{spec.backend['engine']}.py"),
-    }
-    return [part for part, true in brought.items() if true]
+    return (
+        any(model in plugins.added(file) for file in plugins.paths_of("MODELS"))
+        or optimizer in plugins.added("engines/reference.py")
+        or any(plugins.brings(_file(name)) for name in modules)
+        or plugins.brings(f"engines/{spec.backend['engine']}.py")
+    )
 
 
 def _file(module: str) -> str:

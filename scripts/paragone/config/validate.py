@@ -12,6 +12,7 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.tuning_variables import BEGINNINGS
 from paragone.config.datasets import block_of, form_module
+from paragone.config.own_files import check_data
 from paragone.config.run_spec import BATCHES
 from paragone.config.strategies import check_engine, feeds, strategies, tuning_options
 
@@ -33,10 +34,16 @@ def validate(config: dict[str, Any]) -> None:
     if config["baseline"] not in config["backends"]:
         there = ", ".join(config["backends"])
         raise UserError(f"baseline: no backend {json.dumps(config['baseline'])}; there are {there}")
-    _check_datasets(config)
-    _check_optimizers(config["workloads"])
     _check_prices(config["prices"], config["backends"])
-    for name, backend in config["backends"].items():
+    # What is drawn from records alone was trained elsewhere, maybe with plugins of there.
+    if not config["records_only"]:
+        _check_datasets(config)
+        _check_optimizers(config["workloads"])
+        _check_backends(config["backends"])
+
+
+def _check_backends(backends: dict[str, Any]) -> None:
+    for name, backend in backends.items():
         for key, file in (("engine", "engines/{}.py"), ("environment", "envs/{}.yaml")):
             wanted = file.format(backend[key])
             if not (plugins.file_of(wanted) or (ROOT / wanted).is_file()):
@@ -64,8 +71,9 @@ def _check_datasets(config: dict[str, Any]) -> None:
             form_module(block["form"])
         except UserError as error:
             raise UserError(f"datasets.{name}.form: {error}") from None
+        check_data(block)
     for name, workload in config["workloads"].items():
-        block_of(config, workload["dataset"], f"workloads.{name}.dataset")
+        check_data(block_of(config, workload["dataset"], f"workloads.{name}.dataset"))
 
 
 def _check_optimizers(workloads: dict[str, Any]) -> None:
