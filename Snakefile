@@ -36,8 +36,8 @@ include: "rules/exhibits.smk"
 if not config["records_only"]:
 
     include: "rules/data.smk"
-    include: "rules/train.smk"
     include: "rules/conform.smk"
+    include: "rules/train.smk"
     include: "rules/measure.smk"
 
 

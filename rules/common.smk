@@ -25,7 +25,6 @@ from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
 from paragone.config.questions import questions
 from paragone.config.schedule import schedule
-from paragone.config.trials import trials
 from paragone.config.validate import validate
 from paragone.records import sweep
 from paragone.records.bundles import opened
@@ -34,12 +33,12 @@ try:
     fill(config, DEFAULTS)  # where this is a module, `config` may hold changes only
     BUNDLES = labels(config["bundles"])
     LISTINGS = opened.take_bundles(config, BUNDLES) if BUNDLES else {}
-    if isinstance(config["plugins"], list):  # else an error of the next line
-        plugins.use(config["plugins"])
+    plugins.use(config["plugins"], drawing=bool(config["records_only"]))
     validate(config)
     narrow(config)
     EXPERIMENTS = {name: expand(config, name) for name in config["experiments"]}
-    check_named(spec for specs in EXPERIMENTS.values() for spec in specs)
+    if not config["records_only"]:
+        check_named(spec for specs in EXPERIMENTS.values() for spec in specs)
     PRODUCTS = products(config)
     ALL_REDUCES = all_reduces(config, EXPERIMENTS)
     STUDIES = config["ahead_of_time"]["studies"]
@@ -53,7 +52,6 @@ except UserError as error:
 
 START = time.time()
 RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
-TRIALS = trials(config, RUNS)
 SCALING = [
     name for name, block in config["experiments"].items() if SCALING_FIGURE in block["figures"]
 ]
@@ -234,16 +232,6 @@ def reference_of(run):
     """What the first steps of a run are compared with; nothing where draws of the framework decide them."""
     spec = first_steps(run)
     return [f"<results>/parity/first_steps/{spec.name}.npz"] if spec else []
-
-
-def trial_of(wildcards):
-    """The short run that tries one way of training."""
-    return TRIALS[f"{wildcards.workload}.{wildcards.backend}"]
-
-
-def workloads_tried():
-    """The workloads that `conform` tries."""
-    return {spec.workload["name"] for spec in TRIALS.values()}
 
 
 def backends_of_workload(workload):

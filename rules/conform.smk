@@ -4,36 +4,40 @@
 #
 # in:  data, parity reports and probes of its workloads
 # out: a table on the terminal, <results>/conform.csv
-#      <results>/conform/{workload}.{backend}.json   what became of the short runs
+#      <results>/conform/{way}.json   what became of the short runs of a workload on a backend
 #
 # A plugin that fails is a result: the table says so.
+
+from paragone.config.trials import trials
+
+TRIALS = trials(config, RUNS)
 
 
 rule try_way:
     input:
-        code=lambda wildcards: engine_code("try_way.py", trial_of(wildcards), "train"),
-        launch=lambda wildcards: engine_code("launch.py", trial_of(wildcards), "train"),
+        code=lambda wildcards: engine_code("try_way.py", TRIALS[wildcards.way], "train"),
+        launch=lambda wildcards: engine_code("launch.py", TRIALS[wildcards.way], "train"),
         schema=project("rules/schemas/record.schema.json"),
-        manifest=lambda wildcards: manifest_of(trial_of(wildcards)),
-        weights=lambda wildcards: pretrained_of(trial_of(wildcards)),
-        first_steps=lambda wildcards: reference_of(trial_of(wildcards)),
+        manifest=lambda wildcards: manifest_of(TRIALS[wildcards.way]),
+        weights=lambda wildcards: pretrained_of(TRIALS[wildcards.way]),
+        first_steps=lambda wildcards: reference_of(TRIALS[wildcards.way]),
     output:
-        "<results>/conform/{workload}.{backend}.json",
+        "<results>/conform/{way}.json",
     log:
-        "<results>/logs/conform/{workload}.{backend}.log",
+        "<results>/logs/conform/{way}.log",
     conda:
-        lambda wildcards: environment(wildcards.backend)
+        lambda wildcards: environment(TRIALS[wildcards.way].backend["name"])
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
-        gpu=lambda wildcards: gpus(trial_of(wildcards).backend, trial_of(wildcards).replicas),
+        gpu=lambda wildcards: gpus(TRIALS[wildcards.way].backend, TRIALS[wildcards.way].replicas),
     params:
-        spec=lambda wildcards: trial_of(wildcards).to_json(),
+        spec=lambda wildcards: TRIALS[wildcards.way].to_json(),
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
         first_steps=lambda _, input: [f"--first-steps={path}" for path in input.first_steps],
     message:
-        "Trying {wildcards.workload} on {wildcards.backend}"
+        "Trying {wildcards.way}"
     shell:
         r"""
         python {input.code[0]:q} \
@@ -52,7 +56,9 @@ rule conform:
     input:
         code=code_inputs("conform.py"),
         trials=[f"<results>/conform/{way}.json" for way in TRIALS],
-        parity=sorted(f"<results>/parity/{workload}.json" for workload in workloads_tried()),
+        parity=sorted(
+            {f"<results>/parity/{spec.workload['name']}.json" for spec in TRIALS.values()}
+        ),
     output:
         csv="<results>/conform.csv",
     log:

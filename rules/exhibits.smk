@@ -137,6 +137,16 @@ def of_all():
     }
 
 
+def leave_out_absent(kind, rows):
+    """From records alone, leave out what sections declare and no row draws: a plugin's that is not here."""
+    for section, block in SECTIONS.items() if config["records_only"] else ():
+        absent = [name for name in block[kind] if name not in rows]
+        block[kind] = [name for name in block[kind] if name in rows]
+        if absent and workflow.is_main_process:
+            names = ", ".join(absent)
+            print(f"notice: left out of {section}, no such {kind} here: {names}", file=sys.stderr)
+
+
 def exhibits(kind, rows, sections, *suffixes):
     """The files of the figures or tables that sections of the config declare, with each suffix."""
     for section, block in sections.items():

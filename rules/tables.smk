@@ -27,6 +27,7 @@ TABLES = {
     "scaling_published": Row("published speed-ups", ("published",), ("checks",)),
     **rows_of_plugins("tables"),
 }
+leave_out_absent("tables", TABLES)
 TABLES_OF_ALL = [
     "<results>/tables/runs.csv",
     "<results>/tables/runs.parquet",

@@ -49,3 +49,5 @@ def take(config: dict[str, Any], configs: list[dict[str, Any]], same_machine: bo
             config["experiments"].setdefault(name, shown)
         for key in ("workloads", "backends"):
             fill(config[key], one[key])
+        for name, block in one.get("datasets", {}).items():  # whole: each form has keys of its own
+            config["datasets"].setdefault(name, block)

@@ -14,6 +14,7 @@ from paragone.config.strategies import (
     ONE_WORKER,
     WHOLE,
     batch_norm,
+    is_here,
     strategies,
     workers_of,
 )
@@ -173,7 +174,10 @@ def _batch(batch: dict[str, int], replicas: int, where: str) -> dict[str, int]:
 def _workers(choice: dict[str, Any], backend: dict[str, str], where: str) -> int:
     """The row's `workers`; else one, or one per replica where the strategy needs several."""
     replicas = choice["replicas"]
-    spread = strategies(backend["engine"])[backend["strategy"]]
+    known = strategies(backend["engine"]) if is_here(backend["engine"]) else {}
+    if backend["strategy"] not in known:  # of records alone; else the config was refused
+        return choice.get("workers", 1)
+    spread = known[backend["strategy"]]
     usual = workers_of(backend["engine"], backend["strategy"], replicas)
     workers = choice.get("workers", usual)
     allowed = {ONE_WORKER: workers == 1, ONE_REPLICA_EACH: workers == replicas}
