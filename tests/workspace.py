@@ -18,6 +18,7 @@ import numpy as np
 import snakemake_server
 import yaml
 
+from paragone.base import tuning_variables
 from paragone.config.expand import expand
 from paragone.config.run_spec import Spec
 
@@ -88,9 +89,12 @@ def make_spec(
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """This process's environment with its own Python first, and `changes`."""
+    """This process's environment with its own Python first, and `changes`.
+
+    Without what tunes a process: a test that imports Keras has variables of scikit-learn's import.
+    """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return os.environ | {"PATH": path} | changes
+    return tuning_variables.environment({"PATH": path} | changes)
 
 
 def command(program: str, **options: object) -> list[str]:
