@@ -7,7 +7,14 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 CORES ?= $(shell nproc)
-VENV := .venv
+# make all FRAMEWORKS=torch, or FRAMEWORKS=torch,jax: no other is installed to train, nor trained with.
+FRAMEWORKS ?=
+comma := ,
+empty :=
+space := $(empty) $(empty)
+NAMED := $(sort $(subst $(comma), ,$(FRAMEWORKS)))
+$(if $(filter-out tensorflow torch torch-xla jax,$(NAMED)),$(error FRAMEWORKS: tensorflow, torch, torch-xla or jax, or several, not "$(FRAMEWORKS)"))
+VENV := .venv$(subst $(space),,$(addprefix -,$(NAMED)))
 BIN := $(VENV)/bin
 # Compiled at installation: it makes every start of a framework two to three times faster.
 INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --python $(BIN)/python
@@ -18,6 +25,7 @@ INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --py
 # Another preset: make all CONFIG=presets/paper.yaml
 all: $(VENV)/workflow
 	source $(BIN)/activate && snakemake all --cores $(CORES) $(if $(CONFIG),--configfile $(CONFIG)) \
+		$(if $(NAMED),--config frameworks=[$(subst $(space),$(comma),$(NAMED))]) \
 		--report results/report.html --report-after-run
 
 # A folder for a question of your own, by its path: make new NAME=../my_question
@@ -49,7 +57,7 @@ lock: $(VENV)/uv
 	source $(BIN)/activate && bash envs/lock.sh
 
 clean:
-	rm -rf $(VENV) results .snakemake
+	rm -rf .venv .venv-* results .snakemake
 
 $(VENV)/uv: envs/uv.txt
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "error: Python 3.11, 3.12 or 3.13 is needed; set PYTHON=python3.11, say")'
@@ -62,7 +70,10 @@ $(VENV)/dev: envs/dev.txt | $(VENV)/uv
 	$(INSTALL) -r $<
 	touch $@ $(VENV)/workflow
 
-$(VENV)/workflow: envs/requirements.txt | $(VENV)/uv
-	$(INSTALL) -r $<
+# Of the frameworks named alone: TensorFlow Datasets, which reads data, imports TensorFlow, and the parity gate's
+# reference is PyTorch.
+PINS := $(if $(NAMED),$(patsubst %,envs/%.linux-64.txt,$(sort base tensorflow torch $(NAMED))),envs/requirements.txt)
+$(VENV)/workflow: $(PINS) | $(VENV)/uv
+	$(INSTALL) $(addprefix -r ,$(PINS))
 	rm -f $(VENV)/dev
 	touch $@

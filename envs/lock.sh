@@ -3,6 +3,7 @@
 #
 #   requirements.txt, dev.txt, uv.txt   what `make` installs, on every platform
 #   cloud.txt, audit.txt                what submits to clouds, what asks for vulnerabilities, likewise
+#   base.linux-64.txt                   what `make all FRAMEWORKS=...` installs beside frameworks
 #   <name>.linux-64.txt                 the pin file of one backend, for Linux on x86-64
 #   <name>.yaml                         the same pins for conda
 #
@@ -35,9 +36,14 @@ done
 # names. NVIDIA's libraries and the TPU's are left out: each framework asks for its own.
 sed -n 's/ \\$//; /^nvidia-.*-cu/d; /^libtpu/d; /^[a-z0-9]/p; s/^tensorflow-cpu==/tensorflow==/p' requirements.txt >"$constraints"
 
-for name in "${environments[@]}"; do
-    pin "$name.in" --output-file "$name.linux-64.txt" \
+pin_for_linux() {
+    pin "$1.in" --output-file "$1.linux-64.txt" \
         --python-platform x86_64-manylinux_2_31 --python-version "$python" --constraints "$constraints"
+}
+
+pin_for_linux base
+for name in "${environments[@]}"; do
+    pin_for_linux "$name"
     {
         sed -n '/^#/p' "$name.in"
         echo "# Written by \`make lock\` from $name.in: the pins of $name.linux-64.txt."

@@ -35,7 +35,7 @@ try:
     LISTINGS = opened.take_bundles(config, BUNDLES) if BUNDLES else {}
     plugins.use(config["plugins"], drawing=bool(config["records_only"]))
     validate(config)
-    narrow(config)
+    LEFT_OUT = narrow(config)
     EXPERIMENTS = {name: expand(config, name) for name in config["experiments"]}
     if not config["records_only"]:
         check_named(spec for specs in EXPERIMENTS.values() for spec in specs)
@@ -50,6 +50,8 @@ try:
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 
+for sentence in LEFT_OUT if workflow.is_main_process else ():
+    print(f"notice: left out: {sentence}", file=sys.stderr)
 START = time.time()
 RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
 SCALING = [

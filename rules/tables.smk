@@ -110,6 +110,7 @@ rule answers:
         "../envs/workflow.yaml"
     params:
         titles=lambda _: [block["title"] for block in config["experiments"].values()],
+        left_out=LEFT_OUT,
     message:
         "Answering"
     shell:
@@ -120,6 +121,7 @@ rule answers:
             --differences {input.differences:q} \
             --comparisons {input.comparisons:q} \
             --bounds {input.bounds:q} \
+            --left-out {params.left_out:q} \
             --markdown {output.markdown:q} \
             --html {output.html:q} \
             --csv {output.csv:q} \

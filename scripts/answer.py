@@ -33,11 +33,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--bounds", nargs="*", default=[], type=Path, help="tables published_bounds of studies"
     )
+    parser.add_argument(
+        "--left-out", nargs="*", default=[], help="what was not asked for, in sentences"
+    )
     for kind in ("markdown", "html", "csv"):
         parser.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
     options = parser.parse_args(arguments)
     sections = answers_of(
-        options.titles, options.runs, options.differences, options.comparisons, options.bounds
+        options.titles,
+        options.runs,
+        options.differences,
+        options.comparisons,
+        options.bounds,
+        options.left_out,
     )
     tidy.write(to_frame(sections), options.csv)
     write_text(_markdown(sections), options.markdown)

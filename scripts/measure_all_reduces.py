@@ -1,7 +1,6 @@
 """Measure the cost of a backend's all-reduce for several numbers of replicas on this host."""
 
 import argparse
-import importlib
 import sys
 from pathlib import Path
 
@@ -71,8 +70,7 @@ def take_part(options: argparse.Namespace, module: str) -> None:
 
     def work(world: World) -> dict:
         threads = max(1, options.threads // world.workers)
-        framework = importlib.import_module(module)
-        return measure(framework, backend, replicas, world, options.bytes, options.repeats, threads)
+        return measure(module, backend, replicas, world, options.bytes, options.repeats, threads)
 
     workers = workers_of(backend["engine"], backend["strategy"], replicas)
     group.take_part(options.rendezvous, workers, options.timeout, work)

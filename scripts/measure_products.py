@@ -3,7 +3,7 @@
 import importlib
 from itertools import product
 
-from paragone.base.errors import Unavailable, UserError, entry_point
+from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
 from paragone.microbenchmarks.products.measure import TOLERANCES, measure, not_tried
 from paragone.microbenchmarks.program import Measuring, measuring_parser, module_of
 from paragone.records.measurements import check_products, write
@@ -23,11 +23,11 @@ def main(arguments: list[str] | None = None) -> None:
     shapes = [*options.products, *((size, size, size) for size in options.squares)]
     measuring = Measuring(options.threads)
     remedy = "leave the backend out of matmul.backends"
-    framework = importlib.import_module(
-        module_of(backend["engine"], "products", "products", remedy)
-    )
+    module = module_of(backend["engine"], "products", "products", remedy)
     cases = []
     try:
+        with needing_packages():
+            framework = importlib.import_module(module)
         device_name, missing = framework.open_device(backend["device"], measuring.threads), None
     except Unavailable as error:
         device_name, missing = None, str(error)

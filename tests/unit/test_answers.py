@@ -222,3 +222,11 @@ def test_an_experiment_without_a_pair_is_named():
     made = [make_record("torch"), make_record("torch", global_batch=500)]
     one = of(made, {"torch": True})
     assert sentences(one, OPEN) == ["Which? no two backends did the same work: nothing to compare."]
+
+
+def test_what_was_not_asked_for_is_among_what_did_not_run():
+    one = of([make_record("torch")], {"torch": True})
+    found = {
+        section.heading: section.sentences for section in answers([one], left_out=["jax: no."])
+    }
+    assert found["Not run, and why"] == ["jax: no."]

@@ -16,10 +16,11 @@ def answers_of(
     differences: Sequence[Path],
     comparisons: Sequence[Path],
     bounds: Sequence[Path],
+    left_out: Sequence[str] = (),
 ) -> list[Section]:
     """`titles` and `runs`: one per experiment, in order; of the other tables those that there are.
 
-    Raises `UserError` if one is no table.
+    `left_out`: what was not asked for, in sentences. Raises `UserError` if one is no table.
     """
     pairs = {path.parent: _read(path) for path in differences}
     published = {path.parent: _read(path) for path in comparisons}
@@ -34,7 +35,7 @@ def answers_of(
         )
         for title, path in zip(titles, runs, strict=True)
     ]
-    return answers(experiments, [_read(path) for path in bounds])
+    return answers(experiments, [_read(path) for path in bounds], left_out)
 
 
 def to_frame(sections: list[Section]) -> pd.DataFrame:

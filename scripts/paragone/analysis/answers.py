@@ -93,10 +93,13 @@ class Section:
         return [f"{one.lead} {one.text}".strip() for one in self.answers]
 
 
-def answers(experiments: list[Tables], bounds: Sequence[pd.DataFrame] = ()) -> list[Section]:
+def answers(
+    experiments: list[Tables], bounds: Sequence[pd.DataFrame] = (), left_out: Sequence[str] = ()
+) -> list[Section]:
     """The answers to both questions of the project, what is undecided, and what was not run.
 
-    `bounds`: the tables `published_bounds` of studies that were compiled and not run.
+    `bounds`: the tables `published_bounds` of studies that were compiled and not run. `left_out`: what was
+    not asked for, in sentences.
     """
     found: dict[str, list[Answer]] = {one: [] for one in (BEST, HOLD, COMPILED, ALSO, OPEN, ABSENT)}
     if overview := published_sentences.overview([one.comparison for one in experiments]):
@@ -106,6 +109,7 @@ def answers(experiments: list[Tables], bounds: Sequence[pd.DataFrame] = ()) -> l
             found[heading].append(answer)
         found[HOLD] += _of_published(one)
         found[ABSENT] += _not_run(one)
+    found[ABSENT] += map(Answer, left_out)
     found[COMPILED] = [Answer(text) for table in bounds for text in compiled_sentences(table)]
     return [
         Section(heading, given or [Answer(NOTHING[heading])])

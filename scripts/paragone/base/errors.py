@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from paragone.base.plugin_folders import place_in_plugin
 
@@ -25,6 +26,19 @@ def require_devices(framework: str, kind: str, needed: int, present: int) -> Non
         raise Unavailable(
             f"{needed} replica(s) on {kind} asked for; {framework} sees {present or 'no'} {kind} here"
         )
+
+
+@contextmanager
+def needing_packages() -> Iterator[None]:
+    """Raise `Unavailable` if the block imports, in the project or in a plugin, what is not installed here."""
+    try:
+        yield
+    except (ModuleNotFoundError, UserError) as error:
+        missing = error.__cause__ if isinstance(error, UserError) else error
+        name = (getattr(missing, "name", "") or "").partition(".")[0]
+        if not isinstance(missing, ModuleNotFoundError) or name in ("", __name__.partition(".")[0]):
+            raise
+        raise Unavailable(f"{name} is not installed here") from error
 
 
 # What the machine lacks, by the kernel's number, and who can help: it may be behind a library's error.

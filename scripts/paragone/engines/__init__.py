@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from paragone.base import plugins
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
-from paragone.base.errors import UserError
+from paragone.base.errors import Unavailable, UserError, needing_packages
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
@@ -169,10 +169,28 @@ def warm_up(
     engine.restore(before)
 
 
+class _NotInstalled:
+    """In the place of an engine whose framework is not installed."""
+
+    def __init__(self, reason: Unavailable) -> None:
+        self._reason = reason
+
+    def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
+        """See `Engine.build`."""
+        raise self._reason
+
+
 def create(spec: Spec) -> Engine:
-    """Import the engine's framework and return it unbuilt; the import is the slow part."""
+    """Import the engine's framework and return it unbuilt; the import is the slow part.
+
+    Without that framework `build` of what is returned raises `Unavailable`.
+    """
     engine = spec.backend["engine"]
-    module = plugins.load("engines", engine)
+    try:
+        with needing_packages():
+            module = plugins.load("engines", engine)
+    except Unavailable as reason:
+        return cast(Engine, _NotInstalled(reason))
     if spec.backend["strategy"] not in module.STRATEGIES:
         raise UserError(
             f"backends.{spec.backend['name']}.strategy: engine {engine} has no "

@@ -71,9 +71,14 @@ def read_so_far(options: argparse.Namespace) -> Results:
             if name in one["tables"]
         ]
 
-    kinds = [tables(name) for name in ("differences", "comparison", "published_bounds")]
     return Results(
-        answer_files.answers_of(list(runs), list(runs.values()), *kinds),
+        answer_files.answers_of(
+            list(runs),
+            list(runs.values()),
+            differences=tables("differences"),
+            comparisons=tables("comparison"),
+            bounds=tables("published_bounds"),
+        ),
         [exhibits.read(one, folder, options.captions) for one in finished],
         tidy.merge([tidy.read(path) for path in runs.values()]),
         [one["title"] for one in options.outline if one not in finished],

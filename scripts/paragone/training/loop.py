@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from paragone.base.engine_reports import Metrics
-from paragone.base.errors import UserError, first_sentence, says_memory_is_full
+from paragone.base.errors import Unavailable, UserError, first_sentence, says_memory_is_full
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec, requested
 from paragone.data import Dataset
@@ -111,6 +111,8 @@ def train(
         # A copy: PyTorch warns of arrays that cannot be written to.
         outcome.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
         outcome.flop = engine.count_flop(spec, dataset)
+    except Unavailable:
+        raise
     except Exception as error:
         if outcome.peak_device_bytes is None and hasattr(engine, "devices"):
             outcome.peak_device_bytes = engine.peak_device_memory()

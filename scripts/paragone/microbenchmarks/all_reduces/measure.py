@@ -1,12 +1,12 @@
 """The one timing loop of all all-reduces, in every process of a group, and the proof that each is right."""
 
+import importlib
 import time
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from paragone.base.errors import Unavailable, UserError
+from paragone.base.errors import Unavailable, UserError, needing_packages
 from paragone.base.ranks import World
 from paragone.microbenchmarks.all_reduces import Group
 
@@ -17,7 +17,7 @@ _WARM_UP = 3
 
 
 def measure(
-    framework: ModuleType,
+    module: str,
     backend: dict[str, str],
     replicas: int,
     world: World,
@@ -27,9 +27,12 @@ def measure(
 ) -> dict[str, Any]:
     """The result of one process: its devices, and one case per size (rules/schemas/allreduce.schema.json).
 
-    `sizes` in bytes per replica. Raises `UserError` when a sum is wrong.
+    module: of the framework, by its dotted name; `sizes`: bytes per replica. Raises `UserError` when a sum
+    is wrong.
     """
     try:
+        with needing_packages():
+            framework: Any = importlib.import_module(module)
         group = framework.open_group(backend, replicas, world, threads)
     except Unavailable as error:
         return {"status": "unavailable", "reason": str(error), "devices": [], "cases": []}

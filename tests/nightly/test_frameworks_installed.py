@@ -1,0 +1,41 @@
+"""`make all FRAMEWORKS=...` from a clean checkout: installs, trains and answers with that framework alone."""
+
+import json
+import subprocess
+
+import pytest
+from workspace import CONFIG, Checkout, call
+
+from paragone.config.narrow import FRAMEWORKS, framework_of
+
+pytestmark = [pytest.mark.nightly, pytest.mark.alone]
+# By framework: the package that only its environment has.
+PACKAGES = {"torch-xla": "torch-xla", "jax": "jax"}
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_one_framework_is_enough(tmp_path, framework):
+    checkout = Checkout(tmp_path / "checkout")
+    line = ["make", "--directory", str(checkout.folder), "all", f"FRAMEWORKS={framework}"]
+    done = call([*line, "CONFIG=presets/smoke.yaml", "CORES=2"], timeout=1800)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ", as `frameworks` has it" in done.stderr
+    python = checkout.folder / f".venv-{framework}/bin/python"
+    listed = subprocess.run(
+        [python.with_name("uv"), "pip", "list", "--format=json", f"--python={python}"],
+        capture_output=True,
+        check=True,
+    ).stdout
+    installed = {one["name"] for one in json.loads(listed)}
+    assert {name for name, package in PACKAGES.items() if package in installed} <= {framework}
+    records = [
+        json.loads(path.read_text()) for path in checkout.folder.glob("results/runs/*/record.json")
+    ]
+    trained = {record["spec"]["backend"]["name"] for record in records}
+    assert trained
+    assert {framework_of(CONFIG["backends"][name]["environment"]) for name in trained} == {
+        framework
+    }
+    assert "completed" in {record["status"] for record in records}
+    answers = (checkout.folder / "results/answers.md").read_text()
+    assert f"not of {framework}, as `frameworks` has it" in answers

@@ -1,0 +1,141 @@
+"""Only what you have: `frameworks` of the config, `make all FRAMEWORKS=...`, frameworks that are absent."""
+
+import copy
+import json
+import subprocess
+
+import pytest
+import yaml
+from workspace import CONFIG, ROOT, call, command, make_spec, train_command
+
+from paragone.base.errors import UserError
+from paragone.config.compilations import compilations
+from paragone.config.expand import expand
+from paragone.config.measurement_plans import products
+from paragone.config.narrow import FRAMEWORKS, framework_of, narrow
+from paragone.records import record
+
+
+def narrowed(*frameworks: str, **changes: object) -> tuple[dict, list[str]]:
+    """The default config with some frameworks alone, and what was left out in words."""
+    config = copy.deepcopy(CONFIG) | {"frameworks": list(frameworks)} | changes
+    return config, narrow(config)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_only_backends_of_named_frameworks_are_left(framework):
+    config, words = narrowed(framework)
+    runs = {name: expand(config, name) for name in config["experiments"]}
+    trained = {spec.backend["name"] for specs in runs.values() for spec in specs}
+    multiplied = {*products(config)}
+    compiled = {
+        one.program.spec.backend["name"]
+        for study in config["ahead_of_time"]["studies"]
+        for one in compilations(config, study)[0]
+    }
+    for name in trained | multiplied | compiled:
+        assert framework_of(config["backends"][name]["environment"]) == framework
+    assert all(runs.values())
+    assert multiplied
+    assert bool(compiled) == (framework == "jax")
+    assert config["primary"]["experiment"] in runs
+    left_out, lost = ({*words[at].partition(":")[0].split(", ")} for at in (0, 1))
+    assert f"not of {framework}," in words[0]
+    assert left_out
+    assert not left_out & trained
+    every = {*CONFIG["experiments"], *CONFIG["ahead_of_time"]["studies"]}
+    assert lost == every - {*runs, *config["ahead_of_time"]["studies"]}
+
+
+def test_without_frameworks_all_stay():
+    config, words = narrowed()
+    assert (config, words) == (CONFIG | {"frameworks": []}, [])
+
+
+def test_the_environment_tells_the_framework():
+    found = {
+        file.stem: framework_of(file.stem)
+        for file in (ROOT / "envs").glob("*.yaml")
+        if file.stem != "workflow"
+    }
+    assert {*found.values()} == {*FRAMEWORKS}
+    assert found["torch-xla-tpu"] == "torch-xla"
+    assert found["torch-cuda"] == found["torch"] == "torch"
+    assert framework_of("torchlight") is None
+
+
+def test_a_backend_of_ones_own_environment_stays():
+    config = copy.deepcopy(CONFIG) | {"frameworks": ["jax"]}
+    config["backends"]["torch"]["environment"] = "mine"
+    narrow(config)
+    assert "torch" in {spec.backend["name"] for spec in expand(config, "one_device")}
+
+
+def test_an_experiment_without_a_named_framework_is_an_error():
+    with pytest.raises(UserError, match="no experiment has a backend of jax or torch-xla"):
+        narrowed("jax", "torch-xla", only=["batch_size_throughput"])
+
+
+def test_pins_of_one_framework_hold_no_other():
+    trains = {"torch-xla": "torch-xla", "jax": "jax", "flax": "jax", "libtpu": None}
+    for name in ("base", "torch", "tensorflow", "jax"):
+        text = (ROOT / f"envs/{name}.linux-64.txt").read_text()
+        pins = {line.partition("==")[0] for line in text.splitlines() if line[:1].isalpha()}
+        assert {trains[pin] for pin in pins & {*trains}} <= {name}
+        assert ("torch" in pins, "tensorflow-cpu" in pins) == (
+            name == "torch",
+            name == "tensorflow",
+        )
+
+
+def make(*words: str) -> subprocess.CompletedProcess:
+    """What `make` would do."""
+    return call(["make", "--directory", str(ROOT), "--dry-run", "--always-make", *words])
+
+
+def test_make_installs_and_names_the_frameworks():
+    line = make("all", "FRAMEWORKS=jax,torch").stdout
+    assert ".venv-jax-torch/bin/uv pip install" in line
+    for name in ("base", "jax", "torch", "tensorflow"):  # TensorFlow Datasets imports the last
+        assert f"-r envs/{name}.linux-64.txt" in line
+    assert "requirements.txt" not in line
+    assert "torch-xla" not in line
+    assert yaml.safe_load(line.split("--config frameworks=")[1].split()[0]) == ["jax", "torch"]
+    refused = make("all", "FRAMEWORKS=mxnet")
+    assert refused.returncode != 0
+    assert 'tensorflow, torch, torch-xla or jax, or several, not "mxnet"' in refused.stderr
+    assert "--config" not in make("all").stdout
+
+
+@pytest.fixture
+def without_jax(tmp_path):
+    """Environment variables by which JAX is as if it were not installed."""
+    package = tmp_path / "absent/jax/__init__.py"
+    package.parent.mkdir(parents=True)
+    package.write_text("raise ModuleNotFoundError('No module named jax', name='jax')\n")
+    return {"PYTHONPATH": str(tmp_path / "absent")}
+
+
+def test_a_run_without_its_framework_is_unavailable(small, tmp_path, without_jax):
+    spec = make_spec("fashion-cnn", "jax", epochs=1, steps_per_epoch=2)
+    done = call(train_command(spec, small, tmp_path), **without_jax)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = record.read(tmp_path / "record.json")
+    assert (found.status, found.reason) == ("unavailable", "jax is not installed here")
+    assert "Traceback" not in done.stderr
+
+
+def test_products_without_their_framework_are_unavailable(tmp_path, without_jax):
+    backend = {"name": "jax", "engine": "jax", "strategy": "spmd", "device": "cpu"}
+    line = command(
+        "measure_products",
+        backend=json.dumps(backend),
+        squares=[64],
+        precisions=["float32"],
+        repeats=1,
+        threads=1,
+        output=tmp_path / "jax.json",
+    )
+    assert call(line, **without_jax).returncode == 0
+    (case,) = json.loads((tmp_path / "jax.json").read_text())["cases"]
+    assert (case["status"], case["reason"]) == ("unavailable", "jax is not installed here")
