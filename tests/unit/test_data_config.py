@@ -1,12 +1,19 @@
 """The config's blocks `data` and `datasets`: closed schemas, checksums that agree with the publishers'."""
 
 import copy
+from types import SimpleNamespace
+from typing import cast
 
 import jsonschema
 import pytest
 import tensorflow_datasets as tfds
 import yaml
 from data_programs import CONFIG_DATA, DATASETS, ROOT
+from workspace import make_spec
+
+from paragone.base.errors import UserError
+from paragone.data import Dataset
+from paragone.models import create_model
 
 SCHEMAS = {
     name: yaml.safe_load((ROOT / f"rules/schemas/{file}.schema.yaml").read_text())
@@ -74,3 +81,20 @@ def test_official_checksums_are_those_of_tensorflow_datasets(dataset):
     assert DATASETS[dataset]["editions"]["official"] == {
         info.filename: info.checksum for info in registered
     }
+
+
+@pytest.mark.parametrize(
+    ("workload", "vocabulary", "words"),
+    [
+        (
+            "reuters-cnn",
+            None,
+            "workloads.reuters-cnn.input: is missing, and data set mine holds numbers",
+        ),
+        ("fashion-cnn", 100, "workloads.fashion-cnn.input: data set mine holds indices of words"),
+    ],
+)
+def test_numbers_are_scaled_and_words_are_not(workload, vocabulary, words):
+    mine = SimpleNamespace(name="mine", vocabulary=vocabulary)
+    with pytest.raises(UserError, match=words):
+        create_model({}, make_spec(workload, "torch"), cast(Dataset, mine))

@@ -16,8 +16,9 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
 
     A model of texts is also given `vocabulary`, the number of word indices.
 
-    Raises `UserError` if the framework has no such model or the options do not fit it.
+    Raises `UserError` if the framework has no such model, or its options or `input` do not fit.
     """
+    _check_input(spec.workload, dataset)
     options = dict(spec.workload["model"])
     name = options.pop("name")
     if name not in models:
@@ -33,3 +34,17 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
             return models[name](shape, classes, **options)
     except TypeError as error:
         raise UserError(f"workloads.{spec.workload['name']}.model: {error}") from error
+
+
+def _check_input(workload: dict[str, Any], dataset: Dataset) -> None:
+    """Numbers are scaled, indices of words are not."""
+    key = f"workloads.{workload['name']}.input"
+    if dataset.vocabulary is None and "input" not in workload:
+        raise UserError(
+            f"{key}: is missing, and data set {dataset.name} holds numbers, not words; say how they are "
+            "scaled, {divide: 255, mean: 0.0, std: 1.0} say"
+        )
+    if dataset.vocabulary is not None and "input" in workload:
+        raise UserError(
+            f"{key}: data set {dataset.name} holds indices of words, which are not scaled; leave it out"
+        )
