@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from data_programs import FASHION_FILES, fetch, lock_of, prepare, refused, serialize
 
+from paragone.base.digests import sha256
 from paragone.data import load
 
 SPLITS = {"split": {"train": "train[:100]", "test": "test[:50]"}}
@@ -110,3 +111,87 @@ def test_files_that_are_registered_without_a_name():
     of = {"size": 1, "checksum": "0" * 64}
     assert file_name("https://example.org/a/b.zip", UrlInfo(filename=None, **of)) == "b.zip"
     assert file_name("https://example.org/a/b.zip", UrlInfo(filename="c.zip", **of)) == "c.zip"
+
+
+ROWS = """
+import json
+from pathlib import Path
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+
+class Rows(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+    VERSION = tfds.core.Version("1.0.0")
+
+    def _info(self):
+        features = {
+            "text": tfds.features.Text(),
+            "words": tfds.features.Sequence(np.int32),
+            "measures": tfds.features.Tensor(shape=(3,), dtype=np.float64),
+            "label": tfds.features.ClassLabel(names=["few", "many"]),
+        }
+        return tfds.core.DatasetInfo(builder=self, features=tfds.features.FeaturesDict(features))
+
+    def _split_generators(self, dl_manager):
+        (url,) = self.url_infos
+        return {"train": self._generate_examples(Path(dl_manager.download(url)))}
+
+    def _generate_examples(self, path):
+        yield from enumerate(json.loads(path.read_text()))
+
+
+BUILDER = Rows
+"""
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory) -> Path:
+    """A plugin with a builder of texts, words and numbers, and a mirror of its file: 40 rows."""
+    folder = tmp_path_factory.mktemp("rows")
+    for path in ("own/data/builders", "mirror/rows"):
+        (folder / path).mkdir(parents=True)
+    (folder / "own/data/builders/rows.py").write_text(ROWS)
+    made = [
+        {
+            "text": "good " * (1 + at % 5),
+            "words": [2 + at % 3] * (1 + at % 5),
+            "measures": [at, 0.5, -at],
+            "label": int(at % 5 > 2),
+        }
+        for at in range(40)
+    ]
+    (folder / "mirror/rows/rows.json").write_text(json.dumps(made))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("options", "shape", "dtype", "vocabulary"),
+    [
+        ({"input": "text", "length": 8}, (8,), np.int32, True),
+        ({"input": "words", "length": 8}, (8,), np.int32, True),
+        ({"input": "measures"}, (3,), np.float32, False),
+    ],
+    ids=["texts", "words", "numbers"],
+)
+def test_a_builder_of_other_things_than_images(
+    rows, tmp_path, monkeypatch, options, shape, dtype, vocabulary
+):
+    monkeypatch.setenv("PARAGONE_PLUGINS", str(rows / "own"))
+    file = rows / "mirror/rows/rows.json"
+    block = {"form": "tfds", "builder": "rows", "label": "label", "held_out": 0.25, **options}
+    block["editions"] = {"mine": {file.name: sha256(file)}}
+    prepare("mine", tmp_path, tmp_path / "data", str(file.parents[1]), block)
+    dataset = load(tmp_path / "manifest.json", tmp_path / "data")
+    assert (len(dataset.train_labels), len(dataset.test_labels)) == (30, 10)
+    assert (dataset.train_inputs.shape[1:], dataset.train_inputs.dtype) == (shape, dtype)
+    assert list(dataset.class_names) == ["few", "many"]
+    assert (dataset.vocabulary is not None) == vocabulary
+    for inputs, labels in (
+        (dataset.train_inputs, dataset.train_labels),
+        (dataset.test_inputs, dataset.test_labels),
+    ):
+        many = (
+            (inputs > 1).sum(1) > 3 if vocabulary else inputs[:, 0] % 5 > 2
+        )  # 1 marks a text's start
+        assert np.array_equal(labels, many)
