@@ -45,7 +45,7 @@ class Submitted:
 
 @pytest.fixture(scope="module")
 def submitted(cluster, slurm_checkout, tmp_path_factory) -> Submitted:
-    """One call from data to records: an ordinary run, one that wants GPUs, two of two workers.
+    """One call from data to records: an ordinary run, a plugin's, one that wants GPUs, two of two workers.
 
     And the matrix products up to their tables.
     """
@@ -56,7 +56,8 @@ def submitted(cluster, slurm_checkout, tmp_path_factory) -> Submitted:
         "label": "TensorFlow on GPUs",
         "color": "#000000",
     }
-    made.only(EXPERIMENT, ["torch"], epochs=2, steps_per_epoch=4)
+    made.plug_in("my-torch")
+    made.only(EXPERIMENT, ["torch", "my-torch"], epochs=2, steps_per_epoch=4)
     block = made.config["experiments"][EXPERIMENT]
     (one_replica,) = block["matrix"]
     two_replicas = {**one_replica, "backend": [*TWO_WORKERS, "tensorflow-gpu"], "replicas": 2}
@@ -78,20 +79,21 @@ def records_of(made: Checkout) -> list[str]:
 def test_every_job_went_through_slurm_and_ended_well(submitted):
     stats = job_stats(submitted.output)
     assert {name: len(submitted.jobs_of(name)) for name in stats} == stats
-    assert stats["train"] == 4
+    assert stats["train"] == 5
     assert {job["JobState"] for job in submitted.jobs} == {"COMPLETED"}
     assert {job["Partition"] for job in submitted.jobs} == {PARTITION}
     assert (submitted.checkout / PEAKS).is_file()
 
 
-def test_ordinary_run_trains_on_one_node(submitted):
-    assert submitted.train_job("torch")["NumNodes"] == "1"
-    assert submitted.records["torch"].status == "completed"
+@pytest.mark.parametrize("backend", ["torch", "my-torch"])
+def test_ordinary_run_trains_on_one_node(submitted, backend):
+    assert submitted.train_job(backend)["NumNodes"] == "1"
+    assert submitted.records[backend].status == "completed"
 
 
 def test_timed_jobs_have_their_nodes_alone(submitted):
     timed = [*submitted.jobs_of("train"), *submitted.jobs_of("measure_products")]
-    assert len(timed) == 5
+    assert len(timed) == 6
     for job in submitted.jobs:
         assert job["OverSubscribe"] == ("NO" if job in timed else "OK"), job
 

@@ -16,6 +16,7 @@ BACKENDS = {
     "torch": "torch",
     "torch-xla": "torch-xla",
     "jax": "jax",
+    "my-torch": "torch",  # of a plugin
 }
 ACCELERATORS = [
     "tensorflow-gpu",
@@ -33,6 +34,7 @@ def separate(tmp_path_factory) -> Checkout:
     """The whole workflow with two steps an epoch on synthetic data, each rule in its environment."""
     checkout = Checkout(tmp_path_factory.mktemp("separate"))
     checkout.config["data"]["source"] = "synthetic"
+    checkout.plug_in("my-torch")
     checkout.only("tpu_fashion_conv", [*BACKENDS], {"steps_per_epoch": 2, "epochs": 2}, epochs=2)
     done = checkout.snakemake(
         *("all", "--cores", "2", "--software-deployment-method", "conda"),
@@ -46,7 +48,7 @@ def separate(tmp_path_factory) -> Checkout:
 def test_each_environment_was_made_from_its_conda_file(separate):
     """Snakemake keeps a copy of the file beside each environment."""
     made = [path.read_text() for path in (separate / ".snakemake/conda").glob("*.yaml")]
-    used = ["workflow", *BACKENDS.values()]
+    used = ["workflow", *{*BACKENDS.values()}]
     assert sorted(made) == sorted((ROOT / f"envs/{name}.yaml").read_text() for name in used)
 
 
