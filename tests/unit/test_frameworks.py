@@ -39,6 +39,7 @@ def test_only_backends_of_named_frameworks_are_left(framework):
     assert multiplied
     assert bool(compiled) == (framework == "jax")
     assert config["primary"]["experiment"] in runs
+    assert config["baseline"] in trained
     left_out, lost = ({*words[at].partition(":")[0].split(", ")} for at in (0, 1))
     assert f"not of {framework}," in words[0]
     assert left_out

@@ -15,7 +15,8 @@ COMPILING = "jax"  # by its XLA, programs are compiled ahead of time
 def narrow(config: dict[str, Any]) -> list[str]:
     """Leave out, in place, what `only` or `frameworks` does not name, if they name any.
 
-    The first experiment that is left is then the primary question, unless the primary one is among them.
+    The first experiment that is left is then the primary question, unless the primary one is among them,
+    and the first backend the baseline, likewise.
     Returns sentences on what `frameworks` has left out. Raises `UserError` for an unknown name.
     """
     _to_experiments(config, config["only"])
@@ -68,6 +69,9 @@ def _to_frameworks(config: dict[str, Any]) -> list[str]:
     config["ahead_of_time"] = config["ahead_of_time"] | {"studies": studies}
     if config["primary"]["experiment"] not in left:
         config["primary"] = config["primary"] | {"experiment": next(iter(left))}
+    if config["baseline"] in absent:
+        config["baseline"] = _first(left)
+    # Shares of a peak need products.
     multiplying = [name for name in config["matmul"]["backends"] if name not in absent]
     config["matmul"] = config["matmul"] | {"backends": multiplying or [_first(left)]}
     used = {name for block in known.values() for name in _named(block["matrix"])}
@@ -103,5 +107,5 @@ def _named(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _first(experiments: dict[str, Any]) -> str:
-    """The first backend that trains: shares of a peak need a product of it."""
+    """The first backend that trains."""
     return next(name for block in experiments.values() for name in _named(block["matrix"]))
