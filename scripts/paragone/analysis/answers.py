@@ -34,7 +34,7 @@ NOTES = {
     ALSO: f"{_PAIRS}, not for the number of metrics.",
 }
 NOTHING = {
-    BEST: "No experiment is primary.",
+    BEST: "No primary experiment compares two ways.",
     HOLD: "None was compared.",
     ALSO: "Nothing.",
     OPEN: "Nothing.",
