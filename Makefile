@@ -7,13 +7,14 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 CORES ?= $(shell nproc)
-# make all FRAMEWORKS=torch, or FRAMEWORKS=torch,jax: no other is installed to train, nor trained with.
+# make all FRAMEWORKS=torch, or FRAMEWORKS=torch,jax: these alone are trained with, in an environment without the others.
 FRAMEWORKS ?=
 comma := ,
 empty :=
 space := $(empty) $(empty)
 NAMED := $(sort $(subst $(comma), ,$(FRAMEWORKS)))
 $(if $(filter-out tensorflow torch torch-xla jax,$(NAMED)),$(error FRAMEWORKS: tensorflow, torch, torch-xla or jax, or several, not "$(FRAMEWORKS)"))
+$(if $(NAMED),$(if $(filter-out all,$(MAKECMDGOALS)),$(error FRAMEWORKS is of `make all` alone)))
 VENV := .venv$(subst $(space),,$(addprefix -,$(NAMED)))
 BIN := $(VENV)/bin
 # Compiled at installation: it makes every start of a framework two to three times faster.
@@ -70,9 +71,10 @@ $(VENV)/dev: envs/dev.txt | $(VENV)/uv
 	$(INSTALL) -r $<
 	touch $@ $(VENV)/workflow
 
-# Of the frameworks named alone: TensorFlow Datasets, which reads data, imports TensorFlow, and the parity gate's
-# reference is PyTorch.
-PINS := $(if $(NAMED),$(patsubst %,envs/%.linux-64.txt,$(sort base tensorflow torch $(NAMED))),envs/requirements.txt)
+# Beside the frameworks named: TensorFlow Datasets, which reads data, imports TensorFlow, and the parity gate's
+# reference is PyTorch. With JAX comes the TPU's compiler, which needs no TPU. These pins are of Python 3.11.
+LISTS := $(sort base tensorflow torch $(patsubst jax,jax-tpu,$(NAMED)))
+PINS := $(if $(NAMED),$(patsubst %,envs/%.linux-64.txt,$(LISTS)),envs/requirements.txt)
 $(VENV)/workflow: $(PINS) | $(VENV)/uv
 	$(INSTALL) $(addprefix -r ,$(PINS))
 	rm -f $(VENV)/dev

@@ -70,7 +70,11 @@ use rule page as page_so_far with:
     params:
         results=subpath(output[0], ancestor=3),
         name="so_far.html",
-        options=lambda wildcards: ["--so-far", *page_options(wildcards)],
+        options=lambda wildcards: [
+            "--so-far",
+            *(f"--left-out={sentence}" for sentence in LEFT_OUT),
+            *page_options(wildcards),
+        ],
     message:
         "Writing the page of what is finished, {wildcards.experiment} among it"
 

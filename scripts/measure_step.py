@@ -4,8 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from paragone.ahead_of_time.running import measure
-from paragone.base.errors import UserError, entry_point
+from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
 from paragone.microbenchmarks.program import Measuring
 from paragone.records.compilations import check_measured_step
 from paragone.records.measurements import write
@@ -27,6 +26,13 @@ def main(arguments: list[str] | None = None) -> None:
         raise UserError(f"{error}; run scripts/export_step.py first") from None
     if not stablehlo:
         raise UserError(f"{options.stablehlo}: empty: {entry['reason']}")
+    try:
+        with needing_packages():
+            from paragone.ahead_of_time.running import measure
+    except Unavailable as error:
+        raise UserError(
+            f"{error}, which runs exported steps; name the frameworks that are: --config frameworks=[torch]"
+        ) from None
     measuring = Measuring(options.threads)
     found = measure(stablehlo)
     program = {key: value for key, value in entry.items() if key != "reason"}

@@ -15,4 +15,4 @@ esac
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 [ "${1:-test}" = nightly ] || bash tests/lint.sh
 pytest tests --numprocesses "${WORKERS:-2}" -m "($tier) and not alone"
-[ "${1:-test}" = nightly ] || pytest tests -m "($tier) and alone"
+pytest tests -m "($tier) and alone"

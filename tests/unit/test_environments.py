@@ -22,7 +22,7 @@ LISTS = (
     "cloud",
     "audit",
     "uv",
-    *(f"{name}.linux-64" for name in ENVIRONMENTS),
+    *(f"{name}.linux-64" for name in ("base", *ENVIRONMENTS)),
 )
 
 
@@ -96,7 +96,7 @@ def test_conda_file_holds_the_pins_of_the_pin_file(name):
     ]
 
 
-@pytest.mark.parametrize("name", ["workflow", *TRAINING["cpu"]])
+@pytest.mark.parametrize("name", ["base", "workflow", *TRAINING["cpu"]])
 def test_environment_is_part_of_the_one_the_tests_run_on(name):
     assert pins(f"{name}.linux-64").items() <= pins("requirements").items()
 

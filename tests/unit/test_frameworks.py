@@ -2,7 +2,9 @@
 
 import copy
 import json
+import re
 import subprocess
+import sys
 
 import pytest
 import yaml
@@ -14,6 +16,9 @@ from paragone.config.expand import expand
 from paragone.config.measurement_plans import products
 from paragone.config.narrow import FRAMEWORKS, framework_of, narrow
 from paragone.records import record
+
+# Each of them compiles programs of JAX, among others.
+STUDIES = {*CONFIG["ahead_of_time"]["studies"]}
 
 
 def narrowed(*frameworks: str, **changes: object) -> tuple[dict, list[str]]:
@@ -40,12 +45,13 @@ def test_only_backends_of_named_frameworks_are_left(framework):
     assert bool(compiled) == (framework == "jax")
     assert config["primary"]["experiment"] in runs
     assert config["baseline"] in trained
-    left_out, lost = ({*words[at].partition(":")[0].split(", ")} for at in (0, 1))
+    assert {*config["ahead_of_time"]["studies"]} == (STUDIES if framework == "jax" else set())
+    names = [{*one.partition(":")[0].split(", ")} for one in words]
     assert f"not of {framework}," in words[0]
-    assert left_out
-    assert not left_out & trained
-    every = {*CONFIG["experiments"], *CONFIG["ahead_of_time"]["studies"]}
-    assert lost == every - {*runs, *config["ahead_of_time"]["studies"]}
+    assert names[0]
+    assert not names[0] & trained
+    assert names[1] == {*CONFIG["experiments"]} - {*runs}
+    assert names[2:] == ([] if framework == "jax" else [{"sources_tpu"}])
 
 
 def test_without_frameworks_all_stay():
@@ -77,6 +83,34 @@ def test_an_experiment_without_a_named_framework_is_an_error():
         narrowed("jax", "torch-xla", only=["batch_size_throughput"])
 
 
+def test_products_are_those_of_a_backend_that_has_them():
+    """A plugin's engine has none."""
+    config = copy.deepcopy(CONFIG) | {"frameworks": ["jax"]}
+    own = {"engine": "mine", "environment": "mine"}
+    config["backends"] = {"mine": config["backends"]["jax"] | own} | config["backends"]
+    config["experiments"]["one_device"]["matrix"][0]["backend"] = ["mine", "jax"]
+    narrow(config)
+    assert config["matmul"]["backends"] == ["jax"]
+
+
+def test_the_baseline_is_of_the_experiment_that_draws_it():
+    config = copy.deepcopy(CONFIG) | {"frameworks": ["tensorflow"]}
+    experiments = config["experiments"]
+    config["experiments"] = {"first": experiments["multiworker_mobilenet"]} | experiments
+    narrow(config)
+    assert config["baseline"] == "tensorflow-mirrored"
+
+
+def test_primary_is_the_first_of_those_asked_for_that_is_left():
+    config, _ = narrowed("jax", only=["tpu_fashion_conv", "one_device"])
+    assert config["primary"]["experiment"] == "one_device"
+
+
+def test_bundles_are_not_narrowed():
+    with pytest.raises(UserError, match="bundles are drawn whole"):
+        narrowed("jax", bundles=["records/amd-epyc-2-cores.zip"])
+
+
 def test_pins_of_one_framework_hold_no_other():
     trains = {"torch-xla": "torch-xla", "jax": "jax", "flax": "jax", "libtpu": None}
     for name in ("base", "torch", "tensorflow", "jax"):
@@ -97,7 +131,7 @@ def make(*words: str) -> subprocess.CompletedProcess:
 def test_make_installs_and_names_the_frameworks():
     line = make("all", "FRAMEWORKS=jax,torch").stdout
     assert ".venv-jax-torch/bin/uv pip install" in line
-    for name in ("base", "jax", "torch", "tensorflow"):  # TensorFlow Datasets imports the last
+    for name in ("base", "jax-tpu", "torch", "tensorflow"):  # TensorFlow Datasets imports the last
         assert f"-r envs/{name}.linux-64.txt" in line
     assert "requirements.txt" not in line
     assert "torch-xla" not in line
@@ -106,6 +140,11 @@ def test_make_installs_and_names_the_frameworks():
     assert refused.returncode != 0
     assert 'tensorflow, torch, torch-xla or jax, or several, not "mxnet"' in refused.stderr
     assert "--config" not in make("all").stdout
+    assert "of `make all` alone" in make("test", "FRAMEWORKS=torch").stderr
+    (allowed,) = re.findall(r"filter-out ([a-z -]+),\$\(NAMED\)", (ROOT / "Makefile").read_text())
+    assert {*allowed.split()} == {*FRAMEWORKS}
+    schema = yaml.safe_load((ROOT / "rules/schemas/config.schema.yaml").read_text())
+    assert {*schema["properties"]["frameworks"]["items"]["enum"]} == {*FRAMEWORKS}
 
 
 @pytest.fixture
@@ -115,6 +154,17 @@ def without_jax(tmp_path):
     package.parent.mkdir(parents=True)
     package.write_text("raise ModuleNotFoundError('No module named jax', name='jax')\n")
     return {"PYTHONPATH": str(tmp_path / "absent")}
+
+
+def test_what_compiles_without_jax_says_so(tmp_path, without_jax):
+    program = "from paragone.ahead_of_time.record import compilation_record as record; "
+    program += "entry = {'name': 'a', 'replicas': 1, 'partitions': 8, 'reason': None}; "
+    program += (
+        "found = record(entry, 'module', {'name': 'tpu'}); print(found['status'], found['reason'])"
+    )
+    line = [sys.executable, "-c", program]
+    without_jax["PYTHONPATH"] += f":{ROOT / 'scripts'}"
+    assert call(line, **without_jax).stdout.strip() == "no_compiler jax is not installed here"
 
 
 def test_a_run_without_its_framework_is_unavailable(small, tmp_path, without_jax):

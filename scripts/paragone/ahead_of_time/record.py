@@ -2,10 +2,10 @@
 
 from collections import Counter
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target
-from paragone.ahead_of_time.compiling import Compiled, compile_for
+from paragone.base.errors import Unavailable, needing_packages
 from paragone.machine.process_entry import software
 from paragone.records.compilations import (
     COMPILED,
@@ -16,6 +16,9 @@ from paragone.records.compilations import (
 )
 from paragone.records.run_record import Json
 
+if TYPE_CHECKING:
+    from paragone.ahead_of_time.compiling import Compiled
+
 
 def compilation_record(entry: Json, stablehlo: str, target: Target) -> Json:
     """Compile the module of a program's `entry` for the target; the record, whatever happens."""
@@ -24,10 +27,13 @@ def compilation_record(entry: Json, stablehlo: str, target: Target) -> Json:
         found = _nothing(NOT_EXPORTED, entry["reason"])
     else:
         try:
+            with needing_packages():
+                from paragone.ahead_of_time.compiling import compile_for
+
             found = _compiled(
                 compile_for(target, stablehlo, entry["replicas"], entry["partitions"]), target
             )
-        except NoCompiler as error:
+        except (NoCompiler, Unavailable) as error:
             found = _nothing(NO_COMPILER, str(error))
         except Refused as error:
             status = TOO_LARGE if error.excess_bytes else REFUSED
@@ -55,7 +61,7 @@ def _nothing(status: str, reason: str) -> Json:
     }
 
 
-def _compiled(one: Compiled, target: Target) -> dict[str, Any]:
+def _compiled(one: "Compiled", target: Target) -> dict[str, Any]:
     total = one.memory.total
     excess = int(total - target["memory"])
     return {

@@ -30,15 +30,15 @@ def require_devices(framework: str, kind: str, needed: int, present: int) -> Non
 
 @contextmanager
 def needing_packages() -> Iterator[None]:
-    """Raise `Unavailable` if the block imports, in the project or in a plugin, what is not installed here."""
+    """Raise `Unavailable` if a module of the project that the block imports needs what is not installed.
+
+    What a module of a plugin cannot import is an error of that plugin: `plugins.load`.
+    """
     try:
         yield
-    except (ModuleNotFoundError, UserError) as error:
-        missing = error.__cause__ if isinstance(error, UserError) else error
-        name = (getattr(missing, "name", "") or "").partition(".")[0]
-        if not isinstance(missing, ModuleNotFoundError) or name in ("", __name__.partition(".")[0]):
-            raise
-        raise Unavailable(f"{name} is not installed here") from error
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        raise Unavailable(f"{package} is not installed here") from error
 
 
 # What the machine lacks, by the kernel's number, and who can help: it may be behind a library's error.
@@ -132,8 +132,8 @@ def first_line(error: BaseException) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, for a table: a message for the user as it is, else the kind of error as well."""
-    told = error if isinstance(error, UserError) else of_plugin(error)
+    """Why something failed, for a table: a message for people as it is, else the kind of error as well."""
+    told = error if isinstance(error, (UserError, Unavailable)) else of_plugin(error)
     return str(told or f"{type(error).__name__}: {error}")
 
 

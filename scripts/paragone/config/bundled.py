@@ -38,8 +38,8 @@ def take(config: dict[str, Any], configs: list[dict[str, Any]], same_machine: bo
     how it is drawn. Several bundles have a table more, and one more if two of them are of the same machine.
     """
     config["records_only"] = True
-    for key in ("primary", "matmul", "accelerator_reference", "scaling"):
-        config[key] = configs[0][key]
+    for key in ("primary", "baseline", "matmul", "accelerator_reference", "scaling"):
+        config[key] = configs[0].get(key, config[key])
     more = [MACHINES] * (len(configs) > 1) + [UPGRADE] * same_machine
     config["experiments"] = {}
     primary = config["primary"]["experiment"]

@@ -5,23 +5,28 @@ Standard library only: the Snakefile imports this module at parse time.
 
 from typing import Any
 
+from paragone.base import plugins
 from paragone.base.errors import UserError
 
 # What `envs/` has an environment of; that of a GPU or TPU begins with the same name.
 FRAMEWORKS = ("tensorflow", "torch", "torch-xla", "jax")
 COMPILING = "jax"  # by its XLA, programs are compiled ahead of time
+RELATIVE = "ways"  # the figure of everything relative to the baseline
 
 
 def narrow(config: dict[str, Any]) -> list[str]:
     """Leave out, in place, what `only` or `frameworks` does not name, if they name any.
 
-    The first experiment that is left is then the primary question, unless the primary one is among them,
-    and the first backend the baseline, likewise.
-    Returns sentences on what `frameworks` has left out. Raises `UserError` for an unknown name.
+    Without the primary experiment, the first of `only` that is left, or of all, is primary; without the
+    baseline, the first backend of the first experiment with the figure that has one. Returns sentences on
+    what `frameworks` has left out. Raises `UserError` for an unknown name, and for bundles, which have what
+    they have.
     """
     _to_experiments(config, config["only"])
     if not config["frameworks"]:
         return []
+    if config["bundles"]:
+        raise UserError("frameworks: bundles are drawn whole; leave frameworks or bundles out")
     return _to_frameworks(config)
 
 
@@ -46,45 +51,57 @@ def _to_experiments(config: dict[str, Any], named: list[str]) -> None:
 
 def _to_frameworks(config: dict[str, Any]) -> list[str]:
     """Leave out the backends of other frameworks wherever they are named, and what is then without any."""
-    named = config["frameworks"]
+    named, known = config["frameworks"], config["experiments"]
     absent = {
         name
         for name, block in config["backends"].items()
         if framework_of(block["environment"]) not in {None, *named}
     }
-    known = config["experiments"]
-    left = {
-        name: block | {"matrix": matrix}
-        for name, block in known.items()
-        if (matrix := _without(absent, block["matrix"]))
-    }
+    matrices = {name: _without(absent, block["matrix"]) for name, block in known.items()}
+    left = {name: known[name] | {"matrix": rows} for name, rows in matrices.items() if rows}
     if not left:
         raise UserError(
             f"frameworks: no experiment has a backend of {' or '.join(named)}; name another framework"
         )
-    studies = {name: _of_study(absent, block) for name, block in _compiled(config).items()}
-    studies = {name: block for name, block in studies.items() if block["programs"]}
-    lost = {*known, *config["ahead_of_time"]["studies"]} - {*left, *studies}
+    studies = config["ahead_of_time"]["studies"]
+    kept = {name: _of_study(absent, block) for name, block in studies.items() if COMPILING in named}
+    kept = {name: one for name, one in kept.items() if one["programs"] or one.get("largest_batch")}
     config["experiments"] = left
-    config["ahead_of_time"] = config["ahead_of_time"] | {"studies": studies}
+    config["ahead_of_time"] = config["ahead_of_time"] | {"studies": kept}
+    _put_in_place(config, absent)
+    sentences = {
+        f"not of {' or '.join(named)}, as `frameworks` has it": absent & {*_trained(known)},
+        "experiments of which nothing is left": {*known} - {*left},
+        f"nothing is left to compile, or no {COMPILING} to compile it": {
+            name for name, block in studies.items() if block.get("in_all") and name not in kept
+        },
+    }
+    return [f"{', '.join(sorted(names))}: {why}." for why, names in sentences.items() if names]
+
+
+def _put_in_place(config: dict[str, Any], absent: set[str]) -> None:
+    """Another primary question, baseline, and backend of products, where theirs are left out."""
+    left, backends = config["experiments"], config["backends"]
     if config["primary"]["experiment"] not in left:
-        config["primary"] = config["primary"] | {"experiment": next(iter(left))}
+        first = next(name for name in [*config["only"], *left] if name in left)
+        config["primary"] = config["primary"] | {"experiment": first}
     if config["baseline"] in absent:
-        config["baseline"] = _first(left)
+        drawn = {name: block for name, block in left.items() if RELATIVE in block["figures"]}
+        config["baseline"] = next(iter(_trained(drawn or left)))
     # Shares of a peak need products.
     multiplying = [name for name in config["matmul"]["backends"] if name not in absent]
-    config["matmul"] = config["matmul"] | {"backends": multiplying or [_first(left)]}
-    used = {name for block in known.values() for name in _named(block["matrix"])}
-    words = [
-        (used & absent, f"not of {' or '.join(named)}, as `frameworks` has it"),
-        (lost, "nothing is left of them"),
-    ]
-    return [f"{', '.join(sorted(names))}: {why}." for names, why in words if names]
+    possible = [name for name in _trained(left) if _multiplies(backends[name])]
+    config["matmul"] = config["matmul"] | {"backends": multiplying or possible[:1]}
 
 
-def _compiled(config: dict[str, Any]) -> dict[str, Any]:
-    """The studies of programs that can be compiled."""
-    return config["ahead_of_time"]["studies"] if COMPILING in config["frameworks"] else {}
+def _multiplies(backend: dict[str, Any]) -> bool:
+    """Whether the project measures matrix products of an engine."""
+    return (plugins.LIBRARY / f"microbenchmarks/products/{backend['engine']}.py").is_file()
+
+
+def _trained(experiments: dict[str, Any]) -> dict[str, None]:
+    """The backends of experiments, in order."""
+    return dict.fromkeys(name for block in experiments.values() for name in _named(block["matrix"]))
 
 
 def _of_study(absent: set[str], block: dict[str, Any]) -> dict[str, Any]:
@@ -104,8 +121,3 @@ def _named(rows: list[dict[str, Any]]) -> list[str]:
     """The backends that rows name."""
     each = [row["backend"] for row in rows]
     return [name for one in each for name in (one if isinstance(one, list) else [one])]
-
-
-def _first(experiments: dict[str, Any]) -> str:
-    """The first backend that trains."""
-    return next(name for block in experiments.values() for name in _named(block["matrix"]))

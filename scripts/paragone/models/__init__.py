@@ -41,8 +41,8 @@ def _check_input(workload: dict[str, Any], dataset: Dataset) -> None:
     key = f"workloads.{workload['name']}.input"
     if dataset.vocabulary is None and "input" not in workload:
         raise UserError(
-            f"{key}: is missing, and data set {dataset.name} holds numbers, not words; say how they are "
-            "scaled, {divide: 255, mean: 0.0, std: 1.0} say"
+            f"{key}: is missing, and data set {dataset.name} holds numbers, as it has no vocabulary; say "
+            "how they are scaled, {divide: 255, mean: 0.0, std: 1.0} say"
         )
     if dataset.vocabulary is not None and "input" in workload:
         raise UserError(

@@ -25,6 +25,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="sections in order, JSON: name, title, and the labels of figures and tables by name",
     )
     parser.add_argument("--captions", type=Path, required=True, help="rules/report/")
+    parser.add_argument(
+        "--left-out", action="append", default=[], help="sentence on what was not asked for"
+    )
     parser.add_argument("--preset", default="", help="what the config was overlaid with")
 
 
@@ -78,6 +81,7 @@ def read_so_far(options: argparse.Namespace) -> Results:
             differences=tables("differences"),
             comparisons=tables("comparison"),
             bounds=tables("published_bounds"),
+            left_out=options.left_out,
         ),
         [exhibits.read(one, folder, options.captions) for one in finished],
         tidy.merge([tidy.read(path) for path in runs.values()]),
