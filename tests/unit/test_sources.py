@@ -103,3 +103,8 @@ def test_the_workflow_may_parse_without_any_framework():
         "sys.exit(str(heavy) if heavy else 0)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_the_program_that_another_starts_is_part_of_it():
+    found = code_inputs("launch.py", "train")
+    assert {"scripts/train.py", "scripts/paragone/training/loop.py"} <= {*found}

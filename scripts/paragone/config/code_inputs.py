@@ -87,4 +87,6 @@ def _paths(name: str) -> list[Path]:
         candidates += plugins.files_of(f"{'/'.join(parts[1:])}.py")
         for depth in range(2, len(parts) + 1):
             candidates += plugins.files_of(f"{'/'.join(parts[1:depth])}/__init__.py")
+    else:  # a program that another one starts
+        candidates.append(SCRIPTS.joinpath(*parts).with_suffix(".py"))
     return [path for path in candidates if path.is_file()]
