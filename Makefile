@@ -37,7 +37,7 @@ new: $(VENV)/dev
 test test-all test-nightly test-accelerator: $(VENV)/dev
 	source $(BIN)/activate && bash tests/run.sh $(@:test-%=%)
 
-# Faults injected into real processes, and the table of docs/faults.md: a sample, some 25 minutes.
+# Faults injected into real processes, and the table of docs/faults.md: a sample, some 20 minutes.
 # All of them, in hours: make faults FULL=1; some: make faults ONLY=killed
 faults: $(VENV)/dev
 	source $(BIN)/activate && python tests/campaign.py $(if $(FULL),--full) --only "$(ONLY)"
