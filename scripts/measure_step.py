@@ -31,7 +31,8 @@ def main(arguments: list[str] | None = None) -> None:
             from paragone.ahead_of_time.running import measure
     except Unavailable as error:
         raise UserError(
-            f"{error}, which runs exported steps; name the frameworks that are: --config frameworks=[torch]"
+            f"{error}, and exported steps are run by it; install it, or name the frameworks that "
+            "are installed: --config frameworks=[torch], say"
         ) from None
     measuring = Measuring(options.threads)
     found = measure(stablehlo)

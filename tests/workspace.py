@@ -206,18 +206,6 @@ class Checkout:
             primary["experiment"] = next(iter(experiments))
         (self / "config.yaml").write_text(yaml.safe_dump(self.config, sort_keys=False))
 
-    def plug_in(self, name: str) -> None:
-        """Add a plugin's backend: PyTorch's engine in a module of a folder beside the project's."""
-        engine = self / "my_plugin/engines/my_torch.py"
-        engine.parent.mkdir(parents=True)
-        engine.write_text(
-            "from paragone.engines import torch\n\n"
-            'STRATEGIES = {"single": "one worker"}\nBATCH_NORM = "whole"\nENGINE = torch.ENGINE\n'
-        )
-        own = {"engine": "my_torch", "strategy": "single", "device": "cpu", "environment": "torch"}
-        self.config["backends"][name] = own | {"label": "My PyTorch", "color": "#123456"}
-        self.config["plugins"] = ["my_plugin"]
-
     def only(
         self, experiment: str, backends: list[str], workload: dict | None = None, **changes: Any
     ) -> None:

@@ -63,6 +63,11 @@ def cuda() -> None:
         pytest.skip(f"tests what CUDA alone has; the device here is a {KIND}")
 
 
+def lacking(backend: str, reason: str | None) -> str:
+    """Why a backend is not tested here: its framework is absent, or is a build for CPUs."""
+    return f"{backend} finds no {KIND} ({reason}): install its environment, see docs/backends.md"
+
+
 def spec_on(backend: str, replicas: int = 1, batch: int = 128, **changes) -> Spec:
     """One run of fashion-cnn on the accelerator, as config.yaml has its backend."""
     spec = make_spec("fashion-cnn", backend, replicas, batch, **changes)
@@ -93,7 +98,7 @@ def run(small: Arrays, tmp_path: Path) -> Callable[..., RunRecord]:
         assert done.returncode == 0, done.stdout + done.stderr
         made = record.read(tmp_path / folder / "record.json")
         if made.status == "unavailable" and not (KIND == "gpu" and "torch" in spec.backend["name"]):
-            pytest.skip(f"{spec.backend['name']} in this environment: {made.reason}")
+            pytest.skip(lacking(spec.backend["name"], made.reason))
         return made
 
     return train

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from accelerator.conftest import KIND, config_on, spec_on
+from accelerator.conftest import KIND, config_on, lacking, spec_on
 from parity.probing import judge, observe
 from workspace import CONFIG, ROOT, call, command, environment, succeed, train_command, wait_for
 
@@ -54,7 +54,7 @@ def test_it_passes_the_parity_gate(fashion, tmp_path, backend, workload):
     reference = tmp_path / workload / "reference.npz"
     verdict = judge(workload, reference, probes, tmp_path / "parity.json")[backend]
     if verdict["passed"] is None and not (KIND == "gpu" and "torch" in backend):
-        pytest.skip(f"{backend} in this environment: {verdict['reason']}")
+        pytest.skip(lacking(backend, verdict["reason"]))
     assert verdict["passed"], verdict
 
 

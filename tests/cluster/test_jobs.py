@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 from cluster.slurm import GPUS, NODES, PARTITION
+from plugged import plug_in
 from workspace import Checkout, job_stats, wait_for
 
 from paragone.config.expand import expand
@@ -56,7 +57,7 @@ def submitted(cluster, slurm_checkout, tmp_path_factory) -> Submitted:
         "label": "TensorFlow on GPUs",
         "color": "#000000",
     }
-    made.plug_in("my-torch")
+    plug_in(made, "my-torch")
     made.only(EXPERIMENT, ["torch", "my-torch"], epochs=2, steps_per_epoch=4)
     block = made.config["experiments"][EXPERIMENT]
     (one_replica,) = block["matrix"]

@@ -22,7 +22,9 @@ nightly = pytest.mark.nightly
 def clock(tmp_path_factory) -> Path:
     """The library whose clocks jump."""
     if shutil.which("cc") is None:
-        pytest.skip("builds a clock that jumps: install a C compiler (cc)")
+        pytest.skip(
+            "builds a library with a clock that jumps: install a C compiler (cc), which CI has"
+        )
     library = tmp_path_factory.mktemp("clock") / "clock.so"
     source = Path(__file__).with_name("jumping_clock.c")
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)

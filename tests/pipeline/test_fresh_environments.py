@@ -5,6 +5,7 @@ import os
 import pandas as pd
 import pytest
 import yaml
+from plugged import plug_in
 from workspace import ROOT, Checkout, call
 
 from paragone.records import record
@@ -34,7 +35,7 @@ def separate(tmp_path_factory) -> Checkout:
     """The whole workflow with two steps an epoch on synthetic data, each rule in its environment."""
     checkout = Checkout(tmp_path_factory.mktemp("separate"))
     checkout.config["data"]["source"] = "synthetic"
-    checkout.plug_in("my-torch")
+    plug_in(checkout, "my-torch")
     checkout.only("tpu_fashion_conv", [*BACKENDS], {"steps_per_epoch": 2, "epochs": 2}, epochs=2)
     done = checkout.snakemake(
         *("all", "--cores", "2", "--software-deployment-method", "conda"),

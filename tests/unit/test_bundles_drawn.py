@@ -120,7 +120,9 @@ def test_the_experiment_of_the_primary_question_is_drawn_first():
     mine, theirs = copy.deepcopy(CONFIG), copy.deepcopy(CONFIG)
     *_, last = theirs["experiments"]
     theirs["primary"]["experiment"] = last
+    theirs["baseline"] = "jax"
     take(mine, [theirs], same_machine=False)
+    assert mine["baseline"] == "jax"
     assert [*mine["experiments"]] == [last, *(one for one in CONFIG["experiments"] if one != last)]
 
 

@@ -5,12 +5,13 @@ import json
 import re
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 import yaml
-from workspace import CONFIG, ROOT, call, command, make_spec, train_command
+from workspace import CONFIG, ROOT, call, command, make_spec, refused, train_command
 
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, needing_packages
 from paragone.config.compilations import compilations
 from paragone.config.expand import expand
 from paragone.config.measurement_plans import products
@@ -165,6 +166,19 @@ def test_what_compiles_without_jax_says_so(tmp_path, without_jax):
     line = [sys.executable, "-c", program]
     without_jax["PYTHONPATH"] += f":{ROOT / 'scripts'}"
     assert call(line, **without_jax).stdout.strip() == "no_compiler jax is not installed here"
+
+
+def test_what_runs_exported_steps_without_jax_is_one_message(tmp_path, without_jax):
+    (tmp_path / "step.mlir").write_text("module")
+    (tmp_path / "step.json").write_text('{"name": "a", "reason": null}')
+    inputs = {"stablehlo": tmp_path / "step.mlir", "description": tmp_path / "step.json"}
+    line = command("measure_step", **inputs, threads=1, output=tmp_path / "measured.json")
+    refused(call(line, **without_jax), "jax is not installed here", "frameworks=[torch]")
+
+
+def test_a_module_that_the_project_lacks_is_no_missing_framework():
+    with pytest.raises(ModuleNotFoundError), needing_packages():
+        import_module("paragone.engines.misspelled")
 
 
 def test_a_run_without_its_framework_is_unavailable(small, tmp_path, without_jax):

@@ -157,6 +157,8 @@ def test_while_a_workflow_runs_the_finished_sections_are_shown(results, page, tm
     assert "Not finished when" not in page
     ending = page.index('<nav aria-label="Sections">'), page.index('type="application/gzip')
     assert page[slice(*ending)] in shown
+    write(results.folder, tmp_path / "so_far.html", *outline, "--left-out=jax: not asked for.")
+    assert "jax: not asked for." in (tmp_path / "so_far.html").read_text()
 
 
 def test_without_a_finished_experiment_there_is_nothing_to_show(tmp_path, capsys):

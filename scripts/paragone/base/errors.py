@@ -38,6 +38,8 @@ def needing_packages() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
+        if package == __name__.partition(".")[0]:
+            raise
         raise Unavailable(f"{package} is not installed here") from error
 
 
@@ -133,8 +135,8 @@ def first_line(error: BaseException) -> str:
 
 def reason_of(error: Exception) -> str:
     """Why something failed, for a table: a message for people as it is, else the kind of error as well."""
-    told = error if isinstance(error, (UserError, Unavailable)) else of_plugin(error)
-    return str(told or f"{type(error).__name__}: {error}")
+    for_people = error if isinstance(error, (UserError, Unavailable)) else of_plugin(error)
+    return str(for_people or f"{type(error).__name__}: {error}")
 
 
 def first_sentence(error: Exception) -> str:

@@ -199,15 +199,16 @@ def _own(file: Path) -> bool:
 def explaining() -> Iterator[None]:
     """Raise an error of the block that comes out of a plugin as a `UserError` with file and line.
 
-    Full memory and what a file system says stay as they are: a run's status, or another message, tells them.
+    Out-of-memory errors and errors of the file system are raised unchanged: they become a run's status, or a
+    message of their own.
     """
     try:
         yield
     except (UserError, Unavailable, MemoryError, OSError):
         raise
     except Exception as error:
-        if not says_memory_is_full(str(error)) and (told := of_plugin(error)):
-            raise told from error
+        if not says_memory_is_full(str(error)) and (message := of_plugin(error)):
+            raise message from error
         raise
 
 

@@ -39,7 +39,7 @@ def take(config: dict[str, Any], configs: list[dict[str, Any]], same_machine: bo
     """
     config["records_only"] = True
     for key in ("primary", "baseline", "matmul", "accelerator_reference", "scaling"):
-        config[key] = configs[0].get(key, config[key])
+        config[key] = configs[0][key]
     more = [MACHINES] * (len(configs) > 1) + [UPGRADE] * same_machine
     config["experiments"] = {}
     primary = config["primary"]["experiment"]
@@ -49,5 +49,6 @@ def take(config: dict[str, Any], configs: list[dict[str, Any]], same_machine: bo
             config["experiments"].setdefault(name, shown)
         for key in ("workloads", "backends"):
             fill(config[key], one[key])
-        for name, block in one.get("datasets", {}).items():  # whole: each form has keys of its own
+        # Whole, as each form has keys of its own; the first contributed bundle has none.
+        for name, block in one.get("datasets", {}).items():
             config["datasets"].setdefault(name, block)

@@ -7,6 +7,7 @@ from typing import Any
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.config.run_spec import as_list
 
 # What `envs/` has an environment of; that of a GPU or TPU begins with the same name.
 FRAMEWORKS = ("tensorflow", "torch", "torch-xla", "jax")
@@ -119,5 +120,4 @@ def _without(absent: set[str], rows: list[dict[str, Any]]) -> list[dict[str, Any
 
 def _named(rows: list[dict[str, Any]]) -> list[str]:
     """The backends that rows name."""
-    each = [row["backend"] for row in rows]
-    return [name for one in each for name in (one if isinstance(one, list) else [one])]
+    return [name for row in rows for name in as_list(row["backend"])]

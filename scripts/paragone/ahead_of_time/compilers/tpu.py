@@ -24,6 +24,7 @@ def describe(target: Target) -> list[Any]:
 
     try:
         described = topologies.get_topology_desc(platform="tpu", topology_name=target["topology"])
+    # Of libtpu, of the name's form, of JAX where its plug-in describes no topology.
     except (JaxRuntimeError, ValueError, NotImplementedError) as error:
         raise Refused(f"topology {target['topology']}: {first_line(error)}") from error
     return list(described.devices)
