@@ -20,14 +20,16 @@ BIN := $(VENV)/bin
 # Compiled at installation: it makes every start of a framework two to three times faster.
 INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --python $(BIN)/python
 
-.PHONY: all new test test-all test-nightly test-accelerator faults audit lint format lock clean
+.PHONY: all bench new test test-all test-nightly test-accelerator faults audit lint format lock clean
 
-# `make all CORES=8` is `snakemake --cores 8 all` in the environment made here, and its report.
+# `make all CORES=8` is `snakemake --cores 8 all` in the environment made here, and its report if a job has run.
 # Another preset: make all CONFIG=presets/paper.yaml
+CALL = snakemake all --cores $(CORES) $(if $(CONFIG),--configfile $(CONFIG)) \
+	$(if $(NAMED),--config frameworks=[$(subst $(space),$(comma),$(NAMED))])
 all: $(VENV)/workflow
-	source $(BIN)/activate && snakemake all --cores $(CORES) $(if $(CONFIG),--configfile $(CONFIG)) \
-		$(if $(NAMED),--config frameworks=[$(subst $(space),$(comma),$(NAMED))]) \
-		--report results/report.html --report-after-run
+	source $(BIN)/activate && $(CALL) && if [ ! -e results/report.html ] \
+		|| [ -n "$$(find .snakemake/metadata -newer results/report.html -type f -print -quit)" ]; \
+		then $(CALL) --quiet all --report results/report.html; fi
 
 # A folder for a question of your own, by its path: make new NAME=../my_question
 new: $(VENV)/dev
@@ -41,6 +43,11 @@ test test-all test-nightly test-accelerator: $(VENV)/dev
 # All of them, in hours: make faults FULL=1; some: make faults ONLY=killed
 faults: $(VENV)/dev
 	source $(BIN)/activate && python tests/campaign.py $(if $(FULL),--full) --only "$(ONLY)"
+
+# The speed claims of benchmarks/README.md, measured on this machine; run nothing beside it. One: make bench ONLY=start
+bench: $(VENV)/workflow
+	source $(BIN)/activate && snakemake --cores $(CORES) results/data/fashion_mnist/manifest.json \
+		results/data/reuters/manifest.json && PYTHONPATH=scripts python benchmarks/bench.py --only "$(ONLY)"
 
 # Known vulnerabilities of all that is pinned, from the service that pip-audit asks.
 audit: $(VENV)/uv

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from paragone.ahead_of_time.record import compilation_record
 from paragone.base.errors import UserError, entry_point
+from paragone.base.process_end import end_process
 from paragone.records.compilations import check_compilation
 from paragone.records.measurements import write
 
@@ -46,3 +47,4 @@ def summary(record: dict) -> str:
 
 if __name__ == "__main__":
     main()
+    end_process()

@@ -12,6 +12,7 @@ from paragone.ahead_of_time.exported_program import program_entry
 from paragone.ahead_of_time.exports import export
 from paragone.base.atomic_files import write_json, write_text
 from paragone.base.errors import entry_point
+from paragone.base.process_end import end_process
 from paragone.config.compilations import Program, exporter_of
 
 
@@ -40,3 +41,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 if __name__ == "__main__":
     main()
+    end_process()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from paragone.ahead_of_time.largest import search
 from paragone.base.errors import UserError, entry_point
+from paragone.base.process_end import end_process
 from paragone.config.compilations import Program
 from paragone.machine.process_entry import software
 from paragone.records.compilations import check_largest_batch
@@ -48,3 +49,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 if __name__ == "__main__":
     main()
+    end_process()

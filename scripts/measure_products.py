@@ -4,6 +4,7 @@ import importlib
 from itertools import product
 
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
+from paragone.base.process_end import end_process
 from paragone.microbenchmarks.products.measure import TOLERANCES, measure, not_tried
 from paragone.microbenchmarks.program import Measuring, measuring_parser, module_of
 from paragone.records.measurements import check_products, write
@@ -77,3 +78,4 @@ def summary(case: dict) -> str:
 
 if __name__ == "__main__":
     main()
+    end_process()

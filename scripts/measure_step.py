@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
+from paragone.base.process_end import end_process
 from paragone.microbenchmarks.program import Measuring
 from paragone.records.compilations import check_measured_step
 from paragone.records.measurements import write
@@ -46,3 +47,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 if __name__ == "__main__":
     main()
+    end_process()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from paragone.analysis import tidy
 from paragone.base.errors import entry_point
+from paragone.base.process_end import end_process
 from paragone.reporting import inputs, modules
 from paragone.reporting.drawing import style
 
@@ -37,3 +38,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 if __name__ == "__main__":
     main()
+    end_process()

@@ -12,6 +12,7 @@ import numpy as np
 
 from paragone import data
 from paragone.base.errors import entry_point, reason_of
+from paragone.base.process_end import end_process
 from paragone.config.run_spec import Spec
 from paragone.machine import limits
 from paragone.models.initial_weights import read
@@ -47,3 +48,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    end_process()

@@ -10,6 +10,7 @@ from pathlib import Path
 from paragone import data, engines
 from paragone.base.errors import Unavailable, UserError, as_user_error, entry_point, first_line
 from paragone.base.plugins import LIBRARY
+from paragone.base.process_end import end_process
 from paragone.config.code_inputs import code_inputs
 from paragone.config.own_files import model_file
 from paragone.config.run_spec import Spec
@@ -163,3 +164,4 @@ def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) ->
 
 if __name__ == "__main__":
     main()
+    end_process()

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import PermutationMethod, mannwhitneyu
+import scipy
 
 MISSED = math.inf  # epochs of a run that did not reach its target
 ENUMERATED = 20_000  # arrangements: all for up to 8 runs against 8, beyond that a random sample
@@ -51,6 +51,6 @@ def too_fast(epochs: list[float], reference: list[float]) -> Convergence:
     if math.comb(n + m, n) < 20:  # the one extreme arrangement has p = 1 / comb
         return Convergence(n, m, median, other, p=None)
     ranked = np.nan_to_num([*epochs, *reference], posinf=1e9)
-    method = PermutationMethod(n_resamples=ENUMERATED, rng=np.random.default_rng(0))
-    found = mannwhitneyu(ranked[:n], ranked[n:], alternative="less", method=method)
+    method = scipy.stats.PermutationMethod(n_resamples=ENUMERATED, rng=np.random.default_rng(0))
+    found = scipy.stats.mannwhitneyu(ranked[:n], ranked[n:], alternative="less", method=method)
     return Convergence(n, m, median, other, p=float(found.pvalue))

@@ -4,7 +4,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import chi2, nct, t
+import scipy
 
 from paragone.analysis.paired import ALPHA, EXACT, subsets
 from paragone.config.looks import fewest
@@ -18,14 +18,16 @@ def deviation_bound(effects: np.ndarray) -> float:
     n = len(effects)
     if n < 2:
         return math.inf
-    return float(np.std(effects, ddof=1) * math.sqrt((n - 1) / chi2.ppf(1 - POWER, n - 1)))
+    return float(
+        np.std(effects, ddof=1) * math.sqrt((n - 1) / scipy.stats.chi2.ppf(1 - POWER, n - 1))
+    )
 
 
 def effect_bound(effects: np.ndarray) -> float:
     """The lower 80 % bound of the size of the mean effect of two or more pairs; may be negative."""
     n = len(effects)
     spread = deviation_bound(effects) / math.sqrt(n)
-    return float(abs(np.mean(effects)) - t.ppf(POWER, n - 1) * spread)
+    return float(abs(np.mean(effects)) - scipy.stats.t.ppf(POWER, n - 1) * spread)
 
 
 def pairs_that_decide(effects: np.ndarray, margin: float, comparisons: int) -> int | None:
@@ -62,8 +64,8 @@ def pairs_needed(deviation: float, margin: float, comparisons: int) -> int | Non
 def _of_t_test(deviation: float, alpha: float, n: int) -> float:
     """The power of the t test, to which that of sign flips of many pairs is equal; in units of the margin."""
     margin = math.sqrt(n) / deviation
-    found = nct.sf(t.ppf(1 - alpha / 2, n - 1), n - 1, margin)
-    within = 2 * t.cdf(margin - t.ppf(1 - alpha, n - 1), n - 1) - 1
+    found = scipy.stats.nct.sf(scipy.stats.t.ppf(1 - alpha / 2, n - 1), n - 1, margin)
+    within = 2 * scipy.stats.t.cdf(margin - scipy.stats.t.ppf(1 - alpha, n - 1), n - 1) - 1
     return float(min(found, within))
 
 

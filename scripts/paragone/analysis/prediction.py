@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, replace
 
 import pandas as pd
-from scipy.stats import f, t
+import scipy
 
 from paragone.analysis.power import deviation_bound
 from paragone.analysis.statistics import CONFIDENCE
@@ -91,7 +91,9 @@ def predict(published: float, runs: pd.Series, spread: pd.Series) -> Judgement:
 
 def half_width(deviation: float, freedom: int, n: int) -> float:
     """h: half the width of the 95 % prediction interval for one more run beside `n`."""
-    return float(t.ppf((1 + CONFIDENCE) / 2, freedom) * deviation * math.sqrt(1 + 1 / n))
+    return float(
+        scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom) * deviation * math.sqrt(1 + 1 / n)
+    )
 
 
 def _needed(runs: pd.Series, spread: pd.Series, margin: float) -> int | None:
@@ -107,11 +109,13 @@ def _needed(runs: pd.Series, spread: pd.Series, margin: float) -> int | None:
 def _p(difference: float, deviation: float, freedom: int, n: int) -> float:
     if deviation == 0:
         return float(difference == 0)
-    return float(2 * t.sf(abs(difference) / (deviation * math.sqrt(1 + 1 / n)), freedom))
+    return float(
+        2 * scipy.stats.t.sf(abs(difference) / (deviation * math.sqrt(1 + 1 / n)), freedom)
+    )
 
 
 def _exceeds(runs: pd.Series, spread: pd.Series) -> bool:
     if spread.var() == 0:
         return bool(runs.var() > 0)
     ratio = runs.var() / spread.var()
-    return bool(f.sf(ratio, len(runs) - 1, len(spread) - 1) < WRONG_SPREAD)
+    return bool(scipy.stats.f.sf(ratio, len(runs) - 1, len(spread) - 1) < WRONG_SPREAD)

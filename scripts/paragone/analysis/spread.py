@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from scipy.stats import t
+import scipy
 
 from paragone.analysis.statistics import CONFIDENCE
 from paragone.base.errors import UserError
@@ -57,7 +57,7 @@ class Spread:
 
 def _inside(one: pd.Series, others: pd.DataFrame) -> int:
     n = len(others)
-    half = t.ppf((1 + CONFIDENCE) / 2, n - 1) * others.std() * math.sqrt(1 + 1 / n)
+    half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * others.std() * math.sqrt(1 + 1 / n)
     return int(((one - others.mean()).abs() <= half).sum())
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import bootstrap
+import scipy
 
 CONFIDENCE = 0.95
 RESAMPLES = 9999
@@ -40,7 +40,7 @@ def summarize(values: pd.Series | list[float], seed: int = 0) -> Summary:
     if len(known) == 1 or np.ptp(known) == 0:
         edge = np.nan if len(known) == 1 else median
         return Summary(len(known), median, edge, edge)
-    interval = bootstrap(
+    interval = scipy.stats.bootstrap(
         (known,),
         np.median,
         confidence_level=CONFIDENCE,

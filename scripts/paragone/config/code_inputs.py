@@ -6,6 +6,7 @@ only: the Snakefile imports this module at parse time.
 
 import ast
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -21,36 +22,44 @@ def code_inputs(program: str, *modules: str) -> list[str]:
     `modules` (dotted names) are loaded by name at run time: no import statement shows them. Paths are
     relative to the working directory: a moved checkout must not look like a change of inputs.
     """
-    folders = tuple(plugins.folders())
-    return [os.path.relpath(path) for path in _closure(program, modules, folders)]
+    return list(_closure(program, modules, tuple(plugins.folders()), os.getcwd()))
 
 
 def loaded_by(module: str) -> set[Path]:
     """The files in the import closure of a module, by its dotted name."""
-    return _reached(_paths(module))
+    folders = tuple(plugins.folders())
+    return _reached([*_paths(module, folders)], folders)
 
 
 @cache
-def _closure(program: str, modules: tuple[str, ...], folders: tuple[Path, ...]) -> list[Path]:
+def _closure(
+    program: str, modules: tuple[str, ...], folders: tuple[Path, ...], start: str
+) -> list[str]:
     first = SCRIPTS / program
-    found = _reached([first, *(path for name in modules for path in _paths(name))])
-    return [first, *sorted(found - {first})]
+    found = _reached(
+        [first, *(path for name in modules for path in _paths(name, folders))], folders
+    )
+    return [os.path.relpath(path, start) for path in (first, *sorted(found - {first}))]
 
 
-def _reached(waiting: list[Path]) -> set[Path]:
+def _reached(waiting: list[Path], folders: tuple[Path, ...]) -> set[Path]:
     found: set[Path] = set()
     while waiting:
         path = waiting.pop()
         if path not in found:
             found.add(path)
-            waiting += [file for name in _imports(path) for file in _paths(name)]
+            waiting += _imported_files(path, folders)
     return found
 
 
 @cache
+def _imported_files(path: Path, folders: tuple[Path, ...]) -> frozenset[Path]:
+    return frozenset(file for name in _imports(path) for file in _paths(name, folders))
+
+
 def _imports(path: Path) -> frozenset[str]:
     names: set[str] = set()
-    for node in ast.walk(parsed(path)):
+    for node in _statements(parsed(path)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -58,6 +67,14 @@ def _imports(path: Path) -> frozenset[str]:
             names.add(module)
             names.update(f"{module}.{alias.name}" for alias in node.names)
     return frozenset(names)
+
+
+def _statements(parent: ast.AST) -> Iterator[ast.AST]:
+    """All statements below a node. Expressions, most of a file's nodes, hold no imports."""
+    for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for node in getattr(parent, block, ()):
+            yield node
+            yield from _statements(node)
 
 
 def _absolute(path: Path, node: ast.ImportFrom) -> str:
@@ -77,8 +94,12 @@ def _package(path: Path) -> list[str]:
     return [plugins.LIBRARY.name, *path.relative_to(folder).parent.parts]
 
 
-def _paths(name: str) -> list[Path]:
-    """The files behind a dotted name: the module, the packages it belongs to, what plugins add to it."""
+@cache
+def _paths(name: str, folders: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The files behind a dotted name: the module, the packages it belongs to, what plugins add to it.
+
+    `folders`: of the plugins in use. Rules ask for hundreds of closures of the same modules.
+    """
     parts = name.split(".")
     candidates = [
         SCRIPTS.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)
@@ -89,4 +110,4 @@ def _paths(name: str) -> list[Path]:
             candidates += plugins.files_of(f"{'/'.join(parts[1:depth])}/__init__.py")
     else:  # a program that another one starts
         candidates.append(SCRIPTS.joinpath(*parts).with_suffix(".py"))
-    return [path for path in candidates if path.is_file()]
+    return tuple(path for path in candidates if path.is_file())

@@ -19,6 +19,8 @@ def trials(config: dict[str, Any], runs: dict[str, Spec]) -> dict[str, Spec]:
     Only those of which model, optimizer, data or engine are from a plugin; on the fewest replicas of any run.
     """
     found: dict[str, Spec] = {}
+    if not plugins.folders():
+        return found
     for spec in sorted(runs.values(), key=lambda one: one.replicas):
         if from_plugins(config, spec):
             workload = {key: value for key, value in spec.workload.items() if key != "target"}

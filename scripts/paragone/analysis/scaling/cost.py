@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import nnls
+import scipy
 
 
 @dataclass(frozen=True)
@@ -133,4 +133,4 @@ def _fit(rows: np.ndarray, values: np.ndarray, known: np.ndarray) -> Fit:
 
 
 def _solve(rows: np.ndarray, values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    return nnls(rows / values[:, None], (values - known) / values)[0]
+    return scipy.optimize.nnls(rows / values[:, None], (values - known) / values)[0]

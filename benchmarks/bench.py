@@ -1,0 +1,78 @@
+"""The speed claims of this project, measured side by side on this machine: a Markdown table.
+
+    make bench
+
+About 50 minutes on two cores; run nothing beside it. --only picks rows by a part of the name of their
+function: `python benchmarks/bench.py --only start` in the environment. benchmarks/README.md quotes a table.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import engines_alone
+import training
+import workflow
+from product import ROOT, Data
+from rows import Row, markdown
+
+from paragone.machine import hardware
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--results", type=Path, default=Path("results"), help="with manifests")
+    parser.add_argument("--data-folder", type=Path, default=Path("data"))
+    parser.add_argument("--rounds", type=int, default=5, help="of each comparison")
+    parser.add_argument("--only", default="", help="part of a row's function's name")
+    options = parser.parse_args()
+    data = Data(options.results.resolve(), options.data_folder.resolve())
+    measurements = [
+        *training.rows(data, options.rounds),
+        *engines_alone.rows(data, options.rounds),
+        *workflow.rows(data),
+    ]
+    begun = time.monotonic()
+    rows: list[tuple[str, ...]] = []
+    for measure in measurements:
+        if options.only in name_of(measure):
+            for row in (one.cells() for one in tried(measure)):
+                print(f"[{time.monotonic() - begun:.0f} s] {' | '.join(row)}", file=sys.stderr)
+                rows.append(row)
+    minutes, machine = (time.monotonic() - begun) / 60, hardware.describe()
+    print(markdown(rows))
+    print(
+        f"{machine['processor']}, {machine['cores']} cores, commit {commit()}; {minutes:.0f} minutes."
+    )
+
+
+def tried(measure: Callable[[], list[Row]]) -> list[Row]:
+    """The rows of a measurement; where it fails, one that says so, and the others go on."""
+    try:
+        return measure()
+    except (subprocess.CalledProcessError, AssertionError) as error:
+        return [Row(name_of(measure), "", f"failed: {error}", "", False)]
+
+
+def name_of(measure: Callable[[], list[Row]]) -> str:
+    """The name of a measurement's function."""
+    function = measure.func if isinstance(measure, partial) else measure
+    return str(getattr(function, "__name__", ""))
+
+
+def commit() -> str:
+    """The commit of the code."""
+    line = ["git", "describe", "--always", "--dirty"]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""Rows of `make bench` on the parts of a run: steps, evaluation, start, compilation, memory."""
+
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from product import Data, elapsed, output_of, specification, train
+from rows import Row, in_turn, quotients, stated
+
+from paragone.config.run_spec import TUNED, Spec
+
+INSIDE = Path(__file__).with_name("inside.py")
+STEPPED = ("torch", "torch-compile", "tensorflow-mirrored", "keras-fit", "torch-xla", "jax")
+EVALUATED = ("tensorflow-mirrored", "torch")
+# Backend, replicas, and the framework whose bare import is the limit.
+STARTED = (
+    ("torch", 1, "torch"),
+    ("tensorflow-mirrored", 1, "tensorflow"),
+    ("tensorflow-mirrored", 8, "tensorflow"),
+    ("torch-xla", 1, "torch_xla"),
+    ("jax", 1, "jax"),
+)
+SHORT: dict[str, Any] = {"epochs": 1, "steps_per_epoch": 4}
+
+
+def rows(data: Data, rounds: int) -> list[Callable[[], list[Row]]]:
+    """The measurements, in order; each makes its rows."""
+    return [
+        *(partial(epoch, data, rounds, backend) for backend in STEPPED),
+        *(partial(evaluation, data, rounds, backend) for backend in EVALUATED),
+        *(partial(start, data, 3, *one) for one in STARTED),
+        partial(compilation, data, "torch-compile", "TORCHINDUCTOR_CACHE_DIR", {}),
+        partial(
+            compilation,
+            data,
+            "jax",
+            "JAX_COMPILATION_CACHE_DIR",
+            {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"},
+        ),
+        partial(memory, data),
+    ]
+
+
+def epoch(data: Data, rounds: int, backend: str) -> list[Row]:
+    """What drawing and feeding batches cost."""
+    pairs = inside("epoch", specification("fashion-cnn", backend, 128), data, rounds)
+    found = quotients(pairs)
+    return [
+        Row(
+            f"an epoch of fashion-cnn, `{backend}`",
+            "as many steps over one batch on the device",
+            stated(found, "x"),
+            "1.05 x",
+            median(found) <= 1.05,
+        )
+    ]
+
+
+def evaluation(data: Data, rounds: int, backend: str) -> list[Row]:
+    """What evaluating costs beside the arithmetic."""
+    done = inside("evaluation", specification("wide-resnet", backend, 64), data, rounds)
+    found = quotients(done["pairs"])
+    return [
+        Row(
+            f"evaluation of wide-resnet, 10,000 images, `{backend}`",
+            f"forward passes at their best batch ({done['batch']:,})",
+            f"{stated(found, 'x')}: {median(one for one, _ in done['pairs']):.2f} s",
+            "1.2 x",
+            median(found) <= 1.2,
+        )
+    ]
+
+
+def start(data: Data, rounds: int, backend: str, replicas: int, framework: str) -> list[Row]:
+    """From the start of the process to the first step, all caches warm."""
+    spec = specification("fashion-cnn", backend, 1024, replicas, **SHORT)
+    import_line = [sys.executable, "-c", f"import {framework}"]
+    train(spec, data), elapsed(*import_line)
+    pairs = in_turn(rounds, lambda: started(spec, data), lambda: elapsed(*import_line))
+    above = [first - second for first, second in pairs]
+    plural = f", {replicas} replicas" if replicas > 1 else ""
+    return [
+        Row(
+            f"start to first step, `{backend}`{plural}",
+            f"`import {framework}`",
+            f"{stated(above, 's')} above the import: {median(one for one, _ in pairs):.1f} s",
+            "1.5 s above",
+            median(above) <= 1.5,
+        )
+    ]
+
+
+def started(spec: Spec, data: Data) -> float:
+    """The seconds of a run before its first step."""
+    cold = train(spec, data).cold
+    return cold.imports + cold.devices + cold.data + cold.compilation
+
+
+def compilation(data: Data, backend: str, cache: str, more: Mapping[str, str]) -> list[Row]:
+    """The second run of a program whose compiler keeps what it has compiled."""
+    spec = specification("fashion-cnn", backend, 1024, division=division_of(backend), **SHORT)
+    pairs = []
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as folder:
+            variables = {cache: folder, **more}
+            first, second = (compiled(spec, data, variables) for _ in range(2))
+        pairs.append((second, first))
+    found = [100 * share for share in quotients(pairs)]
+    return [
+        Row(
+            f"compilation, second run, `{backend}`",
+            "first run",
+            f"{stated(found, '%', 0)}: {median(one for one, _ in pairs):.1f} s after "
+            f"{median(one for _, one in pairs):.1f} s",
+            "20 %",
+            median(found) < 20,
+        )
+    ]
+
+
+def division_of(backend: str) -> str:
+    """Tuned where there is something to tune."""
+    return TUNED if backend == "torch-compile" else "as-installed"
+
+
+def compiled(spec: Spec, data: Data, variables: Mapping[str, str]) -> float:
+    """The seconds of the clock `compilation`."""
+    return train(spec, data, variables=variables).cold.compilation
+
+
+def memory(data: Data) -> list[Row]:
+    """Runs on one host share the pages of the arrays."""
+    found = [inside("memory", specification("fashion-cnn", "torch", 128), data, 1) / 1e6]
+    return [
+        Row(
+            "memory of one more run that reads Fashion-MNIST",
+            "one copy for all, 47 MB",
+            stated(found, "MB", 1),
+            "10 MB",
+            found[0] < 10,
+        )
+    ]
+
+
+def inside(what: str, spec: Spec, data: Data, rounds: int) -> Any:
+    """A measurement of inside.py, in a process of its own."""
+    manifest = data.manifest(spec.workload["dataset"])
+    return output_of(INSIDE, what, spec.to_json(), manifest, data.folder, rounds)

@@ -1,0 +1,122 @@
+"""Runs of the product, for benchmarks: a specification from config.yaml, trained by scripts/launch.py."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from paragone.base import tuning_variables
+from paragone.config.expand import expand
+from paragone.config.run_spec import Spec
+from paragone.records import record
+from paragone.records.run_metrics import steady
+from paragone.records.run_record import ColdClocks, RunRecord
+
+ROOT = Path(__file__).parents[1]
+
+
+def configured() -> dict[str, Any]:
+    """The content of config.yaml."""
+    return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def specification(workload: str, backend: str, batch: int, replicas: int = 1, **cell: Any) -> Spec:
+    """One run; `cell`: other keys of an experiment's matrix, division, precision or epochs, say."""
+    row = {"backend": backend, "replicas": replicas, "batch": {"global": batch}, **cell}
+    experiment = {"workload": workload, "matrix": [row]}
+    (spec,) = expand({**configured(), "experiments": {"one": experiment}}, "one")
+    return spec
+
+
+@dataclass(frozen=True)
+class Data:
+    """Where manifests and arrays are; the paths of `snakemake <results>/data/<name>/manifest.json`."""
+
+    results: Path
+    folder: Path
+
+    def manifest(self, dataset: str) -> Path:
+        """The manifest of a data set."""
+        return self.results / f"data/{dataset}/manifest.json"
+
+    def arrays(self, dataset: str) -> Path:
+        """The folder of its arrays."""
+        return self.folder / json.loads(self.manifest(dataset).read_text())["folder"]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A run's record, and the seconds that its command took."""
+
+    record: RunRecord
+    seconds: float
+
+    @property
+    def examples_per_second(self) -> float:
+        """Of the speed window, per-epoch constants left out."""
+        found = steady(self.record.window, self.record.spec.batch["global"])
+        assert found, f"{self.record.spec.name}: {self.record.status}: {self.record.reason}"
+        return found.examples_per_second
+
+    @property
+    def cold(self) -> ColdClocks:
+        """The clocks before the first step."""
+        clocks = self.record.clocks
+        assert clocks, f"{self.record.spec.name}: {self.record.status}: {self.record.reason}"
+        return clocks.cold
+
+
+def train(
+    spec: Spec, data: Data, window: float = 0.0, variables: Mapping[str, str] | None = None
+) -> Trained:
+    """Train by launch.py, as the workflow does; `window`: seconds of the speed window."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        line = [sys.executable, str(ROOT / "scripts/launch.py"), "--spec", spec.to_json()]
+        line += ["--manifest", str(data.manifest(spec.workload["dataset"]))]
+        line += ["--data-folder", str(data.folder), "--checkpoints", str(folder / "checkpoints")]
+        line += ["--threads", "2", "--window-seconds", str(window)]
+        line += ["--record", str(folder / "record.json")]
+        line += ["--predictions", str(folder / "predictions.npz")]
+        begun = time.perf_counter()
+        subprocess.run(line, check=True, stdout=subprocess.DEVNULL, env=environment(variables))
+        seconds = time.perf_counter() - begun
+        return Trained(record.read(folder / "record.json"), seconds)
+
+
+def environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's environment without what tunes a framework, and `variables`."""
+    return tuning_variables.environment(dict(variables or {}))
+
+
+def output_of(*line: object, variables: Mapping[str, str] | None = None) -> Any:
+    """What a Python program prints in its last line, as JSON."""
+    done = subprocess.run(
+        [sys.executable, *map(str, line)],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment({"PYTHONPATH": str(ROOT / "scripts"), **(variables or {})}),
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def elapsed(*line: object, folder: Path | None = None) -> float:
+    """The seconds that a command takes, which must succeed."""
+    begun = time.perf_counter()
+    subprocess.run(
+        list(map(str, line)),
+        check=True,
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    return time.perf_counter() - begun

@@ -1,0 +1,54 @@
+"""The table of `make bench`: its rows, and how ratios are stated."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim: what was measured against what, in one run.
+
+    `asked`: the least that is wanted, in words. `reached`: whether it is; None where a row only informs.
+    """
+
+    part: str
+    against: str
+    measured: str
+    asked: str
+    reached: bool | None
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of a Markdown table."""
+        words = {True: "yes", False: "**no**", None: ""}
+        return self.part, self.against, self.measured, self.asked, words[self.reached]
+
+
+HEADER = ("part", "against, in the same run", "measured", "asked", "reached")
+
+
+def markdown(rows: Sequence[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    lines = [HEADER, ("---",) * len(HEADER), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def stated(values: Sequence[float], unit: str, digits: int = 2) -> str:
+    """Median, range and n, of one value or several."""
+    shown = f"{median(values):,.{digits}f} {unit}".strip()
+    if len(values) == 1:
+        return f"{shown} (n = 1)"
+    low, high = (f"{one:,.{digits}f}" for one in (min(values), max(values)))
+    return f"{shown} ({low} to {high}, n = {len(values)})"
+
+
+def in_turn(
+    rounds: int, ours: Callable[[], float], theirs: Callable[[], float]
+) -> list[tuple[float, float]]:
+    """Two measurements, each taken once a round, one beside the other."""
+    return [(ours(), theirs()) for _ in range(rounds)]
+
+
+def quotients(pairs: Sequence[tuple[float, float]]) -> list[float]:
+    """The first of each pair over the second."""
+    return [first / second for first, second in pairs]

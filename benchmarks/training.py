@@ -1,0 +1,162 @@
+"""Rows of `make bench` on training: the product's best way beside the tutorials' programs."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from product import Data, output_of, specification, train
+from rows import Row, in_turn, quotients, stated
+
+from paragone.config.run_spec import TUNED, Spec
+
+OPPONENTS = Path(__file__).parent / "opponents"
+WINDOW = 5.0  # seconds of training whose speed is compared
+PUBLISHED_CNN, PUBLISHED_REUTERS = (
+    269.0,
+    58.5,
+)  # seconds, whole, on 8 TPU cores and on 2 logical GPUs
+TUNED_BFLOAT16: dict[str, Any] = {"division": TUNED, "precision": "bfloat16"}
+SHORT: dict[str, Any] = {"epochs": 1, "steps_per_epoch": 10}
+
+
+def rows(data: Data, rounds: int) -> list[Callable[[], list[Row]]]:
+    """The measurements, in order; each makes its rows."""
+    return [
+        partial(fashion_cnn_whole, data),
+        partial(reuters_whole, data, 3),
+        partial(fashion_conv, data, rounds),
+        partial(fashion_cnn, data, rounds),
+        partial(wide_resnet, data, rounds),
+        partial(wide_resnet_accuracy, data),
+        partial(text_cnn, data, rounds),
+    ]
+
+
+def fashion_cnn_whole(data: Data) -> list[Row]:
+    """The 50 published epochs, from the start of the command to its end."""
+    spec = specification("fashion-cnn", "torch-ddp", 1024, 2, epochs=50, **TUNED_BFLOAT16)
+    run = train(spec, data)
+    accuracy = run.record.epochs[-1].test_accuracy
+    return [
+        Row(
+            f"fashion-cnn, 50 epochs, end to end, {named(spec)}",
+            f"published {PUBLISHED_CNN:g} s on 8 TPU cores",
+            f"{stated([run.seconds], 's', 0)}, test accuracy {accuracy:.4f}",
+            "120 s at 0.89 or more",
+            run.seconds <= 120 and accuracy >= 0.89,
+        )
+    ]
+
+
+def reuters_whole(data: Data, rounds: int) -> list[Row]:
+    """The ten published epochs, from the start of the command to its end."""
+    best = specification("reuters-cnn", "torch", 32, epochs=10, **TUNED_BFLOAT16)
+    plain = specification("reuters-cnn", "torch", 32, epochs=10)
+    runs = [train(best, data) for _ in range(rounds)]
+    reference = train(plain, data).record.epochs[-1].test_accuracy
+    accuracy = runs[0].record.epochs[-1].test_accuracy
+    seconds = [run.seconds for run in runs]
+    return [
+        Row(
+            f"Reuters, 10 epochs, end to end, {named(best)}",
+            f"published {PUBLISHED_REUTERS:g} s on 2 logical GPUs",
+            f"{stated(seconds, 's', 1)}, test accuracy {accuracy:.4f} "
+            f"(as installed, float32: {reference:.4f})",
+            "14 s",
+            median(seconds) <= 14,
+        )
+    ]
+
+
+def fashion_conv(data: Data, rounds: int) -> list[Row]:
+    """Against Keras' `fit`."""
+    best = specification("fashion-conv", "tensorflow-mirrored", 1000, precision="bfloat16", **SHORT)
+    line = [OPPONENTS / "keras_fit.py", data.arrays("fashion_mnist")]
+    same = specification("fashion-conv", "tensorflow-mirrored", 1000, **SHORT)
+    return [
+        against("fashion-conv", best, "Keras' `fit`, float32", line, 1.5, data, rounds),
+        against("fashion-conv", same, "Keras' `fit`, float32", line, None, data, rounds),
+    ]
+
+
+def fashion_cnn(data: Data, rounds: int) -> list[Row]:
+    """Against the tutorial's loader, with the better of none and two processes of its own."""
+    best = specification("fashion-cnn", "torch-ddp", 1024, 2, **SHORT, **TUNED_BFLOAT16)
+    same = specification("fashion-cnn", "torch", 1024, **SHORT)
+    folder = data.arrays("fashion_mnist")
+    found = {
+        workers: speed(OPPONENTS / "data_loader.py", folder, 1024, workers) for workers in (0, 2)
+    }
+    workers = max(found, key=lambda one: found[one])
+    line = [OPPONENTS / "data_loader.py", folder, 1024, workers]
+    words = f"DataLoader, {workers} workers, float32"
+    return [
+        against("fashion-cnn, batch 1,024", best, words, line, 4.0, data, rounds),
+        against("fashion-cnn, batch 1,024", same, words, line, None, data, rounds),
+    ]
+
+
+def wide_resnet(data: Data, rounds: int) -> list[Row]:
+    """Against Keras' `fit` over its ImageDataGenerator."""
+    best = specification("wide-resnet", "torch-ddp", 64, 2, **SHORT, **TUNED_BFLOAT16)
+    line = [OPPONENTS / "image_data_generator.py", data.arrays("fashion_mnist"), 64]
+    words = "`fit` over ImageDataGenerator, float32"
+    return [against("wide-resnet, width 1, batch 64", best, words, line, 2.2, data, rounds)]
+
+
+def wide_resnet_accuracy(data: Data, epochs: int = 5) -> list[Row]:
+    """What bfloat16 and two workers do to the accuracy."""
+    cell = {"epochs": epochs}
+    best = specification("wide-resnet", "torch-ddp", 64, 2, **cell, **TUNED_BFLOAT16)
+    plain = specification("wide-resnet", "torch", 64, **cell, division=TUNED)
+    ours, theirs = (train(one, data).record.epochs[-1].test_accuracy for one in (best, plain))
+    return [
+        Row(
+            f"wide-resnet after {epochs} epochs, {named(best)}",
+            named(plain),
+            f"test accuracy {ours:.4f} and {theirs:.4f} (n = 1)",
+            "",
+            None,
+        )
+    ]
+
+
+def text_cnn(data: Data, rounds: int) -> list[Row]:
+    """Against an own loop of one call a step."""
+    best = specification("reuters-cnn", "tensorflow-mirrored", 32, **SHORT)
+    vocabulary = json.loads(data.manifest("reuters").read_text())["vocabulary"]
+    line = [OPPONENTS / "step_by_step.py", data.arrays("reuters"), vocabulary]
+    words = "one `tf.function` call a step"
+    return [against("text CNN, batch 32", best, words, line, 1.5, data, rounds)]
+
+
+def against(
+    part: str, spec: Spec, words: str, line: list, asked: float | None, data: Data, rounds: int
+) -> Row:
+    """Steady speed of a way over that of another program, in turn."""
+    pairs = in_turn(
+        rounds, lambda: train(spec, data, WINDOW).examples_per_second, lambda: speed(*line)
+    )
+    found = quotients(pairs)
+    ours, theirs = (median(values) for values in zip(*pairs, strict=True))
+    return Row(
+        f"{part}, {named(spec)}",
+        words,
+        f"{stated(found, 'x')}: {ours:,.0f} to {theirs:,.0f} examples/s",
+        f"{asked} x" if asked else "",
+        None if asked is None else median(found) >= asked,
+    )
+
+
+def speed(*line: object) -> float:
+    """The examples per second of an opponent."""
+    return output_of(*line)["examples_per_second"]
+
+
+def named(spec: Spec) -> str:
+    """A way of training, in words."""
+    replicas = f", {spec.replicas} replicas" if spec.replicas > 1 else ""
+    return f"`{spec.backend['name']}`{replicas}, {spec.precision}, {spec.division}"

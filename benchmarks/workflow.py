@@ -1,0 +1,184 @@
+"""Rows of `make bench` on the workflow around the runs: probes, jobs, drawing, planning, collecting."""
+
+import json
+import resource
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import yaml
+from product import ROOT, Data, configured, elapsed
+from rows import Row, stated
+
+from paragone.records import record
+from paragone.records.run_metrics import end_to_end
+from paragone.records.run_record import RunRecord
+
+BUNDLE = ROOT / "records/amd-epyc-2-cores.zip"  # of the default: 66 runs
+SNAKEMAKE = (sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2")
+RUNS = 6  # whose overhead is averaged
+MANY = 10_000
+
+
+def rows(data: Data) -> list[Callable[[], list[Row]]]:
+    """The measurements, in order; each makes its rows."""
+    return [
+        partial(probes, data),
+        partial(overhead, data),
+        drawing,
+        *(partial(dry_run, count, limit, n) for count, limit, n in ((1000, 8, 3), (MANY, 60, 1))),
+        collecting,
+    ]
+
+
+def probes(data: Data) -> list[Row]:
+    """The parity gate of the default: the reference and all backends, on all workloads."""
+    workloads = sorted({*configured()["workloads"]})
+    targets = [f"results/parity/{name}.json" for name in workloads]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        manifests = [f"results/data/{one}/manifest.json" for one in configured()["datasets"]]
+        weights = "results/weights/mobilenet-v2.json"
+        call = (*SNAKEMAKE, *shared(data))
+        elapsed(*call, *manifests, weights, folder=folder)
+        seconds = elapsed(*call, *targets, folder=folder)
+        jobs = len([one for one in finished(folder) if one["rule"].startswith("probe_")])
+    return [
+        Row(
+            f"probes of all backends of the default, {jobs} processes, with Snakemake's start",
+            "",
+            stated([seconds], "s", 0),
+            "50 s",
+            seconds < 50,
+        )
+    ]
+
+
+def overhead(data: Data) -> list[Row]:
+    """What a run costs beside its own clocks."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        matrix = [{"backend": "torch", "replicas": 1, "batch": {"global": 128}}]
+        block = {"matrix": matrix, "repeats": RUNS, "epochs": 1, "steps_per_epoch": 10}
+        config = {"experiments": {"one_device": block}, "only": ["one_device"]}
+        (folder / "few.yaml").write_text(yaml.safe_dump(config))
+        target = "results/tables/one_device/runs.parquet"
+        elapsed(*SNAKEMAKE, target, "--configfile", "few.yaml", *shared(data), folder=folder)
+        jobs = [one for one in finished(folder) if one["rule"] == "train"]
+        walls = sum(one["endtime"] - one["starttime"] for one in jobs)
+        clocks = [end_to_end(record.read(path)) for path in folder.glob("results/runs/*/*.json")]
+        each = (walls - sum(one for one in clocks if one)) / len(clocks)
+    return [
+        Row(
+            "overhead per run: the train job less the run's end-to-end clock",
+            "",
+            f"{each:.2f} s (mean of n = {len(clocks)})",
+            "0.5 s",
+            each < 0.5,
+        )
+    ]
+
+
+def shared(data: Data) -> list[str]:
+    """Options of a workflow elsewhere that uses these data."""
+    return ["--config", f"data={{folder: {json.dumps(str(data.folder.resolve()))}}}"]
+
+
+def finished(folder: Path) -> list[dict[str, Any]]:
+    """What Snakemake noted of each finished job, once."""
+    noted = (path for path in (folder / ".snakemake/metadata").rglob("*") if path.is_file())
+    found = {}
+    for one in map(json.loads, (path.read_text() for path in noted)):
+        found[(one["rule"], one["job_hash"])] = one
+    return list(found.values())
+
+
+def drawing() -> list[Row]:
+    """All that follows the training of a default run, then the same call with nothing to do."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        zipfile.ZipFile(BUNDLE).extractall(folder / "results")
+        call = (*SNAKEMAKE, "all", "--config", "records_only=True")
+        seconds = elapsed(*call, folder=folder)
+        jobs = len(finished(folder))
+        nothing = [elapsed(*call, folder=folder) for _ in range(3)]
+    return [
+        Row(
+            f"tables, figures, checks and page of a default run, {jobs} jobs",
+            "",
+            stated([seconds], "s", 0),
+            "70 s",
+            seconds < 70,
+        ),
+        Row(
+            "the same call with nothing to do",
+            "",
+            stated(nothing, "s", 1),
+            "3 s",
+            median(nothing) < 3,
+        ),
+    ]
+
+
+def dry_run(count: int, limit: int, n: int) -> list[Row]:
+    """What planning costs."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        config = {"experiments": {"one_device": {"repeats": count // 4}}}
+        (folder / "many.yaml").write_text(yaml.safe_dump(config))
+        call = (*SNAKEMAKE, "all", "--configfile", "many.yaml", "--dry-run", "--quiet")
+        found = [elapsed(*call, folder=folder) for _ in range(n)]
+    part = f"dry run of {count:,} runs"
+    return [Row(part, "", stated(found, "s", 1), f"{limit} s", median(found) < limit)]
+
+
+def collecting() -> list[Row]:
+    """Many records to one table and one figure."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        paths = records(folder)
+        tables = [folder / "runs.parquet", folder / "epochs.parquet"]
+        parity = folder / "parity/fashion-cnn.json"
+        collect = [sys.executable, ROOT / "scripts/collect.py", "runs", "--experiment", "one"]
+        collect += ["--parity", parity, "--runs", tables[0], "--epochs", tables[1]]
+        seconds = elapsed(*collect, "--records", *paths)
+        plot = [sys.executable, ROOT / "scripts/plot.py", "throughput", "--runs", tables[0]]
+        plot += ["--title", "one", "--labels", "torch=PyTorch eager", "--palette", "torch=#0072B2"]
+        plot += ["--output", folder / "figure.svg", "--sidecar", folder / "figure.csv"]
+        seconds += elapsed(*plot)
+    size = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    return [
+        Row(
+            f"collecting {MANY:,} records, and a figure of them",
+            "",
+            f"{stated([seconds], 's', 0)}, {size:.1f} GiB at most",
+            "60 s, 2 GiB",
+            seconds < 60 and size < 2,
+        )
+    ]
+
+
+def records(folder: Path) -> list[Path]:
+    """So many records: one of the bundle's, with a seed each."""
+    with zipfile.ZipFile(BUNDLE) as bundle:
+        bundle.extract("parity/fashion-cnn.json", folder)
+        name = next(
+            one
+            for one in bundle.namelist()
+            if one.startswith("runs/fashion-cnn.torch.r1.b128.s0") and one.endswith("record.json")
+        )
+        first = RunRecord.from_json(json.loads(bundle.read(name)))
+    paths = []
+    for seed in range(MANY):
+        spec = replace(first.spec, seed=seed)
+        path = folder / f"runs/{spec.name}/record.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(replace(first, spec=spec, run=spec.name).sealed().to_json()))
+        paths.append(path)
+    return paths
