@@ -1,6 +1,7 @@
 """Runs of the product, for benchmarks: a specification from config.yaml, trained by scripts/launch.py."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -108,15 +109,32 @@ def output_of(*line: object, variables: Mapping[str, str] | None = None) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def elapsed(*line: object, folder: Path | None = None) -> float:
-    """The seconds that a command takes, which must succeed."""
+@dataclass(frozen=True)
+class Cost:
+    """What a command took: seconds, and bytes of memory at most."""
+
+    seconds: float
+    peak_bytes: int
+
+
+def cost(*line: object, folder: Path | None = None) -> Cost:
+    """What a command takes, which must succeed."""
+    words = list(map(str, line))
     begun = time.perf_counter()
-    subprocess.run(
-        list(map(str, line)),
-        check=True,
+    process = subprocess.Popen(
+        words,
         cwd=folder,
         env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    return time.perf_counter() - begun
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)  # or it would be waited for again
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words)
+    return Cost(time.perf_counter() - begun, 1024 * usage.ru_maxrss)
+
+
+def elapsed(*line: object, folder: Path | None = None) -> float:
+    """The seconds that a command takes, which must succeed."""
+    return cost(*line, folder=folder).seconds

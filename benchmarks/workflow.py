@@ -1,7 +1,6 @@
 """Rows of `make bench` on the workflow around the runs: probes, jobs, drawing, planning, collecting."""
 
 import json
-import resource
 import sys
 import tempfile
 import zipfile
@@ -13,7 +12,7 @@ from statistics import median
 from typing import Any
 
 import yaml
-from product import ROOT, Data, configured, elapsed
+from product import ROOT, Data, configured, cost, elapsed
 from rows import Row, stated
 
 from paragone.records import record
@@ -45,9 +44,8 @@ def probes(data: Data) -> list[Row]:
         folder = Path(name)
         manifests = [f"results/data/{one}/manifest.json" for one in configured()["datasets"]]
         weights = "results/weights/mobilenet-v2.json"
-        call = (*SNAKEMAKE, *shared(data))
-        elapsed(*call, *manifests, weights, folder=folder)
-        seconds = elapsed(*call, *targets, folder=folder)
+        elapsed(*SNAKEMAKE, *manifests, weights, *shared(data), folder=folder)
+        seconds = elapsed(*SNAKEMAKE, *targets, *shared(data), folder=folder)
         jobs = len([one for one in finished(folder) if one["rule"].startswith("probe_")])
     return [
         Row(
@@ -100,11 +98,10 @@ def finished(folder: Path) -> list[dict[str, Any]]:
 
 
 def drawing() -> list[Row]:
-    """All that follows the training of a default run, then the same call with nothing to do."""
+    """All that follows the training of a default run; then the same call with nothing to do."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        zipfile.ZipFile(BUNDLE).extractall(folder / "results")
-        call = (*SNAKEMAKE, "all", "--config", "records_only=True")
+        call = (*SNAKEMAKE, "all", "--config", f"bundles=[{BUNDLE}]")
         seconds = elapsed(*call, folder=folder)
         jobs = len(finished(folder))
         nothing = [elapsed(*call, folder=folder) for _ in range(3)]
@@ -147,12 +144,13 @@ def collecting() -> list[Row]:
         parity = folder / "parity/fashion-cnn.json"
         collect = [sys.executable, ROOT / "scripts/collect.py", "runs", "--experiment", "one"]
         collect += ["--parity", parity, "--runs", tables[0], "--epochs", tables[1]]
-        seconds = elapsed(*collect, "--records", *paths)
+        steps = [cost(*collect, "--records", *paths)]
         plot = [sys.executable, ROOT / "scripts/plot.py", "throughput", "--runs", tables[0]]
         plot += ["--title", "one", "--labels", "torch=PyTorch eager", "--palette", "torch=#0072B2"]
         plot += ["--output", folder / "figure.svg", "--sidecar", folder / "figure.csv"]
-        seconds += elapsed(*plot)
-    size = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+        steps.append(cost(*plot))
+    seconds = sum(one.seconds for one in steps)
+    size = max(one.peak_bytes for one in steps) / 2**30
     return [
         Row(
             f"collecting {MANY:,} records, and a figure of them",

@@ -1,0 +1,65 @@
+"""The table of `make bench`: its words, and one real row."""
+
+import shutil
+import subprocess
+import sys
+
+import bench
+import engines_alone
+import pytest
+import training
+import workflow
+from product import Data
+from rows import Row, in_turn, quotients, stated
+from workspace import ROOT, environment
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [([2.0], "2.00 x (n = 1)"), ([3.0, 1.0, 2.5], "2.50 x (1.00 to 3.00, n = 3)")],
+)
+def test_median_range_and_n_are_stated(values, words):
+    assert stated(values, "x") == words
+
+
+def test_ratios_are_of_two_measurements_taken_in_turn():
+    taken = iter([6.0, 2.0, 9.0, 3.0])
+    assert quotients(in_turn(2, lambda: next(taken), lambda: next(taken))) == [3.0, 3.0]
+
+
+def test_a_measurement_that_fails_is_a_row_and_not_reached(capsys):
+    def broken() -> list[Row]:
+        raise subprocess.CalledProcessError(1, ["keras_fit.py"])
+
+    (row,) = bench.tried(broken)
+    assert row.part == "broken"
+    assert "keras_fit.py" in row.measured
+    assert row.reached is False
+
+
+def test_each_measurement_has_a_name_that_picks_it(tmp_path):
+    data = Data(tmp_path, tmp_path)
+    made = [*training.rows(data, 1), *engines_alone.rows(data, 1), *workflow.rows(data)]
+    assert {*map(bench.name_of, made)} >= {"fashion_conv", "epoch", "start", "drawing", "dry_run"}
+
+
+def test_a_row_is_measured(fashion, tmp_path):
+    """The quickest: memory that a process does not share."""
+    manifest = tmp_path / "data/fashion_mnist/manifest.json"
+    manifest.parent.mkdir(parents=True)
+    shutil.copyfile(fashion.manifest, manifest)
+    program = ROOT / "benchmarks/bench.py"
+    folders = [f"--results={tmp_path}", f"--data-folder={fashion.folder}"]
+    done = subprocess.run(
+        [sys.executable, str(program), *folders, "--only", "memory"],
+        env=environment(PYTHONPATH=str(ROOT / "scripts")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    header, _, row, _, machine = done.stdout.splitlines()
+    assert header.startswith("| part | against")
+    assert row.startswith("| memory of one more run that reads Fashion-MNIST |")
+    assert " MB (n = 1) | 10 MB | yes |" in row
+    assert " cores, commit " in machine
