@@ -22,14 +22,15 @@ INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --py
 
 .PHONY: all bench new test test-all test-nightly test-accelerator faults audit lint format lock clean
 
-# `make all CORES=8` is `snakemake --cores 8 all` in the environment made here, and its report if a job has run.
+# `make all CORES=8` is `snakemake --cores 8 all` in the environment made here, and its report if there is news.
 # Another preset: make all CONFIG=presets/paper.yaml
 CALL = snakemake all --cores $(CORES) $(if $(CONFIG),--configfile $(CONFIG)) \
 	$(if $(NAMED),--config frameworks=[$(subst $(space),$(comma),$(NAMED))])
 all: $(VENV)/workflow
 	source $(BIN)/activate && $(CALL) && if [ ! -e results/report.html ] \
+		|| ! echo "$(CALL)" | cmp -s - .snakemake/reported \
 		|| [ -n "$$(find .snakemake/metadata -newer results/report.html -type f -print -quit)" ]; \
-		then $(CALL) --quiet all --report results/report.html; fi
+		then $(CALL) --quiet all --report results/report.html && echo "$(CALL)" >.snakemake/reported; fi
 
 # A folder for a question of your own, by its path: make new NAME=../my_question
 new: $(VENV)/dev

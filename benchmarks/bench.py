@@ -2,14 +2,16 @@
 
     make bench
 
-About 50 minutes on two cores; run nothing beside it. --only picks rows by a part of the name of their
-function: `python benchmarks/bench.py --only start` in the environment. benchmarks/README.md quotes a table.
+Some 40 minutes, on two cores in any case; run nothing beside it. --only picks rows by a part of the name of
+their function: `make bench ONLY=start`. benchmarks/README.md quotes a table.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,7 +20,7 @@ import engines_alone
 import training
 import workflow
 from product import ROOT, Data
-from rows import Row, markdown
+from rows import NO, Row, markdown
 
 from paragone.machine import hardware
 
@@ -33,6 +35,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="of each comparison")
     parser.add_argument("--only", default="", help="part of a row's function's name")
     options = parser.parse_args()
+    # One machine for all: the product's runs take two cores, and their opponents would take what there is.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     data = Data(options.results.resolve(), options.data_folder.resolve())
     measurements = [
         *training.rows(data, options.rounds),
@@ -48,17 +52,19 @@ def main() -> None:
                 rows.append(row)
     minutes, machine = (time.monotonic() - begun) / 60, hardware.describe()
     print(markdown(rows))
-    print(
-        f"{machine['processor']}, {machine['cores']} cores, commit {commit()}; {minutes:.0f} minutes."
-    )
+    print(f"{machine['processor']}, two cores, commit {commit()}; {minutes:.0f} minutes.")
+    print(f"Data: {', '.join(map(data.source, data.datasets()))}.")
+    if not rows or any(row[2].startswith("failed: ") for row in rows):
+        sys.exit(1)
 
 
 def tried(measure: Callable[[], list[Row]]) -> list[Row]:
     """The rows of a measurement; where it fails, one that says so, and the others go on."""
     try:
         return measure()
-    except (subprocess.CalledProcessError, AssertionError) as error:
-        return [Row(name_of(measure), "", f"failed: {error}", "", False)]
+    except Exception as error:
+        traceback.print_exc()
+        return [Row(name_of(measure), "", f"failed: {error}", "", NO)]
 
 
 def name_of(measure: Callable[[], list[Row]]) -> str:

@@ -39,7 +39,7 @@ def built(spec: Spec, dataset: Dataset) -> Engine:
 
 
 def epoch(spec: Spec, dataset: Dataset, rounds: int) -> list[tuple[float, float]]:
-    """Seconds of an epoch, and of as many steps over one batch that is on the device."""
+    """Seconds of so many steps, and of as many over one batch that is on the device."""
     engine = built(spec, dataset)
     batch = next(train_batches(dataset, spec, 1, engine.shard))
 
@@ -76,9 +76,9 @@ def on_device(engine: Any, batch: tuple) -> tuple[Iterable[tuple], Callable[[], 
         import tensorflow as tf
 
         own = engine._train_pipeline
-        engine._train_pipeline = tf.data.Dataset.from_tensors(
-            tuple(map(tf.constant, batch))
-        ).repeat()
+        options = own.options()  # without autotuning, as the engine's
+        tensors = tf.data.Dataset.from_tensors(tuple(map(tf.constant, batch)))
+        engine._train_pipeline = tensors.repeat().prefetch(2).with_options(options)
         return (), lambda: setattr(engine, "_train_pipeline", own)
     placed, own = engine._put(batch), engine._put
     engine._put = lambda one: one

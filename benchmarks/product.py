@@ -47,6 +47,15 @@ class Data:
         """The manifest of a data set."""
         return self.results / f"data/{dataset}/manifest.json"
 
+    def datasets(self) -> list[str]:
+        """The data sets whose manifests are there."""
+        return sorted(path.parent.name for path in self.results.glob("data/*/manifest.json"))
+
+    def source(self, dataset: str) -> str:
+        """Which data they are: real, of which edition, or synthetic."""
+        found = json.loads(self.manifest(dataset).read_text())
+        return f"{dataset} {found['source']} ({found['edition']})"
+
     def arrays(self, dataset: str) -> Path:
         """The folder of its arrays."""
         return self.folder / json.loads(self.manifest(dataset).read_text())["folder"]
@@ -77,7 +86,7 @@ class Trained:
 def train(
     spec: Spec, data: Data, window: float = 0.0, variables: Mapping[str, str] | None = None
 ) -> Trained:
-    """Train by launch.py, as the workflow does; `window`: seconds of the speed window."""
+    """Train by launch.py without comparing first steps; `window`: seconds of the speed window."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         line = [sys.executable, str(ROOT / "scripts/launch.py"), "--spec", spec.to_json()]

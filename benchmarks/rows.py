@@ -9,22 +9,22 @@ from statistics import median
 class Row:
     """One claim: what was measured against what, in one run.
 
-    `asked`: the least that is wanted, in words. `reached`: whether it is; None where a row only informs.
+    `asked`: the least that is wanted, in words. `reached`: whether it is; empty where a row only informs.
     """
 
     part: str
     against: str
     measured: str
     asked: str
-    reached: bool | None
+    reached: str
 
     def cells(self) -> tuple[str, ...]:
         """The row of a Markdown table."""
-        words = {True: "yes", False: "**no**", None: ""}
-        return self.part, self.against, self.measured, self.asked, words[self.reached]
+        return self.part, self.against, self.measured, self.asked, self.reached
 
 
-HEADER = ("part", "against, in the same run", "measured", "asked", "reached")
+HEADER = ("part", "against", "measured", "asked", "reached")
+YES, NO, UNDECIDED = "yes", "**no**", "undecided"
 
 
 def markdown(rows: Sequence[tuple[str, ...]]) -> str:
@@ -40,6 +40,17 @@ def stated(values: Sequence[float], unit: str, digits: int = 2) -> str:
         return f"{shown} (n = 1)"
     low, high = (f"{one:,.{digits}f}" for one in (min(values), max(values)))
     return f"{shown} ({low} to {high}, n = {len(values)})"
+
+
+def at_most(limit: float, values: Sequence[float]) -> str:
+    """Whether measurements are within a limit: all of them, none, or undecided."""
+    within = [value <= limit for value in values]
+    return YES if all(within) else UNDECIDED if any(within) else NO
+
+
+def at_least(limit: float, values: Sequence[float]) -> str:
+    """Whether measurements reach a limit: all of them, none, or undecided."""
+    return at_most(-limit, [-value for value in values])
 
 
 def in_turn(

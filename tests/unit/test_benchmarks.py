@@ -10,7 +10,7 @@ import pytest
 import training
 import workflow
 from product import Data
-from rows import Row, in_turn, quotients, stated
+from rows import NO, UNDECIDED, YES, Row, at_least, at_most, in_turn, quotients, stated
 from workspace import ROOT, environment
 
 
@@ -20,6 +20,16 @@ from workspace import ROOT, environment
 )
 def test_median_range_and_n_are_stated(values, words):
     assert stated(values, "x") == words
+
+
+def test_measurements_on_both_sides_of_a_limit_decide_nothing():
+    found = [at_most(2, values) for values in ([1.0, 2.0], [1.0, 3.0], [3.0, 4.0])]
+    assert found == [YES, UNDECIDED, NO]
+    assert [at_least(2, values) for values in ([2.0, 3.0], [1.0, 2.0], [1.0])] == [
+        YES,
+        UNDECIDED,
+        NO,
+    ]
 
 
 def test_ratios_are_of_two_measurements_taken_in_turn():
@@ -34,7 +44,7 @@ def test_a_measurement_that_fails_is_a_row_and_not_reached(capsys):
     (row,) = bench.tried(broken)
     assert row.part == "broken"
     assert "keras_fit.py" in row.measured
-    assert row.reached is False
+    assert row.reached == NO
 
 
 def test_each_measurement_has_a_name_that_picks_it(tmp_path):
@@ -58,8 +68,9 @@ def test_a_row_is_measured(fashion, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    header, _, row, _, machine = done.stdout.splitlines()
+    header, _, row, _, machine, read = done.stdout.splitlines()
     assert header.startswith("| part | against")
-    assert row.startswith("| memory of one more run that reads Fashion-MNIST |")
+    assert row.startswith("| private memory kept after reading all batches of Fashion-MNIST |")
     assert " MB (n = 1) | 10 MB | yes |" in row
-    assert " cores, commit " in machine
+    assert " two cores, commit " in machine
+    assert read.startswith(f"Data: fashion_mnist {fashion.source} (")

@@ -40,9 +40,9 @@ def test_it_writes_waits_and_calls_what_is_registered(line):
     assert done.stdout == "written\nwaited for\nregistered\n"
 
 
-def test_nobody_needs_to_read_what_it_prints(line):
-    """What is still buffered at the end fails to be written, and that is all."""
+def test_what_cannot_be_written_is_a_status(line):
+    """120, Python's own."""
     variables = environment(PYTHONPATH=str(ROOT / "scripts"), PYTHONUNBUFFERED="")
     with subprocess.Popen(line, env=variables, stdout=subprocess.PIPE, text=True) as process:
         process.stdout.close()
-    assert process.returncode == 0
+    assert process.returncode == 120

@@ -46,6 +46,17 @@ def test_features_that_share_memory_are_dropped_one_by_one():
     assert not torch.equal(found[0], found[1])
 
 
+def test_everything_is_dropped_at_one():
+    assert not WordDropout(1.0)(torch.ones(100)).any()
+
+
+def test_in_bfloat16_features_keep_their_precision():
+    torch.manual_seed(0)
+    found = WordDropout(0.5)(torch.ones(1000, dtype=torch.bfloat16))
+    assert found.dtype == torch.bfloat16
+    assert found.unique().tolist() == [0.0, 2.0]
+
+
 def test_nothing_is_dropped_in_evaluation():
     features = torch.randn(100)
     assert WordDropout(0.5).eval()(features) is features
