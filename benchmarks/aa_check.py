@@ -15,13 +15,11 @@ makes whole runs of torch up to three times as slow as others, which no number o
 
 import argparse
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
+from product import ROOT, configured, launch
 
 from paragone.analysis import tidy
 from paragone.analysis.metrics import METRICS
@@ -32,7 +30,6 @@ from paragone.config.run_spec import AS_INSTALLED, TUNED, Spec
 from paragone.records import record
 from paragone.records.run_record import RunRecord
 
-ROOT = Path(__file__).parents[1]
 TWIN = "again"
 WORKLOAD = "fashion-conv"
 WORK = {"workload": WORKLOAD, "epochs": 1, "steps_per_epoch": 40}
@@ -43,7 +40,7 @@ SHOWN = ["first seed", "n", "effect", "low", "high", "p", "verdict"]
 
 def pairs_of(backend: str, count: int, division: str) -> list[tuple[Spec, Spec]]:
     """The runs under both names, by seed."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config = configured()
     twin = f"{backend}-{TWIN}"
     config["backends"][twin] = config["backends"][backend]
     cell = {"backend": [backend, twin], "replicas": 1, "batch": BATCH, "division": division}
@@ -57,15 +54,10 @@ def pairs_of(backend: str, count: int, division: str) -> list[tuple[Spec, Spec]]
 
 def measure(spec: Spec, code: Path, options: argparse.Namespace) -> RunRecord:
     """The record of a run, which is trained by the programs in `code` unless it is there."""
-    path = options.folder / spec.name / "record.json"
-    if not path.exists():
-        line = [sys.executable, str(code / "scripts/launch.py"), "--spec", spec.to_json()]
-        line += ["--manifest", str(options.manifest), "--data-folder", str(options.data_folder)]
-        line += ["--checkpoints", str(path.parent / "checkpoints"), "--threads", "2"]
-        line += ["--window-seconds", "5"]
-        line += ["--record", str(path), "--predictions", str(path.with_name("predictions.npz"))]
-        subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
-    return record.read(path)
+    folder = options.folder / spec.name
+    if (folder / "record.json").exists():
+        return record.read(folder / "record.json")
+    return launch(spec, options.manifest, options.data_folder, folder, 5, code)
 
 
 def sleeping(folder: Path, seconds: float) -> Path:

@@ -8,10 +8,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from inside import STEPS
 from product import Data, elapsed, output_of, specification, train
 from rows import Row, at_most, in_turn, quotients, stated
 
-from paragone.config.run_spec import TUNED, Spec
+from paragone.config.run_spec import AS_INSTALLED, TUNED, Spec
 
 INSIDE = Path(__file__).with_name("inside.py")
 STEPPED = ("torch", "torch-compile", "tensorflow-mirrored", "keras-fit", "torch-xla", "jax")
@@ -24,6 +25,8 @@ STARTED = (
     ("torch-xla", 1, "torch_xla"),
     ("jax", 1, "jax"),
 )
+# Of JAX: programs that compile within a second as well.
+KEEP_ALL = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
 SHORT: dict[str, Any] = {"epochs": 1, "steps_per_epoch": 4}
 
 
@@ -33,14 +36,8 @@ def rows(data: Data, rounds: int) -> list[Callable[[], list[Row]]]:
         *(partial(epoch, data, rounds, backend) for backend in STEPPED),
         *(partial(evaluation, data, rounds, backend) for backend in EVALUATED),
         *(partial(start, data, 3, *one) for one in STARTED),
-        partial(compilation, data, "torch-compile", "TORCHINDUCTOR_CACHE_DIR", {}),
-        partial(
-            compilation,
-            data,
-            "jax",
-            "JAX_COMPILATION_CACHE_DIR",
-            {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"},
-        ),
+        partial(compilation, data, "torch-compile", TUNED, "TORCHINDUCTOR_CACHE_DIR", {}),
+        partial(compilation, data, "jax", AS_INSTALLED, "JAX_COMPILATION_CACHE_DIR", KEEP_ALL),
         partial(memory, data),
     ]
 
@@ -51,7 +48,7 @@ def epoch(data: Data, rounds: int, backend: str) -> list[Row]:
     found = quotients(pairs)
     return [
         Row(
-            f"200 steps of fashion-cnn, `{backend}`",
+            f"{STEPS} steps of fashion-cnn, `{backend}`",
             "as many steps over one batch on the device",
             stated(found, "x"),
             "1.05 x",
@@ -101,9 +98,11 @@ def started(spec: Spec, data: Data) -> float:
     return cold.imports + cold.devices + cold.data + cold.compilation
 
 
-def compilation(data: Data, backend: str, cache: str, more: Mapping[str, str]) -> list[Row]:
+def compilation(
+    data: Data, backend: str, division: str, cache: str, more: Mapping[str, str]
+) -> list[Row]:
     """The second run of a program whose compiler keeps what it has compiled."""
-    spec = specification("fashion-cnn", backend, 1024, division=division_of(backend), **SHORT)
+    spec = specification("fashion-cnn", backend, 1024, division=division, **SHORT)
     pairs = []
     for _ in range(3):
         with tempfile.TemporaryDirectory() as folder:
@@ -123,11 +122,6 @@ def compilation(data: Data, backend: str, cache: str, more: Mapping[str, str]) -
     ]
 
 
-def division_of(backend: str) -> str:
-    """Tuned where there is something to tune."""
-    return TUNED if backend == "torch-compile" else "as-installed"
-
-
 def compiled(spec: Spec, data: Data, variables: Mapping[str, str]) -> float:
     """The seconds of the clock `compilation`."""
     return train(spec, data, variables=variables).cold.compilation
@@ -135,7 +129,7 @@ def compiled(spec: Spec, data: Data, variables: Mapping[str, str]) -> float:
 
 def memory(data: Data) -> list[Row]:
     """Runs on one host share the pages of the arrays."""
-    found = [inside("memory", specification("fashion-cnn", "torch", 128), data, 1) / 1e6]
+    found = [inside("memory", specification("fashion-cnn", "torch", 128), data) / 1e6]
     return [
         Row(
             "private memory kept after reading all batches of Fashion-MNIST",
@@ -147,7 +141,7 @@ def memory(data: Data) -> list[Row]:
     ]
 
 
-def inside(what: str, spec: Spec, data: Data, rounds: int) -> Any:
+def inside(what: str, spec: Spec, data: Data, *rounds: int) -> Any:
     """A measurement of inside.py, in a process of its own."""
     manifest = data.manifest(spec.workload["dataset"])
-    return output_of(INSIDE, what, spec.to_json(), manifest, data.folder, rounds)
+    return output_of(INSIDE, what, spec.to_json(), manifest, data.folder, *rounds)

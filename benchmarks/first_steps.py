@@ -12,14 +12,12 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-import yaml
+from product import configured
 
 from paragone import data, engines
 from paragone.config.expand import expand, first_steps
 from paragone.models.initial_weights import initial
 from paragone.parity.first_steps import compared, reference, take, write
-
-ROOT = Path(__file__).parents[1]
 
 
 def main() -> None:
@@ -36,7 +34,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config = configured()
     cell = {"backend": options.backend, "replicas": 1, "batch": {"global": options.batch}}
     cell |= {"precision": options.precision}
     experiment = {"workload": options.workload, "repeats": options.seeds, "matrix": [cell]}

@@ -2,7 +2,7 @@
 
     python inside.py epoch <specification> <manifest> <data folder> <rounds>
     python inside.py evaluation <specification> <manifest> <data folder> <rounds>
-    python inside.py memory <specification> <manifest> <data folder> <rounds>
+    python inside.py memory <specification> <manifest> <data folder>
 
 Prints JSON in its last line: pairs of seconds, or bytes.
 """
@@ -129,7 +129,7 @@ def forward_pass(engine: Any) -> Callable[[np.ndarray], None]:
     return lambda inputs: compiled(tf.constant(inputs)).numpy()
 
 
-def memory(spec: Spec, dataset: Dataset, rounds: int) -> int:
+def memory(spec: Spec, dataset: Dataset) -> int:
     """Bytes of its own that a process has more after reading all training batches.
 
     Pages of files as they are on disk are the system's, whichever processes have mapped them.
@@ -147,14 +147,14 @@ def own() -> int:
 
 def main() -> None:
     """Run the measurement."""
-    what, text, manifest, folder, rounds = sys.argv[1:]
+    what, text, manifest, folder, *rounds = sys.argv[1:]
     dataset = data.load(Path(manifest), Path(folder))
     measure: dict[str, Callable[..., Any]] = {
         "epoch": epoch,
         "evaluation": evaluation,
         "memory": memory,
     }
-    print(json.dumps(measure[what](Spec.from_json(text), dataset, int(rounds))))
+    print(json.dumps(measure[what](Spec.from_json(text), dataset, *map(int, rounds))))
 
 
 if __name__ == "__main__":

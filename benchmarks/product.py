@@ -1,5 +1,6 @@
 """Runs of the product, for benchmarks: a specification from config.yaml, trained by scripts/launch.py."""
 
+import csv
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 import yaml
 
 from paragone.base import tuning_variables
+from paragone.base.errors import UserError
 from paragone.config.expand import expand
 from paragone.config.run_spec import Spec
 from paragone.records import record
@@ -26,6 +28,18 @@ ROOT = Path(__file__).parents[1]
 def configured() -> dict[str, Any]:
     """The content of config.yaml."""
     return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def published(system: str, condition: str) -> float:
+    """The training time in seconds that a source states; published/published.csv says of what."""
+    with (ROOT / "published/published.csv").open(newline="", encoding="utf-8") as file:
+        (row,) = (
+            row
+            for row in csv.DictReader(file)
+            if (row["system"], row["condition"], row["metric"])
+            == (system, condition, "training_time")
+        )
+    return float(row["value"])
 
 
 def specification(workload: str, backend: str, batch: int, replicas: int = 1, **cell: Any) -> Spec:
@@ -72,33 +86,47 @@ class Trained:
     def examples_per_second(self) -> float:
         """Of the speed window, per-epoch constants left out."""
         found = steady(self.record.window, self.record.spec.batch["global"])
-        assert found, f"{self.record.spec.name}: {self.record.status}: {self.record.reason}"
+        assert found  # it has a speed window
         return found.examples_per_second
 
     @property
     def cold(self) -> ColdClocks:
         """The clocks before the first step."""
-        clocks = self.record.clocks
-        assert clocks, f"{self.record.spec.name}: {self.record.status}: {self.record.reason}"
-        return clocks.cold
+        assert self.record.clocks  # it is completed
+        return self.record.clocks.cold
 
 
 def train(
     spec: Spec, data: Data, window: float = 0.0, variables: Mapping[str, str] | None = None
 ) -> Trained:
     """Train by launch.py without comparing first steps; `window`: seconds of the speed window."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        line = [sys.executable, str(ROOT / "scripts/launch.py"), "--spec", spec.to_json()]
-        line += ["--manifest", str(data.manifest(spec.workload["dataset"]))]
-        line += ["--data-folder", str(data.folder), "--checkpoints", str(folder / "checkpoints")]
-        line += ["--threads", "2", "--window-seconds", str(window)]
-        line += ["--record", str(folder / "record.json")]
-        line += ["--predictions", str(folder / "predictions.npz")]
+    manifest = data.manifest(spec.workload["dataset"])
+    with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        subprocess.run(line, check=True, stdout=subprocess.DEVNULL, env=environment(variables))
+        made = launch(spec, manifest, data.folder, Path(folder), window, variables=variables)
         seconds = time.perf_counter() - begun
-        return Trained(record.read(folder / "record.json"), seconds)
+    if made.status != "completed":
+        raise UserError(f"{spec.name}: {made.status}: {made.reason}")
+    return Trained(made, seconds)
+
+
+def launch(
+    spec: Spec,
+    manifest: Path,
+    data_folder: Path,
+    folder: Path,
+    window: float,
+    code: Path = ROOT,
+    variables: Mapping[str, str] | None = None,
+) -> RunRecord:
+    """The record of a run, which launch.py of a checkout (`code`) trains in a folder."""
+    line = [sys.executable, str(code / "scripts/launch.py"), "--spec", spec.to_json()]
+    line += ["--manifest", str(manifest), "--data-folder", str(data_folder)]
+    line += ["--checkpoints", str(folder / "checkpoints"), "--threads", "2"]
+    line += ["--window-seconds", str(window), "--record", str(folder / "record.json")]
+    line += ["--predictions", str(folder / "predictions.npz")]
+    subprocess.run(line, check=True, stdout=subprocess.DEVNULL, env=environment(variables))
+    return record.read(folder / "record.json")
 
 
 def environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:

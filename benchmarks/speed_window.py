@@ -14,11 +14,10 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
-import yaml
+from product import specification
 from scipy import stats
 
 from paragone import data, engines
-from paragone.config.expand import expand
 from paragone.config.run_spec import Spec
 from paragone.data.batches import noise_batches, train_batches
 from paragone.data.random_streams import framework_seed
@@ -27,16 +26,10 @@ from paragone.training.clocks import Ledger
 from paragone.training.speed_window import SpeedWindow
 from paragone.workers.rendezvous import Rendezvous
 
-ROOT = Path(__file__).parents[1]
-WORK = {"workload": "fashion-conv", "epochs": 1, "steps_per_epoch": 20}
-
 
 def spec_of(backend: str) -> Spec:
     """One replica, batches of 100."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
-    cell = {"backend": backend, "replicas": 1, "batch": {"global": 100}}
-    (spec,) = expand({**config, "experiments": {"aa": {**WORK, "matrix": [cell]}}}, "aa")
-    return spec
+    return specification("fashion-conv", backend, 100, epochs=1, steps_per_epoch=20)
 
 
 def main() -> None:

@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
-from paragone.base.process_end import end_process
 from paragone.config.run_spec import Spec
 
 SECONDS = 600.0  # that a short run may take
@@ -126,4 +125,3 @@ class Runs:
 
 if __name__ == "__main__":
     main()
-    end_process()

@@ -60,7 +60,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def cuda() -> None:
     """For tests of what CUDA alone has."""
     if KIND != "gpu":
-        pytest.skip(f"tests what CUDA alone has; the device here is a {KIND}")
+        pytest.skip(f"tests what CUDA alone has; the device here is a {KIND}: run on one")
 
 
 def lacking(backend: str, reason: str | None) -> str:

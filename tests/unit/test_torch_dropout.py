@@ -2,9 +2,14 @@
 
 import pytest
 import torch
+from made_images import make_images
 from torch import nn
+from workspace import make_spec
 
+from paragone.engines.torch import Torch
 from paragone.engines.torch_dropout import WordDropout, use_words
+
+DATASET = make_images()
 
 
 @pytest.mark.parametrize("probability", [0.01, 0.3, 0.75])
@@ -68,3 +73,12 @@ def test_every_dropout_of_a_model_is_replaced():
     (found,) = [one for one in model.modules() if isinstance(one, WordDropout)]
     assert found.p == 0.2
     assert not [one for one in model.modules() if isinstance(one, nn.Dropout)]
+
+
+@pytest.mark.parametrize("division", ["as-installed", "tuned"])
+def test_the_option_replaces_dropout_of_a_run(division):
+    tuning = {"options": {"dropout_words": True}} if division == "tuned" else {}
+    engine = Torch()
+    engine.build(make_spec("wide-resnet", "torch", tuning=tuning), DATASET, 1)
+    found = {type(one) for one in engine.model.modules() if "Dropout" in type(one).__name__}
+    assert found == {WordDropout if tuning else nn.Dropout}
