@@ -7,7 +7,7 @@ import sys
 import pytest
 from workspace import CONFIG, ROOT, environment
 
-from paragone.config.code_inputs import code_inputs
+from paragone.config.code_inputs import _imports, code_inputs
 
 ENGINES = sorted({backend["engine"] for backend in CONFIG["backends"].values()})
 PROGRAMS = sorted(path.name for path in ROOT.glob("scripts/*.py"))
@@ -108,3 +108,36 @@ def test_the_workflow_may_parse_without_any_framework():
 def test_the_program_that_another_starts_is_part_of_it():
     found = code_inputs("launch.py", "train")
     assert {"scripts/train.py", "scripts/paragone/training/loop.py"} <= {*found}
+
+
+NESTED = """
+import a0
+try:
+    import a1
+except ImportError:
+    import a2
+else:
+    import a3
+finally:
+    import a4
+if a0:
+    pass
+elif a1:
+    import a5
+else:
+    import a6
+match a0:
+    case 1:
+        import a7
+class One:
+    async def two(self):
+        with a0:
+            for _ in a0:
+                from a8 import nine
+"""
+
+
+def test_imports_are_found_wherever_a_statement_can_be(tmp_path):
+    (tmp_path / "nested.py").write_text(NESTED)
+    found = _imports(tmp_path / "nested.py")
+    assert found == {*(f"a{number}" for number in range(9)), "a8.nine"}
