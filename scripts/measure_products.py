@@ -1,11 +1,10 @@
 """Measure matrix products of several shapes and precisions on the one device of a backend."""
 
 import importlib
-from itertools import product
 
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
 from paragone.base.process_end import end_process
-from paragone.microbenchmarks.products.measure import TOLERANCES, measure, not_tried
+from paragone.microbenchmarks.products.measure import TOLERANCES, measure_all, not_tried
 from paragone.microbenchmarks.program import Measuring, measuring_parser, module_of
 from paragone.records.measurements import check_products, write
 
@@ -33,12 +32,13 @@ def main(arguments: list[str] | None = None) -> None:
     except Unavailable as error:
         device_name, missing = None, str(error)
         print(f"[{backend['name']}] unavailable: {missing}", flush=True)
-    for precision, shape in product(options.precisions, dict.fromkeys(shapes)):
-        if missing is None:
-            cases.append(measure(framework, shape, precision, options.repeats))
-            print(f"[{backend['name']}] {summary(cases[-1])}", flush=True)
-        else:
-            cases.append(not_tried(shape, precision, missing))
+    for precision in options.precisions:
+        if missing is not None:
+            cases += [not_tried(shape, precision, missing) for shape in dict.fromkeys(shapes)]
+            continue
+        for case in measure_all(framework, set(shapes), precision, options.repeats):
+            cases.append(case)
+            print(f"[{backend['name']}] {summary(case)}", flush=True)
     write(
         {
             "schema": 1,

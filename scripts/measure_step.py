@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
             "are installed: --config frameworks=[torch], say"
         ) from None
     measuring = Measuring(options.threads)
-    found = measure(stablehlo)
+    found = measure(stablehlo, entry["devices"])
     program = {key: value for key, value in entry.items() if key != "reason"}
     result = {"schema": 1, "program": program, "process": measuring.stop(), **found}
     write(result, options.output, check_measured_step)

@@ -1,6 +1,7 @@
 """Compiled steps: the roofline by hand, collectives read from HLO, records, published times beside."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -8,10 +9,10 @@ from make_compilations import compilation, refused
 
 from paragone.ahead_of_time.collectives import Collective, collectives_of
 from paragone.ahead_of_time.traffic import traffic
-from paragone.analysis.ahead_of_time.published import VERDICT, beside, sentences
+from paragone.analysis.ahead_of_time.published import VERDICT, beside, sentences, speed_ups
 from paragone.analysis.ahead_of_time.roofline import bound, flop_of, sent
 from paragone.analysis.ahead_of_time.table import table
-from paragone.analysis.published import Protocol, Row
+from paragone.analysis.published import Protocol, Ratio, Row
 from paragone.base.errors import UserError
 from paragone.records.compilations import check_compilation
 from paragone.records.measurements import read
@@ -149,6 +150,55 @@ def test_without_the_same_program_there_is_no_bound(record, why):
     assert (found.verdict, found.why, found.explained) == ("no bound", why, None)
 
 
+def test_a_published_speed_up_beside_what_the_programs_allow():
+    """One device: 1 ms of memory or 1.256 with arithmetic; eight: 0.5 ms of memory, 0.77 with links."""
+    alone = compilation(
+        program={"devices": 1, "flop_per_example": 250_000},
+        target={"name": "made-1", "devices": 1},
+        collectives=[],
+    )
+    together = compilation(cost={"memory_traffic": 5e7})
+    protocols = {
+        "1 core": Protocol("fashion-cnn", {}, 1, 1024, epoch_examples=60_000),
+        "8 cores": PROTOCOL,
+    }
+    rows = [published("epoch_time", "58", "s"), published("epoch_time", "20", "s")]
+    rows[0] = replace(rows[0], system="1 core", condition="alone")
+    records = [check_compilation(one) for one in (alone, together)]
+    found = [
+        *beside("x", "1 core", "made-1", rows, protocols, records),
+        *beside("x", "8 cores", "made-8", rows, protocols, records),
+    ]
+    ratio = Ratio("speed_up", row=rows[1], reference=rows[0], inverse=True)
+    ((row, speed_up),) = speed_ups(found, [ratio]).items()
+    assert row is rows[1]
+    assert speed_up.most == pytest.approx(1e-3 / 0.5e-3)
+    assert speed_up.least == pytest.approx(1.256e-3 / 0.77e-3)
+    assert speed_ups(found[1:], [ratio]) == {}
+
+
+def test_the_answer_says_which_part_of_a_speed_up_is_not_of_the_devices():
+    row = {
+        "system": "2 GPUs",
+        "condition": "batch 64",
+        "target_label": "2 made",
+        "metric": "epoch_time",
+        "published": "36 s",
+        "step_seconds": 0.1,
+        "bound_seconds": 0.01,
+        "explained": 0.2,
+        "why": "",
+        "against": "1 GPU (batch 64)",
+        "speed_up": 4.2,
+        "allowed_least": 1.8,
+        "allowed_most": 2.0,
+    }
+    _, text = sentences(pd.DataFrame([row]))
+    assert text.startswith("2 GPUs (batch 64) against 1 GPU (batch 64): published 4.2 x as fast; ")
+    assert "allow 1.8 to 2 x" in text
+    assert "The rest, 2.1 x at least," in text
+
+
 def test_the_answer_names_the_share_that_the_device_explains_at_most():
     rows = {
         "system": "8 cores",
@@ -160,6 +210,7 @@ def test_the_answer_names_the_share_that_the_device_explains_at_most():
         "bound_seconds": 1e-3,
         "explained": 1.27 / 23,
         "why": "",
+        "speed_up": None,
     }
     (text,) = sentences(pd.DataFrame([rows, {**rows, "explained": 0.01}]))
     assert "at most 5.5 % of a published step (23 ms" in text

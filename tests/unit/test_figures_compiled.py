@@ -8,8 +8,9 @@ from make_compilations import PROGRAM, TARGET, compilation, refused
 from make_products import make_case, make_result, table_of
 
 from paragone.analysis.ahead_of_time.scaling import STRONG, WEAK
+from paragone.analysis.ahead_of_time.validation import validate
 from paragone.base.errors import UserError
-from paragone.records.compilations import check_largest_batch
+from paragone.records.compilations import check_largest_batch, check_measured_step
 from paragone.reporting.modules import load
 
 BESIDE = [
@@ -58,17 +59,25 @@ LARGEST = [
 ]
 
 
-def measured() -> dict:
-    """0.25 GFLOP and 100 MB per step of 40 ms; memory of 10 GB/s."""
+def measured(devices: int = 1) -> dict:
+    """0.25 GFLOP, and 100 MB on each device, per step of 40 ms; memory of 10 GB/s.
+
+    Several devices add 80 kB in each step, and 1 GB in a second.
+    """
     made = make_result("jax", [make_case((256,) * 3, gflops=(100,))])
     return {
         "schema": 1,
-        "program": {**PROGRAM, "devices": 1, "batch": 125},
+        "program": {**PROGRAM, "devices": devices, "batch": 125},
         "process": made["process"],
         "cost": compilation()["cost"],
+        "collectives": [
+            {"kind": "all-reduce", "bytes": 80_000, "group": devices, "count": 1}
+            for _ in range(devices > 1)
+        ],
         "calls": 5,
         "runs": [0.2, 0.2, 0.2],
         "traffic": {"bytes": 10**9, "runs": [0.1, 0.1]},
+        "all_reduce": {"bytes": 10**9, "runs": [1.0, 1.0]} if devices > 1 else None,
     }
 
 
@@ -113,6 +122,24 @@ def test_bounds_have_the_published_time_and_the_validation_beside_them(drawing):
     assert published["seconds"].tolist() == [pytest.approx(269 / 2900)]
     # 40 ms over the longer of 0.25 GFLOP at 100 GFLOP/s and 100 MB at 10 GB/s: 10 ms.
     assert "over bound 4 (fashion-cnn, jax" in texts_of(drawing.figure("step_bounds"))
+
+
+def test_a_step_over_virtual_devices_is_held_against_all_of_the_machine():
+    """4 devices: together they read 400 MB at 10 GB/s; each sends 120 kB (2 x 3/4 x 80,000) at 1.5 GB/s."""
+    products = table_of([make_result("jax", [make_case((256,) * 3, gflops=(100,))])])
+    found = validate(check_measured_step(measured(devices=4)), products)
+    assert found.bound.compute == pytest.approx(2.5e-3)
+    assert found.bound.memory == pytest.approx(40e-3)
+    assert found.bound.links == pytest.approx(80e-6)
+    assert (found.devices, found.link) == (4, pytest.approx(1.5e9))
+    assert found.ratio.median == pytest.approx(1)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_one_device_has_no_all_reduce_and_several_have_one(devices):
+    wrong = {**measured(devices), "all_reduce": measured(3 - devices)["all_reduce"]}
+    with pytest.raises(ValueError, match="all_reduce: contradicts"):
+        check_measured_step(wrong)
 
 
 def test_efficiency_by_hand(drawing):

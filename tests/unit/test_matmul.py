@@ -51,7 +51,7 @@ def test_a_product_beyond_the_memory_is_refused_before_it_is_tried(tmp_path):
         tmp_path / "r.json", "torch", products=["4000000,1,4000000"], precisions=["float32"]
     )
     succeed(huge, timeout=60)
-    too_large, square = measurements.read(tmp_path / "r.json", measurements.check_products).cases
+    square, too_large = measurements.read(tmp_path / "r.json", measurements.check_products).cases
     assert (too_large.status, too_large.runs) == ("out_of_memory", [])
     assert "64,000" in too_large.reason
     assert square.status == "completed"
@@ -114,6 +114,23 @@ def test_a_wrong_product_gets_no_speed(wrong):
     case = measure.measure(NumPy(wrong), shape, "float32", 2)
     assert (case["status"], case["runs"]) == ("wrong", [])
     assert "relative error" in case["reason"]
+
+
+def test_a_product_that_would_take_minutes_is_foreseen_and_not_tried(monkeypatch):
+    now, tried = [0.0], []
+
+    def multiply(a, b):
+        tried.append(len(a))
+        now[0] += 2 * a.shape[0] * a.shape[1] * b.shape[1] / 1e4  # FLOP over FLOP/s
+        return a @ b
+
+    monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    shapes = [(100, 100, 100), (30, 30, 30), (64, 64, 64)]
+    cases = list(measure.measure_all(NumPy(multiply), shapes, "float32", 2))
+    assert [case["shape"][0] for case in cases] == [30, 64, 100]
+    assert [case["status"] for case in cases] == ["completed", "completed", "too_slow"]
+    assert cases[2]["reason"] == "200 s foreseen, from 0.0 GFLOP/s of smaller products"
+    assert 100 not in tried
 
 
 def test_short_products_share_a_run_and_slow_cases_stop_early(monkeypatch):

@@ -2,7 +2,11 @@
 
 import math
 import re
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from paragone.records.run_record import Json
 
 KINDS = (
     "all-reduce",
@@ -45,6 +49,11 @@ def collectives_of(hlo: str, devices: int) -> list[Collective]:
                 sizes = sizes[len(sizes) // 2 :]  # its shape lists operands before results
             found.append(Collective(match["kind"], sum(sizes), _group(line, devices)))
     return found
+
+
+def counted(collectives: Iterable[Collective]) -> list[Json]:
+    """As records have them: equal ones once, with their `count`."""
+    return [{**asdict(one), "count": count} for one, count in Counter(collectives).items()]
 
 
 def array_bytes(kind: str, sizes: str) -> int:

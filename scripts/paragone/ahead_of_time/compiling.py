@@ -72,7 +72,7 @@ def compile_for(target: Target, stablehlo: str, replicas: int, partitions: int) 
     """
     jax.config.update("jax_platforms", "cpu")  # nothing runs: no plug-in opens a device
     devices = describe(target)
-    options = _options(target, replicas, partitions, shardy="sdy." in stablehlo)
+    options = options_of(target["compiler"], stablehlo, replicas, partitions)
     client, begin = devices[0].client, time.monotonic()
     try:
         with mlir.make_ir_context():
@@ -89,16 +89,17 @@ def compile_for(target: Target, stablehlo: str, replicas: int, partitions: int) 
     return _described(executable, seconds, replicas * partitions, tells_memory)
 
 
-def _options(target: Target, replicas: int, partitions: int, shardy: bool) -> Any:
+def options_of(compiler: str, stablehlo: str, replicas: int, partitions: int) -> Any:
+    """XLA's options for a module that is divided so."""
     options = xla_client.CompileOptions()
     build = options.executable_build_options
     for one in (options, build):
         one.num_replicas, one.num_partitions = replicas, partitions
     build.use_spmd_partitioning = partitions > 1
-    build.use_shardy_partitioner = shardy
+    build.use_shardy_partitioner = "sdy." in stablehlo
     grid = np.arange(replicas * partitions).reshape(replicas, partitions)
     build.device_assignment = xla_client.DeviceAssignment.create(grid)
-    module = importlib.import_module(compiler_of(target["compiler"]))
+    module = importlib.import_module(compiler_of(compiler))
     options.env_option_overrides = getattr(module, "OPTIONS", [])
     return options
 

@@ -1,9 +1,9 @@
 """The record of a compilation: for what a program was compiled, and what became of it."""
 
-from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from paragone.ahead_of_time.collectives import counted
 from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target
 from paragone.base.errors import Unavailable, needing_packages
 from paragone.machine.process_entry import software
@@ -78,8 +78,5 @@ def _compiled(one: "Compiled", target: Target) -> dict[str, Any]:
         "memory": {**asdict(one.memory), "total": total},
         "fits": excess <= 0,
         "excess_bytes": excess if excess > 0 else None,
-        "collectives": [
-            {**asdict(collective), "count": count}
-            for collective, count in Counter(one.collectives).items()
-        ],
+        "collectives": counted(one.collectives),
     }

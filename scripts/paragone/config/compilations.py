@@ -122,7 +122,7 @@ def validations(config: dict[str, Any], study: str) -> list[Program]:
     for at, row in enumerate(config["ahead_of_time"]["studies"][study].get("validation", [])):
         where = f"ahead_of_time.studies.{study}.validation[{at}]"
         for choice in _choices(config, row, where):
-            one = _program(config, choice, 1, where)
+            one = _program(config, choice, choice.get("devices", 1), where)
             found.setdefault(one.name, one)
     return list(found.values())
 

@@ -108,7 +108,7 @@ class CompilationRecord:
 
 @dataclass
 class Traffic:
-    """Timed runs that read and write so many bytes of memory."""
+    """Timed runs that read and write so many bytes of memory, or add so many over devices."""
 
     bytes: int
     runs: list[float]
@@ -116,15 +116,20 @@ class Traffic:
 
 @dataclass
 class MeasuredStep:
-    """A step compiled for the CPU of this machine and run there: `calls` steps per run, seconds of each."""
+    """A step compiled for the CPU of this machine and run there: `calls` steps per run, seconds of each.
+
+    Over several devices, which share its cores, with `all_reduce`: the bytes are those of its result.
+    """
 
     schema: int
     program: CompiledProgram
     process: MeasuringProcess
     cost: Cost
+    collectives: list[CollectiveUse]
     calls: int
     runs: list[float]
     traffic: Traffic
+    all_reduce: Traffic | None
 
 
 @dataclass
@@ -173,10 +178,10 @@ def check_largest_batch(data: Json) -> LargestBatch:
 
 
 def check_measured_step(data: Json) -> MeasuredStep:
-    """The result; `ValueError` if it breaks its schema or is of more than one device."""
+    """The result; `ValueError` if it breaks its schema, one device has an all-reduce or several none."""
     result = valid(MeasuredStep, data, "measured_step")
-    if result.program.devices != 1:
-        raise ValueError(f"program.devices: {result.program.devices}, one is measured")
+    if (result.program.devices > 1) != (result.all_reduce is not None):
+        raise ValueError(f"all_reduce: contradicts program.devices, {result.program.devices}")
     return result
 
 

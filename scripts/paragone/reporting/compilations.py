@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from paragone.analysis.ahead_of_time.published import Beside, beside
+from paragone.analysis.ahead_of_time.published import Beside, SpeedUp, beside, speed_ups
 from paragone.analysis.ahead_of_time.roofline import PARTS
+from paragone.analysis.published import Row
 from paragone.reporting.inputs import Inputs
 
 # How the parts of a bound are drawn and called.
@@ -34,11 +35,18 @@ def beside_published(inputs: Inputs) -> list[Beside]:
     return found
 
 
+def published_speed_ups(inputs: Inputs, found: list[Beside]) -> dict[Row, SpeedUp]:
+    """The published ratios between the times that have a bound, by row."""
+    names = dict.fromkeys(one.experiment for one in found)
+    ratios = [ratio for name in names for ratio in inputs.published_beside(name).ratios]
+    return speed_ups(found, ratios)
+
+
 def validated(inputs: Inputs) -> str:
     """How far steps are from their bounds on this machine, in one sentence; every prediction has it."""
     ratios = [
         f"{one.ratio.median:.2g} ({one.workload}, {inputs.labels.get(one.backend, one.backend)}, "
-        f"batch {one.batch})"
+        f"batch {one.batch}{f', {one.devices} virtual devices' if one.devices > 1 else ''})"
         for one in inputs.validations
     ]
     below = any(one.ratio.median < 1 for one in inputs.validations)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from paragone.analysis.ahead_of_time.roofline import Bound, bound
-from paragone.analysis.published import Protocol, Row
+from paragone.analysis.published import Protocol, Ratio, Row
 from paragone.records.compilations import CompilationRecord
 
 VERDICT = "lower bound, compiled, not run"
@@ -45,17 +46,49 @@ class Beside:
         return max((one.seconds for one in self.bounds.values()), default=None)
 
     @property
+    def apart(self) -> float | None:
+        """Seconds of a step of the program that needs most, if no parts of it overlap."""
+        return max((one.apart for one in self.bounds.values()), default=None)
+
+    @property
     def explained(self) -> float | None:
         """The share of the published time that arithmetic, memory and links explain at their documented
         peaks, one after the other, of the program that needs most."""
-        if self.seconds is None or not self.bounds:
+        if self.seconds is None or self.apart is None:
             return None
-        return max(one.apart for one in self.bounds.values()) / self.seconds
+        return self.apart / self.seconds
 
     @property
     def verdict(self) -> str:
         """Never one of a measured comparison."""
         return VERDICT if self.explained is not None else NO_BOUND
+
+
+@dataclass(frozen=True)
+class SpeedUp:
+    """A published ratio of two times, and those of the bounds of both programs: what devices allow where
+    both steps are the same multiple of their bound.
+
+    `least`, `most`: where all parts overlap and where none do, in order.
+    """
+
+    ratio: Ratio
+    least: float
+    most: float
+
+
+def speed_ups(found: list[Beside], ratios: list[Ratio]) -> dict[Row, SpeedUp]:
+    """The published ratios both of whose times have a bound, by the row that is held against another."""
+    known = {
+        one.row: (one.steps * one.lower, one.steps * one.apart)
+        for one in found
+        if one.steps and one.lower and one.apart
+    }
+    return {
+        ratio.row: SpeedUp(ratio, *sorted(map(ratio.of, known[ratio.row], known[ratio.reference])))
+        for ratio in ratios
+        if ratio.row in known and ratio.reference in known
+    }
 
 
 def sentences(table: pd.DataFrame) -> Iterator[str]:
@@ -76,6 +109,17 @@ def sentences(table: pd.DataFrame) -> Iterator[str]:
             f"{row['condition']}; {VERDICT}: {1e3 * row['bound_seconds']:.2g} ms). What the rest was, "
             "the source does not say."
         )
+        yield from map(_speed_up, rows.dropna(subset="speed_up").to_dict("records"))
+
+
+def _speed_up(row: dict[str, Any]) -> str:
+    rest = row["speed_up"] / row["allowed_most"]
+    return (
+        f"{row['system']} ({row['condition']}) against {row['against']}: published {row['speed_up']:.2g} x "
+        f"as fast; the compiled programs allow {row['allowed_least']:.2g} to {row['allowed_most']:.2g} x "
+        f"where both steps are the same multiple of their bound ({VERDICT}). The rest, {rest:.2g} x at "
+        "least, is not of arithmetic, memory and links."
+    )
 
 
 def beside(

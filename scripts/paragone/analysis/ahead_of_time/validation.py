@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from paragone.analysis.ahead_of_time.roofline import Bound
+from paragone.analysis.ahead_of_time.roofline import Bound, sent
 from paragone.analysis.columns import columns_of_process
 from paragone.analysis.product_tables import peaks
 from paragone.analysis.statistics import Summary, summarize
-from paragone.records.compilations import MeasuredStep
+from paragone.records.compilations import CollectiveUse, MeasuredStep, Traffic
 
 HOST = "cpu"
 
@@ -17,16 +17,20 @@ HOST = "cpu"
 class Validation:
     """A step of one program on this machine: measured, its bound by measured peaks, and their ratio.
 
-    `peak`: FLOP/s of the fastest matrix product in this precision; `bandwidth`: bytes/s. `ratios`: of each
-    timed run. No run is shorter than its bound unless a cache holds what the bound has in memory.
+    `devices`: virtual ones, which share its cores. `peak`: FLOP/s of the fastest matrix product in this
+    precision; `bandwidth`: bytes/s; both of the machine. `link`: bytes/s that each device sends in the
+    measured all-reduce, None for one device. `ratio`: of each timed run. No run is shorter than its bound
+    unless a cache holds what the bound has in memory.
     `busy`: others used more of the machine than the rule `isolation` allows.
     """
 
     workload: str
     backend: str
     batch: int
+    devices: int
     peak: float
     bandwidth: float
+    link: float | None
     bound: Bound
     step: Summary
     ratio: Summary
@@ -42,24 +46,32 @@ def validate(result: MeasuredStep, products: pd.DataFrame) -> Validation | None:
     if known.empty or program.flop_per_example is None:
         return None
     peak = float(known["median"].max())
-    bandwidth = float(
-        pd.Series([result.traffic.bytes / one for one in result.traffic.runs]).median()
-    )
-    traffic = result.cost.memory_traffic
+    bandwidth, traffic = _per_second(result.traffic), result.cost.memory_traffic
+    link = None
+    if result.all_reduce:
+        whole = CollectiveUse("all-reduce", 1, program.devices, 1)
+        link = sent([whole]) * _per_second(result.all_reduce)
     found = Bound(
         compute=program.flop_per_example * program.batch / peak,
-        memory=None if traffic is None else traffic / bandwidth,
-        links=0.0,
+        memory=None if traffic is None else traffic * program.devices / bandwidth,
+        links=sent(result.collectives) / link if link else 0.0,
     )
     steps = pd.Series([one / result.calls for one in result.runs])
     return Validation(
         program.workload,
         program.backend,
         program.batch,
+        program.devices,
         peak,
         bandwidth,
+        link,
         found,
         summarize(steps),
         summarize(steps / found.seconds),
         bool(about["busy"]),
     )
+
+
+def _per_second(traffic: Traffic) -> float:
+    """Bytes/s, the median of its runs."""
+    return float(pd.Series([traffic.bytes / one for one in traffic.runs]).median())

@@ -1,6 +1,8 @@
 """The one timing loop of all matrix products, and the proof that each product is right."""
 
+import math
 import time
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -11,6 +13,7 @@ from paragone.machine.limits import available_bytes
 from paragone.microbenchmarks.products import OutOfMemory
 
 SECONDS = 20.0  # limit of the sum of timed runs, after which a case has no further run
+LONGEST = 60.0  # seconds of one product, foreseen from the others: beyond, it is not tried
 SHORTEST = 0.05  # seconds; a timed run repeats the product to last at least so long
 # Relative error (Frobenius norm) of the sampled part that a precision may have. Operands are normal
 # numbers around zero, so it does not depend on k: about the unit roundoff of operands and product,
@@ -19,19 +22,43 @@ TOLERANCES = {"float64": 1e-12, "float32": 2e-5, "float16": 4e-3, "bfloat16": 8e
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
 
+class TooSlow(Exception):
+    """The product would take minutes."""
+
+
+def measure_all(
+    framework: ModuleType, shapes: Iterable[tuple[int, int, int]], precision: str, repeats: int
+) -> Iterator[dict[str, Any]]:
+    """The cases of one precision, from the smallest to the largest."""
+    best = 0.0
+    for shape in sorted(shapes, key=math.prod):
+        case = measure(framework, shape, precision, repeats, best)
+        best = max([best, *(case["flop"] * case["calls"] / seconds for seconds in case["runs"])])
+        yield case
+
+
 def measure(
-    framework: ModuleType, shape: tuple[int, int, int], precision: str, repeats: int
+    framework: ModuleType,
+    shape: tuple[int, int, int],
+    precision: str,
+    repeats: int,
+    best: float = 0.0,
 ) -> dict[str, Any]:
     """One case of the result (rules/schemas/matmul.schema.json): an (m, k) @ (k, n) product.
 
+    `best`: FLOP/s of smaller products; at which it must not take more than `LONGEST`. So slow is PyTorch's
+    bfloat16, say, on a processor without instructions for it: a hundredth of its float32.
     `runs`: seconds of each timed run of `calls` products, devices synchronized at both edges. A case
     without numbers has a status and a reason; so has a wrong product.
     """
     try:
         _check_memory(shape, precision)
+        _check_time(shape, best)
         calls, runs, error = _time(framework, shape, precision, repeats)
     except OutOfMemory as failure:
         return _case(shape, precision, "out_of_memory", str(failure))
+    except TooSlow as failure:
+        return _case(shape, precision, "too_slow", str(failure))
     except Unavailable as failure:
         return _case(shape, precision, "unavailable", str(failure))
     tolerance = TOLERANCES[precision]
@@ -93,6 +120,13 @@ def _relative_error(framework: ModuleType, product: Any, a: np.ndarray, b: np.nd
     if found.shape != expected.shape:
         return float("inf")
     return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+
+
+def _check_time(shape: tuple[int, int, int], best: float) -> None:
+    seconds = 2 * math.prod(shape) / best if best else 0.0
+    if seconds > LONGEST:
+        speed = f"{best / 1e9:.1f} GFLOP/s of smaller products"
+        raise TooSlow(f"{seconds:,.0f} s foreseen, from {speed}")
 
 
 def _check_memory(shape: tuple[int, int, int], precision: str) -> None:

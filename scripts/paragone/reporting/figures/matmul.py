@@ -19,6 +19,7 @@ HEIGHT = 1.65  # inches per row of panels
 DODGE = 1.09  # between series of one size, so that intervals stand side by side
 STATUS = {
     "out_of_memory": "out of memory",
+    "too_slow": "too slow",
     "unavailable": "not available",
     "wrong": "wrong product",
 }

@@ -12,17 +12,22 @@ from paragone.reporting.markup import WIDE, Block, Table
 
 HOW = (
     "MEASURED: steps as they are compiled for other machines, compiled by XLA for the CPU of this one and "
-    "run on zeros. Bound: the longer of FLOP over the fastest measured matrix product, and of bytes as "
-    "compiled over the measured memory bandwidth (a + s b of arrays larger than caches)."
+    "run on zeros. Bound: the longest of FLOP over the fastest measured matrix product, and of bytes as "
+    "compiled over the measured memory bandwidth (a + s b of arrays larger than caches); over several "
+    "virtual devices, which share the cores, also of what collectives send over the speed of a measured "
+    "all-reduce."
 )
 COLUMNS = [
     "workload",
     "backend",
     "batch",
+    "devices",
     "peak_flop_per_second",
     "memory_bandwidth",
+    "link_bandwidth",
     "compute_seconds",
     "memory_seconds",
+    "links_seconds",
     "binds",
     "bound_seconds",
     "step_seconds",
@@ -41,8 +46,10 @@ def table(inputs: Inputs) -> Table:
             "workload": found["workload"],
             "backend": found["backend"].map(lambda name: inputs.labels.get(name, name)),
             "batch": found["batch"].map("{:,}".format),
+            "devices": found["devices"],
             "arithmetic (ms)": found["compute_seconds"].map(milliseconds),
             "memory (ms)": found["memory_seconds"].map(milliseconds),
+            "links (ms)": found["links_seconds"].map(milliseconds),
             "binds": found["binds"],
             "measured (ms)": found["step_seconds"].map(milliseconds),
             "measured / bound": [
@@ -53,7 +60,7 @@ def table(inputs: Inputs) -> Table:
     )
     counts = sorted(set(found["n"]))
     interval = f"Median and {INTERVAL}, n = {' or '.join(map(str, counts)) or '0'} timed runs."
-    block = Block(cells, f"l{WIDE}rrrlrr")
+    block = Block(cells, f"l{WIDE}rrrrrlrr")
     return Table(
         found,
         f"{inputs.title}: the method on this machine",
@@ -67,10 +74,13 @@ def _row(one: Validation) -> dict[str, Any]:
         "workload": one.workload,
         "backend": one.backend,
         "batch": one.batch,
+        "devices": one.devices,
         "peak_flop_per_second": one.peak,
         "memory_bandwidth": one.bandwidth,
+        "link_bandwidth": one.link,
         "compute_seconds": one.bound.compute,
         "memory_seconds": one.bound.memory,
+        "links_seconds": one.bound.links,
         "binds": one.bound.binds,
         "bound_seconds": one.bound.seconds,
         "step_seconds": one.step.median,

@@ -4,12 +4,13 @@ from typing import Any
 
 import pandas as pd
 
-from paragone.analysis.ahead_of_time.published import Beside
+from paragone.analysis.ahead_of_time.published import Beside, SpeedUp, sentences
 from paragone.reporting.compilations import (
     BOUND,
     COMPILED,
     beside_published,
     milliseconds,
+    published_speed_ups,
     sources,
     validated,
 )
@@ -28,7 +29,8 @@ def table(inputs: Inputs) -> Table:
     found = beside_published(inputs)
     names = list(dict.fromkeys(name for one in found for name in one.bounds))
     labels = {record.target.name: record.target.label for record in inputs.compilations}
-    rows = pd.DataFrame([_row(one, names, labels) for one in found])
+    ratios = published_speed_ups(inputs, found)
+    rows = pd.DataFrame([_row(one, names, labels, ratios.get(one.row)) for one in found])
     cells = pd.DataFrame(
         {
             "system": rows["system"],
@@ -46,12 +48,15 @@ def table(inputs: Inputs) -> Table:
         }
     )
     layout = f"{WIDE * 2}lrr{'r' * len(names)}r{WIDE * 2}"
-    remarks = [COMPILED, BOUND, EXPLAINED, validated(inputs), *sources(inputs)]
+    said = list(sentences(rows))
+    remarks = [*said, COMPILED, BOUND, EXPLAINED, validated(inputs), *sources(inputs)]
     title = f"{inputs.title}: published times and lower bounds"
     return Table(rows, title, remarks, [Block(cells, layout)])
 
 
-def _row(one: Beside, names: list[str], labels: dict[str, str]) -> dict[str, Any]:
+def _row(
+    one: Beside, names: list[str], labels: dict[str, str], ratio: SpeedUp | None
+) -> dict[str, Any]:
     return {
         "experiment": one.experiment,
         "system": one.row.system,
@@ -66,6 +71,10 @@ def _row(one: Beside, names: list[str], labels: dict[str, str]) -> dict[str, Any
         "explained": one.explained,
         "verdict": one.verdict,
         "why": one.why or _why(one),
+        "against": ratio and f"{ratio.ratio.reference.system} ({ratio.ratio.reference.condition})",
+        "speed_up": ratio and ratio.ratio.value,
+        "allowed_least": ratio and ratio.least,
+        "allowed_most": ratio and ratio.most,
         **{f"bound_seconds_{name}": _seconds(one, name) for name in names},
     }
 
