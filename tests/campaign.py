@@ -126,7 +126,7 @@ def main() -> None:
     os.environ["PARAGONE_FAULTS"] = size
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     table = Table()
-    tier = "injects" if options.full else "injects and not long and not full"
+    tier = "injects" if options.full else "injects and not long"
     line = [
         str(ROOT / "tests"),
         f"--rootdir={ROOT}",

@@ -13,6 +13,8 @@ import pytest
 from PIL import Image
 from unit.data_programs import FASHION_FILES, fetch, refused, serialize
 
+pytestmark = pytest.mark.full
+
 
 class Harmful:
     """Unpickled, it makes a file."""

@@ -14,6 +14,8 @@ from paragone.records import record
 from paragone.records.compliance import rules
 from paragone.records.run_record import RunRecord
 
+pytestmark = pytest.mark.full
+
 EPOCHS = 4
 nightly = pytest.mark.nightly
 

@@ -11,6 +11,8 @@ from workspace import environment, make_spec, refused, succeed, train_command, w
 
 from paragone.records import record
 
+pytestmark = pytest.mark.full
+
 EPOCHS = 6
 
 

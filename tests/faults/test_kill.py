@@ -32,13 +32,14 @@ QUICK_CELLS = [("torch-ddp", 2), ("tensorflow-mirrored", 2)]
 # Its engine and checkpoints are those of ("jax", 2); its processes meet in test_replicas.py.
 NIGHTLY_CELLS = [("jax-multiprocess", 2)]
 LONG = [pytest.mark.nightly, pytest.mark.long]
+FULL = [pytest.mark.full, pytest.mark.long]  # not in `make faults` without FULL=1, either
 
 
 def tier(cell: tuple[str, int]) -> list[pytest.MarkDecorator]:
     """The mark of a cell: quick ones are in `make test`."""
     if cell in QUICK_CELLS:
         return []
-    return LONG if cell in NIGHTLY_CELLS else [pytest.mark.full]
+    return LONG if cell in NIGHTLY_CELLS else FULL
 
 
 KILLED_CELLS = [pytest.param(cell, marks=tier(cell)) for cell in CELLS]
@@ -46,7 +47,7 @@ KILLED_CELLS = [pytest.param(cell, marks=tier(cell)) for cell in CELLS]
 RANDOM_CELLS = [
     ("torch", 1),
     pytest.param(("tensorflow-mirrored", 1), marks=LONG),
-    pytest.param(("tensorflow-mirrored", 2), marks=pytest.mark.full),
+    pytest.param(("tensorflow-mirrored", 2), marks=FULL),
     pytest.param(("torch-ddp", 2), marks=LONG),
 ]
 
@@ -211,6 +212,7 @@ def test_second_trainer_is_refused_while_the_first_lives(small, tmp_path):
     "SIGKILL, SIGSTOP, a full tmpfs",
 )
 @pytest.mark.full
+@pytest.mark.long
 def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, checkout):
     """SIGKILL of snakemake leaves its trainer behind; the next calls say so, then resume."""
     made = checkout()

@@ -22,6 +22,8 @@ from workspace import (
 
 from paragone.records import record
 
+pytestmark = pytest.mark.full
+
 LIMIT = 3 * 2**30  # bytes; the frameworks themselves need less than half of it
 
 

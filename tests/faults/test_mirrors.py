@@ -11,6 +11,8 @@ from faults import lying_server
 from faults.lying_server import serving
 from unit.data_programs import CONFIG_DATA, DATASETS, ROOT, fetch, refused
 
+pytestmark = pytest.mark.full
+
 CONTENT = random.Random(0).randbytes(300_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 EDITIONS = {"made": {"reuters.npz": SHA256}}

@@ -8,6 +8,8 @@ from workspace import call, environment, make_spec, succeed, train_command
 from paragone.data import store
 from paragone.records import record
 
+pytestmark = pytest.mark.full
+
 # Neither a locale nor UTF-8, as in a batch system.
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 

@@ -9,6 +9,8 @@ from workspace import call, make_spec, succeed, train_command
 from paragone.records import record, run_metrics
 from paragone.training.loop import DIVERGED
 
+pytestmark = pytest.mark.full
+
 
 def diverging(backend: str):
     spec = make_spec("fashion-cnn", backend, batch=200, epochs=3, steps_per_epoch=5)

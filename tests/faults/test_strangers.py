@@ -13,6 +13,8 @@ from workspace import environment, make_spec, train_command, wait_for
 from paragone.base.errors import UserError
 from paragone.engines import torch_compile
 
+pytestmark = pytest.mark.full
+
 SECRET = "correct-horse-battery-staple"
 CELLS = [
     ("torch-ddp", 2),

@@ -29,6 +29,7 @@ from paragone.config.run_spec import Spec
 from paragone.records import record
 
 LONG = [pytest.mark.nightly, pytest.mark.long]
+FULL = [pytest.mark.full, pytest.mark.long]  # not in `make faults` without FULL=1, either
 MULTIPROCESS = ["torch-ddp", "torch-fsdp", "tensorflow-multiworker", "jax-multiprocess"]
 
 
@@ -72,7 +73,7 @@ def gone(processes: list[psutil.Process], seconds: float = 10) -> bool:
     [
         ("torch-ddp", 1),
         ("tensorflow-multiworker", 0),
-        pytest.param("tensorflow-multiworker", 1, marks=pytest.mark.full),
+        pytest.param("tensorflow-multiworker", 1, marks=FULL),
     ],
 )
 def test_a_killed_rank_ends_the_run_in_time_and_is_named(small, tmp_path, backend, rank):
@@ -103,7 +104,7 @@ LAUNCHER = pytest.mark.injects(
 
 @LAUNCHER
 @pytest.mark.parametrize(
-    "backend", ["torch-ddp", pytest.param("tensorflow-multiworker", marks=pytest.mark.full)]
+    "backend", ["torch-ddp", pytest.param("tensorflow-multiworker", marks=FULL)]
 )
 def test_a_killed_launcher_leaves_no_worker(small, tmp_path, backend):
     with at_work(spec_of(backend), small, tmp_path) as run:
@@ -117,7 +118,7 @@ def test_a_killed_launcher_leaves_no_worker(small, tmp_path, backend):
 @pytest.mark.parametrize(
     ("backend", "number"),
     [
-        pytest.param("tensorflow-multiworker", signal.SIGTERM, marks=pytest.mark.full),
+        pytest.param("tensorflow-multiworker", signal.SIGTERM, marks=FULL),
         ("torch-ddp", signal.SIGINT),
     ],
 )
@@ -205,8 +206,8 @@ def test_an_absent_device_is_a_record(small, tmp_path):
     ("number", "result"),
     [
         (signal.SIGSEGV, "crashed"),
-        pytest.param(signal.SIGABRT, "crashed", marks=pytest.mark.full),
-        pytest.param(signal.SIGTERM, None, marks=pytest.mark.full),
+        pytest.param(signal.SIGABRT, "crashed", marks=FULL),
+        pytest.param(signal.SIGTERM, None, marks=FULL),
         (signal.SIGKILL, None),
     ],
 )

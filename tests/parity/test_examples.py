@@ -17,6 +17,8 @@ from workspace import CONFIG, EXAMPLES, OF_EXAMPLES, ROOT
 from paragone.base import plugins
 from paragone.models.torch import MODELS
 
+pytestmark = pytest.mark.full
+
 BACKENDS = ["tensorflow-mirrored", "jax", "torch"]
 SMALL = {
     "resnet50": {"width": 4, "blocks": [2, 1]},

@@ -13,6 +13,8 @@ from workspace import Checkout, environment, job_stats
 
 from paragone.config.expand import expand
 
+pytestmark = pytest.mark.full
+
 SEED = 7
 # Two jobs that are quick and read what belongs to the checkout: programs, schemas, published numbers.
 TARGETS = [

@@ -14,6 +14,8 @@ from paragone.config.compilations import Compilation, compilations, target_of
 from paragone.records.compilations import CompilationRecord, check_compilation
 from paragone.records.measurements import read
 
+pytestmark = pytest.mark.full
+
 TPU, GPU = "tpu-v2-8", "h100-8"
 PROGRAMS: dict[str, Compilation] = {}  # the first of each backend
 for one in compilations(CONFIG, "sources_tpu")[0]:

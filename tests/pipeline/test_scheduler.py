@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pytest
 from workspace import environment
+
+pytestmark = pytest.mark.full
 
 # Runs Snakemake and prints the timers that still run at its end: its scheduler polls if there are any.
 PROGRAM = """

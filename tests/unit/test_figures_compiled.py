@@ -124,6 +124,21 @@ def test_bounds_have_the_published_time_and_the_validation_beside_them(drawing):
     assert "over bound 4 (fashion-cnn, jax" in texts_of(drawing.figure("step_bounds"))
 
 
+def test_several_batches_of_a_target_have_a_row_each(drawing):
+    """The fixture has one batch on eight devices; with one more, labels name both."""
+    more = over(8, 2048)
+    path = drawing.inputs().files["compilations"][0].with_name("more.json")
+    path.write_text(json.dumps(more))
+    inputs = drawing.inputs()
+    inputs.files["compilations"] = [*inputs.files["compilations"], path]
+    rows = load("figures", "step_bounds").points(inputs)
+    of_eight = rows[rows["target"] == "made-8"]
+    assert len(set(of_eight["place"])) > 1
+    assert any(place.endswith(", batch 2,048") for place in of_eight["place"])
+    published = of_eight.loc[of_eight["part"] == "published", "place"]
+    assert [one.endswith(", batch 1,024") for one in published] == [True]
+
+
 def test_a_step_over_virtual_devices_is_held_against_all_of_the_machine():
     """4 devices: together they read 400 MB at 10 GB/s; each sends 120 kB (2 x 3/4 x 80,000) at 1.5 GB/s."""
     products = table_of([make_result("jax", [make_case((256,) * 3, gflops=(100,))])])

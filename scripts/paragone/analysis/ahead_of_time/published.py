@@ -21,14 +21,15 @@ METRICS = ("step_time", "epoch_time", "training_time")
 class Beside:
     """A published time, the steps that it covers, and the bounds of one such step by backend.
 
-    `seconds`: of a step, as published, with all that the source's clock included. Without bounds `why` says
-    what is missing.
+    `batch`: examples of a step. `seconds`: of a step, as published, with all that the source's clock
+    included. Without bounds `why` says what is missing.
     """
 
     experiment: str
     workload: str
     target: str
     row: Row
+    batch: int | None
     steps: int | None
     bounds: dict[str, Bound]
     why: str
@@ -114,11 +115,12 @@ def sentences(table: pd.DataFrame) -> Iterator[str]:
 
 def _speed_up(row: dict[str, Any]) -> str:
     rest = row["speed_up"] / row["allowed_most"]
+    ends = dict.fromkeys(f"{row[end]:.2g}" for end in ("allowed_least", "allowed_most"))
     return (
         f"{row['system']} ({row['condition']}) against {row['against']}: published {row['speed_up']:.2g} x "
-        f"as fast; the compiled programs allow {row['allowed_least']:.2g} to {row['allowed_most']:.2g} x "
-        f"where both steps are the same multiple of their bound ({VERDICT}). The rest, {rest:.2g} x at "
-        "least, is not of arithmetic, memory and links."
+        f"as fast; the compiled programs allow {' to '.join(ends)} x where both steps are the same multiple "
+        f"of their bound ({VERDICT}). The rest, {rest:.2g} x at least, is not of arithmetic, memory and "
+        "links."
     )
 
 
@@ -157,7 +159,7 @@ def _beside(
         why = "; ".join(failed) or "no such program was compiled"
     elif steps is None:
         why = "the source does not say how many steps this time covers"
-    return Beside(experiment, protocol.workload, target, row, steps, bounds, why)
+    return Beside(experiment, protocol.workload, target, row, batch, steps, bounds, why)
 
 
 def _steps(row: Row, protocol: Protocol) -> int | None:

@@ -24,7 +24,7 @@ from paragone.reporting.inputs import Inputs
 
 ACROSS = 3  # panels per row
 ROW = 0.12  # inches per backend
-COLUMNS = ["workload", "target", "target_label", "backend", "series", "status", "part", "seconds"]
+COLUMNS = ["workload", "target", "place", "backend", "series", "status", "part", "seconds"]
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
@@ -37,10 +37,18 @@ def points(inputs: Inputs) -> pd.DataFrame:
         raise UserError("--compilations: missing; run `snakemake ahead_of_time` first")
     found = compiled.table(inputs.compilations)
     found = found[found["step"] == "train"]
+    batches = found.groupby(["workload", "target"])["batch"].nunique()
+    several = set(batches[batches > 1].index.get_level_values("target"))
+    targets = dict(zip(found["target"], found["target_label"], strict=True))
+
+    def place(target: str, batch: int | None) -> str:
+        return targets[target] + (f", batch {batch:,}" if target in several else "")
+
     rows = []
     for one in found.to_dict("records"):
         series = inputs.labels.get(one["backend"], one["backend"])
-        about = {key: one[key] for key in COLUMNS if key in one} | {"series": series}
+        about = {key: one[key] for key in COLUMNS if key in one}
+        about |= {"series": series, "place": place(one["target"], one["batch"])}
         if one["status"] != "compiled":
             rows.append({**about, "part": "", "seconds": None, "binds": False})
             continue
@@ -50,12 +58,11 @@ def points(inputs: Inputs) -> pd.DataFrame:
             if (seconds := one[f"{part}_seconds"]) is not None and seconds > 0
         ]
     shown = set(found["workload"])
-    targets = dict(zip(found["target"], found["target_label"], strict=True))
     for entry in beside_published(inputs):
         if entry.seconds is None or entry.workload not in shown or entry.target not in targets:
             continue
         about = {"workload": entry.workload, "target": entry.target}
-        about |= {"target_label": targets[entry.target], "status": entry.verdict}
+        about |= {"place": place(entry.target, entry.batch), "status": entry.verdict}
         rows.append(
             {**about, "series": entry.row.system, "part": "published", "seconds": entry.seconds}
         )
@@ -63,13 +70,13 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """The figure: a panel per workload, a row per target, in it one line of marks per backend."""
+    """The figure: a panel per workload, a row per target and batch, in it one line of marks per backend."""
     workloads = list(dict.fromkeys(points["workload"]))
-    targets = dict(points[["target", "target_label"]].drop_duplicates().itertuples(index=False))
+    places = list(dict.fromkeys(points["place"]))
     backends = list(dict.fromkeys(points["backend"].dropna()))
     across = min(ACROSS, len(workloads))
     deep = -(-len(workloads) // across)
-    height = deep * (len(targets) * (ROW * len(backends) + 0.1) + 0.5)
+    height = deep * (len(places) * (ROW * len(backends) + 0.1) + 0.5)
     labels = dict(points[["backend", "series"]].dropna().drop_duplicates().itertuples(index=False))
     handles = [
         *(_mark(NAMES[part], marker=shape) for part, shape in SHAPES.items()),
@@ -84,15 +91,15 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     ]
     frame = Frame(style.DOUBLE, height, inputs.title, None, remarks, handles)
     grid = frame.figure.subplots(deep, across, sharex=True, sharey=True, squeeze=False)
-    for place, axes in enumerate(grid.flat):
-        if place >= len(workloads):
+    for number, axes in enumerate(grid.flat):
+        if number >= len(workloads):
             axes.set_axis_off()
             continue
-        here = points[points["workload"] == workloads[place]]
-        _draw_panel(axes, here, list(targets), backends, inputs)
-        axes.set_title(workloads[place], loc="left")
+        here = points[points["workload"] == workloads[number]]
+        _draw_panel(axes, here, places, backends, inputs)
+        axes.set_title(workloads[number], loc="left")
         if axes.get_subplotspec().is_first_col():
-            name_rows(axes, list(targets.values()))
+            name_rows(axes, places)
     for axes in grid[-1]:
         axes.set_xlabel("least time of a step (ms)")
     return frame.figure
@@ -103,21 +110,21 @@ def _mark(label: str, **look: object) -> Line2D:
 
 
 def _draw_panel(
-    axes: Axes, here: pd.DataFrame, targets: list[str], backends: list[str], inputs: Inputs
+    axes: Axes, here: pd.DataFrame, places: list[str], backends: list[str], inputs: Inputs
 ) -> None:
     axes.set_xscale("log")
     axes.grid(axis="x")
-    for row, target in enumerate(targets):
-        of_target = here[here["target"] == target]
+    for row, place in enumerate(places):
+        of_place = here[here["place"] == place]
         for number, backend in enumerate(backends):
             y = row + 0.7 * ((number + 0.5) / len(backends) - 0.5)
             color = style.color(inputs.palette, backend)
-            marks = of_target[of_target["backend"] == backend]
+            marks = of_place[of_place["backend"] == backend]
             for one in marks.dropna(subset="seconds").to_dict("records"):
                 face = color if one["binds"] else "white"
                 look = {"markerfacecolor": face, "markeredgecolor": color, "markersize": 3.6}
                 axes.plot(1e3 * one["seconds"], y, SHAPES[one["part"]], **look)
-        published = of_target.loc[of_target["part"] == "published", "seconds"]
+        published = of_place.loc[of_place["part"] == "published", "seconds"]
         look = {"color": style.PUBLISHED, "markersize": 3, "markeredgewidth": 0}
         axes.plot(1e3 * published, [row] * len(published), "D", **look)
     plain_logarithms(axes.xaxis, (1,))
