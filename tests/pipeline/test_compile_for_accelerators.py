@@ -10,8 +10,8 @@ import pytest
 from workspace import CONFIG, ROOT, environment
 
 from paragone.ahead_of_time.compilers import installed
-from paragone.config.compilations import Compilation, compilations, target_of
-from paragone.records.compilations import CompilationRecord, check_compilation
+from paragone.config.compilations import Compilation, compilations, target_of, validations
+from paragone.records.compilations import CompilationRecord, check_compilation, check_measured_step
 from paragone.records.measurements import read
 
 pytestmark = pytest.mark.full
@@ -88,3 +88,26 @@ def test_a_refusal_is_one_line_in_the_record(step):
         record = step.compiled(TPU, memory=1e6)
         assert (record.status, record.fits) == ("compiled", False)
         assert record.excess_bytes == record.memory.total - 1_000_000
+
+
+def test_a_step_over_two_virtual_devices_is_measured_with_its_all_reduce(tmp_path):
+    row = {"workload": "fashion-conv", "backend": "jax", "batch": {"global": 32}, "devices": 2}
+    study = {"made": {"programs": [], "validation": [row]}}
+    config = CONFIG | {"ahead_of_time": CONFIG["ahead_of_time"] | {"studies": study}}
+    (program,) = validations(config, "made")
+    module = [
+        "--stablehlo",
+        str(tmp_path / "step.mlir"),
+        "--description",
+        str(tmp_path / "step.json"),
+    ]
+    run("export_step.py", "--program", program.to_json(), *module)
+    run("measure_step.py", *module, "--threads", "2", "--output", str(tmp_path / "measured.json"))
+    result = read(tmp_path / "measured.json", check_measured_step)
+    assert result.program.devices == 2
+    reduced = sum(one.bytes * one.count for one in result.collectives if one.kind == "all-reduce")
+    assert 4 * result.program.parameters <= reduced < 4 * result.program.parameters * 1.1 + 4096
+    assert {one.group for one in result.collectives} == {2}
+    # Each device has half of the examples.
+    counted = result.program.flop_per_example * result.program.batch / 2
+    assert 1 <= result.cost.flop / counted < 1.35

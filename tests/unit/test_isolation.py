@@ -175,7 +175,9 @@ def test_throttling_is_counted_over_cores_and_packages(tmp_path):
 def zone(folder, name, kind, drawn, size=1_000_000):
     (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / name / "name").write_text(f"{kind}\n")
-    (folder / name / "energy_uj").write_text(f"{drawn}\n")
+    # As a counter of the kernel: whoever reads at any moment sees a whole number.
+    (folder / name / "new").write_text(f"{drawn}\n")
+    (folder / name / "new").replace(folder / name / "energy_uj")
     (folder / name / "max_energy_range_uj").write_text(f"{size}\n")
 
 

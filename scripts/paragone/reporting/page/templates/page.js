@@ -130,7 +130,7 @@ for (const button of $$("[data-file]")) button.addEventListener("click", async (
   link.href = URL.createObjectURL(new Blob([text], { type: name.endsWith(".svg") ? "image/svg+xml" : "text/csv" }));
   link.download = name;
   link.click();
-  URL.revokeObjectURL(link.href);
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // a browser may ask for a place first
 });
 
 // Sections of runs, and places whose address carries the state of a figure.
