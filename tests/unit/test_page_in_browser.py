@@ -179,7 +179,7 @@ def test_a_run_opens_by_its_link_and_closes_by_the_keyboard(opened, results):
 )
 def test_what_is_downloaded_is_what_was_made(opened, results, name, holds):
     with opened.page.expect_download() as waiting:
-        # By the keyboard: a table that is made when it comes near moves what is below it, and a click would miss.
+        # By the keyboard: a table that is made late moves what is below it, and a click would miss.
         opened.page.locator(f"[data-file='{name}']").press("Enter")
     text = Path(waiting.value.path()).read_text()
     assert waiting.value.suggested_filename == name
