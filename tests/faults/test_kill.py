@@ -47,7 +47,7 @@ KILLED_CELLS = [pytest.param(cell, marks=tier(cell)) for cell in CELLS]
 RANDOM_CELLS = [
     ("torch", 1),
     pytest.param(("tensorflow-mirrored", 1), marks=LONG),
-    pytest.param(("tensorflow-mirrored", 2), marks=FULL),
+    pytest.param(("tensorflow-mirrored", 2), marks=LONG),
     pytest.param(("torch-ddp", 2), marks=LONG),
 ]
 

@@ -20,8 +20,16 @@ TIERS = [
     *QUICK,
     *(pytest.param(name, marks=pytest.mark.full) for name in DEEP),
 ]
-# Deep models are left to `make test-nightly`: two compile them for minutes, one computes what `torch` does.
-SLOW = ["jax", "torch-compile", "torch-fsdp"]
+# Deep models are left to `make test-nightly`: two compile them for minutes, the others take the steps of
+# `torch` and `tensorflow-mirrored` with one replica.
+SLOW = [
+    "jax",
+    "torch-compile",
+    "torch-ddp",
+    "torch-fsdp",
+    "tensorflow-multiworker",
+    "keras-fit",
+]
 ABSENT = {"tensorflow-tpu", "torch-xla-multiprocess"}
 
 

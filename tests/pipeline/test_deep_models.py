@@ -7,10 +7,14 @@ from workspace import make_spec, succeed, train_command
 from paragone.config.run_spec import requested
 from paragone.records import record
 
-pytestmark = pytest.mark.full
 
-
-@pytest.mark.parametrize(("backend", "replicas"), [("tensorflow-mirrored", 2), ("torch-xla", 1)])
+@pytest.mark.parametrize(
+    ("backend", "replicas"),
+    [
+        pytest.param("tensorflow-mirrored", 2, marks=pytest.mark.full),
+        pytest.param("torch-xla", 1, marks=pytest.mark.nightly),
+    ],
+)
 def test_a_deep_model_is_trained_to_its_record(data_of, tmp_path, backend, replicas):
     spec = make_spec("mobilenet-v2", backend, replicas, batch=16, epochs=2, steps_per_epoch=1)
     succeed(train_command(spec, data_of["cats_vs_dogs"], tmp_path, "launch"), timeout=600)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data_programs import FASHION_FILES, fetch, lock_of, prepare, refused, serialize
+from data_programs import CONFIG_DATA, FASHION_FILES, fetch, lock_of, prepare, refused
 
 from paragone.base.digests import sha256
-from paragone.data import load
+from paragone.base.errors import UserError
+from paragone.data import load, locate, serializer
 
 SPLITS = {"split": {"train": "train[:100]", "test": "test[:50]"}}
 
@@ -43,11 +44,18 @@ def prepared(mirror, tmp_path_factory) -> Path:
     return folder
 
 
-def again(prepared: Path, to: Path, mirror: Path, **changes: object) -> object:
-    """Serialize with other options; what the program says."""
+def again(prepared: Path, mirror: Path, **changes: object) -> Path:
+    """The manifest with other options, made in this process: the programs are in the other tests.
+
+    Raises `UserError`.
+    """
     block = {"form": "tfds", "builder": "fashion_mnist", **SPLITS, **changes}
-    done = fetch("mine", to, prepared / "data", str(mirror), block)
-    return serialize(to, prepared / "data") if done.returncode == 0 else done
+    folder = prepared / "data"
+    settings = CONFIG_DATA | {"folder": str(folder), "lock": str(lock_of(folder))}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PARAGONE_MIRRORS", str(mirror))
+        source = json.loads(json.dumps(locate.find("mine", block, settings)))
+        return serializer.serialize(source, folder, lock_of(folder))
 
 
 def test_slices_of_splits(prepared):
@@ -55,9 +63,8 @@ def test_slices_of_splits(prepared):
     assert (len(dataset.train_labels), len(dataset.test_labels)) == (100, 50)
 
 
-def test_images_are_resized_on_request(prepared, tmp_path, mirror):
-    assert again(prepared, tmp_path, mirror, size=14).returncode == 0
-    dataset = load(tmp_path / "manifest.json", prepared / "data")
+def test_images_are_resized_on_request(prepared, mirror):
+    dataset = load(again(prepared, mirror, size=14), prepared / "data")
     assert dataset.train_inputs.shape == (100, 14, 14, 1)
 
 
@@ -77,8 +84,10 @@ def test_images_are_resized_on_request(prepared, tmp_path, mirror):
     ],
     ids=str,
 )
-def test_options_that_the_builder_does_not_have(prepared, tmp_path, mirror, changes, words):
-    refused(again(prepared, tmp_path, mirror, **changes), *words)
+def test_options_that_the_builder_does_not_have(prepared, mirror, changes, words):
+    with pytest.raises(UserError) as error:
+        again(prepared, mirror, **changes)
+    assert [word for word in words if word not in str(error.value)] == []
 
 
 def test_registered_checksums_are_demanded(mirror, tmp_path):
@@ -97,9 +106,10 @@ def test_damaged_examples_are_removed_and_prepared_again(prepared, tmp_path, mir
     content = bytearray(record.read_bytes())
     content[5000] ^= 1
     record.write_bytes(content)
-    done = again(copy, tmp_path, mirror, size=10)
-    refused(done, f"{record.parent} was damaged and is removed; run again")
-    assert again(copy, tmp_path, mirror, size=10).returncode == 0
+    with pytest.raises(UserError, match=f"{record.parent} was damaged and is removed; run again"):
+        again(copy, mirror, size=10)
+    dataset = load(again(copy, mirror, size=10), copy / "data")
+    assert dataset.train_inputs.shape == (100, 10, 10, 1)
 
 
 def test_files_that_are_registered_without_a_name():

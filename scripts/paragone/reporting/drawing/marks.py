@@ -100,9 +100,12 @@ def plain_numbers(axis: Axis) -> None:
     axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
 
 
-def plain_logarithms(axis: Axis, subs: Sequence[int] = (1, 2, 5)) -> None:
-    """Ticks of a logarithmic axis at `subs` times the powers of ten, as plain numbers."""
-    axis.set_major_locator(LogLocator(subs=subs))
+def plain_logarithms(axis: Axis, subs: Sequence[int] = (1, 2, 5), most: int | None = None) -> None:
+    """Ticks of a logarithmic axis at `subs` times the powers of ten, as plain numbers.
+
+    Powers are left out so that there are `most` ticks at most; None: as many as Matplotlib finds room for.
+    """
+    axis.set_major_locator(LogLocator(subs=subs, numticks=most))
     axis.set_minor_locator(NullLocator())
     plain_numbers(axis)
 

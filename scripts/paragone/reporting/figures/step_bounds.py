@@ -127,4 +127,4 @@ def _draw_panel(
         published = of_place.loc[of_place["part"] == "published", "seconds"]
         look = {"color": style.PUBLISHED, "markersize": 3, "markeredgewidth": 0}
         axes.plot(1e3 * published, [row] * len(published), "D", **look)
-    plain_logarithms(axes.xaxis, (1,))
+    plain_logarithms(axes.xaxis, (1,), most=5)  # a label as 0.0001 is wide
