@@ -13,7 +13,7 @@ from paragone.machine.limits import available_bytes
 from paragone.microbenchmarks.products import OutOfMemory
 
 SECONDS = 20.0  # limit of the sum of timed runs, after which a case has no further run
-LONGEST = 60.0  # seconds of one product, foreseen from the others: beyond, it is not tried
+LONGEST = 15.0  # seconds of one product, foreseen from the others: beyond, it is not tried
 SHORTEST = 0.05  # seconds; a timed run repeats the product to last at least so long
 # Relative error (Frobenius norm) of the sampled part that a precision may have. Operands are normal
 # numbers around zero, so it does not depend on k: about the unit roundoff of operands and product,
