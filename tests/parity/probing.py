@@ -20,9 +20,9 @@ TIERS = [
     *QUICK,
     *(pytest.param(name, marks=pytest.mark.full) for name in DEEP),
 ]
-# Deep models are left to `make test-nightly`: two compile them for minutes, the others take the steps of
-# `torch` and `tensorflow-mirrored` with one replica.
-SLOW = [
+# Their deep models are left to `make test-nightly`: two compile them for minutes, the others take the
+# steps of `torch` and `tensorflow-mirrored` with one replica.
+NOT_DEEP = [
     "jax",
     "torch-compile",
     "torch-ddp",
@@ -39,7 +39,7 @@ def dataset_of(workload: str) -> str:
 
 def backends_of(workload: str) -> list[str]:
     """Those that are probed together with the others, in `make test` and `make test-all`."""
-    return [name for name in BACKENDS if workload in QUICK or name not in SLOW]
+    return [name for name in BACKENDS if workload in QUICK or name not in NOT_DEEP]
 
 
 def probe_command(specs: list[Spec], arrays: list[Arrays], outputs: list[Path]) -> list[str]:

@@ -9,7 +9,7 @@ from parity.probing import (
     ABSENT,
     BACKENDS,
     DEEP,
-    SLOW,
+    NOT_DEEP,
     TIERS,
     backends_of,
     dataset_of,
@@ -62,10 +62,8 @@ def test_every_backend_passes(verdicts_of, workload):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("backend", SLOW)
-def test_deep_models_pass_where_they_compile_for_minutes(
-    probes_of, in_one_folder, tmp_path, backend
-):
+@pytest.mark.parametrize("backend", NOT_DEEP)
+def test_deep_models_pass_on_the_other_backends(probes_of, in_one_folder, tmp_path, backend):
     observe(backend, DEEP, in_one_folder, tmp_path)
     for workload in DEEP:
         reference, found = probes_of(workload) / "reference.npz", tmp_path / workload

@@ -2,6 +2,7 @@
 
 import json
 
+import matplotlib.pyplot as plt
 import pytest
 from draw_figures import SUFFIXES, Drawing, texts_of
 from make_compilations import PROGRAM, TARGET, compilation, refused
@@ -11,6 +12,7 @@ from paragone.analysis.ahead_of_time.scaling import STRONG, WEAK
 from paragone.analysis.ahead_of_time.validation import validate
 from paragone.base.errors import UserError
 from paragone.records.compilations import check_largest_batch, check_measured_step
+from paragone.reporting.drawing.marks import plain_logarithms
 from paragone.reporting.modules import load
 
 BESIDE = [
@@ -193,3 +195,18 @@ def test_without_records_there_is_one_message(tmp_path):
     for name in ("step_bounds", "compiled_scaling", "batch_size_bounds"):
         with pytest.raises(UserError, match="--compilations"):
             load("figures", name).points(Drawing(tmp_path).inputs())
+
+
+def test_labels_of_many_decades_stand_apart():
+    """As in a panel of three step bounds: 1.9 inches for six decades, at the figures' size of letters."""
+    with plt.rc_context({"font.size": 7, "xtick.labelsize": 7}):
+        figure = plt.figure(figsize=(1.9, 1))
+        axes = figure.add_axes((0, 0.5, 1, 0.5))
+        axes.set_xscale("log")
+        axes.set_xlim(3e-5, 40)
+        plain_logarithms(axes.xaxis, (1,), most=5)
+        figure.canvas.draw()
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+        plt.close(figure)
+    assert len(boxes) >= 3
+    assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))

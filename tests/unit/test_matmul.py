@@ -116,7 +116,7 @@ def test_a_wrong_product_gets_no_speed(wrong):
     assert "relative error" in case["reason"]
 
 
-def test_a_product_that_would_take_minutes_is_foreseen_and_not_tried(monkeypatch):
+def test_a_product_that_would_take_too_long_is_foreseen_and_not_tried(monkeypatch):
     now, tried = [0.0], []
 
     def multiply(a, b):

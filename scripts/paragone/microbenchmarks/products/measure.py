@@ -23,7 +23,7 @@ _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
 
 class TooSlow(Exception):
-    """The product would take minutes."""
+    """The product would take longer than `LONGEST`."""
 
 
 def measure_all(
