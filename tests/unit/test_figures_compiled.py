@@ -1,6 +1,7 @@
 """Figures and tables of compiled steps, from made records."""
 
 import json
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import pytest
@@ -209,4 +210,4 @@ def test_labels_of_many_decades_stand_apart():
         boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
         plt.close(figure)
     assert len(boxes) >= 3
-    assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
