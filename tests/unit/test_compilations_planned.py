@@ -32,6 +32,16 @@ def test_a_program_is_partitioned_over_the_devices_of_its_target(config):
     assert [one.name for one in again] == [one.program.name for one in found]
 
 
+def test_a_program_is_exported_once_for_all_targets_of_as_many_devices(config):
+    target = config["workloads"]["fashion-cnn"].get("target")
+    found, _ = compilations(
+        block(config, target=["tpu-v2-8", "tpu-v5e-8", "h100-8", "h100-1"]), "sources_tpu"
+    )
+    assert len({one.name for one in found}) == 4
+    assert len({one.program.name for one in found}) == 2
+    assert {str(one.program.spec.workload.get("target")) for one in found} == {str(target)}
+
+
 def test_a_batch_that_does_not_divide_is_left_out_with_a_reason(config):
     found, (left_out,) = compilations(block(config, batch={"global": 1001}), "sources_tpu")
     assert found == []

@@ -121,7 +121,8 @@ def test_a_product_that_would_take_too_long_is_foreseen_and_not_tried(monkeypatc
 
     def multiply(a, b):
         tried.append(len(a))
-        now[0] += 2 * a.shape[0] * a.shape[1] * b.shape[1] / 1e4  # FLOP over FLOP/s
+        speed = 1e6 if len(a) < 40 else 1e4  # FLOP/s: the larger, the slower
+        now[0] += 2 * a.shape[0] * a.shape[1] * b.shape[1] / speed
         return a @ b
 
     monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: now[0]))
@@ -129,7 +130,7 @@ def test_a_product_that_would_take_too_long_is_foreseen_and_not_tried(monkeypatc
     cases = list(measure.measure_all(NumPy(multiply), shapes, "float32", 2))
     assert [case["shape"][0] for case in cases] == [30, 40, 100]
     assert [case["status"] for case in cases] == ["completed", "completed", "too_slow"]
-    assert cases[2]["reason"] == "200 s foreseen, from 0.0 GFLOP/s of smaller products"
+    assert cases[2]["reason"] == "200 s foreseen, from 0.0 GFLOP/s of the next smaller product"
     assert 100 not in tried
 
 

@@ -191,7 +191,10 @@ def target_of(config: dict[str, Any], name: str, where: str) -> dict[str, Any]:
 
 
 def _program(config: dict[str, Any], choice: dict[str, Any], devices: int, where: str) -> Program:
-    spec = spec_of(config, {**choice, "replicas": devices}, where, config["seed"])
+    # The target is no part of a program, which is exported once for all of them. In a row of a matrix the
+    # same key is the accuracy that a run shall reach.
+    row = {key: value for key, value in choice.items() if key != "target"}
+    spec = spec_of(config, {**row, "replicas": devices}, where, config["seed"])
     exporter_of(spec.backend["engine"])
     workload = spec.workload | {"model": spec.workload["model"] | choice.get("model", {})}
     spec = replace(spec, workload=workload)

@@ -30,10 +30,11 @@ def measure_all(
     framework: ModuleType, shapes: Iterable[tuple[int, int, int]], precision: str, repeats: int
 ) -> Iterator[dict[str, Any]]:
     """The cases of one precision, from the smallest to the largest."""
-    best = 0.0
+    speed = 0.0
     for shape in sorted(shapes, key=math.prod):
-        case = measure(framework, shape, precision, repeats, best)
-        best = max([best, *(case["flop"] * case["calls"] / seconds for seconds in case["runs"])])
+        case = measure(framework, shape, precision, repeats, speed)
+        if case["runs"]:
+            speed = case["flop"] * case["calls"] / min(case["runs"])
         yield case
 
 
@@ -42,18 +43,19 @@ def measure(
     shape: tuple[int, int, int],
     precision: str,
     repeats: int,
-    best: float = 0.0,
+    speed: float = 0.0,
 ) -> dict[str, Any]:
     """One case of the result (rules/schemas/matmul.schema.json): an (m, k) @ (k, n) product.
 
-    `best`: FLOP/s of smaller products; at which it must not take more than `LONGEST`. So slow is PyTorch's
-    bfloat16, say, on a processor without instructions for it: a hundredth of its float32.
+    `speed`: FLOP/s of the next smaller product, 0 where there is none; at it, this one must not take more
+    than `LONGEST`. So slow is PyTorch's bfloat16, say, on a processor without instructions for it: a
+    hundredth of its float32, and the slower, the larger the product.
     `runs`: seconds of each timed run of `calls` products, devices synchronized at both edges. A case
     without numbers has a status and a reason; so has a wrong product.
     """
     try:
         _check_memory(shape, precision)
-        _check_time(shape, best)
+        _check_time(shape, speed)
         calls, runs, error = _time(framework, shape, precision, repeats)
     except OutOfMemory as failure:
         return _case(shape, precision, "out_of_memory", str(failure))
@@ -122,11 +124,11 @@ def _relative_error(framework: ModuleType, product: Any, a: np.ndarray, b: np.nd
     return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
 
 
-def _check_time(shape: tuple[int, int, int], best: float) -> None:
-    seconds = 2 * math.prod(shape) / best if best else 0.0
+def _check_time(shape: tuple[int, int, int], speed: float) -> None:
+    seconds = 2 * math.prod(shape) / speed if speed else 0.0
     if seconds > LONGEST:
-        speed = f"{best / 1e9:.1f} GFLOP/s of smaller products"
-        raise TooSlow(f"{seconds:,.0f} s foreseen, from {speed}")
+        source = f"{speed / 1e9:.1f} GFLOP/s of the next smaller product"
+        raise TooSlow(f"{seconds:,.0f} s foreseen, from {source}")
 
 
 def _check_memory(shape: tuple[int, int, int], precision: str) -> None:
