@@ -20,7 +20,7 @@ BIN := $(VENV)/bin
 # Compiled at installation: it makes every start of a framework two to three times faster.
 INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --python $(BIN)/python
 
-.PHONY: all bench new test test-all test-nightly test-accelerator faults audit lint format lock clean
+.PHONY: all bench gpu-compiler new test test-all test-nightly test-accelerator faults audit lint format lock clean
 
 # `make all CORES=8` is `snakemake --cores 8 all` in the environment made here, and its report if there is news.
 # Another preset: make all CONFIG=presets/paper.yaml
@@ -39,6 +39,9 @@ new: $(VENV)/dev
 # Tiers, see tests/README.md: minutes; all that CI runs; long campaigns, by hand; this machine's GPU or TPU.
 test test-all test-nightly test-accelerator: $(VENV)/dev
 	source $(BIN)/activate && bash tests/run.sh $(@:test-%=%)
+
+# The compiler of NVIDIA GPUs, 0.6 GB, for `snakemake ahead_of_time`; no GPU is needed.
+gpu-compiler: $(VENV)/gpu-compiler
 
 # Faults injected into real processes, and the table of docs/faults.md: a sample, some 20 minutes.
 # All of them, in hours: make faults FULL=1; some: make faults ONLY=killed
@@ -78,6 +81,10 @@ $(VENV)/uv: envs/uv.txt
 $(VENV)/dev: envs/dev.txt | $(VENV)/uv
 	$(INSTALL) -r $<
 	touch $@ $(VENV)/workflow
+
+$(VENV)/gpu-compiler: envs/gpu-compiler.txt | $(VENV)/workflow
+	$(INSTALL) --no-deps -r $<
+	touch $@
 
 # Beside the frameworks named: TensorFlow Datasets, which reads data, imports TensorFlow, and the parity gate's
 # reference is PyTorch. With JAX comes the TPU's compiler, which needs no TPU. These pins are of Python 3.11.

@@ -4,6 +4,7 @@
 #   requirements.txt, dev.txt, uv.txt   what `make` installs, on every platform
 #   cloud.txt, audit.txt                what submits to clouds, what asks for vulnerabilities, likewise
 #   base.linux-64.txt                   what `make all FRAMEWORKS=...` installs beside frameworks
+#   gpu-compiler.txt                    what `make gpu-compiler` installs beside all frameworks
 #   <name>.linux-64.txt                 the pin file of one backend, for Linux on x86-64
 #   <name>.yaml                         the same pins for conda
 #
@@ -36,9 +37,10 @@ done
 # names. NVIDIA's libraries and the TPU's are left out: each framework asks for its own.
 sed -n 's/ \\$//; /^nvidia-.*-cu/d; /^libtpu/d; /^[a-z0-9]/p; s/^tensorflow-cpu==/tensorflow==/p' requirements.txt >"$constraints"
 
+platform=(--python-platform x86_64-manylinux_2_31 --python-version "$python")
+
 pin_for_linux() {
-    pin "$1.in" --output-file "$1.linux-64.txt" \
-        --python-platform x86_64-manylinux_2_31 --python-version "$python" --constraints "$constraints"
+    pin "$1.in" --output-file "$1.linux-64.txt" "${platform[@]}" --constraints "$constraints"
 }
 
 pin_for_linux base
@@ -52,3 +54,6 @@ for name in "${environments[@]}"; do
         sed -n 's/^\([a-z0-9][^ ]*\).*/      - \1/p' "$name.linux-64.txt"
     } >"$name.yaml"
 done
+
+# The versions of jax-cuda, whose other packages the compiler does not need.
+pin gpu-compiler.in --output-file gpu-compiler.txt "${platform[@]}" --no-deps --constraints jax-cuda.linux-64.txt

@@ -17,6 +17,7 @@ TABLES = {
     "machines": Row("machine beside machine", ("runs",)),
     "upgrade": Row("did the other software help?", ("runs",)),
     "spread": Row("spread over seeds", ("runs", "epochs")),
+    "accuracies": Row("accuracies beside the baseline's", ("runs",), ("baseline",)),
     "scaling": Row("speed-up and efficiency", ("runs",)),
     "matmul_comparison": Row("published and measured", ("products", "published")),
     "accelerator_reference": Row("as published, and this machine", ("products", "published")),

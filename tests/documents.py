@@ -36,7 +36,6 @@ TREATMENT = {
     r"snakemake .*": DRY_RUN,
     r"make \S+( NAME=\S+)?": DRY_RUN,
     r"source \S+/bin/activate": "not run: tests are in that environment already",
-    r".*/uv pip install .*": "not run: half a gigabyte; tests see the message of its absence",
     r"python -m venv cloud|cloud/bin/pip .*": "done by tests/cluster/test_profiles.py",
     r"pre-commit install": "not run: pre-commit is not among the pinned packages",
 }

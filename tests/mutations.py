@@ -17,7 +17,7 @@ Broken = set[tuple[str, str, str]]  # rule, run, key
 # there, and counters that are read once. Of these the digest alone can say that they were changed.
 UNDETERMINED = (
     r"epochs\.\d+\.(train|test)_(loss|accuracy)",  # accuracies: by less or more than whole examples
-    r"epochs\.\d+\.(train|evaluate)_seconds",  # and other clocks: within the tolerance of their sum
+    r"epochs\.\d+\.(train|input|evaluate)_seconds",  # and other clocks: within the tolerance of their sum
     r"window\.\d+\.(steps|seconds)",
     r"clocks\..*",
     r"model\.final_weights",

@@ -22,6 +22,7 @@ LISTS = (
     "cloud",
     "audit",
     "uv",
+    "gpu-compiler",
     *(f"{name}.linux-64" for name in ("base", *ENVIRONMENTS)),
 )
 
@@ -118,6 +119,10 @@ def test_one_version_of_each_framework():
     xla, tensorflow = pins("torch-xla-tpu.linux-64"), pins("tensorflow-tpu.linux-64")
     assert xla["torch-xla"] == cpu["torch-xla"]
     assert xla["libtpu"] == tensorflow["libtpu"]
+
+
+def test_the_compiler_of_gpus_is_that_of_jax_on_cuda():
+    assert pins("gpu-compiler").items() <= pins("jax-cuda.linux-64").items()
 
 
 def test_every_backend_has_the_environment_of_its_device():

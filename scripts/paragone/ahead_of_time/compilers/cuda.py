@@ -45,8 +45,8 @@ def describe(target: Target) -> list[Any]:
     """The devices of one host with GPUs of the name `topology`."""
     if not installed("jax_plugins.xla_cuda12"):
         raise NoCompiler(
-            "the GPU's compiler is not installed; it is optional, its wheels are large: docs/method.md, "
-            "Compiled, not run, has the command that installs it"
+            "the GPU's compiler is not installed; it is optional, its wheels are large: install it by "
+            "`make gpu-compiler`, or envs/gpu-compiler.txt"
         )
     if target["topology"] not in GPUS:
         raise Refused(

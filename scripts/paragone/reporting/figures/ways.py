@@ -12,13 +12,13 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullLocator
 
 from paragone.analysis import run_states
-from paragone.analysis.grouping import Series, is_usual
+from paragone.analysis.grouping import Series
 from paragone.analysis.metrics import METRICS, Metric
 from paragone.analysis.paired import Effects
 from paragone.analysis.pairwise import by_seed
 from paragone.analysis.statistics import summarize
-from paragone.base.errors import UserError
 from paragone.reporting import footnotes
+from paragone.reporting.beside_baseline import works
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import plain_numbers, write
@@ -28,7 +28,6 @@ from paragone.reporting.inputs import Inputs
 ROW = 0.3  # inches per series
 RATIOS = [one for one in METRICS if one.name in ("speed", "time to target")]
 AXES = {"speed": "steady speed", "time to target": "quickness to the target"}
-WORK = ["workload", "global_batch"]
 WHOLE, COMPILATION = "#D8D3EA", "#6E4A12"  # as in the figure `clocks`
 OF_PAIRS = "Dots: pairs of runs of one seed; tick: their geometric mean; line: its 95 % interval."
 
@@ -39,22 +38,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
     And one per series of the metric "whole run": median seconds, of which compilation. Raises `UserError`
     where the baseline does none of the work.
     """
-    return pd.DataFrame([row for work in _works(inputs) for row in _of_work(*work)])
-
-
-def _works(inputs: Inputs) -> Iterator[tuple[str, Series, list[Series]]]:
-    """Of each kind of work: its name, the baseline, all series."""
-    series = inputs.series
-    name = inputs.settings["baseline"]
-    for work in dict.fromkeys(tuple(one.runs[WORK].iloc[0]) for one in series):
-        same = [one for one in series if tuple(one.runs[WORK].iloc[0]) == work]
-        found = [one for one in same if one.backend == name and is_usual(one.runs.iloc[0])]
-        if not found:
-            raise UserError(
-                f"baseline: {name} does not train {work[0]} at batch {work[1]:,} in float32 as installed; "
-                "name another one, or leave out the figure `ways`"
-            )
-        yield f"{work[0]}, batch {work[1]:,}", found[0], same
+    return pd.DataFrame([row for work in works(inputs) for row in _of_work(*work)])
 
 
 def _of_work(work: str, baseline: Series, same: list[Series]) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,89 @@
+"""Accuracies beside the baseline's: what the table says is what was put into the records."""
+
+import json
+
+import pandas as pd
+import pytest
+from make_records import make_record, typed
+from make_tables import write
+
+from paragone.analysis import tidy
+from paragone.base.errors import UserError
+from paragone.reporting.tables import accuracies
+
+SETTINGS = ["--settings", json.dumps({"baseline": "torch"})]
+BASE = (0.80, 0.82, 0.81, 0.83, 0.79)
+
+
+def cell(backend: str, *off: float, **about) -> list[dict]:
+    """Five seeds that are off from the baseline's by so much."""
+    return [
+        make_record(backend, seed=seed, epochs=1, accuracies=[base + by], **about)
+        for seed, (base, by) in enumerate(zip(BASE, off, strict=True))
+    ]
+
+
+def rows_of(tmp_path, made: list[dict]) -> pd.DataFrame:
+    runs, _ = tidy.tables(typed(made), "one", {})
+    outputs = write(tmp_path, "accuracies", *SETTINGS, runs=runs)
+    found = pd.read_csv(outputs["csv"])
+    return found[found["split"] == "test"].set_index("series")
+
+
+def test_equal_different_and_undecided_ways_are_called_so(tmp_path):
+    made = [
+        *cell("torch", 0, 0, 0, 0, 0),
+        *cell("torch-xla", 0.001, -0.001, 0, 0.002, -0.002),
+        *cell("tensorflow-mirrored", -0.06, -0.05, -0.06, -0.05, -0.055),
+        *cell("torch-ddp", 0.05, -0.05, 0.04, -0.06, 0.0),
+    ]
+    rows = rows_of(tmp_path, made)
+    assert rows["verdict"].to_dict() == {
+        "PyTorch": "baseline",
+        "PyTorch/XLA SPMD": "equal within 0.02",
+        "TensorFlow Mirrored": "differs",
+        "PyTorch DDP": "undecided",
+    }
+    assert rows.loc["TensorFlow Mirrored", "difference"] == pytest.approx(-0.055)
+    assert rows.loc["PyTorch", "accuracy"] == pytest.approx(0.81)
+    assert (rows["n"] == 5).all()
+
+
+def test_the_interval_is_students(tmp_path):
+    """By hand: five differences of mean 0 and deviation 0.001581; t(4) at 95 % is 2.131847."""
+    made = [*cell("torch", 0, 0, 0, 0, 0), *cell("torch-xla", 0.001, -0.001, 0, 0.002, -0.002)]
+    row = rows_of(tmp_path, made).loc["PyTorch/XLA SPMD"]
+    half = 2.131847 * 0.00158114 / 5**0.5
+    assert (row["low"], row["high"]) == pytest.approx((-half, half), rel=1e-4)
+
+
+def test_pairs_are_of_one_seed(tmp_path):
+    """A way whose seeds lie in the other order has the same mean and other pairs."""
+    other = [0.79 - 0.80, 0.83 - 0.82, 0.81 - 0.81, 0.82 - 0.83, 0.80 - 0.79]
+    rows = rows_of(tmp_path, [*cell("torch", 0, 0, 0, 0, 0), *cell("torch-xla", *other)])
+    row = rows.loc["PyTorch/XLA SPMD"]
+    assert row["accuracy"] == pytest.approx(0.81)
+    assert row["high"] > 0.009
+
+
+def test_one_pair_has_no_interval_and_what_was_not_run_its_reason(tmp_path):
+    made = [
+        make_record("torch", accuracies=[0.8] * 3),
+        make_record("torch-xla", accuracies=[0.8] * 3),
+    ]
+    made.append(make_record("tensorflow-tpu", status="unavailable"))
+    rows = rows_of(tmp_path, made)
+    assert rows.loc["PyTorch/XLA SPMD", "verdict"] == "undecided"
+    text = (tmp_path / "accuracies.markdown").read_text()
+    assert "device not available" in text
+    assert "inf" not in text
+
+
+def test_without_the_baseline_the_message_names_it(tmp_path):
+    with pytest.raises(UserError, match="baseline: torch does not train fashion-conv"):
+        rows_of(tmp_path, cell("torch-xla", 0, 0, 0, 0, 0))
+
+
+def test_the_margin_is_that_of_published_accuracies():
+    margins = pd.read_csv("published/margins.csv").set_index("metric")["margin"]
+    assert accuracies.MARGIN == margins["test_accuracy"] == margins["train_accuracy"]
