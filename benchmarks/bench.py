@@ -2,7 +2,7 @@
 
     make bench
 
-Some 40 minutes, on two cores in any case; run nothing beside it. --only picks rows by a part of the name of
+Some 45 minutes, on two cores in any case; run nothing beside it. --only picks rows by a part of the name of
 their function: `make bench ONLY=start`. benchmarks/README.md quotes a table.
 """
 
@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import engines_alone
+import growth
 import training
 import workflow
 from product import ROOT, Data
@@ -42,6 +43,7 @@ def main() -> None:
         *training.rows(data, options.rounds),
         *engines_alone.rows(data, options.rounds),
         *workflow.rows(data),
+        *growth.rows(data),
     ]
     begun = time.monotonic()
     rows: list[tuple[str, ...]] = []

@@ -125,26 +125,26 @@ def drawing() -> list[Row]:
 def dry_run(count: int, limit: int, n: int) -> list[Row]:
     """What planning costs."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        config = {"experiments": {"one_device": {"repeats": count // 4}}}
-        (folder / "many.yaml").write_text(yaml.safe_dump(config))
-        call = (*SNAKEMAKE, "all", "--configfile", "many.yaml", "--dry-run", "--quiet")
-        found = [elapsed(*call, folder=folder) for _ in range(n)]
+        call = planning_of(count, Path(name))
+        found = [elapsed(*call, folder=Path(name)) for _ in range(n)]
     part = f"dry run of {count:,} runs"
     return [Row(part, "", stated(found, "s", 1), f"{limit} s", at_most(limit, found))]
+
+
+def planning_of(count: int, folder: Path) -> tuple[object, ...]:
+    """The call that plans so many runs, in this folder."""
+    config = {"experiments": {"one_device": {"repeats": count // 4}}}
+    (folder / "many.yaml").write_text(yaml.safe_dump(config))
+    return (*SNAKEMAKE, "all", "--configfile", "many.yaml", "--dry-run", "--quiet")
 
 
 def collecting() -> list[Row]:
     """Many records to one table and one figure."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        paths = records(folder)
-        tables = [folder / "runs.parquet", folder / "epochs.parquet"]
-        parity = folder / "parity/fashion-cnn.json"
-        collect = [sys.executable, ROOT / "scripts/collect.py", "runs", "--experiment", "one"]
-        collect += ["--parity", parity, "--runs", tables[0], "--epochs", tables[1]]
-        steps = [cost(*collect, "--records", *paths)]
-        plot = [sys.executable, ROOT / "scripts/plot.py", "throughput", "--runs", tables[0]]
+        steps = [cost(*collecting_of(MANY, folder))]
+        plot = [sys.executable, ROOT / "scripts/plot.py", "throughput"]
+        plot += ["--runs", folder / "runs.parquet"]
         plot += ["--title", "one", "--labels", "torch=PyTorch eager", "--palette", "torch=#0072B2"]
         plot += ["--output", folder / "figure.svg", "--sidecar", folder / "figure.csv"]
         steps.append(cost(*plot))
@@ -161,7 +161,15 @@ def collecting() -> list[Row]:
     ]
 
 
-def records(folder: Path) -> list[Path]:
+def collecting_of(count: int, folder: Path) -> list[object]:
+    """The call that collects so many records, which are in this folder then."""
+    paths = records(count, folder)
+    call = [sys.executable, ROOT / "scripts/collect.py", "runs", "--experiment", "one"]
+    call += ["--parity", folder / "parity/fashion-cnn.json", "--runs", folder / "runs.parquet"]
+    return [*call, "--epochs", folder / "epochs.parquet", "--records", *paths]
+
+
+def records(count: int, folder: Path) -> list[Path]:
     """So many records: one of the bundle's, with a seed each."""
     with zipfile.ZipFile(BUNDLE) as bundle:
         bundle.extract("parity/fashion-cnn.json", folder)
@@ -172,7 +180,7 @@ def records(folder: Path) -> list[Path]:
         )
         first = RunRecord.from_json(json.loads(bundle.read(name)))
     paths = []
-    for seed in range(MANY):
+    for seed in range(count):
         spec = replace(first.spec, seed=seed)
         path = folder / f"runs/{spec.name}/record.json"
         path.parent.mkdir(parents=True)

@@ -14,6 +14,8 @@ TARGET = {
     "memory": 1e9,
     "memory_bandwidth": 1e11,
     "link_bandwidth": 1e10,
+    "cache": 0,
+    "per_chip": 1,
     "sources": dict.fromkeys(("flops", "memory", "memory_bandwidth", "link_bandwidth"), "made up"),
 }
 PROGRAM = {

@@ -10,7 +10,12 @@ from make_compilations import compilation, refused
 from paragone.ahead_of_time.collectives import Collective, collectives_of
 from paragone.ahead_of_time.traffic import traffic
 from paragone.analysis.ahead_of_time.published import VERDICT, beside, sentences, speed_ups
-from paragone.analysis.ahead_of_time.roofline import bound, flop_of, sent
+from paragone.analysis.ahead_of_time.roofline import (
+    bound,
+    flop_of,
+    gathers_activations,
+    sent,
+)
 from paragone.analysis.ahead_of_time.table import table
 from paragone.analysis.published import Protocol, Ratio, Row
 from paragone.base.errors import UserError
@@ -69,6 +74,50 @@ ENTRY %main {
 """
 
 
+@pytest.mark.parametrize(
+    ("kind", "group", "bytes_sent"),
+    [
+        (
+            "all-reduce",
+            8,
+            600,
+        ),  # a chip of four sends 2 x 3/4 of 800, over the links of both of its devices
+        ("all-gather", 8, 300),
+        ("reduce-scatter", 8, 2400),
+        ("all-to-all", 8, 600),
+        ("all-reduce", 2, 0),
+        ("collective-permute", 2, 0),
+    ],
+)
+def test_devices_of_one_chip_add_first_and_share_its_links(kind, group, bytes_sent):
+    one = {"kind": kind, "bytes": 800, "group": group, "count": 3}
+    record = check_compilation(compilation(collectives=[one], target={"per_chip": 2}))
+    assert sent(record.collectives, 2) == pytest.approx(3 * bytes_sent)
+    assert bound(record).links == pytest.approx(3 * bytes_sent / 1e10)
+
+
+def test_arithmetic_is_the_less_of_both_counts():
+    assert flop_of(check_compilation(compilation())) == 2.56e8
+    record = check_compilation(compilation(cost={"flop": 2e8}))
+    assert flop_of(record) == 2e8
+    assert table([record])["flop_ratio"].tolist() == [pytest.approx(2e8 / 2.56e8)]
+
+
+def test_devices_that_gather_whole_activations_do_not_divide_the_examples():
+    """1,024 inputs of 784 are 3.2 MB in float32, the weights 88 kB; activations are larger."""
+
+    def gathers(size: int) -> bool:
+        one = {"kind": "all-gather", "bytes": size, "group": 8, "count": 1}
+        return gathers_activations(check_compilation(compilation(collectives=[one])))
+
+    assert [gathers(size) for size in (1024 * 784, 4 * 1024 * 784, 5_898_240)] == [
+        False,
+        False,
+        True,
+    ]
+    assert not gathers_activations(check_compilation(compilation()))
+
+
 def test_collectives_in_every_form_that_hlo_has():
     assert collectives_of(HLO, devices=8) == [
         Collective("all-reduce", 128 * 10 * 4 + 4, 4),
@@ -124,6 +173,7 @@ def published(metric: str, value: str, unit: str, **more: object) -> Row:
         (published("training_time", "269", "s", epoch=50, final=True), 269 / 2900),
         (published("epoch_time", "29", "s", epoch=3), 0.5),
         (published("step_time", "23", "ms", epoch=3), 0.023),
+        (published("throughput", "2048", "images/s"), 0.5),
     ],
 )
 def test_a_published_time_has_its_bound_beside_it(row, seconds):
@@ -180,6 +230,7 @@ def test_a_published_speed_up_beside_what_the_programs_allow():
 def test_the_answer_says_which_part_of_a_speed_up_is_not_of_the_devices():
     row = {
         "system": "2 GPUs",
+        "workload": "mobilenet-v2",
         "condition": "batch 64",
         "target_label": "2 made",
         "metric": "epoch_time",
@@ -202,6 +253,7 @@ def test_the_answer_says_which_part_of_a_speed_up_is_not_of_the_devices():
 def test_the_answer_names_the_share_that_the_device_explains_at_most():
     rows = {
         "system": "8 cores",
+        "workload": "fashion-cnn",
         "target_label": "8 made devices",
         "metric": "step_time",
         "published": "23 ms",
@@ -216,7 +268,12 @@ def test_the_answer_names_the_share_that_the_device_explains_at_most():
     assert "at most 5.5 % of a published step (23 ms" in text
     assert VERDICT in text
     (nothing,) = sentences(pd.DataFrame([{**rows, "explained": None, "why": "refused"}]))
-    assert nothing == "8 cores: no bound (refused)."
+    assert nothing == "8 cores, fashion-cnn: no bound (refused)."
+    other = {**rows, "workload": "reuters-cnn"}
+    assert [text.split(":")[0] for text in sentences(pd.DataFrame([rows, other]))] == [
+        "8 cores, fashion-cnn",
+        "8 cores, reuters-cnn",
+    ]
 
 
 TRAFFIC = """
@@ -240,3 +297,31 @@ def test_traffic_is_that_of_main_memory_in_whole_tiles():
     whole = 4 * 128 * 128  # f32[128,10] in tiles of 8 x 128
     expected = whole + (whole + 4 * 256) + 4 * 256 + 4 * 8
     assert traffic(TRAFFIC) == expected
+
+
+LIBRARY = """
+%inside (q: f32[100]) -> f32[100] {
+  %q = f32[100]{0} parameter(0)
+  ROOT %twice = f32[100]{0} fusion(%q), kind=kLoop, calls=%fused
+}
+
+ENTRY %main (a: f32[100], w: f32[10]) -> f32[100] {
+  %a = f32[100]{0} parameter(0)
+  %w = f32[10]{0} parameter(1)
+  %conv = (f32[50]{0}, u8[9000]{0}) custom-call(%a, %w), custom_call_target="__cudnn$convForward"
+  %out = f32[50]{0} get-tuple-element(%conv), index=0
+  %all = f32[100]{0} fusion(%out), kind=kLoop, calls=%fused
+  ROOT %end = f32[100]{0} call(%all), to_apply=%inside
+}
+"""
+
+
+def test_traffic_of_a_gpu_has_the_calls_of_libraries_and_what_is_called_inside():
+    """Without the bytes that the library works with; 100 + 10 + 50, 50 + 100, 100 + 100 floats."""
+    assert traffic(LIBRARY) == 4 * (160 + 150 + 200)
+
+
+def test_a_cache_may_keep_so_much_of_each_array():
+    """Of 400, 40 and 200 bytes a cache of 100 leaves 300, 0 and 100."""
+    assert traffic(LIBRARY, cache=100) == 300 + 0 + 100 + (100 + 300) + (300 + 300)
+    assert traffic(LIBRARY, cache=400) == 0

@@ -1,6 +1,7 @@
 """One StableHLO module compiled for the devices of a target, and what the compiled program says of itself."""
 
 import importlib
+import math
 import re
 import time
 from dataclasses import dataclass, field
@@ -22,8 +23,6 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 # The two ways in which the TPU's compiler says by how much a program is too large.
 _EXCEEDED = re.compile(r"[Ee]xceeded .*?by ([0-9.]+)([KMGT]?)")
 _NEEDS = re.compile(r"\(([0-9.]+)([KMGT]?)\) exceeds available \w+ \(([0-9.]+)([KMGT]?)\)")
-# Compilers whose programs say which memory an array is in.
-_TELL_MEMORY = ("tpu",)
 # Of an operation for which the compiler has no estimate of seconds.
 _UNKNOWN = -1.0
 
@@ -51,7 +50,7 @@ class Compiled:
 
     `flop` and `bytes_accessed`: the compiler's counts, of the operations left after optimization (an
     operation reads its operands and writes its result, inside a fusion nothing); None where it has none.
-    `memory_traffic`: the bytes of it that are in main memory, where the program says so; else all.
+    `memory_traffic`: bytes of main memory, calls of libraries among them (see `traffic`).
     `estimated_seconds`: its own estimate of a step, None where it has none for some operation.
     """
 
@@ -85,8 +84,7 @@ def compile_for(target: Target, stablehlo: str, replicas: int, partitions: int) 
     except (JaxRuntimeError, ir.MLIRError) as error:
         raise Refused(*_refusal(error)) from error
     seconds = time.monotonic() - begin
-    tells_memory = target["compiler"] in _TELL_MEMORY
-    return _described(executable, seconds, replicas * partitions, tells_memory)
+    return _described(executable, seconds, replicas * partitions, target)
 
 
 def options_of(compiler: str, stablehlo: str, replicas: int, partitions: int) -> Any:
@@ -104,21 +102,20 @@ def options_of(compiler: str, stablehlo: str, replicas: int, partitions: int) ->
     return options
 
 
-def _described(executable: Any, seconds: float, devices: int, tells_memory: bool) -> Compiled:
+def _described(executable: Any, seconds: float, devices: int, target: Target) -> Compiled:
     stats = executable.get_compiled_memory_stats()
     modules = executable.hlo_modules()
     try:
         costs = executable.cost_analysis()
-    except (JaxRuntimeError, NotImplementedError):  # no costs from this compiler: from its program
-        costs = _counted(modules)
+    except (JaxRuntimeError, NotImplementedError):  # this compiler has none
+        costs = {}
     texts = [module.to_string() for module in modules]
-    accessed, of_main = costs.get("bytes accessed"), float(sum(map(traffic, texts)))
     estimate = costs.get("optimal_seconds", _UNKNOWN)
     return Compiled(
         seconds=seconds,
         flop=costs.get("flops"),
-        bytes_accessed=accessed,
-        memory_traffic=min(accessed, of_main) if tells_memory else accessed,
+        bytes_accessed=costs.get("bytes accessed"),
+        memory_traffic=of_main_memory(costs, texts, target["cache"]),
         transcendentals=costs.get("transcendentals"),
         estimated_seconds=estimate if estimate > 0 else None,
         memory=Memory(
@@ -132,14 +129,11 @@ def _described(executable: Any, seconds: float, devices: int, tells_memory: bool
     )
 
 
-def _counted(modules: list[Any]) -> dict[str, float]:
-    """Bytes, for a compiler that counts nothing: by XLA's own count for CPUs, of the program as it is.
-
-    FLOP are left out: it knows none of a call of a library, such as a convolution of cuDNN.
-    """
-    client = jax.devices("cpu")[0].client
-    each = [xla_client._xla.hlo_module_cost_analysis(client, one) for one in modules]
-    return {"bytes accessed": sum(one["bytes accessed"] for one in each)}
+def of_main_memory(costs: dict[str, float], texts: list[str], cache: int) -> float:
+    """Bytes of main memory in a step: of the programs' text, or the compiler's count where that is less."""
+    return min(
+        float(sum(traffic(text, cache) for text in texts)), costs.get("bytes accessed", math.inf)
+    )
 
 
 def _refusal(error: Exception) -> tuple[str, int | None]:

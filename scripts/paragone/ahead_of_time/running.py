@@ -15,7 +15,7 @@ from jax._src.sharding_impls import GSPMDSharding
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from paragone.ahead_of_time.collectives import collectives_of, counted
-from paragone.ahead_of_time.compiling import options_of
+from paragone.ahead_of_time.compiling import of_main_memory, options_of
 from paragone.records.run_record import Json
 
 _KINDS = {"i1": np.bool_, "ui8": np.uint8, "bf16": jnp.bfloat16}
@@ -65,7 +65,7 @@ def measure(stablehlo: str, devices: int) -> Json:
         "cost": {
             "flop": costs.get("flops"),
             "bytes_accessed": costs.get("bytes accessed"),
-            "memory_traffic": costs.get("bytes accessed"),
+            "memory_traffic": of_main_memory(costs, [compiled.to_string()], 0),
             "transcendentals": costs.get("transcendentals"),
             "estimated_seconds": None,
         },

@@ -1,18 +1,22 @@
-"""What a compiled TPU program reads from and writes to its main memory, read from its HLO.
+"""What a compiled program reads from and writes to the main memory of a device, read from its HLO.
 
-The compiler's own count has the operands and results of every operation, wherever they are. From TPU v4
-on it keeps many in on-chip memory, which it marks in their layouts (`S(1)`): they cost no bandwidth of the
-main one.
+Every operation reads its operands and writes its results, calls of libraries among them, which the compilers'
+own counts leave out. A TPU's program says in the layouts which arrays are on the chip (`S(1)`): they cost no
+bandwidth of its memory. A GPU's does not say what its cache keeps: of an array it is no more than the size of
+the cache.
 """
 
 import re
-from collections.abc import Iterator
 
 from paragone.ahead_of_time.collectives import ARRAY, array_bytes
 
 _INSTRUCTION = re.compile(
     r"^\s*(?:ROOT )?(?P<name>%[\w.\-]+) = (?P<shape>.*?) (?P<kind>[a-z][\w\-]*)\((?P<operands>[^)]*)\)"
 )
+# ENTRY %main (a: f32[8]) -> f32[8] {
+_BEGIN = re.compile(r"^(?P<entry>ENTRY )?(?P<name>%[\w.\-]+) .*\{$")
+_ENTRY = "ENTRY"
+_CALLED = re.compile(r"to_apply=(%[\w.\-]+)")
 _NAME = re.compile(r"%[\w.\-]+")
 _ON_CHIP = re.compile(r"S\([1-9]\d*\)")
 # Axes from the fastest to the slowest, and the tile of the fastest ones.
@@ -30,14 +34,20 @@ _FREE = {
 _PARTS_OF_OPERANDS = ("slice-start", "dynamic-slice-start", "async-start")
 
 
-def traffic(hlo: str) -> int:
-    """Bytes of one step, of the operations of the entry computation; loops count once.
+def traffic(hlo: str, cache: int = 0) -> int:
+    """Bytes of one step, of the operations of the entry computation and those it calls; loops count once.
 
-    An operand counts whole, also for a fusion that reads a part of it.
+    `cache`: bytes that a cache may keep of each array. An operand counts whole, also for a fusion that
+    reads a part of it.
     """
+    computations = _computations(hlo)
+    return _traffic(computations, _ENTRY, cache)
+
+
+def _traffic(computations: dict[str, list[str]], name: str, cache: int) -> int:
     sizes: dict[str, int] = {}
     total = 0
-    for line in _entry(hlo):
+    for line in computations.get(name, []):
         found = _INSTRUCTION.match(line)
         if found is None:
             continue
@@ -46,8 +56,13 @@ def traffic(hlo: str) -> int:
             (_stored(**one.groupdict()), not _ON_CHIP.search(one["layout"] or ""))
             for one in ARRAY.finditer(found["shape"])
         ]
-        sizes[found["name"]] = sum(size for size, in_main in arrays if in_main)
+        if kind == "custom-call" and len(arrays) > 1 and arrays[-1] == _scratch(found["shape"]):
+            arrays.pop()
+        sizes[found["name"]] = sum(max(0, size - cache) for size, in_main in arrays if in_main)
         if kind in _FREE or kind.endswith("-done"):
+            continue
+        if kind == "call" and (called := _CALLED.search(line)):
+            total += _traffic(computations, called[1], cache)
             continue
         read = sum(sizes.get(name, 0) for name in operands)
         if kind in (*_PARTS_OF_OPERANDS, "copy-start"):
@@ -75,12 +90,21 @@ def _stored(kind: str, sizes: str, layout: str | None) -> int:
     return array_bytes(kind, ",".join(map(str, dimensions)))
 
 
-def _entry(hlo: str) -> Iterator[str]:
-    """The lines of the entry computation."""
-    inside = False
+def _scratch(shape: str) -> tuple[int, bool] | None:
+    """The last array of a library's results where it is bytes to work with, which it need not touch."""
+    last = list(ARRAY.finditer(shape))[-1]
+    return (
+        (array_bytes(last["kind"], last["sizes"]), True) if last["kind"] in ("u8", "s8") else None
+    )
+
+
+def _computations(hlo: str) -> dict[str, list[str]]:
+    """The lines of each computation by its name; of the entry computation by `_ENTRY`."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
     for line in hlo.splitlines():
-        if inside and line.startswith("}"):
-            return
-        if inside:
-            yield line
-        inside = inside or line.startswith("ENTRY ")
+        if begin := _BEGIN.match(line):
+            lines = found.setdefault(_ENTRY if begin["entry"] else begin["name"], [])
+        else:
+            lines.append(line)
+    return found

@@ -173,8 +173,8 @@ def targets(config: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def target_of(config: dict[str, Any], name: str, where: str) -> dict[str, Any]:
     """A target with the documented peaks of its device; `UserError` that names the key.
 
-    name, label, compiler, topology and devices; of one device flops (by precision, per second), memory
-    (bytes), memory_bandwidth and link_bandwidth (bytes per second), sources.
+    name, label, compiler, topology and devices; of one device flops (by precision, per second), memory and
+    cache (bytes), memory_bandwidth and link_bandwidth (bytes per second), sources; per_chip, devices.
     """
     block = config["ahead_of_time"]
     if name not in block["targets"]:
@@ -187,7 +187,8 @@ def target_of(config: dict[str, Any], name: str, where: str) -> dict[str, Any]:
             f"ahead_of_time.targets.{name}.device: no documented peaks of {target['device']!r} in "
             f"ahead_of_time.devices; add them, or name one of {known}"
         )
-    return {"name": name, **block["devices"][target["device"]], **target}
+    usual = {"cache": 0, "per_chip": 1}
+    return {"name": name, **usual, **block["devices"][target["device"]], **target}
 
 
 def _program(config: dict[str, Any], choice: dict[str, Any], devices: int, where: str) -> Program:

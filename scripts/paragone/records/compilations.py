@@ -52,6 +52,8 @@ class CompiledTarget:
     memory: float
     memory_bandwidth: float
     link_bandwidth: float
+    cache: int
+    per_chip: int
     sources: dict[str, str]
 
 

@@ -4,6 +4,7 @@ import pandas as pd
 
 from paragone.analysis.ahead_of_time.published import Beside, SpeedUp, beside, speed_ups
 from paragone.analysis.ahead_of_time.roofline import PARTS
+from paragone.analysis.ahead_of_time.validation import Validation
 from paragone.analysis.published import Row
 from paragone.reporting.inputs import Inputs
 
@@ -13,9 +14,9 @@ NAMES = dict(zip(PARTS, ("arithmetic", "memory", "links"), strict=True))
 COMPILED = "Compiled by the target's own compiler, NOT RUN: nothing here was measured."
 BOUND = (
     "Bound: the longest of arithmetic, memory and links, each at the documented peak of one device; "
-    "arithmetic is what frameworks count of convolutions and products, memory what operations left after "
-    "fusion read from main memory and write to it, links the least that collectives send. Latencies, "
-    "dispatch and input are left out."
+    "arithmetic is that of direct convolutions and products, memory what operations left after fusion and "
+    "calls of libraries read from main memory and write to it, but for what a cache may keep, links the "
+    "least that collectives send. Latencies, dispatch and input are left out."
 )
 
 
@@ -44,11 +45,7 @@ def published_speed_ups(inputs: Inputs, found: list[Beside]) -> dict[Row, SpeedU
 
 def validated(inputs: Inputs) -> str:
     """How far steps are from their bounds on this machine, in one sentence; every prediction has it."""
-    ratios = [
-        f"{one.ratio.median:.2g} ({one.workload}, {inputs.labels.get(one.backend, one.backend)}, "
-        f"batch {one.batch}{f', {one.devices} virtual devices' if one.devices > 1 else ''})"
-        for one in inputs.validations
-    ]
+    ratios = [_ratio(one, inputs.labels) for one in inputs.validations]
     below = any(one.ratio.median < 1 for one in inputs.validations)
     cached = " Below 1: caches held what the bound counts as memory." if below else ""
     if not ratios:
@@ -57,6 +54,15 @@ def validated(inputs: Inputs) -> str:
         "The same method aimed at this machine, by XLA's CPU compiler and measured peaks: measured step over "
         f"bound {', '.join(ratios)}.{cached}{busy(inputs)}"
     )
+
+
+def _ratio(one: Validation, labels: dict[str, str]) -> str:
+    width = f" of width {one.width}" if one.width else ""
+    devices = f", {one.devices} virtual devices" if one.devices > 1 else ""
+    about = (
+        f"{one.workload}{width}, {labels.get(one.backend, one.backend)}, batch {one.batch}{devices}"
+    )
+    return f"{one.ratio.median:.2g} ({about})"
 
 
 def busy(inputs: Inputs) -> str:
@@ -92,3 +98,14 @@ def milliseconds(seconds: float) -> str:
 def number(value: float) -> str:
     """Three digits, all of them from a thousand on; a dash for a missing value."""
     return "-" if pd.isna(value) else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+
+
+def not_divided(found: pd.DataFrame, labels: dict[str, str]) -> list[str]:
+    """A sentence on the programs that devices do not divide by examples; none where all are divided."""
+    rows = found[found["gathers_activations"]]
+    names = [
+        f"{row['workload']} of {labels.get(row['backend'], row['backend'])} on {row['target_label']}"
+        for row in rows.to_dict("records")
+    ]
+    words = "Not divided by examples, since devices gather whole activations"
+    return [f"{words}: {', '.join(dict.fromkeys(names))}."] if names else []

@@ -14,7 +14,7 @@ from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target, first_
 @dataclass(frozen=True)
 class Gpu:
     """Compute capability, multiprocessors, arithmetic units of each, bytes of shared memory of each and the
-    part that a block may ask for, boost clock (GHz), second-level cache and memory (bytes), bytes/s."""
+    part that a block may ask for, boost clock (GHz), bytes/s. Memory and cache are those of the target."""
 
     capability: tuple[int, int]
     multiprocessors: int
@@ -22,18 +22,14 @@ class Gpu:
     shared: int
     shared_per_block: int
     clock: float
-    cache: int
-    memory: int
     bandwidth: int
 
 
 GPUS = {
-    "H100-SXM": Gpu((9, 0), 132, 128, 233472, 232448, 1.98, 52428800, 84942979072, 3352320000000),
-    "A100-SXM-80GB": Gpu(
-        (8, 0), 108, 64, 167936, 166912, 1.41, 41943040, 85100068864, 2039040000000
-    ),
-    "V100-SXM2-16GB": Gpu((7, 0), 80, 64, 98304, 98304, 1.53, 6291456, 16935682048, 898048000000),
-    "GTX-1080-Ti": Gpu((6, 1), 28, 128, 98304, 49152, 1.582, 2883584, 11811160064, 484400000000),
+    "H100-SXM": Gpu((9, 0), 132, 128, 233472, 232448, 1.98, 3352320000000),
+    "A100-SXM-80GB": Gpu((8, 0), 108, 64, 167936, 166912, 1.41, 2039040000000),
+    "V100-SXM2-16GB": Gpu((7, 0), 80, 64, 98304, 98304, 1.53, 898048000000),
+    "GTX-1080-Ti": Gpu((6, 1), 28, 128, 98304, 49152, 1.582, 484400000000),
 }
 # The version of cuDNN whose convolutions the compiler may call.
 _CUDNN = (9, 10, 0)
@@ -60,7 +56,7 @@ def describe(target: Target) -> list[Any]:
         described = topologies.get_topology_desc(
             platform="cuda",
             topology_name="",
-            target_config=_config(target["topology"]),
+            target_config=_config(target),
             topology=f"1x1x{target['devices']}",
         )
     except (JaxRuntimeError, ValueError) as error:
@@ -77,8 +73,9 @@ def _prefer_own_assembler() -> None:
     os.environ["PATH"] = os.pathsep.join([*folders, os.environ["PATH"]])
 
 
-def _config(name: str) -> str:
+def _config(target: Target) -> str:
     """The text of XLA's protocol buffer GpuTargetConfigProto."""
+    name = target["topology"]
     gpu = GPUS[name]
     major, minor = gpu.capability
     return f"""
@@ -97,8 +94,8 @@ gpu_device_info {{
   core_count: {gpu.multiprocessors}
   fpus_per_core: {gpu.units}
   clock_rate_ghz: {gpu.clock}
-  l2_cache_size: {gpu.cache}
-  device_memory_size: {gpu.memory}
+  l2_cache_size: {int(target.get("cache", 0))}
+  device_memory_size: {int(target["memory"])}
   memory_bandwidth: {gpu.bandwidth}
   cuda_compute_capability {{ major: {major} minor: {minor} }}
 }}

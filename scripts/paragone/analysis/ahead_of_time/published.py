@@ -14,12 +14,12 @@ VERDICT = "lower bound, compiled, not run"
 NO_BOUND = "no bound"
 # Seconds of a unit; how many steps a time of this metric covers.
 _UNITS = {"s": 1.0, "ms": 1e-3}
-METRICS = ("step_time", "epoch_time", "training_time")
+METRICS = ("step_time", "epoch_time", "training_time", "throughput")
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A published time, the steps that it covers, and the bounds of one such step by backend.
+    """A published time or speed, the steps that it covers, and the bounds of one such step by backend.
 
     `batch`: examples of a step. `seconds`: of a step, as published, with all that the source's clock
     included. Without bounds `why` says what is missing.
@@ -39,11 +39,13 @@ class Beside:
         """Seconds of one step, as published."""
         if self.steps is None:
             return None
+        if self.row.metric == "throughput":
+            return self.batch / float(self.row.value) if self.batch else None
         return float(self.row.value) * _UNITS[self.row.unit] / self.steps
 
     @property
     def lower(self) -> float | None:
-        """The longest of the bounds: none of the programs takes a shorter step."""
+        """The longest of the bounds, of the program that needs most."""
         return max((one.seconds for one in self.bounds.values()), default=None)
 
     @property
@@ -93,18 +95,19 @@ def speed_ups(found: list[Beside], ratios: list[Ratio]) -> dict[Row, SpeedUp]:
 
 
 def sentences(table: pd.DataFrame) -> Iterator[str]:
-    """One sentence per published system of the table `published_bounds`: what its devices explain at most.
+    """One sentence per published system and workload of the table `published_bounds`: what peaks explain.
 
     Of several times of a system that whose step is the shortest, which the bound comes closest to.
     """
-    for system, rows in table.groupby("system", sort=False):
+    for (system, workload), rows in table.groupby(["system", "workload"], sort=False):
+        about = f"{system}, {workload}"
         known = rows.dropna(subset="explained")
         if known.empty:
-            yield f"{system}: {NO_BOUND} ({'; '.join(dict.fromkeys(rows['why']))})."
+            yield f"{about}: {NO_BOUND} ({'; '.join(dict.fromkeys(rows['why']))})."
             continue
         row = known.loc[known["explained"].idxmax()]
         yield (
-            f"{system}: arithmetic, memory and links of {row['target_label']} at their documented peaks, one "
+            f"{about}: arithmetic, memory and links of {row['target_label']} at their documented peaks, one "
             f"after the other, explain at most {100 * row['explained']:.2g} % of a published step "
             f"({1e3 * row['step_seconds']:.3g} ms from {row['metric'].replace('_', ' ')} {row['published']}, "
             f"{row['condition']}; {VERDICT}: {1e3 * row['bound_seconds']:.2g} ms). What the rest was, "
@@ -119,8 +122,8 @@ def _speed_up(row: dict[str, Any]) -> str:
     return (
         f"{row['system']} ({row['condition']}) against {row['against']}: published {row['speed_up']:.2g} x "
         f"as fast; the compiled programs allow {' to '.join(ends)} x where both steps are the same multiple "
-        f"of their bound ({VERDICT}). The rest, {rest:.2g} x at least, is not of arithmetic, memory and "
-        "links."
+        f"of their bound ({VERDICT}). If they are, the rest, {rest:.2g} x at least, is not of arithmetic, "
+        "memory and links."
     )
 
 
@@ -164,7 +167,7 @@ def _beside(
 
 def _steps(row: Row, protocol: Protocol) -> int | None:
     """Steps that a published time covers; whole batches, so that no bound is too high."""
-    if row.metric == "step_time":
+    if row.metric in ("step_time", "throughput"):
         return 1
     batch = row.global_batch(protocol)
     whole = protocol.epoch_examples // batch if protocol.epoch_examples and batch else None

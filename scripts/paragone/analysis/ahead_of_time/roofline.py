@@ -1,30 +1,25 @@
 """The least time of a compiled step: arithmetic, memory and links, each at its documented peak.
 
-    compute = FLOP / peak FLOP/s      of convolutions and products of matrices, as frameworks count them
+    compute = FLOP / peak FLOP/s      of convolutions and products of matrices, done directly
     memory  = bytes / bandwidth       that operations left after fusion read from main memory and write to it
-    links   = bytes / bandwidth       that a device sends: for an all-reduce of n devices 2 (n-1)/n of it
+    links   = bytes / bandwidth       that a device sends: for an all-reduce of n chips 2 (n-1)/n of it
 
 All of one device. A step takes at least the longest of the three, even if they overlap whole (the roofline
 of Williams, Waterman and Patterson, Communications of the ACM 52(4), 2009, doi:10.1145/1498765.1498785); if
 nothing overlaps, their sum. Bytes over links are those of Patarasuk and Yuan (Journal of Parallel and
-Distributed Computing 69, 2009, doi:10.1016/j.jpdc.2008.09.002), the least that any algorithm sends.
-Latencies, dispatch and input are 0.
+Distributed Computing 69, 2009, doi:10.1016/j.jpdc.2008.09.002), the least that any algorithm sends whose
+sums are made by the devices. Devices of one chip add first, and share its links. Latencies, dispatch and
+input are 0.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paragone.records.compilations import CollectiveUse, CompilationRecord
 
 PARTS = ("compute", "memory", "links")
-# What a device sends, in bytes of the result: of n devices a share of (n-1)/n is on the others.
-_TIMES = {
-    "all-reduce": 2.0,
-    "all-gather": 1.0,
-    "all-to-all": 1.0,
-    "collective-permute": 1.0,
-    "collective-broadcast": 1.0,
-}
+_FLOAT = 4  # bytes
 
 
 @dataclass(frozen=True)
@@ -68,28 +63,54 @@ def bound(record: CompilationRecord) -> Bound | None:
         memory=(
             None if cost.memory_traffic is None else cost.memory_traffic / target.memory_bandwidth
         ),
-        links=sent(record.collectives) / target.link_bandwidth,
+        links=sent(record.collectives, target.per_chip) / target.link_bandwidth,
     )
 
 
-def flop_of(record: CompilationRecord) -> float | None:
-    """FLOP of one device in one step: the framework's count for training; the compiler's for evaluation."""
+def counted_flop(record: CompilationRecord) -> float | None:
+    """FLOP of one device in a training step, as the framework counts them; None where it does not."""
     program = record.program
-    if program.step == "train" and program.flop_per_example is not None:
-        return program.flop_per_example * program.batch / program.devices
-    return record.cost.flop if record.cost else None
+    if program.step != "train" or program.flop_per_example is None:
+        return None
+    return program.flop_per_example * program.batch / program.devices
 
 
-def sent(collectives: Iterable[CollectiveUse]) -> float:
-    """The least bytes that one device sends in a step."""
-    return sum(_sent(one) * one.count for one in collectives)
+def flop_of(record: CompilationRecord) -> float | None:
+    """FLOP of one device in one step: the framework's count, or the compiler's where that is less.
+
+    A compiler may leave out products with the zeros of a padding; and it counts all other operations, which
+    makes its count the larger one as a rule.
+    """
+    counts = (counted_flop(record), record.cost.flop if record.cost else None)
+    return min((one for one in counts if one is not None), default=None)
 
 
-def _sent(one: CollectiveUse) -> float:
-    if one.group == 1:
-        return 0.0
-    if one.kind == "reduce-scatter":
-        return float((one.group - 1) * one.bytes)  # its result is the n-th part
-    if one.kind == "collective-permute":
-        return float(one.bytes)
-    return _TIMES[one.kind] * (one.group - 1) / one.group * one.bytes
+def gathers_activations(record: CompilationRecord) -> bool:
+    """Whether devices gather arrays larger than all weights and the whole batch of inputs.
+
+    Then the compiler has not divided by examples what comes after, and each device computes it for all.
+    """
+    program = record.program
+    inputs = program.batch * math.prod(program.shape)
+    largest = max((one.bytes for one in record.collectives if one.kind == "all-gather"), default=0)
+    return largest > _FLOAT * max(program.parameters or 0, inputs)
+
+
+def sent(collectives: Iterable[CollectiveUse], per_chip: int = 1) -> float:
+    """The least bytes that one device sends in a step; those of a chip have equal parts of what it sends."""
+    return sum(_sent(one, per_chip) * one.count for one in collectives)
+
+
+def _sent(one: CollectiveUse, per_chip: int) -> float:
+    chips = max(1, one.group // per_chip)
+    others = (chips - 1) / chips  # the share of a result that other chips have
+    match one.kind:
+        case "all-reduce":
+            return 2 * others * one.bytes / per_chip
+        case "reduce-scatter":
+            return float((chips - 1) * one.bytes)  # its result is the n-th part
+        case "all-to-all":
+            return others * one.bytes
+        case "collective-permute":
+            return float(one.bytes) if chips > 1 else 0.0
+    return others * one.bytes / per_chip  # all-gather, collective-broadcast

@@ -4,7 +4,14 @@ from typing import Any
 
 import pandas as pd
 
-from paragone.analysis.ahead_of_time.roofline import PARTS, bound, flop_of, sent
+from paragone.analysis.ahead_of_time.roofline import (
+    PARTS,
+    bound,
+    counted_flop,
+    flop_of,
+    gathers_activations,
+    sent,
+)
 from paragone.records.compilations import CompilationRecord
 
 # How a status reads in a table.
@@ -26,9 +33,10 @@ def _row(record: CompilationRecord) -> dict[str, Any]:
     program, target, memory = record.program, record.target, record.memory
     found, cost = bound(record), record.cost
     parts = {f"{name}_seconds": getattr(found, name) if found else None for name in PARTS}
-    counted, compiled = flop_of(record), cost.flop if cost else None
+    counted, compiled = counted_flop(record), cost.flop if cost else None
     return {
         "workload": program.workload,
+        "width": program.model.get("width"),
         "backend": program.backend,
         "step": program.step,
         "precision": program.precision,
@@ -40,19 +48,20 @@ def _row(record: CompilationRecord) -> dict[str, Any]:
         "status": record.status,
         "reason": record.reason,
         "compile_seconds": record.compile_seconds,
-        "flop": counted,
+        "flop": flop_of(record),
         "compiled_flop": compiled,
         "flop_ratio": compiled / counted if compiled and counted else None,
         "bytes_accessed": cost.bytes_accessed if cost else None,
         "memory_traffic": cost.memory_traffic if cost else None,
-        "sent_bytes": sent(record.collectives),
+        "sent_bytes": sent(record.collectives, target.per_chip),
+        "gathers_activations": gathers_activations(record),
         "collectives": sum(one.count for one in record.collectives),
         **parts,
         "bound_seconds": found.seconds if found else None,
         "apart_seconds": found.apart if found else None,
         "binds": found.binds if found else None,
         "estimated_seconds": cost.estimated_seconds if cost else None,
-        "examples_per_second": program.batch / found.seconds if found else None,
+        "examples_per_second": program.batch / found.seconds if found and record.fits else None,
         "memory_bytes": memory.total if memory else None,
         "target_memory": target.memory,
         "fits": record.fits,

@@ -17,14 +17,15 @@ HOST = "cpu"
 class Validation:
     """A step of one program on this machine: measured, its bound by measured peaks, and their ratio.
 
-    `devices`: virtual ones, which share its cores. `peak`: FLOP/s of the fastest matrix product in this
-    precision; `bandwidth`: bytes/s; both of the machine. `link`: bytes/s that each device sends in the
-    measured all-reduce, None for one device. `ratio`: of each timed run. No run is shorter than its bound
-    unless a cache holds what the bound has in memory.
+    `width`: of the model, where it has one. `devices`: virtual ones, which share its cores. `peak`: FLOP/s of
+    the fastest matrix product in this precision; `bandwidth`: bytes/s; both of the machine. `link`: bytes/s
+    that each device sends in the measured all-reduce, None for one device. `ratio`: of each timed run. No run
+    is shorter than its bound unless a cache holds what the bound has in memory.
     `busy`: others used more of the machine than the rule `isolation` allows.
     """
 
     workload: str
+    width: int | None
     backend: str
     batch: int
     devices: int
@@ -59,6 +60,7 @@ def validate(result: MeasuredStep, products: pd.DataFrame) -> Validation | None:
     steps = pd.Series([one / result.calls for one in result.runs])
     return Validation(
         program.workload,
+        program.model.get("width"),
         program.backend,
         program.batch,
         program.devices,

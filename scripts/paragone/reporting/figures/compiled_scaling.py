@@ -16,6 +16,10 @@ from paragone.reporting.drawing.marks import plain_logarithms
 from paragone.reporting.inputs import Inputs
 
 HEIGHT = 1.5  # inches per row
+TILES = (
+    "Efficiency: throughput at the bound over that of one device times their number. Arrays fill whole "
+    "tiles: a device with few examples reads and writes no less, and may do more."
+)
 ENDS = {"bound": "-", "apart": "--"}
 
 
@@ -36,10 +40,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     ways = list(dict.fromkeys(points["scaling"]))
     handles = [
         *(legend.line(NAMES[part], marker=SHAPES[part], markersize=3) for part in PARTS),
-        legend.line("efficiency, all overlaps", color=style.INK),
-        legend.line("efficiency, nothing overlaps", color=style.INK, linestyle="--"),
+        legend.line("efficiency of bounds, all overlaps", color=style.INK),
+        legend.line("nothing overlaps", color=style.INK, linestyle="--"),
     ]
-    remarks = [COMPILED, BOUND, validated(inputs)]
+    remarks = [COMPILED, BOUND, TILES, validated(inputs)]
     height = HEIGHT * len(workloads)
     frame = Frame(style.DOUBLE, height, inputs.title, None, remarks, handles)
     grid = frame.figure.subplots(len(workloads), 2 * len(ways), squeeze=False, sharex=True)
@@ -83,7 +87,7 @@ def _draw_efficiency(axes: Axes, here: pd.DataFrame, inputs: Inputs) -> None:
         for end, line in ENDS.items():
             axes.plot(rows["devices"], rows[f"{end}_efficiency"], line, color=color)
     axes.set_ylim(0, 1.08)
-    axes.set_ylabel("efficiency at most")
+    axes.set_ylabel("efficiency of bounds")
     _devices(axes)
 
 

@@ -15,9 +15,11 @@ from paragone.reporting.inputs import Inputs
 ROW = 0.2  # inches per target
 HOW = (
     "Compiled by the target's own compiler, NOT RUN. Two compilations give memory by batch, up to four more "
-    "check where it ends; open: the smallest batch that was found not to fit. The compiler's plan of the "
-    "memory of one device, without what a framework takes beside it."
+    "check where it ends; open: the smallest batch that was found not to fit. Two numbers: in between "
+    "nothing was compiled. The compiler's plan of the memory of one device, without what a framework takes "
+    "beside it."
 )
+OPEN = 1.1  # from the largest batch that fits to the smallest that does not: above, both are named
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
@@ -29,7 +31,7 @@ def _row(one: LargestBatch, inputs: Inputs) -> dict[str, object]:
     last = one.tries[-1]
     words = "" if one.fits else STATUS[last.status]
     return {
-        "workload": one.workload,
+        "workload": _named(one),
         "backend": one.backend,
         "series": inputs.labels.get(one.backend, one.backend),
         "target": one.target.name,
@@ -40,6 +42,16 @@ def _row(one: LargestBatch, inputs: Inputs) -> dict[str, object]:
         "tries": len(one.tries),
         "words": words,
     }
+
+
+def _named(one: LargestBatch) -> str:
+    width = one.model.get("width")
+    return f"{one.workload} of width {width}" if width else one.workload
+
+
+def _range(fits: float, exceeds: float) -> str:
+    known = pd.isna(exceeds) or exceeds <= OPEN * fits
+    return f"{fits:,.0f}" if known else f"{fits:,.0f} to {exceeds:,.0f}"
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
@@ -71,7 +83,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
                 axes.plot(one["fits"], row, "o", color=color)
                 write(
                     axes,
-                    f"{one['fits']:,.0f}",
+                    _range(one["fits"], one["exceeds"]),
                     (one["fits"], row),
                     (-5, 0),
                     ha="right",

@@ -14,6 +14,7 @@ from paragone.reporting.compilations import (
     NAMES,
     SHAPES,
     beside_published,
+    not_divided,
     validated,
 )
 from paragone.reporting.drawing import legend, style
@@ -80,12 +81,17 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     labels = dict(points[["backend", "series"]].dropna().drop_duplicates().itertuples(index=False))
     handles = [
         *(_mark(NAMES[part], marker=shape) for part, shape in SHAPES.items()),
-        _mark("published, per step", marker="D", color=style.PUBLISHED, markersize=3),
+        *(
+            [_mark("published, per step", marker="D", color=style.PUBLISHED, markersize=3)]
+            if (points["part"] == "published").any()
+            else []
+        ),
         *(legend.line(labels[name], color=style.color(inputs.palette, name)) for name in backends),
     ]
     remarks = [
         COMPILED,
         BOUND,
+        *not_divided(compiled.table(inputs.compilations), inputs.labels),
         validated(inputs),
         "Filled: what binds. Published: the source's clock over its steps.",
     ]
@@ -100,8 +106,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         axes.set_title(workloads[number], loc="left")
         if axes.get_subplotspec().is_first_col():
             name_rows(axes, places)
-    for axes in grid[-1]:
-        axes.set_xlabel("least time of a step (ms)")
+    for number, axes in enumerate(grid.flat):
+        if number < len(workloads) <= number + across:  # the last of its column
+            axes.set_xlabel("least time of a step (ms)")
+            axes.tick_params(labelbottom=True)
     return frame.figure
 
 
@@ -116,11 +124,13 @@ def _draw_panel(
     axes.grid(axis="x")
     for row, place in enumerate(places):
         of_place = here[here["place"] == place]
-        for number, backend in enumerate(backends):
-            y = row + 0.7 * ((number + 0.5) / len(backends) - 0.5)
+        present = [name for name in backends if name in set(of_place["backend"])]
+        for number, backend in enumerate(present):
+            y = row + 0.7 * (number + 0.5 - len(present) / 2) / len(backends)
             color = style.color(inputs.palette, backend)
             marks = of_place[of_place["backend"] == backend]
-            for one in marks.dropna(subset="seconds").to_dict("records"):
+            known = marks.dropna(subset="seconds").sort_values("binds")  # what binds is on top
+            for one in known.to_dict("records"):
                 face = color if one["binds"] else "white"
                 look = {"markerfacecolor": face, "markeredgecolor": color, "markersize": 3.6}
                 axes.plot(1e3 * one["seconds"], y, SHAPES[one["part"]], **look)

@@ -8,6 +8,7 @@ from paragone.reporting.compilations import (
     BOUND,
     COMPILED,
     milliseconds,
+    not_divided,
     number,
     sources,
     validated,
@@ -15,7 +16,11 @@ from paragone.reporting.compilations import (
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import TINY, WIDE, Block, Table
 
-RATIO = "FLOP ratio: all operations as the compiler counts them, over the frameworks' count."
+RATIO = (
+    "FLOP ratio: all operations as the compiler counts them, over the frameworks' count; the bound has the "
+    "less of both. Compiler's estimate: its own, of a step, where it has one of all operations. Input for "
+    "it: what the input pipeline would have to deliver for a step as short as the bound."
+)
 
 
 def table(inputs: Inputs) -> Table:
@@ -36,18 +41,27 @@ def table(inputs: Inputs) -> Table:
             "memory (ms)": found["memory_seconds"].map(milliseconds),
             "links (ms)": found["links_seconds"].map(milliseconds),
             "binds": found["binds"].fillna("-"),
-            "examples/s at most": found["examples_per_second"].map(number),
+            "compiler's estimate (ms)": found["estimated_seconds"].map(milliseconds),
+            "input for it (examples/s)": found["examples_per_second"].map(number),
             "memory of a device": [_memory(row) for row in found.to_dict("records")],
             "FLOP ratio": found["flop_ratio"].map(lambda x: "-" if pd.isna(x) else f"{x:.2f}"),
         }
     )
-    layout = f"l{WIDE}{WIDE}lr{WIDE}rrrlrlr"
+    layout = f"l{WIDE}{WIDE}lr{WIDE}rrrlrrlr"
     left_out = [f"Left out: {sentence}" for sentence in inputs.settings.get("left_out", [])]
     block = Block(cells, layout, size=TINY)
     return Table(
         found,
         inputs.title,
-        [COMPILED, BOUND, RATIO, validated(inputs), *left_out, *sources(inputs)],
+        [
+            COMPILED,
+            BOUND,
+            RATIO,
+            *not_divided(found, inputs.labels),
+            validated(inputs),
+            *left_out,
+            *sources(inputs),
+        ],
         [block],
     )
 

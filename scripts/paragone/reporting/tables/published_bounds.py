@@ -34,6 +34,7 @@ def table(inputs: Inputs) -> Table:
     cells = pd.DataFrame(
         {
             "system": rows["system"],
+            "workload": rows["workload"],
             "condition": rows["condition"],
             "metric": rows["metric"].str.replace("_", " "),
             "published": rows["published"],
@@ -47,9 +48,12 @@ def table(inputs: Inputs) -> Table:
             "why": rows["why"],
         }
     )
-    layout = f"{WIDE * 2}lrr{'r' * len(names)}r{WIDE * 2}"
+    layout = f"{WIDE * 3}lrr{'r' * len(names)}r{WIDE * 2}"
     said = list(sentences(rows))
-    remarks = [*said, COMPILED, BOUND, EXPLAINED, validated(inputs), *sources(inputs)]
+    machines = dict.fromkeys(zip(rows["system"], rows["target_label"], strict=True))
+    taken = "; ".join(f"{system} for {label}" for system, label in machines)
+    remarks = [*said, f"Taken: {taken}.", COMPILED, BOUND, EXPLAINED]
+    remarks += [validated(inputs), *sources(inputs)]
     title = f"{inputs.title}: published times and lower bounds"
     return Table(rows, title, remarks, [Block(cells, layout)])
 
@@ -59,6 +63,7 @@ def _row(
 ) -> dict[str, Any]:
     return {
         "experiment": one.experiment,
+        "workload": one.workload,
         "system": one.row.system,
         "target": one.target,
         "target_label": labels.get(one.target, one.target),

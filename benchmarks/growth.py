@@ -1,0 +1,108 @@
+"""Rows of `make bench` on growth: does twice the work cost twice the time, or more?
+
+What one more costs is measured twice, from the smallest size to the middle one and from there to the largest.
+Constant costs are in neither, so that none hides a cost that rises.
+"""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import workflow
+from product import Data, cost, elapsed, specification, train
+from rows import NO, UNDECIDED, YES, Row
+
+# By how much the second cost may exceed the first, and in how many more it decides nothing.
+NOISE, UNCLEAR = 1.1, 1.25
+
+
+def rows(data: Data) -> list[Callable[[], list[Row]]]:
+    """The measurements, in order; each makes its rows."""
+    return [
+        grows_with_runs,
+        grows_with_records,
+        partial(grows_with_epochs, data),
+        partial(grows_with_examples, data),
+        *(partial(grows_with_replicas, data, name) for name in ("tensorflow-mirrored", "jax")),
+    ]
+
+
+def grows_with_runs() -> list[Row]:
+    """Planning."""
+    return [row("planning, by runs", "run", [1000, 3000, 10_000], planning)]
+
+
+def planning(count: int) -> float:
+    """Seconds of a dry run of so many runs."""
+    with tempfile.TemporaryDirectory() as name:
+        return elapsed(*workflow.planning(count, Path(name)), folder=Path(name))
+
+
+def grows_with_records() -> list[Row]:
+    """Collecting records to tables."""
+    return [row("collecting, by records", "record", [1000, 3000, 10_000], collecting)]
+
+
+def collecting(count: int) -> float:
+    """Seconds of one table of so many records."""
+    with tempfile.TemporaryDirectory() as name:
+        return cost(*workflow.collecting_of(count, Path(name))).seconds
+
+
+def grows_with_epochs(data: Data) -> list[Row]:
+    """A run of many epochs: evaluation, checkpoint and record of each."""
+
+    def run(epochs: int) -> float:
+        about = {"epochs": epochs, "steps_per_epoch": 2}
+        return train(specification("fashion-cnn", "torch", 128, **about), data).seconds
+
+    return [row("a run of two steps per epoch, by epochs", "epoch", [10, 30, 90], run)]
+
+
+def grows_with_examples(data: Data) -> list[Row]:
+    """An epoch of many examples."""
+
+    def run(examples: int) -> float:
+        about = {"epochs": 1, "train_examples": examples, "division": "tuned"}
+        return train(specification("fashion-cnn", "torch", 128, **about), data).seconds
+
+    return [row("a run of one epoch, by examples", "example", [6000, 20_000, 60_000], run)]
+
+
+def grows_with_replicas(data: Data, backend: str) -> list[Row]:
+    """From a worker's start to the end of compilation."""
+
+    def run(replicas: int) -> float:
+        about = {"epochs": 1, "steps_per_epoch": 2}
+        made = train(specification("fashion-cnn", backend, 128, replicas, **about), data)
+        return sum(vars(made.cold).values())
+
+    return [row(f"start and compilation, `{backend}`, by replicas", "replica", [1, 2, 8], run)]
+
+
+def row(part: str, unit: str, sizes: Sequence[int], measure: Callable[[int], float]) -> Row:
+    """What was measured at three sizes, and what one more costs before and after the middle one."""
+    seconds = [measure(size) for size in sizes]
+    first, second = per_unit(sizes, seconds)
+    shown = ", ".join(f"{one:,}: {taken:.1f} s" for one, taken in zip(sizes, seconds, strict=True))
+    return Row(
+        part,
+        "in proportion",
+        f"{shown}; {1e3 * first:,.3g} and then {1e3 * second:,.3g} ms per {unit}",
+        "no more per unit",
+        verdict(first, second),
+    )
+
+
+def per_unit(sizes: Sequence[int], seconds: Sequence[float]) -> tuple[float, float]:
+    """Seconds of one more, between the first two sizes and between the last two."""
+    first, second = ((seconds[at + 1] - seconds[at]) / (sizes[at + 1] - sizes[at]) for at in (0, 1))
+    return first, second
+
+
+def verdict(first: float, second: float) -> str:
+    """Whether one more costs no more as the work grows."""
+    if second <= NOISE * first:
+        return YES
+    return UNDECIDED if second <= UNCLEAR * first else NO
