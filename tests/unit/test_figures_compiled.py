@@ -30,7 +30,7 @@ def over(devices: int, batch: int) -> dict:
     return compilation(
         program={"devices": devices, "batch": batch, "name": f"n{devices}.b{batch}"},
         target={"devices": devices, "name": f"made-{devices}"},
-        cost={"memory_traffic": 1e5 * batch / devices},
+        cost={"memory_traffic": 1e5 * batch / devices, "flop": 2.3e6 * batch / devices},
         collectives=[{"kind": "all-reduce", "bytes": 80_000, "group": devices, "count": 1}],
     )
 

@@ -81,11 +81,11 @@ class SpeedUp:
 
 
 def speed_ups(found: list[Beside], ratios: list[Ratio]) -> dict[Row, SpeedUp]:
-    """The published ratios both of whose times have a bound, by the row that is held against another."""
+    """The published ratios of times that both have a bound, by the row that is held against another."""
     known = {
         one.row: (one.steps * one.lower, one.steps * one.apart)
         for one in found
-        if one.steps and one.lower and one.apart
+        if one.steps and one.lower and one.apart and one.row.metric != "throughput"
     }
     return {
         ratio.row: SpeedUp(ratio, *sorted(map(ratio.of, known[ratio.row], known[ratio.reference])))
@@ -108,12 +108,17 @@ def sentences(table: pd.DataFrame) -> Iterator[str]:
         row = known.loc[known["explained"].idxmax()]
         yield (
             f"{about}: arithmetic, memory and links of {row['target_label']} at their documented peaks, one "
-            f"after the other, explain at most {100 * row['explained']:.2g} % of a published step "
+            f"after the other, explain {_share(row['explained'])} of a published step "
             f"({1e3 * row['step_seconds']:.3g} ms from {row['metric'].replace('_', ' ')} {row['published']}, "
-            f"{row['condition']}; {VERDICT}: {1e3 * row['bound_seconds']:.2g} ms). What the rest was, "
+            f"{row['condition']}; {VERDICT}: {1e3 * row['bound_seconds']:,.3g} ms). What the rest was, "
             "the source does not say."
         )
         yield from map(_speed_up, rows.dropna(subset="speed_up").to_dict("records"))
+
+
+def _share(share: float) -> str:
+    """Parts that fill the time one after the other have to overlap, or the machine was another one."""
+    return f"at most {100 * share:.2g} %" if share < 1 else "all"
 
 
 def _speed_up(row: dict[str, Any]) -> str:

@@ -99,4 +99,4 @@ def _bound(one: Beside, name: str) -> str:
 
 
 def _share(share: float) -> str:
-    return "-" if pd.isna(share) else f"{100 * share:.2g} %"
+    return "-" if pd.isna(share) else f"{100 * share:.2g} %" if share < 1 else "all"
