@@ -8,10 +8,13 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import workflow
 from product import Data, cost, elapsed, specification, train
 from rows import NO, UNDECIDED, YES, Row
+
+from paragone.config.run_spec import TUNED
 
 # By how much the second cost may exceed the first, and in how many more it decides nothing.
 NOISE, UNCLEAR = 1.1, 1.25
@@ -36,7 +39,7 @@ def grows_with_runs() -> list[Row]:
 def planning(count: int) -> float:
     """Seconds of a dry run of so many runs."""
     with tempfile.TemporaryDirectory() as name:
-        return elapsed(*workflow.planning(count, Path(name)), folder=Path(name))
+        return elapsed(*workflow.planning_of(count, Path(name)), folder=Path(name))
 
 
 def grows_with_records() -> list[Row]:
@@ -54,7 +57,7 @@ def grows_with_epochs(data: Data) -> list[Row]:
     """A run of many epochs: evaluation, checkpoint and record of each."""
 
     def run(epochs: int) -> float:
-        about = {"epochs": epochs, "steps_per_epoch": 2}
+        about: dict[str, Any] = {"epochs": epochs, "steps_per_epoch": 2}
         return train(specification("fashion-cnn", "torch", 128, **about), data).seconds
 
     return [row("a run of two steps per epoch, by epochs", "epoch", [10, 30, 90], run)]
@@ -64,7 +67,7 @@ def grows_with_examples(data: Data) -> list[Row]:
     """An epoch of many examples."""
 
     def run(examples: int) -> float:
-        about = {"epochs": 1, "train_examples": examples, "division": "tuned"}
+        about: dict[str, Any] = {"epochs": 1, "train_examples": examples, "division": TUNED}
         return train(specification("fashion-cnn", "torch", 128, **about), data).seconds
 
     return [row("a run of one epoch, by examples", "example", [6000, 20_000, 60_000], run)]
@@ -74,7 +77,7 @@ def grows_with_replicas(data: Data, backend: str) -> list[Row]:
     """From a worker's start to the end of compilation."""
 
     def run(replicas: int) -> float:
-        about = {"epochs": 1, "steps_per_epoch": 2}
+        about: dict[str, Any] = {"epochs": 1, "steps_per_epoch": 2}
         made = train(specification("fashion-cnn", backend, 128, replicas, **about), data)
         return sum(vars(made.cold).values())
 
