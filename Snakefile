@@ -39,6 +39,7 @@ if not config["records_only"]:
     include: "rules/conform.smk"
     include: "rules/train.smk"
     include: "rules/measure.smk"
+    include: "rules/profiles.smk"
 
 
 if BUNDLES:

@@ -178,6 +178,12 @@ def gathered():
         ]
 
 
+def profiles_of_cells():
+    """What `profiles` makes: of each cell the run of the first seed."""
+    first = [name for name, spec in RUNS.items() if spec.seed == config["seed"]]
+    return [f"<results>/profiles/{name}.json" for name in first]
+
+
 def all_records(_):
     """The records of all experiments, each once."""
     if BUNDLES:

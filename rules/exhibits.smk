@@ -206,3 +206,8 @@ def page_options(_):
         *("--labels", *(f"{name}={block['label']}" for name, block in backends)),
         *("--palette", *(f"{name}={block['color']}" for name, block in backends)),
     ]
+
+
+def profile_options(_, input):
+    """The option of the page's program that names the profiles."""
+    return ["--profiles", *input.profiles]

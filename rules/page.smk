@@ -5,6 +5,7 @@
 #
 # in:  <results>/answers.csv, <results>/tables/, <results>/figures/, <results>/runs/{run}/record.json
 #      <results>/logs/runs/{run}.log                         the ends of logs, where there are logs
+#      <results>/profiles/{run}.json                         those that there are when the call begins
 # out: <results>/index.html, <results>/so_far.html, <results>/paper.pdf
 
 PAGE = "scripts/paragone/reporting/page/templates"
@@ -16,6 +17,7 @@ CAPTIONS = [
         *(caption("tables", "tabulate", name) for name in TABLES),
     )
 ]
+PROFILES = present(profiles_of_cells())
 
 
 rule page:
@@ -32,6 +34,7 @@ rule page:
         answers="<results>/answers.csv",
         runs="<results>/tables/runs.parquet",
         records=all_records,
+        profiles=PROFILES,
     output:
         page="<results>/index.html",
     log:
@@ -41,6 +44,7 @@ rule page:
         "../envs/workflow.yaml"
     params:
         results=subpath(output.page, parent=True),
+        profiles=profile_options,
         name="index.html",
         options=page_options,
     message:
@@ -50,6 +54,7 @@ rule page:
         python {input.code[0]:q} \
             --results {params.results:q} \
             --logs {params.results:q}/logs/runs \
+            {params.profiles:q} \
             {params.options:q} \
             --output {params.results:q}/{params.name} \
             >{log:q} 2>&1
@@ -61,6 +66,7 @@ use rule page as page_so_far with:
         code=rules.page.input.code,
         figures=finished("figures", FIGURES, "svg", "csv"),
         tables=finished("tables", TABLES, "json", "csv"),
+        profiles=PROFILES,
     output:
         touch("<results>/logs/so_far/{experiment}"),
     log:
@@ -69,6 +75,7 @@ use rule page as page_so_far with:
         machine=100,  # one at a time: all write the same file
     params:
         results=subpath(output[0], ancestor=3),
+        profiles=profile_options,
         name="so_far.html",
         options=lambda wildcards: [
             "--so-far",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from paragone.base.engine_reports import Metrics
-from paragone.base.errors import Unavailable, UserError, first_sentence, says_memory_is_full
+from paragone.base.errors import Unavailable, UserError
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec, requested
 from paragone.data import Dataset
@@ -26,6 +26,7 @@ from paragone.records.outcome import Outcome
 from paragone.records.run_metrics import DIVERGED
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
+from paragone.training.failures import failure_of
 from paragone.training.progress import Progress
 from paragone.training.results import SAMPLES
 from paragone.training.speed_window import SpeedWindow
@@ -116,14 +117,9 @@ def train(
     except Exception as error:
         if outcome.peak_device_bytes is None and hasattr(engine, "devices"):
             outcome.peak_device_bytes = engine.peak_device_memory()
-        if isinstance(error, MemoryError) or engine.out_of_memory(error):
-            outcome.status = "out_of_memory"
-            outcome.reason = _memory_line(str(error))
-        elif engine.unsupported(error):
-            outcome.status = "unsupported"
-            outcome.reason = first_sentence(error)
-        else:
+        if (failure := failure_of(engine, error)) is None:
             raise
+        outcome.status, outcome.reason = failure
     return outcome
 
 
@@ -140,13 +136,6 @@ def _first_steps(engine: Engine, spec: Spec, dataset: Dataset, expected: Path) -
 def _divergence(row: dict[str, Any]) -> str:
     loss, begin = row["train_loss"], f"the training loss of epoch {row['epoch']} is"
     return f"{begin} {loss:.3g}" if math.isfinite(loss) else f"{begin} not finite"
-
-
-def _memory_line(message: str) -> str:
-    """The line of a framework's long message that speaks of memory."""
-    lines = [line.strip() for line in message.splitlines()]
-    speaking = [one for one in lines if "alloc" in one.lower() or says_memory_is_full(one)]
-    return speaking[0] if speaking else "the host's memory is full"
 
 
 def _progress(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:

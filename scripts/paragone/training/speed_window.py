@@ -55,7 +55,7 @@ class SpeedWindow:
             for steps in lengths:
                 epoch = last["epoch"] + 1 + len(found)
                 seed = framework_seed(spec.seed, epoch)
-                batches = islice(_batches(engine, spec, dataset, epoch), steps)
+                batches = islice(endless_batches(engine, spec, dataset, epoch), steps)
                 with watch():
                     ledger.switch("window")
                     engine.train_epoch(seed, last["learning_rate"], batches, steps)
@@ -93,7 +93,7 @@ def total(parts: list[Timed]) -> Timed:
     return Timed(sum(one.steps for one in parts), math.fsum(one.seconds for one in parts))
 
 
-def _batches(engine: Engine, spec: Spec, dataset: Dataset, epoch: int) -> Iterator[tuple]:
+def endless_batches(engine: Engine, spec: Spec, dataset: Dataset, epoch: int) -> Iterator[tuple]:
     """Batches without end, of this epoch and those after it.
 
     Whole epochs, however few steps an epoch of the run has: between two of them an order is drawn.

@@ -1,4 +1,4 @@
-"""The section of each run: what it was, where its seconds went, its epochs, its machine, its log's end."""
+"""The section of each run: what it was, where its seconds went, its epochs, costs, machine, its log's end."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +9,9 @@ import yaml
 from paragone.analysis.run_states import words_of
 from paragone.records import host_metrics, run_metrics
 from paragone.records import record as io
+from paragone.records.profiles import ProfileRecord
 from paragone.records.run_record import Process, RunRecord
+from paragone.reporting.page.profiles import cell_of
 
 TAIL = 25  # lines of a log
 
@@ -25,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Run:
-    """What the section of a run shows beside its record."""
+    """What the section of a run shows beside its record. `profile`: of its cell, where there is one."""
 
     record: RunRecord
     state: str
@@ -33,6 +35,7 @@ class Run:
     steady: float | None
     specification: str
     log: str
+    profile: ProfileRecord | None
 
     @property
     def first(self) -> Process:
@@ -53,8 +56,11 @@ class Run:
         ]
 
 
-def read(results: Path, run: str, logs: Path) -> Run:
-    """A run of the tables, and the tail of its log where that is there; `<run>@<label>` is of a bundle."""
+def read(results: Path, run: str, logs: Path, profiles: dict[str, ProfileRecord]) -> Run:
+    """A run of the tables, and the tail of its log where that is there; `<run>@<label>` is of a bundle.
+
+    `profiles`: by cell, of this folder's runs; a bundle has none.
+    """
     _, _, label = run.partition("@")
     folder = results / "bundles" / label if label else results
     record = replace(io.read(folder / "runs" / run / "record.json"), run=run)
@@ -70,6 +76,7 @@ def read(results: Path, run: str, logs: Path) -> Run:
         window.examples_per_second if window else None,
         specification,
         _tail(logs / f"{record.run}.log"),
+        None if label else profiles.get(cell_of(record.spec)),
     )
 
 
