@@ -107,7 +107,7 @@ def take_part(options: argparse.Namespace, spec: Spec, module: str) -> None:
         engine = engines.create(spec)
         meeting.meet("devices", {"machine": hardware.describe()})
         try:
-            with needing_packages():
+            with needing_packages():  # before anything is built: it may prepare its framework
                 profile = plugins.load("engines", module).profile
             found = profile_steps(
                 engine, profile, spec, dataset, threads, meeting, world, pretrained

@@ -2,7 +2,7 @@
 
 A module `<engine>_profile` has `profile(work, kind)`: under the profiler it calls `work`, which trains on
 devices of that kind and returns the seconds that this took, and returns a `Profile`. Which module is whose:
-`config/profilers.py`.
+`config/profilers.py`. It is imported before the engine is built.
 """
 
 import re

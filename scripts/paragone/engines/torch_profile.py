@@ -3,11 +3,16 @@
 from collections.abc import Callable
 
 import torch
+from torch._inductor import config as inductor
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity
 from torch.profiler import profile as torch_profiler
 
 from paragone.engines.profiles import Operation, Profile
+
+# Of a compiled program the profiler sees one call, unless its kernels on a CPU are compiled so that they say
+# when they begin and end. This module is imported before anything is compiled.
+inductor.cpp.enable_kernel_profile = True
 
 
 def profile(work: Callable[[], float], kind: str) -> Profile:

@@ -38,8 +38,8 @@ def profile_steps(
 
     The result's `profiler`, `steps`, `step_milliseconds`, `operations` and what they are a part of
     (rules/schemas/profile.schema.json). Of several workers rank 0 is profiled, and all train the same steps;
-    the others' result is empty. Raises `Unavailable` without the devices, or if the profiler sees no operation,
-    `UserError` if other devices are observed than asked for, and what the framework raises.
+    the others' result is empty. Raises `Unavailable` without the devices, or where the profiler sees no
+    operation, `UserError` if other devices are observed than asked for, and what the framework raises.
     """
     engine.build(spec, dataset, threads, world)
     if engine.devices != requested(spec):
