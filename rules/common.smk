@@ -5,6 +5,7 @@ import os
 import time
 
 from paragone.base import plugins
+from paragone.base.digests import sha256
 from paragone.base.locks import Held, Lock
 from paragone.config.bundled import labels
 from paragone.config.code_inputs import code_inputs

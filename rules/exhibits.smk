@@ -208,6 +208,14 @@ def page_options(_):
     ]
 
 
-def profile_options(_, input):
-    """The option of the page's program that names the profiles."""
-    return ["--profiles", *input.profiles]
+def profile_options(_):
+    """The option that names the profiles that are there. They are no inputs: an edit of a profiler would
+    make `all` measure again what is measured on request."""
+    results = config["pathvars"]["results"]
+    found = present(profiles_of_cells())
+    return ["--profiles", *(path.replace("<results>", results) for path in found)]
+
+
+def profile_digests(_):
+    """What makes the page again where a profile has become another one."""
+    return [sha256(Path(path)) for path in profile_options(_)[1:]]

@@ -5,7 +5,7 @@
 #
 # in:  <results>/answers.csv, <results>/tables/, <results>/figures/, <results>/runs/{run}/record.json
 #      <results>/logs/runs/{run}.log                         the ends of logs, where there are logs
-#      <results>/profiles/{run}.json                         those that there are when the call begins
+#      <results>/profiles/{run}.json                         those that are there when a call begins
 # out: <results>/index.html, <results>/so_far.html, <results>/paper.pdf
 
 PAGE = "scripts/paragone/reporting/page/templates"
@@ -17,7 +17,6 @@ CAPTIONS = [
         *(caption("tables", "tabulate", name) for name in TABLES),
     )
 ]
-PROFILES = present(profiles_of_cells())
 
 
 rule page:
@@ -34,7 +33,6 @@ rule page:
         answers="<results>/answers.csv",
         runs="<results>/tables/runs.parquet",
         records=all_records,
-        profiles=PROFILES,
     output:
         page="<results>/index.html",
     log:
@@ -45,6 +43,7 @@ rule page:
     params:
         results=subpath(output.page, parent=True),
         profiles=profile_options,
+        profiled=profile_digests,
         name="index.html",
         options=page_options,
     message:
@@ -66,7 +65,6 @@ use rule page as page_so_far with:
         code=rules.page.input.code,
         figures=finished("figures", FIGURES, "svg", "csv"),
         tables=finished("tables", TABLES, "json", "csv"),
-        profiles=PROFILES,
     output:
         touch("<results>/logs/so_far/{experiment}"),
     log:
@@ -76,6 +74,7 @@ use rule page as page_so_far with:
     params:
         results=subpath(output[0], ancestor=3),
         profiles=profile_options,
+        profiled=profile_digests,
         name="so_far.html",
         options=lambda wildcards: [
             "--so-far",

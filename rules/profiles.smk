@@ -7,19 +7,15 @@
 #      <results>/weights/{model}.json       where a workload starts from published weights
 # out: <results>/profiles/{run}.json
 
-from paragone.config.profilers import profiler_of
-
-
-def profiler_modules(spec):
-    """The module that profiles the steps of a specification, if there is one."""
-    name = profiler_of(spec.backend["engine"])
-    return [f"paragone.engines.{name}"] if name else []
+from paragone.config.profilers import loaded_for
 
 
 rule profile_steps:
     input:
         code=lambda wildcards: engine_code(
-            "profile_steps.py", RUNS[wildcards.run], *profiler_modules(RUNS[wildcards.run])
+            "profile_steps.py",
+            RUNS[wildcards.run],
+            *loaded_for(RUNS[wildcards.run].backend["engine"]),
         ),
         schema=project("rules/schemas/profile.schema.json"),
         manifest=lambda wildcards: manifest_of(RUNS[wildcards.run]),

@@ -37,9 +37,15 @@ def test_of_each_cell_the_run_of_the_first_seed_is_profiled_and_nothing_trained(
         "serialize": len(datasets),
         "pretrained": 1,
     }
-    resources = re.findall(r"rule profile_steps:(?:\n    .*)+?\n    resources: (.*)", text)
-    assert len(resources) == len(runs)
-    assert all("machine=100" in one for one in resources)
+
+
+def test_nothing_runs_beside_a_profile(checkout):
+    made = checkout()
+    show = "rules.profile_steps.rule.message = 'Asking for {resources.machine}'"
+    (made / "resources.smk").write_text(f'include: "Snakefile"\n\n\n{show}\n')
+    text = printed(made, "--snakefile", "resources.smk", "--config", "only=[one_device]")
+    asked = re.findall(r"Asking for (\d+)", text)
+    assert asked == ["100"] * len(first_seeds(PLAN.experiments["one_device"]))
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def make_profile(spec: Spec | None = None, host: str = "node-1", **changes: obje
             {"name": "aten::add", "calls": 40.5, "milliseconds": 2.0, "share": 0.2},
         ],
         "all_operations": {"names": 30, "milliseconds": 10.0},
-        "operations_are": "operators, over all threads",
+        "operations_are": "operators, in all threads",
     }
     return copy.deepcopy(made | changes)
 

@@ -19,3 +19,9 @@ def profiler_of(engine: str) -> str | None:
     """The module in `engines/`, of the project or a plugin, not imported; None if there is none."""
     name = f"{_SHARED.get(engine, engine)}_profile"
     return name if plugins.file_of(f"engines/{name}.py") else None
+
+
+def loaded_for(engine: str) -> list[str]:
+    """The dotted names of what profiling an engine's steps loads by name beside the engine."""
+    name = profiler_of(engine)
+    return [f"paragone.engines.{name}"] if name else []

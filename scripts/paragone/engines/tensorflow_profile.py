@@ -25,9 +25,9 @@ def profile(work: Callable[[], float], kind: str) -> Profile:
         space = XSpace.FromString(written(Path(folder)).read_bytes())
     lines = [*_lines(space)]
     if kind == "cpu":
-        of, chosen = "operations by type, over all threads", [*map(_by_type, lines)]
+        of, chosen = "operations, named by their types, in all threads", [*map(_by_type, lines)]
     else:
-        of, chosen = "kernels and copies on the device", of_device(lines)
+        of, chosen = "kernels and copies of the device", of_device(lines)
     return Profile("tf.profiler", tf.__version__, of, seconds, operations_of(chosen))
 
 

@@ -31,5 +31,9 @@ def profile(work: Callable[[], float], kind: str) -> Profile:
         for row in found.key_averages()
         if row.device_type == device
     ]
-    of = "kernels and copies on the device" if on_gpu else "operators, over all threads"
+    of = (
+        "kernels and copies of the device"
+        if on_gpu
+        else "operators and compiled kernels, in all threads"
+    )
     return Profile("torch.profiler", torch.__version__, of, seconds, operations)

@@ -28,5 +28,5 @@ def read(folder: Path, kind: str) -> tuple[str, list[Operation]]:
         for line in plane.lines
     ]
     if on_cpu:
-        return "operations of compiled programs, over all threads", operations_of(lines)
+        return "operations of compiled programs, in all threads", operations_of(lines)
     return "operations of compiled programs on the device", operations_of(of_device(lines))

@@ -43,6 +43,12 @@ class Run:
         return self.record.processes[0]
 
     @property
+    def beside_profile(self) -> float | None:
+        """What others used of the machine while the steps were profiled; None where it is not known."""
+        life = self.profile.process.load.life if self.profile else None
+        return host_metrics.other_cpu_share([life] if life else [])
+
+    @property
     def epochs(self) -> list[dict[str, Any]]:
         """Each epoch with its seconds since the first, and what others used of the machine meanwhile."""
         elapsed = run_metrics.elapsed(self.record)
