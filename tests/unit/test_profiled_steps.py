@@ -61,8 +61,9 @@ def test_the_costliest_operations_of_a_step(small, tmp_path, backend, replicas, 
     assert len(found.operations) == min(10, found.all_operations.names)
     assert any(word in one.name for one in found.operations for word in names.split("|"))
     assert sum(one.share for one in found.operations) <= 1 + 1e-9
-    # One of each step is executed once in it, or as often.
-    assert any(one.calls == pytest.approx(round(one.calls)) for one in found.operations)
+    # No call is left out: as many in each step, but for some at the edges of the epoch.
+    for one in found.operations:
+        assert one.calls == pytest.approx(round(one.calls), abs=10 / found.steps), one.name
     assert found.operations[0].name in printed
 
 

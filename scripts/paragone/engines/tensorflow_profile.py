@@ -19,8 +19,10 @@ def profile(work: Callable[[], float], kind: str) -> Profile:
 
     Those of a GPU are its kernels and copies, those of a TPU what XLA has compiled.
     """
+    # At a lower level an operation that was quick in its last calls is left out of some of them.
+    options = tf.profiler.experimental.ProfilerOptions(host_tracer_level=3)
     with TemporaryDirectory() as folder:
-        with tf.profiler.experimental.Profile(folder):
+        with tf.profiler.experimental.Profile(folder, options):
             seconds = work()
         space = XSpace.FromString(written(Path(folder)).read_bytes())
     lines = [*_lines(space)]
