@@ -19,6 +19,7 @@ from paragone.config.compilations import (
 )
 from paragone.config.datasets import block_of, data_modules, data_paths, state_of_files
 from paragone.config.expand import expand, first_steps, probe, with_reference
+from paragone.config.loaders import loaded_modules
 from paragone.config.looks import looks
 from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
 from paragone.config.measurement_plans import all_reduces, products, squares
@@ -86,8 +87,8 @@ def project(path):
 
 
 def engine_code(program, spec, *modules):
-    """The program, the modules that it loads by name, and the engine and models of a specification."""
-    return code_inputs(program, *modules, f"paragone.engines.{spec.backend['engine']}")
+    """The program, the modules that it loads by name, and engine, models and loader of a specification."""
+    return code_inputs(program, *modules, *loaded_modules(spec))
 
 
 def pretrained_of(spec):

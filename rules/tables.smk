@@ -14,6 +14,7 @@ TABLES = {
     "comparison": Row("published and measured", BESIDE_PUBLISHED),
     "epochs": Row("epoch by epoch", BESIDE_PUBLISHED),
     "differences": Row("which backend is better", ("runs",), ("primary", "until", "prices")),
+    "input_share": Row("how much of a step is input", ("runs", "published")),
     "machines": Row("machine beside machine", ("runs",)),
     "upgrade": Row("did the other software help?", ("runs",)),
     "spread": Row("spread over seeds", ("runs", "epochs")),

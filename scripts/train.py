@@ -12,6 +12,7 @@ from paragone.base.errors import Unavailable, UserError, as_user_error, entry_po
 from paragone.base.plugins import LIBRARY
 from paragone.base.process_end import end_process
 from paragone.config.code_inputs import code_inputs
+from paragone.config.loaders import loaded_modules
 from paragone.config.own_files import model_file
 from paragone.config.run_spec import Spec
 from paragone.machine import limits, process_entry
@@ -157,7 +158,7 @@ def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) ->
     """A hash of all that a checkpoint depends on: specification, data, initial weights, code."""
     start = pretrained.sha256 if pretrained else "random"
     sha = hashlib.sha256(f"{spec.to_json()} {dataset.manifest_sha256} {start}".encode())
-    for module in code_inputs("train.py", f"paragone.engines.{spec.backend['engine']}"):
+    for module in code_inputs("train.py", *loaded_modules(spec)):
         sha.update(Path(module).read_bytes())
     return sha.hexdigest()[:12]
 

@@ -2,14 +2,17 @@
 
 import io
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from data_programs import DATASETS, prepare
 from PIL import Image
+from workspace import make_spec
 
 from paragone.data import Dataset, load
+from paragone.data.batches import train_batches
 
 SIZE = 64
 
@@ -49,6 +52,18 @@ def test_images_are_those_of_the_files(dataset, mirror):
             expected = _bilinear(np.asarray(image, np.float32), SIZE)
             # The builder encodes each image once more, at quality 95.
             assert np.abs(inputs[0] - expected).mean() < 4
+
+
+def test_the_loader_decodes_the_arrays_once_more(dataset):
+    """From the files of TensorFlow Datasets, in the drawn order, bit by bit."""
+    spec = make_spec("mobilenet-v2", "tensorflow-mirrored", batch=64, steps_per_epoch=None)
+    assert spec.steps(len(dataset.train_labels)) == 25
+    loaded = replace(spec, backend={**spec.backend, "loader": "tf_data"})
+    for found, right in zip(
+        train_batches(dataset, loaded, 1), train_batches(dataset, spec, 1), strict=True
+    ):
+        assert all(np.array_equal(*pair) for pair in zip(found, right, strict=True))
+        assert (found[0].dtype, found[1].dtype) == (np.uint8, np.int32)
 
 
 def _bilinear(image: np.ndarray, size: int) -> np.ndarray:

@@ -2,15 +2,19 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from data_programs import CONFIG_DATA, FASHION_FILES, fetch, lock_of, prepare, refused
+from workspace import make_spec
 
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
-from paragone.data import load, locate, serializer
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset, load, locate, serializer
+from paragone.data.batches import train_batches
 
 SPLITS = {"split": {"train": "train[:100]", "test": "test[:50]"}}
 
@@ -61,6 +65,36 @@ def again(prepared: Path, mirror: Path, **changes: object) -> Path:
 def test_slices_of_splits(prepared):
     dataset = load(prepared / "results/manifest.json", prepared / "data")
     assert (len(dataset.train_labels), len(dataset.test_labels)) == (100, 50)
+
+
+def loaded(manifest: Path, folder: Path) -> tuple[Dataset, Spec]:
+    """A data set of 100 images, and a run of three steps that decodes them."""
+    spec = make_spec("fashion-cnn", "tensorflow-mirrored", batch=32, steps_per_epoch=None)
+    return load(manifest, folder), replace(spec, backend={**spec.backend, "loader": "tf_data"})
+
+
+@pytest.mark.parametrize("changes", [{}, {"size": 14}], ids=str)
+def test_the_loader_reads_the_same_images_from_what_tfds_has_prepared(prepared, mirror, changes):
+    manifest = again(prepared, mirror, **changes)
+    dataset, spec = loaded(manifest, prepared / "data")
+    arrays = replace(spec, backend={k: v for k, v in spec.backend.items() if k != "loader"})
+    for steps in (None, 7):
+        found, right = (list(train_batches(dataset, one, 2, steps=steps)) for one in (spec, arrays))
+        assert len(found) == len(right) == (steps or 3)
+        for one, other in zip(found, right, strict=True):
+            assert all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
+
+
+def test_the_loader_needs_the_prepared_files_and_those_of_these_arrays(prepared, mirror, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(prepared, copy)
+    dataset, spec = loaded(copy / "results/manifest.json", copy / "data")
+    other = replace(dataset, train_inputs=255 - dataset.train_inputs)
+    with pytest.raises(UserError, match="are not those that the arrays of small were made of"):
+        train_batches(other, spec, 1)
+    shutil.rmtree(copy / "data/tfds")
+    with pytest.raises(UserError, match="is gone, from which the arrays of small were made"):
+        train_batches(load(copy / "results/manifest.json", copy / "data"), spec, 1)
 
 
 def test_images_are_resized_on_request(prepared, mirror):

@@ -21,7 +21,8 @@ class Protocol:
     `workload`: the variant of this project that does what the source did. `model`: relevant settings of
     the model. `epoch_examples`: training examples per epoch. `training_time`: what a published training
     time covers, "whole run" or "fit call". `input_shape`: of an example, such as "224 x 224 x 3". The
-    embedding of the published model has `vocabulary` words of `parameters_per_word` parameters.
+    embedding of the published model has `vocabulary` words of `parameters_per_word` parameters. `loader`:
+    that of this project which reads as the published program does; empty where it has arrays in memory.
     """
 
     workload: str
@@ -34,6 +35,7 @@ class Protocol:
     input_shape: str = ""
     vocabulary: int | None = None
     parameters_per_word: int | None = None
+    loader: str = ""
 
 
 @dataclass(frozen=True)
@@ -182,12 +184,18 @@ def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
                 settings(row["model"]),
                 training_time=row["training_time"],
                 input_shape=row["input_shape"],
+                loader=row["loader"],
                 **{name: int(row[name]) if row[name] else None for name in counts.split()},
             )
             for _, row in table.iterrows()
         }
     except (KeyError, ValueError) as error:
         raise UserError(f"{path}: not a table of protocols ({error})") from None
+
+
+def read_experiments(path: Path) -> list[str]:
+    """The experiments that a file of protocols has, in its order."""
+    return list(dict.fromkeys(_read(path, "experiment")["experiment"]))
 
 
 def read_ratios(path: Path, experiment: str, rows: list[Row]) -> list[Ratio]:

@@ -25,7 +25,7 @@ from paragone.analysis.columns import (
 from paragone.analysis.peaks import Peaks, with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
-from paragone.config.run_spec import cell_of
+from paragone.config.run_spec import ARRAYS, cell_of
 from paragone.records import host_metrics, record, run_metrics
 from paragone.records.compliance.of_record import adequate
 from paragone.records.compliance.rules import INVALID, UNREADABLE
@@ -128,6 +128,7 @@ def _run_row(
         "division": spec.division,
         **{key: backend[key] for key in ("engine", "strategy", "device")},
         "feed": spec.feed,
+        "loader": spec.loader or ARRAYS,
         "workers": spec.workers,
         "per_replica_batch": spec.batch["per_replica"],
         "planned_epochs": spec.epochs,

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from paragone.base.errors import UserError
+from paragone.config.loaders import check_augmentation
 from paragone.config.run_spec import AS_INSTALLED, RESIDENT, TUNED, Spec
 from paragone.config.strategies import (
     ONE_REPLICA_EACH,
@@ -34,6 +35,8 @@ PROBE = {
 # Steps of each run that are compared with the reference's: the second depends on the optimizer's state.
 FIRST_STEPS = 2
 
+# Keys of a backend that a specification has only where they are given: others keep their identity.
+UNUSUAL = ("feed", "loader")
 # Keys of a workload that an experiment, or a cell of its matrix, may set otherwise.
 OVERRIDES = ("batch", "epochs", "steps_per_epoch", "train_examples", "precision", "target")
 
@@ -66,7 +69,7 @@ def probe(config: dict[str, Any], workload: str, backend: str) -> Spec:
     choice = {"workload": workload, "backend": backend, "precision": precision, **PROBE}
     spec = spec_of(config, choice, "parity", config["seed"])
     # Its inputs are at hand; how they get to a device is compared by the first steps of each run.
-    return replace(spec, backend={k: v for k, v in spec.backend.items() if k != "feed"})
+    return replace(spec, backend={k: v for k, v in spec.backend.items() if k not in UNUSUAL})
 
 
 def first_steps(run: Spec) -> Spec | None:
@@ -101,12 +104,12 @@ def with_reference(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def named_backend(config: dict[str, Any], name: str, where: str) -> dict[str, str]:
-    """A backend's name, engine, strategy, device, and feed if it is not the usual one.
+    """A backend's name, engine, strategy, device, and feed and loader if they are not the usual ones.
 
     Raises `UserError` naming the key for an unknown name.
     """
     backend = config["backends"][_known(config["backends"], name, where)]
-    keys = ("engine", "strategy", "device", *(("feed",) if "feed" in backend else ()))
+    keys = ("engine", "strategy", "device", *(key for key in UNUSUAL if key in backend))
     return {"name": name} | {key: backend[key] for key in keys}
 
 
@@ -130,6 +133,7 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
             f"backends.{backend['name']}.feed: {RESIDENT} inputs are not augmented, and workload {name} "
             f"has an augmentation ({where}); leave one of them out"
         )
+    check_augmentation(backend, workload, where)
     try:
         return Spec(
             batch=_batch(workload.pop("batch"), choice["replicas"], where),

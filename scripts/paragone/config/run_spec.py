@@ -19,6 +19,7 @@ BATCHES, RESIDENT = (
     "batches",
     "resident",
 )  # feeds: each batch is copied; rows of inputs that are there
+ARRAYS = "arrays"  # in tables, in the place of a loader: batches are read from the mapped arrays
 AS_INSTALLED, TUNED = "as-installed", "tuned"
 # What every specification has: places by kind.
 _KINDS: dict[type, str] = {
@@ -37,10 +38,10 @@ class Spec:
     """One cell of an experiment's matrix at one repeat.
 
     `workload`: the validated `workloads` block without its batch and schedule length, plus its name.
-    `backend`: name, engine, strategy and device; `feed` where it is not the usual one. `batch`: the
-    global and the per-replica batch size, in examples. `workers`: processes, each with as many of the
-    replicas. `steps_per_epoch`: None for all whole batches of the training split. `precision`: of weights
-    and arithmetic, "float32" or "float64"; or "bfloat16", of the layers' arithmetic, with all else in
+    `backend`: name, engine, strategy and device; `feed` and `loader` where they are not the usual ones.
+    `batch`: the global and the per-replica batch size, in examples. `workers`: processes, each with as many
+    of the replicas. `steps_per_epoch`: None for all whole batches of the training split. `precision`: of
+    weights and arithmetic, "float32" or "float64"; or "bfloat16", of the layers' arithmetic, with all else in
     float32 (mixed precision). `tuning`: the backend's `tuned` block, `variables` and `options`; empty in
     the division as installed.
     """
@@ -110,6 +111,11 @@ class Spec:
     def feed(self) -> str:
         """How batches get to the device: "batches", "pinned" or "resident"."""
         return self.backend.get("feed", BATCHES)
+
+    @property
+    def loader(self) -> str | None:
+        """The loader that makes the training batches; None where they are read from the mapped arrays."""
+        return self.backend.get("loader")
 
     @property
     def division(self) -> str:

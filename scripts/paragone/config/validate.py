@@ -12,6 +12,7 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.tuning_variables import BEGINNINGS
 from paragone.config.datasets import block_of, form_module
+from paragone.config.loaders import check_loader
 from paragone.config.own_files import check_data
 from paragone.config.run_spec import BATCHES
 from paragone.config.strategies import check_engine, feeds, strategies, tuning_options
@@ -56,6 +57,7 @@ def _check_backends(backends: dict[str, Any]) -> None:
             raise UserError(
                 f"backends.{name}.feed: engine {backend['engine']} has {', '.join(possible)} alone"
             )
+        check_loader(backend, f"backends.{name}")
         if backend["strategy"] not in (known := strategies(backend["engine"])):
             allowed = ", ".join(map(json.dumps, known))
             raise UserError(

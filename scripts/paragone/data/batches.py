@@ -1,18 +1,20 @@
 """The one input pipeline: host batches for every engine, drawn from the mapped arrays.
 
 Indexing a mapped array is several times faster than a loader that handles example by example
-(benchmarks/input_pipeline.py), so no framework's loader is needed, and every backend is fed the same
-bytes in the same order.
+(presets/input_paths.yaml), so no framework's loader is needed, and every backend is fed the same
+bytes in the same order: also one whose block names a loader, to measure what that costs.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, count, islice
 
 import numpy as np
 
 from paragone.config.run_spec import RESIDENT, Spec
-from paragone.data import Dataset
+from paragone.data import Dataset, loaders
 from paragone.data.augmentation import augment, draw
+from paragone.data.loaders import Batch, Step
 from paragone.data.random_streams import epoch_order, generator
 
 
@@ -46,25 +48,51 @@ def train_dtype(dataset: Dataset, spec: Spec) -> np.dtype:
 
 
 def train_batches(
-    dataset: Dataset, spec: Spec, epoch: int, shard: Shard = WHOLE
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    dataset: Dataset, spec: Spec, epoch: int, shard: Shard = WHOLE, steps: int | None = None
+) -> Iterator[Batch]:
     """Yield (inputs, labels) of every step of an epoch; a partial last batch is dropped.
 
     inputs: (local batch, ...) of `train_dtype`; labels: (local batch,) int32. Of a resident feed, inputs
-    are the rows (local batch,) of those that the device has.
+    are the rows (local batch,) of those that the device has. `steps`: how many instead, of this epoch as
+    a whole and of those after it; a loader works ahead, so that what is not trained must not be asked for.
     """
+    if steps is None:
+        planned = _steps(dataset, spec, epoch, shard)
+    else:
+        whole = replace(spec, steps_per_epoch=None)
+        epochs = (_steps(dataset, whole, each, shard) for each in count(epoch))
+        planned = islice(chain.from_iterable(epochs), steps)
+    if loader := loader_of(dataset, spec):
+        return loader.batches(planned)
+    return _mapped(dataset, spec, planned)
+
+
+def loader_of(dataset: Dataset, spec: Spec) -> loaders.Loader | None:
+    """The loader that a specification names, made by the first call. Raises as `loaders.create` does."""
+    return (
+        loaders.create(spec.loader, dataset, train_examples(dataset, spec)) if spec.loader else None
+    )
+
+
+def _mapped(dataset: Dataset, spec: Spec, steps: Iterator[Step]) -> Iterator[Batch]:
+    for step in steps:
+        inputs = step.rows if spec.feed == RESIDENT else dataset.train_inputs[step.rows]
+        if step.drawn is not None:
+            inputs = augment(inputs, step.drawn)
+        yield inputs, dataset.train_labels[step.rows]
+
+
+def _steps(dataset: Dataset, spec: Spec, epoch: int, shard: Shard) -> Iterator[Step]:
+    """What each step of an epoch is fed with, whoever reads it."""
     examples, size = train_examples(dataset, spec), spec.batch["global"]
     shuffled = 1 if spec.workload.get("shuffle") == "once" else epoch
     order = epoch_order(examples, spec.seed, shuffled)[: spec.steps(examples) * size]
     options = spec.workload.get("augmentation")
     random = generator("augmentation", spec.seed, epoch)
     for batch in order.reshape(-1, size):
-        chosen = shard.of(batch)
-        inputs = chosen if spec.feed == RESIDENT else dataset.train_inputs[chosen]
-        if options:
-            # Drawn for the global batch: the draws do not depend on the number of processes.
-            inputs = augment(inputs, shard.of(draw(size, options, random)))
-        yield inputs, dataset.train_labels[chosen]
+        # Drawn for the global batch: the draws do not depend on the number of processes.
+        drawn = shard.of(draw(size, options, random)) if options else None
+        yield Step(shard.of(batch), drawn)
 
 
 def evaluation_batches(

@@ -11,12 +11,21 @@ from paragone.base.errors import UserError
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What the arrays were made from: the `recipe` of their manifest, and the store that they are in."""
+
+    store: Path
+    recipe: dict
+
+
+@dataclass(frozen=True, eq=False)  # two are the same only if they are one: arrays are not compared
 class Dataset:
     """One data set as read-only memory maps.
 
     train_inputs, test_inputs: (examples, height, width, channels) uint8 for images,
     (examples, length) int32 word indices for texts; train_labels, test_labels: (examples,) int32.
     `vocabulary` is the number of word indices, None for images. `source` is "real" or "synthetic".
+    `origin`: None of arrays that were made in memory.
     """
 
     name: str
@@ -29,6 +38,7 @@ class Dataset:
     class_names: tuple[str, ...]
     vocabulary: int | None
     manifest_sha256: str
+    origin: Origin | None = None
 
 
 def load(manifest_path: Path | str, data_folder: Path | str) -> Dataset:
@@ -59,6 +69,7 @@ def load(manifest_path: Path | str, data_folder: Path | str) -> Dataset:
             class_names=tuple(manifest["class_names"]),
             vocabulary=manifest["vocabulary"],
             manifest_sha256=hashlib.sha256(text).hexdigest(),
+            origin=Origin(Path(data_folder), manifest["recipe"]),
             **arrays,
         )
     except (KeyError, TypeError, AttributeError) as error:

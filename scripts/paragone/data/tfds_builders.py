@@ -7,6 +7,7 @@ import shutil
 import types
 import zipfile
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -97,15 +98,8 @@ def prepare(source: dict, scratch: Path, kept: Path) -> tfds.core.DatasetBuilder
     logging.set_verbosity(logging.ERROR)
     tfds.disable_progress_bar()
     dataset, options = source["dataset"], source["parameters"]
-    # TFDS keeps prepared data by name and version alone.
-    digests = "".join(file["sha256"] for file in source["files"]) + options.get("code", "")
-    folder = kept / hashlib.sha256(digests.encode()).hexdigest()[:12]
-    try:
-        builder = _in_file_order(builder_class(dataset, options), source["files"])(
-            data_dir=str(folder), config=options.get("config"), version=options.get("version")
-        )
-    except (AssertionError, ValueError) as error:  # of an unknown version or config
-        raise UserError(f"datasets.{dataset}: {first_sentence(error)}") from None
+    folder = _folder(kept, [file["sha256"] for file in source["files"]], options)
+    builder = _builder(dataset, options, source["files"], folder)
     for left in Path(builder.data_path).parent.glob("incomplete.*"):  # by a killed process
         shutil.rmtree(left, ignore_errors=True)
     try:
@@ -131,6 +125,39 @@ def prepare(source: dict, scratch: Path, kept: Path) -> tfds.core.DatasetBuilder
             f"{source['files'][0]['path']}"
         ) from error
     return builder
+
+
+def prepared(dataset: str, recipe: dict, kept: Path) -> tfds.core.DatasetBuilder:
+    """The builder with the examples that `prepare` has left in `kept`.
+
+    recipe: that of the arrays that were made of them. Raises `UserError` if they are gone.
+    """
+    options = recipe["parameters"]
+    folder = _folder(kept, recipe["files"].values(), options)
+    builder = _builder(dataset, options, [], folder)
+    if not Path(builder.data_path).is_dir():
+        raise UserError(
+            f"{builder.data_path} is gone, from which the arrays of {dataset} were made: delete the "
+            "folder of these, too, and run again"
+        )
+    return builder
+
+
+def _folder(kept: Path, digests: Iterable[str], options: dict) -> Path:
+    """Where examples of these files are prepared: TFDS keeps them by name and version alone."""
+    of = "".join(digests) + options.get("code", "")
+    return kept / hashlib.sha256(of.encode()).hexdigest()[:12]
+
+
+def _builder(
+    dataset: str, options: dict, files: list[dict], folder: Path
+) -> tfds.core.DatasetBuilder:
+    try:
+        return _in_file_order(builder_class(dataset, options), files)(
+            data_dir=str(folder), config=options.get("config"), version=options.get("version")
+        )
+    except (AssertionError, ValueError) as error:  # of an unknown version or config
+        raise UserError(f"datasets.{dataset}: {first_sentence(error)}") from None
 
 
 def _why_unreadable(source: dict, error: Exception) -> str:

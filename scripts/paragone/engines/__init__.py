@@ -108,7 +108,8 @@ class Engine(Protocol):
         """What was compiled for this process; None where the framework does not say."""
 
     def input_seconds(self) -> float | None:
-        """How long the thread that trains was busy with drawing and copying batches in the last epoch.
+        """How long the thread that trains was busy with drawing and copying batches in the last epoch, or
+        waited for a loader's processes that draw them.
 
         None where the framework does it in threads of its own and does not say.
         """

@@ -6,7 +6,6 @@ two can be compared without the arrays.
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,7 @@ def take(
     change: of each batch.
     """
     start = engine.weights()
-    batches = map(change, islice(train_batches(dataset, spec, 1, engine.shard), steps))
+    batches = map(change, train_batches(dataset, spec, 1, engine.shard, steps))
     seed, rate = framework_seed(spec.seed, 1), spec.learning_rate(1)
     metrics = engine.train_epoch(seed, rate, batches, steps)
     found = {"training": np.array([[metrics.loss, metrics.accuracy]])}

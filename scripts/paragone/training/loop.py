@@ -14,7 +14,13 @@ from paragone.base.errors import Unavailable, UserError
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec, requested
 from paragone.data import Dataset
-from paragone.data.batches import evaluation_batches, noise_batches, train_batches, train_examples
+from paragone.data.batches import (
+    evaluation_batches,
+    loader_of,
+    noise_batches,
+    train_batches,
+    train_examples,
+)
 from paragone.data.random_streams import framework_seed
 from paragone.engines import Engine
 from paragone.machine import process_entry
@@ -62,6 +68,9 @@ def train(
         engine.build(spec, dataset, threads, world)
         if engine.devices != requested(spec):
             raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
+        ledger.switch("data")
+        loader_of(dataset, spec)  # what it prepares is no part of an epoch
+        ledger.switch("devices")
         weights, initializer = starting(engine.weights(), spec, pretrained)
         engine.set_weights(weights)
         outcome.model = {

@@ -2,19 +2,17 @@
 
 import time
 from collections.abc import Callable
-from itertools import islice
 from typing import Any
 
 from paragone.base.errors import Unavailable, UserError
 from paragone.base.ranks import World
 from paragone.config.run_spec import Spec, requested
 from paragone.data import Dataset
-from paragone.data.batches import noise_batches
+from paragone.data.batches import noise_batches, train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.engines import Engine
 from paragone.engines.profiles import Operation, Profile
 from paragone.models.initial_weights import Pretrained, starting
-from paragone.training.speed_window import endless_batches
 from paragone.workers.rendezvous import Rendezvous
 
 SECONDS = 1.0  # of the steps that are profiled
@@ -47,12 +45,12 @@ def profile_steps(
     engine.set_weights(starting(engine.weights(), spec, pretrained)[0])
     rate, seed = spec.learning_rate(1), framework_seed(spec.seed, 1)
     engine.warm_up(rate, *noise_batches(dataset, spec, engine.shard))
-    batches = endless_batches(engine, spec, dataset, 1)
 
     def train(steps: int) -> float:
         """The seconds of so many steps; the device is idle at both edges."""
+        batches = train_batches(dataset, spec, 1, engine.shard, steps)
         begin = time.perf_counter()
-        engine.train_epoch(seed, rate, islice(batches, steps), steps)
+        engine.train_epoch(seed, rate, batches, steps)
         return time.perf_counter() - begin
 
     steps = LEAST

@@ -6,9 +6,7 @@ epoch.
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import chain, count, islice
+from dataclasses import dataclass
 from typing import Any
 
 from paragone.config.run_spec import Spec
@@ -55,7 +53,8 @@ class SpeedWindow:
             for steps in lengths:
                 epoch = last["epoch"] + 1 + len(found)
                 seed = framework_seed(spec.seed, epoch)
-                batches = islice(endless_batches(engine, spec, dataset, epoch), steps)
+                # Of whole epochs, however few steps one of the run has: between two an order is drawn.
+                batches = train_batches(dataset, spec, epoch, engine.shard, steps)
                 with watch():
                     ledger.switch("window")
                     engine.train_epoch(seed, last["learning_rate"], batches, steps)
@@ -91,14 +90,3 @@ def plan(found: list[Timed], step: float, seconds: float, limit: float) -> list[
 def total(parts: list[Timed]) -> Timed:
     """All steps and seconds."""
     return Timed(sum(one.steps for one in parts), math.fsum(one.seconds for one in parts))
-
-
-def endless_batches(engine: Engine, spec: Spec, dataset: Dataset, epoch: int) -> Iterator[tuple]:
-    """Batches without end, of this epoch and those after it.
-
-    Whole epochs, however few steps an epoch of the run has: between two of them an order is drawn.
-    """
-    whole = replace(spec, steps_per_epoch=None)
-    return chain.from_iterable(
-        train_batches(dataset, whole, each, engine.shard) for each in count(epoch)
-    )

@@ -6,6 +6,7 @@ Splits are the builder's, in its own notation ("train", "train[:80%]"); examples
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -15,9 +16,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from paragone.base.errors import UserError
-from paragone.config.datasets import SPLITS
-from paragone.data import tfds_builders
+from paragone.base.errors import Unavailable, UserError
+from paragone.config.datasets import SPLITS, TFDS
+from paragone.data import Dataset, splits, tfds_builders
 from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw, Stream, rows_at_a_time
 from paragone.data.images import resized
 
@@ -28,6 +29,36 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     """See `paragone.data.forms`."""
     builder = tfds_builders.prepare(source, scratch, kept)
     return _Reader(builder, source["parameters"], f"datasets.{source['dataset']}").raw()
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The files of training images, by row of the training arrays, as TFDS keeps them in `folder`.
+
+    `decode`: from a file to an image of its own size; `resize`: from that to (height, width, channels) as in
+    the arrays. Both are for graphs of TensorFlow.
+    """
+
+    folder: Path
+    files: list[bytes]
+    decode: Callable[[tf.Tensor], tf.Tensor]
+    resize: Callable[[tf.Tensor], tf.Tensor]
+
+
+def encoded(dataset: Dataset, examples: int) -> Encoded:
+    """The files of the first `examples` training images of a data set whose arrays were made by `read`.
+
+    Raises `Unavailable` for another one, and one without images; `UserError` where they are gone.
+    """
+    origin = dataset.origin
+    if origin is None or dataset.source != "real" or origin.recipe["parameters"]["form"] != TFDS:
+        raise Unavailable(
+            f"{dataset.name} is {dataset.source} and was not prepared by TensorFlow Datasets: there are no "
+            "encoded images"
+        )
+    builder = tfds_builders.prepared(dataset.name, origin.recipe, origin.store / TFDS)
+    reader = _Reader(builder, origin.recipe["parameters"], f"datasets.{dataset.name}")
+    return reader.encoded(examples)
 
 
 class _Reader:
@@ -46,10 +77,7 @@ class _Reader:
         """What there is; nothing is read yet but what gives the order."""
         info = self._builder.info
         kind, shape, dtype, chunks = self._chunks()
-        wanted = self._options.get("split", SPLITS[0] if "held_out" in self._options else None)
-        named = (
-            {WHOLE: wanted} if isinstance(wanted, str) else wanted or {one: one for one in SPLITS}
-        )
+        named = self._named()
         return Raw(
             kind=kind,
             streams={
@@ -62,6 +90,37 @@ class _Reader:
             dtype=dtype,
             rank=self._rank(named) if "order_by" in self._options else None,
             about={"homepage": info.homepage, "citation": info.citation},
+        )
+
+    def _named(self) -> dict[str, str]:
+        """The builder's name of each split, or of the one that is divided."""
+        wanted = self._options.get("split", SPLITS[0] if "held_out" in self._options else None)
+        return (
+            {WHOLE: wanted} if isinstance(wanted, str) else wanted or {one: one for one in SPLITS}
+        )
+
+    def encoded(self, examples: int) -> Encoded:
+        """See the function of this name."""
+        feature = self._features[self._input]
+        if not isinstance(feature, tfds.features.Image):
+            raise Unavailable(f"{self._builder.name}: {self._input!r} is no image")
+        named = self._named()
+        found = self._builder.as_dataset(
+            split=named.get(WHOLE) or named[SPLITS[0]],
+            decoders={self._input: tfds.decode.SkipDecoding()},
+        )
+        with self._undamaged():
+            files = [example[self._input] for example in tfds.as_numpy(found)]
+        if WHOLE in named:
+            rank = self._rank(named) if "order_by" in self._options else None
+            places = splits.hold_out(len(files), self._options["held_out"], rank)
+            files = [files[index] for index in np.argsort(places.position)]
+        _, dtype, change = self._form_of(feature)
+        return Encoded(
+            Path(self._builder.data_path),
+            files[:examples],
+            feature.decode_example,
+            lambda image: tf.cast(change(image) if change else image, dtype),
         )
 
     def _whole(self, chunks: Callable[[str], Iterator], split: str) -> Iterator:
@@ -121,6 +180,11 @@ class _Reader:
         )
 
     def _of_images(self, feature: tfds.features.Image) -> tuple:
+        shape, dtype, change = self._form_of(feature)
+        return ARRAYS, shape, dtype, self._batches(shape, dtype, change)
+
+    def _form_of(self, feature: tfds.features.Image) -> tuple:
+        """Shape and dtype of images in the arrays, and what changes one to that shape, if anything has to."""
         size = self._options.get("size")
         height, width, channels = feature.shape
         if size is None and None in (height, width):
@@ -138,8 +202,7 @@ class _Reader:
                     "resized; leave size out"
                 )
             shape, change = (size, size, channels), lambda image: resized(image, size)
-        dtype = np.uint8 if feature.np_dtype == np.uint8 else np.float32
-        return ARRAYS, shape, dtype, self._batches(shape, dtype, change)
+        return shape, np.uint8 if feature.np_dtype == np.uint8 else np.float32, change
 
     def _batches(
         self,

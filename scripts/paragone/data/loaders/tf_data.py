@@ -1,0 +1,73 @@
+"""tf.data over what TensorFlow Datasets has prepared: each image decoded and resized whenever it is read.
+
+As the published MobileNetV2 program has it: decoding in parallel (that is TFDS'), then a `map` that resizes
+one image after the other, then `batch`. Its buffer of 1,024 shuffled images is left out, as the order is
+given, and so is its division by 255, which the model does.
+"""
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from paragone.base.errors import UserError
+from paragone.data import Dataset
+from paragone.data.forms.tfds import encoded
+from paragone.data.loaders import Batch, Step
+
+ENGINES = ("tensorflow", "keras_fit")
+AUGMENTS = False
+
+
+class FromFiles:
+    """The loader. The files of all images are in memory, as they are after the first epoch of any program."""
+
+    def __init__(self, dataset: Dataset, examples: int) -> None:
+        images = encoded(dataset, examples)
+        self._files, self._labels = tf.constant(images.files), dataset.train_labels
+        # Traced once: each epoch makes a pipeline of its own.
+        self._decode = tf.function(
+            lambda row: images.decode(self._files[row]),
+            input_signature=[tf.TensorSpec((), tf.int64)],
+            autograph=False,
+        )
+        self._resize = tf.autograph.experimental.do_not_convert(images.resize)
+        if not np.array_equal(
+            self._resize(self._decode(tf.constant(0, tf.int64))), dataset.train_inputs[0]
+        ):
+            raise UserError(
+                f"{images.folder}: its images are not those that the arrays of {dataset.name} were made of; "
+                "delete this folder and that of the arrays, then run again"
+            )
+
+    def batches(self, steps: Iterator[Step]) -> Iterator[Batch]:
+        """See `Loader.batches`."""
+        planned = list(steps)
+        if not planned:
+            return
+        cores = len(os.sched_getaffinity(0))
+        rows = np.concatenate([step.rows for step in planned])
+        images = (
+            tf.data.Dataset.from_tensor_slices(rows)
+            .map(self._decode, num_parallel_calls=cores)
+            .map(self._resize)
+            .batch(len(planned[0].rows))
+            .with_options(_options(cores))
+        )
+        for step, inputs in zip(planned, images.as_numpy_iterator(), strict=True):
+            yield inputs, self._labels[step.rows]
+
+
+def _options(cores: int) -> tf.data.Options:
+    """Threads of its own: an engine's pipeline that waits for this one may hold all of the others.
+
+    No autotuning: see `engines.tensorflow_input`.
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    options.threading.private_threadpool_size = cores
+    return options
+
+
+LOADER = FromFiles

@@ -1,0 +1,242 @@
+"""Loaders: the batches of the mapped arrays, bit by bit, by other ways; and what is refused."""
+
+import itertools
+import json
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from made_images import make_images, make_texts
+from workspace import CONFIG, ROOT, make_spec
+
+from paragone.base import plugins
+from paragone.base.errors import Unavailable, UserError
+from paragone.config.code_inputs import code_inputs
+from paragone.config.expand import expand, first_steps, probe
+from paragone.config.loaders import loaded_modules
+from paragone.config.run_spec import Spec
+from paragone.config.validate import validate
+from paragone.data import Dataset, loaders
+from paragone.data.batches import Shard, loader_of, train_batches
+from paragone.engines.torch import Torch
+
+IMAGES = make_images()
+OF_TORCH = ("data_loader", "data_loader_decode")
+NAMES = plugins.names_in("data/loaders")
+SHIFTED = {"shift": 0.2, "flip": True}
+
+
+def spec_of(loader: str | None, backend: str = "torch", **workload) -> Spec:
+    """Three steps of 16; `workload`: keys to set."""
+    spec = make_spec("fashion-cnn", backend, batch=16, steps_per_epoch=3)
+    more = {"loader": loader} if loader else {}
+    return replace(spec, backend=spec.backend | more, workload=spec.workload | workload)
+
+
+def same_batches(dataset: Dataset, loader: str, *where, tolerance: float = 0, **workload) -> None:
+    """Assert that a loader makes the batches of the mapped arrays."""
+    expected, found = (
+        list(train_batches(dataset, spec_of(name, **workload), *where)) for name in (None, loader)
+    )
+    assert len(found) == len(expected)
+    for batch, right in zip(found, expected, strict=True):
+        for one, other in zip(batch, right, strict=True):
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
+            assert one.flags.c_contiguous
+            assert np.allclose(one, other, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("loader", [*OF_TORCH, "image_data_generator"])
+def test_batches_are_those_of_the_mapped_arrays(loader):
+    same_batches(IMAGES, loader, 2)
+
+
+@pytest.mark.parametrize("loader", OF_TORCH)
+def test_draws_are_those_of_the_mapped_arrays(loader):
+    same_batches(IMAGES, loader, 2, augmentation=SHIFTED)
+
+
+def test_keras_generator_shifts_as_drawn_up_to_rounding():
+    same_batches(IMAGES, "image_data_generator", 1, augmentation=SHIFTED, tolerance=2e-4)
+
+
+def test_images_of_three_channels_numbers_and_texts():
+    colored = replace(
+        IMAGES, train_inputs=np.random.default_rng(1).integers(0, 256, (64, 8, 6, 3), np.uint8)
+    )
+    for loader in (*OF_TORCH, "image_data_generator"):
+        same_batches(colored, loader, 1)
+    real = replace(IMAGES, train_inputs=IMAGES.train_inputs / np.float32(7))
+    for dataset in (real, make_texts()):
+        same_batches(dataset, "data_loader", 1)
+
+
+def test_each_worker_loads_its_part():
+    for shard in (Shard(0, 1, 2), Shard(1, 2, 2)):
+        same_batches(IMAGES, "data_loader", 1, shard, augmentation=SHIFTED)
+
+
+@pytest.mark.parametrize("loader", [None, "data_loader"])
+def test_as_many_steps_as_are_asked_for_over_whole_epochs(loader):
+    """An epoch of the run has three steps, one of the data has four."""
+    spec = spec_of(loader)
+    whole = replace(spec_of(None), steps_per_epoch=None)
+    expected = itertools.chain(*(train_batches(IMAGES, whole, epoch) for epoch in (5, 6)))
+    found = list(train_batches(IMAGES, spec, 5, steps=6))
+    assert len(found) == 6
+    for (inputs, _), (right, _) in zip(found, expected, strict=False):
+        assert np.array_equal(inputs, right)
+
+
+@pytest.mark.parametrize("loader", OF_TORCH)
+def test_a_loader_trains_to_the_last_bit_as_the_arrays_do(loader):
+    """With dropout, whose masks the framework draws: a loader must not draw from its generator."""
+    assert trained(loader) == trained(None)
+
+
+def trained(loader: str | None) -> list:
+    """Weights, as bytes, and metrics of an epoch."""
+    model = {"name": "wide-resnet", "width": 1, "dropout": 0.3}
+    spec, engine = spec_of(loader, model=model, augmentation=SHIFTED), Torch()
+    engine.build(spec, IMAGES, 1)
+    torch.manual_seed(0)
+    during = engine.train_epoch(0, 0.01, train_batches(IMAGES, spec, 1), 3)
+    assert engine.input_seconds() > 0
+    return [during, *(values.tobytes() for values in engine.weights().values())]
+
+
+def test_a_loader_is_made_once():
+    spec = spec_of("data_loader_decode")
+    assert loader_of(IMAGES, spec) is loader_of(IMAGES, replace(spec, seed=9))
+    assert loader_of(IMAGES, spec) is not loader_of(make_images(), spec)
+    assert loader_of(IMAGES, spec_of(None)) is None
+
+
+@pytest.mark.parametrize(
+    ("loader", "dataset"),
+    [
+        ("data_loader_decode", make_texts()),
+        ("image_data_generator", make_texts()),
+        ("tf_data", IMAGES),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_data_that_a_loader_cannot_read_are_a_status(loader, dataset):
+    with pytest.raises(Unavailable, match=r"images"):
+        train_batches(dataset, spec_of(loader), 1)
+
+
+def config_of(**block) -> dict:
+    """The config with keys of the backend `torch` changed, and an experiment of it."""
+    backends = {**CONFIG["backends"], "torch": {**CONFIG["backends"]["torch"], **block}}
+    cell = {"backend": "torch", "replicas": 1, "batch": {"global": 16}}
+    experiments = {"one": {"workload": "wide-resnet", "matrix": [cell]}}
+    return {**CONFIG, "backends": backends, "experiments": experiments}
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        (
+            {"loader": "no_such"},
+            f"backends.torch.loader: there is no loader 'no_such'; there are {NAMES[0]}",
+        ),
+        (
+            {"loader": "tf_data"},
+            "backends.torch.loader: tf_data feeds tensorflow, keras_fit alone, not engine",
+        ),
+        ({"loader": "data_loader", "feed": "resident"}, "backends.torch.loader: resident inputs"),
+        ({"loader": "../x"}, "backends.torch.loader"),
+    ],
+    ids=str,
+)
+def test_a_loader_that_cannot_feed_is_refused_by_the_key(block, words):
+    with pytest.raises(UserError) as caught:
+        validate({**CONFIG, "backends": config_of(**block)["backends"]})
+    assert str(caught.value).startswith(words)
+
+
+def test_a_loader_that_does_not_augment_is_refused_by_the_key():
+    config = config_of(engine="tensorflow", strategy="mirrored", loader="tf_data")
+    with pytest.raises(
+        UserError, match=r"^backends\.torch\.loader: tf_data does not augment.*one\.matrix"
+    ):
+        expand(config, "one")
+
+
+def test_without_the_key_a_specification_is_what_it_was():
+    """Its hash is the name of runs that were recorded before there were loaders."""
+    assert spec_of(None).to_json().count("loader") == 0
+    plain, other = (expand(config_of(**one), "one")[0] for one in ({}, {"loader": "data_loader"}))
+    assert plain.backend == make_spec("wide-resnet", "torch", batch=16).backend
+    assert other.sha256 != plain.sha256
+    assert Spec.from_json(other.to_json()).loader == "data_loader"
+
+
+def test_the_committed_records_keep_their_names():
+    with zipfile.ZipFile(ROOT / "records/amd-epyc-2-cores.zip") as bundle:
+        names = [name for name in bundle.namelist() if name.endswith("/record.json")]
+        for record in (json.loads(bundle.read(name)) for name in names[:20]):
+            assert Spec.from_json(json.dumps(record["spec"])).name == record["run"]
+
+
+def test_the_gate_compares_without_it_and_first_steps_share_a_reference():
+    config = config_of(loader="data_loader")
+    assert probe(config, "fashion-cnn", "torch") == probe(CONFIG, "fashion-cnn", "torch")
+    assert first_steps(spec_of("data_loader")) == first_steps(spec_of(None))
+
+
+def test_a_run_depends_on_its_own_loader_alone(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    for name in (None, *NAMES):
+        found = {
+            path
+            for path in code_inputs("train.py", *loaded_modules(spec_of(name)))
+            if "/loaders/" in path
+        }
+        folder = "scripts/paragone/data/loaders"
+        needed = {f"{folder}/__init__.py"} | ({f"{folder}/{name}.py"} if name else set())
+        shared = {f"{folder}/data_loader.py"} if name == "data_loader_decode" else set()
+        assert found == needed | shared
+
+
+def test_a_loader_of_a_plugin(here, monkeypatch):
+    """Found by its name, with what it declares; an error of it names file and line."""
+    folder = here / "own/data/loaders"
+    folder.mkdir(parents=True)
+    (folder / "mine.py").write_text(
+        'ENGINES = ("torch",)\nAUGMENTS = False\n\n\ndef LOADER(dataset, examples):\n    return 1 / 0\n'
+    )
+    plugins.use(["own"])
+    monkeypatch.setattr(loaders, "__path__", [*loaders.__path__, str(folder)])
+    try:
+        with pytest.raises(UserError, match=r"mine\.py, line 6: ZeroDivisionError"):
+            train_batches(IMAGES, spec_of("mine"), 1)
+        (folder / "mine.py").write_text("ENGINES = ()\n")
+        with pytest.raises(UserError, match=r"mine\.py: has no `AUGMENTS = \.\.\.`"):
+            validate({**CONFIG, "backends": config_of(loader="mine")["backends"]})
+    finally:
+        plugins.use([])
+
+
+def test_the_records_of_the_past_say_arrays_in_their_tables():
+    from make_records import make_record, typed
+
+    from paragone.analysis import tidy
+
+    runs, _ = tidy.tables(typed([make_record("torch")]), "one", {})
+    assert runs["loader"].tolist() == ["arrays"]
+
+
+def drained(batches: Iterator) -> None:
+    for _ in batches:
+        pass
+
+
+def test_no_process_of_a_loader_outlives_its_epoch():
+    drained(train_batches(IMAGES, spec_of("data_loader"), 1))
+    assert torch.multiprocessing.active_children() == []
+    assert json.loads(spec_of("data_loader").to_json())["backend"]["loader"] == "data_loader"
