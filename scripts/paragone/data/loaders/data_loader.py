@@ -68,7 +68,7 @@ class InWorkers:
         """See `Loader.batches`."""
         loader = data.DataLoader(
             self._examples,
-            batch_sampler=map(_chosen, steps),  # type: ignore[arg-type]  # of pairs, not of indices
+            batch_sampler=map(_chosen, steps),  # of pairs, not of indices
             num_workers=WORKERS,
             generator=torch.Generator(),  # a seed drawn from the usual one would change dropout's masks
         )
