@@ -61,8 +61,8 @@ def test_the_costliest_operations_of_a_step(small, tmp_path, backend, replicas, 
     assert len(found.operations) == min(10, found.all_operations.names)
     assert any(word in one.name for one in found.operations for word in names.split("|"))
     assert sum(one.share for one in found.operations) <= 1 + 1e-9
-    # The calls of the costliest are all there, but for some at the edges of the epoch; of cheap ones profilers
-    # lose some per cent on a busy machine.
+    # The calls of the costliest are all there, but for some at the edges of the epoch; of cheap ones
+    # profilers lose some per cent on a busy machine.
     first = found.operations[0]
     assert first.calls == pytest.approx(round(first.calls), abs=10 / found.steps), first.name
     assert found.operations[0].name in printed
