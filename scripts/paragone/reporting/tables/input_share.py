@@ -14,8 +14,8 @@ from paragone.reporting.markup import WIDE, Block, Table
 MEASURED = (
     "Measured: steps of the same engine with the loader and over mapped arrays, runs of one seed as a pair, "
     "in the speed window. Input share: 1 - t(arrays) / t(loader), geometric mean over pairs; in brackets its "
-    "95 % interval by sign flips, which takes six pairs. It is what the loader adds; the mapped arrays "
-    "themselves cost some 1 %."
+    "95 % interval by sign flips, which takes six pairs. It is what the loader adds to reading the arrays, "
+    "without what it costs once an epoch, such as the start of its processes."
 )
 AT_MOST = (
     "Delivers at most: 1 over the seconds that the loader adds per example. Training keeps the cores busy; "
@@ -136,9 +136,7 @@ def _published_cells(found: list[Beside], called: dict[str, str]) -> pd.DataFram
             "published": one.row.printed,
             "reads as": called[one.share.loader.label],
             "published (examples/s)": _number(one.rate),
-            "over what is delivered here": "-"
-            if math.isnan(one.part)
-            else f"{100 * one.part:.2g} %",
+            "over what is delivered here": _percent(one.part),
             "published ratio": f"{one.ratio.value:.2f} x" if one.ratio else "-",
             "without input in the reference": _times(one.without_input),
             "explaining rate (examples/s)": _number(one.explaining_rate),
@@ -153,6 +151,12 @@ def _number(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return "-"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _percent(part: float) -> str:
+    if math.isnan(part):
+        return "-"
+    return f"{100 * part:.0f} %" if part >= 0.1 else f"{100 * part:.2g} %"
 
 
 def _times(ratio: float | None) -> str:
