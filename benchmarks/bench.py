@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import engines_alone
-import growth
+import rising_costs as growth
 import training
 import workflow
 from product import ROOT, Data
