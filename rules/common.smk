@@ -5,7 +5,6 @@ import os
 import time
 
 from paragone.base import plugins
-from paragone.base.digests import sha256
 from paragone.base.locks import Held, Lock
 from paragone.config.bundled import labels
 from paragone.config.code_inputs import code_inputs
@@ -178,12 +177,6 @@ def gathered():
         yield name, formats, [
             f"<results>/bundles/{label}/tables/{source}.parquet" for label in having
         ]
-
-
-def profiles_of_cells():
-    """What `profiles` makes: of each cell the run of the first seed."""
-    first = [name for name, spec in RUNS.items() if spec.seed == config["seed"]]
-    return [f"<results>/profiles/{name}.json" for name in first]
 
 
 def all_records(_):

@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass
 
+from paragone.base.digests import sha256
+
 
 @dataclass(frozen=True)
 class Row:
@@ -206,6 +208,12 @@ def page_options(_):
         *("--labels", *(f"{name}={block['label']}" for name, block in backends)),
         *("--palette", *(f"{name}={block['color']}" for name, block in backends)),
     ]
+
+
+def profiles_of_cells():
+    """What `profiles` makes: of each cell the run of the first seed."""
+    first = [name for name, spec in RUNS.items() if spec.seed == config["seed"]]
+    return [f"<results>/profiles/{name}.json" for name in first]
 
 
 def profile_options(_):

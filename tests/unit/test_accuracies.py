@@ -58,7 +58,7 @@ def test_the_interval_is_students(tmp_path):
 
 
 def test_pairs_are_of_one_seed(tmp_path):
-    """A way whose seeds lie in the other order has the same mean and other pairs."""
+    """The same accuracies in another order of seeds: an equal mean, but other differences per seed."""
     other = [0.79 - 0.80, 0.83 - 0.82, 0.81 - 0.81, 0.82 - 0.83, 0.80 - 0.79]
     rows = rows_of(tmp_path, [*cell("torch", 0, 0, 0, 0, 0), *cell("torch-xla", *other)])
     row = rows.loc["PyTorch/XLA SPMD"]

@@ -7,7 +7,7 @@ import sys
 import bench
 import engines_alone
 import pytest
-import rising_costs as growth
+import rising_costs
 import training
 import workflow
 from product import Data
@@ -51,7 +51,7 @@ def test_a_measurement_that_fails_is_a_row_and_not_reached(capsys):
 def test_each_measurement_has_a_name_that_picks_it(tmp_path):
     data = Data(tmp_path, tmp_path)
     made = [*training.rows(data, 1), *engines_alone.rows(data, 1), *workflow.rows(data)]
-    made += growth.rows(data)
+    made += rising_costs.rows(data)
     names = {"fashion_conv", "epoch", "start", "drawing", "dry_run", "grows_with_runs"}
     assert {*map(bench.name_of, made)} >= names
 
@@ -59,14 +59,16 @@ def test_each_measurement_has_a_name_that_picks_it(tmp_path):
 def test_a_cost_that_rises_is_seen_beside_a_constant_one():
     """Of 10 s + n s per unit, of 10 s + n^2, and of a cost that rises by a fifth."""
     sizes = [1, 3, 10]
-    assert growth.per_unit(sizes, [10 + size for size in sizes]) == (1, 1)
-    assert growth.verdict(*growth.per_unit(sizes, [10 + size**2 for size in sizes])) == NO
-    assert growth.verdict(1.0, 1.0) == growth.verdict(2.0, 0.5) == YES
-    assert growth.verdict(1.0, 1.2) == UNDECIDED
+    assert rising_costs.per_unit(sizes, [10 + size for size in sizes]) == (1, 1)
+    assert (
+        rising_costs.verdict(*rising_costs.per_unit(sizes, [10 + size**2 for size in sizes])) == NO
+    )
+    assert rising_costs.verdict(1.0, 1.0) == rising_costs.verdict(2.0, 0.5) == YES
+    assert rising_costs.verdict(1.0, 1.2) == UNDECIDED
 
 
 def test_a_row_on_growth_says_what_one_more_costs():
-    row = growth.row("planning", "run", [1000, 3000, 10_000], lambda size: 2 + 0.005 * size)
+    row = rising_costs.row("planning", "run", [1000, 3000, 10_000], lambda size: 2 + 0.005 * size)
     assert row.measured == "1,000: 7.0 s, 3,000: 17.0 s, 10,000: 52.0 s; 5 and then 5 ms per run"
     assert row.reached == YES
 

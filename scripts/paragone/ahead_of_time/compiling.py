@@ -107,7 +107,10 @@ def _described(executable: Any, seconds: float, devices: int, target: Target) ->
     modules = executable.hlo_modules()
     try:
         costs = executable.cost_analysis()
-    except (JaxRuntimeError, NotImplementedError):  # this compiler has none
+    except (
+        JaxRuntimeError,
+        NotImplementedError,
+    ):  # that of GPUs, which compiles without any, has none
         costs = {}
     texts = [module.to_string() for module in modules]
     estimate = costs.get("optimal_seconds", _UNKNOWN)

@@ -31,6 +31,7 @@ _FREE = {
     "after-all",
     "opt-barrier",
 }
+_BYTES = ("u8", "s8")
 _PARTS_OF_OPERANDS = ("slice-start", "dynamic-slice-start", "async-start")
 
 
@@ -52,12 +53,12 @@ def _traffic(computations: dict[str, list[str]], name: str, cache: int) -> int:
         if found is None:
             continue
         kind, operands = found["kind"], set(_NAME.findall(found["operands"]))
+        shapes = list(ARRAY.finditer(found["shape"]))
+        if kind == "custom-call" and len(shapes) > 1 and shapes[-1]["kind"] in _BYTES:
+            shapes.pop()  # what the library works with, and need not touch
         arrays = [
-            (_stored(**one.groupdict()), not _ON_CHIP.search(one["layout"] or ""))
-            for one in ARRAY.finditer(found["shape"])
+            (_stored(**one.groupdict()), not _ON_CHIP.search(one["layout"] or "")) for one in shapes
         ]
-        if kind == "custom-call" and len(arrays) > 1 and arrays[-1] == _scratch(found["shape"]):
-            arrays.pop()
         sizes[found["name"]] = sum(max(0, size - cache) for size, in_main in arrays if in_main)
         if kind in _FREE or kind.endswith("-done"):
             continue
@@ -88,14 +89,6 @@ def _stored(kind: str, sizes: str, layout: str | None) -> int:
     for axis, size in zip(order, reversed(tile), strict=False):
         dimensions[axis] = -(-dimensions[axis] // size) * size
     return array_bytes(kind, ",".join(map(str, dimensions)))
-
-
-def _scratch(shape: str) -> tuple[int, bool] | None:
-    """The last array of a library's results where it is bytes to work with, which it need not touch."""
-    last = list(ARRAY.finditer(shape))[-1]
-    return (
-        (array_bytes(last["kind"], last["sizes"]), True) if last["kind"] in ("u8", "s8") else None
-    )
 
 
 def _computations(hlo: str) -> dict[str, list[str]]:

@@ -21,7 +21,6 @@ SPEED = named("speed")
 # What two series must have in common, so that the loader is all that differs.
 _SAME = ["workload", "global_batch", "replicas", "workers", "precision", "division"]
 _SAME += ["engine", "strategy", "device", "feed"]
-_SECONDS = {"s": 1.0, "ms": 1e-3}
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ class Beside:
             return None
         if self.row.batch != self.ratio.reference.batch:
             return None
-        rest = float(self.ratio.reference.value) - self.times * float(self.ratio.row.value)
+        rest = self.ratio.reference.seconds - self.times * self.ratio.row.seconds
         return rest if rest > 0 else None
 
     @property
@@ -167,8 +166,8 @@ class Beside:
         """
         if self.ratio is None or self.examples is None:
             return None
-        rest = float(self.ratio.reference.value) - self.examples * self.share.seconds.value
-        return rest / float(self.ratio.row.value) if rest > 0 else None
+        rest = self.ratio.reference.seconds - self.examples * self.share.seconds.value
+        return rest / self.ratio.row.seconds if rest > 0 else None
 
 
 def beside(
@@ -211,7 +210,7 @@ def _rate(row: Row, protocol: Protocol) -> float | None:
     }.get(row.metric)
     if row.metric == "throughput":
         return float(row.value)
-    return examples / (float(row.value) * _SECONDS[row.unit]) if examples else None
+    return examples / row.seconds if examples else None
 
 
 def sentences(found: list[Beside], called: dict[str, str]) -> list[str]:

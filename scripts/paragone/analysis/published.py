@@ -12,6 +12,7 @@ import pandas as pd
 from paragone.base.errors import UserError
 
 Values = TypeVar("Values", float, pd.Series)
+_SECONDS = {"s": 1.0, "ms": 1e-3}  # of the units of published times
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ class Row:
     def lower_bound(self) -> bool:
         """Whether the source states the value as a lower bound."""
         return re.search(r'stated as ("over|a lower bound)', self.note) is not None
+
+    @property
+    def seconds(self) -> float:
+        """A published time in seconds; `KeyError` for what is no time."""
+        return float(self.value) * _SECONDS[self.unit]
 
     @property
     def printed(self) -> str:

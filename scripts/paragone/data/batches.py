@@ -1,8 +1,7 @@
 """The one input pipeline: host batches for every engine, drawn from the mapped arrays.
 
-Indexing a mapped array is several times faster than a loader that handles example by example
-(presets/input_paths.yaml), so no framework's loader is needed, and every backend is fed the same
-bytes in the same order: also one whose block names a loader, to measure what that costs.
+No framework's loader is needed, and every backend is fed the same bytes in the same order: also one whose
+block names a loader, to measure what that costs (presets/input_paths.yaml).
 """
 
 from collections.abc import Iterator

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from paragone.analysis.ahead_of_time.published import Beside, SpeedUp, beside, speed_ups
-from paragone.analysis.ahead_of_time.roofline import PARTS
+from paragone.analysis.ahead_of_time.roofline import PARTS, gathers_activations
 from paragone.analysis.ahead_of_time.validation import Validation
 from paragone.analysis.published import Row
 from paragone.reporting.inputs import Inputs
@@ -56,12 +56,15 @@ def validated(inputs: Inputs) -> str:
     )
 
 
+def named(workload: str, width: float | None) -> str:
+    """A workload, and the width of its model where that has one."""
+    return workload if pd.isna(width) else f"{workload} of width {width:.0f}"
+
+
 def _ratio(one: Validation, labels: dict[str, str]) -> str:
-    width = f" of width {one.width}" if one.width else ""
     devices = f", {one.devices} virtual devices" if one.devices > 1 else ""
-    about = (
-        f"{one.workload}{width}, {labels.get(one.backend, one.backend)}, batch {one.batch}{devices}"
-    )
+    backend = labels.get(one.backend, one.backend)
+    about = f"{named(one.workload, one.width)}, {backend}, batch {one.batch}{devices}"
     return f"{one.ratio.median:.2g} ({about})"
 
 
@@ -100,12 +103,13 @@ def number(value: float) -> str:
     return "-" if pd.isna(value) else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
 
 
-def not_divided(found: pd.DataFrame, labels: dict[str, str]) -> list[str]:
+def not_divided(inputs: Inputs) -> list[str]:
     """A sentence on the programs that devices do not divide by examples; none where all are divided."""
-    rows = found[found["gathers_activations"]]
     names = [
-        f"{row['workload']} of {labels.get(row['backend'], row['backend'])} on {row['target_label']}"
-        for row in rows.to_dict("records")
+        f"{one.program.workload} of {inputs.labels.get(one.program.backend, one.program.backend)} on "
+        f"{one.target.label}"
+        for one in inputs.compilations
+        if gathers_activations(one)
     ]
     words = "Not divided by examples, since devices gather whole activations"
     return [f"{words}: {', '.join(dict.fromkeys(names))}."] if names else []

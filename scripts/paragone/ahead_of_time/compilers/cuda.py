@@ -94,7 +94,7 @@ gpu_device_info {{
   core_count: {gpu.multiprocessors}
   fpus_per_core: {gpu.units}
   clock_rate_ghz: {gpu.clock}
-  l2_cache_size: {int(target.get("cache", 0))}
+  l2_cache_size: {target["cache"]}
   device_memory_size: {int(target["memory"])}
   memory_bandwidth: {gpu.bandwidth}
   cuda_compute_capability {{ major: {major} minor: {minor} }}

@@ -12,8 +12,6 @@ from paragone.records.compilations import CompilationRecord
 
 VERDICT = "lower bound, compiled, not run"
 NO_BOUND = "no bound"
-# Seconds of a unit; how many steps a time of this metric covers.
-_UNITS = {"s": 1.0, "ms": 1e-3}
 METRICS = ("step_time", "epoch_time", "training_time", "throughput")
 
 
@@ -41,7 +39,7 @@ class Beside:
             return None
         if self.row.metric == "throughput":
             return self.batch / float(self.row.value) if self.batch else None
-        return float(self.row.value) * _UNITS[self.row.unit] / self.steps
+        return self.row.seconds / self.steps
 
     @property
     def lower(self) -> float | None:
@@ -110,15 +108,19 @@ def sentences(table: pd.DataFrame) -> Iterator[str]:
             f"{about}: arithmetic, memory and links of {row['target_label']} at their documented peaks, one "
             f"after the other, explain {_share(row['explained'])} of a published step "
             f"({1e3 * row['step_seconds']:.3g} ms from {row['metric'].replace('_', ' ')} {row['published']}, "
-            f"{row['condition']}; {VERDICT}: {1e3 * row['bound_seconds']:,.3g} ms). What the rest was, "
-            "the source does not say."
+            f"{row['condition']}; {VERDICT}: {1e3 * row['bound_seconds']:,.3g} ms). {_rest(row['explained'])}"
         )
         yield from map(_speed_up, rows.dropna(subset="speed_up").to_dict("records"))
 
 
 def _share(share: float) -> str:
-    """Parts that fill the time one after the other have to overlap, or the machine was another one."""
     return f"at most {100 * share:.2g} %" if share < 1 else "all"
+
+
+def _rest(share: float) -> str:
+    if share < 1:
+        return "What the rest was, the source does not say."
+    return "One after the other they would take longer: they overlapped, or the machine was another one."
 
 
 def _speed_up(row: dict[str, Any]) -> str:

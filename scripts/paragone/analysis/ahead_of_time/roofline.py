@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paragone.records.compilations import CollectiveUse, CompilationRecord
+from paragone.records.compilations import CollectiveUse, CompilationRecord, CompiledProgram, Cost
 
 PARTS = ("compute", "memory", "links")
 _FLOAT = 4  # bytes
@@ -57,7 +57,7 @@ def bound(record: CompilationRecord) -> Bound | None:
     cost, target = record.cost, record.target
     if cost is None:
         return None
-    peak, flop = target.flops.get(record.program.precision), flop_of(record)
+    peak, flop = target.flops.get(record.program.precision), flop_of(record.program, cost)
     return Bound(
         compute=flop / peak if flop is not None and peak else None,
         memory=(
@@ -67,21 +67,20 @@ def bound(record: CompilationRecord) -> Bound | None:
     )
 
 
-def counted_flop(record: CompilationRecord) -> float | None:
+def counted_flop(program: CompiledProgram) -> float | None:
     """FLOP of one device in a training step, as the framework counts them; None where it does not."""
-    program = record.program
     if program.step != "train" or program.flop_per_example is None:
         return None
     return program.flop_per_example * program.batch / program.devices
 
 
-def flop_of(record: CompilationRecord) -> float | None:
+def flop_of(program: CompiledProgram, cost: Cost | None) -> float | None:
     """FLOP of one device in one step: the framework's count, or the compiler's where that is less.
 
     A compiler may leave out products with the zeros of a padding; and it counts all other operations, which
     makes its count the larger one as a rule.
     """
-    counts = (counted_flop(record), record.cost.flop if record.cost else None)
+    counts = (counted_flop(program), cost.flop if cost else None)
     return min((one for one in counts if one is not None), default=None)
 
 
@@ -102,7 +101,7 @@ def sent(collectives: Iterable[CollectiveUse], per_chip: int = 1) -> float:
 
 
 def _sent(one: CollectiveUse, per_chip: int) -> float:
-    chips = max(1, one.group // per_chip)
+    chips = math.ceil(one.group / per_chip)
     others = (chips - 1) / chips  # the share of a result that other chips have
     match one.kind:
         case "all-reduce":

@@ -33,7 +33,7 @@ def _row(record: CompilationRecord) -> dict[str, Any]:
     program, target, memory = record.program, record.target, record.memory
     found, cost = bound(record), record.cost
     parts = {f"{name}_seconds": getattr(found, name) if found else None for name in PARTS}
-    counted, compiled = counted_flop(record), cost.flop if cost else None
+    counted, compiled = counted_flop(program), cost.flop if cost else None
     return {
         "workload": program.workload,
         "width": program.model.get("width"),
@@ -48,7 +48,7 @@ def _row(record: CompilationRecord) -> dict[str, Any]:
         "status": record.status,
         "reason": record.reason,
         "compile_seconds": record.compile_seconds,
-        "flop": flop_of(record),
+        "flop": flop_of(program, cost),
         "compiled_flop": compiled,
         "flop_ratio": compiled / counted if compiled and counted else None,
         "bytes_accessed": cost.bytes_accessed if cost else None,

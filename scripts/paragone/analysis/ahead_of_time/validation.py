@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from paragone.analysis.ahead_of_time.roofline import Bound, sent
+from paragone.analysis.ahead_of_time.roofline import Bound, flop_of, sent
 from paragone.analysis.columns import columns_of_process
 from paragone.analysis.product_tables import peaks
 from paragone.analysis.statistics import Summary, summarize
@@ -44,7 +44,8 @@ def validate(result: MeasuredStep, products: pd.DataFrame) -> Validation | None:
     known = peaks(products)
     here = (known["machine"] == about["machine"]) & (known["device"] == HOST)
     known = known[here & (known["precision"] == program.precision)]
-    if known.empty or program.flop_per_example is None:
+    flop = flop_of(program, result.cost)
+    if known.empty or flop is None:
         return None
     peak = float(known["median"].max())
     bandwidth, traffic = _per_second(result.traffic), result.cost.memory_traffic
@@ -53,7 +54,7 @@ def validate(result: MeasuredStep, products: pd.DataFrame) -> Validation | None:
         whole = CollectiveUse("all-reduce", 1, program.devices, 1)
         link = sent([whole]) * _per_second(result.all_reduce)
     found = Bound(
-        compute=program.flop_per_example * program.batch / peak,
+        compute=flop * program.devices / peak,
         memory=None if traffic is None else traffic * program.devices / bandwidth,
         links=sent(result.collectives) / link if link else 0.0,
     )

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from paragone.analysis import run_states
-from paragone.analysis.grouping import Series
+from paragone.analysis.grouping import Series, by_work
 from paragone.analysis.input_share import SPEED, InputShare, names, shares
 from paragone.analysis.pairwise import by_seed
 from paragone.analysis.statistics import summarize
@@ -24,7 +24,6 @@ from paragone.reporting.inputs import Inputs
 ROW = 0.34  # inches per series
 EDGE = {"linewidth": 0.6, "height": 0.56}
 HATCH = "//////"
-WORK = ["workload", "global_batch"]
 SHARES = (
     "Hatched: what the loader adds to the median step of the same engine over mapped arrays. Input: that "
     "share of a step, geometric mean over pairs of one seed [95 % interval by sign flips, from six pairs on]."
@@ -48,9 +47,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
 def _ordered(series: list[Series], beside: dict[str, InputShare]) -> Iterator[Series]:
     """Work by work, each loader below the series over mapped arrays that it is compared with."""
-    works = dict.fromkeys(tuple(one.runs[WORK].iloc[0]) for one in series)
-    for work in works:
-        same = [one for one in series if tuple(one.runs[WORK].iloc[0]) == work]
+    for same in by_work(series).values():
         for one in (one for one in same if one.label not in beside):
             yield one
             yield from (
@@ -59,7 +56,7 @@ def _ordered(series: list[Series], beside: dict[str, InputShare]) -> Iterator[Se
 
 
 def _of_series(one: Series, beside: InputShare | None) -> pd.DataFrame:
-    workload, batch = one.runs[WORK].iloc[0]
+    workload, batch = one.runs[["workload", "global_batch"]].iloc[0]
     steps = 1e3 * batch / by_seed(one, SPEED).astype("float64")
     found = summarize(steps)
     about = {f"{name}_ms": value for name, value in vars(found).items() if name != "n"}

@@ -6,6 +6,7 @@ from matplotlib.ticker import NullLocator, StrMethodFormatter
 
 from paragone.analysis.ahead_of_time.table import STATUS
 from paragone.records.compilations import LargestBatch
+from paragone.reporting.compilations import named
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.drawing.marks import write
@@ -31,7 +32,7 @@ def _row(one: LargestBatch, inputs: Inputs) -> dict[str, object]:
     last = one.tries[-1]
     words = "" if one.fits else STATUS[last.status]
     return {
-        "workload": _named(one),
+        "workload": named(one.workload, one.model.get("width")),
         "backend": one.backend,
         "series": inputs.labels.get(one.backend, one.backend),
         "target": one.target.name,
@@ -42,11 +43,6 @@ def _row(one: LargestBatch, inputs: Inputs) -> dict[str, object]:
         "tries": len(one.tries),
         "words": words,
     }
-
-
-def _named(one: LargestBatch) -> str:
-    width = one.model.get("width")
-    return f"{one.workload} of width {width}" if width else one.workload
 
 
 def _range(fits: float, exceeds: float) -> str:

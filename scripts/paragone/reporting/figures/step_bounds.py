@@ -25,6 +25,7 @@ from paragone.reporting.inputs import Inputs
 
 ACROSS = 3  # panels per row
 ROW = 0.12  # inches per backend
+PUBLISHED = " Published: the source's clock over its steps."
 COLUMNS = ["workload", "target", "place", "backend", "series", "status", "part", "seconds"]
 
 
@@ -79,21 +80,19 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     deep = -(-len(workloads) // across)
     height = deep * (len(places) * (ROW * len(backends) + 0.1) + 0.5)
     labels = dict(points[["backend", "series"]].dropna().drop_duplicates().itertuples(index=False))
+    published = (points["part"] == "published").any()
+    mark = _mark("published, per step", marker="D", color=style.PUBLISHED, markersize=3)
     handles = [
         *(_mark(NAMES[part], marker=shape) for part, shape in SHAPES.items()),
-        *(
-            [_mark("published, per step", marker="D", color=style.PUBLISHED, markersize=3)]
-            if (points["part"] == "published").any()
-            else []
-        ),
+        *([mark] if published else []),
         *(legend.line(labels[name], color=style.color(inputs.palette, name)) for name in backends),
     ]
     remarks = [
         COMPILED,
         BOUND,
-        *not_divided(compiled.table(inputs.compilations), inputs.labels),
+        *not_divided(inputs),
         validated(inputs),
-        "Filled: what binds. Published: the source's clock over its steps.",
+        f"Filled: what binds.{PUBLISHED if published else ''}",
     ]
     frame = Frame(style.DOUBLE, height, inputs.title, None, remarks, handles)
     grid = frame.figure.subplots(deep, across, sharex=True, sharey=True, squeeze=False)

@@ -9,6 +9,7 @@ import scipy
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
+from paragone.analysis.prediction import DIFFERS, UNDECIDED
 from paragone.reporting import footnotes
 from paragone.reporting.beside_baseline import works
 from paragone.reporting.inputs import Inputs
@@ -19,7 +20,7 @@ MARGIN = 0.02
 SPLITS = ("test", "train")
 # An interval of 90 % within the margin is equivalence by two one-sided tests at 5 %.
 CONFIDENCE = 0.90
-EQUAL, DIFFERS, UNDECIDED = f"equal within {MARGIN}", "differs", "undecided"
+EQUAL = f"equal within {MARGIN}"
 METHOD = (
     "Accuracies after and during the last epoch, mean ± standard deviation over n seeds. Difference: mean "
     "over pairs of one seed, that of the baseline ({}) subtracted, with its 90 % interval by Student's t; "

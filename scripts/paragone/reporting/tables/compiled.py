@@ -8,6 +8,7 @@ from paragone.reporting.compilations import (
     BOUND,
     COMPILED,
     milliseconds,
+    named,
     not_divided,
     number,
     sources,
@@ -32,7 +33,7 @@ def table(inputs: Inputs) -> Table:
     cells = pd.DataFrame(
         {
             "target": found["target_label"],
-            "workload": found["workload"],
+            "workload": list(map(named, found["workload"], found["width"])),
             "backend": labels,
             "step": found["step"],
             "batch": found["batch"].map("{:,}".format),
@@ -57,7 +58,7 @@ def table(inputs: Inputs) -> Table:
             COMPILED,
             BOUND,
             RATIO,
-            *not_divided(found, inputs.labels),
+            *not_divided(inputs),
             validated(inputs),
             *left_out,
             *sources(inputs),
