@@ -4,6 +4,7 @@ import json
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 from draw_figures import SUFFIXES, Drawing, texts_of
 from make_compilations import PROGRAM, TARGET, compilation, refused
@@ -125,6 +126,50 @@ def test_bounds_have_the_published_time_and_the_validation_beside_them(drawing):
     assert published["seconds"].tolist() == [pytest.approx(269 / 2900)]
     # 40 ms over the longer of 0.25 GFLOP at 100 GFLOP/s and 100 MB at 10 GB/s: 10 ms.
     assert "over bound 4 (fashion-cnn, jax" in texts_of(drawing.figure("step_bounds"))
+
+
+def test_a_search_that_ended_with_a_gap_shows_both_ends(drawing):
+    """The first fits at 8,000 and not at 9,000, an eighth more; within a tenth one number would do."""
+    text = texts_of(drawing.figure("largest_batch"))
+    assert "8,000 to 9,000" in text
+    close = [
+        (64, "compiled", 10, None),
+        (8500, "too_large", 2000, 1),
+        (8000, "compiled", 990, None),
+    ]
+    path = drawing.inputs().files["largest-batches"][0]
+    path.write_text(json.dumps(tried("a", *close)))
+    text = texts_of(drawing.figure("largest_batch"))
+    assert "8,000" in text
+    assert "8,500" not in text
+
+
+def test_programs_that_are_not_divided_are_named(drawing):
+    assert "Not divided" not in texts_of(drawing.figure("step_bounds"))
+    gather = {"kind": "all-gather", "bytes": 5_898_240, "group": 8, "count": 1}
+    whole = compilation(program={"name": "whole"}, collectives=[gather])
+    path = drawing.inputs().files["compilations"][0].with_name("whole.json")
+    path.write_text(json.dumps(whole))
+    drawing.files["compilations"] = [*drawing.files["compilations"], path]
+    words = "gather whole activations: fashion-cnn of jax on 8 made devices."
+    assert words in texts_of(drawing.figure("step_bounds"))
+    remarks = load("tables", "compiled").table(drawing.inputs()).remarks
+    assert any(one.endswith(words) for one in remarks)
+
+
+def test_published_speeds_say_how_close_they_come_to_the_bound(drawing):
+    """90 of 100 examples/s at batch 8, and one at a batch that was not compiled."""
+    about = {"system": "1 made", "backend": "jax", "series": "JAX"}
+    rows = [
+        {**about, "batch": 8, "kind": "overlap", "value": 100.0},
+        {**about, "batch": 8, "kind": "apart", "value": 80.0},
+        {"system": "1 GPU", "batch": 8, "kind": "published", "value": 90.0},
+        {"system": "1 GPU", "batch": 16, "kind": "published", "value": 99.0},
+    ]
+    columns = ["batch", "system", "backend", "series", "kind", "value"]
+    points = pd.DataFrame(rows).reindex(columns=columns)
+    figure = load("figures", "batch_size_bounds").draw(points, drawing.inputs())
+    assert "Published: 1 GPU. They reach at most 90 % of what" in texts_of(figure)
 
 
 def test_several_batches_of_a_target_have_a_row_each(drawing):

@@ -87,4 +87,8 @@ def _share(points: pd.DataFrame) -> str:
     if not {"published", "overlap"} <= set(wide.columns):
         return ""
     share = (wide["published"] / wide["overlap"]).max()
-    return "" if pd.isna(share) else f" They reach at most {share:.0%} of what the bound allows."
+    return (
+        ""
+        if pd.isna(share)
+        else f" They reach at most {100 * share:.0f} % of what the bound allows."
+    )
