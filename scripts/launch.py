@@ -50,7 +50,8 @@ def check_nodes(nodes: int, workers: int) -> None:
     if nodes > 1 and "SLURM_JOB_ID" not in os.environ:
         raise UserError(
             f"--nodes: {nodes} hosts asked for, but this is no Slurm allocation; submit the workflow "
-            "with --workflow-profile profiles/slurm, or use one host"
+            "with --workflow-profile profiles/slurm, or use one host: add train:nodes=1 to a --set-resources "
+            "of yours, which takes the place of the profile's"
         )
 
 

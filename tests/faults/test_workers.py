@@ -255,7 +255,7 @@ def test_several_workers_need_the_launcher(small, tmp_path):
 
 def test_several_hosts_need_slurm(small, tmp_path):
     line = [*train_command(spec_of("torch-ddp"), small, tmp_path, "launch"), "--nodes", "2"]
-    refused(call(line), "--nodes", "no Slurm allocation", "profiles/slurm")
+    refused(call(line), "--nodes", "no Slurm allocation", "profiles/slurm", "train:nodes=1")
     line = [*train_command(spec_of("torch-ddp"), small, tmp_path, "launch"), "--nodes", "3"]
     refused(call(line), "--nodes", "2 worker(s)", "3 hosts")
 

@@ -90,7 +90,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
                     axes.plot(one["exceeds"], row, "o", **look)
         known = here["fits"].dropna()
         if len(known):
-            axes.set_xlim(known.min() / 30, known.max() * 4)
+            axes.set_xlim(known.min() / 30, here[["fits", "exceeds"]].max(axis=None) * 4)
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xlabel("examples per device and step")
