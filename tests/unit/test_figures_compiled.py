@@ -144,6 +144,15 @@ def test_a_search_that_ended_with_a_gap_shows_both_ends(drawing):
     assert "8,500" not in text
 
 
+def test_the_smallest_batch_that_does_not_fit_is_on_the_axis(drawing):
+    far = [(64, "compiled", 10, None), (90_000, "too_large", 2000, 1), (512, "compiled", 90, None)]
+    path = drawing.inputs().files["largest-batches"][0]
+    path.write_text(json.dumps(tried("a", *far)))
+    axes = drawing.figure("largest_batch").axes[0]
+    assert 90_000 in [line.get_xdata()[0] for line in axes.lines]
+    assert axes.get_xlim()[1] > 90_000
+
+
 def test_programs_that_are_not_divided_are_named(drawing):
     assert "Not divided" not in texts_of(drawing.figure("step_bounds"))
     gather = {"kind": "all-gather", "bytes": 5_898_240, "group": 8, "count": 1}
