@@ -1,17 +1,36 @@
 """The host's batches as a tf.data pipeline."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
+import numpy as np
 import tensorflow as tf
+
+AT_ONCE = 2**20  # bytes that one call of the generator hands over, if batches are smaller
 
 
 def pipeline(batches: Callable[[], Iterable[tuple]], *signature: tf.TensorSpec) -> tf.data.Dataset:
     """A pipeline over `batches()` as it is when an iteration begins, with prefetching.
 
-    To be created once: that takes longer than several steps of a small model.
+    To be created once: that takes longer than several steps of a small model. Small batches come from
+    Python several at a time: each call of the generator costs a part of a step.
     """
-    source = tf.data.Dataset.from_generator(batches, output_signature=signature)
-    return source.prefetch(2).with_options(_untuned())
+    several = [tf.TensorSpec((None, *one.shape), one.dtype) for one in signature]
+    source = tf.data.Dataset.from_generator(
+        lambda: _stacked(batches()), output_signature=tuple(several)
+    )
+    return source.unbatch().prefetch(2).with_options(_untuned())
+
+
+def _stacked(batches: Iterable[tuple]) -> Iterator[tuple]:
+    """As many batches as make up `AT_ONCE` bytes, at least one, along a new first axis."""
+    batches = iter(batches)
+    for first in batches:
+        count = max(1, AT_ONCE // sum(array.nbytes for array in first))
+        group = [first, *islice(batches, count - 1)]
+        yield tuple(
+            map(np.stack, zip(*group, strict=True)) if group[1:] else (a[None] for a in first)
+        )
 
 
 def _untuned() -> tf.data.Options:

@@ -4,6 +4,8 @@ The same code runs on TPU cores and on virtual CPU devices. Batch norm sees the 
 the partitioned program computes what the program on one device computes.
 """
 
+from functools import cache
+
 import numpy as np
 import torch
 import torch_xla
@@ -33,14 +35,16 @@ class TorchXLA(Torch):
         self._mesh, self.device_names = torch_xla_devices.open_mesh(kind, spec.replicas)
         self.devices = Devices(kind, len(self.device_names), workers=1)
         self.shard = WHOLE
+        # Made once per kind of array: that takes longer than to send a small batch.
+        self._sharding = cache(lambda axes: spmd.ShardingSpec(self._mesh, axes))
         return torch_xla.device()
 
     def put(self, array: np.ndarray) -> torch.Tensor:
         """A host array on the devices: split by examples where they divide evenly, else replicated."""
         divides = len(array) % self.devices.replicas == 0
         axes = ("data" if divides else None,) + (None,) * (array.ndim - 1)
-        sharding = spmd.ShardingSpec(self._mesh, axes)
-        return xla_model.send_cpu_data_to_device(torch.from_numpy(array), self.device, sharding)[0]
+        sending = (torch.from_numpy(array), self.device, self._sharding(axes))
+        return xla_model.send_cpu_data_to_device(*sending)[0]
 
     def set_seed(self, seed: int) -> None:
         """See `Torch.set_seed`; PyTorch's own function does not reach this device."""
