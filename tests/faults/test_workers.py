@@ -72,7 +72,7 @@ def gone(processes: list[psutil.Process], seconds: float = 10) -> bool:
     ("backend", "rank"),
     [
         ("torch-ddp", 1),
-        ("tensorflow-multiworker", 0),
+        pytest.param("tensorflow-multiworker", 0, marks=pytest.mark.full),
         pytest.param("tensorflow-multiworker", 1, marks=FULL),
     ],
 )

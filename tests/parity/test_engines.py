@@ -48,13 +48,14 @@ def tier(cell: tuple[str, int], workload: str) -> str:
     """Where a case runs: in `make test` if ""; else the mark of its tier.
 
     `full`: several replicas, which test_replicas.py has in double precision, deep models on PyTorch, and
-    programs that XLA compiles, which the gate and the smoke run have. `nightly`: what keras-fit inherits from
-    TensorFlow, and deep models, which test_gate.py has in double precision.
+    programs that XLA compiles and keras-fit, which the gate and the smoke run have. `nightly`: what keras-fit
+    inherits from TensorFlow, and deep models, which test_gate.py has in double precision.
     """
     backend, replicas = cell
     if (workload in DEEP and backend != "torch") or cell == ("keras-fit", 4):
         return "nightly"
-    return "full" if replicas > 1 or workload in DEEP or backend in COMPILED else ""
+    slow = replicas > 1 or workload in DEEP or backend in COMPILED | {"keras-fit"}
+    return "full" if slow else ""
 
 
 def case(cell: tuple[str, int], *workload: str) -> object:

@@ -5,7 +5,7 @@ Batch norm is the one exception, and differs exactly as docs/method.md states.
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -31,6 +31,17 @@ FIRST = ["torch-ddp", "torch-fsdp"]
 # Adds sparse gradients in `make test-all`; test_engines.py has them of TensorFlow in single precision.
 SPARSE = ["torch-ddp"]
 PER_REPLICA = [*FIRST, "tensorflow-mirrored", "tensorflow-multiworker", "keras-fit"]
+QUICK = [
+    "torch-ddp",
+    "tensorflow-mirrored",
+]  # a framework each; the others are left to `make test-all`
+
+
+def tiers(backends: Iterable[str]) -> list:
+    """Backends as parameters, each in its tier."""
+    return [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.full) for name in backends
+    ]
 
 
 def run(folder: Path, arrays, workload: str, backend: str, replicas: int, mode: str = "") -> dict:
@@ -64,7 +75,10 @@ def deviation(found: dict, reference: dict, part: str) -> float:
 
 
 # Without batch norm. The second one's sparse gradients go another way (SPMD: see test_engines.py).
-WITHOUT = [("fashion-conv", backend) for backend in ONE]
+WITHOUT = [
+    pytest.param("fashion-conv", name, marks=[] if name in QUICK else pytest.mark.full)
+    for name in ONE
+]
 WITHOUT += [
     pytest.param(
         "reuters-cnn", name, marks=pytest.mark.full if name in SPARSE else pytest.mark.nightly
@@ -116,17 +130,15 @@ def test_losses_are_of_the_global_batch_and_each_test_example_counts_once(
     assert found["accuracy"] == pytest.approx(reference["accuracy"], rel=1e-6)
 
 
-@pytest.mark.parametrize("backend", PER_REPLICA)
+@pytest.mark.parametrize("backend", tiers(PER_REPLICA))
 def test_batch_norm_normalises_each_replicas_part(normalised, reference, backend):
     learned = {n: values for n, values in reference["mean"].items() if "moving" not in n}
     assert deviation(normalised(backend), learned, ".") < 1e-6
 
 
-@pytest.mark.parametrize(
-    ("backend", "whose"),
-    [(name, "first" if name in FIRST else "mean") for name in PER_REPLICA],
-)
-def test_batch_norm_statistics_are_of_the_replicas_stated(normalised, reference, backend, whose):
+@pytest.mark.parametrize("backend", tiers(PER_REPLICA))
+def test_batch_norm_statistics_are_of_the_replicas_stated(normalised, reference, backend):
+    whose = "first" if backend in FIRST else "mean"
     assert batch_norm(CONFIG["backends"][backend]["engine"]) == whose
     other = {"first": "mean", "mean": "first"}[whose]
     found = normalised(backend)
@@ -136,6 +148,7 @@ def test_batch_norm_statistics_are_of_the_replicas_stated(normalised, reference,
     assert deviation(found, reference[whose], "moving_variance") < 1e-2
 
 
+@pytest.mark.full
 def test_batch_norm_over_processes_is_of_the_global_batch(small, tmp_path):
     one = run(tmp_path, small, "fashion-cnn", "jax", 1)
     found = run(tmp_path, small, "fashion-cnn", "jax-multiprocess", REPLICAS)

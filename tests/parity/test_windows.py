@@ -10,7 +10,11 @@ from workspace import ROOT, call
 
 pytestmark = pytest.mark.alone
 
-BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
+BACKENDS = [
+    "torch",
+    pytest.param("tensorflow-mirrored", marks=pytest.mark.full),
+    pytest.param("torch-xla", marks=pytest.mark.full),
+]
 
 
 @pytest.fixture(scope="module", params=BACKENDS)

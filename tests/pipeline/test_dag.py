@@ -29,6 +29,7 @@ PAPER = {
 SHARED = 2 * 8  # 8 replicas of 128 are a cell of both scaling experiments
 
 
+@pytest.mark.full
 def test_paper_preset_lists_the_whole_matrix(checkout):
     plan = Plan("paper")
     assert {name: len(runs) for name, runs in plan.experiments.items()} == PAPER

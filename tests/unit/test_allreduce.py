@@ -32,10 +32,10 @@ def program(output, engine, strategy, device="cpu", **options):
     [
         ("torch_ddp", "ddp"),
         ("tensorflow", "mirrored"),
-        ("tensorflow", "multiworker"),
-        ("torch_xla", "spmd"),
+        pytest.param("tensorflow", "multiworker", marks=pytest.mark.full),
+        pytest.param("torch_xla", "spmd", marks=pytest.mark.full),
         ("jax", "spmd"),
-        ("jax", "multiprocess"),
+        pytest.param("jax", "multiprocess", marks=pytest.mark.full),
     ],
 )
 def test_small_all_reduces_are_measured(tmp_path, engine, strategy):

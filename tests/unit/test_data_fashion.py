@@ -107,6 +107,7 @@ def test_damaged_array_is_one_clear_error(prepared, tmp_path, fault):
     assert str(array) in str(caught.value)
 
 
+@pytest.mark.full
 def test_the_remedy_for_a_damaged_array_works(prepared, tmp_path, mirror):
     """Delete the named folder, run again: the store is mended."""
     store, results = _copy(prepared, tmp_path)
@@ -117,6 +118,7 @@ def test_the_remedy_for_a_damaged_array_works(prepared, tmp_path, mirror):
     assert load(results / "manifest.json", store).test_inputs.shape == (10_000, 28, 28, 1)
 
 
+@pytest.mark.full
 def test_file_that_changes_after_its_check_is_not_used(mirror, tmp_path):
     copy = tmp_path / "mirror/fashion_mnist"
     shutil.copytree(mirror / "fashion_mnist", copy, copy_function=shutil.copyfile)

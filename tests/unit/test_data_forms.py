@@ -11,6 +11,8 @@ from PIL import Image
 from paragone.base.errors import UserError
 from paragone.data import Dataset
 
+FULL = pytest.mark.full  # each starts TensorFlow, as test_folder_of_images does
+
 
 def rows(dataset: Dataset) -> set[tuple]:
     """Every example with its label, of both splits."""
@@ -138,6 +140,7 @@ def test_folder_of_images(here):
         assert np.array_equal(image[3, 3], [(250, 240, 10), (60, 10, 120)][label])
 
 
+@FULL
 def test_folders_of_two_splits_have_all_classes_from_the_first_examples_on(here):
     for split in ("train", "test"):
         pictures(Path(split), {"a": (0, 0, 0), "b": (255, 255, 255)})
@@ -147,6 +150,7 @@ def test_folders_of_two_splits_have_all_classes_from_the_first_examples_on(here)
     assert set(dataset.train_labels[:8]) == {0, 1}
 
 
+@FULL
 def test_folders_that_cannot_be_read(here):
     pictures(Path("one"), {"a": (0, 0, 0)})
     block = {"form": "folder", "path": "one", "size": 8, "held_out": 0.2}
@@ -159,6 +163,7 @@ def test_folders_that_cannot_be_read(here):
     wrong(block | {"path": "two"}, "two/b/3.png", "not a PNG", name="third")
 
 
+@FULL
 def test_an_image_of_another_kind_is_not_decoded(here):
     """TensorFlow decodes more kinds than those whose size is looked at first."""
     pictures(Path("two"), {"b": (0, 0, 0), "c": (0, 0, 0)})

@@ -67,6 +67,7 @@ def test_vocabulary_covers_both_splits(dataset, published):
     assert dataset.vocabulary == max(max(text) for text in train + test) + 1 == 30_987
 
 
+@pytest.mark.full
 def test_other_length_is_another_recipe(mirror, tmp_path):
     for length in (100, 300):
         results = tmp_path / str(length)

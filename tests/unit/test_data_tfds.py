@@ -16,6 +16,7 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset, load, locate, serializer
 from paragone.data.batches import train_batches
 
+pytestmark = pytest.mark.full  # the smoke run prepares what the built-in blocks need
 SPLITS = {"split": {"train": "train[:100]", "test": "test[:50]"}}
 
 

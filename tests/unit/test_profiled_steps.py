@@ -22,8 +22,8 @@ OF_XLA = "fusion|convolution|dot"
 # Backend, replicas, and names of which one is among the costliest operations.
 CASES = [
     ("torch", 1, "aten::"),
-    ("tensorflow-mirrored", 1, OF_TENSORFLOW),
-    ("jax", 1, OF_XLA),
+    pytest.param("tensorflow-mirrored", 1, OF_TENSORFLOW, marks=FULL),
+    pytest.param("jax", 1, OF_XLA, marks=FULL),
     pytest.param("torch-xla", 1, OF_XLA, marks=FULL),
     pytest.param("torch-compile", 1, "aten::|mkldnn|graph", marks=FULL),
     pytest.param("torch-ddp", 2, "aten::", marks=FULL),
