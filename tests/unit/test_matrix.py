@@ -136,6 +136,11 @@ def test_config_is_left_as_it_was():
             {"epochs": 10**20},
             ["experiments.one.matrix[0]: epochs: 100000000000000000000 is not a count"],
         ),
+        (
+            [{"backend": "torch", "replicas": 1}],
+            {"train_examples": 1000, "batch": {"global": 32}, "steps_per_epoch": 32},
+            ["experiments.one.matrix[0]: ", "32 step(s) of 32 examples do not fit into 1000"],
+        ),
     ],
 )
 def test_errors_name_the_key_and_what_would_be_right(matrix, block, words):

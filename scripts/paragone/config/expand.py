@@ -55,7 +55,17 @@ def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
                 where = f"{key}.matrix[{row}]"
                 seed = config["seed"] + repeat
                 runs.append(spec_of(config, {**block, **choice}, where, seed))
+                _check_steps(runs[-1], where)
     return list({spec.name: spec for spec in runs}.values())
+
+
+def _check_steps(run: Spec, where: str) -> None:
+    """Raise `UserError` here where every run would, after its start: too few training examples."""
+    if examples := run.workload.get("train_examples"):
+        try:
+            run.steps(examples)
+        except UserError as error:
+            raise UserError(f"{where}: {error}") from error
 
 
 def probe(config: dict[str, Any], workload: str, backend: str) -> Spec:
