@@ -17,7 +17,13 @@ from paragone.config.compilations import (
     validations,
 )
 from paragone.config.datasets import block_of, data_modules, data_paths, state_of_files
-from paragone.config.expand import expand, first_steps, probe, with_reference
+from paragone.config.expand import (
+    expand,
+    first_steps,
+    probe,
+    replicas_of_probes,
+    with_reference,
+)
 from paragone.config.loaders import loaded_modules
 from paragone.config.looks import looks
 from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
@@ -228,7 +234,8 @@ def workloads_of(backend):
 
 def probes(backend):
     """What a backend, or the reference, computes for the parity gate of each of its workloads."""
-    return [probe(config, workload, backend) for workload in workloads_of(backend)]
+    replicas = replicas_of_probes(config, backend, RUNS.values())
+    return [probe(config, workload, backend, replicas) for workload in workloads_of(backend)]
 
 
 def reference_of(run):

@@ -94,7 +94,7 @@ for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in RUNS.
         resources:
             # An accelerator belongs to one process: a probe must not meet another one, nor a run.
             machine=1 if probes(name)[0].backend["device"] == "cpu" else 100,
-            gpu=gpus(probes(name)[0].backend),
+            gpu=gpus(probes(name)[0].backend, probes(name)[0].replicas),
             mem_mb=8000,  # the parity gate computes in double precision
         params:
             specs=lambda _, name=name: [spec.to_json() for spec in probes(name)],

@@ -1,15 +1,18 @@
 """The accelerator of this machine, and what every test of it needs: data, and runs on it."""
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
-from workspace import CONFIG, Arrays, call, make_spec, train_command
+from workspace import CONFIG, ROOT, Arrays, call, make_spec, train_command
 
 from paragone.config.run_spec import Spec
 from paragone.machine import nvml
+from paragone.machine.own_accelerators import tpu_is_attached
 from paragone.records import record
 from paragone.records.run_record import RunRecord
 
@@ -27,7 +30,7 @@ def present() -> str | None:
     """The kind of accelerator that this machine has; None without any."""
     if nvml.names():
         return "gpu"
-    return "tpu" if any(Path("/dev").glob("accel*")) or "TPU_NAME" in os.environ else None
+    return "tpu" if tpu_is_attached() or "TPU_NAME" in os.environ else None
 
 
 ASKED = os.environ.get(VARIABLE)
@@ -68,9 +71,28 @@ def lacking(backend: str, reason: str | None) -> str:
     return f"{backend} finds no {KIND} ({reason}): install its environment, see docs/backends.md"
 
 
-def spec_on(backend: str, replicas: int = 1, batch: int = 128, **changes) -> Spec:
+# How many devices PyTorch/XLA has here: its program is partitioned over all of them.
+COUNT = """
+from paragone.engines.torch_xla_devices import choose
+from torch_xla import runtime
+choose("tpu")
+runtime.use_spmd()
+print(runtime.global_runtime_device_count())
+"""
+
+
+@cache
+def replicas_on(backend: str) -> int:
+    """One; on a TPU one on each of its cores where the backend cannot have fewer."""
+    if KIND != "tpu" or backend != "torch-xla":
+        return 1
+    done = call([sys.executable, "-c", COUNT], timeout=300, PYTHONPATH=str(ROOT / "scripts"))
+    return int(done.stdout.split()[-1]) if done.returncode == 0 else 1
+
+
+def spec_on(backend: str, replicas: int | None = None, batch: int = 128, **changes) -> Spec:
     """One run of fashion-cnn on the accelerator, as config.yaml has its backend."""
-    spec = make_spec("fashion-cnn", backend, replicas, batch, **changes)
+    spec = make_spec("fashion-cnn", backend, replicas or replicas_on(backend), batch, **changes)
     device = spec.backend["device"] if KIND is None else KIND
     return replace(spec, backend={**spec.backend, "device": device})
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from accelerator.conftest import KIND, config_on, lacking, spec_on
+from accelerator.conftest import KIND, config_on, lacking, replicas_on, spec_on
 from parity.probing import judge, observe
 from workspace import CONFIG, ROOT, call, command, environment, succeed, train_command, wait_for
 
@@ -48,8 +48,8 @@ def test_its_first_steps_are_those_of_the_reference(run, small, tmp_path, backen
 
 @pytest.mark.parametrize("workload", ["fashion-cnn", "fashion-conv"])
 def test_it_passes_the_parity_gate(fashion, tmp_path, backend, workload):
-    for name in ("reference", backend):
-        observe(name, [workload], [fashion], tmp_path, config_on())
+    observe("reference", [workload], [fashion], tmp_path, config_on())
+    observe(backend, [workload], [fashion], tmp_path, config_on(), replicas=replicas_on(backend))
     probes = [tmp_path / workload / f"{backend}.npz"]
     reference = tmp_path / workload / "reference.npz"
     verdict = judge(workload, reference, probes, tmp_path / "parity.json")[backend]

@@ -74,9 +74,10 @@ def observe(
     folder: Path,
     config: dict = CONFIG,
     scripts: Path = ROOT / "scripts",
+    replicas: int = 1,
 ) -> None:
     """Workloads on one backend, in one process."""
-    specs = [probe(config, workload, backend) for workload in workloads]
+    specs = [probe(config, workload, backend, replicas) for workload in workloads]
     outputs = [folder / workload / f"{backend}.npz" for workload in workloads]
     python, _, *options = probe_command(specs, arrays, outputs)
     line = [python, str(scripts / "probe.py"), *options]

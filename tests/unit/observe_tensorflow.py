@@ -1,6 +1,6 @@
 """What TensorFlow is asked for, and where it splits batches: a program, since devices are set once.
 
-    python observe_tensorflow.py <"mirrored", "nccl" or "tpu">
+    python observe_tensorflow.py <"mirrored", "nccl", "tpu" or "cores">
 
 Prints facts as JSON.
 """
@@ -9,6 +9,8 @@ import json
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from types import SimpleNamespace
+from unittest.mock import patch
 
 from made_images import make_images
 from workspace import make_spec
@@ -67,5 +69,40 @@ def tpu() -> dict:
     return {"deterministic": is_op_determinism_enabled(), "asked": SPEC.deterministic}
 
 
+def cores() -> dict:
+    """The cores of a TPU v2-8 that so many replicas take, or why they cannot; its real topology, no TPU."""
+    import numpy as np
+    import tensorflow as tf
+
+    from paragone.base.ranks import ALONE
+    from paragone.engines import tensorflow_devices
+
+    places = [[x, y, 0, core] for y in range(2) for x in range(2) for core in range(2)]
+    topology = tf.tpu.experimental.Topology(
+        mesh_shape=[2, 2, 1, 2], device_coordinates=np.array([places], np.int32)
+    )
+    taken = {}
+
+    def strategy(resolver, experimental_device_assignment):
+        found = experimental_device_assignment
+        taken[found.num_replicas] = [found.tpu_device(one) for one in range(found.num_replicas)]
+        return SimpleNamespace(num_replicas_in_sync=found.num_replicas)
+
+    backend = {**SPEC.backend, "strategy": "tpu", "device": "tpu"}
+    with (
+        patch.object(tensorflow_devices, "start_tpu", lambda: (None, topology)),
+        patch.object(tf.distribute, "TPUStrategy", strategy),
+    ):
+        for replicas in (1, 8):
+            tensorflow_devices.create_strategy(backend, replicas, ALONE)
+        try:
+            tensorflow_devices.create_strategy(backend, 16, ALONE)
+        except Unavailable as error:
+            taken[16] = str(error)
+    return taken
+
+
+WHAT = {"mirrored": mirrored, "nccl": nccl, "tpu": tpu, "cores": cores}
+
 if __name__ == "__main__":
-    print(json.dumps({"mirrored": mirrored, "nccl": nccl, "tpu": tpu}[sys.argv[1]]()))
+    print(json.dumps(WHAT[sys.argv[1]]()))

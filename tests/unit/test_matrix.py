@@ -6,7 +6,7 @@ import pytest
 from workspace import CONFIG
 
 from paragone.base.errors import UserError
-from paragone.config.expand import expand, first_steps, probe, with_reference
+from paragone.config.expand import expand, first_steps, probe, replicas_of_probes, with_reference
 
 
 def config_with(matrix, **block):
@@ -156,6 +156,21 @@ def test_a_tuned_run_has_what_its_backend_names_and_the_first_steps_of_any_divis
     assert (installed.division, installed.tuning) == ("as-installed", {})
     assert (tuned.division, tuned.tuning) == ("tuned", CONFIG["backends"]["torch"]["tuned"])
     assert first_steps(installed) == first_steps(tuned)
+
+
+@pytest.mark.parametrize(
+    ("backend", "device", "replicas"),
+    [("torch-xla", "tpu", 8), ("torch-xla", "cpu", 1), ("tensorflow-tpu", "tpu", 1)],
+)
+def test_an_engine_that_drives_every_accelerator_is_probed_with_all(backend, device, replicas):
+    """One that cannot take fewer would else never pass the gate where there are several."""
+    cells = [{"backend": backend, "replicas": 8}]
+    config = config_with(cells)
+    config["backends"][backend]["device"] = device
+    found = replicas_of_probes(config, backend, expand(config, "one"))
+    assert found == replicas
+    spec = probe(config, "fashion-conv", backend, found)
+    assert spec.batch == {"global": 16, "per_replica": 16 // replicas}
 
 
 @pytest.mark.parametrize("workload", CONFIG["workloads"])

@@ -34,6 +34,15 @@ def test_workers_on_gpus_ask_for_nccl():
     assert observed("nccl") == {"gpu": "NCCL", "cpu": "RING"}
 
 
+@pytest.mark.full
+def test_a_replica_takes_one_core_of_a_tpu():
+    """The parity gate's steps are those of one replica, whatever number of cores there is."""
+    found = observed("cores")
+    assert [name.rpartition(":")[2] for name in found["1"]] == ["0"]
+    assert [name.rpartition(":")[2] for name in found["8"]] == list("01234567")
+    assert found["16"].startswith("16 replica(s) on tpu asked for: ")
+
+
 @pytest.mark.nightly
 def test_a_tpu_has_no_op_determinism():
     assert observed("tpu") == {"deterministic": False, "asked": True}

@@ -3,6 +3,7 @@
 Standard library only: the Snakefile imports this module at parse time.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -15,6 +16,7 @@ from paragone.config.strategies import (
     ONE_WORKER,
     WHOLE,
     batch_norm,
+    drives_all,
     is_here,
     strategies,
     workers_of,
@@ -28,7 +30,6 @@ REFERENCE = {
     "environment": "torch",
 }
 PROBE = {
-    "replicas": 1,
     "batch": {"global": 16},
     "steps_per_epoch": 3,
 }
@@ -68,7 +69,7 @@ def _check_steps(run: Spec, where: str) -> None:
             raise UserError(f"{where}: {error}") from error
 
 
-def probe(config: dict[str, Any], workload: str, backend: str) -> Spec:
+def probe(config: dict[str, Any], workload: str, backend: str, replicas: int = 1) -> Spec:
     """The few steps that the parity gate compares; `reference` is a backend too.
 
     In double precision unless the backend's `parity` says otherwise: what remains of a deviation is
@@ -77,9 +78,21 @@ def probe(config: dict[str, Any], workload: str, backend: str) -> Spec:
     config = with_reference(config)
     precision = config["backends"][backend].get("parity", "float64")
     choice = {"workload": workload, "backend": backend, "precision": precision, **PROBE}
+    choice["replicas"] = replicas
     spec = spec_of(config, choice, "parity", config["seed"])
     # Its inputs are at hand; how they get to a device is compared by the first steps of each run.
     return replace(spec, backend={k: v for k, v in spec.backend.items() if k not in UNUSUAL})
+
+
+def replicas_of_probes(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> int:
+    """How many replicas take the steps of `probe`: one, unless an engine drives every accelerator.
+
+    Then as many as its runs have: with another number they could not run, either.
+    """
+    block = with_reference(config)["backends"][backend]
+    if block["device"] == "cpu" or not is_here(block["engine"]) or not drives_all(block["engine"]):
+        return 1
+    return min(spec.replicas for spec in runs if spec.backend["name"] == backend)
 
 
 def first_steps(run: Spec) -> Spec | None:

@@ -3,8 +3,8 @@
 Each has `STRATEGIES = {name: how its replicas are spread over workers}` and `BATCH_NORM`, what is normalized
 together and whose running statistics evaluate: WHOLE, MEAN or FIRST. One that has other feeds than
 BATCHES has `FEEDS`, one that can be tuned `TUNED = {option: what it does}`, of the backends'
-`tuned.options`. Standard library only: the Snakefile
-imports this module at parse time.
+`tuned.options`, one whose program is partitioned over every device that its process has `DRIVES_ALL = True`.
+Standard library only: the Snakefile imports this module at parse time.
 """
 
 from functools import cache
@@ -53,6 +53,11 @@ def feeds(engine: str) -> tuple[str, ...]:
 def tuning_options(engine: str) -> dict[str, str]:
     """The options by which an engine can be tuned, and what each does."""
     return _declared(engine, "TUNED", {})
+
+
+def drives_all(engine: str) -> bool:
+    """Whether an engine has a replica on every device that there is, and cannot have fewer."""
+    return _declared(engine, "DRIVES_ALL", False)
 
 
 def is_here(engine: str) -> bool:

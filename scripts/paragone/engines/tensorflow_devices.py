@@ -25,7 +25,7 @@ def create_strategy(backend: dict[str, str], replicas: int, world: World) -> tf.
     if backend["device"] != "cpu":
         use_whole_float32()
     if backend["strategy"] == "tpu":
-        strategy = tf.distribute.TPUStrategy(start_tpu())
+        strategy = _tpu_strategy(replicas)
     else:
         devices = _open_devices(backend["device"], replicas // world.workers, world)
         if backend["strategy"] == "multiworker":
@@ -104,12 +104,15 @@ def unsupported(error: Exception) -> bool:
     return isinstance(error, tf.errors.UnimplementedError) and "determinis" in error.message.lower()
 
 
-def start_tpu() -> tf.distribute.cluster_resolver.TPUClusterResolver:
-    """Initialize the TPU that is local or that TPU_NAME names. Raises `Unavailable`."""
+def start_tpu() -> tuple[
+    tf.distribute.cluster_resolver.TPUClusterResolver, tf.tpu.experimental.Topology
+]:
+    """Initialize the TPU that is local or that TPU_NAME names; its cores. Raises `Unavailable`."""
     try:
-        return tf.distribute.cluster_resolver.TPUClusterResolver.connect(
-            os.environ.get("TPU_NAME", "local")
-        )
+        name = os.environ.get("TPU_NAME", "local")
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(name)
+        tf.config.experimental_connect_to_cluster(resolver)
+        return resolver, tf.tpu.experimental.initialize_tpu_system(resolver)
     except (ValueError, RuntimeError, tf.errors.OpError) as error:
         raise Unavailable(f"TensorFlow finds no TPU: {str(error).split('. ')[0]}") from error
 
@@ -132,6 +135,16 @@ def _open_devices(kind: str, count: int, world: World) -> list[str]:
         own = physical[count * world.local_rank : count * (world.local_rank + 1)]
         _use(own, kind.upper())
     return [f"/{kind.upper()}:{index}" for index in range(count)]
+
+
+def _tpu_strategy(replicas: int) -> tf.distribute.Strategy:
+    """A replica on each of so many cores; the others stay idle, as for the parity gate's one replica."""
+    resolver, topology = start_tpu()
+    try:
+        cores = tf.tpu.experimental.DeviceAssignment.build(topology, num_replicas=replicas)
+    except ValueError as error:
+        raise Unavailable(f"{replicas} replica(s) on tpu asked for: {error}") from error
+    return tf.distribute.TPUStrategy(resolver, experimental_device_assignment=cores)
 
 
 def _use(devices: list[tf.config.PhysicalDevice], kind: str) -> None:

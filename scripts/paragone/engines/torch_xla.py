@@ -22,6 +22,7 @@ from paragone.engines.torch import Torch
 
 STRATEGIES = {"spmd": "one worker"}
 BATCH_NORM = "whole"
+DRIVES_ALL = True  # on a CPU there are as many virtual ones as it is told
 
 
 class TorchXLA(Torch):

@@ -1,7 +1,6 @@
 """The devices that PyTorch/XLA opens, for the engines and the microbenchmarks: those of PJRT."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,6 +10,7 @@ from torch_xla.distributed import spmd
 
 from paragone.base.engine_reports import Devices, Modes
 from paragone.base.errors import Unavailable
+from paragone.machine.own_accelerators import tpu_is_attached
 
 _VARIABLE = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}
 
@@ -20,7 +20,7 @@ def choose(kind: str, count: int | None = None) -> None:
     if kind != "cpu":
         backends.set_mat_mul_precision("highest")  # else a TPU would round float32 to bfloat16
     os.environ["PJRT_DEVICE"] = _VARIABLE[kind]
-    if kind == "tpu" and not any(Path("/dev").glob("accel*")) and not Path("/dev/vfio").exists():
+    if kind == "tpu" and not tpu_is_attached():
         # No TPU is attached: libtpu would ask the cloud's server what it is, for minutes.
         os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
     if kind == "cpu" and count:

@@ -4,6 +4,7 @@ Slurm starts one task per GPU so that each task's only GPU is number 0: equal nu
 """
 
 import os
+from pathlib import Path
 
 from paragone.machine import nvml
 
@@ -22,6 +23,11 @@ def identities() -> list[str]:
         return [there[int(one)] if _number_below(one, len(there)) else one for one in visible]
     # Before CUDA's variable: those are numbers on the host, also where a control group hides the others.
     return _words("SLURM_STEP_GPUS") or visible or []
+
+
+def tpu_is_attached() -> bool:
+    """Whether the kernel has a TPU: /dev/accel0 and so on up to v4, /dev/vfio/0 and so on from v5e on."""
+    return any(Path("/dev").glob("accel[0-9]*")) or any(Path("/dev/vfio").glob("[0-9]*"))
 
 
 def _number_below(word: str, count: int) -> bool:
