@@ -4,6 +4,7 @@ The stand-in is the device "meta": it has shapes and no values, so whatever asks
 every operator that reaches it is seen. Copies are counted where the host would wait for them on CUDA.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -148,3 +149,8 @@ def test_what_waits_would_be_seen(on_stand_in):
     assert found == ["new_tensor", "_to_copy"] * 4
     with pytest.raises(RuntimeError, match="no data"):
         Torch.metrics(engine, torch.zeros(3, device=STAND_IN))  # reads
+
+
+def test_products_are_deterministic_from_the_first_on():
+    """cuBLAS reads it when a process first uses it; set by hand, it stays."""
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"

@@ -173,11 +173,12 @@ class Jax:
 
     def snapshot(self) -> State:
         """See `Engine.snapshot`."""
-        return jax.tree.map(jnp.copy, self._state)  # a step takes the memory of its state
+        return self._host()  # on the device it would be part of the peak, which JAX cannot reset
 
     def restore(self, snapshot: State) -> None:
         """See `Engine.restore`."""
-        self._state = snapshot
+        self._state = {}  # gives its memory back first
+        self._state = self._put_whole(snapshot)
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """See `Engine.warm_up`."""
