@@ -55,6 +55,8 @@ def main() -> None:
                 spec.precision,
             )
         found, allowed = verdict["deviations"], verdict["allowed"]
+        if not allowed:
+            parser.error(f"{spec.name}: {verdict['reason']}")
         refused += verdict["reason"] is not None
         print(
             f"seed {spec.seed}: {max(found[key] / allowed[key] for key in found):.2f}", flush=True

@@ -65,6 +65,25 @@ def test_one_wrong_example_of_a_batch_is_refused_and_a_small_part_of_it_is_not(e
     assert verdict["deviations"]["updates"] > 10 * compare.LEAST_OF_OTHERS
 
 
+def test_one_example_that_is_decided_otherwise_is_no_difference_and_two_are(expected):
+    """Accuracies come in steps of one example of 32: a tie may fall either way."""
+    for flipped, reason in ((1, None), (-1, None), (2, "training deviate by"), (-2, "training")):
+        found = taken(SPEC)
+        found["training"] = found["training"] + [[0.0, flipped / 32]]
+        verdict = first_steps.compared(expected, lambda steps, found=found: found, "float32")
+        assert (verdict["reason"] or "").startswith(reason or "")
+        assert verdict["passed"] is (reason is None)
+
+
+def test_where_its_precision_loses_the_reference_nothing_is_judged(monkeypatch):
+    monkeypatch.setattr(first_steps, "JUDGED", 0.02)  # below what bfloat16 costs this model
+    lost = first_steps.reference(of_run(replace(SPEC, precision="bfloat16")), dataset(), None)
+    assert list(lost) == ["failed"]
+    assert str(lost["failed"]).startswith("in bfloat16 it is itself off, updates by 0.")
+    kept = first_steps.reference(of_run(SPEC), dataset(), None)
+    assert "failed" not in kept
+
+
 def test_steps_that_change_nothing_are_refused(expected):
     found = {
         name: values * (not name.startswith("updates")) for name, values in taken(SPEC).items()

@@ -175,12 +175,17 @@ def _deviation(found: np.ndarray | None, reference: np.ndarray, scale: float = 0
     return float(np.linalg.norm(found - reference) / (scale or 1.0))
 
 
-def of_metrics(found: np.ndarray, reference: np.ndarray) -> dict[str, float]:
-    """Of losses relative, of accuracies absolute: each may be 0."""
+def of_metrics(found: np.ndarray, reference: np.ndarray, tie: float = 0.0) -> dict[str, float]:
+    """Of losses relative, of accuracies absolute: each may be 0.
+
+    tie: what one example is of an accuracy, where one may be decided otherwise by its last digits.
+    """
     if found.shape != reference.shape:
         return {"loss": math.inf}
     loss, accuracy = np.abs(found - reference).max(0)
-    return {"loss": float(loss / np.abs(reference[:, 0]).max()), "accuracy": float(accuracy)}
+    # np.maximum, unlike Python's max, keeps what is not a number.
+    beyond = np.maximum(accuracy - tie, 0.0)
+    return {"loss": float(loss / np.abs(reference[:, 0]).max()), "accuracy": float(beyond)}
 
 
 def _of_dropout(found: Weights, reference: Weights) -> float:
