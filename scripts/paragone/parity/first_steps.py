@@ -33,7 +33,7 @@ SHARE_OF_EXAMPLE = 0.5
 JUDGED = MOST / 2
 # As `compare.FLOORS`. XLA adds up a bias's gradient in bfloat16: one that is only rounding was 0.04 of all.
 FLOOR_OF_MIXED = 0.1
-# With 8 bits more examples tie before anything is learned: the reference decided 3 of 512 otherwise.
+# With 8 bits more examples tie before anything is learned: 3 of 512 fell otherwise on other backends.
 TIES_OF_MIXED = 0.01
 
 
