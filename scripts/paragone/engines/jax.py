@@ -27,7 +27,8 @@ from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
 from paragone.models.canonical_weights import Weights
 from paragone.models.jax import MODELS, Squares
-from paragone.models.jax_weights import compute_in, known, named
+from paragone.models.jax_precision import compute_in
+from paragone.models.jax_weights import known, named, weighted
 
 STRATEGIES = {"spmd": "one worker", "multiprocess": "several workers"}
 BATCH_NORM = "whole"
@@ -56,7 +57,7 @@ class Jax:
         self._workload = spec.workload
         self._optimizer = create_optimizer(spec.workload["optimizer"])
         self._model = known(create_model(MODELS, spec, dataset))
-        compute_in(self._model, spec.precision)
+        compute_in(weighted(self._model), spec.precision)
         self._test_graph = nnx.graphdef(nnx.view(self._model, **EVALUATING))
         self._graph, params, squares, statistics = nnx.split(
             self._model, nnx.Param, Squares, nnx.BatchStat

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
@@ -45,15 +44,9 @@ class Layout:
         return array.reshape([self.own[axis] for axis in self.axes]).transpose(self.axes)
 
 
-def compute_in(model: nnx.Module, precision: str) -> None:
-    """Let the layers compute in this precision; their variables stay as they are."""
-    for layer in _weighted(model):
-        layer.dtype = jnp.dtype(precision)
-
-
 def named(model: nnx.Module) -> Iterator[tuple[str, nnx.Variable, Layout]]:
     """Canonical name, variable and layout of every weight, in forward order."""
-    for index, layer in enumerate(_weighted(model)):
+    for index, layer in enumerate(weighted(model)):
         kind, parts = _KINDS[type(layer)]
         if isinstance(layer, nnx.Conv):
             depthwise = "depthwise_" if layer.feature_group_count > 1 else ""
@@ -89,12 +82,13 @@ def known(model: nnx.Module) -> nnx.Module:
     return model
 
 
-def _weighted(module: Any) -> Iterator[Any]:
+def weighted(module: Any) -> Iterator[Any]:
+    """The layers with weights, in forward order."""
     if type(module) in _KINDS:
         yield module
     elif isinstance(module, nnx.List):
         for child in module:
-            yield from _weighted(child)
+            yield from weighted(child)
     elif isinstance(module, nnx.Module):
         for child in vars(module).values():
-            yield from _weighted(child)
+            yield from weighted(child)

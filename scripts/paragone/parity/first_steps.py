@@ -31,8 +31,6 @@ SHARE_OF_EXAMPLE = 0.5
 # Where a precision costs the reference more than this, nothing can be said of others: in bfloat16 the updates
 # of MobileNetV2 are off by 1.5, as far as random ones.
 JUDGED = MOST / 2
-# As `compare.FLOORS`. XLA adds up a bias's gradient in bfloat16: one that is only rounding was 0.04 of all.
-FLOOR_OF_MIXED = 0.1
 # With 8 bits more examples tie before anything is learned: 3 of 512 fell otherwise on other backends.
 TIES_OF_MIXED = 0.01
 
@@ -124,13 +122,11 @@ def compared(path: Path, take_steps: Callable[[int], Weights], precision: str) -
 
 
 def _deviations(found: Weights, expected: Weights, precision: str) -> dict[str, dict[str, float]]:
-    mixed = precision == "bfloat16"
-    floor = FLOOR_OF_MIXED if mixed else FLOORS["float32"]
     each = {}
     for group in GROUPS:
         arrays = {name: v for name, v in expected.items() if name.startswith(f"{group}/")}
-        each[group] = of_arrays(found, arrays, arrays, floor)
-    tie = max(1 / float(expected["examples"]), TIES_OF_MIXED if mixed else 0.0)
+        each[group] = of_arrays(found, arrays, arrays, FLOORS["float32"])
+    tie = max(1 / float(expected["examples"]), TIES_OF_MIXED if precision == "bfloat16" else 0.0)
     return each | {"training": of_metrics(found["training"], expected["training"], tie)}
 
 
