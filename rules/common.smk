@@ -17,13 +17,7 @@ from paragone.config.compilations import (
     validations,
 )
 from paragone.config.datasets import block_of, data_modules, data_paths, state_of_files
-from paragone.config.expand import (
-    expand,
-    first_steps,
-    probe,
-    replicas_of_probes,
-    with_reference,
-)
+from paragone.config.expand import expand, first_steps, probes_of, with_reference
 from paragone.config.loaders import loaded_modules
 from paragone.config.looks import looks
 from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
@@ -226,16 +220,9 @@ def manifests_of_experiment(experiment):
     return present(found) if config["records_only"] else found
 
 
-def workloads_of(backend):
-    """The workloads that a backend trains in some experiment, sorted; all of them for the reference."""
-    specs = [s for s in RUNS.values() if backend in (s.backend["name"], "reference")]
-    return sorted({spec.workload["name"] for spec in specs})
-
-
 def probes(backend):
     """What a backend, or the reference, computes for the parity gate of each of its workloads."""
-    replicas = replicas_of_probes(config, backend, RUNS.values())
-    return [probe(config, workload, backend, replicas) for workload in workloads_of(backend)]
+    return probes_of(config, backend, RUNS.values())
 
 
 def reference_of(run):

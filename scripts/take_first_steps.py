@@ -37,7 +37,8 @@ def main() -> None:
     limits.limit_memory(1)  # or the kernel would end the process instead of an error
     begin = time.monotonic()
     try:
-        arrays, word = reference(spec, dataset, pretrained), "computed"
+        arrays = reference(spec, dataset, pretrained)
+        word = f"failed: {arrays['failed']}" if "failed" in arrays else "computed"
     except Exception as error:
         traceback.print_exc()
         reason = reason_of(error)

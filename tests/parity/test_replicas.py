@@ -31,10 +31,8 @@ FIRST = ["torch-ddp", "torch-fsdp"]
 # Adds sparse gradients in `make test-all`; test_engines.py has them of TensorFlow in single precision.
 SPARSE = ["torch-ddp"]
 PER_REPLICA = [*FIRST, "tensorflow-mirrored", "tensorflow-multiworker", "keras-fit"]
-QUICK = [
-    "torch-ddp",
-    "tensorflow-mirrored",
-]  # a framework each; the others are left to `make test-all`
+# One of each framework; the others are left to `make test-all`.
+QUICK = ["torch-ddp", "tensorflow-mirrored"]
 
 
 def tiers(backends: Iterable[str]) -> list:

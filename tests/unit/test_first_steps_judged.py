@@ -79,7 +79,7 @@ def test_where_its_precision_loses_the_reference_nothing_is_judged(monkeypatch):
     monkeypatch.setattr(first_steps, "JUDGED", 0.02)  # below what bfloat16 costs this model
     lost = first_steps.reference(of_run(replace(SPEC, precision="bfloat16")), dataset(), None)
     assert list(lost) == ["failed"]
-    assert str(lost["failed"]).startswith("in bfloat16 it is itself off, updates by 0.")
+    assert str(lost["failed"]).startswith("its own steps in bfloat16 deviate, updates by 0.")
     kept = first_steps.reference(of_run(SPEC), dataset(), None)
     assert "failed" not in kept
 

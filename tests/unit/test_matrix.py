@@ -6,7 +6,7 @@ import pytest
 from workspace import CONFIG
 
 from paragone.base.errors import UserError
-from paragone.config.expand import expand, first_steps, probe, replicas_of_probes, with_reference
+from paragone.config.expand import expand, first_steps, probe, probes_of, with_reference
 
 
 def config_with(matrix, **block):
@@ -159,17 +159,22 @@ def test_a_tuned_run_has_what_its_backend_names_and_the_first_steps_of_any_divis
 
 
 @pytest.mark.parametrize(
-    ("backend", "device", "replicas"),
-    [("torch-xla", "tpu", 8), ("torch-xla", "cpu", 1), ("tensorflow-tpu", "tpu", 1)],
+    ("backend", "device", "most", "replicas"),
+    [
+        ("torch-xla", "tpu", 8, 8),
+        ("torch-xla", "tpu", 40, 1),
+        ("torch-xla", "cpu", 8, 1),
+        ("tensorflow-tpu", "tpu", 8, 1),
+    ],
 )
-def test_an_engine_that_drives_every_accelerator_is_probed_with_all(backend, device, replicas):
+def test_an_engine_that_drives_every_accelerator_is_probed_with_all(
+    backend, device, most, replicas
+):
     """One that cannot take fewer would else never pass the gate where there are several."""
-    cells = [{"backend": backend, "replicas": 8}]
-    config = config_with(cells)
+    config = config_with([{"backend": backend, "replicas": [1, most]}])
     config["backends"][backend]["device"] = device
-    found = replicas_of_probes(config, backend, expand(config, "one"))
-    assert found == replicas
-    spec = probe(config, "fashion-conv", backend, found)
+    (spec,) = probes_of(config, backend, expand(config, "one"))
+    assert (spec.workload["name"], spec.replicas) == ("fashion-conv", replicas)
     assert spec.batch == {"global": 16, "per_replica": 16 // replicas}
 
 

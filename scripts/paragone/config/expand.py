@@ -29,7 +29,7 @@ REFERENCE = {
     "device": "cpu",
     "environment": "torch",
 }
-PROBE = {
+PROBE: dict[str, Any] = {
     "batch": {"global": 16},
     "steps_per_epoch": 3,
 }
@@ -78,21 +78,26 @@ def probe(config: dict[str, Any], workload: str, backend: str, replicas: int = 1
     config = with_reference(config)
     precision = config["backends"][backend].get("parity", "float64")
     choice = {"workload": workload, "backend": backend, "precision": precision, **PROBE}
-    choice["replicas"] = replicas
+    choice |= {"replicas": replicas}
     spec = spec_of(config, choice, "parity", config["seed"])
     # Its inputs are at hand; how they get to a device is compared by the first steps of each run.
     return replace(spec, backend={k: v for k, v in spec.backend.items() if k not in UNUSUAL})
 
 
-def replicas_of_probes(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> int:
-    """How many replicas take the steps of `probe`: one, unless an engine drives every accelerator.
+def probes_of(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> list[Spec]:
+    """`probe` of each workload that a backend trains in some run; of every one for the reference.
 
-    Then as many as its runs have: with another number they could not run, either.
+    With one replica, unless an engine drives every accelerator: then with the most that its runs have, if
+    the probe's batch divides by it (else it has one, and cannot run).
     """
+    own = [spec for spec in runs if backend in (spec.backend["name"], "reference")]
     block = with_reference(config)["backends"][backend]
-    if block["device"] == "cpu" or not is_here(block["engine"]) or not drives_all(block["engine"]):
-        return 1
-    return min(spec.replicas for spec in runs if spec.backend["name"] == backend)
+    replicas = 1
+    if block["device"] != "cpu" and is_here(block["engine"]) and drives_all(block["engine"]):
+        most = max(spec.replicas for spec in own)
+        replicas = most if PROBE["batch"]["global"] % most == 0 else 1
+    workloads = sorted({spec.workload["name"] for spec in own})
+    return [probe(config, workload, backend, replicas) for workload in workloads]
 
 
 def first_steps(run: Spec) -> Spec | None:

@@ -22,7 +22,7 @@ from paragone.engines.torch import Torch
 
 STRATEGIES = {"spmd": "one worker"}
 BATCH_NORM = "whole"
-DRIVES_ALL = True  # on a CPU there are as many virtual ones as it is told
+DRIVES_ALL = True  # a CPU has as many virtual devices as there are replicas
 
 
 class TorchXLA(Torch):

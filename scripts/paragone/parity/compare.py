@@ -178,7 +178,7 @@ def _deviation(found: np.ndarray | None, reference: np.ndarray, scale: float = 0
 def of_metrics(found: np.ndarray, reference: np.ndarray, tie: float = 0.0) -> dict[str, float]:
     """Of losses relative, of accuracies absolute: each may be 0.
 
-    tie: what one example is of an accuracy, where one may be decided otherwise by its last digits.
+    tie: difference of accuracies that is allowed for examples whose two largest logits are almost equal.
     """
     if found.shape != reference.shape:
         return {"loss": math.inf}

@@ -74,14 +74,15 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
     "failed", the reason. spec: of `expand.first_steps`.
     """
 
+    steps = spec.steps_per_epoch or 0
+
     def taken(precision: str, change: Callable[[tuple], tuple] = lambda batch: batch) -> Weights:
         at = replace(spec, precision=precision)
         engine = engines.create(at)
         engine.build(at, dataset, threads=1)
         engine.set_weights(starting(engine.weights(), at, pretrained)[0])
-        return take(engine, at, dataset, at.steps_per_epoch or 0, change)
+        return take(engine, at, dataset, steps, change)
 
-    steps = spec.steps_per_epoch or 0
     found = taken("float64") | {
         "steps": np.array(steps),
         "examples": np.array(steps * spec.batch["global"]),
@@ -89,7 +90,7 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
     rounding = largest(_deviations(taken(spec.precision), found, spec.precision))
     if lost := {group: value for group, value in rounding.items() if not value <= JUDGED}:
         off = ", ".join(f"{group} by {value:.1f}" for group, value in lost.items())
-        return {"failed": np.array(f"in {spec.precision} it is itself off, {off}")}
+        return {"failed": np.array(f"its own steps in {spec.precision} deviate, {off}")}
     changed = taken(spec.precision, _one_replaced)
     example = largest(_deviations(changed, found, spec.precision))
     share = SHARE_OF_EXAMPLE / MULTIPLE
