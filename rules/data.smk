@@ -43,6 +43,7 @@ rule fetch:
         source="<results>/data/{dataset}/source.json",
     log:
         "<results>/logs/data/{dataset}/fetch.log",
+    priority: 2  # probes and runs wait for data, and a data set keeps one core busy: begin with them
     conda:
         "../envs/tensorflow.yaml"
     params:
@@ -72,6 +73,7 @@ rule serialize:
         manifest="<results>/data/{dataset}/manifest.json",
     log:
         "<results>/logs/data/{dataset}/serialize.log",
+    priority: 2
     conda:
         "../envs/tensorflow.yaml"
     params:

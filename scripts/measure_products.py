@@ -1,4 +1,7 @@
-"""Measure matrix products of several shapes and precisions on the one device of a backend."""
+"""Measure matrix products of several shapes and precisions on the one device of a backend.
+
+Square products are measured in every precision asked for, the others in float32, as published.
+"""
 
 import importlib
 
@@ -20,7 +23,12 @@ def main(arguments: list[str] | None = None) -> None:
     if options.repeats < 1 or min([1, *options.squares]) < 1:
         raise UserError("--repeats and --squares: at least 1")
     backend = options.backend
-    shapes = [*options.products, *((size, size, size) for size in options.squares)]
+    shapes: dict[str, list[tuple[int, int, int]]] = {}  # by precision
+    if options.products:
+        shapes["float32"] = options.products
+    for precision in options.precisions:
+        squares = [(size, size, size) for size in options.squares]
+        shapes[precision] = list(dict.fromkeys([*shapes.get(precision, []), *squares]))
     measuring = Measuring(options.threads)
     remedy = "leave the backend out of matmul.backends"
     module = module_of(backend["engine"], "products", "products", remedy)
@@ -32,11 +40,11 @@ def main(arguments: list[str] | None = None) -> None:
     except Unavailable as error:
         device_name, missing = None, str(error)
         print(f"[{backend['name']}] unavailable: {missing}", flush=True)
-    for precision in options.precisions:
+    for precision, wanted in shapes.items():
         if missing is not None:
-            cases += [not_tried(shape, precision, missing) for shape in dict.fromkeys(shapes)]
+            cases += [not_tried(shape, precision, missing) for shape in wanted]
             continue
-        for case in measure_all(framework, set(shapes), precision, options.repeats):
+        for case in measure_all(framework, wanted, precision, options.repeats):
             cases.append(case)
             print(f"[{backend['name']}] {summary(case)}", flush=True)
     write(

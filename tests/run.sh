@@ -14,5 +14,6 @@ esac
 # Threads of PyTorch that wait give their core to the test beside them.
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 [ "${1:-test}" = nightly ] || bash tests/lint.sh
-pytest tests --numprocesses "${WORKERS:-2}" -m "($tier) and not alone"
+# Half more processes than two cores: a fifth of the time tests wait for what they started.
+pytest tests --numprocesses "${WORKERS:-3}" -m "($tier) and not alone"
 pytest tests -m "($tier) and alone"

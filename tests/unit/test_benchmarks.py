@@ -73,6 +73,13 @@ def test_a_row_on_growth_says_what_one_more_costs():
     assert row.reached == YES
 
 
+def test_what_does_not_grow_is_no_rising_cost_and_each_round_counts():
+    seconds = iter([2.5, 2.4, 2.6, 9.0, 9.0, 9.0, 2.5, 2.5, 2.6])  # the middle round was disturbed
+    row = rising_costs.row("start", "replica", [1, 4, 8], lambda _: next(seconds), rounds=3)
+    assert row.measured.startswith("1: 2.5 s, 4: 2.5 s, 8: 2.6 s (medians, n = 3); ")
+    assert row.reached == YES
+
+
 def test_a_row_is_measured(fashion, tmp_path):
     """The quickest: memory that a process does not share."""
     manifest = tmp_path / "data/fashion_mnist/manifest.json"

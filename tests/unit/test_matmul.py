@@ -31,9 +31,9 @@ def test_small_products_are_measured(tmp_path, engine):
     printed = succeed(products(tmp_path / "out" / "one.json", engine))
     made = measurements.read(tmp_path / "out" / "one.json", measurements.check_products)
     assert [(case.shape, case.precision) for case in made.cases] == [
-        (shape, precision)
-        for precision in ("float32", "bfloat16")
-        for shape in ([30, 20, 10], [64, 64, 64])
+        ([30, 20, 10], "float32"),  # in bfloat16 it is published nowhere
+        ([64, 64, 64], "float32"),
+        ([64, 64, 64], "bfloat16"),
     ]
     for case in made.cases:
         assert (case.status, case.flop) == ("completed", 2 * np.prod(case.shape))
@@ -43,7 +43,7 @@ def test_small_products_are_measured(tmp_path, engine):
         assert bounds[0] <= case.relative_error < bounds[1]
     assert made.process.threads == 1
     assert made.process.software["numpy"] == np.__version__
-    assert printed.count("GFLOP/s") == 4
+    assert printed.count("GFLOP/s") == 3
 
 
 def test_a_product_beyond_the_memory_is_refused_before_it_is_tried(tmp_path):
