@@ -1,8 +1,8 @@
 """Rows of `make bench` on growth: does twice the work cost twice the time, or more?
 
 What one more costs is measured twice, from the smallest size to the middle one and from there to the largest.
-Constant costs are in neither, so that none hides a cost that rises. Where the largest size takes hardly longer
-than the smallest, what one more costs is noise, and nothing grows.
+Constant costs are in neither, so that none hides a cost that rises. Where the largest size takes hardly
+longer than the smallest, what one more costs is noise, and nothing grows.
 """
 
 import statistics
