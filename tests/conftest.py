@@ -12,6 +12,7 @@ from workspace import CONFIG, Arrays, Checkout, small_copy
 
 MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
 GROUPS = (
+    r"tests/pipeline/test_smoke",  # one run for all
     r"tests/parity/test_gate",  # one set of probes for two files
     r"tests/faults/test_(?:kill|workers|statuses)\.py::.*",  # each test apart
     r"tests/nightly/test_(?:random_kills|nasty_moments|stuck_ranks|many_runs)\.py::.*",  # too
@@ -72,10 +73,14 @@ def mirror() -> Path:
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """A folder that `make` fills, once per session however many processes share its tests."""
+    """A folder that `make` fills, once per session however many processes share its tests.
+
+    In the folder PARAGONE_TEST_DATA, if that is set: tests/run.sh shares it between its sessions.
+    """
     base = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent
+    base = Path(os.environ.get("PARAGONE_TEST_DATA") or base)
     folder = base / name
     with open(base / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

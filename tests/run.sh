@@ -14,6 +14,9 @@ esac
 # Threads of PyTorch that wait give their core to the test beside them.
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 [ "${1:-test}" = nightly ] || bash tests/lint.sh
+PARAGONE_TEST_DATA="$(mktemp --directory)"
+export PARAGONE_TEST_DATA
+trap 'rm -rf "$PARAGONE_TEST_DATA"' EXIT
 # Half more processes than two cores: a fifth of the time tests wait for what they started.
 pytest tests --numprocesses "${WORKERS:-3}" -m "($tier) and not alone"
 pytest tests -m "($tier) and alone"

@@ -32,11 +32,20 @@ def stand_ins_in_one_folder(stand_ins, tmp_path_factory) -> list[Arrays]:
     return linked(stand_ins, tmp_path_factory.mktemp("stand_ins_in_one_folder"))
 
 
-def asked_for(session: pytest.Session) -> list[str]:
-    """The workloads whose probes the tests of this session look at: those of its tiers."""
+def asked_for(session: pytest.Session) -> dict[str, list[str]]:
+    """By backend, the workloads whose probes the tests of this session look at; the slowest first."""
     tests = [one for one in session.items if "probes_of" in getattr(one, "fixturenames", ())]
-    named = {one.callspec.params.get("workload") for one in tests if hasattr(one, "callspec")}
-    return [*QUICK, *(DEEP if named & set(DEEP) else [])]
+    parameters = [one.callspec.params for one in tests if hasattr(one, "callspec")]
+    if not any({"workload", "backend"} & one.keys() for one in parameters):  # tests of failures
+        return {name: ["fashion-cnn"] for name in ("torch", "reference")}
+    named = {one.get("workload") for one in parameters}
+    workloads = [*QUICK, *(DEEP if named & set(DEEP) else [])]
+    others = (name for name in BACKENDS if name != "torch-xla")
+    asked = {
+        name: [workload for workload in workloads if name in backends_of(workload)]
+        for name in ("torch-xla", *others)
+    }
+    return {**asked, "reference": workloads}
 
 
 @pytest.fixture(scope="session")
@@ -49,17 +58,10 @@ def probes_of(request, in_one_folder, tmp_path_factory) -> Callable[[str], Path]
     @cache
     def made() -> Path:
         folder = tmp_path_factory.mktemp("probes")
-        workloads = asked_for(request.session)
-
-        def probed(backend: str) -> None:
-            mine = [one for one in workloads if backend in ("reference", *backends_of(one))]
-            observe(backend, mine, in_one_folder, folder)
-
-        others = (name for name in BACKENDS if name != "torch-xla")
         with ThreadPoolExecutor(2) as pool:
             waiting = [
-                pool.submit(probed, backend)
-                for backend in ("torch-xla", *others, "reference")  # the slowest first
+                pool.submit(observe, backend, workloads, in_one_folder, folder)
+                for backend, workloads in asked_for(request.session).items()
             ]
         for each in waiting:
             each.result()

@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from workspace import CONFIG, ROOT, Arrays, call, command, succeed
 
 from paragone.config.expand import probe
@@ -13,13 +12,9 @@ from paragone.config.run_spec import Spec
 # One process of `jax-multiprocess` is `jax`.
 BACKENDS = sorted(set(CONFIG["backends"]) - {"jax-multiprocess"})
 WORKLOADS = sorted(CONFIG["workloads"])
-# Their layers, losses and optimizers take seconds to compile; the others are left to `make test-all`.
+# Their layers, losses and optimizers take seconds to compile.
 QUICK = ["fashion-cnn", "reuters-cnn", "reuters-cnn-double-softmax"]
 DEEP = [name for name in WORKLOADS if name not in QUICK]
-TIERS = [
-    *QUICK,
-    *(pytest.param(name, marks=pytest.mark.full) for name in DEEP),
-]
 # Their deep models are left to `make test-nightly`: two compile them for minutes, the others take the
 # steps of `torch` and `tensorflow-mirrored` with one replica.
 NOT_DEEP = [
@@ -38,7 +33,7 @@ def dataset_of(workload: str) -> str:
 
 
 def backends_of(workload: str) -> list[str]:
-    """Those that are probed together with the others, in `make test` and `make test-all`."""
+    """Those that are probed together with the others, in `make test-all`."""
     return [name for name in BACKENDS if workload in QUICK or name not in NOT_DEEP]
 
 

@@ -14,9 +14,6 @@ import check_records
 from paragone.analysis.compliance import checks
 from paragone.config.looks import fewest
 
-# The smoke run has all cores to itself.
-pytestmark = pytest.mark.alone
-
 PLAN = Plan("smoke")
 EXPERIMENTS = sorted(PLAN.experiments)
 COUNTS = {name: len(runs) for name, runs in PLAN.experiments.items()}

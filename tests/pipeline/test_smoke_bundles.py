@@ -9,8 +9,6 @@ from workspace import Checkout
 
 from paragone.records.bundles import unpack
 
-pytestmark = pytest.mark.alone
-
 
 def succeeded(checkout: Checkout, *arguments: str) -> None:
     done = checkout.snakemake(*arguments, "--cores", "2")

@@ -5,9 +5,6 @@ import shutil
 import pytest
 from mutations import Mutations, determined
 
-# The smoke run has all cores to itself.
-pytestmark = pytest.mark.alone
-
 
 @pytest.mark.parametrize(
     ("count", "seed"), [(30, 1), pytest.param(200, 2, marks=pytest.mark.nightly)]

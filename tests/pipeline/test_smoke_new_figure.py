@@ -6,9 +6,6 @@ from contextlib import ExitStack
 import pytest
 from workspace import Checkout
 
-# The smoke run has all cores to itself.
-pytestmark = pytest.mark.alone
-
 TITLE = "Own {figure} of {results}, {0}"
 MODULE = '''"""Final test accuracy of each run."""
 

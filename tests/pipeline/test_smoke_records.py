@@ -6,15 +6,11 @@ import os
 
 import numpy as np
 import pandas as pd
-import pytest
 import yaml
 from workspace import CONFIG
 
 from paragone.base.engine_reports import Devices
 from paragone.records import host_metrics, run_metrics
-
-# The smoke run has all cores to itself.
-pytestmark = pytest.mark.alone
 
 
 def test_records_say_what_data_they_are_of(records, smoke):

@@ -10,9 +10,6 @@ import pytest
 from plan import Plan
 from workspace import ROOT, Checkout, call
 
-# The smoke run has all cores to itself.
-pytestmark = pytest.mark.alone
-
 PLAN = Plan("smoke")
 # What a machine has measured; all else is made from it.
 # What runs read first: what is newer than a record would have it measured again.

@@ -5,9 +5,6 @@ import os
 import pytest
 from plan import Plan
 
-# The smoke run has all cores to itself.
-pytestmark = pytest.mark.alone
-
 PLAN = Plan("smoke")
 MEASURED = {"fetch", "serialize", "train", "measure_products", "measure_all_reduces"}
 # Without PyTorch eager in the smoke preset: it has one replica, and is not compiled for other machines.
@@ -117,6 +114,7 @@ def test_another_colour_or_label_redraws_without_training(smoke, old, new):
     assert measured(jobs) == {}
 
 
+@pytest.mark.full
 def test_a_profile_is_shown_by_the_next_call_and_its_program_measures_only_it_again(smoke):
     (run,) = (spec.name for spec in PLAN.runs.values() if spec.backend["name"] == "jax")
     target = f"results/profiles/{run}.json"
