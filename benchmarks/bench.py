@@ -2,7 +2,7 @@
 
     make bench
 
-Some 40 minutes without the rows on growth, on two cores in any case; run nothing beside it. --only picks rows
+Some 50 minutes, on two cores in any case; run nothing beside it. --only picks rows
 by a part of the name of their function: `make bench ONLY=start`. benchmarks/README.md quotes a table.
 """
 

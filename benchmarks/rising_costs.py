@@ -14,7 +14,7 @@ from typing import Any
 
 import workflow
 from product import Data, cost, elapsed, specification, train
-from rows import NO, UNDECIDED, YES, Row
+from rows import NO, UNDECIDED, YES, Row, at_most, stated
 
 from paragone.config.run_spec import TUNED
 
@@ -57,13 +57,27 @@ def collecting(count: int) -> float:
 
 
 def grows_with_epochs(data: Data) -> list[Row]:
-    """A run of many epochs: evaluation, checkpoint and record of each."""
+    """A run of many epochs: evaluation, checkpoint and record of each; its last epochs beside its first."""
+    sizes, ratios = [10, 30, 90], list[float]()
 
     def run(epochs: int) -> float:
         about: dict[str, Any] = {"epochs": epochs, "steps_per_epoch": 2}
-        return train(specification("fashion-cnn", "torch", 128, **about), data).seconds
+        made = train(specification("fashion-cnn", "torch", 128, **about), data)
+        if epochs == sizes[-1]:
+            each = [one.train_seconds + one.evaluate_seconds for one in made.record.epochs]
+            ratios.append(sum(each[-30:]) / sum(each[:30]))
+        return made.seconds
 
-    return [row("a run of two steps per epoch, by epochs", "epoch", [10, 30, 90], run, ROUNDS)]
+    part = "a run of two steps per epoch"
+    between = row(f"{part}, by epochs", "epoch", sizes, run, ROUNDS)
+    within = Row(
+        f"{part}: its last 30 epochs of 90, evaluation included",
+        "its first 30",
+        stated(ratios, "x"),
+        f"{NOISE} x",
+        at_most(NOISE, ratios),
+    )
+    return [between, within]
 
 
 def grows_with_examples(data: Data) -> list[Row]:

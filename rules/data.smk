@@ -43,7 +43,7 @@ rule fetch:
         source="<results>/data/{dataset}/source.json",
     log:
         "<results>/logs/data/{dataset}/fetch.log",
-    priority: 2  # probes and runs wait for data, and a data set keeps one core busy: begin with them
+    priority: 3  # probes and runs wait for data, and a data set keeps one core busy: begin with them
     conda:
         "../envs/tensorflow.yaml"
     params:

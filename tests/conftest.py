@@ -73,14 +73,15 @@ def mirror() -> Path:
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """A folder that `make` fills, once per session however many processes share its tests.
+    """A folder that `make` fills, once for all processes and sessions that share PARAGONE_TEST_DATA.
 
-    In the folder PARAGONE_TEST_DATA, if that is set: tests/run.sh shares it between its sessions.
+    tests/run.sh sets it. Without it: once per session, however many processes share its tests.
     """
     base = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if "PARAGONE_TEST_DATA" in os.environ:
+        base = Path(os.environ["PARAGONE_TEST_DATA"])
+    elif "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent
-    base = Path(os.environ.get("PARAGONE_TEST_DATA") or base)
     folder = base / name
     with open(base / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

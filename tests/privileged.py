@@ -10,11 +10,16 @@ from pathlib import Path
 import pytest
 
 
+def needs_root(what: str) -> None:
+    """Skip a test that does what only root can."""
+    if os.geteuid() != 0:
+        pytest.skip(f"{what}, which only root can: run the tests as root")
+
+
 @contextmanager
 def small_disk(folder: Path, size: str) -> Iterator[Path]:
     """A file system of its own in `folder`; size as `mount` has it: 64k, 20m."""
-    if os.geteuid() != 0:
-        pytest.skip("mounts a disk of its own to fill: run the tests as root")
+    needs_root("mounts a disk of its own to fill")
     folder.mkdir(parents=True, exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "paragone-test", str(folder)]
     subprocess.run(mount, check=True)

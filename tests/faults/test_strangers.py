@@ -7,6 +7,7 @@ from contextlib import nullcontext
 
 import psutil
 import pytest
+from privileged import needs_root
 from unit.data_programs import fetch, refused
 from workspace import environment, make_spec, train_command, wait_for
 
@@ -65,10 +66,7 @@ ANOTHER_USER = pytest.mark.injects(
 @ANOTHER_USER
 def test_arrays_of_a_stranger_are_refused(fashion, tmp_path):
     """Only the user's own, root's and those of the owner of `data.folder` are used."""
-    if os.geteuid() != 0:
-        pytest.skip(
-            "gives a file to another user, which only root can: run the tests as root, as CI does"
-        )
+    needs_root("gives a file to another user")
     shutil.copytree(fashion.folder / "arrays", tmp_path / "data/arrays")
     source = fashion.source
     os.chown(tmp_path / "data", 1001, -1)
@@ -85,10 +83,7 @@ def test_arrays_of_a_stranger_are_refused(fashion, tmp_path):
 @ANOTHER_USER
 @pytest.mark.parametrize("owner", ["own", "stranger"])
 def test_a_rendezvous_of_a_stranger_is_refused(small, tmp_path, owner):
-    if os.geteuid() != 0:
-        pytest.skip(
-            "gives a folder to another user, which only root can: run the tests as root, as CI does"
-        )
+    needs_root("gives a folder to another user")
     meeting = tmp_path / "meeting"
     meeting.mkdir(mode=0o700)
     os.chown(meeting, 1002 if owner == "stranger" else 0, -1)
@@ -104,10 +99,7 @@ def test_a_rendezvous_of_a_stranger_is_refused(small, tmp_path, owner):
 @pytest.mark.parametrize("owner", ["own", "stranger"])
 def test_compiled_programs_of_a_stranger_are_refused(tmp_path, monkeypatch, owner):
     """They would be executed. A folder that the user named keeps its mode."""
-    if os.geteuid() != 0:
-        pytest.skip(
-            "gives a folder to another user, which only root can: run the tests as root, as CI does"
-        )
+    needs_root("gives a folder to another user")
     cache = tmp_path / "cache"
     cache.mkdir()
     cache.chmod(0o755)

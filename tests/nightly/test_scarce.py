@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from campaign import FULL
+from privileged import needs_root
 from workspace import environment, make_spec, train_command
 
 from paragone.records import record
@@ -106,8 +107,7 @@ def test_few_processes(small, tmp_path, cell, record_property):
 )
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_no_shared_memory(small, tmp_path, cell):
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to mount another /dev/shm")
+    needs_root("mounts another /dev/shm")
     mount = 'mount -t tmpfs -o size=4k none /dev/shm && exec "$@"'
     before = ["unshare", "--mount", "bash", "-c", mount, "_"]
     assert ends(small, tmp_path / "run", cell, before) == "completed"

@@ -1,6 +1,5 @@
 """Each rank killed, stopped, slowed or cut off, at any time of a run: nothing waits for ever."""
 
-import os
 import signal
 import subprocess
 import threading
@@ -12,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from campaign import FULL
+from privileged import needs_root
 from workspace import environment, make_spec, train_command, wait_for
 
 from paragone.records import record
@@ -199,8 +199,7 @@ def block_new_ports(run: Run, rank: int, blocked: set[str]) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_rank_that_is_cut_off_ends_the_run_in_its_bound(small, tmp_path, backend, rank, moment):
     """At the end it may not matter any more."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to make a network namespace")
+    needs_root("makes a network namespace")
     own, blocked = ["unshare", "--net", "bash", "-c", OWN_NETWORK, "_"], set[str]()
     epochs = EPOCHS if moment == "at the end" else 500
     with started(backend, small, tmp_path / "run", epochs, own) as run:

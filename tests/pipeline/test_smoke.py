@@ -62,6 +62,15 @@ def test_nothing_runs_beside_a_timed_run(smoke):
         assert events[number + 1][2] == events[number][0]
 
 
+def test_data_go_first(smoke):
+    """All else waits for them."""
+    started = re.findall(r"^Job \d+: (.*)", smoke.output, flags=re.MULTILINE)
+    data = {
+        f"{words} {name}" for words in ("Looking for", "Serializing") for name in CONFIG["datasets"]
+    }
+    assert set(started[: len(data)]) == data
+
+
 @pytest.mark.parametrize(("experiment", "figure"), PLAN.shown("figures"))
 def test_every_figure_in_every_format(results, experiment, figure):
     path = results / "figures" / experiment / figure

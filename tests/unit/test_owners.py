@@ -2,7 +2,7 @@
 
 import os
 
-import pytest
+from privileged import needs_root
 
 from paragone.base.owners import is_own
 
@@ -13,8 +13,7 @@ def test_a_folder_of_the_user_is_own_and_stays_empty(tmp_path):
 
 
 def test_a_folder_of_another_user_is_not(tmp_path):
-    if os.geteuid() != 0:
-        pytest.skip("gives a folder to another user: run the tests as root")
+    needs_root("gives a folder to another user")
     os.chown(tmp_path, 1002, -1)
     assert not is_own(tmp_path)
 
