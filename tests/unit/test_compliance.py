@@ -137,6 +137,8 @@ VALUES = [
     ("data.input_shape", [28, 28, 3], {"manifest", "same-data"}),
     ("data.test_examples", 5000, {"manifest", "same-data"}),
     ("data.train_examples", 59_000, {"manifest"}),
+    ("data.train_majority", 0.2, {"manifest"}),
+    ("data.test_majority", 0.2, {"manifest"}),
     ("processes.0.git", None, {"clean-code", "one-code"}),
     ("processes.0.git.dirty", True, {"clean-code"}),
     ("processes.0.git.commit", "d" * 40, {"one-code"}),

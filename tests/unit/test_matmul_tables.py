@@ -137,6 +137,13 @@ def test_the_figure_says_what_has_no_speed(drawing):
     assert len(figure.axes) == 2
 
 
+def test_a_panel_has_no_place_for_a_product_that_was_not_measured_in_its_precision(drawing):
+    names = [
+        [one.get_text() for one in axes.get_xticklabels()] for axes in drawing.figure("matmul").axes
+    ]
+    assert names == [["256", "512", "1k", "(10000,100)\n@(100,100000)"], ["256", "512", "1k"]]
+
+
 def test_lines_join_the_medians_of_the_squares(drawing):
     _, shown = drawing.draw("matmul")
     axes = drawing.figure("matmul").axes[0]

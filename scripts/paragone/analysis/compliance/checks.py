@@ -155,12 +155,16 @@ def _unlike(record: RunRecord, manifests: dict[str, dict[str, Any]]) -> Iterator
     (train, *shape), (test, *_) = (
         manifest["arrays"][f"{split}_inputs"]["shape"] for split in ("train", "test")
     )
+    trained = min(train, record.spec.workload.get("train_examples", train))
     expected = {
         **{key: manifest[key] for key in ("dataset", "source", "edition")},
-        "train_examples": min(train, record.spec.workload.get("train_examples", train)),
+        "train_examples": trained,
         "test_examples": test,
         "input_shape": shape,
     }
+    for split, share in manifest.get("majority", {}).items():  # of contributed records some lack it
+        if split == "test" or trained == train:  # that of a part of the examples is not in it
+            expected[f"{split}_majority"] = share
     for key, value in expected.items():
         if (found := getattr(record.data, key)) != value:
             yield Finding(f"data.{key}", f"{found}, by its manifest it is {value}")

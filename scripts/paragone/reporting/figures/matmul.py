@@ -55,7 +55,6 @@ def twin(points: pd.DataFrame) -> Twin:
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """The figure; both axes logarithmic, the products that are no square to the right of the rest."""
-    places = _places(points)
     looks = style.looks(points["label"], points["backend"], inputs.palette)
     panels = dict(list(points.groupby("precision", sort=False)))
     columns = min(2, len(panels))
@@ -66,6 +65,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     frame = Frame(style.SINGLE, height, inputs.title, about, _remarks(points), handles)
     grid = frame.figure.subplots(rows, columns, sharey=True, squeeze=False).flat
     for axes, (precision, cases) in zip(grid, panels.items(), strict=False):
+        places = _places(cases)  # not every product is measured in every precision
         _dress(axes, precision, places)
         _draw_panel(axes, cases.assign(series=cases["label"]), places, looks)
         axes.set_xlabel("side of the matrices")
