@@ -13,6 +13,7 @@ from workspace import CONFIG, Arrays, Checkout, small_copy
 MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
 GROUPS = (
     r"tests/pipeline/test_smoke",  # one run for all
+    r"tests/pipeline/test_fresh",  # too
     r"tests/parity/test_gate",  # one set of probes for two files
     r"tests/faults/test_(?:kill|workers|statuses)\.py::.*",  # each test apart
     r"tests/nightly/test_(?:random_kills|nasty_moments|stuck_ranks|many_runs)\.py::.*",  # too

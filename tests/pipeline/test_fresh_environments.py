@@ -1,24 +1,15 @@
 """Every environment from its pins alone: the CPU ones are installed and used, the others resolve."""
 
-import os
-
 import pandas as pd
 import pytest
 import yaml
-from plugged import plug_in
-from workspace import ROOT, Checkout, call
+from fresh import BACKENDS
+from workspace import ROOT, call
 
 from paragone.records import record
 
 pytestmark = pytest.mark.full
 
-BACKENDS = {
-    "tensorflow-mirrored": "tensorflow",
-    "torch": "torch",
-    "torch-xla": "torch-xla",
-    "jax": "jax",
-    "my-torch": "torch",  # of a plugin
-}
 ACCELERATORS = [
     "tensorflow-gpu",
     "tensorflow-tpu",
@@ -27,35 +18,18 @@ ACCELERATORS = [
     "jax-cuda",
     "jax-tpu",
 ]
-CONDA = ROOT / "tests/pipeline/conda/bin"
 
 
-@pytest.fixture(scope="module")
-def separate(tmp_path_factory) -> Checkout:
-    """The whole workflow with two steps an epoch on synthetic data, each rule in its environment."""
-    checkout = Checkout(tmp_path_factory.mktemp("separate"))
-    checkout.config["data"]["source"] = "synthetic"
-    plug_in(checkout, "my-torch")
-    checkout.only("tpu_fashion_conv", [*BACKENDS], {"steps_per_epoch": 2, "epochs": 2}, epochs=2)
-    done = checkout.snakemake(
-        *("all", "--cores", "2", "--software-deployment-method", "conda"),
-        PATH=f"{CONDA}{os.pathsep}{os.environ['PATH']}",
-        PYTHONDONTWRITEBYTECODE="",  # each framework is imported several times
-    )
-    assert done.returncode == 0, done.stdout
-    return checkout
-
-
-def test_each_environment_was_made_from_its_conda_file(separate):
+def test_each_environment_was_made_from_its_conda_file(fresh):
     """Snakemake keeps a copy of the file beside each environment."""
-    made = [path.read_text() for path in (separate / ".snakemake/conda").glob("*.yaml")]
+    made = [path.read_text() for path in (fresh.checkout / ".snakemake/conda").glob("*.yaml")]
     used = ["workflow", *{*BACKENDS.values()}]
     assert sorted(made) == sorted((ROOT / f"envs/{name}.yaml").read_text() for name in used)
 
 
-def test_each_backend_trained_in_its_own_environment(separate):
+def test_each_backend_trained_in_its_own_environment(fresh):
     """It saw the frameworks of its conda file, in their versions, and no other."""
-    records = [record.read(path) for path in separate.folder.glob("results/runs/*/record.json")]
+    records = [record.read(path) for path in fresh.results.glob("runs/*/record.json")]
     assert {made.spec.backend["name"] for made in records} == set(BACKENDS)
     for made in records:
         assert made.status == "completed"
@@ -67,11 +41,11 @@ def test_each_backend_trained_in_its_own_environment(separate):
         assert frameworks & set(process.software) == frameworks & set(pinned(environment))
 
 
-def test_figures_and_tables_were_made(separate):
-    runs = pd.read_csv(separate / "results/tables/runs.csv")
+def test_figures_and_tables_were_made(fresh):
+    runs = pd.read_csv(fresh.results / "tables/runs.csv")
     assert (runs["parity"] == "passed").all()
     for suffix in ("svg", "pdf", "png"):
-        assert (separate / f"results/figures/tpu_fashion_conv/throughput.{suffix}").is_file()
+        assert (fresh.results / f"figures/tpu_fashion_conv/throughput.{suffix}").is_file()
 
 
 @pytest.mark.parametrize("name", ACCELERATORS)

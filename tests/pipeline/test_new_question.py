@@ -29,7 +29,6 @@ def printed(done: subprocess.CompletedProcess) -> list[str]:
 
 
 @pytest.mark.full
-@pytest.mark.alone
 def test_what_it_writes_runs_by_what_it_prints(tmp_path):
     """From a folder whose name needs quotes, beside the checkout."""
     checkout = Checkout(tmp_path / "the checkout")

@@ -133,7 +133,6 @@ def edited(path: Path) -> Iterator[None]:
 
 
 @pytest.mark.full
-@pytest.mark.alone
 def test_a_model_a_backend_and_a_figure_in_a_folder(question):
     """Every backend is in parity and ends; that by hand is in the figure, the table and the answers."""
     verdicts = question.verdicts("my-digits")
@@ -161,7 +160,6 @@ def test_a_model_a_backend_and_a_figure_in_a_folder(question):
 
 
 @pytest.mark.full
-@pytest.mark.alone
 def test_edits_in_a_folder_rerun_what_they_can_change(question):
     folder = question.folder / "my_folder"
     assert question.jobs() == {}
@@ -180,7 +178,6 @@ def test_edits_in_a_folder_rerun_what_they_can_change(question):
 
 
 @pytest.mark.full
-@pytest.mark.alone
 def test_a_backend_in_a_folder_conforms(question):
     """All that is demanded holds of the backend by hand, but for bfloat16, which it says it has not."""
     (conform,) = [one for one in commands(ROOT / "docs/extending.md") if " conform " in one.text]
@@ -199,7 +196,6 @@ def test_a_backend_in_a_folder_conforms(question):
 
 
 @pytest.mark.full
-@pytest.mark.alone
 def test_a_bug_in_one_framework_is_a_failed_row_and_no_speed(question):
     """The last look at this folder: its model in JAX is another one from here on."""
     model = question.folder / "my_folder/models/jax.py"

@@ -1,5 +1,6 @@
 """Answers on published numbers: what was judged, against which number, and the count of all."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from make_records import make_record, typed
@@ -58,6 +59,16 @@ def test_the_verdict_that_speaks_most_against_the_published_numbers_is_that_of_a
     _, answer = section(table).answers
     assert answer.verdict == verdict
     assert f"margin 0.0200: {verdict}" in answer.text
+
+
+def test_what_no_number_of_runs_decides_is_counted():
+    """Of four: two that vary by more than the margin, one that 13 runs decide, one without an interval."""
+    table = published({"test_accuracy": "undecided"}, ["undecided"] * 3)
+    table["half_width"], table["needed"] = [0.03, 0.04, 0.03, np.nan], [np.nan, np.nan, 13, np.nan]
+    assert (
+        "4 are undecided. Of the undecided 2 stay so with any number of runs: "
+        in (sentences(table)[0])
+    )
 
 
 def test_another_protocol_is_not_comparable():

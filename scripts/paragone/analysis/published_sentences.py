@@ -22,7 +22,8 @@ _WORDS = {
 
 def overview(comparisons: Sequence[pd.DataFrame]) -> str:
     """All rows of all tables `comparison` counted by their verdicts; nothing where none can be judged."""
-    tables = [table[["metric", "family", "verdict"]] for table in comparisons if len(table)]
+    columns = ["metric", "family", "verdict", "half_width", "margin", "needed"]
+    tables = [table.reindex(columns=columns) for table in comparisons if len(table)]
     if not tables:
         return ""
     rows = pd.concat(tables)
@@ -33,6 +34,13 @@ def overview(comparisons: Sequence[pd.DataFrame]) -> str:
         f"Of {len(rows):,} published numbers and ratios, of which many are epochs of the same run, these "
         f"runs can judge {len(judged):,}: {_counted(judged['verdict'])}."
     )
+    undecided = judged[judged["verdict"] == UNDECIDED]
+    hopeless = undecided["needed"].isna() & (undecided["half_width"] > undecided["margin"])
+    if hopeless.any():
+        text += (
+            f" Of the undecided {hopeless.sum()} stay so with any number of runs: the same program with "
+            "another seed may differ by more than the margin."
+        )
     learned = judged["family"].isin(_OUTCOMES) | (judged["metric"] == "parameters")
     if learned.all():
         text += " All are losses, accuracies and sizes of models: none is a speed or a time."
