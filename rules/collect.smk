@@ -72,14 +72,15 @@ checkpoint look:
         """
 
 
-rule check_records:
+rule collect:
     input:
-        code=code_inputs("check_records.py"),
+        code=code_inputs("collect.py"),
         rules=project("rules/schemas/compliance.csv"),
         schema=project("rules/schemas/record.schema.json"),
         records=records_of,
         parity=parity_of,
         manifests=manifests_of,
+        peaks="<results>/tables/device_matmul/peaks.json",
     output:
         violations=report(
             "<results>/tables/{experiment}/compliance.csv",
@@ -87,33 +88,6 @@ rule check_records:
             category=category,
             labels={"table": "measurement rules broken"},
         ),
-    log:
-        "<results>/logs/tables/{experiment}/check_records.log",
-    priority: 1
-    conda:
-        "../envs/workflow.yaml"
-    message:
-        "Checking the records of {wildcards.experiment}"
-    shell:
-        r"""
-        python {input.code[0]:q} \
-            --experiment {wildcards.experiment:q} \
-            --parity {input.parity:q} \
-            --manifests {input.manifests:q} \
-            --output {output.violations:q} \
-            -- {input.records:q} \
-            >{log:q} 2>&1
-        """
-
-
-rule collect:
-    input:
-        code=code_inputs("collect.py"),
-        records=records_of,
-        parity=parity_of,
-        peaks="<results>/tables/device_matmul/peaks.json",
-        violations="<results>/tables/{experiment}/compliance.csv",
-    output:
         runs="<results>/tables/{experiment}/runs.parquet",
         epochs="<results>/tables/{experiment}/epochs.parquet",
     log:
@@ -122,15 +96,16 @@ rule collect:
     conda:
         "../envs/workflow.yaml"
     message:
-        "Collecting {wildcards.experiment}"
+        "Checking the records of {wildcards.experiment}"
     shell:
         r"""
         python {input.code[0]:q} runs \
             --experiment {wildcards.experiment:q} \
             --records {input.records:q} \
             --parity {input.parity:q} \
+            --manifests {input.manifests:q} \
             --peaks {input.peaks:q} \
-            --compliance {input.violations:q} \
+            --violations {output.violations:q} \
             --runs {output.runs:q} \
             --epochs {output.epochs:q} \
             >{log:q} 2>&1

@@ -1,4 +1,4 @@
-"""Collect records into tidy tables: those of one experiment, or those of all experiments as one."""
+"""Check records and collect them into tidy tables: of one experiment, or of all experiments as one."""
 
 import argparse
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from paragone.analysis import tidy
+from paragone.analysis.compliance import checks
 from paragone.analysis.peaks import read_peaks
 from paragone.base.errors import entry_point
 from paragone.records import parity_reports
@@ -36,11 +37,12 @@ def main(arguments: list[str] | None = None) -> None:
         metavar="peaks.json",
         help="of collect_measurements.py; no shares of the peak without it",
     )
+    runs.add_argument("--manifests", type=Path, nargs="*", default=[], metavar="manifest.json")
     runs.add_argument(
-        "--compliance",
+        "--violations",
         type=Path,
         metavar="compliance.csv",
-        help="of check_records.py; a run that it calls invalid enters no median",
+        help="to write: measurement rules that the records break; a run that is invalid enters no median",
     )
     runs.add_argument("--runs", type=Path, required=True, help=".parquet or .csv to write")
     runs.add_argument("--epochs", type=Path, required=True, help=".parquet or .csv to write")
@@ -75,7 +77,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _collect_runs(options: argparse.Namespace) -> None:
-    broken = violations.read(options.compliance) if options.compliance else []
+    broken = []
+    if options.violations:
+        runs_of = {options.experiment: {path.parent.name for path in options.records}}
+        broken = checks.find(options.records, options.parity, options.manifests, runs_of)
+        print(violations.describe(broken, len(options.records)))
     runs, epochs = tidy.tables(
         tidy.read_records(options.records, broken),
         options.experiment,
@@ -85,6 +91,8 @@ def _collect_runs(options: argparse.Namespace) -> None:
     )
     tidy.write(runs, options.runs)
     tidy.write(epochs, options.epochs)
+    if options.violations:
+        violations.write(broken, options.violations)
 
 
 def _join(options: argparse.Namespace) -> None:

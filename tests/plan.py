@@ -125,7 +125,6 @@ class Plan:
             "compile_step": len(self.compiled),
             "measure_step": len(self.validated),
             "check_parity": len(self.workloads),
-            "check_records": len(self.experiments),
             "collect": len(self.experiments),
             "join": 1,
             "answers": 1,

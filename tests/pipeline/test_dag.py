@@ -43,7 +43,7 @@ def test_figures_ask_for_the_same_figures_without_the_tables(checkout):
     jobs = checkout().jobs("figures", "--cores", "2")
     plan = Plan()
     assert {name: jobs[name] for name in plan.drawn()} == plan.drawn()
-    assert jobs["check_records"] == len(plan.experiments)  # no figure without
+    assert jobs["collect"] == len(plan.experiments)  # no figure without
     assert not [name for name in jobs if name.startswith("tabulate_")]
 
 

@@ -39,7 +39,7 @@ SCHEMAS = {
     "compile_step": {"compilation.schema.json"},
     "measure_step": {"measured_step.schema.json"},
     "train": {"record.schema.json"},
-    "check_records": {"record.schema.json", "compliance.csv"},
+    "collect": {"record.schema.json", "compliance.csv"},
     "measure_products": {"matmul.schema.json"},
     "collect_products": {"matmul.schema.json"},
     "measure_all_reduces": {"allreduce.schema.json"},

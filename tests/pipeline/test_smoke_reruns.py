@@ -77,7 +77,7 @@ def test_editing_a_measurement_rule_checks_again_and_trains_nothing(smoke, name)
     """The rule that has a remark for busy machines, or a comment."""
     with smoke.checkout.edited(name, lambda text: text.replace("No process", "No run") + "\n"):
         jobs = smoke.jobs()
-    assert jobs["check_records"] == len(PLAN.experiments)
+    assert jobs["collect"] == len(PLAN.experiments)
     assert measured(jobs) == {}
 
 
@@ -110,7 +110,7 @@ def test_another_colour_or_label_redraws_without_training(smoke, old, new):
     with smoke.checkout.edited("config.yaml", lambda text: text.replace(old, new)):
         jobs = smoke.jobs()
     assert PLAN.drawn().keys() - WITHOUT_PYTORCH <= jobs.keys()
-    assert not {"check_parity", "check_records", "collect"} & set(jobs)
+    assert not {"check_parity", "collect"} & set(jobs)
     assert measured(jobs) == {}
 
 

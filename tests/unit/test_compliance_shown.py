@@ -44,17 +44,14 @@ def test_a_folder_without_records_is_an_error(tmp_path, capsys):
 
 
 def run_workflow(folder, records):
-    """Check and collect as the rules do; the runs and epochs."""
+    """Check and collect as the rule does; the runs and epochs."""
     write_results(folder, records)
     paths = sorted(map(str, folder.glob("runs/*/record.json")))
     found, parity = folder / "compliance.csv", str(folder / "parity/fashion-conv.json")
-    check_records.main(
-        ["--experiment", "one", "--parity", parity, "--output", str(found), "--", *paths]
-    )
     outputs = [folder / "runs.parquet", folder / "epochs.parquet"]
     collect.main(
         [
-            *("runs", "--experiment", "one", "--parity", parity, "--compliance", str(found)),
+            *("runs", "--experiment", "one", "--parity", parity, "--violations", str(found)),
             *("--records", *paths, "--runs", str(outputs[0]), "--epochs", str(outputs[1])),
         ]
     )
@@ -117,17 +114,12 @@ def test_violations_survive_their_file(tmp_path, records):
     records[0]["reason"] = 'it said "no", twice,\nand ended'
     found = find(write_results(tmp_path, records))
     violations.write(found, tmp_path / "compliance.csv")
-    assert violations.read(tmp_path / "compliance.csv") == found
+    rows = pd.read_csv(tmp_path / "compliance.csv", dtype=str, keep_default_na=False)
+    assert rows.to_dict("records") == [vars(one) for one in found]
     violations.write([], tmp_path / "none.csv")
-    assert violations.read(tmp_path / "none.csv") == []
+    assert len(pd.read_csv(tmp_path / "none.csv")) == 0
     assert list(pd.read_csv(tmp_path / "none.csv").columns)[:3] == [
         "experiment",
         "rule",
         "severity",
     ]
-
-
-def test_a_file_without_violations_is_an_error(tmp_path):
-    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(violations.UserError, match=r"other\.csv"):
-        violations.read(tmp_path / "other.csv")

@@ -1,13 +1,13 @@
-"""Violations of the rules: one entry per rule, run and key; written, read and grouped by run."""
+"""Violations of the rules: one entry per rule, run and key; described, written and grouped by run."""
 
 import csv
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from paragone.base.atomic_files import writing
-from paragone.base.errors import UserError
+from paragone.records.compliance.rules import SEVERITIES, table
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,15 @@ class Violation:
     value: str
 
 
+def describe(found: list[Violation], records: int) -> str:
+    """A line per violation, and one that counts them."""
+    lines = [f"{one.file}: {one.rule} ({one.severity}): {one.where}: {one.value}" for one in found]
+    count = Counter(one.severity for one in found)
+    counts = ", ".join(f"{count[severity]} {severity}" for severity in SEVERITIES)
+    lines.append(f"{records} records, {len(table())} rules, {len(found)} violations: {counts}")
+    return "\n".join(lines)
+
+
 def write(violations: list[Violation], path: Path) -> None:
     """Write the violations as CSV, one row each; only the header if there are none."""
     names = [field.name for field in fields(Violation)]
@@ -30,17 +39,6 @@ def write(violations: list[Violation], path: Path) -> None:
         writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(vars(one) for one in violations)
-
-
-def read(path: Path) -> list[Violation]:
-    """Read a file of `write`. Raises `UserError` if it is something else."""
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            return [Violation(**row) for row in csv.DictReader(file)]
-    except (OSError, ValueError, TypeError) as error:
-        raise UserError(
-            f"{path}: not a table of violations ({error}); run check_records.py"
-        ) from None
 
 
 def by_run(violations: Iterable[Violation]) -> dict[str, list[Violation]]:
