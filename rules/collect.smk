@@ -9,7 +9,7 @@
 #      <results>/tables/device_matmul/matmul.csv, .parquet, peaks.json
 #      <results>/tables/scaling_model/allreduce.csv, .parquet
 #
-# What only reads results has priority over training: a figure appears as soon as its runs are done.
+# Whether that waits for the last run, `reading` in common.smk says.
 
 
 rule check_parity:
@@ -92,7 +92,7 @@ rule collect:
         epochs="<results>/tables/{experiment}/epochs.parquet",
     log:
         "<results>/logs/tables/{experiment}/collect.log",
-    priority: 1
+    priority: reading
     conda:
         "../envs/workflow.yaml"
     message:
@@ -128,7 +128,7 @@ rule collect_products:
         peaks="<results>/tables/device_matmul/peaks.json",
     log:
         "<results>/logs/tables/device_matmul/collect.log",
-    priority: 1
+    priority: reading
     conda:
         "../envs/workflow.yaml"
     message:
@@ -153,7 +153,7 @@ rule collect_all_reduces:
         parquet="<results>/tables/scaling_model/allreduce.parquet",
     log:
         "<results>/logs/tables/scaling_model/collect.log",
-    priority: 1
+    priority: reading
     conda:
         "../envs/workflow.yaml"
     message:

@@ -144,6 +144,16 @@ def runs_of(experiment):
     return EXPERIMENTS[experiment]
 
 
+def reading(wildcards):
+    """The priority of what only reads results.
+
+    Nothing runs beside a timed run, and figures are drawn two at a time: they wait for the last run, unless
+    they are to be watched. `snakemake all so_far` draws those of an experiment as soon as its runs are done.
+    """
+    watched = any("so_far" in str(target) for target in workflow.dag_settings.targets)
+    return 1 if watched else -1_000_000
+
+
 def records_of(wildcards):
     """The records of an experiment."""
     return records(runs_of(wildcards.experiment))

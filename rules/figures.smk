@@ -51,7 +51,7 @@ for name, row in FIGURES.items():
             points=f"<results>/figures/{{experiment}}/{name}.csv",
         log:
             f"<results>/logs/figures/{{experiment}}/{name}.log",
-        priority: 1
+        priority: reading
         conda:
             "../envs/workflow.yaml"
         params:

@@ -21,7 +21,7 @@ rule join:
         epochs="<results>/tables/epochs.csv",
     log:
         "<results>/logs/tables/join.log",
-    priority: 1
+    priority: reading
     conda:
         "../envs/workflow.yaml"
     message:
@@ -50,7 +50,7 @@ rule calibrate:
         fit=multiext("<results>/tables/scaling_model/allreduce_fit", ".csv", ".parquet"),
     log:
         "<results>/logs/tables/scaling_model/calibrate.log",
-    priority: 1
+    priority: reading
     conda:
         "../envs/workflow.yaml"
     message:

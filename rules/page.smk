@@ -37,7 +37,7 @@ rule page:
         page="<results>/index.html",
     log:
         "<results>/logs/page.log",
-    priority: 1
+    priority: reading
     conda:
         "../envs/workflow.yaml"
     params:

@@ -58,7 +58,7 @@ for name, row in TABLES.items():
             cells=f"<results>/tables/{{experiment}}/{name}.json",
         log:
             f"<results>/logs/tables/{{experiment}}/{name}.log",
-        priority: 1
+        priority: reading
         conda:
             "../envs/workflow.yaml"
         params:
@@ -107,7 +107,7 @@ rule answers:
         ),
     log:
         "<results>/logs/answers.log",
-    priority: 1
+    priority: reading
     conda:
         "../envs/workflow.yaml"
     params:

@@ -66,6 +66,13 @@ from pathlib import Path
 
 Path(sys.argv[sys.argv.index("--output") + 1]).touch()
 """
+TOUCH_TABLES = """
+import sys
+from pathlib import Path
+
+for name in ("--violations", "--runs", "--epochs"):
+    Path(sys.argv[sys.argv.index(name) + 1]).touch()
+"""
 
 
 @pytest.fixture
@@ -102,6 +109,27 @@ def test_runs_take_place_in_the_order_of_the_schedule(ordered, scheduler):
     assert re.findall(r"Training (\S+)", done.stdout) == runs
     places = [f"{place} of {len(runs)}" for place in range(1, len(runs) + 1)]
     assert re.findall(r"^\d+ of 15$", done.stdout, re.MULTILINE) == places
+
+
+@pytest.mark.parametrize("scheduler", ["greedy", "ilp"])
+@pytest.mark.parametrize("watched", [False, True])
+def test_results_are_read_after_all_runs_or_as_soon_as_they_can_be_if_watched(
+    ordered, scheduler, watched
+):
+    """Here `so_far` fails at the first page: the tables that were touched are none."""
+    (ordered / "scripts/collect.py").write_text(TOUCH_TABLES)
+    for name in ("parity/fashion-conv.json", "tables/device_matmul/peaks.json"):
+        path = ordered / "results" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    tables = [f"results/tables/{name}/runs.parquet" for name in ordered.config["experiments"]]
+    line = [*tables, *["so_far"] * watched, "--cores", "2", "--scheduler", scheduler]
+    done = ordered.snakemake(*line)
+    jobs = re.findall(r"Job \d+: (Training|Checking)", done.stdout)
+    assert jobs.count("Training") == len(scheduled(ordered))
+    assert jobs.count("Checking") == len(tables)
+    first = jobs.index("Checking")
+    assert ("Training" in jobs[first:]) == watched
 
 
 def test_another_place_in_the_order_is_no_reason_to_train_again(ordered):
