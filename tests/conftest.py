@@ -45,6 +45,12 @@ def group(nodeid: str) -> str:
     return nodeid.partition("::")[0]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The smoke run first, unit tests last: what takes long is not left to one process at the end."""
+    items.sort(key=lambda item: ("/test_smoke" not in item.nodeid, "/unit/" in item.nodeid))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Put the fault that a test injects where tests/campaign.py counts it, in whichever process it runs."""
     if mark := item.get_closest_marker("injects"):

@@ -18,5 +18,6 @@ PARAGONE_TEST_DATA="$(mktemp --directory)"
 export PARAGONE_TEST_DATA
 trap 'rm -rf "$PARAGONE_TEST_DATA"' EXIT
 # Half more processes than two cores: a fifth of the time tests wait for what they started.
-pytest tests --numprocesses "${WORKERS:-3}" -m "($tier) and not alone"
+# In the order of tests/conftest.py, not by how many tests a group has.
+pytest tests --numprocesses "${WORKERS:-3}" --no-loadscope-reorder -m "($tier) and not alone"
 pytest tests -m "($tier) and alone"

@@ -111,10 +111,11 @@ def test_runs_take_place_in_the_order_of_the_schedule(ordered, scheduler):
     assert re.findall(r"^\d+ of 15$", done.stdout, re.MULTILINE) == places
 
 
-@pytest.mark.parametrize("scheduler", ["greedy", "ilp"])
-@pytest.mark.parametrize("watched", [False, True])
+@pytest.mark.parametrize(
+    ("watched", "scheduler"), [(False, "greedy"), (False, "ilp"), (True, "greedy")]
+)
 def test_results_are_read_after_all_runs_or_as_soon_as_they_can_be_if_watched(
-    ordered, scheduler, watched
+    ordered, watched, scheduler
 ):
     """Here `so_far` fails at the first page: the tables that were touched are none."""
     (ordered / "scripts/collect.py").write_text(TOUCH_TABLES)

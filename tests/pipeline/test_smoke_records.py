@@ -75,7 +75,7 @@ def test_every_backend_starts_from_the_same_weights_and_learns(completed, plan):
         assert len(ends) >= len(of) - (workload == "fashion-cnn")
         assert of[0].model.initial_weights not in ends
     shared = [made.spec.workload["name"] for made in completed]
-    assert len([name for name in plan.workloads if shared.count(name) > 1]) >= 4
+    assert len([name for name in plan.workloads if shared.count(name) > 1]) >= 3
 
 
 def test_backends_agree_after_equal_epochs(completed, smoke):
