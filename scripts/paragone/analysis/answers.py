@@ -28,9 +28,10 @@ NOTES = {
     BEST: f"{_PAIRS}. Exploratory: not the question fixed beforehand; of many such answers some are false.",
     HOLD: "A published number is one run. After ±: where one more run of ours would be, at 95 %. "
     "Reproduced: this and the distance are within the margin, which was fixed beforehand. Differs: the "
-    "distance is beyond both and, at the end of training, significant when adjusted for its numbers. At "
-    "chance: not above always guessing the most frequent class. Else undecided. The judge is the backend "
-    "of the 20 committed runs from which the spread over seeds is computed.",
+    "distance is beyond what follows ± and beyond the margin and, at the end of training, significant when "
+    "adjusted for the three numbers there. At chance: not above always guessing the most frequent class. "
+    "Else undecided. The judge is the backend of the 20 runs in published/spread.csv, which the project "
+    "brings: what follows ± is computed from how these vary over seeds.",
     ALSO: f"{_PAIRS}, not for the number of metrics.",
 }
 NOTHING = {

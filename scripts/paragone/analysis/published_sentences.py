@@ -34,6 +34,9 @@ def overview(comparisons: Sequence[pd.DataFrame]) -> str:
         f"Of {len(rows):,} published numbers and ratios, of which many are epochs of the same run, these "
         f"runs can judge {len(judged):,}: {_counted(judged['verdict'])}."
     )
+    learned = judged["family"].isin(_OUTCOMES) | (judged["metric"] == "parameters")
+    if learned.all():
+        text += " All are losses, accuracies and sizes of models: none is a speed or a time."
     undecided = judged[judged["verdict"] == UNDECIDED]
     hopeless = undecided["needed"].isna() & (undecided["half_width"] > undecided["margin"])
     if hopeless.any():
@@ -41,9 +44,6 @@ def overview(comparisons: Sequence[pd.DataFrame]) -> str:
             f" Of the undecided {hopeless.sum()} stay so with any number of runs: the same program with "
             "another seed may differ by more than the margin."
         )
-    learned = judged["family"].isin(_OUTCOMES) | (judged["metric"] == "parameters")
-    if learned.all():
-        text += " All are losses, accuracies and sizes of models: none is a speed or a time."
     if len(judged) < len(rows):
         text += " Why the others cannot be compared is said below."
     return text
