@@ -8,13 +8,16 @@ import time
 from pathlib import Path
 
 import pytest
+from privileged import needs_root
 from workspace import ROOT, Checkout, job_stats
 
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.skipif(os.geteuid() != 0, reason="mounts folders: run the tests as root"),
-]
+pytestmark = pytest.mark.nightly
 TABLE = "results/tables/xla_fashion_cnn/runs.parquet"
+
+
+@pytest.fixture(autouse=True)
+def _root() -> None:
+    needs_root("mounts folders")
 
 
 def late(folder: Path, programs: str, seconds: int) -> dict[str, str]:

@@ -21,7 +21,10 @@ from paragone.records import record
 
 pytestmark = [
     pytest.mark.nightly,
-    pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace, to inject at a call"),
+    pytest.mark.skipif(
+        shutil.which("strace") is None,
+        reason="needs strace, to inject at a call: apt-get install strace",
+    ),
 ]
 
 # What makes, names, syncs or deletes files and folders; and what fills them.
