@@ -223,12 +223,13 @@ def _handles(points: pd.DataFrame, looks: dict[str, dict[str, str]]) -> list[Art
 def _remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     target = runs[["target_accuracy", "target_patience"]].dropna().drop_duplicates()
     goals = "; ".join(
-        f"{accuracy:g} in {patience} evaluations in a row"
+        f"{accuracy:g} in {'one evaluation' if patience == 1 else f'{patience} evaluations in a row'}"
         for accuracy, patience in target.itertuples(index=False)
     )
     medians = points[points["kind"] == "median"]
+    epochs = runs["planned_epochs"].max()
     return [
-        f"Target: test accuracy {goals}, within {runs['planned_epochs'].max()} epochs. Seconds of "
+        f"Target: test accuracy {goals}, within {epochs} epoch{'s' if epochs > 1 else ''}. Seconds of "
         "training alone. Top: runs that reached it of those that tried; a miss counts as later than "
         "every hit, and no median is drawn where it is a miss.",
         footnotes.repeats(medians["n"]),
