@@ -14,10 +14,6 @@ COMPILERS = {"tpu": "jax-tpu", "cuda": "jax-cuda", "cpu": "jax"}
 
 
 rule export_step:
-    input:
-        code=lambda wildcards: code_inputs(
-            "export_step.py", exporter_of(PROGRAMS[wildcards.program].spec.backend["engine"])
-        ),
     output:
         stablehlo="<results>/ahead_of_time/programs/{program}.mlir",
         description="<results>/ahead_of_time/programs/{program}.json",
@@ -28,12 +24,15 @@ rule export_step:
     resources:
         mem_mb=6000,
     params:
+        code=lambda wildcards: code_of(
+            "export_step.py", exporter_of(PROGRAMS[wildcards.program].spec.backend["engine"])
+        ),
         program=lambda wildcards: PROGRAMS[wildcards.program].to_json(),
     message:
         "Exporting {wildcards.program}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --program {params.program:q} \
             --stablehlo {output.stablehlo:q} \
             --description {output.description:q} \
@@ -43,9 +42,6 @@ rule export_step:
 
 rule compile_step:
     input:
-        code=lambda wildcards: code_inputs(
-            "compile_step.py", compiler_of(TARGETS[wildcards.target]["compiler"])
-        ),
         schema=project("rules/schemas/compilation.schema.json"),
         stablehlo="<results>/ahead_of_time/programs/{program}.mlir",
         description="<results>/ahead_of_time/programs/{program}.json",
@@ -58,12 +54,15 @@ rule compile_step:
     resources:
         mem_mb=6000,
     params:
+        code=lambda wildcards: code_of(
+            "compile_step.py", compiler_of(TARGETS[wildcards.target]["compiler"])
+        ),
         target=lambda wildcards: json.dumps(TARGETS[wildcards.target]),
     message:
         "Compiling {wildcards.program} for {wildcards.target}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --stablehlo {input.stablehlo:q} \
             --description {input.description:q} \
             --target {params.target:q} \
@@ -74,11 +73,6 @@ rule compile_step:
 
 rule find_largest_batch:
     input:
-        code=lambda wildcards: code_inputs(
-            "find_largest_batch.py",
-            exporter_of(PROGRAMS[wildcards.program].spec.backend["engine"]),
-            compiler_of(TARGETS[wildcards.target]["compiler"]),
-        ),
         schema=project("rules/schemas/largest_batch.schema.json"),
     output:
         record="<results>/ahead_of_time/largest/{program}.{target}.json",
@@ -89,13 +83,18 @@ rule find_largest_batch:
     resources:
         mem_mb=6000,
     params:
+        code=lambda wildcards: code_of(
+            "find_largest_batch.py",
+            exporter_of(PROGRAMS[wildcards.program].spec.backend["engine"]),
+            compiler_of(TARGETS[wildcards.target]["compiler"]),
+        ),
         program=lambda wildcards: PROGRAMS[wildcards.program].to_json(),
         target=lambda wildcards: json.dumps(TARGETS[wildcards.target]),
     message:
         "Searching the largest batch of {wildcards.program} for {wildcards.target}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --program {params.program:q} \
             --target {params.target:q} \
             --record {output.record:q} \
@@ -105,7 +104,6 @@ rule find_largest_batch:
 
 rule measure_step:
     input:
-        code=code_inputs("measure_step.py"),
         schema=project("rules/schemas/measured_step.schema.json"),
         stablehlo="<results>/ahead_of_time/programs/{program}.mlir",
         description="<results>/ahead_of_time/programs/{program}.json",
@@ -120,11 +118,13 @@ rule measure_step:
     resources:
         machine=100,
         mem_mb=6000,
+    params:
+        code=code_of("measure_step.py"),
     message:
         "Measuring {wildcards.program}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --stablehlo {input.stablehlo:q} \
             --description {input.description:q} \
             --threads {threads} \

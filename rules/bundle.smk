@@ -7,7 +7,6 @@
 
 rule bundle:
     input:
-        code=code_inputs("bundle.py"),
         schemas=[project(f"rules/schemas/{name}.schema.json") for name in ("bundle", "record")],
         runs="<results>/tables/runs.parquet",
         records=all_records,
@@ -19,6 +18,7 @@ rule bundle:
     conda:
         "../envs/workflow.yaml"
     params:
+        code=code_of("bundle.py"),
         results=subpath(output.bundle, parent=True),
         config=lambda _: json.dumps(shared_config()),
         license="https://creativecommons.org/licenses/by/4.0/",
@@ -26,7 +26,7 @@ rule bundle:
         "Bundling what was measured"
     shell:
         r"""
-        python {input.code[0]:q} write \
+        python {params.code[0]:q} write \
             --results {params.results:q} \
             --runs {input.runs:q} \
             --files {input.files:q} \

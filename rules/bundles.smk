@@ -14,7 +14,6 @@ for label, path in BUNDLES.items():
         name:
             f"unbundle_{label}"
         input:
-            code=code_inputs("unbundle.py"),
             bundle=str(path),
         output:
             tables=tables_of_bundle(label),
@@ -24,13 +23,14 @@ for label, path in BUNDLES.items():
         conda:
             "../envs/workflow.yaml"
         params:
+            code=code_of("unbundle.py"),
             label=label,
             folder=lambda _, output: os.path.dirname(os.path.dirname(output.tables[0])),
         message:
             f"Unpacking bundle {label}"
         shell:
             r"""
-            python {input.code[0]:q} \
+            python {params.code[0]:q} \
                 --bundle {input.bundle:q} --label {params.label:q} --output {params.folder:q} \
                 2>&1 | tee {log:q}
             """
@@ -42,7 +42,6 @@ for name, suffixes, sources in gathered():
         name:
             f"gather_{name.replace('/', '_')}"
         input:
-            code=code_inputs("collect.py"),
             tables=sources,
         output:
             [f"<results>/tables/{name}.{suffix}" for suffix in suffixes],
@@ -50,10 +49,12 @@ for name, suffixes, sources in gathered():
             f"<results>/logs/tables/{name}.log",
         conda:
             "../envs/workflow.yaml"
+        params:
+            code=code_of("collect.py"),
         message:
             f"Gathering {name}"
         shell:
             r"""
-            python {input.code[0]:q} gather --tables {input.tables:q} --output {output:q} \
+            python {params.code[0]:q} gather --tables {input.tables:q} --output {output:q} \
                 >{log:q} 2>&1
             """

@@ -14,7 +14,6 @@
 
 rule check_parity:
     input:
-        code=code_inputs("check_parity.py"),
         reference="<results>/parity/{workload}/reference.npz",
         probes=lambda wildcards: [
             f"<results>/parity/{wildcards.workload}/{backend}.npz"
@@ -27,11 +26,13 @@ rule check_parity:
     priority: 1
     conda:
         "../envs/workflow.yaml"
+    params:
+        code=code_of("check_parity.py"),
     message:
         "Comparing what the backends compute for {wildcards.workload}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --workload {wildcards.workload:q} \
             --reference {input.reference:q} \
             --probes {input.probes:q} \
@@ -42,7 +43,6 @@ rule check_parity:
 
 checkpoint look:
     input:
-        code=code_inputs("look.py"),
         records=lambda wildcards: records(
             first_repeats(wildcards.experiment, int(wildcards.repeats))
         ),
@@ -56,12 +56,13 @@ checkpoint look:
     conda:
         "../envs/workflow.yaml"
     params:
+        code=code_of("look.py"),
         metric=config["primary"]["metric"],
     message:
         "Looking at {wildcards.repeats} repeats of {wildcards.experiment}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --experiment {wildcards.experiment:q} \
             --records {input.records:q} \
             --parity {input.parity:q} \
@@ -74,7 +75,6 @@ checkpoint look:
 
 rule collect:
     input:
-        code=code_inputs("collect.py"),
         rules=project("rules/schemas/compliance.csv"),
         schema=project("rules/schemas/record.schema.json"),
         records=records_of,
@@ -95,11 +95,13 @@ rule collect:
     priority: reading
     conda:
         "../envs/workflow.yaml"
+    params:
+        code=code_of("collect.py"),
     message:
         "Checking the records of {wildcards.experiment}"
     shell:
         r"""
-        python {input.code[0]:q} runs \
+        python {params.code[0]:q} runs \
             --experiment {wildcards.experiment:q} \
             --records {input.records:q} \
             --parity {input.parity:q} \
@@ -114,7 +116,6 @@ rule collect:
 
 rule collect_products:
     input:
-        code=code_inputs("collect_measurements.py"),
         schema=project("rules/schemas/matmul.schema.json"),
         results=collect("<results>/matmul/{backend}.json", backend=list(PRODUCTS)),
     output:
@@ -131,11 +132,13 @@ rule collect_products:
     priority: reading
     conda:
         "../envs/workflow.yaml"
+    params:
+        code=code_of("collect_measurements.py"),
     message:
         "Collecting matrix products"
     shell:
         r"""
-        python {input.code[0]:q} products \
+        python {params.code[0]:q} products \
             --results {input.results:q} \
             --output {output.csv:q} {output.parquet:q} \
             --peaks {output.peaks:q} \
@@ -145,7 +148,6 @@ rule collect_products:
 
 rule collect_all_reduces:
     input:
-        code=code_inputs("collect_measurements.py"),
         schema=project("rules/schemas/allreduce.schema.json"),
         results=collect("<results>/allreduce/{backend}.json", backend=list(ALL_REDUCES)),
     output:
@@ -156,11 +158,13 @@ rule collect_all_reduces:
     priority: reading
     conda:
         "../envs/workflow.yaml"
+    params:
+        code=code_of("collect_measurements.py"),
     message:
         "Collecting all-reduces"
     shell:
         r"""
-        python {input.code[0]:q} all-reduces \
+        python {params.code[0]:q} all-reduces \
             --results {input.results:q} \
             --output {output.csv:q} {output.parquet:q} \
             >{log:q} 2>&1

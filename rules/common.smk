@@ -7,7 +7,7 @@ import time
 from paragone.base import plugins
 from paragone.base.locks import Held, Lock
 from paragone.config.bundled import labels
-from paragone.config.code_inputs import code_inputs
+from paragone.config.code_files import code_of
 from paragone.config.compilations import (
     compilations,
     compiler_of,
@@ -86,8 +86,8 @@ def project(path):
 
 
 def engine_code(program, spec, *modules):
-    """The program, the modules that it loads by name, and engine, models and loader of a specification."""
-    return code_inputs(program, *modules, *loaded_modules(spec))
+    """See `code_of`: a program that also loads engine, models and loader of a specification by name."""
+    return code_of(program, *modules, *loaded_modules(spec))
 
 
 def pretrained_of(spec):

@@ -15,8 +15,6 @@ TRIALS = trials(config, RUNS)
 
 rule try_way:
     input:
-        code=lambda wildcards: engine_code("try_way.py", TRIALS[wildcards.way], "train"),
-        launch=lambda wildcards: engine_code("launch.py", TRIALS[wildcards.way], "train"),
         schema=project("rules/schemas/record.schema.json"),
         manifest=lambda wildcards: manifest_of(TRIALS[wildcards.way]),
         weights=lambda wildcards: pretrained_of(TRIALS[wildcards.way]),
@@ -32,6 +30,8 @@ rule try_way:
         machine=100,
         gpu=lambda wildcards: gpus(TRIALS[wildcards.way].backend, TRIALS[wildcards.way].replicas),
     params:
+        code=lambda wildcards: engine_code("try_way.py", TRIALS[wildcards.way], "train"),
+        launch=lambda wildcards: engine_code("launch.py", TRIALS[wildcards.way], "train"),
         spec=lambda wildcards: TRIALS[wildcards.way].to_json(),
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
@@ -40,7 +40,7 @@ rule try_way:
         "Trying {wildcards.way}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --spec {params.spec:q} \
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \
@@ -54,7 +54,6 @@ rule try_way:
 
 rule conform:
     input:
-        code=code_inputs("conform.py"),
         trials=[f"<results>/conform/{way}.json" for way in TRIALS],
         parity=sorted(
             {f"<results>/parity/{spec.workload['name']}.json" for spec in TRIALS.values()}
@@ -66,12 +65,13 @@ rule conform:
     conda:
         "../envs/workflow.yaml"
     params:
+        code=code_of("conform.py"),
         parity=f"{config['pathvars']['results']}/parity",
     message:
         "Judging what plugins bring"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --trials {input.trials:q} \
             --parity {params.parity:q} \
             --csv {output.csv:q} \

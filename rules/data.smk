@@ -31,7 +31,6 @@ DATA_SETTINGS = {key: config["data"][key] for key in ("folder", "source", "lock"
 
 rule fetch:
     input:
-        code=lambda wildcards: code_inputs("fetch.py", *data_modules(block_of_dataset(wildcards))),
         # Another content is another data set: `state` has the program look, and the lock file notices. What
         # is missing is an error of the program, unless a stand-in is asked for.
         files=lambda wildcards: (
@@ -47,6 +46,7 @@ rule fetch:
     conda:
         "../envs/tensorflow.yaml"
     params:
+        code=lambda wildcards: code_of("fetch.py", *data_modules(block_of_dataset(wildcards))),
         block=lambda wildcards: json.dumps(block_of_dataset(wildcards), sort_keys=True),
         settings=json.dumps(DATA_SETTINGS, sort_keys=True),
         state=lambda wildcards: state_of_files(block_of_dataset(wildcards)),
@@ -54,7 +54,7 @@ rule fetch:
         "Looking for {wildcards.dataset}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --dataset {wildcards.dataset:q} \
             --block {params.block:q} \
             --config-data {params.settings:q} \
@@ -65,9 +65,6 @@ rule fetch:
 
 rule serialize:
     input:
-        code=lambda wildcards: code_inputs(
-            "serialize.py", *data_modules(block_of_dataset(wildcards))
-        ),
         source="<results>/data/{dataset}/source.json",
     output:
         manifest="<results>/data/{dataset}/manifest.json",
@@ -77,13 +74,14 @@ rule serialize:
     conda:
         "../envs/tensorflow.yaml"
     params:
+        code=lambda wildcards: code_of("serialize.py", *data_modules(block_of_dataset(wildcards))),
         folder=config["data"]["folder"],
         lock=config["data"]["lock"],
     message:
         "Serializing {wildcards.dataset}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --source {input.source:q} \
             --folder {params.folder:q} \
             --lock {params.lock:q} \
@@ -93,8 +91,6 @@ rule serialize:
 
 
 rule pretrained:
-    input:
-        code=code_inputs("fetch.py"),
     output:
         weights="<results>/weights/{model}.json",
     log:
@@ -104,6 +100,7 @@ rule pretrained:
     conda:
         "../envs/tensorflow.yaml"
     params:
+        code=code_of("fetch.py"),
         settings=lambda wildcards: json.dumps(
             {
                 **{key: config["data"][key] for key in ("folder", "source")},
@@ -117,7 +114,7 @@ rule pretrained:
         "Looking for the weights of {wildcards.model}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --model {wildcards.model:q} \
             --config-data {params.settings:q} \
             --output {output.weights:q} \

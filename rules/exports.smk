@@ -12,7 +12,6 @@ for name in ("mllog", "tensorboard"):
         name:
             name
         input:
-            code=code_inputs("export_runs.py"),
             runs="<results>/tables/runs.parquet",
             records=all_records,
         output:
@@ -22,13 +21,14 @@ for name in ("mllog", "tensorboard"):
         conda:
             "../envs/workflow.yaml"
         params:
+            code=code_of("export_runs.py"),
             format=name,
             results=subpath(output.folder, parent=True),
         message:
             f"Exporting runs: {name}"
         shell:
             r"""
-            python {input.code[0]:q} {params.format} \
+            python {params.code[0]:q} {params.format} \
                 --results {params.results:q} --runs {input.runs:q} --output {output.folder:q} \
                 2>&1 | tee {log:q}
             """

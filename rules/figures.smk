@@ -38,7 +38,6 @@ for name, row in FIGURES.items():
             f"plot_{name}"
         input:
             unpack(read_by(row)),
-            code=code_inputs("plot.py", f"paragone.reporting.figures.{name}"),
         output:
             svg=report(
                 f"<results>/figures/{{experiment}}/{name}.svg",
@@ -55,6 +54,7 @@ for name, row in FIGURES.items():
         conda:
             "../envs/workflow.yaml"
         params:
+            code=code_of("plot.py", f"paragone.reporting.figures.{name}"),
             name=name,
             files=files_of(row),
             options=options_of(row),
@@ -62,7 +62,7 @@ for name, row in FIGURES.items():
             f"Drawing {row.label} of {{wildcards.experiment}}"
         shell:
             r"""
-            python {input.code[0]:q} {params.name:q} \
+            python {params.code[0]:q} {params.name:q} \
                 {params.files:q} {params.options:q} \
                 --output {output.svg:q} {output.pdf:q} {output.png:q} \
                 --sidecar {output.points:q} \

@@ -7,7 +7,6 @@
 
 rule join:
     input:
-        code=code_inputs("collect.py"),
         runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=EXPERIMENTS),
         epochs=collect("<results>/tables/{experiment}/epochs.parquet", experiment=EXPERIMENTS),
     output:
@@ -24,15 +23,17 @@ rule join:
     priority: reading
     conda:
         "../envs/workflow.yaml"
+    params:
+        code=code_of("collect.py"),
     message:
         "Joining the tables of all experiments"
     shell:
         r"""
-        python {input.code[0]:q} join \
+        python {params.code[0]:q} join \
             --tables {input.runs:q} \
             --output {output.runs:q} {output.runs_parquet:q} \
             >{log:q} 2>&1
-        python {input.code[0]:q} join \
+        python {params.code[0]:q} join \
             --tables {input.epochs:q} \
             --output {output.epochs:q} \
             >>{log:q} 2>&1
@@ -41,7 +42,6 @@ rule join:
 
 rule calibrate:
     input:
-        code=code_inputs("calibrate.py"),
         runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=SCALING),
         all_reduces="<results>/tables/scaling_model/allreduce.parquet",
     output:
@@ -53,11 +53,13 @@ rule calibrate:
     priority: reading
     conda:
         "../envs/workflow.yaml"
+    params:
+        code=code_of("calibrate.py"),
     message:
         "Calibrating the cost model"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --runs {input.runs:q} \
             --all-reduces {input.all_reduces:q} \
             --models {output.models:q} \

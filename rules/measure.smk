@@ -8,10 +8,6 @@
 
 rule measure_products:
     input:
-        code=lambda wildcards: code_inputs(
-            "measure_products.py",
-            f"paragone.microbenchmarks.products.{PRODUCTS[wildcards.backend]['engine']}",
-        ),
         schema=project("rules/schemas/matmul.schema.json"),
     output:
         result="<results>/matmul/{backend}.json",
@@ -25,6 +21,10 @@ rule measure_products:
         machine=100,
         gpu=lambda wildcards: gpus(PRODUCTS[wildcards.backend]),
     params:
+        code=lambda wildcards: code_of(
+            "measure_products.py",
+            f"paragone.microbenchmarks.products.{PRODUCTS[wildcards.backend]['engine']}",
+        ),
         backend=lambda wildcards: json.dumps(PRODUCTS[wildcards.backend]),
         products=[",".join(map(str, shape)) for shape in config["matmul"]["products"]],
         squares=lambda wildcards: squares(config, PRODUCTS[wildcards.backend]),
@@ -34,7 +34,7 @@ rule measure_products:
         "Multiplying matrices on {wildcards.backend}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --backend {params.backend:q} \
             --products {params.products:q} \
             --squares {params.squares:q} \
@@ -48,10 +48,6 @@ rule measure_products:
 
 rule measure_all_reduces:
     input:
-        code=lambda wildcards: code_inputs(
-            "measure_all_reduces.py",
-            f"paragone.microbenchmarks.all_reduces.{ALL_REDUCES[wildcards.backend]['backend']['engine']}",
-        ),
         schema=project("rules/schemas/allreduce.schema.json"),
     output:
         result="<results>/allreduce/{backend}.json",
@@ -67,6 +63,10 @@ rule measure_all_reduces:
             max(ALL_REDUCES[wildcards.backend]["replicas"]),
         ),
     params:
+        code=lambda wildcards: code_of(
+            "measure_all_reduces.py",
+            f"paragone.microbenchmarks.all_reduces.{ALL_REDUCES[wildcards.backend]['backend']['engine']}",
+        ),
         backend=lambda wildcards: json.dumps(ALL_REDUCES[wildcards.backend]["backend"]),
         replicas=lambda wildcards: ALL_REDUCES[wildcards.backend]["replicas"],
         bytes=config["scaling"]["allreduce"]["bytes"],
@@ -75,7 +75,7 @@ rule measure_all_reduces:
         "Timing all-reduces of {wildcards.backend}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --backend {params.backend:q} \
             --replicas {params.replicas} \
             --bytes {params.bytes} \

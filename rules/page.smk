@@ -21,9 +21,6 @@ CAPTIONS = [
 
 rule page:
     input:
-        code=code_inputs(
-            "write_page.py", *(f"paragone.reporting.figures.{name}" for name in FIGURES)
-        ),
         templates=[
             project(f"{PAGE}/{name}") for name in ("page.html", "run.html", "page.css", "page.js")
         ],
@@ -41,6 +38,7 @@ rule page:
     conda:
         "../envs/workflow.yaml"
     params:
+        code=code_of("write_page.py", *(f"paragone.reporting.figures.{name}" for name in FIGURES)),
         results=subpath(output.page, parent=True),
         profiles=profile_options,
         profiled=profile_digests,
@@ -50,7 +48,7 @@ rule page:
         "Writing the page"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --results {params.results:q} \
             --logs {params.results:q}/logs/runs \
             {params.profiles:q} \
@@ -62,7 +60,6 @@ rule page:
 
 use rule page as page_so_far with:
     input:
-        code=rules.page.input.code,
         figures=finished("figures", FIGURES, "svg", "csv"),
         tables=finished("tables", TABLES, "json", "csv"),
     output:
@@ -72,6 +69,7 @@ use rule page as page_so_far with:
     resources:
         machine=100,  # one at a time: all write the same file
     params:
+        code=rules.page.params.code,
         results=subpath(output[0], ancestor=3),
         profiles=profile_options,
         profiled=profile_digests,
@@ -92,7 +90,6 @@ rule so_far:
 
 rule paper:
     input:
-        code=code_inputs("write_paper.py"),
         template=project("scripts/paragone/reporting/paper/paper.typ"),
         captions=CAPTIONS,
         published=[project(f"published/{name}.csv") for name in ("flaws", "sources")],
@@ -107,6 +104,7 @@ rule paper:
     conda:
         "../envs/workflow.yaml"
     params:
+        code=code_of("write_paper.py"),
         outline=lambda _: json.dumps(outline(FIGURES, TABLES)),
         results=subpath(output.paper, parent=True),
         captions=lambda _, input: os.path.dirname(input.captions[0]),
@@ -116,7 +114,7 @@ rule paper:
         "Typesetting the paper"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --results {params.results:q} \
             --outline {params.outline:q} \
             --captions {params.captions:q} \

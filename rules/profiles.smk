@@ -12,11 +12,6 @@ from paragone.config.profilers import loaded_for
 
 rule profile_steps:
     input:
-        code=lambda wildcards: engine_code(
-            "profile_steps.py",
-            RUNS[wildcards.run],
-            *loaded_for(RUNS[wildcards.run].backend["engine"]),
-        ),
         schema=project("rules/schemas/profile.schema.json"),
         manifest=lambda wildcards: manifest_of(RUNS[wildcards.run]),
         weights=lambda wildcards: pretrained_of(RUNS[wildcards.run]),
@@ -31,6 +26,11 @@ rule profile_steps:
         machine=100,
         gpu=lambda wildcards: gpus(RUNS[wildcards.run].backend, RUNS[wildcards.run].replicas),
     params:
+        code=lambda wildcards: engine_code(
+            "profile_steps.py",
+            RUNS[wildcards.run],
+            *loaded_for(RUNS[wildcards.run].backend["engine"]),
+        ),
         spec=lambda wildcards: RUNS[wildcards.run].to_json(),
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
@@ -38,7 +38,7 @@ rule profile_steps:
         "Profiling {wildcards.run}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --spec {params.spec:q} \
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \

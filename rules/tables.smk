@@ -45,7 +45,6 @@ for name, row in TABLES.items():
             f"tabulate_{name}"
         input:
             unpack(read_by(row)),
-            code=code_inputs("write_table.py", f"paragone.reporting.tables.{name}"),
         output:
             csv=report(
                 f"<results>/tables/{{experiment}}/{name}.csv",
@@ -62,6 +61,7 @@ for name, row in TABLES.items():
         conda:
             "../envs/workflow.yaml"
         params:
+            code=code_of("write_table.py", f"paragone.reporting.tables.{name}"),
             name=name,
             files=files_of(row),
             options=options_of(row),
@@ -69,7 +69,7 @@ for name, row in TABLES.items():
             f"Tabulating {{wildcards.experiment}}: {row.label}"
         shell:
             r"""
-            python {input.code[0]:q} {params.name:q} \
+            python {params.code[0]:q} {params.name:q} \
                 {params.files:q} {params.options:q} \
                 --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} \
                 --cells {output.cells:q} \
@@ -79,7 +79,6 @@ for name, row in TABLES.items():
 
 rule answers:
     input:
-        code=code_inputs("answer.py"),
         runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=EXPERIMENTS),
         differences=collect(
             "<results>/tables/{experiment}/differences.csv",
@@ -111,13 +110,14 @@ rule answers:
     conda:
         "../envs/workflow.yaml"
     params:
+        code=code_of("answer.py"),
         titles=lambda _: [block["title"] for block in config["experiments"].values()],
         left_out=LEFT_OUT,
     message:
         "Answering"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --titles {params.titles:q} \
             --runs {input.runs:q} \
             --differences {input.differences:q} \

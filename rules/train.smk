@@ -22,7 +22,6 @@ REFERENCES = {spec.name: spec for spec in EXPECTED.values() if spec}
 
 rule train:
     input:
-        code=lambda wildcards: engine_code("launch.py", RUNS[wildcards.run], "train"),
         schema=project("rules/schemas/record.schema.json"),
         manifest=lambda wildcards: manifest_of(RUNS[wildcards.run]),
         weights=lambda wildcards: pretrained_of(RUNS[wildcards.run]),
@@ -44,6 +43,7 @@ rule train:
         tasks=lambda wildcards: several(RUNS[wildcards.run].workers),
         mpi=lambda wildcards: several(RUNS[wildcards.run].workers) and "srun",
     params:
+        code=lambda wildcards: engine_code("launch.py", RUNS[wildcards.run], "train"),
         spec=lambda wildcards: RUNS[wildcards.run].to_json(),
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
@@ -57,7 +57,7 @@ rule train:
         "Training {wildcards.run}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --spec {params.spec:q} \
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \
@@ -82,7 +82,6 @@ for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in RUNS.
         name:
             f"probe_{name}"
         input:
-            code=engine_code("probe.py", probes(name)[0]),
             manifests=sorted({manifest_of(spec) for spec in probes(name)}),
             weights=sorted({path for spec in probes(name) for path in pretrained_of(spec)}),
         output:
@@ -97,6 +96,7 @@ for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in RUNS.
             gpu=gpus(probes(name)[0].backend, probes(name)[0].replicas),
             mem_mb=8000,  # the parity gate computes in double precision
         params:
+            code=engine_code("probe.py", probes(name)[0]),
             specs=lambda _, name=name: [spec.to_json() for spec in probes(name)],
             data_folder=config["data"]["folder"],
             weights=lambda _, input: [f"--weights={path}" for path in input.weights],
@@ -104,7 +104,7 @@ for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in RUNS.
             f"Probing {name}"
         shell:
             r"""
-            python {input.code[0]:q} \
+            python {params.code[0]:q} \
                 --specs {params.specs:q} \
                 --manifests {input.manifests:q} \
                 --data-folder {params.data_folder:q} \
@@ -117,7 +117,6 @@ for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in RUNS.
 rule first_steps:
     # One job per reference: another experiment or repeat adds files and does not change those of old runs.
     input:
-        code=lambda wildcards: engine_code("take_first_steps.py", REFERENCES[wildcards.name]),
         manifest=lambda wildcards: manifest_of(REFERENCES[wildcards.name]),
         weights=lambda wildcards: pretrained_of(REFERENCES[wildcards.name]),
     output:
@@ -129,6 +128,7 @@ rule first_steps:
     resources:
         mem_mb=8000,
     params:
+        code=lambda wildcards: engine_code("take_first_steps.py", REFERENCES[wildcards.name]),
         spec=lambda wildcards: REFERENCES[wildcards.name].to_json(),
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
@@ -136,7 +136,7 @@ rule first_steps:
         "Computing the first steps of {wildcards.name}"
     shell:
         r"""
-        python {input.code[0]:q} \
+        python {params.code[0]:q} \
             --spec {params.spec:q} \
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \

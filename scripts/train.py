@@ -11,7 +11,7 @@ from paragone import data, engines
 from paragone.base.errors import Unavailable, UserError, as_user_error, entry_point, first_line
 from paragone.base.plugins import LIBRARY
 from paragone.base.process_end import end_process
-from paragone.config.code_inputs import code_inputs
+from paragone.config.code_files import digest_of
 from paragone.config.loaders import loaded_modules
 from paragone.config.own_files import model_file
 from paragone.config.run_spec import Spec
@@ -157,10 +157,9 @@ def in_engine(error: Exception) -> bool:
 def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:
     """A hash of all that a checkpoint depends on: specification, data, initial weights, code."""
     start = pretrained.sha256 if pretrained else "random"
-    sha = hashlib.sha256(f"{spec.to_json()} {dataset.manifest_sha256} {start}".encode())
-    for module in code_inputs("train.py", *loaded_modules(spec)):
-        sha.update(Path(module).read_bytes())
-    return sha.hexdigest()[:12]
+    code = digest_of("train.py", *loaded_modules(spec))
+    text = f"{spec.to_json()} {dataset.manifest_sha256} {start} {code}"
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from faults.planting import Edit
 from parity.probing import judge, observe
 from workspace import CONFIG, ROOT, Arrays, Checkout
 
-from paragone.config.code_inputs import code_inputs
+from paragone.config.code_files import code_files
 from paragone.config.expand import with_reference
 
 BACKENDS = ("torch", "torch-xla", "tensorflow-mirrored", "jax")
@@ -43,8 +43,7 @@ class Mutant(Edit):
     def read_by(self, backend: str) -> bool:
         """Whether what a backend, or the reference, computes depends on the file."""
         engine = with_reference(CONFIG)["backends"][backend]["engine"]
-        code = code_inputs("probe.py", f"paragone.engines.{engine}")
-        return str(ROOT / self.file) in {str(Path(path).resolve()) for path in code}
+        return ROOT / self.file in code_files("probe.py", f"paragone.engines.{engine}")
 
     def refused(self) -> list[str]:
         """The backends that the gate must refuse."""

@@ -1,4 +1,4 @@
-"""The inputs that each job declares: the tables it reads, and all code and schemas that decide its result."""
+"""The inputs that each job declares, tables and schemas, and the code that decides its result."""
 
 import ast
 import re
@@ -10,17 +10,27 @@ import snakemake_server
 from plan import Plan
 from workspace import ROOT, Checkout, environment
 
-from paragone.config.code_inputs import code_inputs
+from paragone.config.code_files import code_files
 from paragone.reporting.inputs import FILES
 
 PRESET = "smoke"
-# A message is the one thing of a dry run that shows all inputs of a job.
+# A message is the one thing of a dry run that shows all inputs of a job, and single parameters; `code` is the
+# files here, in place of their digest.
 SHOW_INPUTS = """
+import os, sys
+
+sys.path.insert(0, "scripts")
+from paragone.config import code_files
+
+code_files.code_of = lambda *names: list(map(os.path.relpath, code_files.code_files(*names)))
+
+
 include: "Snakefile"
 
 
 for each in workflow.rules:
-    each.message = "{rule} reads {input}"
+    code = "{params.code}" if "code" in each.params.keys() else "nothing"
+    each.message = f"{{rule}} runs {code} reads {{input}}"
 """
 FOLDERS = {"plot": "figures", "tabulate": "tables"}
 # Attributes and methods of `reporting.inputs.Inputs` that read a file of another name.
@@ -52,6 +62,7 @@ class Job:
     """One job of the dry run."""
 
     rule: str
+    code: set[str]
     inputs: set[str]
     command: str
 
@@ -78,10 +89,10 @@ def jobs(tmp_path_factory) -> list[Job]:
     line += ["--cores", "2", "--dry-run", "--printshellcmds"]
     done = snakemake_server.call(line, made.folder, environment())
     assert done.returncode == 0, done.stdout
-    shown = r"Job \d+: (\S+) reads (.*)\n(?:Reason: .*\n)?Shell command: ((?:.*\n)+?)\n"
+    shown = r"Job \d+: (\S+) runs (.*) reads (.*)\n(?:Reason: .*\n)?Shell command: ((?:.*\n)+?)\n"
     found = [
-        Job(rule, set(inputs.split()), command)
-        for rule, inputs, command in re.findall(shown, done.stdout)
+        Job(rule, set(code.split()), set(inputs.split()), command)
+        for rule, code, inputs, command in re.findall(shown, done.stdout)
         if rule != "all"
     ]
     expected = Plan(PRESET).jobs()
@@ -136,10 +147,10 @@ def loaded_by_name(job: Job) -> list[str]:
     return ["train", *own] if job.rule == "train" else own
 
 
-def test_code_and_schemas_are_inputs(jobs, monkeypatch):
-    monkeypatch.chdir(ROOT)
+def test_code_decides_and_schemas_are_inputs(jobs):
     for job in jobs:
         program = job.words[1].removeprefix("scripts/")
-        needed = {*code_inputs(program, *loaded_by_name(job))}
-        needed |= {f"rules/schemas/{name}" for name in SCHEMAS.get(job.rule, ())}
+        code = {str(path.relative_to(ROOT)) for path in code_files(program, *loaded_by_name(job))}
+        assert code <= job.code, job.rule
+        needed = {f"rules/schemas/{name}" for name in SCHEMAS.get(job.rule, ())}
         assert needed <= job.inputs, job.rule

@@ -13,7 +13,7 @@ from make_results import FIRST, VALID, find, resume, valid_records, write_result
 import check_records
 from paragone.analysis.compliance import checks, of_experiment
 from paragone.base.clock_names import COLD, PARTS
-from paragone.config import code_inputs
+from paragone.config.code_files import code_files
 from paragone.config.run_spec import Spec
 from paragone.records.compliance import rules
 
@@ -43,8 +43,8 @@ def test_every_rule_of_the_table_has_one_check_and_every_check_a_rule():
 
 
 def test_a_rule_that_is_only_judged_retrains_nothing():
-    loop = code_inputs.code_inputs("train.py", "paragone.engines.torch")
-    names = {path.rpartition("/")[2] for path in loop if "/compliance/" in path}
+    loop = code_files("train.py", "paragone.engines.torch")
+    names = {path.name for path in loop if path.parent.name == "compliance"}
     assert names == {"__init__.py", "asserted.py", "rules.py"}
 
 

@@ -14,7 +14,7 @@ from workspace import CONFIG, ROOT, make_spec
 
 from paragone.base import plugins
 from paragone.base.errors import Unavailable, UserError
-from paragone.config.code_inputs import code_inputs
+from paragone.config.code_files import code_files
 from paragone.config.expand import expand, first_steps, probe
 from paragone.config.loaders import loaded_modules
 from paragone.config.run_spec import Spec
@@ -189,17 +189,15 @@ def test_the_gate_compares_without_it_and_first_steps_share_a_reference():
     assert first_steps(spec_of("data_loader")) == first_steps(spec_of(None))
 
 
-def test_a_run_depends_on_its_own_loader_alone(monkeypatch):
-    monkeypatch.chdir(ROOT)
+def test_a_run_depends_on_its_own_loader_alone():
     for name in (None, *NAMES):
         found = {
-            path
-            for path in code_inputs("train.py", *loaded_modules(spec_of(name)))
-            if "/loaders/" in path
+            path.name
+            for path in code_files("train.py", *loaded_modules(spec_of(name)))
+            if path.parent.name == "loaders"
         }
-        folder = "scripts/paragone/data/loaders"
-        needed = {f"{folder}/__init__.py"} | ({f"{folder}/{name}.py"} if name else set())
-        shared = {f"{folder}/data_loader.py"} if name == "data_loader_decode" else set()
+        needed = {"__init__.py"} | ({f"{name}.py"} if name else set())
+        shared = {"data_loader.py"} if name == "data_loader_decode" else set()
         assert found == needed | shared
 
 

@@ -7,7 +7,7 @@ from test_own_files import ENGINE, FIGURE, edit, folder, read, refused
 from workspace import ROOT
 
 from paragone.base import plugins
-from paragone.config.code_inputs import code_inputs
+from paragone.config.code_files import code_files
 
 __all__ = ["folder"]  # a fixture
 
@@ -87,6 +87,7 @@ def test_an_edit_of_what_an_engine_imports_beside_itself_reruns_it(folder):
         path.write_text(text)
     edit(ENGINE, "import numpy", "from .near import x\nfrom .parts import y\nimport numpy")
     plugins.use(["my_folder"])
-    found = code_inputs("train.py", "paragone.engines.my_numpy")
-    own = {path.removeprefix("my_folder/engines/") for path in found if "my_folder" in path}
+    engines = Path("my_folder/engines").resolve()
+    found = code_files("train.py", "paragone.engines.my_numpy")
+    own = {str(path.relative_to(engines)) for path in found if path.is_relative_to(engines)}
     assert own == {"my_numpy.py", "near.py", "parts/__init__.py", "parts/deep.py", "far.py"}

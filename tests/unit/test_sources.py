@@ -1,26 +1,28 @@
-"""What a rule declares as its code is all of it: else an edit would not rerun what it changes."""
+"""What a rule has a digest of is all of its code: else an edit would not rerun what it changes."""
 
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from workspace import CONFIG, ROOT, environment
 
-from paragone.config.code_inputs import _imports, code_inputs
+from paragone.base import plugins
+from paragone.config.code_files import _imports, code_files, code_of
 
 ENGINES = sorted({backend["engine"] for backend in CONFIG["backends"].values()})
 PROGRAMS = sorted(path.name for path in ROOT.glob("scripts/*.py"))
 
 
-@pytest.fixture(autouse=True)
-def in_the_repository(monkeypatch):
-    monkeypatch.chdir(ROOT)
+def names(program: str, *modules: str) -> list[str]:
+    """The code files of a program, relative to the checkout."""
+    return [str(path.relative_to(ROOT)) for path in code_files(program, *modules)]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program_comes_first_and_nothing_twice(program):
-    found = code_inputs(program)
+    found = names(program)
     assert found[0] == f"scripts/{program}"
     assert len(set(found)) == len(found)
     assert found[1:] == sorted(found[1:])
@@ -32,7 +34,7 @@ def test_training_depends_on_loop_engine_models_and_data(engine):
     framework = {"tensorflow": "tensorflow", "keras_fit": "tensorflow", "jax": "jax"}.get(
         engine, "torch"
     )
-    found = code_inputs("train.py", f"paragone.engines.{engine}")
+    found = names("train.py", f"paragone.engines.{engine}")
     assert {
         "scripts/paragone/__init__.py",
         "scripts/paragone/training/loop.py",
@@ -47,17 +49,13 @@ def test_training_depends_on_loop_engine_models_and_data(engine):
 
 
 def test_one_framework_does_not_depend_on_another():
-    assert not any(
-        "torch" in path for path in code_inputs("train.py", "paragone.engines.tensorflow")
-    )
-    assert not any(
-        "tensorflow" in path for path in code_inputs("train.py", "paragone.engines.torch")
-    )
-    assert not any("reporting" in path for path in code_inputs("train.py"))
+    assert not any("torch" in path for path in names("train.py", "paragone.engines.tensorflow"))
+    assert not any("tensorflow" in path for path in names("train.py", "paragone.engines.torch"))
+    assert not any("reporting" in path for path in names("train.py"))
 
 
 def test_figures_depend_on_no_loop():
-    found = code_inputs("plot.py", "paragone.reporting.figures.throughput")
+    found = names("plot.py", "paragone.reporting.figures.throughput")
     assert "scripts/paragone/training/loop.py" not in found
     assert "scripts/paragone/reporting/drawing/style.py" in found
 
@@ -67,10 +65,10 @@ def test_each_figure_and_table_depends_on_its_own_module_alone(kind):
     """So that an edit of one makes only that one again."""
     program = {"figures": "plot.py", "tables": "write_table.py"}[kind]
     folder = f"scripts/paragone/reporting/{kind}"
-    names = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__"}
-    for name in names:
-        found = code_inputs(program, f"paragone.reporting.{kind}.{name}")
-        own = {f"{folder}/{each}.py" for each in names} & set(found)
+    modules = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__"}
+    for name in modules:
+        found = names(program, f"paragone.reporting.{kind}.{name}")
+        own = {f"{folder}/{each}.py" for each in modules} & set(found)
         assert own == {f"{folder}/{name}.py"}
 
 
@@ -88,7 +86,7 @@ def test_closure_holds_every_module_that_python_really_loads(program):
     )
     loaded = {path.partition(f"{ROOT}/")[2] or path for path in done.stdout.split()}
     assert len(loaded) > 2
-    assert loaded <= set(code_inputs(program))
+    assert loaded <= set(names(program))
 
 
 def test_the_workflow_may_parse_without_any_framework():
@@ -106,8 +104,31 @@ def test_the_workflow_may_parse_without_any_framework():
 
 
 def test_the_program_that_another_starts_is_part_of_it():
-    found = code_inputs("launch.py", "train")
+    found = names("launch.py", "train")
     assert {"scripts/train.py", "scripts/paragone/training/loop.py"} <= {*found}
+
+
+def test_the_digest_is_of_names_and_contents_and_of_no_place_or_time(tmp_path, monkeypatch):
+    def digest(place: str, changed: str = "", name: str = "beside.py") -> str:
+        engines = tmp_path / place / "engines"
+        engines.mkdir(parents=True)
+        (engines / "own.py").write_text(f"from . import {Path(name).stem}")
+        (engines / name).write_text(changed)
+        monkeypatch.setenv(plugins.VARIABLE, str(tmp_path / place))
+        return code_of("train.py", "paragone.engines.own")[1]
+
+    first = digest("zz")
+    monkeypatch.chdir(tmp_path)
+    assert digest("aa") == first
+    assert digest("b", changed="# one comment more") != first
+    assert digest("c", name="other.py") != first
+
+
+def test_the_program_is_named_as_seen_from_the_working_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path, _ = code_of("train.py")
+    assert not Path(path).is_absolute()
+    assert Path(path).resolve() == ROOT / "scripts/train.py"
 
 
 NESTED = """

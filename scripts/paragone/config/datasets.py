@@ -9,7 +9,7 @@ from typing import Any
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.config.code_inputs import loaded_by
+from paragone.config.code_files import loaded_by
 
 TFDS = "tfds"  # the form that any builder of TensorFlow Datasets has; before a slash, a name without a block
 SPLITS = ("train", "test")

@@ -10,7 +10,7 @@ from typing import Any
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.source_files import keys_of, literal, names_of
-from paragone.config.code_inputs import loaded_by
+from paragone.config.code_files import loaded_by
 from paragone.config.run_spec import Spec
 
 # The key of a workload whose name is looked for in a table.

@@ -1,10 +1,12 @@
 """Which files of this project decide what a program does: the program and all that it imports.
 
-Rules declare them as inputs, so that an edit reruns exactly what it can change. Standard library
-only: the Snakefile imports this module at parse time.
+Rules have a digest of them as a parameter, so that an edit reruns exactly what it can change. As inputs they
+would be eighty files of each run, to be planned one by one and, without a shared file system, copied.
+Standard library only: the Snakefile imports this module at parse time.
 """
 
 import ast
+import hashlib
 import os
 from collections.abc import Iterator
 from functools import cache
@@ -16,13 +18,25 @@ from paragone.base.source_files import parsed
 SCRIPTS = Path(__file__).parents[2]
 
 
-def code_inputs(program: str, *modules: str) -> list[str]:
+def code_of(program: str, *modules: str) -> list[str]:
+    """What a rule has as its parameter `code`: the path of `scripts/<program>`, and a digest of `code_files`.
+
+    The path is relative to the working directory: a moved checkout must not look like a change.
+    """
+    return [os.path.relpath(SCRIPTS / program), digest_of(program, *modules)]
+
+
+def digest_of(program: str, *modules: str) -> str:
+    """The digest of the names and contents of `code_files`, 16 hexadecimal digits."""
+    return _digest(program, modules, tuple(plugins.folders()))
+
+
+def code_files(program: str, *modules: str) -> list[Path]:
     """`scripts/<program>`, then the modules of `scripts/` and of plugins in its import closure, sorted.
 
-    `modules` (dotted names) are loaded by name at run time: no import statement shows them. Paths are
-    relative to the working directory: a moved checkout must not look like a change of inputs.
+    `modules` (dotted names) are loaded by name at run time: no import statement shows them.
     """
-    return list(_closure(program, modules, tuple(plugins.folders()), os.getcwd()))
+    return _closure(program, modules, tuple(plugins.folders()))
 
 
 def loaded_by(module: str) -> set[Path]:
@@ -32,14 +46,24 @@ def loaded_by(module: str) -> set[Path]:
 
 
 @cache
-def _closure(
-    program: str, modules: tuple[str, ...], folders: tuple[Path, ...], start: str
-) -> list[str]:
+def _digest(program: str, modules: tuple[str, ...], folders: tuple[Path, ...]) -> str:
+    files = _closure(program, modules, folders)
+    lines = sorted(f"{'/'.join(_parts(path))} {_content(path)}" for path in files)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+@cache
+def _content(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@cache
+def _closure(program: str, modules: tuple[str, ...], folders: tuple[Path, ...]) -> list[Path]:
     first = SCRIPTS / program
     found = _reached(
         [first, *(path for name in modules for path in _paths(name, folders))], folders
     )
-    return [os.path.relpath(path, start) for path in (first, *sorted(found - {first}))]
+    return [first, *sorted(found - {first})]
 
 
 def _reached(waiting: list[Path], folders: tuple[Path, ...]) -> set[Path]:
@@ -81,17 +105,17 @@ def _absolute(path: Path, node: ast.ImportFrom) -> str:
     """The dotted name of what a file imports from; `from .` begins at the file's package."""
     if not node.level:
         return str(node.module)
-    package = _package(path)
+    package = _parts(path)[:-1]
     kept = package[: len(package) - node.level + 1]
     return ".".join([*kept, *([node.module] if node.module else [])])
 
 
-def _package(path: Path) -> list[str]:
-    """The package of a file of this project or a plugin, part by part."""
+def _parts(path: Path) -> list[str]:
+    """The packages that a module of this project or a plugin is in, outermost first, then its file name."""
     if path.is_relative_to(SCRIPTS):
-        return list(path.relative_to(SCRIPTS).parent.parts)
+        return list(path.relative_to(SCRIPTS).parts)
     folder = next(one for one in plugins.folders() if path.is_relative_to(one))
-    return [plugins.LIBRARY.name, *path.relative_to(folder).parent.parts]
+    return [plugins.LIBRARY.name, *path.relative_to(folder).parts]
 
 
 @cache
