@@ -74,7 +74,7 @@ def evaluation(data: Data, rounds: int, backend: str) -> list[Row]:
 
 def start(data: Data, rounds: int, backend: str, replicas: int, framework: str) -> list[Row]:
     """From the start of the worker's process to its first step, all caches warm; launch.py is before it."""
-    spec = specification("fashion-cnn", backend, 1024, replicas, **SHORT)
+    spec = specification("fashion-cnn", backend, 128 * replicas, replicas, **SHORT)
     # Without the end of the process, which takes a framework up to a second.
     import_line = [sys.executable, "-c", f"import os, {framework}; os._exit(0)"]
     train(spec, data), elapsed(*import_line)
@@ -102,7 +102,7 @@ def compilation(
     data: Data, backend: str, division: str, cache: str, more: Mapping[str, str]
 ) -> list[Row]:
     """The second run of a program whose compiler keeps what it has compiled."""
-    spec = specification("fashion-cnn", backend, 1024, division=division, **SHORT)
+    spec = specification("fashion-cnn", backend, 128, division=division, **SHORT)
     pairs = []
     for _ in range(3):
         with tempfile.TemporaryDirectory() as folder:
