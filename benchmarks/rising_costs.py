@@ -7,7 +7,7 @@ longer than the smallest, what one more costs is noise, and nothing grows.
 
 import statistics
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from paragone.config.run_spec import TUNED
 
 # By how much the second cost may exceed the first, and in how many more it decides nothing.
 NOISE, UNCLEAR = 1.1, 1.25
-ROUNDS = 3  # of a run; its median counts
+ROUNDS = 3  # of a run
 
 
 def rows(data: Data) -> list[Callable[[], list[Row]]]:
@@ -106,7 +106,10 @@ def grows_with_replicas(data: Data, backend: str) -> list[Row]:
 def row(
     part: str, unit: str, sizes: Sequence[int], measure: Callable[[int], float], rounds: int = 1
 ) -> Row:
-    """What was measured at three sizes, and what one more costs before and after the middle one."""
+    """What was measured at three sizes, and what one more costs before and after the middle one, by medians.
+
+    The verdict is that of all rounds, undecided where they differ.
+    """
     taken = [[measure(size) for size in sizes] for _ in range(rounds)]
     seconds = [statistics.median(of_size) for of_size in zip(*taken, strict=True)]
     first, second = per_unit(sizes, seconds)
@@ -118,7 +121,7 @@ def row(
         "in proportion",
         f"{shown}; {1e3 * first:,.3g} and then {1e3 * second:,.3g} ms per {unit}",
         "no more per unit",
-        YES if seconds[-1] <= NOISE * seconds[0] else verdict(first, second),
+        common({verdict(sizes, of_round) for of_round in taken}),
     )
 
 
@@ -128,8 +131,14 @@ def per_unit(sizes: Sequence[int], seconds: Sequence[float]) -> tuple[float, flo
     return first, second
 
 
-def verdict(first: float, second: float) -> str:
+def verdict(sizes: Sequence[int], seconds: Sequence[float]) -> str:
     """Whether one more costs no more as the work grows."""
-    if second <= NOISE * first:
+    first, second = per_unit(sizes, seconds)
+    if second <= NOISE * first or seconds[-1] <= NOISE * seconds[0]:
         return YES
     return UNDECIDED if second <= UNCLEAR * first else NO
+
+
+def common(verdicts: Collection[str]) -> str:
+    """What all rounds say."""
+    return next(iter(verdicts)) if len(verdicts) == 1 else UNDECIDED

@@ -60,11 +60,10 @@ def test_a_cost_that_rises_is_seen_beside_a_constant_one():
     """Of 10 s + n s per unit, of 10 s + n^2, and of a cost that rises by a fifth."""
     sizes = [1, 3, 10]
     assert rising_costs.per_unit(sizes, [10 + size for size in sizes]) == (1, 1)
-    assert (
-        rising_costs.verdict(*rising_costs.per_unit(sizes, [10 + size**2 for size in sizes])) == NO
-    )
-    assert rising_costs.verdict(1.0, 1.0) == rising_costs.verdict(2.0, 0.5) == YES
-    assert rising_costs.verdict(1.0, 1.2) == UNDECIDED
+    assert rising_costs.verdict(sizes, [10 + size**2 for size in sizes]) == NO
+    for costs, expected in (((1, 1), YES), ((2, 0.5), YES), ((1, 1.2), UNDECIDED)):
+        middle = 10 + 2 * costs[0]
+        assert rising_costs.verdict(sizes, [10, middle, middle + 7 * costs[1]]) == expected
 
 
 def test_a_row_on_growth_says_what_one_more_costs():
@@ -78,6 +77,12 @@ def test_what_does_not_grow_is_no_rising_cost_and_each_round_counts():
     row = rising_costs.row("start", "replica", [1, 4, 8], lambda _: next(seconds), rounds=3)
     assert row.measured.startswith("1: 2.5 s, 4: 2.5 s, 8: 2.6 s (medians, n = 3); ")
     assert row.reached == YES
+
+
+def test_rounds_that_differ_decide_nothing():
+    seconds = iter([1.0, 3.0, 10.0, 1.0, 3.0, 20.0, 1.0, 3.0, 10.0])
+    row = rising_costs.row("run", "epoch", [1, 3, 10], lambda _: next(seconds), rounds=3)
+    assert row.reached == UNDECIDED
 
 
 def test_a_row_is_measured(fashion, tmp_path):
