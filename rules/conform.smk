@@ -30,8 +30,7 @@ rule try_way:
         machine=100,
         gpu=lambda wildcards: gpus(TRIALS[wildcards.way].backend, TRIALS[wildcards.way].replicas),
     params:
-        code=lambda wildcards: engine_code("try_way.py", TRIALS[wildcards.way], "train"),
-        launch=lambda wildcards: engine_code("launch.py", TRIALS[wildcards.way], "train"),
+        code=lambda wildcards: engine_code("try_way.py", TRIALS[wildcards.way], "launch", "train"),
         spec=lambda wildcards: TRIALS[wildcards.way].to_json(),
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],

@@ -71,7 +71,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def cuda() -> None:
     """For tests of what CUDA alone has."""
     if KIND != "gpu":
-        pytest.skip(f"tests what CUDA alone has; the device here is a {KIND}: run on one")
+        pytest.skip(f"tests what CUDA alone has; the device here is a {KIND}: run on a GPU")
 
 
 def lacking(backend: str, reason: str | None) -> str:

@@ -13,7 +13,10 @@ from paragone.records import record
 
 pytestmark = [
     pytest.mark.nightly,
-    pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace, to inject at a call"),
+    pytest.mark.skipif(
+        shutil.which("strace") is None,
+        reason="needs strace, to inject at a call: apt-get install strace",
+    ),
 ]
 
 

@@ -4,6 +4,7 @@ Batch norm is the one exception, and differs exactly as docs/method.md states.
 """
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -152,3 +153,15 @@ def test_batch_norm_over_processes_is_of_the_global_batch(small, tmp_path):
     found = run(tmp_path, small, "fashion-cnn", "jax-multiprocess", REPLICAS)
     assert batch_norm(CONFIG["backends"]["jax"]["engine"]) == "whole"
     assert deviation(found, one, ".") < 1e-6
+
+
+@pytest.mark.full
+def test_one_thread_of_pytorch_copies_for_the_devices_of_xla():
+    """More would spin beside those of XLA, which have the same cores."""
+    program = (
+        "import torch; torch.set_num_threads(2)\n"
+        "from paragone.engines.torch_xla_devices import choose; choose('cpu', 2)\n"
+        "assert torch.get_num_threads() == 1"
+    )
+    variables = environment(PYTHONPATH=str(ROOT / "scripts"))
+    subprocess.run([sys.executable, "-c", program], env=variables, check=True)

@@ -31,7 +31,7 @@ def digest_of(program: str, *modules: str) -> str:
     return _digest(program, modules, tuple(plugins.folders()))
 
 
-def code_files(program: str, *modules: str) -> list[Path]:
+def code_files(program: str, *modules: str) -> tuple[Path, ...]:
     """`scripts/<program>`, then the modules of `scripts/` and of plugins in its import closure, sorted.
 
     `modules` (dotted names) are loaded by name at run time: no import statement shows them.
@@ -58,12 +58,12 @@ def _content(path: Path) -> str:
 
 
 @cache
-def _closure(program: str, modules: tuple[str, ...], folders: tuple[Path, ...]) -> list[Path]:
+def _closure(program: str, modules: tuple[str, ...], folders: tuple[Path, ...]) -> tuple[Path, ...]:
     first = SCRIPTS / program
     found = _reached(
         [first, *(path for name in modules for path in _paths(name, folders))], folders
     )
-    return [first, *sorted(found - {first})]
+    return first, *sorted(found - {first})
 
 
 def _reached(waiting: list[Path], folders: tuple[Path, ...]) -> set[Path]:

@@ -18,7 +18,7 @@ _VARIABLE = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}
 def choose(kind: str, count: int | None = None) -> None:
     """Set what PJRT opens at its first use: a kind of device and, on a CPU, how many virtual ones.
 
-    There PyTorch's own threads share the cores with XLA's: one copies the batches.
+    On a CPU one thread of PyTorch copies the batches.
     """
     if kind != "cpu":
         backends.set_mat_mul_precision("highest")  # else a TPU would round float32 to bfloat16
@@ -27,7 +27,7 @@ def choose(kind: str, count: int | None = None) -> None:
         # No TPU is attached: libtpu would ask the cloud's server what it is, for minutes.
         os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
     if kind == "cpu":
-        # They would split the copying of each batch, then spin for 8 ms beside XLA's threads.
+        # Several would split the copying of a batch, then spin beside XLA's: `make bench ONLY=epoch`.
         torch.set_num_threads(1)
         if count:
             os.environ["CPU_NUM_DEVICES"] = str(count)
