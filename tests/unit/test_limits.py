@@ -115,3 +115,17 @@ def test_a_full_memory_of_a_group_is_an_error_and_no_kill(group):
     assert done.returncode == 1, done.returncode
     assert "MemoryError" in done.stderr
     assert 0.5 * 2**30 < int(done.stdout) <= 0.9 * 2**30
+
+
+def test_a_waiting_thread_takes_little_of_the_cap():
+    """TensorFlow's workers keep hundreds; with stacks of 8 MiB each a run ends as crashed."""
+    program = (
+        "from threading import Event, Thread; from psutil import Process\n"
+        "from paragone.machine.limits import limit_memory; limit_memory()\n"
+        "before, end = Process().memory_info().data, Event()\n"
+        "threads = [Thread(target=end.wait) for _ in range(50)]\n"
+        "[thread.start() for thread in threads]\n"
+        "print((Process().memory_info().data - before) / 50); end.set()"
+    )
+    line = [sys.executable, "-c", program]
+    assert float(subprocess.check_output(line, cwd=ROOT / "scripts", text=True)) < 3 * MIB

@@ -1,11 +1,17 @@
 """Limits of a process: its cores and its memory, those of its control group among them."""
 
+import ctypes
 import os
 import resource
 
 import psutil
 
 from paragone.machine import cgroups
+
+_STACK_BYTES = (
+    2 * 2**20
+)  # what glibc reserves for a thread where stacks have no limit; with one, often 8 MB
+_libc = ctypes.CDLL(None)
 
 
 def claim_cores(threads: int, part: int = 0, parts: int = 1) -> int:
@@ -26,12 +32,17 @@ def limit_memory(workers: int = 1) -> None:
 
     The free memory, that of `available_bytes`, is divided evenly by `workers` on this host. An allocation
     beyond the cap fails, which the run can report; without it the kernel would kill this process, and
-    perhaps others.
+    perhaps others. The cap counts stacks of threads as they are reserved, not as they are used; from now on
+    a thread reserves 2 MiB.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
     limit = min([int(0.9 * available_bytes() / workers), *limits])
     resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+    attributes = ctypes.create_string_buffer(64)  # pthread_attr_t has 56 bytes on 64 bits
+    _libc.pthread_getattr_default_np(attributes)
+    _libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(_STACK_BYTES))
+    _libc.pthread_setattr_default_np(attributes)
 
 
 def available_bytes() -> int:
