@@ -14,6 +14,7 @@ from paragone.base import plugins
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import Unavailable, entry_point, needing_packages
 from paragone.base.process_end import end_process
+from paragone.base.ranks import JOIN_TIMEOUT
 from paragone.config.profilers import profiler_of
 from paragone.config.run_spec import Spec
 from paragone.machine import cgroups, hardware, limits
@@ -26,7 +27,6 @@ from paragone.training.profiling import profile_steps
 from paragone.workers import supervisor
 from paragone.workers.meeting_folder import meeting_folder
 from paragone.workers.rendezvous import Rendezvous
-from paragone.workers.run_options import JOIN_TIMEOUT
 from paragone.workers.worker_failure import judge
 
 FOUND = "found.json"  # of rank 0, where the workers meet

@@ -126,6 +126,7 @@ def run(small: Arrays, tmp_path: Path) -> Callable[..., RunRecord]:
         line = train_command(spec, small, tmp_path / folder, "launch", **options)
         done = call(line, timeout=400)
         assert done.returncode == 0, done.stdout + done.stderr
+        print(done.stdout, done.stderr)  # pytest shows it if the test fails
         made = record.read(tmp_path / folder / "record.json")
         if made.status == "unavailable" and not (KIND == "gpu" and "torch" in spec.backend["name"]):
             pytest.skip(lacking(spec.backend["name"], made.reason))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from accelerator.conftest import KIND, config_on, lacking, replicas_on, spec_on
-from parity.probing import judge, observe
+from parity.probing import dataset_of, judge, observe
 from workspace import CONFIG, ROOT, call, command, environment, succeed, train_command, wait_for
 
 from paragone.config.expand import first_steps
@@ -46,10 +46,11 @@ def test_its_first_steps_are_those_of_the_reference(run, small, tmp_path, backen
     assert found.passed, found.reason
 
 
-@pytest.mark.parametrize("workload", ["fashion-cnn", "fashion-conv"])
-def test_it_passes_the_parity_gate(fashion, tmp_path, backend, workload):
-    observe("reference", [workload], [fashion], tmp_path, config_on())
-    observe(backend, [workload], [fashion], tmp_path, config_on(), replicas=replicas_on(backend))
+@pytest.mark.parametrize("workload", ["fashion-cnn", "fashion-conv", "reuters-cnn"])
+def test_it_passes_the_parity_gate(data_of, tmp_path, backend, workload):
+    arrays = [data_of[dataset_of(workload)]]
+    observe("reference", [workload], arrays, tmp_path, config_on())
+    observe(backend, [workload], arrays, tmp_path, config_on(), replicas=replicas_on(backend))
     probes = [tmp_path / workload / f"{backend}.npz"]
     reference = tmp_path / workload / "reference.npz"
     verdict = judge(workload, reference, probes, tmp_path / "parity.json")[backend]

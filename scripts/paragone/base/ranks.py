@@ -3,6 +3,10 @@
 import os
 from dataclasses import dataclass
 
+JOIN_TIMEOUT = (
+    300.0  # seconds that workers wait for each other, unless the command line says otherwise
+)
+
 
 @dataclass(frozen=True)
 class World:
@@ -36,4 +40,4 @@ class World:
         return all(address.startswith("127.") for address in self.addresses)
 
 
-ALONE = World(0, 1, 0, 1, 0, 1, (), (os.getpid(),), 0.0)
+ALONE = World(0, 1, 0, 1, 0, 1, (), (os.getpid(),), JOIN_TIMEOUT)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+import jax.extend.core
 
 from paragone.base.engine_reports import FlopCount
 
@@ -24,7 +25,7 @@ def count(loss: Callable[[Any], jax.Array], arguments: Any, examples: int) -> Fl
 def _products(jaxpr: Any) -> Iterator[int]:
     """FLOP of each convolution and product of matrices, those of inner programs included."""
     for equation in jaxpr.eqns:
-        for inner in jax.core.jaxprs_in_params(equation.params):
+        for inner in jax.extend.core.jaxprs_in_params(equation.params):
             yield from _products(inner)
         result = math.prod(equation.outvars[0].aval.shape) if equation.outvars else 0
         if equation.primitive.name == "dot_general":

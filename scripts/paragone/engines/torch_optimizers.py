@@ -39,11 +39,14 @@ def create_optimizer(
     arrays, scalars = _STATES.get(options["name"], ([], {}))
     if options.get("momentum") == 0:
         arrays = []
+    # As PyTorch has it: scalars are on the host but where kernels read them.
+    on_device = any(optimizer.defaults.get(key) for key in ("capturable", "fused"))
     for weight in model.parameters() if arrays or scalars else []:
+        where = weight.device if on_device else torch.device("cpu")
         optimizer.state[weight] = {
             **{name: torch.zeros_like(weight) for name in arrays},
             **{
-                name: torch.full((), start, dtype=weight.dtype, device=weight.device)
+                name: torch.full((), start, dtype=weight.dtype, device=where)
                 for name, start in scalars.items()
             },
         }
@@ -68,7 +71,7 @@ def _nadam(
     # Keras' momentum schedule, beta_1 (1 - 0.96^t / 2), is PyTorch's at a momentum decay of 1.
     arguments = {**_moments(options, device), "momentum_decay": 1.0}
     if options.get("deduplicate", True):
-        return torch.optim.NAdam(model.parameters(), **arguments)
+        return NAdam(model.parameters(), **arguments)
     return NAdamOfOccurrences(model, add_squares, **arguments)
 
 
@@ -76,8 +79,8 @@ def _moments(options: Options, device: torch.device) -> dict[str, Any]:
     return {
         "betas": (options["beta_1"], options["beta_2"]),
         "eps": options["epsilon"],
-        # The step count stays on the device, or a lazy device would compile every step anew.
-        "capturable": device.type != "cpu",
+        # On a lazy device the step count stays there, or it would compile every step anew.
+        "capturable": device.type == "xla",
     }
 
 
@@ -92,20 +95,35 @@ class AdamEpsilonHat(torch.optim.Adam):
     def __init__(self, weights: Iterable[nn.Parameter], **options: Any) -> None:
         super().__init__(weights, **options)
         for group in self.param_groups:
-            group["taken"] = 0  # steps of the fused rule
+            group["taken"] = 0
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
         """Take one step."""
         for group in self.param_groups:
-            if group["fused"]:  # its kernel takes a number, which is counted on the host
-                taken, group["taken"] = group["taken"], group["taken"] + 1
-            else:
+            if group["capturable"]:
                 taken = self.state[group["params"][0]]["step"]
+            else:  # a number, counted on the host: the fused rule has its own on the device
+                taken, group["taken"] = group["taken"], group["taken"] + 1
             group["eps"] = self.defaults["eps"] / (1 - group["betas"][1] ** (taken + 1)) ** 0.5
         return super().step(closure)
 
 
-class NAdamOfOccurrences(torch.optim.NAdam):
+class NAdam(torch.optim.NAdam):
+    """NAdam whose scalars stay on the host when a state is loaded, as they are in a new one.
+
+    PyTorch (2.9, 2.11) moves `mu_product` to the device of its weight, and then waits for it in every step.
+    """
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state."""
+        super().load_state_dict(state_dict)
+        weights = [weight for group in self.param_groups for weight in group["params"]]
+        for place, stored in state_dict["state"].items():
+            if not self.defaults["capturable"]:
+                self.state[weights[place]]["mu_product"] = stored["mu_product"].clone()
+
+
+class NAdamOfOccurrences(NAdam):
     """NAdam of Keras for the sparse gradient of an embedding, which Keras does not deduplicate.
 
     A word that occurs several times in a batch has one gradient g per occurrence. The second moment

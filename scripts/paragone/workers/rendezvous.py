@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ class Rendezvous:
         Raises `UserError` that names the missing ranks, an unknown host, or a port that is in use.
         """
         if self._workers == 1:
-            return ALONE
+            return replace(ALONE, timeout=self._timeout)  # NCCL has one for a group of one, too
         own = {
             "node": _node(),
             "pid": os.getpid(),

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from paragone.base.ranks import JOIN_TIMEOUT
+
 _OPTIONS = {
     "spec": (str, True, "specification of the run, JSON"),
     "manifest": (Path, True, "manifest of its data set"),
@@ -18,7 +20,6 @@ _OPTIONS = {
     "record": (Path, True, "record.json to write"),
     "predictions": (Path, True, "predictions.npz to write"),
 }
-JOIN_TIMEOUT = 300.0
 
 
 def run_parser(description: str | None) -> argparse.ArgumentParser:
