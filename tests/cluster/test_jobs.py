@@ -18,7 +18,7 @@ from paragone.records.run_record import RunRecord
 pytestmark = pytest.mark.full
 
 SUBMIT = ("--workflow-profile", "profiles/slurm")
-SECONDS = 300  # of one call of snakemake
+SECONDS = 600  # of one call of snakemake, on a busy machine
 EXPERIMENT = "tpu_fashion_conv"
 TWO_WORKERS = ["tensorflow-multiworker", "torch-ddp"]
 PEAKS = "results/tables/device_matmul/peaks.json"
