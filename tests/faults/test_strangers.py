@@ -4,11 +4,12 @@ import os
 import shutil
 import subprocess
 from contextlib import nullcontext
+from pathlib import Path
 
 import psutil
 import pytest
 from privileged import needs_root
-from unit.data_programs import fetch, refused
+from unit.data_programs import fetch, refused, serialize
 from workspace import environment, make_spec, train_command, wait_for
 
 from paragone.base.errors import UserError
@@ -67,16 +68,21 @@ ANOTHER_USER = pytest.mark.injects(
 def test_arrays_of_a_stranger_are_refused(fashion, tmp_path):
     """Only the user's own, root's and those of the owner of `data.folder` are used."""
     needs_root("gives a file to another user")
-    shutil.copytree(fashion.folder / "arrays", tmp_path / "data/arrays")
-    source = fashion.source
-    os.chown(tmp_path / "data", 1001, -1)
-    for path in (tmp_path / "data/arrays").iterdir():
+    data = tmp_path / "data"
+    shutil.copytree(fashion.folder / "arrays", data / "arrays")
+
+    def use(results: Path) -> subprocess.CompletedProcess:
+        """Find the arrays: real ones by `fetch`, made ones by `serialize`."""
+        done = fetch("fashion_mnist", results, data, source=fashion.source)
+        return serialize(results, data) if done.returncode == 0 else done
+
+    os.chown(data, 1001, -1)
+    for path in (data / "arrays").iterdir():
         os.chown(path, 1001, -1)
-    done = fetch("fashion_mnist", tmp_path / "one", tmp_path / "data", source=source)
-    assert done.returncode == 0, "those of the owner of the folder are used"
-    for path in (tmp_path / "data/arrays").iterdir():
+    assert use(tmp_path / "one").returncode == 0, "those of the owner of the folder are used"
+    for path in (data / "arrays").iterdir():
         os.chown(path, 1002, -1)
-    done = fetch("fashion_mnist", tmp_path / "two", tmp_path / "data", source="real")
+    done = use(tmp_path / "two")
     refused(done, "belongs to user 1002", "data.folder", "chown")
 
 
