@@ -27,6 +27,7 @@ TREATMENT = {
     r"(PYTHONPATH=\S+ )?python benchmarks/\S+ .*": DRY_RUN,
     r"snakemake .*profiles/.*": "dry-run by tests/cluster/test_profiles.py, with its executor",
     r"snakemake .*presets/paper.yaml": "dry-run by tests/pipeline/test_dag.py",
+    r"snakemake .*presets/gpu.yaml.*": "planned by tests/unit/test_plan.py; it needs a GPU",
     r"snakemake .*presets/smoke.yaml": "run by tests/pipeline/test_smoke.py",
     r"snakemake .*bundles=.*": "run by tests/pipeline/test_smoke_bundles.py, on the bundle of the smoke run",
     r"python scripts/bundle\.py check .*": "run by tests/unit/test_bundles.py, on a made bundle",

@@ -123,7 +123,6 @@ def test_workers_on_gpus_add_up_by_nccl(run, cuda, name):
     made = run(spec)
     assert made.status == "completed", made.reason
     assert {one.modes.collectives for one in made.processes} == {"nccl"}
-    assert len({name for one in made.processes for name in one.devices}) >= 1
     assert len(made.processes) == workers
 
 

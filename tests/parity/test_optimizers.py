@@ -86,6 +86,31 @@ def test_the_fused_rule_is_the_same_and_its_state_can_be_kept(options):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("options", [{"deduplicate": True}, {"deduplicate": False}, {}], ids=str)
+def test_a_state_can_be_kept(options):
+    """As a checkpoint does; with what PyTorch counts or multiplies up beside the arrays."""
+    chosen = {**OPTIONS, "name": "nadam", **options} if options else {**OPTIONS, "name": "adam"}
+    models = [nn.Sequential(nn.Embedding(3, 2), nn.Linear(2, 2)) for _ in range(2)]
+    models[1].load_state_dict(models[0].state_dict())
+    kept, reloaded = (
+        create_optimizer(chosen, model, torch.device("cpu"), lambda squares, _: squares)
+        for model in models
+    )
+    for step in range(1, 5):
+        if step == 3:
+            state = copy.deepcopy(reloaded.state_dict())
+            reloaded = create_optimizer(
+                chosen, models[1], torch.device("cpu"), lambda squares, _: squares
+            )
+            reloaded.load_state_dict(state)
+        for model, optimizer in zip(models, (kept, reloaded), strict=True):
+            optimizer.zero_grad()
+            (model(torch.tensor([0, 1, 1])).cos() * step).sum().backward()
+            optimizer.step()
+    for one, other in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
 def test_the_two_rules_differ():
     assert not torch.allclose(expected(True, 3), expected(False, 3), rtol=0.1)
 

@@ -91,12 +91,13 @@ def test_the_published_protocols_have_the_repeats_that_their_questions_take():
         assert one["repeats"] >= fewest(one["comparisons"]), one["name"]
 
 
-def test_the_default_can_decide_its_primary_question():
-    default = Plan()
+@pytest.mark.parametrize("presets", [[], ["gpu"]], ids=str)
+def test_the_primary_question_can_be_decided(presets):
+    plan = Plan(*presets)
     (one,) = [
         each
-        for each in questions(default.config, default.experiments)
-        if each["name"] == default.config["primary"]["experiment"]
+        for each in questions(plan.config, plan.experiments)
+        if each["name"] == plan.config["primary"]["experiment"]
     ]
     assert one["comparisons"] > 0
     assert one["repeats"] >= fewest(one["comparisons"])

@@ -3,9 +3,8 @@
 import os
 from dataclasses import dataclass
 
-JOIN_TIMEOUT = (
-    300.0  # seconds that workers wait for each other, unless the command line says otherwise
-)
+# Seconds that workers wait for each other, unless the command line says otherwise.
+JOIN_TIMEOUT = 300.0
 
 
 @dataclass(frozen=True)

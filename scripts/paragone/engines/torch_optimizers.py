@@ -102,7 +102,7 @@ class AdamEpsilonHat(torch.optim.Adam):
         for group in self.param_groups:
             if group["capturable"]:
                 taken = self.state[group["params"][0]]["step"]
-            else:  # a number, counted on the host: the fused rule has its own on the device
+            else:  # on the host: the fused rule's own count is on the device, which would be waited for
                 taken, group["taken"] = group["taken"], group["taken"] + 1
             group["eps"] = self.defaults["eps"] / (1 - group["betas"][1] ** (taken + 1)) ** 0.5
         return super().step(closure)
@@ -112,15 +112,17 @@ class NAdam(torch.optim.NAdam):
     """NAdam whose scalars stay on the host when a state is loaded, as they are in a new one.
 
     PyTorch (2.9, 2.11) moves `mu_product` to the device of its weight, and then waits for it in every step.
+    On a lazy device, `capturable`, both are on the device.
     """
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state."""
         super().load_state_dict(state_dict)
+        if self.defaults["capturable"]:
+            return
         weights = [weight for group in self.param_groups for weight in group["params"]]
         for place, stored in state_dict["state"].items():
-            if not self.defaults["capturable"]:
-                self.state[weights[place]]["mu_product"] = stored["mu_product"].clone()
+            self.state[weights[place]]["mu_product"] = stored["mu_product"].clone()
 
 
 class NAdamOfOccurrences(NAdam):

@@ -8,9 +8,8 @@ import psutil
 
 from paragone.machine import cgroups
 
-_STACK_BYTES = (
-    2 * 2**20
-)  # what glibc reserves for a thread where stacks have no limit; with one, often 8 MB
+# What glibc reserves for a thread where stacks have no limit; with one, it is as much as that: 8 MiB often.
+_STACK_BYTES = 2 * 2**20
 _libc = ctypes.CDLL(None)
 
 
@@ -40,9 +39,9 @@ def limit_memory(workers: int = 1) -> None:
     limit = min([int(0.9 * available_bytes() / workers), *limits])
     resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
     attributes = ctypes.create_string_buffer(64)  # pthread_attr_t has 56 bytes on 64 bits
-    _libc.pthread_getattr_default_np(attributes)
-    _libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(_STACK_BYTES))
-    _libc.pthread_setattr_default_np(attributes)
+    if not _libc.pthread_getattr_default_np(attributes):
+        _libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(_STACK_BYTES))
+        _libc.pthread_setattr_default_np(attributes)
 
 
 def available_bytes() -> int:
