@@ -129,7 +129,7 @@ def test_a_waiting_thread_takes_little_of_the_cap():
         "print((Process().memory_info().data - before) / 50); end.set()"
     )
 
-    def limited() -> None:  # as most shells have it; threads reserve so much unless told otherwise
+    def limited() -> None:  # the default of most shells, and then of the stack of each thread
         resource.setrlimit(resource.RLIMIT_STACK, (8 * MIB, resource.RLIM_INFINITY))
 
     line = [sys.executable, "-c", program]
