@@ -13,6 +13,7 @@ from paragone.base.errors import UserError, entry_point
 from paragone.config.run_spec import Spec
 from paragone.machine import cgroups
 from paragone.workers import supervisor
+from paragone.workers.free_cores import free_cores
 from paragone.workers.meeting_folder import meeting_folder
 from paragone.workers.run_options import run_arguments, run_parser
 from paragone.workers.worker_failure import judge, processes
@@ -33,11 +34,14 @@ def main(arguments: list[str] | None = None) -> None:
     check_nodes(options.nodes, spec.workers)
     program = Path(__file__).with_name("train.py")
     # Beside the checkpoints: Snakemake deletes only declared outputs.
-    with meeting_folder(options.checkpoints.parent) as meeting:
+    with (
+        meeting_folder(options.checkpoints.parent) as meeting,
+        free_cores(options.threads) as cores,
+    ):
         line = [sys.executable, str(program), *run_arguments(options), f"--rendezvous={meeting}"]
         tuned, before = spec.tuning.get("variables", {}), cgroups.memory_counts()
         if failed := supervisor.run(
-            line, spec.workers, options.nodes, options.threads, tuned=tuned
+            line, spec.workers, options.nodes, options.threads, tuned=tuned, affinity=cores
         ):
             grown = zip(cgroups.memory_counts(), before, strict=True)
             conclude(failed, options, spec, meeting, all(now > then for now, then in grown))

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -99,6 +100,12 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
     return folder
 
 
+def fashion_and_a_copy(folder: Path) -> None:
+    """Fashion-MNIST fetched and serialized, and beside it a copy that no other test adds data sets to."""
+    prepare("fashion_mnist", folder / "results", folder / "data", environment=MIRRORS)
+    shutil.copytree(folder, folder / "copy")
+
+
 @pytest.fixture(scope="session")
 def fashion(tmp_path_factory) -> Arrays:
     """Fashion-MNIST, fetched and serialized once a session; not to be written to.
@@ -107,14 +114,19 @@ def fashion(tmp_path_factory) -> Arrays:
     `data.source: auto` has it: `Arrays.source` says which.
     """
 
-    def make(folder: Path) -> None:
-        prepare("fashion_mnist", folder / "results", folder / "data", environment=MIRRORS)
-
-    folder = made_once(tmp_path_factory, "fashion", make)
+    folder = made_once(tmp_path_factory, "fashion", fashion_and_a_copy)
     arrays = Arrays(folder / "results/manifest.json", folder / "data")
     if MIRRORS.strip(" ;"):
         assert arrays.source == "real", f"PARAGONE_MIRRORS is {MIRRORS}: no Fashion-MNIST there"
     return arrays
+
+
+@pytest.fixture(scope="module")
+def fashion_copy(fashion, tmp_path_factory) -> Path:
+    """All that was made for `fashion`, to be written to: data/, results/ and the lock file."""
+    folder = tmp_path_factory.mktemp("fashion") / "copy"
+    shutil.copytree(fashion.folder.with_name("copy"), folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -16,11 +16,9 @@ from paragone.data import load
 
 
 @pytest.fixture(scope="module")
-def prepared(mirror, tmp_path_factory) -> Path:
-    """A folder with a filled store in data/ and the two JSON files in results/."""
-    folder = tmp_path_factory.mktemp("fashion")
-    prepare("fashion_mnist", folder / "results", folder / "data", environment=str(mirror))
-    return folder
+def prepared(mirror, fashion_copy) -> Path:
+    """A folder with a filled store in data/, from the real files, and the two JSON files in results/."""
+    return fashion_copy
 
 
 @pytest.fixture
@@ -142,7 +140,6 @@ def _state(folder: Path) -> dict:
 
 
 def _copy(prepared: Path, to: Path) -> tuple[Path, Path]:
-    shutil.copytree(prepared / "data", to / "data", ignore=shutil.ignore_patterns("*.tfrecord*"))
-    shutil.rmtree(to / "data/tfds")
+    shutil.copytree(prepared / "data", to / "data")
     shutil.copytree(prepared / "results", to / "results")
     return to / "data", to / "results"

@@ -20,12 +20,24 @@ pytestmark = pytest.mark.full  # the smoke run prepares what the built-in blocks
 SPLITS = {"split": {"train": "train[:100]", "test": "test[:50]"}}
 
 
-def test_fashion_mnist_by_name_gives_the_arrays_of_its_block(mirror, fashion, tmp_path):
+@pytest.fixture(scope="module")
+def prepared(mirror, tmp_path_factory) -> Path:
+    """A data folder where the builder has done its part: other blocks read what it left.
+
+    results/ is of a block of 150 images, by_name/ of the builder's name alone.
+    """
+    folder = tmp_path_factory.mktemp("tfds")
+    block = {"form": "tfds", "builder": "fashion_mnist", **SPLITS}
+    prepare("small", folder / "results", folder / "data", str(mirror), block)
+    prepare("tfds/fashion_mnist", folder / "by_name", folder / "data", str(mirror))
+    return folder
+
+
+def test_fashion_mnist_by_name_gives_the_arrays_of_its_block(prepared, fashion, tmp_path):
     """Bit for bit, in the order of the files; only the names of the classes are the builder's numbers."""
-    data = tmp_path / "data"
-    prepare("tfds/fashion_mnist", tmp_path, data, str(mirror))
+    data = prepared / "data"
     by_name, built_in = (
-        load(tmp_path / "manifest.json", data),
+        load(prepared / "by_name/manifest.json", data),
         load(fashion.manifest, fashion.folder),
     )
     for name in ("train_inputs", "train_labels", "test_inputs", "test_labels"):
@@ -35,18 +47,9 @@ def test_fashion_mnist_by_name_gives_the_arrays_of_its_block(mirror, fashion, tm
     assert by_name.edition == built_in.edition == "official"
     assert json.loads(lock_of(data).read_text())["tfds/fashion_mnist"]["files"] == FASHION_FILES
     # Once used, its shapes are known.
-    prepare("tfds/fashion_mnist", tmp_path / "second", data, source="synthetic")
-    stand_in = load(tmp_path / "second/manifest.json", data)
+    prepare("tfds/fashion_mnist", tmp_path, data, source="synthetic")
+    stand_in = load(tmp_path / "manifest.json", data)
     assert stand_in.train_inputs.shape == by_name.train_inputs.shape
-
-
-@pytest.fixture(scope="module")
-def prepared(mirror, tmp_path_factory) -> Path:
-    """A data folder where the builder has done its part: other blocks read what it left."""
-    folder = tmp_path_factory.mktemp("tfds")
-    block = {"form": "tfds", "builder": "fashion_mnist", **SPLITS}
-    prepare("small", folder / "results", folder / "data", str(mirror), block)
-    return folder
 
 
 def again(prepared: Path, mirror: Path, **changes: object) -> Path:

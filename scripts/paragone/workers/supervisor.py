@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Lock, Thread
@@ -87,18 +87,20 @@ def run(
     cores: int = 1,
     seconds: float | None = None,
     tuned: Mapping[str, str] = MappingProxyType({}),
+    affinity: Collection[int] = (),
 ) -> Child | None:
     """Run `ranks` workers of this command to their end; the first that failed, or None.
 
     `cores`: per worker, for srun, which does not inherit them from the job. `seconds`: the time limit.
     `tuned`: all environment variables that tune the workers; those of this process are not passed on.
+    `affinity`: the cores of this host that its workers share; by default those of this process.
     Raises `TimeoutError`, or `Interrupted` if this process is asked to end. However this ends, no worker
     and nothing that a worker started is left.
     """
     children: list[Child] = []
     try:
         with interruptible():
-            children += start(line, ranks, nodes, cores, tuned)
+            children += start(line, ranks, nodes, cores, tuned, affinity)
             failed = first_to_fail(children, seconds)
     except BaseException:
         end(children)
@@ -119,12 +121,14 @@ def start(
     nodes: int = 1,
     cores: int = 1,
     tuned: Mapping[str, str] = MappingProxyType({}),
+    affinity: Collection[int] = (),
 ) -> list[Child]:
     """Start the workers of `run`: on this host, or on those of the Slurm allocation."""
     variables = environment(tuned)
     if nodes == 1:
+        prepare = _prepare(os.getpid(), signal.SIGKILL, affinity)
         return [
-            _start(line, variables | {"RANK": str(rank)}, rank, ranks > 1, signal.SIGKILL)
+            _start(line, variables | {"RANK": str(rank)}, rank, ranks > 1, prepare)
             for rank in range(ranks)
         ]
     variables.pop("RANK", None)
@@ -137,11 +141,15 @@ def start(
     ]
     srun = ["srun", *options, "--unbuffered", *line]
     # SIGTERM: srun then ends its tasks on the other hosts.
-    return [_start(srun, variables, None, True, signal.SIGTERM)]
+    return [_start(srun, variables, None, True, _prepare(os.getpid(), signal.SIGTERM))]
 
 
 def _start(
-    line: list[str], variables: dict[str, str], rank: int | None, prefixed: bool, last_will: int
+    line: list[str],
+    variables: dict[str, str],
+    rank: int | None,
+    prefixed: bool,
+    prepare: Callable[[], None],
 ) -> Child:
     process = subprocess.Popen(
         line,
@@ -150,20 +158,22 @@ def _start(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,  # a process group of its own, so that its helpers end with it
-        preexec_fn=_dies_with(os.getpid(), last_will),
+        preexec_fn=prepare,
     )
     child = Child(process, rank, prefixed)
     child.relay()
     return child
 
 
-def _dies_with(parent: int, number: int) -> Callable[[], None]:
-    """Executed by a child before its program: ask the kernel for a signal when its parent ends."""
+def _prepare(parent: int, number: int, affinity: Collection[int] = ()) -> Callable[[], None]:
+    """Executed by a child before its program: it takes its cores, and a signal when its parent ends."""
 
     def prepare() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, number)
         if os.getppid() != parent:  # it ended before we asked
             os.kill(os.getpid(), signal.SIGKILL)
+        if affinity:
+            os.sched_setaffinity(0, affinity)
 
     return prepare
 

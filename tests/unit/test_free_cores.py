@@ -1,0 +1,76 @@
+"""Runs side by side on one host take different cores, as long as there are some."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from workspace import ROOT
+
+from paragone.workers import supervisor
+from paragone.workers.free_cores import free_cores
+
+pytestmark = [
+    pytest.mark.alone,  # cores are of the host: runs of other tests hold some
+    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores"),
+]
+CORES = sorted(os.sched_getaffinity(0))[:2]
+HOLDER = """
+from paragone.workers.free_cores import free_cores
+with free_cores(1) as cores:
+    print(*cores, flush=True)
+    input()
+"""
+
+
+@pytest.fixture(autouse=True)
+def two_cores() -> Iterator[None]:
+    """This process and those that it starts have two cores."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, CORES)
+    yield
+    os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def holder() -> Iterator[tuple[int, subprocess.Popen]]:
+    """Another process that holds a core: which, and the process."""
+    variables = os.environ | {"PYTHONPATH": str(ROOT / "scripts")}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    line = [sys.executable, "-c", HOLDER]
+    with subprocess.Popen(line, text=True, env=variables, **pipes) as process:
+        yield int(process.stdout.readline()), process
+        process.kill()
+
+
+def test_one_after_the_other_and_shared_where_none_is_left():
+    with holder() as (first, _):
+        assert first == CORES[0]
+        with free_cores(1) as second:
+            assert second == [CORES[1]]
+            with free_cores(2) as shared:
+                assert shared == CORES
+        with free_cores(2) as more:
+            assert more == [CORES[1], CORES[0]]  # the free one first
+
+
+def test_a_core_is_free_again_however_its_holder_ends():
+    with holder() as (first, process):
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        with free_cores(1) as cores:
+            assert cores == [first] == CORES[:1]
+    with free_cores(1) as cores:
+        assert cores == CORES[:1]
+
+
+def test_workers_take_the_cores_that_they_are_given(capfd):
+    program = "import os; print(sorted(os.sched_getaffinity(0)))"
+    line = [sys.executable, "-c", program]
+    assert supervisor.run(line, 1, affinity=CORES[1:]) is None
+    assert supervisor.run(line, 1) is None
+    assert capfd.readouterr().out.splitlines() == [str(CORES[1:]), str(CORES)]
+    assert sorted(os.sched_getaffinity(0)) == CORES
