@@ -112,7 +112,7 @@ def compilation(
     found = [100 * share for share in quotients(pairs)]
     return [
         Row(
-            f"compilation, second run, `{backend}`, {spec.division}, with {cache}",
+            f"compilation, second run, `{backend}`, {spec.division}, with {' and '.join(variables)}",
             "first run",
             f"{stated(found, '%', 0)}: {median(one for one, _ in pairs):.1f} s after "
             f"{median(one for _, one in pairs):.1f} s",

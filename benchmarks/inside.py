@@ -38,7 +38,7 @@ def built(spec: Spec, dataset: Dataset) -> Engine:
     return engine
 
 
-def epoch(spec: Spec, dataset: Dataset, rounds: int) -> list[tuple[float, float]]:
+def epoch(spec: Spec, dataset: Dataset, rounds: int) -> list[tuple[float, ...]]:
     """Seconds of so many steps, and of as many over one batch that is on the device."""
     engine = built(spec, dataset)
     batch = next(train_batches(dataset, spec, 1, engine.shard))

@@ -1,8 +1,8 @@
 """Rows of `make bench` on growth: does twice the work cost twice the time, or more?
 
 What one more costs is measured twice, from the smallest size to the middle one and from there to the largest.
-Constant costs are in neither, so that none hides a cost that rises. Where the largest size takes hardly
-longer than the smallest, what one more costs is noise, and nothing grows.
+Constant costs are in neither, so that none hides a cost that rises. Where the largest size takes at most
+1.1 times as long as the smallest, what one more costs is noise, and nothing grows.
 """
 
 import statistics
@@ -120,7 +120,7 @@ def row(
         part,
         "in proportion",
         f"{shown}; {1e3 * first:,.3g} and then {1e3 * second:,.3g} ms per {unit}",
-        "no more per unit",
+        f"at most {NOISE} x per unit; to {UNCLEAR} x undecided",
         common({verdict(sizes, of_round) for of_round in taken}),
     )
 

@@ -53,13 +53,11 @@ def at_least(limit: float, values: Sequence[float]) -> str:
     return at_most(-limit, [-value for value in values])
 
 
-def in_turn(
-    rounds: int, ours: Callable[[], float], theirs: Callable[[], float]
-) -> list[tuple[float, float]]:
-    """Two measurements, each taken once a round, one beside the other."""
-    return [(ours(), theirs()) for _ in range(rounds)]
+def in_turn(rounds: int, *measures: Callable[[], float]) -> list[tuple[float, ...]]:
+    """Measurements, each taken once a round, one beside the other."""
+    return [tuple(measure() for measure in measures) for _ in range(rounds)]
 
 
-def quotients(pairs: Sequence[tuple[float, float]]) -> list[float]:
+def quotients(pairs: Sequence[tuple[float, ...]]) -> list[float]:
     """The first of each pair over the second."""
     return [first / second for first, second in pairs]

@@ -73,10 +73,7 @@ def fashion_conv(data: Data, rounds: int) -> list[Row]:
     best = specification("fashion-conv", "tensorflow-mirrored", 1000, precision="bfloat16", **SHORT)
     line = [OPPONENTS / "keras_fit.py", data.arrays("fashion_mnist")]
     same = specification("fashion-conv", "tensorflow-mirrored", 1000, **SHORT)
-    return [
-        against("fashion-conv", best, "Keras' `fit`, float32", line, 1.5, data, rounds),
-        against("fashion-conv", same, "Keras' `fit`, float32", line, None, data, rounds),
-    ]
+    return against("fashion-conv", best, same, "Keras' `fit`, float32", line, 1.5, data, rounds)
 
 
 def fashion_cnn(data: Data, rounds: int) -> list[Row]:
@@ -90,18 +87,16 @@ def fashion_cnn(data: Data, rounds: int) -> list[Row]:
     workers = max(found, key=lambda one: found[one])
     line = [OPPONENTS / "data_loader.py", folder, 1024, workers]
     words = f"DataLoader, {workers} workers, float32"
-    return [
-        against("fashion-cnn, batch 1,024", best, words, line, 4.0, data, rounds),
-        against("fashion-cnn, batch 1,024", same, words, line, None, data, rounds),
-    ]
+    return against("fashion-cnn, batch 1,024", best, same, words, line, 4.0, data, rounds)
 
 
 def wide_resnet(data: Data, rounds: int) -> list[Row]:
     """Against Keras' `fit` over its ImageDataGenerator."""
     best = specification("wide-resnet", "torch", 64, **SHORT, **TUNED_BFLOAT16)
+    same = specification("wide-resnet", "torch", 64, **SHORT)
     line = [OPPONENTS / "image_data_generator.py", data.arrays("fashion_mnist"), 64]
     words = "`fit` over ImageDataGenerator, float32"
-    return [against("wide-resnet, width 1, batch 64", best, words, line, 2.2, data, rounds)]
+    return against("wide-resnet, width 1, batch 64", best, same, words, line, 2.2, data, rounds)
 
 
 def wide_resnet_accuracy(data: Data, epochs: int = 5) -> list[Row]:
@@ -127,28 +122,44 @@ def text_cnn(data: Data, rounds: int) -> list[Row]:
     line = [OPPONENTS / "step_by_step.py", data.arrays("reuters"), vocabulary]
     words = "one `tf.function` call a step, float32"
     best, same = way(precision="bfloat16"), way()
-    return [
-        against("text CNN, batch 32", best, words, line, 1.5, data, rounds),
-        against("text CNN, batch 32", same, words, line, None, data, rounds),
-    ]
+    return against("text CNN, batch 32", best, same, words, line, 1.5, data, rounds)
 
 
 def against(
-    part: str, spec: Spec, words: str, line: list, asked: float | None, data: Data, rounds: int
-) -> Row:
-    """Steady speed of a way over that of another program, in turn."""
-    pairs = in_turn(
-        rounds, lambda: train(spec, data, WINDOW).examples_per_second, lambda: speed(*line)
-    )
-    found = quotients(pairs)
-    ours, theirs = (median(values) for values in zip(*pairs, strict=True))
-    return Row(
-        f"{part}, {named(spec)}",
-        words,
-        f"{stated(found, 'x')}: {ours:,.0f} to {theirs:,.0f} examples/s",
-        f"{asked} x" if asked else "",
-        at_least(asked, found) if asked else "",
-    )
+    part: str,
+    best: Spec,
+    same: Spec,
+    words: str,
+    line: list,
+    asked: float,
+    data: Data,
+    rounds: int,
+) -> list[Row]:
+    """Steady speed of the best way, and of one as the other program trains, over that program's, in turn.
+
+    `asked`: of the best one.
+    """
+    ways = (best, same)
+    taken = in_turn(rounds, *(partial(steady, spec, data) for spec in ways), partial(speed, *line))
+    *ours, theirs = zip(*taken, strict=True)
+    made = []
+    for spec, speeds, limit in zip(ways, ours, (asked, None), strict=True):
+        found = quotients(list(zip(speeds, theirs, strict=True)))
+        made.append(
+            Row(
+                f"{part}, {named(spec)}",
+                words,
+                f"{stated(found, 'x')}: {median(speeds):,.0f} to {median(theirs):,.0f} examples/s",
+                f"{limit} x" if limit else "",
+                at_least(limit, found) if limit else "",
+            )
+        )
+    return made
+
+
+def steady(spec: Spec, data: Data) -> float:
+    """The examples per second of a way's steps."""
+    return train(spec, data, WINDOW).examples_per_second
 
 
 def speed(*line: object) -> float:
