@@ -27,7 +27,7 @@ from paragone.data.batches import evaluation_batches, noise_batches, train_batch
 from paragone.engines import Engine
 
 BATCHES = (128, 256, 500, 1000, 2500, 10000)  # of which the best evaluates
-STEPS = 200
+STEPS = 100
 
 
 def built(spec: Spec, dataset: Dataset) -> Engine:

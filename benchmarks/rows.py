@@ -4,6 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
+
+from paragone.analysis.paired import ALPHA, Effects
+
 
 @dataclass(frozen=True)
 class Row:
@@ -25,6 +29,7 @@ class Row:
 
 HEADER = ("part", "against", "measured", "asked", "reached")
 YES, NO, UNDECIDED = "yes", "**no**", "undecided"
+FEW = 5  # measurements whose range says more than an interval
 
 
 def markdown(rows: Sequence[tuple[str, ...]]) -> str:
@@ -34,7 +39,13 @@ def markdown(rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def stated(values: Sequence[float], unit: str, digits: int = 2) -> str:
-    """Median, range and n, of one value or several."""
+    """Median, range and n, of one value or several; of many their geometric mean, its interval, and n."""
+    if len(values) > FEW:
+        effects = Effects(np.log(values))
+        middle, low, high = (
+            f"{one:,.{digits}f}" for one in np.exp([effects.mean, *effects.interval()])
+        )
+        return f"{f'{middle} {unit}'.strip()} [{low}, {high}] (n = {len(values)})"
     shown = f"{median(values):,.{digits}f} {unit}".strip()
     if len(values) == 1:
         return f"{shown} (n = 1)"
@@ -43,19 +54,30 @@ def stated(values: Sequence[float], unit: str, digits: int = 2) -> str:
 
 
 def at_most(limit: float, values: Sequence[float]) -> str:
-    """Whether measurements are within a limit: all of them, none, or undecided."""
-    within = [value <= limit for value in values]
-    return YES if all(within) else UNDECIDED if any(within) else NO
+    """Whether measurements, all above 0, are within a limit, beyond it, or do not decide it.
+
+    By the one-sided test of `paired.py`, on the logs; by fewer than five measurements, all must agree.
+    """
+    effects, limit = Effects(np.log(values)), float(np.log(limit))
+    alpha = max(ALPHA, 2.0 ** -len(values))
+    if effects.p_below(limit) <= alpha:
+        return YES
+    return NO if effects.p_above(limit) <= alpha else UNDECIDED
 
 
 def at_least(limit: float, values: Sequence[float]) -> str:
-    """Whether measurements reach a limit: all of them, none, or undecided."""
-    return at_most(-limit, [-value for value in values])
+    """Whether measurements reach a limit, likewise."""
+    return at_most(1 / limit, [1 / value for value in values])
 
 
 def in_turn(rounds: int, *measures: Callable[[], float]) -> list[tuple[float, ...]]:
-    """Measurements, each taken once a round, one beside the other."""
-    return [tuple(measure() for measure in measures) for _ in range(rounds)]
+    """Measurements, each taken once a round, one beside the other, in turn from either end."""
+    taken = []
+    for number in range(rounds):
+        order = list(enumerate(measures))[:: -1 if number % 2 else 1]
+        found = {at: measure() for at, measure in order}
+        taken.append(tuple(found[at] for at in range(len(measures))))
+    return taken
 
 
 def quotients(pairs: Sequence[tuple[float, ...]]) -> list[float]:

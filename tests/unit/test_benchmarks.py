@@ -17,24 +17,36 @@ from workspace import ROOT, environment
 
 @pytest.mark.parametrize(
     ("values", "words"),
-    [([2.0], "2.00 x (n = 1)"), ([3.0, 1.0, 2.5], "2.50 x (1.00 to 3.00, n = 3)")],
+    [
+        ([2.0], "2.00 x (n = 1)"),
+        ([3.0, 1.0, 2.5], "2.50 x (1.00 to 3.00, n = 3)"),
+        ([1.0, 4.0] * 3, "2.00 x [1.00, 4.00] (n = 6)"),
+    ],
 )
-def test_median_range_and_n_are_stated(values, words):
+def test_middle_range_and_n_are_stated(values, words):
     assert stated(values, "x") == words
 
 
-def test_measurements_on_both_sides_of_a_limit_decide_nothing():
-    found = [at_most(2, values) for values in ([1.0, 2.0], [1.0, 3.0], [3.0, 4.0])]
-    assert found == [YES, UNDECIDED, NO]
-    assert [at_least(2, values) for values in ([2.0, 3.0], [1.0, 2.0], [1.0])] == [
-        YES,
-        UNDECIDED,
-        NO,
-    ]
+@pytest.mark.parametrize(
+    ("values", "within", "reached"),
+    [
+        ([1.9], YES, NO),
+        ([2.1], NO, YES),
+        ([1.0, 1.9], YES, NO),
+        ([1.0, 3.0], UNDECIDED, UNDECIDED),
+        ([3.0, 4.0], NO, YES),
+        ([1.0, 1.0, 1.0, 1.0, 3.0], UNDECIDED, UNDECIDED),  # of five, all must agree
+        ([1.0] * 14 + [3.0], YES, NO),  # of fifteen they need not
+        ([1.0] * 8 + [3.0] * 7, UNDECIDED, UNDECIDED),
+    ],
+    ids=str,
+)
+def test_measurements_on_both_sides_of_a_limit_may_decide_nothing(values, within, reached):
+    assert (at_most(2, values), at_least(2, values)) == (within, reached)
 
 
-def test_ratios_are_of_two_measurements_taken_in_turn():
-    taken = iter([6.0, 2.0, 9.0, 3.0])
+def test_ratios_are_of_two_measurements_taken_in_turn_from_either_end():
+    taken = iter([6.0, 2.0, 3.0, 9.0])
     assert quotients(in_turn(2, lambda: next(taken), lambda: next(taken))) == [3.0, 3.0]
 
 
