@@ -39,11 +39,11 @@ def markdown(rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def stated(values: Sequence[float], unit: str, digits: int = 2) -> str:
-    """Median, range and n, of one value or several; of many their geometric mean, its interval, and n."""
+    """Median, range and n, of one value or several; of many their geometric mean, its 90 % interval, and n."""
     if len(values) > FEW:
         effects = Effects(np.log(values))
         middle, low, high = (
-            f"{one:,.{digits}f}" for one in np.exp([effects.mean, *effects.interval()])
+            f"{one:,.{digits}f}" for one in np.exp([effects.mean, *effects.interval(2 * ALPHA)])
         )
         return f"{f'{middle} {unit}'.strip()} [{low}, {high}] (n = {len(values)})"
     shown = f"{median(values):,.{digits}f} {unit}".strip()
@@ -56,7 +56,8 @@ def stated(values: Sequence[float], unit: str, digits: int = 2) -> str:
 def at_most(limit: float, values: Sequence[float]) -> str:
     """Whether measurements, all above 0, are within a limit, beyond it, or do not decide it.
 
-    By the one-sided test of `paired.py`, on the logs; by fewer than five measurements, all must agree.
+    By the one-sided test of `paired.py` at 5 %, on the logs: is the whole 90 % interval on one side? By five
+    measurements or fewer, all must agree.
     """
     effects, limit = Effects(np.log(values)), float(np.log(limit))
     alpha = max(ALPHA, 2.0 ** -len(values))
