@@ -39,7 +39,7 @@ def markdown(rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def stated(values: Sequence[float], unit: str, digits: int = 2) -> str:
-    """Median, range and n, of one value or several; of many their geometric mean, its 90 % interval, and n."""
+    """Median, range and n, of one value or several; of many the geometric mean, its 90 % interval, and n."""
     if len(values) > FEW:
         effects = Effects(np.log(values))
         middle, low, high = (
