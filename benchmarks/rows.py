@@ -75,9 +75,8 @@ def in_turn(rounds: int, *measures: Callable[[], float]) -> list[tuple[float, ..
     """Measurements, each taken once a round, one beside the other, in turn from either end."""
     taken = []
     for number in range(rounds):
-        order = list(enumerate(measures))[:: -1 if number % 2 else 1]
-        found = {at: measure() for at, measure in order}
-        taken.append(tuple(found[at] for at in range(len(measures))))
+        turn = -1 if number % 2 else 1
+        taken.append(tuple([measure() for measure in measures[::turn]][::turn]))
     return taken
 
 

@@ -101,9 +101,10 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
 
 def fashion_and_a_copy(folder: Path) -> None:
-    """Fashion-MNIST fetched and serialized, and beside it a copy that no other test adds data sets to."""
+    """Fashion-MNIST fetched and serialized, and in copy/ the same, which no test adds data sets to."""
     prepare("fashion_mnist", folder / "results", folder / "data", environment=MIRRORS)
-    shutil.copytree(folder, folder / "copy")
+    for name in ("results", "data"):
+        shutil.copytree(folder / name, folder / "copy" / name)
 
 
 @pytest.fixture(scope="session")
@@ -119,14 +120,6 @@ def fashion(tmp_path_factory) -> Arrays:
     if MIRRORS.strip(" ;"):
         assert arrays.source == "real", f"PARAGONE_MIRRORS is {MIRRORS}: no Fashion-MNIST there"
     return arrays
-
-
-@pytest.fixture(scope="module")
-def fashion_copy(fashion, tmp_path_factory) -> Path:
-    """All that was made for `fashion`, to be written to: data/, results/ and the lock file."""
-    folder = tmp_path_factory.mktemp("fashion") / "copy"
-    shutil.copytree(fashion.folder.with_name("copy"), folder)
-    return folder
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,9 @@ from paragone.data import load
 
 
 @pytest.fixture(scope="module")
-def prepared(mirror, fashion_copy) -> Path:
+def prepared(mirror, fashion) -> Path:
     """A folder with a filled store in data/, from the real files, and the two JSON files in results/."""
-    return fashion_copy
+    return fashion.folder.with_name("copy")
 
 
 @pytest.fixture

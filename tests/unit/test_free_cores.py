@@ -4,18 +4,23 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psutil
 import pytest
-from workspace import ROOT
+from workspace import ROOT, environment, make_spec, train_command
 
 from paragone.workers import supervisor
 from paragone.workers.free_cores import free_cores
 
 pytestmark = [
     pytest.mark.alone,  # cores are of the host: runs of other tests hold some
-    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores"),
+    pytest.mark.skipif(
+        len(os.sched_getaffinity(0)) < 2,
+        reason="runs side by side need two cores: give this process two",
+    ),
 ]
 CORES = sorted(os.sched_getaffinity(0))[:2]
 HOLDER = """
@@ -74,3 +79,15 @@ def test_workers_take_the_cores_that_they_are_given(capfd):
     assert supervisor.run(line, 1) is None
     assert capfd.readouterr().out.splitlines() == [str(CORES[1:]), str(CORES)]
     assert sorted(os.sched_getaffinity(0)) == CORES
+
+
+def test_the_launcher_leaves_a_core_that_is_held_to_its_holder(small, tmp_path):
+    spec = make_spec("fashion-conv", "torch", batch=50, epochs=1, steps_per_epoch=2)
+    line = [*train_command(spec, small, tmp_path, "launch"), "--threads", "1"]
+    seen = set()
+    with free_cores(1), subprocess.Popen(line, env=environment()) as process:
+        while process.poll() is None:
+            seen |= {tuple(one.cpu_affinity()) for one in psutil.Process(process.pid).children()}
+            time.sleep(0.05)
+    assert process.returncode == 0
+    assert seen - {tuple(CORES)} == {(CORES[1],)}  # both: between its fork and its program
