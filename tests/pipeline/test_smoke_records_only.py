@@ -60,8 +60,9 @@ def without_frameworks(tmp_path_factory) -> Path:
     uv = Path(sys.executable).with_name("uv")
     subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, folder], check=True)
     pins = ROOT / "envs/workflow.linux-64.txt"
-    install = [uv, "pip", "install", "--quiet", "--require-hashes", "--python"]
-    subprocess.run([*install, folder / "bin/python", "-r", pins], check=True)
+    # Compiled, or where nothing may write bytecode each of 70 programs would compile all that it imports.
+    install = [uv, "pip", "install", "--quiet", "--require-hashes", "--compile-bytecode"]
+    subprocess.run([*install, "--python", folder / "bin/python", "-r", pins], check=True)
     return folder / "bin"
 
 
