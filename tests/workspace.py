@@ -41,6 +41,8 @@ CELLS = [
     ("torch-fsdp", 2),
     ("tensorflow-multiworker", 2),
 ]
+# For tests that compile: no process that imports torch to try each vector instruction set, seconds each.
+INDUCTOR = {"TORCHINDUCTOR_VEC_ISA_OK": "1"}
 UNREACHABLE = "http://127.0.0.1:9"  # the discard port: connections are refused at once
 
 

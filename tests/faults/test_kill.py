@@ -42,7 +42,6 @@ def tier(cell: tuple[str, int]) -> list[pytest.MarkDecorator]:
     return LONG if cell in NIGHTLY_CELLS else FULL
 
 
-KILLED_CELLS = [pytest.param(cell, marks=tier(cell)) for cell in CELLS]
 # PyTorch/XLA compiles the deep model for a minute.
 RANDOM_CELLS = [
     ("torch", 1),
@@ -50,6 +49,8 @@ RANDOM_CELLS = [
     pytest.param(("tensorflow-mirrored", 2), marks=LONG),
     pytest.param(("torch-ddp", 2), marks=LONG),
 ]
+# One worker of eager PyTorch resumes with draws, too: that is the same and more.
+KILLED_CELLS = [pytest.param(cell, marks=tier(cell)) for cell in CELLS if cell != RANDOM_CELLS[0]]
 
 
 def spec_of(backend: str, replicas: int):
@@ -218,7 +219,7 @@ def test_killed_snakemake_goes_on_when_it_is_called_again(fashion, checkout):
     made = checkout()
     made.config["data"]["folder"] = str(fashion.folder)
     made.only("xla_fashion_cnn", ["torch"], {"steps_per_epoch": 10}, epochs=5, steps_per_epoch=10)
-    line = ("all", "--cores", "2")
+    line = ("results/tables/runs.csv", "--cores", "2")
     first = made.start(*line)
     runs = made / "results/runs"
     wait_for(lambda: list(runs.glob("*/checkpoints/*/epoch-*")), first)

@@ -100,6 +100,7 @@ def test_option_that_the_model_does_not_have(small, tmp_path):
 
 
 # Through the workflow
+MANIFEST = "results/data/fashion_mnist/manifest.json"
 
 
 def one_message(done, *words: str) -> None:
@@ -113,7 +114,7 @@ def test_missing_mirror_folder(checkout, tmp_path):
     made = checkout()
     made.only("xla_fashion_cnn", ["torch"], steps_per_epoch=1)
     gone = tmp_path / "gone"
-    done = made.snakemake("all", "--cores", "1", PARAGONE_MIRRORS=str(gone))
+    done = made.snakemake(MANIFEST, "--cores", "1", PARAGONE_MIRRORS=str(gone))
     one_message(done, f"error: mirror folder {gone} does not exist", "PARAGONE_MIRRORS")
     assert not list((made / "results").rglob("source.json"))
 
@@ -126,7 +127,7 @@ def test_wrong_checksum(checkout, mirror, tmp_path):
     expected = CONFIG["datasets"]["fashion_mnist"]["editions"]["official"][labels.name]
     made = checkout()
     made.only("xla_fashion_cnn", ["torch"], steps_per_epoch=1)
-    done = made.snakemake("all", "--cores", "1", PARAGONE_MIRRORS=str(copy.parent))
+    done = made.snakemake(MANIFEST, "--cores", "1", PARAGONE_MIRRORS=str(copy.parent))
     one_message(done, "error: ", labels.name, "wrong checksum", expected)
     assert not list((made / "results").rglob("source.json"))
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from workspace import call, make_spec, succeed, train_command
+from workspace import INDUCTOR, call, make_spec, succeed, train_command
 
 from paragone.records import record, run_metrics
 from paragone.training.loop import DIVERGED
@@ -82,7 +82,7 @@ def test_without_a_compiler_nothing_runs_eager(small, tmp_path):
 def test_a_program_is_compiled_once_and_a_changed_one_anew(small, tmp_path):
     def programs(name: str, batch: int) -> tuple[int, int]:
         spec = make_spec("fashion-conv", "torch-compile", batch=batch, epochs=1, steps_per_epoch=2)
-        cache = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+        cache = INDUCTOR | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
         done = call(train_command(spec, small, tmp_path / name), timeout=300, **cache)
         assert done.returncode == 0, done.stderr
         (process,) = record.read(tmp_path / name / "record.json").processes

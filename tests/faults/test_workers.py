@@ -73,7 +73,7 @@ def gone(processes: list[psutil.Process], seconds: float = 10) -> bool:
     [
         ("torch-ddp", 1),
         pytest.param("tensorflow-multiworker", 0, marks=pytest.mark.full),
-        pytest.param("tensorflow-multiworker", 1, marks=FULL),
+        pytest.param("tensorflow-multiworker", 1, marks=LONG),
     ],
 )
 def test_a_killed_rank_ends_the_run_in_time_and_is_named(small, tmp_path, backend, rank):

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from workspace import CONFIG, ROOT, Arrays, call, command, succeed
+from workspace import CONFIG, INDUCTOR, ROOT, Arrays, call, command, succeed
 
 from paragone.config.expand import probe
 from paragone.config.run_spec import Spec
@@ -15,16 +15,17 @@ WORKLOADS = sorted(CONFIG["workloads"])
 # Their layers, losses and optimizers take seconds to compile.
 QUICK = ["fashion-cnn", "reuters-cnn", "reuters-cnn-double-softmax"]
 DEEP = [name for name in WORKLOADS if name not in QUICK]
-# Their deep models are left to `make test-nightly`: two compile them for minutes, the others take the
-# steps of `torch` and `tensorflow-mirrored` with one replica.
-NOT_DEEP = [
-    "jax",
-    "torch-compile",
-    "torch-ddp",
-    "torch-fsdp",
-    "tensorflow-multiworker",
-    "keras-fit",
-]
+# Left to `make test-nightly`: three compile deep models for minutes, the others take the steps of `torch` and
+# `tensorflow-mirrored` with one replica.
+NIGHTLY = {
+    "jax": DEEP,
+    "torch-compile": DEEP,
+    "torch-xla": [name for name in DEEP if name != "fashion-conv"],
+    "torch-ddp": DEEP,
+    "torch-fsdp": DEEP,
+    "tensorflow-multiworker": DEEP,
+    "keras-fit": DEEP,
+}
 ABSENT = {"tensorflow-tpu", "torch-xla-multiprocess"}
 
 
@@ -34,7 +35,7 @@ def dataset_of(workload: str) -> str:
 
 def backends_of(workload: str) -> list[str]:
     """Those that are probed together with the others, in `make test-all`."""
-    return [name for name in BACKENDS if workload in QUICK or name not in NOT_DEEP]
+    return [name for name in BACKENDS if workload not in NIGHTLY.get(name, [])]
 
 
 def probe_command(specs: list[Spec], arrays: list[Arrays], outputs: list[Path]) -> list[str]:
@@ -77,7 +78,7 @@ def observe(
     python, _, *options = probe_command(specs, arrays, outputs)
     line = [python, str(scripts / "probe.py"), *options]
     # No compiled files: those of an edit within the same second would look up to date.
-    done = call(line, timeout=1200, PYTHONDONTWRITEBYTECODE="1")
+    done = call(line, timeout=1200, PYTHONDONTWRITEBYTECODE="1", **INDUCTOR)
     assert done.returncode == 0, done.stderr
     assert "] failed: " not in done.stdout, (
         done.stdout + done.stderr

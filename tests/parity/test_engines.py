@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from workspace import CONFIG, ROOT, call
+from workspace import CONFIG, INDUCTOR, ROOT, call
 
 CELLS = [
     ("torch", 1),
@@ -47,14 +47,18 @@ def workloads_of(cell: tuple[str, int]) -> list[str]:
 def tier(cell: tuple[str, int], workload: str) -> str:
     """Where a case runs: in `make test` if ""; else the mark of its tier.
 
-    `full`: several replicas, which test_replicas.py has in double precision, deep models on PyTorch, and
-    programs that XLA compiles and keras-fit, which the gate and the smoke run have. `nightly`: what keras-fit
-    inherits from TensorFlow, and deep models, which test_gate.py has in double precision.
+    `full`: sparse gradients of several replicas of TensorFlow, deep models on PyTorch, programs that XLA
+    compiles and keras-fit, which the gate and the smoke run have. `nightly`: other replicas, which
+    test_replicas.py has in double precision and the smoke run beside the reference; what keras-fit inherits
+    from TensorFlow; and deep models, which test_gate.py has in double precision.
     """
     backend, replicas = cell
-    if (workload in DEEP and backend != "torch") or cell == ("keras-fit", 4):
+    if replicas > 1:
+        sparse = (backend, workload) == ("tensorflow-mirrored", "reuters-cnn")
+        return "full" if sparse else "nightly"
+    if workload in DEEP and backend != "torch":
         return "nightly"
-    slow = replicas > 1 or workload in DEEP or backend in COMPILED | {"keras-fit"}
+    slow = workload in DEEP or backend in COMPILED | {"keras-fit"}
     return "full" if slow else ""
 
 
@@ -105,7 +109,7 @@ def observe(cell: tuple[str, int], workloads: list[str], data_of: dict, folder: 
         arrays = data_of[CONFIG["workloads"][workload]["dataset"]]
         line.append(f"{workload}={arrays.manifest}={arrays.folder}")
     paths = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
-    done = call([*map(str, line)], timeout=400, PYTHONPATH=paths)
+    done = call([*map(str, line)], timeout=400, PYTHONPATH=paths, **INDUCTOR)
     assert done.returncode == 0, done.stderr
     with np.load(output) as arrays:
         found = {name: arrays[name] for name in arrays.files}
@@ -167,8 +171,10 @@ def test_evaluation_counts_each_example_once(observed, cell):
     assert 1200 < facts["correct"] < 10_000
 
 
-@pytest.mark.parametrize("workload", ["fashion-conv", "reuters-cnn"])
-@pytest.mark.parametrize("cell", [case(cell) for cell in CELLS if cell[1] > 1])
+@pytest.mark.parametrize(
+    ("cell", "workload"),
+    [case(cell, name) for cell in CELLS if cell[1] > 1 for name in ("fashion-conv", "reuters-cnn")],
+)
 def test_replicas_share_a_batch_as_one_would_take_it(observed, cell, workload):
     several, one = observed(cell, workload), observed((cell[0], 1), workload)
     learned, _ = deviations(several.weights(workload), one.weights(workload))

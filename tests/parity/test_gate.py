@@ -11,8 +11,7 @@ import pytest
 from parity.probing import (
     ABSENT,
     BACKENDS,
-    DEEP,
-    NOT_DEEP,
+    NIGHTLY,
     WORKLOADS,
     backends_of,
     dataset_of,
@@ -67,10 +66,10 @@ def test_every_backend_passes(verdicts_of, workload):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("backend", NOT_DEEP)
+@pytest.mark.parametrize("backend", NIGHTLY)
 def test_deep_models_pass_on_the_other_backends(probes_of, in_one_folder, tmp_path, backend):
-    observe(backend, DEEP, in_one_folder, tmp_path)
-    for workload in DEEP:
+    observe(backend, NIGHTLY[backend], in_one_folder, tmp_path)
+    for workload in NIGHTLY[backend]:
         reference, found = probes_of(workload) / "reference.npz", tmp_path / workload
         probes = [found / f"{backend}.npz"]
         check_passed(workload, judge(workload, reference, probes, found / "v.json")[backend])

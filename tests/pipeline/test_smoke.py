@@ -47,6 +47,17 @@ def test_what_cannot_run_here_is_unavailable_and_all_else_completed(records):
             assert made.epochs == []
 
 
+def test_runs_took_the_first_steps_of_the_reference(completed):
+    """Those of one replica and of two, in float32: engines that differ by more are in parity/."""
+    compared = [made for made in completed if made.spec.workload["name"] == "fashion-cnn"]
+    assert {("tensorflow-multiworker", 2), ("tensorflow-mirrored", 2), ("torch-xla", 2)} <= {
+        (made.spec.backend["name"], made.spec.replicas) for made in compared
+    }
+    for made in compared:
+        assert made.first_steps.passed, made.first_steps.reason
+        assert 0 < made.first_steps.deviations["updates"] < 0.05
+
+
 def test_nothing_runs_beside_a_timed_run(smoke):
     """From the start of a training to its end no other job starts or finishes."""
     events = re.findall(
