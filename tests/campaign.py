@@ -1,6 +1,6 @@
 """Inject every kind of fault into real processes, count, write the tables of docs/faults.md: `make faults`.
 
-    python tests/campaign.py            a sample of each, in 25 minutes on two cores
+    python tests/campaign.py            a sample of each, in 20 minutes on two cores
     python tests/campaign.py --full     all
 
 Each test with the mark `injects` is a row, or a part of one: pytest runs them, this program counts.

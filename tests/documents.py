@@ -6,9 +6,8 @@ from pathlib import Path
 
 from workspace import ROOT
 
-PAGES = sorted(
-    path for folder in (".", "docs", "published", "tests") for path in (ROOT / folder).glob("*.md")
-)
+FOLDERS = (".", "benchmarks", "docs", "published", "records", "tests")
+PAGES = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.md"))
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"(?:#|\.\.) (\S+\.\w+)\n")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")

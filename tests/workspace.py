@@ -41,7 +41,7 @@ CELLS = [
     ("torch-fsdp", 2),
     ("tensorflow-multiworker", 2),
 ]
-# For tests that compile: no process that imports torch to try each vector instruction set, seconds each.
+# For tests that compile: no process that imports torch to try AVX2 and AVX-512, seconds each.
 INDUCTOR = {"TORCHINDUCTOR_VEC_ISA_OK": "1"}
 UNREACHABLE = "http://127.0.0.1:9"  # the discard port: connections are refused at once
 

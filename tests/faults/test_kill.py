@@ -28,6 +28,10 @@ from paragone.records import record
 from paragone.records.compliance import rules
 
 EPOCHS = 6
+ADAM = {
+    "optimizer": {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7},
+    "learning_rate": {"base": 0.001, "decay": [{"after": 3, "factor": 0.5}]},
+}
 QUICK_CELLS = [("torch-ddp", 2), ("tensorflow-mirrored", 2)]
 # Its engine and checkpoints are those of ("jax", 2); its processes meet in test_replicas.py.
 NIGHTLY_CELLS = [("jax-multiprocess", 2)]
@@ -49,23 +53,21 @@ RANDOM_CELLS = [
     pytest.param(("tensorflow-mirrored", 2), marks=LONG),
     pytest.param(("torch-ddp", 2), marks=LONG),
 ]
-# One worker of eager PyTorch resumes with draws, too: that is the same and more.
+# One worker of eager PyTorch resumes with the same optimizer and with draws: that is the same and more.
 KILLED_CELLS = [pytest.param(cell, marks=tier(cell)) for cell in CELLS if cell != RANDOM_CELLS[0]]
 
 
 def spec_of(backend: str, replicas: int):
     """Batch norm's statistics and Adam's moments: all the state that a checkpoint must hold."""
     spec = make_spec("fashion-cnn", backend, replicas, batch=200, epochs=EPOCHS, steps_per_epoch=10)
-    adam = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
-    rate = {"base": 0.001, "decay": [{"after": 3, "factor": 0.5}]}
-    return replace(spec, workload={**spec.workload, "optimizer": adam, "learning_rate": rate})
+    return replace(spec, workload={**spec.workload, **ADAM})
 
 
 def random_spec_of(backend: str, replicas: int):
-    """Dropout and augmentation: draws of the framework and of the host in every step."""
+    """That, and dropout and augmentation: draws of the framework and of the host in every step."""
     spec = make_spec("wide-resnet", backend, replicas, batch=20, epochs=EPOCHS, steps_per_epoch=2)
     model = {**spec.workload["model"], "dropout": 0.3}
-    return replace(spec, workload={**spec.workload, "model": model})
+    return replace(spec, workload={**spec.workload, **ADAM, "model": model})
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from parity.probing import BACKENDS, DEEP, QUICK, backends_of, observe
+from parity.probing import BACKENDS, QUICK, SLOW, backends_of, observe
 from workspace import Arrays
 
 
@@ -39,7 +39,7 @@ def asked_for(session: pytest.Session) -> dict[str, list[str]]:
     if not any({"workload", "backend"} & one.keys() for one in parameters):  # tests of failures
         return {name: ["fashion-cnn"] for name in ("torch", "reference")}
     named = {one.get("workload") for one in parameters}
-    workloads = [*QUICK, *(DEEP if named & set(DEEP) else [])]
+    workloads = [*QUICK, *(SLOW if named & set(SLOW) else [])]
     others = (name for name in BACKENDS if name != "torch-xla")
     asked = {
         name: [workload for workload in workloads if name in backends_of(workload)]

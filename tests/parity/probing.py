@@ -14,17 +14,17 @@ BACKENDS = sorted(set(CONFIG["backends"]) - {"jax-multiprocess"})
 WORKLOADS = sorted(CONFIG["workloads"])
 # Their layers, losses and optimizers take seconds to compile.
 QUICK = ["fashion-cnn", "reuters-cnn", "reuters-cnn-double-softmax"]
-DEEP = [name for name in WORKLOADS if name not in QUICK]
+SLOW = [name for name in WORKLOADS if name not in QUICK]
 # Left to `make test-nightly`: three compile deep models for minutes, the others take the steps of `torch` and
 # `tensorflow-mirrored` with one replica.
 NIGHTLY = {
-    "jax": DEEP,
-    "torch-compile": DEEP,
-    "torch-xla": [name for name in DEEP if name != "fashion-conv"],
-    "torch-ddp": DEEP,
-    "torch-fsdp": DEEP,
-    "tensorflow-multiworker": DEEP,
-    "keras-fit": DEEP,
+    "jax": SLOW,
+    "torch-compile": SLOW,
+    "torch-xla": [name for name in SLOW if name != "fashion-conv"],
+    "torch-ddp": SLOW,
+    "torch-fsdp": SLOW,
+    "tensorflow-multiworker": SLOW,
+    "keras-fit": SLOW,
 }
 ABSENT = {"tensorflow-tpu", "torch-xla-multiprocess"}
 

@@ -47,14 +47,14 @@ def workloads_of(cell: tuple[str, int]) -> list[str]:
 def tier(cell: tuple[str, int], workload: str) -> str:
     """Where a case runs: in `make test` if ""; else the mark of its tier.
 
-    `full`: sparse gradients of several replicas of TensorFlow, deep models on PyTorch, programs that XLA
-    compiles and keras-fit, which the gate and the smoke run have. `nightly`: other replicas, which
-    test_replicas.py has in double precision and the smoke run beside the reference; what keras-fit inherits
-    from TensorFlow; and deep models, which test_gate.py has in double precision.
+    `full`: sparse gradients of several replicas, which are here alone, deep models on PyTorch, compiled
+    programs and keras-fit, which the gate and the smoke run have. `nightly`: dense gradients of several
+    replicas, which test_replicas.py has in double precision; what keras-fit inherits from TensorFlow; and
+    deep models, which test_gate.py has in double precision.
     """
     backend, replicas = cell
     if replicas > 1:
-        sparse = (backend, workload) == ("tensorflow-mirrored", "reuters-cnn")
+        sparse = workload == "reuters-cnn" and backend != "keras-fit"
         return "full" if sparse else "nightly"
     if workload in DEEP and backend != "torch":
         return "nightly"

@@ -137,6 +137,7 @@ MIXED = ["torch", "tensorflow-mirrored", "keras-fit", "torch-xla", "torch-compil
     ("backend", "replicas", "workload"),
     [
         *(pytest.param(name, 2, "fashion-cnn", marks=pytest.mark.full) for name in WORKERS),
+        pytest.param("tensorflow-multiworker", 2, "fashion-cnn", marks=pytest.mark.nightly),
         *(
             pytest.param(name, 1, workload, marks=pytest.mark.nightly)
             for name in MIXED

@@ -1,6 +1,6 @@
 """The parity gate through its programs: every backend passes, every workload.
 
-In `make test` the smoke run shows it of eight backends on fashion-cnn, of the other workloads on one or two.
+In `make test` the smoke run shows it of seven backends on fashion-cnn, of the other workloads on one or two.
 """
 
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def test_every_backend_passes(verdicts_of, workload):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("backend", NIGHTLY)
-def test_deep_models_pass_on_the_other_backends(probes_of, in_one_folder, tmp_path, backend):
+def test_slow_workloads_pass_on_the_other_backends(probes_of, in_one_folder, tmp_path, backend):
     observe(backend, NIGHTLY[backend], in_one_folder, tmp_path)
     for workload in NIGHTLY[backend]:
         reference, found = probes_of(workload) / "reference.npz", tmp_path / workload

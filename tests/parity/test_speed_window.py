@@ -1,4 +1,4 @@
-"""A speed window leaves no trace in any engine, and all ranks take the steps that rank 0 has planned.
+"""A speed window leaves no trace in an engine, and all ranks take the steps that rank 0 has planned.
 
 That a run with a window ends with the weights of one without: tests/faults/test_kill.py.
 """

@@ -4,11 +4,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
+from paragone.base.imports import without
+
+# Half of a figure's start would be these, which seaborn takes for kernel densities and dendrograms alone.
+with without("scipy.stats", "scipy.cluster"):
+    import seaborn as sns
 
 SINGLE, DOUBLE = 3.4, 7.0  # column widths, inches
 INK, MUTED, FAINT = "#222222", "#5F5F5F", "#D9D9D9"
