@@ -5,6 +5,7 @@ In `make test` the smoke run shows it of seven backends on fashion-cnn, of the o
 
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from parity.probing import (
     ABSENT,
     BACKENDS,
     NIGHTLY,
+    SLOW,
     WORKLOADS,
     backends_of,
     dataset_of,
@@ -65,12 +67,22 @@ def test_every_backend_passes(verdicts_of, workload):
             check_passed(workload, verdict)
 
 
+@pytest.fixture(scope="module")
+def slow_references(in_one_folder, tmp_path_factory) -> Path:
+    """The slow workloads on the reference."""
+    folder = tmp_path_factory.mktemp("slow_references")
+    observe("reference", SLOW, in_one_folder, folder)
+    return folder
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("backend", NIGHTLY)
-def test_slow_workloads_pass_on_the_other_backends(probes_of, in_one_folder, tmp_path, backend):
+def test_slow_workloads_pass_on_the_other_backends(
+    slow_references, in_one_folder, tmp_path, backend
+):
     observe(backend, NIGHTLY[backend], in_one_folder, tmp_path)
     for workload in NIGHTLY[backend]:
-        reference, found = probes_of(workload) / "reference.npz", tmp_path / workload
+        reference, found = slow_references / workload / "reference.npz", tmp_path / workload
         probes = [found / f"{backend}.npz"]
         check_passed(workload, judge(workload, reference, probes, found / "v.json")[backend])
 
