@@ -72,6 +72,17 @@ def test_speed_up_and_efficiency_pair_seeds(study, how):
             assert (row["n"], row["pairs"], row["ideal"]) == (3, 3, 1)
 
 
+def test_no_mark_is_cut_at_the_top(tmp_path):
+    """Of steps that take about as long, the margin is little of an axis that begins at 0."""
+    made = scaling("strong", 1, counts=(1, 2), backends=["torch-xla"])
+    for one in made:
+        one["window"] = scaling("strong", 1, counts=(1,), backends=["torch-xla"])[0]["window"]
+    study = Study(tmp_path, made, scaling("weak", 1, counts=(1, 2), backends=["torch-xla"]))
+    milliseconds = 1e3 * study.shown["strong"]["step_seconds"]
+    assert milliseconds.max() < 1.2 * milliseconds.min()
+    assert milliseconds.max() < 0.96 * study.figure("strong").axes[0].get_ylim()[1]
+
+
 def test_the_curve_is_the_models(study):
     rows = study.shown["weak"]
     curve = rows[(rows["kind"] == "model") & (rows["backend"] == "torch-xla")]

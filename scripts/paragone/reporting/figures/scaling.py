@@ -139,7 +139,7 @@ def _dress(axes: Axes, column: str, counts: list[int]) -> None:
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     else:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.05 * axes.get_ylim()[1])  # of equal steps the margin would cut the marks
         plain_numbers(axes.yaxis)
 
 
