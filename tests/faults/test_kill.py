@@ -46,15 +46,16 @@ def tier(cell: tuple[str, int]) -> list[pytest.MarkDecorator]:
     return LONG if cell in NIGHTLY_CELLS else FULL
 
 
+EAGER = ("torch", 1)
 # PyTorch/XLA compiles the deep model for a minute.
 RANDOM_CELLS = [
-    ("torch", 1),
+    EAGER,
     pytest.param(("tensorflow-mirrored", 1), marks=LONG),
     pytest.param(("tensorflow-mirrored", 2), marks=LONG),
     pytest.param(("torch-ddp", 2), marks=LONG),
 ]
-# One worker of eager PyTorch resumes with the same optimizer and with draws: that is the same and more.
-KILLED_CELLS = [pytest.param(cell, marks=tier(cell)) for cell in CELLS if cell != RANDOM_CELLS[0]]
+# EAGER resumes with the same optimizer and with draws: that is the same and more.
+KILLED_CELLS = [pytest.param(cell, marks=tier(cell)) for cell in CELLS if cell != EAGER]
 
 
 def spec_of(backend: str, replicas: int):

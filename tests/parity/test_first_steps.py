@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from faults.planting import Edit
 from workspace import (
+    CELLS,
     CONFIG,
     Arrays,
     Checkout,
@@ -29,8 +30,9 @@ from paragone.records import record
 from paragone.records.run_record import FirstSteps
 
 REPLICAS = 2
-# The others take them in the smoke run, and are asserted on there.
-BACKENDS = ["torch-ddp", "torch-fsdp", "jax", "jax-multiprocess"]
+# Their runs of two replicas are in the smoke run, and asserted on there.
+IN_SMOKE = {"tensorflow-mirrored", "tensorflow-multiworker", "torch-xla"}
+BACKENDS = [name for name, replicas in CELLS if replicas == REPLICAS and name not in IN_SMOKE]
 QUICK = "torch-ddp"
 WORKERS = ["torch-ddp", "torch-fsdp", "jax-multiprocess"]
 

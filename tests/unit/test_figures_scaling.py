@@ -74,10 +74,10 @@ def test_speed_up_and_efficiency_pair_seeds(study, how):
 
 def test_no_mark_is_cut_at_the_top(tmp_path):
     """Of steps that take about as long, the margin is little of an axis that begins at 0."""
-    made = scaling("strong", 1, counts=(1, 2), backends=["torch-xla"])
-    for one in made:
-        one["window"] = scaling("strong", 1, counts=(1,), backends=["torch-xla"])[0]["window"]
-    study = Study(tmp_path, made, scaling("weak", 1, counts=(1, 2), backends=["torch-xla"]))
+    of = {"counts": (1, 2), "backends": ["torch-xla"]}
+    strong, weak = (scaling(how, 1, **of) for how in ("strong", "weak"))
+    strong[1]["window"] = strong[0]["window"]
+    study = Study(tmp_path, strong, weak)
     milliseconds = 1e3 * study.shown["strong"]["step_seconds"]
     assert milliseconds.max() < 1.2 * milliseconds.min()
     assert milliseconds.max() < 0.96 * study.figure("strong").axes[0].get_ylim()[1]
