@@ -1,7 +1,9 @@
 """What a program imports, and what it leaves out."""
 
+import ast
 import re
 import sys
+from importlib.util import find_spec
 
 import pytest
 from workspace import ROOT, call
@@ -37,3 +39,43 @@ def test_a_figure_begins_without_the_half_of_scipy():
     assert re.search(r"\bseaborn\.distributions\b", imported)
     assert not re.search(r"\bscipy\.(stats|spatial|optimize)\b", imported)
     assert float(half) == 0.5
+
+
+def imported(*modules: str) -> set[str]:
+    """All that a process has imported after these modules of the project, in this order."""
+    names = ", ".join(f"paragone.{name}" for name in modules)
+    program = f"import sys, {names}; print(*(name for name, m in sys.modules.items() if m))"
+    done = call([sys.executable, "-c", program], PYTHONPATH=str(ROOT / "scripts"))
+    assert done.returncode == 0, done.stderr
+    return {*done.stdout.split()}
+
+
+@pytest.mark.parametrize("module", ["data.forms.tfds", "engines.keras_fit"])
+def test_tensorflow_imports_nothing_for_the_sake_of_others(module):
+    """The environment of the tests has all of them."""
+    found = imported(module)
+    assert {"tensorflow", "keras"} <= found
+    assert not {"jax", "matplotlib", "pandas", "sklearn"} & found
+    for name in ("jax", "matplotlib", "pandas", "sklearn"):
+        assert find_spec(name)
+
+
+def test_modules_take_tensorflow_from_one_place():
+    """A module of TensorFlow's or Keras' may be imported behind it, in the same file."""
+    for file in (ROOT / "scripts").rglob("*.py"):
+        first = None
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+            if "paragone.base.tensorflow" in names:
+                first = first or node.lineno
+            if {name.partition(".")[0] for name in names} & {"tensorflow", "keras"}:
+                behind = first is not None and isinstance(node, ast.ImportFrom)
+                assert behind or (file.name == "tensorflow.py" and file.parent.name == "base"), file
+
+
+def test_torchvision_is_imported_for_its_model_alone():
+    found = imported("engines.torch", "engines.reference")
+    assert "torch" in found
+    assert not {"torchvision", "torch._dynamo"} & found

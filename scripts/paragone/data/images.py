@@ -4,9 +4,9 @@ import struct
 from pathlib import Path
 
 import numpy as np
-import tensorflow as tf
 
 from paragone.base.errors import UserError
+from paragone.base.tensorflow import tf
 
 MOST_PIXELS = 2**26  # of an image; decoding takes three bytes for each
 # Where a file says its width and height, in bytes, by what it begins with.

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
 import tensorflow_datasets as tfds
 from absl import logging
 from tensorflow_datasets.core.download.util import DownloadError
@@ -19,6 +18,7 @@ from tensorflow_datasets.core.download.util import DownloadError
 from paragone.base import plugins
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError, first_line, first_sentence
+from paragone.base.tensorflow import tf
 from paragone.config.datasets import builder_module
 from paragone.data import archives
 

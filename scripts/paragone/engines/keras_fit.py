@@ -7,12 +7,11 @@ training steps is that of the engine `tensorflow`.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import keras
 import numpy as np
-import tensorflow as tf
 
 from paragone.base.engine_reports import Metrics
 from paragone.base.ranks import ALONE, World
+from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.engines.tensorflow import TensorFlow

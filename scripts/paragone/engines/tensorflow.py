@@ -7,12 +7,11 @@ epoch is one `tf.function`. No `jit_compile`: on a CPU it makes these models sev
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import keras
 import numpy as np
-import tensorflow as tf
 
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
 from paragone.base.ranks import ALONE, World
+from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard, train_dtype

@@ -3,12 +3,13 @@
 import json
 import os
 
-import tensorflow as tf
-from tensorflow.python.framework.config import is_op_determinism_enabled
-
 from paragone.base.engine_reports import Devices, Modes
 from paragone.base.errors import Unavailable, require_devices, says_memory_is_full
 from paragone.base.ranks import World
+from paragone.base.tensorflow import tf
+
+# isort: split
+from tensorflow.python.framework.config import is_op_determinism_enabled
 
 
 def set_threads(threads: int, at_once: int | None = None) -> None:

@@ -4,11 +4,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import keras
-import tensorflow as tf
-from tensorflow.compat.v1 import profiler
-
 from paragone.base.engine_reports import FlopCount
+from paragone.base.tensorflow import keras, tf
 
 _BATCH = 2
 _COUNTED = ("Conv", "MatMul")  # in types of operations: DepthwiseConv2dNative, BatchMatMulV2, ...
@@ -32,6 +29,7 @@ def count(model: keras.Model, signature: tuple[tf.TensorSpec, ...]) -> FlopCount
 
     traced = gradients.get_concrete_function(*specs)
     needed = _needed([output.op for output in traced.outputs])
+    profiler = tf.compat.v1.profiler
     options = profiler.ProfileOptionBuilder(profiler.ProfileOptionBuilder.float_operation())
     tree = profiler.profile(traced.graph, options=options.with_empty_output().build(), cmd="scope")
     found = {node.name: node.float_ops for node in _nodes(tree)}

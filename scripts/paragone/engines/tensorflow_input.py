@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 import numpy as np
-import tensorflow as tf
+
+from paragone.base.tensorflow import tf
 
 AT_ONCE = 2**20  # bytes that one call of the generator hands over, if batches are smaller
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import keras
 import numpy as np
 
 from paragone.base import plugins
+from paragone.base.tensorflow import keras
 
 Options = dict[str, Any]
 

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import tensorflow as tf
-from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace
-
+from paragone.base.tensorflow import tf
 from paragone.engines.profiles import Line, Profile, of_device, operations_of, written
+
+# isort: split
+from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace
 
 # How the profiler names an operation of a graph: its name in the graph, then its type.
 _OPERATION = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./>-]*:(?P<type>[A-Z_][A-Za-z0-9_]*)")

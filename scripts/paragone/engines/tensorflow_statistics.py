@@ -1,7 +1,6 @@
 """Batch norm's running statistics over the replicas of TensorFlow's strategies."""
 
-import keras
-import tensorflow as tf
+from paragone.base.tensorflow import keras, tf
 
 
 class Statistics:

@@ -4,9 +4,8 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-import keras
-
 from paragone.base.errors import UserError
+from paragone.base.tensorflow import keras
 from paragone.models.canonical_weights import Weights
 
 # With all their defaults: those are what the published weights belong to.

@@ -6,10 +6,10 @@ the workload's `model` block, and returns a model from (batch, height, width, ch
 
 from collections.abc import Callable
 
-import keras
-from keras import layers
-
 from paragone.base import plugins
+from paragone.base.tensorflow import keras
+
+layers = keras.layers
 
 # PyTorch's constants: its running average keeps 0.9 of the old value.
 BATCH_NORM = {"momentum": 0.9, "epsilon": 1e-5}

@@ -9,9 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
-import torchvision
 from torch import nn
-from torchvision.ops import Conv2dNormActivation
 
 from paragone.base import plugins
 
@@ -132,10 +130,12 @@ def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nn.
 
     `outputs` may exceed the classes: the source keeps ImageNet's 1,000.
     """
+    import torchvision  # brings the half of torch.compile: not for other models
+
     norm = partial(nn.BatchNorm2d, eps=1e-3, momentum=1e-3)
     model = torchvision.models.mobilenet_v2(num_classes=outputs, dropout=0.0, norm_layer=norm)
     for block in model.features.modules():
-        if isinstance(block, Conv2dNormActivation) and block[0].stride == (2, 2):
+        if isinstance(block, torchvision.ops.Conv2dNormActivation) and block[0].stride == (2, 2):
             # Keras pads an even side at its end only.
             block[0].padding = (0, 0)
             block.insert(0, nn.ZeroPad2d((0, 1, 0, 1)))

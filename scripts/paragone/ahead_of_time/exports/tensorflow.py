@@ -7,16 +7,17 @@ operation of that program. A sparse gradient is made dense for that.
 from dataclasses import replace
 from typing import Any
 
-import tensorflow as tf
-from tensorflow.compiler.tf2xla.ops.gen_xla_ops import xla_all_reduce
-
 from paragone.ahead_of_time.examples import dataset_of
 from paragone.ahead_of_time.exports import Exported
 from paragone.base.ranks import World
+from paragone.base.tensorflow import tf
 from paragone.config.compilations import Program
 from paragone.config.run_spec import Spec
 from paragone.data.batches import train_dtype
 from paragone.engines.tensorflow import TensorFlow
+
+# isort: split
+from tensorflow.compiler.tf2xla.ops.gen_xla_ops import xla_all_reduce
 
 
 class _Replica(TensorFlow):

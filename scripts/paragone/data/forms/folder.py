@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import tensorflow as tf
 
 from paragone.base.errors import UserError
+from paragone.base.tensorflow import tf
 from paragone.config.datasets import SPLITS, of_split
 from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream, rows_at_a_time
 from paragone.data.images import decoded

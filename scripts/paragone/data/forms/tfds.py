@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from paragone.base.errors import Unavailable, UserError
+from paragone.base.tensorflow import tf
 from paragone.config.datasets import SPLITS, TFDS
 from paragone.data import Dataset, splits, tfds_builders
 from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw, Stream, rows_at_a_time

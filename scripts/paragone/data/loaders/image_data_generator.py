@@ -9,11 +9,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy.ndimage  # noqa: F401  # Keras imports it at the first image: here, where its absence is a status
-from keras.src.legacy.preprocessing.image import ImageDataGenerator
 
+from paragone.base import tensorflow  # noqa: F401  # first: it imports Keras alone
 from paragone.base.errors import Unavailable
 from paragone.data import Dataset
 from paragone.data.loaders import Batch, Step
+
+# isort: split
+from keras.src.legacy.preprocessing.image import ImageDataGenerator
 
 ENGINES = ("tensorflow", "keras_fit")
 AUGMENTS = True

@@ -9,9 +9,9 @@ import os
 from collections.abc import Iterator
 
 import numpy as np
-import tensorflow as tf
 
 from paragone.base.errors import UserError
+from paragone.base.tensorflow import tf
 from paragone.data import Dataset
 from paragone.data.forms.tfds import encoded
 from paragone.data.loaders import Batch, Step

@@ -1,10 +1,10 @@
 """All-reduce of `tf.distribute` between the replicas of a strategy, by its own cross-device operations."""
 
 import numpy as np
-import tensorflow as tf
 
 from paragone.base.errors import Unavailable
 from paragone.base.ranks import World
+from paragone.base.tensorflow import tf
 from paragone.engines import tensorflow_devices
 
 

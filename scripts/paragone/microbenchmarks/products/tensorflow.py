@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-import tensorflow as tf
 
 from paragone.base.errors import Unavailable
+from paragone.base.tensorflow import tf
 from paragone.engines import tensorflow_devices
 from paragone.microbenchmarks.products import OutOfMemory
 
