@@ -9,19 +9,20 @@ from statistics import median
 from typing import Any
 
 from inside import STEPS
-from product import Data, elapsed, output_of, specification, train
+from product import ROOT, Data, elapsed, output_of, specification, train
 from rows import Row, at_most, in_turn, quotients, stated
 
 from paragone.config.run_spec import AS_INSTALLED, TUNED, Spec
 
 INSIDE = Path(__file__).with_name("inside.py")
+LIBRARY = str(ROOT / "scripts")
 STEPPED = ("torch", "torch-compile", "tensorflow-mirrored", "keras-fit", "torch-xla", "jax")
 EVALUATED = ("tensorflow-mirrored", "torch")
 # Backend, replicas, and the framework whose bare import is the limit.
 STARTED = (
     ("torch", 1, "torch"),
-    ("tensorflow-mirrored", 1, "tensorflow"),
-    ("tensorflow-mirrored", 8, "tensorflow"),
+    ("tensorflow-mirrored", 1, "paragone.base.tensorflow"),  # without JAX and others
+    ("tensorflow-mirrored", 8, "paragone.base.tensorflow"),
     ("torch-xla", 1, "torch_xla"),
     ("jax", 1, "jax"),
 )
@@ -77,7 +78,8 @@ def start(data: Data, rounds: int, backend: str, replicas: int, framework: str) 
     """From the start of the worker's process to its first step, all caches warm; launch.py is before it."""
     spec = specification("fashion-cnn", backend, 128 * replicas, replicas, **SHORT)
     # Without the end of the process, which takes a framework up to a second.
-    import_line = [sys.executable, "-c", f"import os, {framework}; os._exit(0)"]
+    program = f"import os, sys; sys.path.insert(0, {LIBRARY!r}); import {framework}; os._exit(0)"
+    import_line = [sys.executable, "-c", program]
     train(spec, data), elapsed(*import_line)
     pairs = in_turn(rounds, lambda: started(spec, data), lambda: elapsed(*import_line))
     above = [first - second for first, second in pairs]

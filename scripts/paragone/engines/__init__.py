@@ -28,11 +28,6 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 os.environ.setdefault("PJRT_DEVICE", "CPU")  # without it torch_xla asks every plug-in for devices
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # or no product is deterministic
 os.environ.setdefault("TORCH_WARM_POOL", "0")  # no processes of torch.compile that a CPU never uses
-# Keras takes backend, layouts, epsilons and limits of epochs from them, and from a keras.json of the user, or
-# of anybody in /tmp where the home cannot be written.
-for name in [name for name in os.environ if name.startswith("KERAS_")]:
-    del os.environ[name]
-os.environ["KERAS_HOME"] = os.devnull
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import torch
+import torch._dynamo  # the first optimizer would: as an import it is on the clock of imports
 from torch import nn
 
 from paragone.base import plugins

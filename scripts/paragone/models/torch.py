@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from paragone.base import plugins
+from paragone.base.errors import needing_packages
 
 
 class FlattenChannelsLast(nn.Module):
@@ -128,9 +129,11 @@ def wide_resnet(shape: tuple[int, int, int], classes: int, width: int, dropout: 
 def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nn.Module:
     """torchvision's MobileNetV2 with Keras' padding, batch norm and classifier without dropout.
 
-    `outputs` may exceed the classes: the source keeps ImageNet's 1,000.
+    `outputs` may exceed the classes: the source keeps ImageNet's 1,000. Raises `Unavailable` without
+    torchvision.
     """
-    import torchvision  # brings the half of torch.compile: not for other models
+    with needing_packages():
+        import torchvision  # imports torch.compile, too: for this model alone
 
     norm = partial(nn.BatchNorm2d, eps=1e-3, momentum=1e-3)
     model = torchvision.models.mobilenet_v2(num_classes=outputs, dropout=0.0, norm_layer=norm)

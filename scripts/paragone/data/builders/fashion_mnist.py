@@ -1,0 +1,34 @@
+"""Fashion-MNIST: the official builder, whose images are encoded a thousand at a time.
+
+One by one, as TensorFlow Datasets encodes arrays, that took half of the time in which the data set is made.
+The arrays are the same: a test compares them with the official files.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import tensorflow_datasets as tfds
+from tensorflow_datasets.image_classification.mnist import FashionMNIST
+
+from paragone.base.tensorflow import tf
+
+AT_ONCE = 1000
+
+
+class FashionMNISTEncoded(FashionMNIST, skip_registration=True):  # type: ignore[call-arg]  # of TFDS
+    """The official examples, with PNG files for images."""
+
+    name = "fashion_mnist"
+    url_infos = tfds.builder_cls(name).url_infos
+
+    def _generate_examples(self, num_examples: int, data_path: Path, label_path: Path) -> Iterator:
+        examples = super()._generate_examples(num_examples, data_path, label_path)
+        while group := [*islice(examples, AT_ONCE)]:
+            images = tf.io.encode_png(np.stack([example["image"] for _, example in group]))
+            for (key, example), image in zip(group, images.numpy(), strict=True):
+                yield key, example | {"image": image}
+
+
+BUILDER = FashionMNISTEncoded
