@@ -18,11 +18,12 @@ INSIDE = Path(__file__).with_name("inside.py")
 LIBRARY = str(ROOT / "scripts")
 STEPPED = ("torch", "torch-compile", "tensorflow-mirrored", "keras-fit", "torch-xla", "jax")
 EVALUATED = ("tensorflow-mirrored", "torch")
-# Backend, replicas, and the framework whose bare import is the limit.
+# Backend, replicas, and the import that is the limit.
+TENSORFLOW = "paragone.base.tensorflow"  # without JAX and others, as a worker imports it
 STARTED = (
     ("torch", 1, "torch"),
-    ("tensorflow-mirrored", 1, "paragone.base.tensorflow"),  # without JAX and others
-    ("tensorflow-mirrored", 8, "paragone.base.tensorflow"),
+    ("tensorflow-mirrored", 1, TENSORFLOW),
+    ("tensorflow-mirrored", 8, TENSORFLOW),
     ("torch-xla", 1, "torch_xla"),
     ("jax", 1, "jax"),
 )

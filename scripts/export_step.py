@@ -11,7 +11,7 @@ from pathlib import Path
 from paragone.ahead_of_time.exported_program import program_entry
 from paragone.ahead_of_time.exports import export
 from paragone.base.atomic_files import write_json, write_text
-from paragone.base.errors import entry_point
+from paragone.base.errors import entry_point, reason_of
 from paragone.base.process_end import end_process
 from paragone.config.compilations import Program, exporter_of
 
@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
         word = f"exported, {len(exported.stablehlo):,} bytes"
     except Exception as error:
         traceback.print_exc()
-        exported, reason = None, f"{type(error).__name__}: {str(error).splitlines()[0]}"
+        exported, reason = None, reason_of(error).splitlines()[0]
         word = f"not exported: {reason}"
     write_text(exported.stablehlo if exported else "", options.stablehlo)
     write_json({**program_entry(program, exported), "reason": reason}, options.description)

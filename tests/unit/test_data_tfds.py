@@ -52,6 +52,18 @@ def test_fashion_mnist_by_name_gives_the_arrays_of_its_block(prepared, fashion, 
     assert stand_in.train_inputs.shape == by_name.train_inputs.shape
 
 
+def test_a_builder_that_only_tfds_has_and_its_encoding(mirror, fashion, tmp_path):
+    """MNIST's, given the files of Fashion-MNIST, which have the same names."""
+    shutil.copytree(mirror / "fashion_mnist", tmp_path / "mirror/mnist")
+    block = {"form": "tfds", "builder": "mnist", "editions": {"mine": FASHION_FILES}}
+    folders = tmp_path / "results", tmp_path / "data"
+    prepare("other", *folders, str(tmp_path / "mirror"), block)
+    made = load(folders[0] / "manifest.json", folders[1])
+    ours = load(fashion.manifest, fashion.folder)
+    for name in ("train_inputs", "train_labels", "test_inputs", "test_labels"):
+        assert np.array_equal(getattr(made, name), getattr(ours, name))
+
+
 def again(prepared: Path, mirror: Path, **changes: object) -> Path:
     """The manifest with other options, made in this process: the programs are in the other tests.
 

@@ -8,7 +8,9 @@ from importlib.util import find_spec
 import pytest
 from workspace import ROOT, call
 
+from paragone.base.errors import Unavailable
 from paragone.base.imports import without
+from paragone.models import torch
 
 
 def test_what_is_hidden_cannot_be_imported_until_the_block_ends(tmp_path, monkeypatch):
@@ -50,14 +52,16 @@ def imported(*modules: str, **variables: str) -> set[str]:
     return {*done.stdout.split()}
 
 
-@pytest.mark.parametrize("module", ["data.forms.tfds", "engines.keras_fit"])
+@pytest.mark.parametrize(
+    "module", [pytest.param("data.forms.tfds", marks=pytest.mark.full), "engines.keras_fit"]
+)
 def test_tensorflow_imports_nothing_for_the_sake_of_others(module):
     """The environment of the tests has all of them, and that of a user may name another backend of Keras."""
     found = imported(module, KERAS_BACKEND="jax")
     assert {"tensorflow", "keras"} <= found
-    assert not {"jax", "matplotlib", "pandas", "sklearn"} & found
     for name in ("jax", "matplotlib", "pandas", "sklearn"):
         assert find_spec(name)
+        assert name not in found
 
 
 def test_modules_take_tensorflow_from_one_place():
@@ -73,6 +77,20 @@ def test_modules_take_tensorflow_from_one_place():
             if {name.partition(".")[0] for name in names} & {"tensorflow", "keras"}:
                 behind = first is not None and isinstance(node, ast.ImportFrom)
                 assert behind or (file.name == "tensorflow.py" and file.parent.name == "base"), file
+
+
+def test_an_engine_of_a_plugin_finds_no_settings_of_keras(monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    program = "import os, paragone.engines; print(*os.environ)"
+    done = call([sys.executable, "-c", program], PYTHONPATH=str(ROOT / "scripts"))
+    assert {name for name in done.stdout.split() if name.startswith("KERAS")} == {"KERAS_HOME"}
+
+
+def test_without_torchvision_its_model_is_unavailable_and_others_are_made(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    torch.MODELS["fashion-conv"]((28, 28, 1), 10)
+    with pytest.raises(Unavailable, match="torchvision is not installed here"):
+        torch.MODELS["mobilenet-v2"]((64, 64, 3), 2, outputs=1000)
 
 
 def test_torchvision_is_imported_for_its_model_alone():

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from paragone.analysis.columns import COUNT, FLAG, REAL, TEXT, columns_of_result, typed
+from paragone.analysis.columns import COUNT, FLAG, OF_BUNDLE, REAL, TEXT, columns_of_result, typed
 from paragone.analysis.statistics import INTERVAL, summarize
 from paragone.records.measurements import Products
 
@@ -76,7 +76,8 @@ def with_labels(cases: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
     """`cases` with the column `label`: that of the backend, and its machine where it has several."""
     names = cases["backend"].map(lambda name: labels.get(name, name)).astype("string")
     several = cases.groupby("backend")["machine"].transform("nunique") > 1
-    return cases.assign(label=names.mask(several, names + " on " + cases["machine"]))
+    machine = cases["machine"].str.partition(OF_BUNDLE)[0]
+    return cases.assign(label=names.mask(several, names + " on " + machine))
 
 
 def spread(counts: pd.Series) -> str:

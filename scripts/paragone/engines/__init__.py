@@ -10,7 +10,10 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from paragone.base import plugins
+from paragone.base import (
+    keras_settings,  # noqa: F401  # an engine of a plugin may import Keras itself
+    plugins,
+)
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
 from paragone.base.errors import Unavailable, UserError, needing_packages
 from paragone.base.ranks import ALONE, World

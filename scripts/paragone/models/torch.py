@@ -133,7 +133,7 @@ def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nn.
     torchvision.
     """
     with needing_packages():
-        import torchvision  # imports torch.compile, too: for this model alone
+        import torchvision  # half of a start of the reference: for this model alone
 
     norm = partial(nn.BatchNorm2d, eps=1e-3, momentum=1e-3)
     model = torchvision.models.mobilenet_v2(num_classes=outputs, dropout=0.0, norm_layer=norm)

@@ -1,4 +1,4 @@
-"""Builders that TensorFlow Datasets does not have, or not for every edition: `BUILDER` of each module."""
+"""Builders that TensorFlow Datasets has not, not for every edition, or not as fast: `BUILDER` of a module."""
 
 from paragone.base import plugins
 

@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import tensorflow_datasets as tfds
 from tensorflow_datasets.image_classification.mnist import FashionMNIST
 
 from paragone.base.tensorflow import tf
@@ -20,8 +19,7 @@ AT_ONCE = 1000
 class FashionMNISTEncoded(FashionMNIST, skip_registration=True):  # type: ignore[call-arg]  # of TFDS
     """The official examples, with PNG files for images."""
 
-    name = "fashion_mnist"
-    url_infos = tfds.builder_cls(name).url_infos
+    name, url_infos = FashionMNIST.name, FashionMNIST.url_infos  # else of a data set of this name
 
     def _generate_examples(self, num_examples: int, data_path: Path, label_path: Path) -> Iterator:
         examples = super()._generate_examples(num_examples, data_path, label_path)
