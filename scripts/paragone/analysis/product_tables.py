@@ -76,7 +76,7 @@ def with_labels(cases: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
     """`cases` with the column `label`: that of the backend, and its machine where it has several."""
     names = cases["backend"].map(lambda name: labels.get(name, name)).astype("string")
     several = cases.groupby("backend")["machine"].transform("nunique") > 1
-    machine = cases["machine"].str.partition(OF_BUNDLE)[0]
+    machine = cases["machine"].str.split(OF_BUNDLE).str[0]  # of a bundle its label
     return cases.assign(label=names.mask(several, names + " on " + machine))
 
 
