@@ -1,7 +1,6 @@
 """From records to tables: nothing is lost, nothing unproven gets a speed, errors name the file."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -53,16 +52,6 @@ def passing(folder, **failed):
 def test_the_generator_makes_valid_records(status):
     records.check(make_record(status=status, resumed_at=None, target=0.8))
     records.check(make_record(status=status, source="synthetic", replicas=8, global_batch=1024))
-
-
-def test_a_machine_is_named_with_its_accelerators():
-    process = typed([make_record()])[0].processes[0]
-    found = process.machine
-    machine = replace(found, accelerators=["NVIDIA A", *["NVIDIA B"] * 8])
-    label = columns.machine_label(replace(process, machine=machine, cores=16))
-    assert label == (
-        f"{found.host}: {found.processor}, 16 cores, NVIDIA A, 8 x NVIDIA B [{found.fingerprint[:6]}]"
-    )
 
 
 def test_values_arrive_in_named_columns(tmp_path):

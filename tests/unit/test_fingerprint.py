@@ -2,17 +2,28 @@
 
 import subprocess
 import time
+from dataclasses import replace
 from datetime import datetime
 
 import psutil
 import pytest
 from make_records import make_record, typed
 
-from paragone.analysis import tidy
+from paragone.analysis import columns, tidy
 from paragone.analysis.grouping import series_of
 from paragone.machine import hardware, process_entry
 from paragone.machine.process_entry import git_state
 from paragone.records import record
+
+
+def test_a_machine_is_named_with_its_accelerators():
+    process = typed([make_record()])[0].processes[0]
+    found = process.machine
+    machine = replace(found, accelerators=["NVIDIA A", *["NVIDIA B"] * 8])
+    label = columns.machine_label(replace(process, machine=machine, cores=16))
+    assert label == (
+        f"{found.host}: {found.processor}, 16 cores, NVIDIA A, 8 x NVIDIA B [{found.fingerprint[:6]}]"
+    )
 
 
 def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):
