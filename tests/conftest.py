@@ -11,6 +11,9 @@ import pytest
 from unit.data_programs import prepare
 from workspace import CONFIG, Arrays, Checkout, small_copy
 
+# Some images set it, and then each of a thousand processes compiles what it imports of scripts/.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
 GROUPS = (
     r"tests/pipeline/test_smoke",  # one run for all

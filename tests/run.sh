@@ -20,4 +20,6 @@ trap 'rm -rf "$PARAGONE_TEST_DATA"' EXIT
 # Half more processes than two cores: a fifth of the time tests wait for what they started.
 # In the order of tests/conftest.py, not by how many tests a group has.
 pytest tests --numprocesses "${WORKERS:-3}" --no-loadscope-reorder -m "($tier) and not alone"
-pytest tests -m "($tier) and alone"
+# Collecting all tests again would take longer than these.
+mapfile -t alone < <(grep --recursive --files-with-matches --include='test_*.py' 'pytest\.mark\.alone' tests)
+pytest "${alone[@]}" -m "($tier) and alone"

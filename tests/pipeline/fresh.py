@@ -49,7 +49,6 @@ def run(folder: Path) -> Fresh:
     path = f"{CONDA}{os.pathsep}{os.environ['PATH']}"
     installed = checkout.snakemake(*line, "--conda-create-envs-only", PATH=path)
     assert installed.returncode == 0, installed.stdout
-    # Bytecode is kept: each framework is imported several times.
-    done = checkout.snakemake(*line, PATH=path, PYTHONDONTWRITEBYTECODE="", **NO_DATA)
+    done = checkout.snakemake(*line, PATH=path, **NO_DATA)
     assert done.returncode == 0, done.stdout
     return Fresh(checkout, done.stdout)

@@ -72,9 +72,7 @@ def test_every_figure_and_table_without_any_framework(bundle, results, without_f
     for framework in ("torch", "tensorflow", "torch_xla"):
         assert call([python, "-c", f"import {framework}"]).returncode == 1
     path = f"{without_frameworks}{os.pathsep}{os.environ['PATH']}"
-    # Bytecode is kept: each of 70 programs imports much the same.
-    kept = {"PYTHONDONTWRITEBYTECODE": ""}
-    done = bundle.snakemake(*LINE, *ALONE, PATH=path, PARAGONE_MIRRORS="", **kept)
+    done = bundle.snakemake(*LINE, *ALONE, PATH=path, PARAGONE_MIRRORS="")
     assert done.returncode == 0, done.stdout
     assert not (bundle / "data").exists()
     for kind in ("figures", "tables"):
