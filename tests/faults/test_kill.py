@@ -33,8 +33,8 @@ ADAM = {
     "learning_rate": {"base": 0.001, "decay": [{"after": 3, "factor": 0.5}]},
 }
 QUICK_CELLS = [("torch-ddp", 2), ("tensorflow-mirrored", 2)]
-# Its engine and checkpoints are those of ("jax", 2); its processes meet in test_replicas.py.
-NIGHTLY_CELLS = [("jax-multiprocess", 2)]
+# Checkpoints as of ("jax", 2) and ("tensorflow-mirrored", 2); their processes meet in test_replicas.py.
+NIGHTLY_CELLS = [("jax-multiprocess", 2), ("tensorflow-multiworker", 2)]
 LONG = [pytest.mark.nightly, pytest.mark.long]
 FULL = [pytest.mark.full, pytest.mark.long]  # not in `make faults` without FULL=1, either
 

@@ -110,7 +110,7 @@ def test_every_framework_passes(right, workload):
 
 
 @pytest.mark.parametrize(
-    "backend", ["tensorflow-mirrored", pytest.param("jax", marks=pytest.mark.full)]
+    "backend", ["tensorflow-mirrored", pytest.param("jax", marks=pytest.mark.nightly)]
 )
 @pytest.mark.parametrize("workload", sorted(OF_EXAMPLES))
 def test_a_bug_in_one_framework_is_refused(right, wrong, workload, backend):

@@ -1,6 +1,7 @@
 """The parity gate through its programs: every backend passes, every workload.
 
-In `make test` the smoke run shows it of seven backends on fashion-cnn, of the other workloads on one or two.
+In `make test` the smoke run shows it of seven backends on fashion-cnn, of the other workloads on one or two;
+what it shows of fashion-cnn is not repeated here.
 """
 
 from collections.abc import Callable

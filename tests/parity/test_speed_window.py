@@ -18,10 +18,9 @@ ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
 CELLS = [("torch", 1), ("torch-ddp", 2)]
 FULL = [
     *(("tensorflow-mirrored", replicas) for replicas in (1, 3)),
-    ("tensorflow-multiworker", 2),
     ("torch-xla", 2),
 ]
-NIGHTLY = [("tensorflow-mirrored", 2), ("torch-xla", 1)]
+NIGHTLY = [("tensorflow-mirrored", 2), ("torch-xla", 1), ("tensorflow-multiworker", 2)]
 
 
 @pytest.mark.parametrize(

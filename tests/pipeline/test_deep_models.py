@@ -1,4 +1,4 @@
-"""MobileNetV2 trained to its record where the smoke preset leaves it out: minutes of compilation."""
+"""MobileNetV2 trained to its record where the smoke preset leaves it out: minutes of compilation, by hand."""
 
 import numpy as np
 import pytest
@@ -7,14 +7,10 @@ from workspace import make_spec, succeed, train_command
 from paragone.config.run_spec import requested
 from paragone.records import record
 
+pytestmark = pytest.mark.nightly
 
-@pytest.mark.parametrize(
-    ("backend", "replicas"),
-    [
-        pytest.param("tensorflow-mirrored", 2, marks=pytest.mark.full),
-        pytest.param("torch-xla", 1, marks=pytest.mark.nightly),
-    ],
-)
+
+@pytest.mark.parametrize(("backend", "replicas"), [("tensorflow-mirrored", 2), ("torch-xla", 1)])
 def test_a_deep_model_is_trained_to_its_record(data_of, tmp_path, backend, replicas):
     spec = make_spec("mobilenet-v2", backend, replicas, batch=16, epochs=2, steps_per_epoch=1)
     succeed(train_command(spec, data_of["cats_vs_dogs"], tmp_path, "launch"), timeout=600)

@@ -11,6 +11,7 @@ import yaml
 from workspace import CONFIG
 
 from paragone.base.engine_reports import Devices
+from paragone.parity.compare import TOLERANCES
 from paragone.records import host_metrics, run_metrics
 
 
@@ -119,6 +120,17 @@ def test_parity_of_every_backend(results, plan):
     assert set(runs.loc[~passed, "parity"]) == {"not checked"}
     speeds = runs["steady_examples_per_second"].notna()
     assert (speeds == (runs["status"] == "completed")).all()
+
+
+def test_all_that_the_gate_compares_was_compared(results, plan):
+    """On every backend that trains fashion-cnn, without dropout: parity/test_gate.py leaves them out."""
+    verdicts = json.loads((results / "parity/fashion-cnn.json").read_text())["backends"]
+    trained = [spec for spec in plan.runs.values() if spec.workload["name"] == "fashion-cnn"]
+    assert verdicts.keys() == {spec.backend["name"] for spec in trained}
+    for verdict in verdicts.values():
+        assert verdict["deviations"].keys() == TOLERANCES.keys() - {"dropout"}
+        # Two methods never agree to the last bit: all zeros would mean that nothing was compared.
+        assert max(verdict["deviations"].values()) > 1e-15
 
 
 def test_predictions_are_of_the_first_test_examples(results, completed, smoke):

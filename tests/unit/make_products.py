@@ -1,6 +1,6 @@
 """Results of matrix products made by hand, valid against their schema."""
 
-from make_processes import make_load, make_machine
+from unit.make_processes import make_load, make_machine
 
 from paragone.analysis import product_tables
 from paragone.records import measurements

@@ -3,14 +3,15 @@
 import copy
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from make_records import make_record, sealed, set_times, write_parity
+from unit.make_records import make_record, sealed, set_times, write_parity
 from workspace import make_spec
 
 from paragone.analysis.compliance import checks
+from paragone.config.run_spec import Spec
 from paragone.records.compliance.violations import Violation
 
 BACKENDS = ("torch", "tensorflow-mirrored", "torch-xla")
@@ -27,6 +28,7 @@ MANIFEST = json.dumps(
         },
     }
 )
+COURSE = [0.7, 0.75, 0.81, 0.82]  # accuracies by epoch
 TARGET = {"accuracy": 0.8, "patience": 2, "stop": False}
 
 
@@ -37,33 +39,42 @@ def valid_records(
 
     By backend: `accuracies`, the test accuracies of the epochs of a run; `speeds`, examples/s by seed.
     """
+    specs = []
+    for seed in seeds:
+        for backend in backends:
+            epochs = len((accuracies or {}).get(backend, COURSE))
+            spec = make_spec("fashion-conv", backend, batch=batch, seed=seed, epochs=epochs)
+            specs.append(replace(spec, workload={**spec.workload, "target": TARGET}))
+    return records_of(specs, accuracies, speeds)
+
+
+def records_of(specs: list[Spec], accuracies=None, speeds=None) -> list[dict]:
+    """One run a specification of fashion-conv, one after the other; see `valid_records`."""
     clock = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
     made = []
-    for seed in seeds:
-        for place, backend in enumerate(backends):
-            course = (accuracies or {}).get(backend, [0.7, 0.75, 0.81, 0.82])
-            spec = make_spec("fashion-conv", backend, batch=batch, seed=seed, epochs=len(course))
-            spec = type(spec)(**{**asdict(spec), "workload": {**spec.workload, "target": TARGET}})
-            record = make_record(
-                backend,
-                seed=seed,
-                global_batch=batch,
-                epochs=len(course),
-                accuracies=course,
-                target=TARGET["accuracy"],
-                patience=TARGET["patience"],
-                speed=speeds and speeds[backend][seed],
-            )
-            record["spec"] = json.loads(spec.to_json())
-            record["run"] = spec.name
-            record["schedule"] = {"place": len(made) + 1, "of": len(seeds) * len(backends)}
-            record["processes"][0]["config_sha256"] = spec.sha256
-            for part in (record["data"], record["processes"][0]):
-                part["manifest_sha256"] = hashlib.sha256(MANIFEST.encode()).hexdigest()
-            record["model"]["initial_weights"] = f"{seed + 1:064x}"
-            record["model"]["final_weights"] = f"{1000 * seed + place + 100:064x}"
-            clock = set_times(record, clock) + timedelta(seconds=2)
-            made.append(record)
+    for spec in specs:
+        backend, seed = spec.backend["name"], spec.seed
+        record = make_record(
+            backend,
+            seed=seed,
+            global_batch=spec.batch["global"],
+            epochs=spec.epochs,
+            steps_per_epoch=spec.steps_per_epoch,
+            accuracies=(accuracies or {}).get(backend, COURSE),
+            target=spec.workload.get("target", {}).get("accuracy"),
+            patience=TARGET["patience"],
+            speed=speeds and speeds[backend][seed],
+        )
+        record["spec"] = json.loads(spec.to_json())
+        record["run"] = spec.name
+        record["schedule"] = {"place": len(made) + 1, "of": len(specs)}
+        record["processes"][0]["config_sha256"] = spec.sha256
+        for part in (record["data"], record["processes"][0]):
+            part["manifest_sha256"] = hashlib.sha256(MANIFEST.encode()).hexdigest()
+        record["model"]["initial_weights"] = f"{seed + 1:064x}"
+        record["model"]["final_weights"] = f"{1000 * seed + len(made) + 100:064x}"
+        clock = set_times(record, clock) + timedelta(seconds=2)
+        made.append(record)
     return made
 
 

@@ -30,9 +30,9 @@ CASES = [
     pytest.param("torch-ddp", 2, "aten::", marks=FULL),
     pytest.param("torch-fsdp", 2, "aten::", marks=NIGHTLY),
     pytest.param("keras-fit", 1, OF_TENSORFLOW, marks=NIGHTLY),
-    pytest.param("tensorflow-multiworker", 2, OF_TENSORFLOW, marks=FULL),
+    pytest.param("tensorflow-multiworker", 2, OF_TENSORFLOW, marks=NIGHTLY),
     pytest.param("jax", 2, OF_XLA, marks=NIGHTLY),
-    pytest.param("jax-multiprocess", 2, OF_XLA, marks=FULL),
+    pytest.param("jax-multiprocess", 2, OF_XLA, marks=NIGHTLY),
 ]
 
 
