@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
         word = f"exported, {len(exported.stablehlo):,} bytes"
     except Exception as error:
         traceback.print_exc()
-        exported, reason = None, reason_of(error).splitlines()[0]
+        exported, reason = None, reason_of(error)
         word = f"not exported: {reason}"
     write_text(exported.stablehlo if exported else "", options.stablehlo)
     write_json({**program_entry(program, exported), "reason": reason}, options.description)

@@ -15,8 +15,9 @@ from jax._src.lib.mlir import ir
 from jax.errors import JaxRuntimeError
 
 from paragone.ahead_of_time.collectives import Collective, collectives_of
-from paragone.ahead_of_time.compilers import Refused, Target, describe, first_line
+from paragone.ahead_of_time.compilers import Refused, Target, describe
 from paragone.ahead_of_time.traffic import traffic
+from paragone.base.errors import first_line
 from paragone.config.compilations import compiler_of
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

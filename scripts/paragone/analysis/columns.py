@@ -1,6 +1,5 @@
 """The columns of the tidy tables of runs and epochs, with their types, and which of them are speeds."""
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -79,10 +78,9 @@ OF_BUNDLE = " = "  # between the label of a bundle and the name of its machine
 def machine_label(process: Process | MeasuringProcess) -> str:
     """The name of a process's machine, what is in it, and its fingerprint: no two machines are pooled."""
     machine = process.machine
-    parts = [machine.processor, "1 core" if process.cores == 1 else f"{process.cores} cores"]
-    for name, count in Counter(machine.accelerators).items():
-        parts.append(name if count == 1 else f"{count} x {name}")
-    return f"{machine.host}: {', '.join(parts)} [{machine.fingerprint[:6]}]"
+    cores = "1 core" if process.cores == 1 else f"{process.cores} cores"
+    parts = ", ".join([machine.processor, cores, *machine.named_accelerators()])
+    return f"{machine.host}: {parts} [{machine.fingerprint[:6]}]"
 
 
 def columns_of_process(process: Process | MeasuringProcess) -> dict[str, Any]:

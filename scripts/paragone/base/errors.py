@@ -130,13 +130,13 @@ def says_memory_is_full(message: str) -> bool:
 
 def first_line(error: BaseException) -> str:
     """The first line of a message that says anything; the kind of error where there is none."""
-    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, for a table: a message for people as it is, else the kind of error as well."""
+    """Why something failed, for a table: a message for people, else the kind of error and its first line."""
     for_people = error if isinstance(error, (UserError, Unavailable)) else of_plugin(error)
-    return str(for_people or f"{type(error).__name__}: {error}")
+    return str(for_people or f"{type(error).__name__}: {first_line(error)}")
 
 
 def first_sentence(error: Exception) -> str:

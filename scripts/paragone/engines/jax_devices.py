@@ -7,7 +7,7 @@ import jax
 from jax.sharding import AxisType, Mesh
 
 from paragone.base.engine_reports import Devices, Modes
-from paragone.base.errors import Unavailable, require_devices, says_memory_is_full
+from paragone.base.errors import Unavailable, first_line, require_devices, says_memory_is_full
 from paragone.base.ranks import ALONE, World
 
 _DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
@@ -34,9 +34,8 @@ def open_mesh(
     try:
         devices = jax.devices()
     except (RuntimeError, AssertionError) as error:  # it asserts that some plug-in is there
-        raise Unavailable(
-            f"JAX finds no {kind}: {(str(error) or 'no plug-in').splitlines()[0]}"
-        ) from error
+        reason = first_line(error) if str(error) else "no plug-in"
+        raise Unavailable(f"JAX finds no {kind}: {reason}") from error
     require_devices("JAX", kind, replicas, len(devices))
     return jax.make_mesh((replicas,), ("data",), (AxisType.Auto,), devices=devices[:replicas])
 

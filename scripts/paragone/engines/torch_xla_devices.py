@@ -9,7 +9,7 @@ from torch_xla import backends, runtime
 from torch_xla.distributed import spmd
 
 from paragone.base.engine_reports import Devices, Modes
-from paragone.base.errors import Unavailable
+from paragone.base.errors import Unavailable, first_line
 from paragone.machine.own_accelerators import tpu_is_attached
 
 _VARIABLE = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}
@@ -73,4 +73,4 @@ def modes(devices: Devices) -> Modes:
 
 
 def _none(kind: str, error: RuntimeError) -> Unavailable:
-    return Unavailable(f"PyTorch/XLA finds no {kind}: {str(error).splitlines()[0]}")
+    return Unavailable(f"PyTorch/XLA finds no {kind}: {first_line(error)}")

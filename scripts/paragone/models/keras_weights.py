@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, first_line
 from paragone.base.tensorflow import keras
 from paragone.models.canonical_weights import Weights
 
@@ -82,9 +82,8 @@ def read(model: str, file: Path) -> Weights:
     try:
         loaded = ARCHITECTURES[model](weights=str(file))
     except (OSError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0]
         raise UserError(
-            f"{file} holds no weights of {model} that Keras can load ({reason}): correct the file "
-            f"and its checksum under data.pretrained.{model} in the config"
+            f"{file} holds no weights of {model} that Keras can load ({first_line(error)}): correct "
+            f"the file and its checksum under data.pretrained.{model} in the config"
         ) from None
     return {name: variable.numpy() for name, variable, _ in named(loaded)}

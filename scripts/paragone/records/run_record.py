@@ -4,6 +4,7 @@ Fields, their units and what a null means are described in rules/schemas/record.
 fields is the order of the keys in the file. JSON is validated against the schema before it gets types.
 """
 
+from collections import Counter
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -64,6 +65,11 @@ class Machine:
     memory_gib: int
     accelerators: list[str]
     driver: str | None
+
+    def named_accelerators(self) -> list[str]:
+        """Equal ones once, with their number: "8 x NVIDIA H100 80GB HBM3"."""
+        counts = Counter(self.accelerators).items()
+        return [name if count == 1 else f"{count} x {name}" for name, count in counts]
 
     def expected_fingerprint(self) -> str:
         """The hash that the other fields have."""

@@ -43,9 +43,3 @@ def installed(module: str) -> bool:
     """Whether a module could be imported; a missing package around it is no error."""
     package = module.rpartition(".")[0]
     return (not package or installed(package)) and find_spec(module) is not None
-
-
-def first_line(error: BaseException) -> str:
-    """What a compiler says, without the trace behind it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__

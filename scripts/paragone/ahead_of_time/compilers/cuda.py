@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target, first_line, installed
+from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target, installed
+from paragone.base.errors import first_line
 
 
 @dataclass(frozen=True)

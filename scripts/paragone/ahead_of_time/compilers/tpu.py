@@ -3,7 +3,8 @@
 import os
 from typing import Any
 
-from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target, first_line, installed
+from paragone.ahead_of_time.compilers import NoCompiler, Refused, Target, installed
+from paragone.base.errors import first_line
 
 # What libtpu reads when it is loaded.
 ENVIRONMENT = {

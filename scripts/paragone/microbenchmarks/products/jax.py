@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from paragone.base.errors import Unavailable, says_memory_is_full
+from paragone.base.errors import Unavailable, first_line, says_memory_is_full
 from paragone.engines.jax_devices import open_mesh
 from paragone.microbenchmarks.products import OutOfMemory
 
@@ -48,7 +48,7 @@ def _failures() -> Iterator[None]:
     try:
         yield
     except jax.errors.JaxRuntimeError as error:
-        text = str(error).splitlines()[0]
+        text = first_line(error)
         if says_memory_is_full(text):
             raise OutOfMemory(text) from error
         if "UNIMPLEMENTED" in text:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from paragone.base.errors import Unavailable
+from paragone.base.errors import Unavailable, first_line
 from paragone.base.tensorflow import tf
 from paragone.engines import tensorflow_devices
 from paragone.microbenchmarks.products import OutOfMemory
@@ -56,9 +56,8 @@ def _failures() -> Iterator[None]:
     try:
         yield
     except tf.errors.OpError as error:
-        text = error.message.splitlines()[0]
         if tensorflow_devices.out_of_memory(error):
-            raise OutOfMemory(text) from error
+            raise OutOfMemory(first_line(error)) from error
         if isinstance(error, (tf.errors.NotFoundError, tf.errors.UnimplementedError)):
-            raise Unavailable(text) from error
+            raise Unavailable(first_line(error)) from error
         raise

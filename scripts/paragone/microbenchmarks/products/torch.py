@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 
-from paragone.base.errors import Unavailable, says_memory_is_full
+from paragone.base.errors import Unavailable, first_line, says_memory_is_full
 from paragone.engines import torch_devices
 from paragone.microbenchmarks.products import OutOfMemory
 
@@ -52,7 +52,7 @@ def failures() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        text = str(error).splitlines()[0]
+        text = first_line(error)
         if says_memory_is_full(text):
             raise OutOfMemory(text) from error
         if "not implemented" in text or "UNIMPLEMENTED" in text:
