@@ -79,6 +79,7 @@ def test_without_a_compiler_nothing_runs_eager(small, tmp_path):
     assert "C++ compiler" in made.reason
 
 
+@pytest.mark.nightly
 def test_a_program_is_compiled_once(small, tmp_path):
     def programs(name: str) -> tuple[int, int]:
         spec = make_spec("fashion-conv", "torch-compile", batch=50, epochs=1, steps_per_epoch=2)

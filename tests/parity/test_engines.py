@@ -47,19 +47,18 @@ def workloads_of(cell: tuple[str, int]) -> list[str]:
 def tier(cell: tuple[str, int], workload: str) -> str:
     """Where a case runs: in `make test` if ""; else the mark of its tier.
 
-    `full`: sparse gradients of several replicas, which are here alone, deep models on PyTorch, compiled
-    programs and keras-fit, which the gate and the smoke run have. `nightly`: dense gradients of several
-    replicas, which test_replicas.py has in double precision; what keras-fit inherits from TensorFlow; and
-    deep models, which test_gate.py has in double precision.
+    `full`: sparse gradients of several replicas, which are here alone, deep models on PyTorch, and XLA's
+    programs, which the gate and the smoke run have. `nightly`: dense gradients of several replicas, which
+    test_replicas.py has in double precision; what keras-fit and torch-compile inherit from TensorFlow and
+    PyTorch; and deep models, which test_gate.py has in double precision.
     """
     backend, replicas = cell
     if replicas > 1:
         sparse = workload == "reuters-cnn" and backend != "keras-fit"
         return "full" if sparse else "nightly"
-    if workload in DEEP and backend != "torch":
+    if backend in ("keras-fit", "torch-compile") or (workload in DEEP and backend != "torch"):
         return "nightly"
-    slow = workload in DEEP or backend in COMPILED | {"keras-fit"}
-    return "full" if slow else ""
+    return "full" if workload in DEEP or backend in COMPILED else ""
 
 
 def case(cell: tuple[str, int], *workload: str) -> object:

@@ -120,8 +120,9 @@ def test_two_replicas_take_the_steps_of_the_reference(taken, backend):
         "torch",
         *(
             pytest.param(name, marks=pytest.mark.full)
-            for name in ("tensorflow-mirrored", "keras-fit", "torch-xla", "torch-compile", "jax")
+            for name in ("tensorflow-mirrored", "keras-fit", "torch-xla", "jax")
         ),
+        pytest.param("torch-compile", marks=pytest.mark.nightly),
     ],
 )
 def test_mixed_precision_is_that_and_deviates_no_more_than_it_costs(taken, backend):

@@ -34,13 +34,20 @@ SPARSE = ["torch-ddp"]
 PER_REPLICA = [*FIRST, "tensorflow-mirrored", "tensorflow-multiworker", "keras-fit"]
 # One of each framework; the others are left to `make test-all`.
 QUICK = ["torch-ddp", "tensorflow-mirrored"]
+# The smoke run compares its steps over two replicas with the reference's, in single precision.
+NIGHTLY = ["torch-xla"]
+
+
+def tier(backend: str) -> list[pytest.MarkDecorator]:
+    """The mark of a backend."""
+    if backend in QUICK:
+        return []
+    return [pytest.mark.nightly if backend in NIGHTLY else pytest.mark.full]
 
 
 def tiers(backends: Iterable[str]) -> list:
     """Backends as parameters, each in its tier."""
-    return [
-        name if name in QUICK else pytest.param(name, marks=pytest.mark.full) for name in backends
-    ]
+    return [pytest.param(name, marks=tier(name)) for name in backends]
 
 
 def run(folder: Path, arrays, workload: str, backend: str, replicas: int, mode: str = "") -> dict:
@@ -74,10 +81,7 @@ def deviation(found: dict, reference: dict, part: str) -> float:
 
 
 # Without batch norm. The second one's sparse gradients go another way (SPMD: see test_engines.py).
-WITHOUT = [
-    pytest.param("fashion-conv", name, marks=[] if name in QUICK else pytest.mark.full)
-    for name in ONE
-]
+WITHOUT = [pytest.param("fashion-conv", name, marks=tier(name)) for name in ONE]
 WITHOUT += [
     pytest.param(
         "reuters-cnn", name, marks=pytest.mark.full if name in SPARSE else pytest.mark.nightly
@@ -147,7 +151,7 @@ def test_batch_norm_statistics_are_of_the_replicas_stated(normalised, reference,
     assert deviation(found, reference[whose], "moving_variance") < 1e-2
 
 
-@pytest.mark.full
+@pytest.mark.nightly  # test_first_steps.py has it in single precision
 def test_batch_norm_over_processes_is_of_the_global_batch(small, tmp_path):
     one = run(tmp_path, small, "fashion-cnn", "jax", 1)
     found = run(tmp_path, small, "fashion-cnn", "jax-multiprocess", REPLICAS)

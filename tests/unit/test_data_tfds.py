@@ -52,6 +52,7 @@ def test_fashion_mnist_by_name_gives_the_arrays_of_its_block(prepared, fashion, 
     assert stand_in.train_inputs.shape == by_name.train_inputs.shape
 
 
+@pytest.mark.nightly
 def test_a_builder_that_only_tfds_has_and_its_encoding(mirror, fashion, tmp_path):
     """MNIST's, given the files of Fashion-MNIST, which have the same names."""
     shutil.copytree(mirror / "fashion_mnist", tmp_path / "mirror/mnist")

@@ -115,7 +115,7 @@ def save(figure: Figure, outputs: list[Path]) -> None:
 def _freeze(figure: Figure) -> None:
     """Lay out once and round: the layout solver's last digits differ from call to call."""
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    figure.set_layout_engine(None)  # for "none" each savefig would draw twice
     for axes in figure.axes:
         x, y, width, height = axes.get_position(original=True).bounds
         axes.set_position([round(x, 5), round(y, 5), round(width, 5), round(height, 5)])
