@@ -80,18 +80,19 @@ def test_without_a_compiler_nothing_runs_eager(small, tmp_path):
 
 
 @pytest.mark.nightly
-def test_a_program_is_compiled_once(small, tmp_path):
-    def programs(name: str) -> tuple[int, int]:
-        spec = make_spec("fashion-conv", "torch-compile", batch=50, epochs=1, steps_per_epoch=2)
+def test_a_program_is_compiled_once_and_a_changed_one_anew(small, tmp_path):
+    def programs(name: str, batch: int) -> tuple[int, int]:
+        spec = make_spec("fashion-conv", "torch-compile", batch=batch, epochs=1, steps_per_epoch=2)
         cache = INDUCTOR | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
         done = call(train_command(spec, small, tmp_path / name), timeout=300, **cache)
         assert done.returncode == 0, done.stderr
         (process,) = record.read(tmp_path / name / "record.json").processes
         return process.programs.compiled, process.programs.cached
 
-    first, again = programs("first"), programs("again")
+    first, again, other = programs("first", 50), programs("again", 50), programs("other", 100)
     assert first[0] >= 2  # training and evaluation
     assert again == (0, first[0] + first[1])
+    assert other[0] >= 2
 
 
 def test_target_ends_the_run(small, tmp_path):

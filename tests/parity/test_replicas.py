@@ -34,8 +34,8 @@ SPARSE = ["torch-ddp"]
 PER_REPLICA = [*FIRST, "tensorflow-mirrored", "tensorflow-multiworker", "keras-fit"]
 # One of each framework; the others are left to `make test-all`.
 QUICK = ["torch-ddp", "tensorflow-mirrored"]
-# The smoke run compares its steps over two replicas with the reference's, in single precision.
-NIGHTLY = ["torch-xla"]
+# The smoke run, or test_first_steps.py, compares their steps with the reference's, in single precision.
+NIGHTLY = ["torch-xla", "jax-multiprocess"]
 
 
 def tier(backend: str) -> list[pytest.MarkDecorator]:

@@ -90,6 +90,14 @@ def test_backends_agree_after_equal_epochs(completed, smoke):
     assert min(accuracies) > (0.5 if smoke.real else 0.15)  # chance is 0.1
 
 
+def test_frameworks_count_the_same_operations(completed, plan):
+    """To the last operation, each by its own counter; other workloads: unit/test_flop.py."""
+    for workload in plan.workloads:
+        of = [made.efficiency for made in completed if made.spec.workload["name"] == workload]
+        assert len({one.train_flop_per_example for one in of}) == 1, workload
+        assert len({one.counter for one in of}) >= (3 if workload == "fashion-cnn" else 1)
+
+
 def test_devices_are_those_asked_for(completed):
     for made in completed:
         assert made.devices == Devices("cpu", made.spec.replicas, made.spec.workers)

@@ -4,7 +4,13 @@ import pytest
 import torch
 from workspace import make_spec
 
-from paragone.base.errors import first_sentence, says_memory_is_full
+from paragone.base.errors import (
+    Unavailable,
+    first_line,
+    first_sentence,
+    reason_of,
+    says_memory_is_full,
+)
 from paragone.engines.torch import Torch
 from paragone.parity import observe
 
@@ -38,6 +44,18 @@ def test_other_errors_do_not(message):
     assert not says_memory_is_full(message)
     assert not Torch().out_of_memory(RuntimeError(message))
     assert not Torch().unsupported(RuntimeError(message))
+
+
+@pytest.mark.parametrize(
+    ("error", "line", "reason"),
+    [
+        (RuntimeError("\n  one \ntwo"), "one", "RuntimeError: one"),
+        (AssertionError(), "AssertionError", "AssertionError"),
+        (Unavailable("no such device"), "no such device", "no such device"),
+    ],
+)
+def test_a_reason_is_one_line_that_says_something(error, line, reason):
+    assert (first_line(error), reason_of(error)) == (line, reason)
 
 
 def test_an_operation_without_a_deterministic_kernel_is_unsupported():

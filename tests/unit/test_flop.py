@@ -83,7 +83,7 @@ def counted() -> dict[str, dict[str, int]]:
     return found
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_the_frameworks_agree(counted, workload):
     """To the last operation: no tolerance."""
@@ -91,14 +91,14 @@ def test_the_frameworks_agree(counted, workload):
     assert len(set(values.values())) == 1, values
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_more_than_the_forward_pass_and_less_than_four(counted):
     """A check of scale by another count: the weights of fashion-cnn, each used at known places."""
     forward = 2 * (24 * 24 * 10 * 25 + 8 * 8 * 20 * 250 + 320 * 50 + 50 * 10)
     assert 2 * forward < counted["torch"]["fashion-cnn"] < 3 * forward
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_the_transformer_by_hand(counted):
     """Four dense layers and two products of an attention, then two dense layers; the head."""
     model = OF_EXAMPLES["text-transformer"]["model"]

@@ -136,7 +136,8 @@ def first_line(error: BaseException) -> str:
 def reason_of(error: Exception) -> str:
     """Why something failed, for a table: a message for people, else the kind of error and its first line."""
     for_people = error if isinstance(error, (UserError, Unavailable)) else of_plugin(error)
-    return str(for_people or f"{type(error).__name__}: {first_line(error)}")
+    kind = type(error).__name__
+    return str(for_people or (f"{kind}: {first_line(error)}" if str(error).strip() else kind))
 
 
 def first_sentence(error: Exception) -> str:
