@@ -8,7 +8,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
-from matplotlib.textpath import text_to_path
+from matplotlib.textpath import TextPath
 
 from paragone.analysis import run_states
 from paragone.reporting import footnotes
@@ -134,5 +134,4 @@ def _wrapped(text: str, width: float, size: float, weight: str = "normal") -> li
 def _text_width(text: str, size: float, weight: str = "normal") -> float:
     """Inches that the text takes, by the metrics of the figure's font."""
     font = FontProperties(family="DejaVu Sans", size=size, weight=weight)
-    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    return width / 72
+    return TextPath((0, 0), text, prop=font).get_extents().width / 72
