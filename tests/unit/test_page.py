@@ -7,14 +7,20 @@ import re
 
 import pytest
 import vl_convert
-from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, write
+from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, records, write
+from make_records import sealed
 
 from paragone.reporting.exhibits import verdict_class
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    return make_results(tmp_path_factory.mktemp("results"))
+    """Of a machine with two GPUs."""
+    made = records()
+    for one in made:
+        for process in one["processes"]:
+            process["machine"]["accelerators"] = ["GPU A", "GPU A"]
+    return make_results(tmp_path_factory.mktemp("results"), [*map(sealed, made)])
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +97,7 @@ def test_a_run_has_its_section(results, packed):
         assert words in text
     seconds = results.runs["end_to_end_seconds"].iloc[0]
     assert f"End to end {seconds:.1f} s, without the speed window" in text
+    assert "GiB, 2 x GPU A;" in text
 
 
 def test_the_runs_of_a_cell_show_the_profile_of_its_first_seed(results, packed):
