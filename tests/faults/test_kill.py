@@ -32,7 +32,7 @@ ADAM = {
     "optimizer": {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7},
     "learning_rate": {"base": 0.001, "decay": [{"after": 3, "factor": 0.5}]},
 }
-QUICK_CELLS = [("torch-ddp", 2), ("tensorflow-mirrored", 2)]
+QUICK_CELL = ("torch-ddp", 2)
 # Checkpoints as of ("jax", 2) and ("tensorflow-mirrored", 2); their processes meet in test_replicas.py.
 NIGHTLY_CELLS = [("jax-multiprocess", 2), ("tensorflow-multiworker", 2)]
 LONG = [pytest.mark.nightly, pytest.mark.long]
@@ -40,9 +40,11 @@ FULL = [pytest.mark.full, pytest.mark.long]  # not in `make faults` without FULL
 
 
 def tier(cell: tuple[str, int]) -> list[pytest.MarkDecorator]:
-    """The mark of a cell: quick ones are in `make test`."""
-    if cell in QUICK_CELLS:
+    """The marks of a cell: one is in `make test`, one more in `make faults`."""
+    if cell == QUICK_CELL:
         return []
+    if cell == ("tensorflow-mirrored", 2):
+        return [pytest.mark.full]
     return LONG if cell in NIGHTLY_CELLS else FULL
 
 

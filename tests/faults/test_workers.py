@@ -238,6 +238,7 @@ def test_an_only_worker_that_crashes_is_a_record_and_an_evicted_one_is_not(
     "a limit of 2 or 3 GiB (RLIMIT_DATA)",
     lost="the run, recorded as *out of memory*",
 )
+@pytest.mark.full
 def test_a_full_memory_of_one_worker_is_a_record(small, tmp_path):
     spec = make_spec("wide-resnet", "torch-ddp", 2, batch=2000, epochs=1, steps_per_epoch=1)
     with memory_limited(2 * 2**30):

@@ -112,7 +112,8 @@ def test_runs_take_place_in_the_order_of_the_schedule(ordered, scheduler):
 
 
 @pytest.mark.parametrize(
-    ("watched", "scheduler"), [(False, "greedy"), (False, "ilp"), (True, "greedy")]
+    ("watched", "scheduler"),
+    [(False, "greedy"), pytest.param(False, "ilp", marks=pytest.mark.full), (True, "greedy")],
 )
 def test_results_are_read_after_all_runs_or_as_soon_as_they_can_be_if_watched(
     ordered, watched, scheduler

@@ -51,6 +51,7 @@ def test_a_bundle_names_no_place_of_its_machine(archive, smoke, fashion):
         assert [place for place in places if place.encode() in content] == [], name
 
 
+@pytest.mark.full
 def test_two_bundles_stand_side_by_side(drawn):
     runs = pd.read_parquet(drawn / "tables/one_device/runs.parquet")
     assert set(runs["run"].str.partition("@")[2]) == {"then", "now"}
@@ -60,6 +61,7 @@ def test_two_bundles_stand_side_by_side(drawn):
     assert points["series"].str.contains(r"\(on (?:then|now)\)", regex=True).all()
 
 
+@pytest.mark.full
 def test_the_same_runs_are_no_gain(drawn):
     table = pd.read_csv(drawn / "tables/one_device/upgrade.csv")
     assert len(table)

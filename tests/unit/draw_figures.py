@@ -26,7 +26,6 @@ from paragone.reporting.modules import load
 
 FIGURES = ("learning_curves", "throughput", "clocks", "predictions")
 PUBLISHED = Path(__file__).parents[2] / "published"
-SUFFIXES = ("svg", "pdf", "png")
 THREE = list(BACKENDS)[:3]
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from draw_figures import SUFFIXES, Drawing, texts_of
+from draw_figures import Drawing, texts_of
 from make_products import make_case, make_result, table_of, varied_table
 from make_tables import beside, write
 
@@ -49,7 +49,7 @@ def test_no_peak_leaves_the_published_rows(tmp_path):
 def test_the_figure_is_the_same_bytes_each_time_and_traceable(tmp_path):
     drawing, drawn = Drawing(tmp_path, products=varied_table()), []
     for _ in range(2):
-        paths, shown = drawing.draw("accelerators", "accelerator_reference", SUFFIXES)
+        paths, shown = drawing.draw("accelerators", "accelerator_reference")
         drawn.append([path.read_bytes() for path in paths])
     assert drawn[0] == drawn[1]
     assert shown["kind"].value_counts().to_dict() == {"published": 15, "measured": 5}

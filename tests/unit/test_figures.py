@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from draw_figures import FIGURES, SUFFIXES, THREE, Drawing, banners, texts_of, varied
+from draw_figures import FIGURES, THREE, Drawing, banners, texts_of, varied
 from make_records import BACKENDS, LABELS, PALETTE, make_record, speed, waited
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgb
@@ -16,6 +16,8 @@ from matplotlib.colors import to_rgb
 from paragone.base.clock_names import PARTS
 from paragone.reporting import footnotes
 from paragone.reporting.figures import clocks
+
+SUFFIXES = ("svg", "pdf", "png")
 
 
 @pytest.fixture(scope="module")

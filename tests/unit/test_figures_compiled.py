@@ -6,7 +6,7 @@ from itertools import pairwise
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
-from draw_figures import SUFFIXES, Drawing, texts_of
+from draw_figures import Drawing, texts_of
 from make_compilations import PROGRAM, TARGET, compilation, refused
 from make_products import make_case, make_result, table_of
 
@@ -111,9 +111,9 @@ def drawing(tmp_path):
 )
 @pytest.mark.filterwarnings("error")
 def test_each_figure_is_the_same_bytes_again_and_says_that_nothing_ran(drawing, figure):
-    paths, shown = drawing.draw(figure, suffixes=SUFFIXES)
+    paths, shown = drawing.draw(figure)
     first = [path.read_bytes() for path in paths]
-    again, _ = drawing.draw(figure, suffixes=SUFFIXES)
+    again, _ = drawing.draw(figure)
     assert first == [path.read_bytes() for path in again]
     assert len(shown)
     assert "NOT RUN" in texts_of(drawing.figure(figure))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from draw_figures import SUFFIXES, Drawing, banners, texts_of
+from draw_figures import Drawing, banners, texts_of
 from make_experiments import of_cell
 from make_records import LABELS, make_record, speed
 from make_scaling import COUNTS, EACH, GLOBAL, MODELS, scaling
@@ -30,8 +30,8 @@ class Study:
             self.drawings[name] = Drawing(folder / f"of_{name}", SETTINGS, **given)
         self.shown = {name: self.draw(name)[1] for name in FIGURES}
 
-    def draw(self, name, suffixes=("svg",)):
-        return self.drawings[name].draw(FIGURES[name], suffixes=suffixes)
+    def draw(self, name):
+        return self.drawings[name].draw(FIGURES[name])
 
     def figure(self, name):
         return self.drawings[name].figure(FIGURES[name])
@@ -46,9 +46,9 @@ def study(tmp_path_factory):
 @pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.filterwarnings("error")
 def test_same_bytes_at_column_width(study, name):
-    first = [path.read_bytes() for path in study.draw(name, SUFFIXES)[0]]
+    first = [path.read_bytes() for path in study.draw(name)[0]]
     assert f'width="{style.DOUBLE * 72:g}pt"'.encode() in first[0]
-    assert first == [path.read_bytes() for path in study.draw(name, SUFFIXES)[0]]
+    assert first == [path.read_bytes() for path in study.draw(name)[0]]
 
 
 @pytest.mark.parametrize("how", ["strong", "weak"])

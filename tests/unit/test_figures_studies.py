@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from draw_figures import SUFFIXES, Drawing, banners, texts_of
+from draw_figures import Drawing, banners, texts_of
 from make_experiments import batch_sizes, mobilenet, of_cell, to_target
 from make_records import LABELS, clocks, make_record, speed, time_to_target
 
@@ -35,10 +35,10 @@ def shown(drawings):
 @pytest.mark.filterwarnings("error")
 def test_same_bytes_at_column_width(drawings, figure):
     beside = STUDIES[figure][1]
-    paths, _ = drawings[figure].draw(figure, beside, SUFFIXES)
+    paths, _ = drawings[figure].draw(figure, beside)
     first = [path.read_bytes() for path in paths]
     assert f'width="{style.DOUBLE * 72:g}pt"'.encode() in first[0]
-    drawings[figure].draw(figure, beside, SUFFIXES)
+    drawings[figure].draw(figure, beside)
     assert first == [path.read_bytes() for path in paths]
 
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from draw_figures import SUFFIXES, Drawing, texts_of
+from draw_figures import Drawing, texts_of
 from make_records import make_record, speed
 
 from paragone.base.errors import UserError
@@ -34,7 +34,7 @@ def drawing(tmp_path_factory):
 
 @pytest.mark.filterwarnings("error")
 def test_each_dot_is_the_ratio_of_a_pair(drawing):
-    _, shown = drawing.draw("ways", suffixes=SUFFIXES)
+    _, shown = drawing.draw("ways")
     by_run = {one["run"]: one for one in drawing.made}
     ratios = shown[shown["metric"] == "speed"]
     assert ratios.groupby("series").size().to_dict() == {

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from draw_figures import SUFFIXES, Drawing, texts_of
+from draw_figures import Drawing, texts_of
 from make_records import LABELS, PALETTE, make_record, sealed
 from make_tables import beside, write
 
@@ -139,7 +139,7 @@ def test_bars_are_the_step_and_what_the_loader_adds(drawing):
 
 
 def test_the_figure_is_written_with_its_points(drawing):
-    drawing.draw("input_paths", suffixes=SUFFIXES)
+    drawing.draw("input_paths")
     shown = pd.read_csv(drawing.folder / "out/input_paths.csv")
     runs = shown[shown["loader"] == "data_loader"].dropna(subset="share")
     assert len(runs) == 7

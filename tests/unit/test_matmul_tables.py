@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from draw_figures import SUFFIXES, Drawing, texts_of
+from draw_figures import Drawing, texts_of
 from make_products import PUBLISHED, make_case, make_result, table_of, varied, varied_table
 from make_records import PALETTE
 from make_tables import beside, write
@@ -109,7 +109,7 @@ def drawing(tmp_path_factory):
 
 @pytest.mark.filterwarnings("error")
 def test_the_figure_is_the_same_bytes_each_time(drawing):
-    drawn = [[path.read_bytes() for path in drawing.draw("matmul", "", SUFFIXES)[0]] for _ in "ab"]
+    drawn = [[path.read_bytes() for path in drawing.draw("matmul")[0]] for _ in "ab"]
     assert drawn[0] == drawn[1]
 
 

@@ -22,7 +22,7 @@ OF_TENSORFLOW = "Conv2D|MaxPool|MatMul"
 OF_XLA = "fusion|convolution|dot"
 # Backend, replicas, and names of which one is among the costliest operations.
 CASES = [
-    ("torch", 1, "aten::"),
+    pytest.param("torch", 1, "aten::", marks=FULL),
     pytest.param("tensorflow-mirrored", 1, OF_TENSORFLOW, marks=FULL),
     pytest.param("jax", 1, OF_XLA, marks=FULL),
     pytest.param("torch-xla", 1, OF_XLA, marks=FULL),
