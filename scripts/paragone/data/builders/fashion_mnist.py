@@ -1,6 +1,7 @@
-"""Fashion-MNIST: the official builder, whose images are encoded a thousand at a time.
+"""Fashion-MNIST: the official builder, whose images are encoded a thousand at a time, uncompressed.
 
-One by one, as TensorFlow Datasets encodes arrays, that took half of the time in which the data set is made.
+One by one and compressed, as TensorFlow Datasets encodes arrays, that took over half of the time in which the
+data set is made. Its files are 63 MB instead of 38.
 The arrays are the same: a test compares them with the official files.
 """
 
@@ -24,7 +25,9 @@ class FashionMNISTEncoded(FashionMNIST, skip_registration=True):  # type: ignore
     def _generate_examples(self, num_examples: int, data_path: Path, label_path: Path) -> Iterator:
         examples = super()._generate_examples(num_examples, data_path, label_path)
         while group := [*islice(examples, AT_ONCE)]:
-            images = tf.io.encode_png(np.stack([example["image"] for _, example in group]))
+            images = tf.io.encode_png(
+                np.stack([example["image"] for _, example in group]), compression=0
+            )
             for (key, example), image in zip(group, images.numpy(), strict=True):
                 yield key, example | {"image": image}
 

@@ -28,7 +28,7 @@ class Reuters(tfds.core.GeneratorBasedBuilder, skip_registration=True):  # type:
             description="Newswires over 46 topics; words are ranks of frequency, offset by 3.",
             features=tfds.features.FeaturesDict(
                 {
-                    "text": tfds.features.Sequence(np.int32),
+                    "text": tfds.features.Tensor(shape=(None,), dtype=np.int32),
                     "label": tfds.features.ClassLabel(num_classes=TOPICS),
                 }
             ),
