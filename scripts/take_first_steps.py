@@ -38,7 +38,7 @@ def main() -> None:
     begin = time.monotonic()
     try:
         arrays = reference(spec, dataset, pretrained)
-        word = f"failed: {arrays['failed']}" if "failed" in arrays else "computed"
+        word = f"no verdict: {arrays['failed']}" if "failed" in arrays else "computed"
     except Exception as error:
         traceback.print_exc()
         reason = reason_of(error)

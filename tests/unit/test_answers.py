@@ -221,7 +221,9 @@ def test_what_was_run_once_is_one_answer():
 def test_an_experiment_without_a_pair_is_named():
     made = [make_record("torch"), make_record("torch", global_batch=500)]
     one = of(made, {"torch": True})
-    assert sentences(one, OPEN) == ["Which? no two backends did the same work: nothing to compare."]
+    assert sentences(one, OPEN) == [
+        "Which? no two backends did the same work in the same division: nothing to compare."
+    ]
 
 
 def test_what_was_not_asked_for_is_among_what_did_not_run():

@@ -122,7 +122,7 @@ def answers(
 def _of_pairs(one: Tables) -> Iterator[tuple[str, Answer]]:
     """The answers on pairs of backends, each with its heading."""
     if one.differences.empty:
-        text = "no two backends did the same work: nothing to compare."
+        text = "no two backends did the same work in the same division: nothing to compare."
         yield OPEN, Answer(text, _lead(one), one.name, verdict=NOT_COMPARED)
         return
     single = []

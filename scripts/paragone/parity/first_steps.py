@@ -89,8 +89,9 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
     }
     rounding = largest(_deviations(taken(spec.precision), found, spec.precision))
     if lost := {group: value for group, value in rounding.items() if not value <= JUDGED}:
-        off = ", ".join(f"{group} by {value:.1f}" for group, value in lost.items())
-        return {"failed": np.array(f"its own steps in {spec.precision} deviate, {off}")}
+        off = ", ".join(f"{group} by {value:.2f}" for group, value in lost.items())
+        own = f"in {spec.precision} it deviates from itself in double precision"
+        return {"failed": np.array(f"{own}, {off} of at most {JUDGED}")}
     changed = taken(spec.precision, _one_replaced)
     example = largest(_deviations(changed, found, spec.precision))
     share = SHARE_OF_EXAMPLE / MULTIPLE

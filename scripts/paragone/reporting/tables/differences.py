@@ -9,7 +9,10 @@ from paragone.reporting.beside_each_other import MARGINS, METHOD, cells
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import WIDE, Block, Table
 
-NONE = "No two backends trained the same workload at the same global batch: nothing to compare."
+NONE = (
+    "No two backends trained the same workload at the same global batch in the same division: "
+    "nothing to compare."
+)
 
 
 def table(inputs: Inputs) -> Table:
