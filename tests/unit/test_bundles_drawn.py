@@ -13,7 +13,7 @@ import bundle
 import unbundle
 from paragone.analysis import tidy
 from paragone.analysis.answers import Tables, answers
-from paragone.analysis.grouping import series_of
+from paragone.analysis.grouping import series_of, without
 from paragone.analysis.pairwise import differences, upgrades
 from paragone.base.errors import UserError
 from paragone.config.bundled import labels, take
@@ -84,6 +84,15 @@ def test_each_machine_is_asked_which_way_is_best(both):
     )
     assert "speed on new, once training is steady" in text
     assert "speed on old, once" in text
+    assert "PyTorch is best" in text
+    assert "(on " not in text  # the machine is said once
+
+
+def test_a_name_is_left_without_what_is_said_elsewhere():
+    kept = "faster than B (on mm) or B (tuned, on mm)"
+    text = f"A (on m), A (2 replicas, on m), A (on m, tuned) or A (8, on m, tuned) is {kept}"
+    left = f"A, A (2 replicas), A (tuned) or A (8, tuned) is {kept}"
+    assert without(text, "on m") == left
 
 
 def test_machines_that_differ_are_no_upgrade(both):

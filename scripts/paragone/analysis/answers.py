@@ -8,6 +8,7 @@ import pandas as pd
 from paragone.analysis import break_even, pair_sentences, published_sentences
 from paragone.analysis.ahead_of_time.published import sentences as compiled_sentences
 from paragone.analysis.columns import OF_BUNDLE
+from paragone.analysis.grouping import without
 from paragone.analysis.metrics import named
 from paragone.analysis.pairwise import NOT_COMPARED, TUNING, UNDECIDED
 from paragone.analysis.run_states import not_completed
@@ -131,10 +132,13 @@ def _of_pairs(one: Tables) -> Iterator[tuple[str, Answer]]:
         if heading == OPEN and pair_sentences.are_single(rows):
             single.append(rows)
         elif heading != OPEN or metric in ALWAYS:
-            text = f"{_subject(rows, one, heading)}: {pair_sentences.sentence(rows)}"
+            text = pair_sentences.sentence(rows)
             if metric == break_even.METRIC:
                 text += break_even.sentence(rows, _speeds(rows, one), one.runs)
-            yield heading, _answer(one, text, rows, pair_sentences.verdict(rows))
+            verdict = pair_sentences.verdict(rows)
+            if machine := _machine(rows, one):  # the subject names it
+                text, verdict = (without(part, f"on {machine}") for part in (text, verdict))
+            yield heading, _answer(one, f"{_subject(rows, one, heading)}: {text}", rows, verdict)
     if single:
         metrics = dict.fromkeys(rows["metric"].iloc[0] for rows in single)
         text = f"{pair_sentences.joined([*metrics])}: {pair_sentences.of_single_pairs(single)}"
@@ -171,19 +175,25 @@ def _groups(table: pd.DataFrame, keys: list[str]) -> Iterator[pd.DataFrame]:
 
 def _subject(rows: pd.DataFrame, one: Tables, heading: str) -> str:
     """The metric; the work, and the machine, where the experiment has several; whether it is exploratory."""
-    metric, workload, batch, division, machine = rows[OF_PAIRS].iloc[0]
+    metric, workload, batch, division, _ = rows[OF_PAIRS].iloc[0]
     text = {TUNED: f"{metric} when tuned", TUNING: f"what tuning is worth in {metric}"}.get(
         division, str(metric)
     )
     if len(one.differences[_WORK].drop_duplicates()) > 1:
         text += f" ({workload}, batch {batch:,})"
-    if len(set(one.differences["machine"])) > 1:
-        text += f" on {machine.partition(OF_BUNDLE)[0]}"
+    if machine := _machine(rows, one):
+        text += f" on {machine}"
     if metric == break_even.METRIC and (examples := break_even.length(_runs_of(rows, one))):
         text += f" of runs of {examples:,.0f} examples"
     text += f", {about}" if (about := named(metric).about) else ""
     beside = heading == BEST and not (rows["family"] == "primary").any()
     return f"{text} (exploratory)" if beside else text
+
+
+def _machine(rows: pd.DataFrame, one: Tables) -> str:
+    """The machine of the rows, where the experiment ran on several; of a bundle its label."""
+    several = len(set(one.differences["machine"])) > 1
+    return str(rows["machine"].iloc[0]).partition(OF_BUNDLE)[0] if several else ""
 
 
 def _runs_of(rows: pd.DataFrame, one: Tables) -> pd.DataFrame:
