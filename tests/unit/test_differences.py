@@ -272,3 +272,11 @@ def test_program_writes_three_formats(tmp_path, made):
         assert len(families) == 3  # nothing counted energy, no target was asked for
     assert r"A \& B" in latex
     assert "torch.r1" not in text + latex  # names of runs are for the CSV file
+
+
+def test_as_installed_and_tuned_are_not_compared_and_the_table_says_so(tmp_path):
+    tuning = {"variables": {"MALLOC_TOP_PAD_": "1"}}
+    made = [make_record("torch"), make_record("torch-xla", tuning=tuning)]
+    outputs = write(tmp_path, "differences", runs=tabulated(made))
+    text = " ".join(outputs["markdown"].read_text().split())
+    assert "the same workload at the same global batch in the same division: nothing" in text
