@@ -1,5 +1,7 @@
 """Scaling figures: what they show is what records and model say, in words if need be."""
 
+import json
+
 import numpy as np
 import pytest
 from draw_figures import Drawing, banners, texts_of
@@ -11,6 +13,7 @@ from workspace import CONFIG
 
 import measure_all_reduces
 from paragone.reporting.drawing import style
+from paragone.reporting.figures import beyond
 
 FIGURES = {"strong": "scaling", "weak": "scaling", "model": "scaling_model", "beyond": "beyond"}
 SETTINGS = {key: CONFIG["scaling"][key] for key in ("machines", "most")}
@@ -158,12 +161,24 @@ def test_predictions_are_called_so(study):
     assert rows["efficiency"].between(0, 1 + 1e-9).all()
 
 
-def test_no_model_names_the_reason(study, tmp_path, capsys):
-    (tmp_path / "models.json").write_text('{"models": []}')
-    files = {**study.drawings["beyond"].files, "models": [tmp_path / "models.json"]}
-    with pytest.raises(SystemExit):
-        Drawing(tmp_path, SETTINGS, **files).draw("beyond")
-    assert "no model to predict from" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("left", "why"), [(None, "no all-reduce was measured"), ([], "No scaling run has a speed")]
+)
+def test_without_a_model_the_figure_says_why(study, tmp_path, left, why):
+    """It stops neither the other figures nor the page, where its twin is empty."""
+    files = study.drawings["beyond"].files
+    content = json.loads(files["models"][0].read_text())
+    for one in content["models"]:
+        one.update(model=None, errors=None, reason=why)
+    content["models"] = content["models"] if left is None else left
+    (tmp_path / "models.json").write_text(json.dumps(content))
+    drawing = Drawing(tmp_path, SETTINGS, **{**files, "models": [tmp_path / "models.json"]})
+    words = texts_of(drawing.figure("beyond"))
+    assert "no model to predict from" in words
+    assert why in words
+    _, points = drawing.draw("beyond")
+    assert points.empty
+    assert beyond.twin(points).rows.empty
 
 
 def test_missing_machines_name_the_option(study, tmp_path, capsys):

@@ -25,10 +25,13 @@ PREDICTED = (
 )
 
 
-def points(inputs: Inputs) -> pd.DataFrame:
-    """One row per number of replicas, for every experiment, machine and model of its workload.
+COLUMNS = ["replicas", "global_batch", "step_seconds", "all_reduce_share", "speed_up", "efficiency"]
+COLUMNS += ["experiment", "scaling", "batch", "machine", "series", "backend", "runs"]
 
-    Raises `UserError` if there is no model, or the settings hold no machines.
+
+def points(inputs: Inputs) -> pd.DataFrame:
+    """One row per number of replicas, for every experiment, machine and model of its workload; none
+    without a model. Raises `UserError` if the settings hold no machines.
     """
     try:
         machines = [Machine.from_config(entry) for entry in inputs.settings["machines"]]
@@ -52,16 +55,21 @@ def points(inputs: Inputs) -> pd.DataFrame:
                     "runs": one.runs,
                 }
                 found.append(predict(one, machine, how, batch, most).assign(**about))
-    if not found:
-        raise UserError(
-            "no model to predict from: no scaling run has a speed and a measured all-reduce; "
-            "see the table of the models for the reason"
-        )
-    return pd.concat(found, ignore_index=True)
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
 
 
 def _models(inputs: Inputs) -> list[Calibrated]:
     return [one for one in read_models(inputs.paths("models")[0]) if one.model]
+
+
+def _reasons(inputs: Inputs) -> list[str]:
+    """Why there is no model, by backend."""
+    found = [
+        f"{inputs.labels.get(one.backend, one.backend)}: {one.reason}."
+        for one in read_models(inputs.paths("models")[0])
+        if one.reason
+    ]
+    return list(dict.fromkeys(found)) or ["No scaling run has a speed."]
 
 
 def twin(points: pd.DataFrame) -> Twin:
@@ -79,6 +87,12 @@ def twin(points: pd.DataFrame) -> Twin:
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """The figure: one row per way of scaling, one column per assumed machine, one line per backend."""
+    if points.empty:
+        frame = Frame(style.DOUBLE, 0.3, inputs.title, inputs.runs, _reasons(inputs))
+        axes = frame.figure.subplots()
+        axes.set_axis_off()
+        axes.text(0, 0.5, "no model to predict from", color=style.ALARM)
+        return frame.figure
     names = dict(points[["backend", "series"]].drop_duplicates().itertuples(index=False))
     looks = style.looks(names.values(), names, inputs.palette)
     grid = sns.FacetGrid(points, row="experiment", col="machine", despine=False).set_titles("")
