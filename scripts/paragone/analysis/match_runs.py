@@ -100,31 +100,34 @@ def pick(
     Unless `exact`, a single other batch size replaces the published one, and the nearest number of
     replicas the published number: `Cell.differences` and `Cell.asides` report it. Raises `Missing`.
     """
-    found = runs[runs["workload"] == protocol.workload]
-    if found.empty:
+    # Masks until the end: a selection copies every column of a wide table.
+    found = runs["workload"] == protocol.workload
+    if not found.any():
         raise Missing(f"no run of workload {protocol.workload}")
     batch = row.global_batch(protocol)
-    sizes = sorted(set(found["global_batch"]))
+    sizes = sorted(set(runs.loc[found, "global_batch"]))
     if batch is not None and (exact or len(sizes) > 1):
-        found = found[found["global_batch"] == batch]
-        if found.empty:
+        found &= runs["global_batch"] == batch
+        if not found.any():
             there = f"{', '.join(map(str, sizes))} {'is' if len(sizes) == 1 else 'are'}"
             raise Missing(f"no run with global batch {batch} ({there} there)")
     if protocol.replicas is not None:
-        found = _with_replicas(found, protocol.replicas, exact)
-    completed = found[found["status"] == "completed"]
+        found = _with_replicas(runs, found, protocol.replicas, exact)
+    completed = runs[found & (runs["status"] == "completed")]
     if completed.empty:
-        words = "; ".join(run_states.not_completed(found))
+        words = "; ".join(run_states.not_completed(runs[found]))
         raise Missing(f"no run was completed: {words}")
     return Cell(completed, epochs[epochs["run"].isin(completed["run"])], protocol)
 
 
-def _with_replicas(runs: pd.DataFrame, replicas: int, exact: bool) -> pd.DataFrame:
-    same = runs[runs["replicas"] == replicas]
-    completed = runs[runs["status"] == "completed"]
-    if exact or completed.empty or "completed" in set(same["status"]):
-        if same.empty and exact:
+def _with_replicas(runs: pd.DataFrame, found: pd.Series, replicas: int, exact: bool) -> pd.Series:
+    """The mask of those `found` that have the published number of replicas, or the nearest number."""
+    same = found & (runs["replicas"] == replicas)
+    completed = found & (runs["status"] == "completed")
+    if exact or not completed.any() or (same & completed).any():
+        if exact and not same.any():
             raise Missing(f"no run with {replicas} replica{'s' if replicas > 1 else ''}")
-        return runs if same.empty else same
-    nearest = min(set(completed["replicas"]), key=lambda count: (abs(count - replicas), count))
-    return completed[completed["replicas"] == nearest]
+        return same if same.any() else found
+    counts = set(runs.loc[completed, "replicas"])
+    nearest = min(counts, key=lambda count: (abs(count - replicas), count))
+    return completed & (runs["replicas"] == nearest)

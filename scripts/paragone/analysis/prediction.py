@@ -6,6 +6,7 @@ s is the committed spread (df = its runs - 1), or the standard deviation of thre
 """
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -97,13 +98,17 @@ def half_width(deviation: float, freedom: int, n: int) -> float:
 
 
 def _needed(runs: pd.Series, spread: pd.Series, margin: float) -> int | None:
-    """The runs with which h is within the margin; without a spread, of a variance that is only estimated."""
+    """The runs with which h, which shrinks with their number, is within the margin; without a spread, of a
+    variance that is only estimated."""
     known = len(spread) >= 3
     deviation = float(spread.std()) if known else deviation_bound(runs.to_numpy())
-    for n in range(len(runs) + 1, MOST + 1):
-        if half_width(deviation, len(spread) - 1 if known else n - 1, n) <= margin:
-            return n
-    return None
+
+    def enough(n: int) -> bool:
+        return half_width(deviation, len(spread) - 1 if known else n - 1, n) <= margin
+
+    counts = range(len(runs) + 1, MOST + 1)
+    at = bisect_left(counts, True, key=enough)
+    return counts[at] if at < len(counts) else None
 
 
 def _p(difference: float, deviation: float, freedom: int, n: int) -> float:
