@@ -160,6 +160,7 @@ def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None
     "SIGKILL after the last epoch",
     lost="an epoch and the window",
 )
+@pytest.mark.full
 def test_a_run_killed_in_its_speed_window_repeats_the_window(small, tmp_path):
     """And its last epoch: checkpoints are those of training."""
     line = train_command(spec_of("torch", 1), small, tmp_path, window_seconds=600)
@@ -178,6 +179,7 @@ def test_a_run_killed_in_its_speed_window_repeats_the_window(small, tmp_path):
 @pytest.mark.injects(
     "1 kills", "a trainer that a scheduler ends", "SIGTERM after the first checkpoint"
 )
+@pytest.mark.full
 def test_terminated_run_resumes_too(small, tmp_path):
     """What a scheduler sends first is no different."""
     line = train_command(spec_of("torch", 1), small, tmp_path)

@@ -47,8 +47,8 @@ def workloads_of(cell: tuple[str, int]) -> list[str]:
 def tier(cell: tuple[str, int], workload: str) -> str:
     """Where a case runs: in `make test` if ""; else the mark of its tier.
 
-    `full`: sparse gradients of several replicas, which are here alone, deep models on PyTorch, and XLA's
-    programs, which the gate and the smoke run have. `nightly`: dense gradients of several replicas, which
+    `full`: sparse gradients of several replicas, which are here alone, deep models on PyTorch, and TensorFlow
+    and XLA's programs, which the gate and the smoke run have. `nightly`: dense gradients of several replicas, which
     test_replicas.py has in double precision; what keras-fit and torch-compile inherit from TensorFlow and
     PyTorch; and deep models, which test_gate.py has in double precision.
     """
@@ -58,7 +58,7 @@ def tier(cell: tuple[str, int], workload: str) -> str:
         return "full" if sparse else "nightly"
     if backend in ("keras-fit", "torch-compile") or (workload in DEEP and backend != "torch"):
         return "nightly"
-    return "full" if workload in DEEP or backend in COMPILED else ""
+    return "" if backend == "torch" and workload not in DEEP else "full"
 
 
 def case(cell: tuple[str, int], *workload: str) -> object:

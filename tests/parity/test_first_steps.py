@@ -170,7 +170,7 @@ def test_where_the_reference_itself_is_lost_there_is_no_verdict(taken):
 @pytest.mark.parametrize(
     ("backend", "replicas", "workload"),
     [
-        ("torch-ddp", 2, "fashion-conv"),
+        pytest.param("torch-ddp", 2, "fashion-conv", marks=pytest.mark.full),
         pytest.param("torch", 1, "fashion-conv", marks=pytest.mark.full),
         pytest.param("torch-compile", 1, "fashion-conv", marks=pytest.mark.nightly),
     ],

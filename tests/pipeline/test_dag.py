@@ -113,7 +113,11 @@ def test_runs_take_place_in_the_order_of_the_schedule(ordered, scheduler):
 
 @pytest.mark.parametrize(
     ("watched", "scheduler"),
-    [(False, "greedy"), pytest.param(False, "ilp", marks=pytest.mark.full), (True, "greedy")],
+    [
+        (False, "greedy"),
+        pytest.param(False, "ilp", marks=pytest.mark.full),
+        pytest.param(True, "greedy", marks=pytest.mark.full),
+    ],
 )
 def test_results_are_read_after_all_runs_or_as_soon_as_they_can_be_if_watched(
     ordered, watched, scheduler

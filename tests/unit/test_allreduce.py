@@ -31,7 +31,7 @@ def program(output, engine, strategy, device="cpu", **options):
     ("engine", "strategy"),
     [
         ("torch_ddp", "ddp"),
-        ("tensorflow", "mirrored"),
+        pytest.param("tensorflow", "mirrored", marks=pytest.mark.full),  # the smoke run has it
         pytest.param("tensorflow", "multiworker", marks=pytest.mark.full),
         pytest.param("torch_xla", "spmd", marks=pytest.mark.full),
         ("jax", "spmd"),

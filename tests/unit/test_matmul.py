@@ -26,7 +26,17 @@ def products(output, engine, device="cpu", **options):
     return command("measure_products", backend=backend, output=output, **{**defaults, **options})
 
 
-@pytest.mark.parametrize("engine", ["torch", "tensorflow", "torch_xla", "jax"])
+# Products on the others are measured in the smoke run.
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "jax",
+        *(
+            pytest.param(one, marks=pytest.mark.full)
+            for one in ("torch", "tensorflow", "torch_xla")
+        ),
+    ],
+)
 def test_small_products_are_measured(tmp_path, engine):
     printed = succeed(products(tmp_path / "out" / "one.json", engine))
     made = measurements.read(tmp_path / "out" / "one.json", measurements.check_products)
