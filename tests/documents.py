@@ -9,6 +9,7 @@ from workspace import ROOT
 FOLDERS = (".", "benchmarks", "docs", "published", "records", "tests")
 PAGES = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.md"))
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_IN_COMMENT = re.compile(r"^#   (snakemake .*(?:\n#     .*)*)", re.MULTILINE)
 _FILE = re.compile(r"(?:#|\.\.) (\S+\.\w+)\n")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
@@ -88,6 +89,15 @@ def anchors(page: Path) -> set[str]:
 def links(page: Path) -> list[str]:
     """The targets of a page's links and images."""
     return _LINK.findall(prose(page))
+
+
+def preset_commands(preset: Path) -> list[Command]:
+    """The commands in the comments of a preset; lines that are indented further go on."""
+    texts = (
+        re.sub(r"\n# +|\(in one line\)", " ", text)
+        for text in _IN_COMMENT.findall(preset.read_text())
+    )
+    return [Command(preset.relative_to(ROOT).as_posix(), text.strip()) for text in texts]
 
 
 def commands(page: Path) -> list[Command]:

@@ -48,9 +48,9 @@ def tier(cell: tuple[str, int], workload: str) -> str:
     """Where a case runs: in `make test` if ""; else the mark of its tier.
 
     `full`: sparse gradients of several replicas, which are here alone, deep models on PyTorch, and TensorFlow
-    and XLA's programs, which the gate and the smoke run have. `nightly`: dense gradients of several replicas, which
-    test_replicas.py has in double precision; what keras-fit and torch-compile inherit from TensorFlow and
-    PyTorch; and deep models, which test_gate.py has in double precision.
+    and XLA's programs, which the gate and the smoke run have. `nightly`: dense gradients of several replicas,
+    which test_replicas.py has in double precision; what keras-fit and torch-compile inherit from TensorFlow
+    and PyTorch; and deep models, which test_gate.py has in double precision.
     """
     backend, replicas = cell
     if replicas > 1:

@@ -5,11 +5,12 @@ import subprocess
 
 import pytest
 import snakemake_server
-from documents import DRY_RUN, PAGES, RUN, blocks, commands
+from documents import DRY_RUN, PAGES, RUN, blocks, commands, preset_commands
 from plan import Plan
 from workspace import ROOT, Checkout, environment, job_stats
 
 PAGES_WITH_COMMANDS = [page for page in PAGES if commands(page)]
+IN_PRESETS = [one for path in sorted(ROOT.glob("presets/*.yaml")) for one in preset_commands(path)]
 
 
 def bash(made: Checkout, text: str) -> None:
@@ -71,6 +72,15 @@ def test_commands(checkout, page):
             bash(made, command.text)
         elif command.treatment == DRY_RUN:
             dry_run(made, command.text)
+
+
+@pytest.mark.full
+def test_commands_of_presets(checkout):
+    made = checkout()
+    planned = [command.text for command in IN_PRESETS if command.treatment == DRY_RUN]
+    assert len(planned) == len(IN_PRESETS) - 1  # presets/gpu.yaml needs a GPU
+    for text in planned:
+        dry_run(made, text)
 
 
 @pytest.mark.full
