@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 CORES ?= $(shell nproc)
-# make all FRAMEWORKS=torch, or FRAMEWORKS=torch,jax: these alone are trained with, in an environment without the others.
+# make all FRAMEWORKS=torch, or FRAMEWORKS=torch,jax: these alone are trained with, in an environment of their own.
 FRAMEWORKS ?=
 comma := ,
 empty :=

@@ -32,7 +32,7 @@ FIRST = ["torch-ddp", "torch-fsdp"]
 # Adds sparse gradients in `make test-all`; test_engines.py has them of TensorFlow in single precision.
 SPARSE = ["torch-ddp"]
 PER_REPLICA = [*FIRST, "tensorflow-mirrored", "tensorflow-multiworker", "keras-fit"]
-# The others are left to `make test-all`.
+# The others: `make test-all`, or nightly.
 QUICK = ["torch-ddp"]
 # The smoke run, or test_first_steps.py, compares their steps with the reference's, in single precision.
 NIGHTLY = ["torch-xla", "jax-multiprocess"]

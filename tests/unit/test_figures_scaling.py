@@ -162,7 +162,8 @@ def test_predictions_are_called_so(study):
 
 
 @pytest.mark.parametrize(
-    ("left", "why"), [(None, "no all-reduce was measured"), ([], "No scaling run has a speed")]
+    ("left", "why"),
+    [(None, "no all-reduce was measured"), ([], "No scaling run on one machine has a speed")],
 )
 def test_without_a_model_the_figure_says_why(study, tmp_path, left, why):
     """It stops neither the other figures nor the page, where its twin is empty."""

@@ -125,7 +125,7 @@ def test_a_run_elsewhere_and_a_backend_without_all_reduce_get_no_model():
     runs["machine"] = "elsewhere: CPU, 2 cores"
     models, steps, _ = calibrate(runs, all_reduces())
     assert {(one.model, one.reason) for one in models} == {
-        (None, "no all-reduce was measured here")
+        (None, "no all-reduce was measured on this machine with as many cores")
     }
     assert steps["predicted"].isna().all()
 

@@ -64,7 +64,7 @@ def calibrate(
         ]
         cells, names = _cells(part).assign(**about), " ".join(sorted(set(part["run"])))
         if here["replicas"].nunique() < 2:
-            reason = "no all-reduce was measured here"
+            reason = "no all-reduce was measured on this machine with as many cores"
             found.append(Calibrated(**about, model=None, reason=reason, errors=None, runs=names))
             steps.append(cells)
             continue

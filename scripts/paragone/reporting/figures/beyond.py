@@ -69,7 +69,7 @@ def _reasons(inputs: Inputs) -> list[str]:
         for one in read_models(inputs.paths("models")[0])
         if one.reason
     ]
-    return list(dict.fromkeys(found)) or ["No scaling run has a speed."]
+    return list(dict.fromkeys(found)) or ["No scaling run on one machine has a speed."]
 
 
 def twin(points: pd.DataFrame) -> Twin:
