@@ -47,10 +47,11 @@ def workloads_of(cell: tuple[str, int]) -> list[str]:
 def tier(cell: tuple[str, int], workload: str) -> str:
     """Where a case runs: in `make test` if ""; else the mark of its tier.
 
-    `full`: sparse gradients of several replicas, which are here alone, deep models on PyTorch, and TensorFlow
-    and XLA's programs, which the gate and the smoke run have. `nightly`: dense gradients of several replicas,
-    which test_replicas.py has in double precision; what keras-fit and torch-compile inherit from TensorFlow
-    and PyTorch; and deep models, which test_gate.py has in double precision.
+    `full`: sparse gradients of several replicas, which are here alone, with those of one beside them; deep
+    models on PyTorch; TensorFlow, which the gate and the smoke run have; of XLA fashion-conv, to see what
+    leaks out of a window. `nightly`: dense gradients of several replicas, which test_replicas.py has in
+    double precision; what keras-fit and torch-compile inherit from TensorFlow and PyTorch; deep models and
+    XLA's fashion-cnn, which the gate and the smoke run have.
     """
     backend, replicas = cell
     if replicas > 1:
@@ -58,12 +59,17 @@ def tier(cell: tuple[str, int], workload: str) -> str:
         return "full" if sparse else "nightly"
     if backend in ("keras-fit", "torch-compile") or (workload in DEEP and backend != "torch"):
         return "nightly"
+    if backend in COMPILED:
+        return "nightly" if workload == "fashion-cnn" else "full"
     return "" if backend == "torch" and workload not in DEEP else "full"
 
 
-def case(cell: tuple[str, int], *workload: str) -> object:
-    """A test's parameters in their tier; the backend comes first, see GROUPS in tests/conftest.py."""
-    mark = tier(cell, *workload or ("",))
+def case(cell: tuple[str, int], *workload: str, of: str = "") -> object:
+    """A test's parameters in their tier; the backend comes first, see GROUPS in tests/conftest.py.
+
+    `of`: the workload that the test looks at, if that is no parameter.
+    """
+    mark = tier(cell, *workload or (of,))
     marks = [getattr(pytest.mark, mark)] if mark else []
     return pytest.param(cell, *workload, marks=marks, id="-".join(map(str, (*cell, *workload))))
 
@@ -159,7 +165,7 @@ def test_warm_up_leaves_no_trace(observed, cell, workload):
     assert all(np.array_equal(warmed[name], values) for name, values in plain.items())
 
 
-@pytest.mark.parametrize("cell", [case(cell) for cell in CELLS])
+@pytest.mark.parametrize("cell", [case(cell, of="fashion-cnn") for cell in CELLS])
 def test_evaluation_counts_each_example_once(observed, cell):
     """In batches of 768, whose last holds 16 examples, against predictions of all 10,000."""
     facts = observed(cell, "fashion-cnn").facts["fashion-cnn"]
@@ -207,13 +213,13 @@ def test_mirrored_batch_norm_sees_its_replicas_batch(observed, cell):
     assert statistics < 0.2
 
 
-@pytest.mark.parametrize("cell", [case((backend, 1)) for backend in BACKENDS])
+@pytest.mark.parametrize("cell", [case((backend, 1), of="fashion-conv") for backend in BACKENDS])
 def test_no_work_leaks_out_of_the_train_window(observed, cell):
     """Waiting for the devices right after an epoch of two big steps takes next to nothing."""
     assert min(observed(cell, "fashion-conv").facts["fashion-conv"]["leak"]) < 0.03
 
 
-@pytest.mark.parametrize("cell", [case(("torch", 1))])
+@pytest.mark.parametrize("cell", [case(("torch", 1), of="fashion-conv")])
 def test_a_leak_would_be_seen(observed, cell):
     """The same measurement of an engine that returns without waiting."""
     facts = observed(cell, "fashion-conv").facts["fashion-conv"]

@@ -34,7 +34,7 @@ REPLICAS = 2
 IN_SMOKE = {"tensorflow-mirrored", "tensorflow-multiworker", "torch-xla"}
 BACKENDS = [name for name, replicas in CELLS if replicas == REPLICAS and name not in IN_SMOKE]
 QUICK = "torch-ddp"
-WORKERS = ["torch-ddp", "torch-fsdp", "jax-multiprocess"]
+WORKERS = ["torch-ddp", "torch-fsdp"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +140,10 @@ MIXED = ["torch", "tensorflow-mirrored", "keras-fit", "torch-xla", "torch-compil
     ("backend", "replicas", "workload"),
     [
         *(pytest.param(name, 2, "fashion-cnn", marks=pytest.mark.full) for name in WORKERS),
-        pytest.param("tensorflow-multiworker", 2, "fashion-cnn", marks=pytest.mark.nightly),
+        *(
+            pytest.param(name, 2, "fashion-cnn", marks=pytest.mark.nightly)
+            for name in ("tensorflow-multiworker", "jax-multiprocess")
+        ),
         *(
             pytest.param(name, 1, workload, marks=pytest.mark.nightly)
             for name in MIXED

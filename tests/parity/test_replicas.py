@@ -35,7 +35,7 @@ PER_REPLICA = [*FIRST, "tensorflow-mirrored", "tensorflow-multiworker", "keras-f
 # The others: `make test-all`, or nightly.
 QUICK = ["torch-ddp"]
 # The smoke run, or test_first_steps.py, compares their steps with the reference's, in single precision.
-NIGHTLY = ["torch-xla", "jax-multiprocess"]
+NIGHTLY = ["tensorflow-multiworker", "torch-xla", "jax-multiprocess"]
 
 
 def tier(backend: str) -> list[pytest.MarkDecorator]:

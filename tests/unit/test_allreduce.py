@@ -32,8 +32,8 @@ def program(output, engine, strategy, device="cpu", **options):
     [
         ("torch_ddp", "ddp"),
         pytest.param("tensorflow", "mirrored", marks=pytest.mark.full),  # the smoke run has it
-        pytest.param("tensorflow", "multiworker", marks=pytest.mark.full),
-        pytest.param("torch_xla", "spmd", marks=pytest.mark.full),
+        pytest.param("tensorflow", "multiworker", marks=pytest.mark.nightly),
+        pytest.param("torch_xla", "spmd", marks=pytest.mark.nightly),
         ("jax", "spmd"),
         pytest.param("jax", "multiprocess", marks=pytest.mark.full),
     ],
