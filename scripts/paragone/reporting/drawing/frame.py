@@ -8,7 +8,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
-from matplotlib.textpath import TextPath
+from matplotlib.textpath import text_to_path
 
 from paragone.analysis import run_states
 from paragone.reporting import footnotes
@@ -114,7 +114,7 @@ def _legend_shape(handles: Sequence[Artist], width: float) -> tuple[int, int]:
     """Columns and rows of a legend no wider than the figure, by the length of its labels."""
     if not handles:
         return 1, 0
-    lengths = [_text_width(str(handle.get_label()), 7) + 0.5 for handle in handles]
+    lengths = [_text_width(str(handle.get_label()), 7) + 0.48 for handle in handles]
     for columns in range(len(handles), 0, -1):
         rows = -(-len(handles) // columns)
         # matplotlib fills a legend column by column.
@@ -134,4 +134,5 @@ def _wrapped(text: str, width: float, size: float, weight: str = "normal") -> li
 def _text_width(text: str, size: float, weight: str = "normal") -> float:
     """Inches that the text takes, by the metrics of the figure's font."""
     font = FontProperties(family="DejaVu Sans", size=size, weight=weight)
-    return TextPath((0, 0), text, prop=font).get_extents().width / 72
+    width: float = text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]
+    return width / 72
