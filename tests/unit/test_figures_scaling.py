@@ -159,6 +159,7 @@ def test_predictions_are_called_so(study):
     assert rows.loc[rows["scaling"] == "weak", "replicas"].max() == CONFIG["scaling"]["most"]
     assert (rows.loc[rows["replicas"] == 1, "efficiency"] == 1).all()
     assert rows["efficiency"].between(0, 1 + 1e-9).all()
+    assert list(rows) == beyond.COLUMNS  # those of a file without a model, too
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,29 @@ def test_a_lower_bound_is_met_by_more():
     assert one.verdict == verdicts.UNDECIDED
 
 
+def test_the_nearest_number_of_replicas_that_was_completed_stands_for_the_published_one():
+    """Published are 8; runs over 4 and 8 diverged."""
+    made = [
+        make_record(
+            workload="fashion-cnn",
+            replicas=replicas,
+            global_batch=1024,
+            epochs=50,
+            steps_per_epoch=None,
+            status=status,
+        )
+        for replicas, status in (
+            (1, "completed"),
+            (2, "completed"),
+            (4, "diverged"),
+            (8, "diverged"),
+        )
+    ]
+    found = judge(row_of(CNN, "test_accuracy"), of(CNN)[1], made)
+    assert found.runs == (made[1]["run"],)
+    assert found.asides == ("2 x batch 512 per replica, published 8 x 128",)
+
+
 def test_times_are_never_reproduced():
     made = [make_record(seed=k, epochs=5) for k in range(3)]
     finding = judge(row_of(CONV, "step_time", 2), of(CONV)[1], made)

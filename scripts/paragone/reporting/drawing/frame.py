@@ -18,6 +18,7 @@ _MARGIN = 0.04  # inches, to every edge
 _LINE = 0.125  # inches, one line of text
 _NOTE_SIZE = 6
 _GAP = 0.05
+_HANDLE = 0.48  # of a legend's entry: handle and gaps take 0.38
 
 
 class Frame:
@@ -114,7 +115,7 @@ def _legend_shape(handles: Sequence[Artist], width: float) -> tuple[int, int]:
     """Columns and rows of a legend no wider than the figure, by the length of its labels."""
     if not handles:
         return 1, 0
-    lengths = [_text_width(str(handle.get_label()), 7) + 0.48 for handle in handles]
+    lengths = [_text_width(str(handle.get_label()), 7) + _HANDLE for handle in handles]
     for columns in range(len(handles), 0, -1):
         rows = -(-len(handles) // columns)
         # matplotlib fills a legend column by column.

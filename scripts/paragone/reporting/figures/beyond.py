@@ -23,8 +23,6 @@ PREDICTED = (
     "PREDICTED, nothing here was measured: compute as calibrated on this machine; a device like it and a "
     "link per replica, with the assumed latency and bandwidth; nothing overlaps, nobody waits for another."
 )
-
-
 COLUMNS = ["replicas", "global_batch", "step_seconds", "all_reduce_share", "speed_up", "efficiency"]
 COLUMNS += ["experiment", "scaling", "batch", "machine", "series", "backend", "runs"]
 
