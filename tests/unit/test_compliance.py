@@ -117,7 +117,7 @@ VALUES = [
     ("model.initial_weights", "c" * 64, {"initial-weights"}),
     ("model.parameters", 108_811, {"parameters"}),
     ("data.manifest_sha256", "c" * 64, {"same-data", "read"}),
-    ("data.edition", "rebuilt", {"manifest", "one-edition"}),
+    ("data.edition", "another", {"manifest", "one-edition"}),
     ("data.edition", "synthetic", {"data", "manifest", "one-edition"}),
     ("processes.0.started", "2026-01-01T05:00:00+00:00", {"order", "time-of-day"}),
     ("processes.0.load.life.busy", 12.5, {"isolation"}),

@@ -12,7 +12,7 @@ import pytest
 from data_programs import DATASETS, FASHION_FILES, fetch, refused
 
 # Without the official edition there is no official address to ask: tests need no network's absence.
-LOCAL = {"editions": {"rebuilt": DATASETS["reuters"]["editions"]["rebuilt"]}}
+LOCAL = {"editions": {"mirrored": DATASETS["reuters"]["editions"]["official"]}}
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_mirror_folder_is_used_in_place(mirror, tmp_path):
 def test_file_url_is_a_mirror_folder(mirror, tmp_path):
     done = fetch("reuters", tmp_path, tmp_path / "data", mirror.as_uri(), block=LOCAL)
     assert done.returncode == 0, done.stderr
-    assert _source(tmp_path)["edition"] == "rebuilt"
+    assert _source(tmp_path)["edition"] == "mirrored"
 
 
 def test_mirror_of_the_config_comes_before_the_environment(copied, mirror, tmp_path):
@@ -81,7 +81,7 @@ def test_url_mirror_is_downloaded_once_and_checked(served, tmp_path):
     assert _source(tmp_path / "one")["origin"] == f"{url}/reuters"
     assert _source(tmp_path / "two")["origin"] == "downloaded before"
     assert [path.name for path in (tmp_path / "data/raw/reuters").rglob("*")] == [
-        "rebuilt",
+        "mirrored",
         "reuters.npz",
     ]
 
