@@ -13,7 +13,6 @@ FIGURES = {
     "throughput": Row("steady throughput", ("runs",)),
     "ways": Row("relative to the baseline", ("runs",), ("baseline",)),
     "clocks": Row("where the time goes", ("runs",)),
-    "input_paths": Row("input of a step", ("runs",)),
     "predictions": Row("predictions", ("runs", "predictions")),
     "epoch_time": Row("epoch time", BESIDE_PUBLISHED),
     "batch_size_throughput": Row("throughput by batch size", ("runs", "published")),

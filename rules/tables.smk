@@ -13,8 +13,7 @@ BOUNDS = ("compilations", "measured_steps", "products", "published")
 TABLES = {
     "comparison": Row("published and measured", BESIDE_PUBLISHED),
     "epochs": Row("epoch by epoch", BESIDE_PUBLISHED),
-    "differences": Row("which backend is better", ("runs",), ("primary", "until", "prices")),
-    "input_share": Row("how much of a step is input", ("runs", "published")),
+    "differences": Row("which backend is better", ("runs",), ("primary", "until")),
     "machines": Row("machine beside machine", ("runs",)),
     "upgrade": Row("did the other software help?", ("runs",)),
     "spread": Row("spread over seeds", ("runs", "epochs")),

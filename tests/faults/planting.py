@@ -1,4 +1,4 @@
-"""Faults planted on purpose, one at a time, in a copy of the project."""
+"""A change of one file of the project, made in a copy of it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -17,7 +17,6 @@ PUBLISHED = Path(__file__).parents[2] / "published"
 NO_QUESTION = {
     "primary": {"experiment": "another", "metric": "speed"},
     "until": None,
-    "prices": {"per_hour": {}},
 }
 FORMATS = ("csv", "markdown", "latex", "cells")
 

@@ -14,8 +14,7 @@ from paragone.analysis.pairwise import NOT_COMPARED, UNDECIDED, best, difference
 from paragone.analysis.statistics import holm
 
 BACKENDS = ("tensorflow-mirrored", "torch", "torch-xla")
-PRICES = {"currency": "USD", "source": "a list", "date": "2026-11-22", "per_hour": {}}
-SETTINGS = {"primary": {"experiment": "one", "metric": "speed"}, "until": None, "prices": PRICES}
+SETTINGS = {"primary": {"experiment": "one", "metric": "speed"}, "until": None}
 
 
 def tabulated(records: list[dict], **failed: bool) -> pd.DataFrame:
@@ -177,26 +176,6 @@ def test_energy_is_of_an_example_and_not_of_a_window():
     (row,) = rows_of(made, "energy")
     assert row["verdict"] == "PyTorch is lower in energy"
     assert row["effect"] == pytest.approx(2.0)
-
-
-def test_costs_are_compared_where_both_have_a_price():
-    """At a tenth of the price the lead in cost is ten times that in time; both need a price."""
-    made = [
-        make_record(backend, seed=seed, target=0.8, accuracies=[0.1, 0.5, 0.9])
-        for backend in ("torch", "torch-xla")
-        for seed in range(6)
-    ]
-    prices = {"torch": 1.0, "torch-xla": 10.0}
-    found = differences(tabulated(made), LABELS, 1, prices).set_index("metric")
-    for metric, words, time in (
-        ("cost per run", "per run", "end to end"),
-        ("cost to target", "to the target", "time to target"),
-    ):
-        assert found.loc[metric, "verdict"] == f"PyTorch is cheaper {words}"
-        assert found.loc[metric, "effect"] == pytest.approx(10 * found.loc[time, "effect"])
-    one = differences(tabulated(made), LABELS, 1, {"torch": 1.0}).set_index("metric")
-    assert one.loc["cost per run", "verdict"] == NOT_COMPARED
-    assert one.loc["cost per run", "why"] == "PyTorch/XLA SPMD: not each run has a cost per run"
 
 
 def test_a_run_that_missed_the_target_is_not_left_out():

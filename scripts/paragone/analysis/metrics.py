@@ -83,18 +83,9 @@ METRICS = (
         needs="window_adequate",
         saves="energy",
     ),
-    Metric("cost per run", "run_cost", "cheaper per run", 1.05, saves="money per run"),
-    Metric(
-        "cost to target",
-        "target_cost",
-        "cheaper to the target",
-        1.1,
-        by_all=True,
-        saves="money to the target",
-    ),
 )
-# Left out where no run has them: no target was asked for, nothing counts energy, no price is known.
-OPTIONAL = {"time to target", "energy", "cost per run", "cost to target"}
+# Left out where no run has them: no target was asked for, or nothing counts energy.
+OPTIONAL = {"time to target", "energy"}
 
 
 def named(name: str) -> Metric:

@@ -38,7 +38,6 @@ def differences(
     runs: pd.DataFrame,
     labels: dict[str, str],
     looks: int = 1,
-    prices: dict[str, float] | None = None,
 ) -> pd.DataFrame:
     """One row per metric and pair of series that did the same work on the same machine.
 
@@ -46,10 +45,9 @@ def differences(
     interval: a ratio where `ratio`, else a difference. `verdict`: which is better, that they are equal
     within the margin, or undecided, and `why`; `needed`: the pairs that would decide; `machine`: on which.
     The p values are adjusted over the pairs of a metric on one machine, which are a family: what is best is
-    asked of each machine; they and the intervals count the `looks` at the runs. `prices`: by backend, of an
-    hour of all that one of its runs occupies.
+    asked of each machine; they and the intervals count the `looks` at the runs.
     """
-    runs = with_costs(runs, prices)
+    runs = with_energy(runs)
     families: dict[str, list[tuple[Series, Series]]] = {}
     for first, second in combinations(series_of(runs, labels), 2):
         if comparable(first, second):
@@ -63,7 +61,7 @@ def upgrades(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
 
     What was measured later is the first of a pair, so that an effect above 1 is a gain.
     """
-    runs = with_costs(runs, None)
+    runs = with_energy(runs)
     cell = [*CELL, "data_source", "data_edition"]
     cells: dict[tuple[str, ...], list[Series]] = {}
     for one in series_of(runs, labels):
@@ -83,16 +81,14 @@ def _end(one: Series) -> str:
     return str(one.runs["started"].max())
 
 
-def with_costs(runs: pd.DataFrame, prices: dict[str, float] | None) -> pd.DataFrame:
-    """The runs with the columns of `METRICS` that follow from others."""
+def with_energy(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with the energy of an example in joules, of CPU and accelerators together.
+
+    Per example, because speed windows take the same time and do different amounts of work.
+    """
     joules = runs[["steady_cpu_joules", "steady_accelerator_joules"]].sum(axis=1, min_count=1)
     examples = (runs["steady_steps"] * runs["global_batch"]).astype("float64")
-    # Per example: windows take the same time and do different amounts of work.
-    runs = runs.assign(joules_per_example=joules / examples)
-    per_second = runs["backend"].map(prices or {}).astype("float64") / 3600
-    runs["run_cost"] = runs["end_to_end_seconds"] * per_second
-    runs["target_cost"] = runs["target_first_hit_seconds"] * per_second
-    return runs
+    return runs.assign(joules_per_example=joules / examples)
 
 
 def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame, looks: int) -> pd.DataFrame:

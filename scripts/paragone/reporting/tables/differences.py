@@ -18,8 +18,7 @@ NONE = (
 def table(inputs: Inputs) -> Table:
     """One row per metric and pair of backends."""
     runs, looks = inputs.runs, LOOKS if inputs.settings["until"] else 1
-    prices = inputs.settings["prices"]
-    found = differences(runs, inputs.labels, looks, prices["per_hour"])
+    found = differences(runs, inputs.labels, looks)
     found["family"] = "exploratory"
     primary = inputs.settings["primary"]
     if primary["experiment"] in set(runs["experiment"]):
@@ -27,10 +26,6 @@ def table(inputs: Inputs) -> Table:
     notes = [METHOD, MARGINS]
     if looks > 1:
         notes.append(f"Repeats were added until decided: p and intervals count {looks} looks.")
-    if set(found["metric"]) & {"cost per run", "cost to target"}:
-        notes.append(
-            f"Prices in {prices['currency']} per hour: {prices['source']}, {prices['date']}."
-        )
     method = [*notes, family(found, primary["metric"])] if len(found) else [NONE]
     block = Block(cells(found), f"llrllr{WIDE}r{WIDE}{WIDE}")
     remarks = footnotes.about(runs, *method)
