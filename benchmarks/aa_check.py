@@ -33,7 +33,7 @@ from paragone.records.run_record import RunRecord
 TWIN = "again"
 WORKLOAD = "fashion-conv"
 WORK = {"workload": WORKLOAD, "epochs": 1, "steps_per_epoch": 40}
-BATCH = {"global": 100}
+BATCH = 100
 ENGINE, STEP = "scripts/paragone/engines/torch.py", "        self.optimizer.step()\n"
 SHOWN = ["first seed", "n", "effect", "low", "high", "p", "verdict"]
 
@@ -43,7 +43,7 @@ def pairs_of(backend: str, count: int, division: str) -> list[tuple[Spec, Spec]]
     config = configured()
     twin = f"{backend}-{TWIN}"
     config["backends"][twin] = config["backends"][backend]
-    cell = {"backend": [backend, twin], "replicas": 1, "batch": BATCH, "division": division}
+    cell = {"backend": [backend, twin], "replicas": 1, "global_batch": BATCH, "division": division}
     config["experiments"] = {"aa": {**WORK, "repeats": count, "matrix": [cell]}}
     runs = expand(config, "aa")
     first, second = (
@@ -107,7 +107,7 @@ def main() -> None:
     pairs, code = pairs_of(options.backend, options.pairs, options.division), [ROOT, ROOT]
     if options.sleep:
         speed = tabulated([measure(pairs[0][0], ROOT, options)])[METRICS[0].column].iloc[0]
-        code[1] = sleeping(options.folder / "code", options.sleep * BATCH["global"] / speed)
+        code[1] = sleeping(options.folder / "code", options.sleep * BATCH / speed)
     rng = np.random.default_rng(0)
     made = [
         measure(pair[which], code[which], options) for pair in pairs for which in rng.permutation(2)

@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     config = configured()
-    cell = {"backend": options.backend, "replicas": 1, "batch": {"global": options.batch}}
+    cell = {"backend": options.backend, "replicas": 1, "global_batch": options.batch}
     cell |= {"precision": options.precision}
     experiment = {"workload": options.workload, "repeats": options.seeds, "matrix": [cell]}
     dataset = data.load(options.manifest, options.data_folder)

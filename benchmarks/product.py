@@ -44,7 +44,7 @@ def published(system: str, condition: str) -> float:
 
 def specification(workload: str, backend: str, batch: int, replicas: int = 1, **cell: Any) -> Spec:
     """One run; `cell`: other keys of an experiment's matrix, division, precision or epochs, say."""
-    row = {"backend": backend, "replicas": replicas, "batch": {"global": batch}, **cell}
+    row = {"backend": backend, "replicas": replicas, "global_batch": batch, **cell}
     experiment = {"workload": workload, "matrix": [row]}
     (spec,) = expand({**configured(), "experiments": {"one": experiment}}, "one")
     return spec
@@ -85,7 +85,7 @@ class Trained:
     @property
     def examples_per_second(self) -> float:
         """Of the speed window, per-epoch constants left out."""
-        found = steady(self.record.window, self.record.spec.batch["global"])
+        found = steady(self.record.window, self.record.spec.global_batch)
         assert found  # it has a speed window
         return found.examples_per_second
 

@@ -61,7 +61,7 @@ def overhead(data: Data) -> list[Row]:
     """What a run costs beside its own clocks."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        matrix = [{"backend": "torch", "replicas": 1, "batch": {"global": 128}}]
+        matrix = [{"backend": "torch", "replicas": 1, "global_batch": 128}]
         block = {"matrix": matrix, "repeats": RUNS, "epochs": 1, "steps_per_epoch": 10}
         config = {"experiments": {"one_device": block}, "only": ["one_device"]}
         (folder / "few.yaml").write_text(yaml.safe_dump(config))

@@ -79,10 +79,10 @@ def small_copy(arrays: Arrays, to: Path, **counts: int) -> Arrays:
 
 
 def make_spec(
-    workload: str, backend: str, replicas: int = 1, batch: int = 64, **changes: Any
+    workload: str, backend: str, replicas: int = 1, global_batch: int = 64, **changes: Any
 ) -> Spec:
     """The specification that config.yaml or an example gives for one cell; `changes` replace its fields."""
-    cell = {"backend": backend, "replicas": replicas, "batch": {"global": batch}}
+    cell = {"backend": backend, "replicas": replicas, "global_batch": global_batch}
     experiment = {"workload": workload, "matrix": [cell]}
     workloads = CONFIG["workloads"] | OF_EXAMPLES
     config = {**CONFIG, "workloads": workloads, "experiments": {"one": experiment}}
@@ -217,7 +217,7 @@ class Checkout:
         are short.
         """
         block = self.config["experiments"][experiment]
-        cell = {"backend": backends, "replicas": 1, "batch": {"global": 100}}
+        cell = {"backend": backends, "replicas": 1, "global_batch": 100}
         block |= {"matrix": [cell], "repeats": 1, **changes}
         self.config["experiments"] = {experiment: block}
         self.config["speed_window"] = {"seconds": 0.2, "limit_seconds": 1}

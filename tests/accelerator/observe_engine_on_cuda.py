@@ -32,7 +32,7 @@ def main() -> None:
     """Run the program."""
     workload, feed, output = sys.argv[1:]
     dataset = make_texts() if workload == "reuters-cnn" else make_images()
-    spec = make_spec(workload, "torch", batch=16, steps_per_epoch=4)
+    spec = make_spec(workload, "torch", global_batch=16, steps_per_epoch=4)
     spec = replace(spec, backend={**spec.backend, "device": "gpu", "feed": feed})
     engine = Watched()
     engine.build(spec, dataset, 1)

@@ -77,8 +77,8 @@ def test_a_full_memory_is_a_status(run, fashion, cuda, tmp_path):
     spec = spec_on("torch", epochs=1, steps_per_epoch=1)
     model = {**CONFIG["workloads"]["wide-resnet"]["model"], "width": 10, "dropout": 0.0}
     workload = {**spec.workload, "model": model, "initializer": "keras"}
-    batch = {"global": 60_000, "per_replica": 60_000}
-    line = train_command(replace(spec, workload=workload, batch=batch), fashion, tmp_path)
+    batch = {"global_batch": 60_000, "per_replica_batch": 60_000}
+    line = train_command(replace(spec, workload=workload, **batch), fashion, tmp_path)
     done = call(line, timeout=400)
     assert done.returncode == 0, done.stderr
     made = record.read(tmp_path / "record.json")

@@ -63,7 +63,7 @@ def judged(made: RunRecord, took: float) -> set[str]:
     ],
 )
 def test_a_clock_that_jumps_changes_no_duration(small, tmp_path, clock, backend, seconds, killed):
-    spec = make_spec("fashion-cnn", backend, batch=200, epochs=EPOCHS, steps_per_epoch=10)
+    spec = make_spec("fashion-cnn", backend, global_batch=200, epochs=EPOCHS, steps_per_epoch=10)
     run = tmp_path / "run"
     # Not by the launcher, which does not pass on what is preloaded.
     line = train_command(spec, small, run, window_seconds=0.2)

@@ -17,7 +17,7 @@ EPOCHS = 6
 
 
 def spec_of(backend: str):
-    return make_spec("fashion-cnn", backend, batch=200, epochs=EPOCHS, steps_per_epoch=10)
+    return make_spec("fashion-cnn", backend, global_batch=200, epochs=EPOCHS, steps_per_epoch=10)
 
 
 def saved(folder: Path) -> list[Path]:

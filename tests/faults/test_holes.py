@@ -32,8 +32,8 @@ def swept(fashion, tmp_path_factory) -> Checkout:
     cnn = made.config["workloads"]["fashion-cnn"]
     made.config["workloads"]["wild"] = {**cnn, "learning_rate": {"base": 1e6}}
     cell = {"backend": "torch", "replicas": 1}
-    wild = {**cell, "workload": "wild", "batch": {"global": 200}}
-    sizes = {**cell, "batch": [{"global": 100}, {"global": 30_000}]}
+    wild = {**cell, "workload": "wild", "global_batch": 200}
+    sizes = {**cell, "global_batch": [100, 30_000]}
     short = {"epochs": 2, "steps_per_epoch": 2}
     experiments = made.config["experiments"]
     bars = experiments["xla_fashion_cnn"]
@@ -56,7 +56,7 @@ def test_statuses_in_records_and_table(swept):
     for path in swept.folder.glob("results/runs/*/record.json"):
         made = record.read(path)
         spec = made.spec
-        cell = spec.workload["name"], spec.backend["name"], spec.batch["global"]
+        cell = spec.workload["name"], spec.backend["name"], spec.global_batch
         found[cell] = made.status
     assert found == EXPECTED
     runs = pd.read_csv(swept / "results/tables/runs.csv")

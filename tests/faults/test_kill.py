@@ -62,13 +62,17 @@ KILLED_CELLS = [pytest.param(cell, marks=tier(cell)) for cell in CELLS if cell !
 
 def spec_of(backend: str, replicas: int):
     """Batch norm's statistics and Adam's moments: all the state that a checkpoint must hold."""
-    spec = make_spec("fashion-cnn", backend, replicas, batch=200, epochs=EPOCHS, steps_per_epoch=10)
+    spec = make_spec(
+        "fashion-cnn", backend, replicas, global_batch=200, epochs=EPOCHS, steps_per_epoch=10
+    )
     return replace(spec, workload={**spec.workload, **ADAM})
 
 
 def random_spec_of(backend: str, replicas: int):
     """That, and dropout and augmentation: draws of the framework and of the host in every step."""
-    spec = make_spec("wide-resnet", backend, replicas, batch=20, epochs=EPOCHS, steps_per_epoch=2)
+    spec = make_spec(
+        "wide-resnet", backend, replicas, global_batch=20, epochs=EPOCHS, steps_per_epoch=2
+    )
     model = {**spec.workload["model"], "dropout": 0.3}
     return replace(spec, workload={**spec.workload, **ADAM, "model": model})
 

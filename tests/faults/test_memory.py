@@ -57,7 +57,7 @@ def test_limit_is_never_raised():
 def test_batch_too_large_is_a_record(fashion, tmp_path, backend, statuses):
     """In training: the feature maps of 8,000 images are more than the limit several times over."""
     arrays = small_copy(fashion, tmp_path / "small", train=8_000, test=64)
-    spec = make_spec("wide-resnet", backend, batch=8_000, epochs=2, steps_per_epoch=1)
+    spec = make_spec("wide-resnet", backend, global_batch=8_000, epochs=2, steps_per_epoch=1)
     with memory_limited(LIMIT):
         done = call(train_command(spec, arrays, tmp_path, "launch"))
     assert done.returncode == 0, done.stderr
@@ -91,7 +91,7 @@ while not any(re.search("oom_kill [1-9]", one.read_text()) for one in counters i
 )
 def test_a_worker_that_the_kernel_ends_for_its_memory_is_a_record(small, tmp_path):
     """The cap of a run counts what it allocates; others in its control group take the rest."""
-    spec = make_spec("fashion-cnn", "torch", batch=200, epochs=500, steps_per_epoch=10)
+    spec = make_spec("fashion-cnn", "torch", global_batch=200, epochs=500, steps_per_epoch=10)
     line = train_command(spec, small, tmp_path, "launch")
     with memory_group(2 * 2**30) as group:
 
@@ -113,7 +113,7 @@ def test_a_worker_that_the_kernel_ends_for_its_memory_is_a_record(small, tmp_pat
 def test_the_same_batch_fits_into_more(fashion, tmp_path):
     """The limit is what the test above is about."""
     arrays = small_copy(fashion, tmp_path / "small", train=1_000, test=64)
-    spec = make_spec("fashion-conv", "torch", batch=1_000, epochs=1, steps_per_epoch=1)
+    spec = make_spec("fashion-conv", "torch", global_batch=1_000, epochs=1, steps_per_epoch=1)
     with memory_limited(LIMIT):
         done = call(train_command(spec, arrays, tmp_path))
     assert done.returncode == 0, done.stderr

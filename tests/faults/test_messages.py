@@ -6,7 +6,7 @@ import shutil
 import pytest
 from workspace import CONFIG, call, command, make_spec, refused, train_command
 
-SPEC = make_spec("fashion-conv", "torch", batch=200, epochs=1, steps_per_epoch=1)
+SPEC = make_spec("fashion-conv", "torch", global_batch=200, epochs=1, steps_per_epoch=1)
 
 
 def changed(line: list[str], option: str, value: object) -> list[str]:

@@ -14,7 +14,7 @@ from paragone.records import host_metrics, record, run_metrics
 
 @pytest.mark.full
 def test_the_record_is_flagged_and_the_figure_warns(small, tmp_path):
-    spec = make_spec("fashion-conv", "torch", batch=200, epochs=2, steps_per_epoch=5)
+    spec = make_spec("fashion-conv", "torch", global_batch=200, epochs=2, steps_per_epoch=5)
     count = max(1, psutil.cpu_count() // 2)
     spinning = [sys.executable, "-c", "while True: pass"]
     neighbours = [subprocess.Popen(spinning) for _ in range(count)]

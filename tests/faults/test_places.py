@@ -22,7 +22,9 @@ ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 @pytest.mark.nightly
 def test_a_run_heeds_the_umask_and_no_settings_of_keras(small, tmp_path):
     """Neither those of a home nor of the environment."""
-    spec = make_spec("fashion-conv", "tensorflow-mirrored", batch=200, epochs=1, steps_per_epoch=1)
+    spec = make_spec(
+        "fashion-conv", "tensorflow-mirrored", global_batch=200, epochs=1, steps_per_epoch=1
+    )
     home = tmp_path / "home"
     (home / ".keras").mkdir(parents=True)
     (home / ".keras/keras.json").write_text('{"floatx": "float64", "backend": "jax"}')
@@ -56,7 +58,7 @@ def test_a_run_heeds_the_umask_and_no_settings_of_keras(small, tmp_path):
     ],
 )
 def test_no_backend_needs_a_home(small, tmp_path, backend, home):
-    spec = make_spec("fashion-conv", backend, batch=200, epochs=1, steps_per_epoch=1)
+    spec = make_spec("fashion-conv", backend, global_batch=200, epochs=1, steps_per_epoch=1)
     done = call(train_command(spec, small, tmp_path, "launch"), timeout=300, HOME=home)
     assert done.returncode == 0, done.stderr
     assert record.read(tmp_path / "record.json").status == "completed"
@@ -95,7 +97,7 @@ def test_what_is_stored_has_the_mode_of_its_folder(tmp_path, mode):
     ],
 )
 def test_a_run_in_an_odd_folder(small, tmp_path, name):
-    spec = make_spec("fashion-conv", "torch", batch=200, epochs=1, steps_per_epoch=1)
+    spec = make_spec("fashion-conv", "torch", global_batch=200, epochs=1, steps_per_epoch=1)
     folder = tmp_path / name
     succeed(train_command(spec, small, folder, "launch"))
     assert sorted(path.name for path in folder.iterdir()) == ["predictions.npz", "record.json"]

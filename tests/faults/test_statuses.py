@@ -13,7 +13,7 @@ pytestmark = pytest.mark.full
 
 
 def diverging(backend: str):
-    spec = make_spec("fashion-cnn", backend, batch=200, epochs=3, steps_per_epoch=5)
+    spec = make_spec("fashion-cnn", backend, global_batch=200, epochs=3, steps_per_epoch=5)
     return replace(spec, workload={**spec.workload, "learning_rate": {"base": 1e6}})
 
 
@@ -44,7 +44,7 @@ def test_diverging_run_is_a_record(small, tmp_path, backend):
     ids=["gpu", "tpu", "replicas"],
 )
 def test_absent_device_is_a_record(small, tmp_path, changes, words):
-    spec = make_spec("fashion-conv", "torch", batch=200, epochs=1, steps_per_epoch=1)
+    spec = make_spec("fashion-conv", "torch", global_batch=200, epochs=1, steps_per_epoch=1)
     if "backend" in changes:
         changes = {"backend": {**spec.backend, **changes["backend"]}}
     spec = replace(spec, **changes)
@@ -63,7 +63,7 @@ def test_absent_device_is_a_record(small, tmp_path, changes, words):
 
 @pytest.mark.parametrize("backend", ["tensorflow-mirrored", "torch-xla", "jax"])
 def test_absent_gpu_in_other_frameworks(small, tmp_path, backend):
-    spec = make_spec("fashion-conv", backend, batch=200, epochs=1, steps_per_epoch=1)
+    spec = make_spec("fashion-conv", backend, global_batch=200, epochs=1, steps_per_epoch=1)
     spec = replace(spec, backend={**spec.backend, "device": "gpu"})
     done = call(train_command(spec, small, tmp_path))
     assert done.returncode == 0, done.stderr
@@ -71,7 +71,7 @@ def test_absent_gpu_in_other_frameworks(small, tmp_path, backend):
 
 
 def test_without_a_compiler_nothing_runs_eager(small, tmp_path):
-    spec = make_spec("fashion-conv", "torch-compile", batch=200, epochs=1, steps_per_epoch=1)
+    spec = make_spec("fashion-conv", "torch-compile", global_batch=200, epochs=1, steps_per_epoch=1)
     done = call(train_command(spec, small, tmp_path), CXX="no-such-compiler")
     assert done.returncode == 0, done.stderr
     made = record.read(tmp_path / "record.json")
@@ -82,7 +82,9 @@ def test_without_a_compiler_nothing_runs_eager(small, tmp_path):
 @pytest.mark.nightly
 def test_a_program_is_compiled_once_and_a_changed_one_anew(small, tmp_path):
     def programs(name: str, batch: int) -> tuple[int, int]:
-        spec = make_spec("fashion-conv", "torch-compile", batch=batch, epochs=1, steps_per_epoch=2)
+        spec = make_spec(
+            "fashion-conv", "torch-compile", global_batch=batch, epochs=1, steps_per_epoch=2
+        )
         cache = INDUCTOR | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
         done = call(train_command(spec, small, tmp_path / name), timeout=300, **cache)
         assert done.returncode == 0, done.stderr
@@ -96,7 +98,7 @@ def test_a_program_is_compiled_once_and_a_changed_one_anew(small, tmp_path):
 
 
 def test_target_ends_the_run(small, tmp_path):
-    spec = make_spec("fashion-cnn", "torch", batch=200, epochs=30, steps_per_epoch=10)
+    spec = make_spec("fashion-cnn", "torch", global_batch=200, epochs=30, steps_per_epoch=10)
     target = {"accuracy": 0.3, "patience": 2, "stop": True}
     spec = replace(spec, workload={**spec.workload, "target": target})
     succeed(train_command(spec, small, tmp_path))

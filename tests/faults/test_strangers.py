@@ -44,7 +44,7 @@ def listening(run: subprocess.Popen) -> set[str]:
 )
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_on_one_host_nothing_listens_beyond_loopback_and_no_secret_is_kept(small, tmp_path, cell):
-    spec = make_spec("fashion-cnn", *cell, batch=200, epochs=500, steps_per_epoch=10)
+    spec = make_spec("fashion-cnn", *cell, global_batch=200, epochs=500, steps_per_epoch=10)
     line = train_command(spec, small, tmp_path / "run", "launch")
     variables = environment(AWS_SECRET_ACCESS_KEY=SECRET, GITHUB_TOKEN=SECRET)
     with (
@@ -93,7 +93,7 @@ def test_a_rendezvous_of_a_stranger_is_refused(small, tmp_path, owner):
     meeting = tmp_path / "meeting"
     meeting.mkdir(mode=0o700)
     os.chown(meeting, 1002 if owner == "stranger" else 0, -1)
-    spec = make_spec("fashion-cnn", "torch-ddp", 2, batch=200, epochs=1, steps_per_epoch=1)
+    spec = make_spec("fashion-cnn", "torch-ddp", 2, global_batch=200, epochs=1, steps_per_epoch=1)
     line = train_command(spec, small, tmp_path / "run", rendezvous=meeting, join_timeout=1)
     done = subprocess.run(
         line, env=environment(RANK="0"), capture_output=True, text=True, check=False

@@ -34,7 +34,7 @@ MULTIPROCESS = ["torch-ddp", "torch-fsdp", "tensorflow-multiworker", "jax-multip
 
 
 def spec_of(backend: str, epochs: int = 500) -> Spec:
-    return make_spec("fashion-cnn", backend, 2, batch=200, epochs=epochs, steps_per_epoch=10)
+    return make_spec("fashion-cnn", backend, 2, global_batch=200, epochs=epochs, steps_per_epoch=10)
 
 
 def workers_of(launcher: subprocess.Popen) -> dict[int, psutil.Process]:
@@ -214,7 +214,7 @@ def test_an_absent_device_is_a_record(small, tmp_path):
 def test_an_only_worker_that_crashes_is_a_record_and_an_evicted_one_is_not(
     small, tmp_path, number, result
 ):
-    spec = make_spec("fashion-cnn", "torch", batch=200, epochs=500, steps_per_epoch=10)
+    spec = make_spec("fashion-cnn", "torch", global_batch=200, epochs=500, steps_per_epoch=10)
     with at_work(spec, small, tmp_path) as run:
         workers_of(run)[0].send_signal(number)
         status = run.wait(60)
@@ -240,7 +240,7 @@ def test_an_only_worker_that_crashes_is_a_record_and_an_evicted_one_is_not(
 )
 @pytest.mark.full
 def test_a_full_memory_of_one_worker_is_a_record(small, tmp_path):
-    spec = make_spec("wide-resnet", "torch-ddp", 2, batch=2000, epochs=1, steps_per_epoch=1)
+    spec = make_spec("wide-resnet", "torch-ddp", 2, global_batch=2000, epochs=1, steps_per_epoch=1)
     with memory_limited(2 * 2**30):
         done = call(train_command(spec, small, tmp_path, "launch"))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -263,6 +263,6 @@ def test_several_hosts_need_slurm(small, tmp_path):
 
 @pytest.mark.parametrize("strategy", ["spmd", "mirrored"])
 def test_a_strategy_of_another_engine_is_refused(small, tmp_path, strategy):
-    spec = make_spec("fashion-cnn", "torch", batch=200, epochs=1, steps_per_epoch=1)
+    spec = make_spec("fashion-cnn", "torch", global_batch=200, epochs=1, steps_per_epoch=1)
     spec = replace(spec, backend={**spec.backend, "strategy": strategy})
     refused(call(train_command(spec, small, tmp_path)), "backends.torch.strategy", strategy)

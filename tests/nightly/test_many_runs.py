@@ -36,7 +36,7 @@ PAIRS = ["--cores", "2", "--set-threads", "train=1", "--resources", "machine=200
 def prepared(made: Checkout, fashion: Arrays, **changes: Any) -> None:
     """One experiment of short runs, without speed windows."""
     made.config["data"]["folder"] = str(fashion.folder)
-    few = {"epochs": 1, "steps_per_epoch": 2, "batch": {"global": 100}}
+    few = {"epochs": 1, "steps_per_epoch": 2, "global_batch": 100}
     made.only("xla_fashion_cnn", ["torch"], **few, **changes)
     made.config["speed_window"]["seconds"] = 0
     made.configure()

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.nightly
 SEEDS = range(30)
 MUTATIONS = 100  # per seed
 VALUES = [None, True, -1, 0, 1, 2.5, float("nan"), "", "torch", "é{x}", [], [1, 1], {}, {"a": 1}]
-NAMES = ["colour", "epochs", "batch", "replicas", "", "é{x}"]
+NAMES = ["colour", "epochs", "global_batch", "replicas", "", "é{x}"]
 
 
 def places(node: Any) -> list[tuple[Any, Any]]:

@@ -48,7 +48,7 @@ def tiny(small, tmp_path_factory):
 def spec_of(backend: str, replicas: int) -> Spec:
     """Augmentation, momentum and, in the deep model, dropout: draws and a state in every step."""
     name, steps = ("wide-resnet", 2) if backend in DEEP else ("fashion-cnn", 10)
-    spec = make_spec(name, backend, replicas, batch=20, epochs=8, steps_per_epoch=steps)
+    spec = make_spec(name, backend, replicas, global_batch=20, epochs=8, steps_per_epoch=steps)
     workload = {
         **spec.workload,
         "optimizer": {"name": "sgd", "momentum": 0.9},
@@ -191,7 +191,9 @@ def test_killed_snakemake_goes_on_by_the_same_command(fashion, checkout, record_
 def test_of_two_starts_one_goes_on(tiny, tmp_path, record_property):
     for times in range(1, 9 if FULL else 2):
         folder = tmp_path / str(times)
-        spec = make_spec("fashion-cnn", "torch-ddp", 2, batch=20, epochs=30, steps_per_epoch=10)
+        spec = make_spec(
+            "fashion-cnn", "torch-ddp", 2, global_batch=20, epochs=30, steps_per_epoch=10
+        )
         line = train_command(spec, tiny, folder, "launch")
         errors = [tmp_path / f"{times}-{which}" for which in range(2)]
         started = []

@@ -28,7 +28,7 @@ CELLS = [
 
 def ends(arrays, folder: Path, cell: tuple[str, int], before=(), limit=None) -> str:
     """What becomes of a run, which has no other choice: a record's status, or "refused"."""
-    spec = make_spec("fashion-cnn", *cell, batch=200, epochs=2, steps_per_epoch=5)
+    spec = make_spec("fashion-cnn", *cell, global_batch=200, epochs=2, steps_per_epoch=5)
     line = train_command(spec, arrays, folder, "launch", join_timeout=20)
     done = subprocess.run(
         [*before, *line],

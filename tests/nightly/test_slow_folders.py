@@ -52,7 +52,7 @@ def ranks(*lines: list[str]) -> Iterator[list[subprocess.Popen]]:
 def test_news_that_come_late_are_waited_for(small, tmp_path, error, point):
     meeting = tmp_path / "meeting"
     meeting.mkdir(mode=0o700)
-    spec = make_spec("fashion-cnn", "torch-ddp", 2, batch=200, epochs=2, steps_per_epoch=5)
+    spec = make_spec("fashion-cnn", "torch-ddp", 2, global_batch=200, epochs=2, steps_per_epoch=5)
     line = train_command(spec, small, tmp_path / "run", rendezvous=meeting, join_timeout=60)
     log = tmp_path / "calls"
     before = injected(error, meeting / f"{point}-0.json", log)
@@ -78,7 +78,7 @@ def test_news_that_come_late_are_waited_for(small, tmp_path, error, point):
 )
 def test_a_checkpoint_that_comes_late_is_waited_for(small, tmp_path, rank, name, error):
     run, log = tmp_path / "run", tmp_path / "calls"
-    spec = make_spec("fashion-cnn", "torch-ddp", 2, batch=200, epochs=4, steps_per_epoch=5)
+    spec = make_spec("fashion-cnn", "torch-ddp", 2, global_batch=200, epochs=4, steps_per_epoch=5)
 
     def line(meeting: str) -> list[str]:
         (tmp_path / meeting).mkdir(mode=0o700)

@@ -39,7 +39,9 @@ class Run:
     def __init__(self, backend: str, arrays, folder: Path, epochs: int = EPOCHS, before=()) -> None:
         folder.mkdir(exist_ok=True)
         self.folder = folder
-        spec = make_spec("fashion-cnn", backend, 2, batch=200, epochs=epochs, steps_per_epoch=10)
+        spec = make_spec(
+            "fashion-cnn", backend, 2, global_batch=200, epochs=epochs, steps_per_epoch=10
+        )
         options = {"join_timeout": BOUND, "window_seconds": 2}
         line = [*before, *train_command(spec, arrays, folder, "launch", **options)]
         with (folder / "out").open("w") as out, (folder / "err").open("w") as err:

@@ -75,7 +75,7 @@ class Lab:
     def evaluation(self) -> dict:
         """What the engine's evaluation says, and the same from its predictions one by one."""
         tests = len(self.dataset.test_labels)
-        spec = replace(self.spec, batch={"global": UNEVEN, "per_replica": UNEVEN})
+        spec = replace(self.spec, global_batch=UNEVEN, per_replica_batch=UNEVEN)
         batches = evaluation_batches(self.dataset, spec, self.engine.shard)
         found = self.engine.evaluate(batches, -(-tests // UNEVEN))
         chances = self.engine.predict(np.asarray(self.dataset.test_inputs))
@@ -89,7 +89,7 @@ class Lab:
     def leak(self, engine: engines.Engine) -> list[float]:
         """Work still to be waited for after an epoch, as a share of the epoch, in each of 5."""
         shares = []
-        big = replace(self.spec, batch={"global": 1000, "per_replica": 1000}, steps_per_epoch=2)
+        big = replace(self.spec, global_batch=1000, per_replica_batch=1000, steps_per_epoch=2)
         self.train(engine, 1, big)
         engine.weights()
         for epoch in range(2, 7):

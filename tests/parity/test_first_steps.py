@@ -77,11 +77,11 @@ def taken(copy, small, data_of, tmp_path_factory) -> Callable[..., FirstSteps]:
         precision: str = "float32",
         division: str = "as-installed",
         workload: str = "fashion-cnn",
-        batch: int = 256,
+        global_batch: int = 256,
     ) -> FirstSteps:
         changes: dict = {"epochs": 1, "steps_per_epoch": 2, "precision": precision}
         changes["tuning"] = CONFIG["backends"][backend]["tuned"] if division == "tuned" else {}
-        spec = make_spec(workload, backend, replicas, batch, **changes)
+        spec = make_spec(workload, backend, replicas, global_batch, **changes)
         if "dropout" in spec.workload["model"]:  # else draws of the framework decide
             model = {**spec.workload["model"], "dropout": 0.0}
             spec = replace(spec, workload={**spec.workload, "model": model})
@@ -154,7 +154,7 @@ MIXED = ["torch", "tensorflow-mirrored", "keras-fit", "torch-xla", "torch-compil
 )
 def test_workers_and_other_workloads_take_mixed_steps(taken, backend, replicas, workload):
     """WideResNet without its dropout: no run of it has such a verdict."""
-    found = taken(backend, replicas, "bfloat16", workload=workload, batch=32 * replicas)
+    found = taken(backend, replicas, "bfloat16", workload=workload, global_batch=32 * replicas)
     assert found.passed, found.reason
     assert found.deviations["updates"] > 1e-3
 
@@ -162,7 +162,7 @@ def test_workers_and_other_workloads_take_mixed_steps(taken, backend, replicas, 
 @pytest.mark.nightly
 def test_where_the_reference_itself_is_lost_there_is_no_verdict(taken):
     """MobileNetV2 multiplies what bfloat16 rounds: a verdict would be chance."""
-    found = taken("torch", 1, "bfloat16", workload="mobilenet-v2", batch=32)
+    found = taken("torch", 1, "bfloat16", workload="mobilenet-v2", global_batch=32)
     assert found.passed is None
     assert (
         "no reference: in bfloat16 it deviates from itself in double precision, updates by"

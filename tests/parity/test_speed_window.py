@@ -34,7 +34,7 @@ NIGHTLY = [("tensorflow-mirrored", 2), ("torch-xla", 1), ("tensorflow-multiworke
 )
 def test_the_state_after_a_window_is_that_before_it(small, tmp_path, monkeypatch, cell):
     """Weights, batch-norm statistics, Adam's moments and step counts, of every rank, to the last bit."""
-    spec = make_spec("fashion-cnn", *cell, batch=60, steps_per_epoch=4)
+    spec = make_spec("fashion-cnn", *cell, global_batch=60, steps_per_epoch=4)
     spec = replace(spec, workload={**spec.workload, "optimizer": ADAM})
     program = Path(__file__).with_name("observe_speed_window.py")
     line = [sys.executable, str(program), spec.to_json()]

@@ -65,7 +65,7 @@ def test_the_whole_step_compiles_for_the_tpu_of_the_sources(step):
     assert 4 * record.program.parameters <= reduced < 4 * record.program.parameters * 1.1 + 4096
     assert {one.group for one in record.collectives} == {8}
     # The compiler counts activations, losses and the optimizer as well: that is little of a convolution.
-    counted = record.program.flop_per_example * record.program.batch / 8
+    counted = record.program.flop_per_example * record.program.global_batch / 8
     assert 1 <= record.cost.flop / counted < 1.35
     assert record.cost.memory_traffic <= record.cost.bytes_accessed
 
@@ -94,7 +94,7 @@ def test_a_refusal_is_one_line_in_the_record(step):
 
 
 def test_a_step_over_two_virtual_devices_is_measured_with_its_all_reduce(tmp_path):
-    row = {"workload": "fashion-conv", "backend": "jax", "batch": {"global": 32}, "devices": 2}
+    row = {"workload": "fashion-conv", "backend": "jax", "global_batch": 32, "devices": 2}
     study = {"made": {"programs": [], "validation": [row]}}
     config = CONFIG | {"ahead_of_time": CONFIG["ahead_of_time"] | {"studies": study}}
     (program,) = validations(config, "made")
@@ -112,5 +112,5 @@ def test_a_step_over_two_virtual_devices_is_measured_with_its_all_reduce(tmp_pat
     assert 4 * result.program.parameters <= reduced < 4 * result.program.parameters * 1.1 + 4096
     assert {one.group for one in result.collectives} == {2}
     # Each device has half of the examples.
-    counted = result.program.flop_per_example * result.program.batch / 2
+    counted = result.program.flop_per_example * result.program.global_batch / 2
     assert 1 <= result.cost.flop / counted < 1.35

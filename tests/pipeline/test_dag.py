@@ -81,7 +81,7 @@ def ordered(checkout) -> Checkout:
     made = checkout()
     made.only("tpu_fashion_conv", ["torch-xla", "tensorflow-mirrored", "torch"], repeats=3)
     block = made.config["experiments"]["tpu_fashion_conv"]
-    pair = [{"backend": ["torch", "torch-xla"], "replicas": 1, "batch": {"global": 100}}]
+    pair = [{"backend": ["torch", "torch-xla"], "replicas": 1, "global_batch": 100}]
     made.config["experiments"]["fewer"] = {**block, "matrix": pair, "epochs": 1}
     made.configure()
     (made / "scripts/launch.py").write_text(TOUCH)
@@ -178,7 +178,7 @@ def one_message(done, *words: str) -> None:
         ("data.source", "fake", ["data.source", '"synthetic"']),
         ("seed", -1, ["seed", "-1"]),
         ("experiments.tpu_fashion_conv.workload", "mnist", ["'mnist'", "fashion-conv"]),
-        ("experiments.tpu_fashion_conv.batch", {"global": 999}, []),
+        ("experiments.tpu_fashion_conv.global_batch", 999, []),
         ("backends.torch.engine", "mxnet", ["backends.torch.engine", "mxnet.py"]),
         ("scaling.allreduce.bytes", [6, 8], ["scaling.allreduce.bytes", "6"]),
         (
@@ -197,7 +197,7 @@ def test_mistake_in_the_config_is_one_message(checkout, path, value, words):
     for key in parents:
         at = at[key]
     at[last] = value
-    if "global" in str(value):
+    if value == 999:
         at["matrix"][0]["replicas"] = 2
         words = ["experiments.tpu_fashion_conv.matrix[0]", "999", "2 replicas"]
     made.configure()

@@ -14,7 +14,9 @@ pytestmark = pytest.mark.nightly
     ("backend", "replicas"), [("torch", 1), ("tensorflow-mirrored", 2), ("torch-xla", 1)]
 )
 def test_a_deep_model_is_trained_to_its_record(data_of, tmp_path, backend, replicas):
-    spec = make_spec("mobilenet-v2", backend, replicas, batch=16, epochs=2, steps_per_epoch=1)
+    spec = make_spec(
+        "mobilenet-v2", backend, replicas, global_batch=16, epochs=2, steps_per_epoch=1
+    )
     succeed(train_command(spec, data_of["cats_vs_dogs"], tmp_path, "launch"), timeout=600)
     made = record.read(tmp_path / "record.json")
     assert made.status == "completed"

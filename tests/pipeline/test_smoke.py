@@ -128,7 +128,7 @@ def test_backends_are_compared_and_one_repeat_shows_nothing(results, experiment)
     tables = results / "tables" / experiment
     found = pd.read_csv(tables / "differences.csv")
     assert set(found["verdict"]) <= {"undecided", "not compared"}
-    cells = [(s.workload["name"], s.batch["global"]) for s in PLAN.experiments[experiment]]
+    cells = [(s.workload["name"], s.global_batch) for s in PLAN.experiments[experiment]]
     assert (len(found) > 0) is (len(set(cells)) < len(cells))  # something to compare with
     for suffix, words in ((".md", "# "), (".tex", r"\begin{tabular")):
         assert words in (tables / f"differences{suffix}").read_text()

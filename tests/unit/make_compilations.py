@@ -27,7 +27,7 @@ PROGRAM = {
     "step": "train",
     "precision": "float32",
     "devices": 8,
-    "batch": 1024,
+    "global_batch": 1024,
     "shape": [28, 28, 1],
     "parameters": 21_900,
     "flop_per_example": 2_000_000,

@@ -193,5 +193,5 @@ def of_cell(made: list[dict], backend: str, replicas: int, batch: int | None = N
         for one in made
         if one["spec"]["backend"]["name"] == backend
         and one["spec"]["replicas"] == replicas
-        and batch in (None, one["spec"]["batch"]["global"])
+        and batch in (None, one["spec"]["global_batch"])
     ]

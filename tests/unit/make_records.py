@@ -115,7 +115,8 @@ def make_record(
             "backend": {"name": backend, "engine": engine, "strategy": strategy, "device": device},
             "replicas": replicas,
             "workers": workers,
-            "batch": {"global": global_batch, "per_replica": global_batch // replicas},
+            "global_batch": global_batch,
+            "per_replica_batch": global_batch // replicas,
             "epochs": epochs,
             "steps_per_epoch": steps_per_epoch,
             "precision": precision,
@@ -290,7 +291,7 @@ def _window(rows: list[dict]) -> list[dict]:
 def speed(record: dict) -> float:
     """Steady examples/s."""
     made = typed([record])[0]
-    return run_metrics.steady(made.window, made.spec.batch["global"]).examples_per_second
+    return run_metrics.steady(made.window, made.spec.global_batch).examples_per_second
 
 
 def waited(record: dict) -> float:

@@ -43,7 +43,7 @@ def valid_records(
     for seed in seeds:
         for backend in backends:
             epochs = len((accuracies or {}).get(backend, COURSE))
-            spec = make_spec("fashion-conv", backend, batch=batch, seed=seed, epochs=epochs)
+            spec = make_spec("fashion-conv", backend, global_batch=batch, seed=seed, epochs=epochs)
             specs.append(replace(spec, workload={**spec.workload, "target": TARGET}))
     return records_of(specs, accuracies, speeds)
 
@@ -57,7 +57,7 @@ def records_of(specs: list[Spec], accuracies=None, speeds=None) -> list[dict]:
         record = make_record(
             backend,
             seed=seed,
-            global_batch=spec.batch["global"],
+            global_batch=spec.global_batch,
             epochs=spec.epochs,
             steps_per_epoch=spec.steps_per_epoch,
             accuracies=(accuracies or {}).get(backend, COURSE),

@@ -18,7 +18,7 @@ from workspace import make_spec
 from paragone.base.errors import Unavailable
 from paragone.data.batches import train_batches
 
-SPEC = make_spec("fashion-conv", "tensorflow-mirrored", 2, batch=16, steps_per_epoch=2)
+SPEC = make_spec("fashion-conv", "tensorflow-mirrored", 2, global_batch=16, steps_per_epoch=2)
 
 
 def mirrored() -> dict:

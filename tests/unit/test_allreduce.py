@@ -214,8 +214,7 @@ def test_the_plan_follows_the_experiments():
     )
     mixed = CONFIG["experiments"]["strong_scaling"] | {
         "matrix": [
-            {"backend": "torch-xla", "replicas": n, "batch": {"global": 100 * n * n}}
-            for n in (1, 2, 4)
+            {"backend": "torch-xla", "replicas": n, "global_batch": 100 * n * n} for n in (1, 2, 4)
         ]
     }
     config = {**CONFIG, "experiments": {"mixed": mixed}}

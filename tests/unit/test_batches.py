@@ -46,7 +46,7 @@ def index_of(batch) -> np.ndarray:
 
 def spec_of(size: int, **workload) -> Spec:
     """All whole batches of `size` with seed 0; `workload`: keys to set."""
-    spec = make_spec("fashion-conv", "torch", batch=size, steps_per_epoch=None)
+    spec = make_spec("fashion-conv", "torch", global_batch=size, steps_per_epoch=None)
     return replace(spec, workload={**spec.workload, **workload})
 
 

@@ -27,7 +27,7 @@ def test_a_program_is_partitioned_over_the_devices_of_its_target(config):
     assert left_out == []
     assert [one.program.step for one in found] == ["train", "evaluate"]
     assert {one.program.spec.replicas for one in found} == {8}
-    assert [one.program.batch for one in found] == [1024, 1024]
+    assert [one.program.global_batch for one in found] == [1024, 1024]
     again = [Program.from_json(one.program.to_json()) for one in found]
     assert [one.name for one in again] == [one.program.name for one in found]
 
@@ -43,7 +43,7 @@ def test_a_program_is_exported_once_for_all_targets_of_as_many_devices(config):
 
 
 def test_a_batch_that_does_not_divide_is_left_out_with_a_reason(config):
-    found, (left_out,) = compilations(block(config, batch={"global": 1001}), "sources_tpu")
+    found, (left_out,) = compilations(block(config, global_batch=1001), "sources_tpu")
     assert found == []
     assert left_out == (
         "fashion-cnn on jax for tpu-v2-8: 1,001 examples do not divide over 8 devices."

@@ -157,7 +157,7 @@ def test_a_published_time_has_its_bound_beside_it(row, seconds):
 @pytest.mark.parametrize(
     ("record", "why"),
     [
-        (compilation(program={"batch": 512}), "no such program was compiled"),
+        (compilation(program={"global_batch": 512}), "no such program was compiled"),
         (compilation(program={"step": "evaluate"}), "no such program was compiled"),
         (refused("no_compiler", "libtpu is not installed"), "jax: libtpu is not installed"),
     ],

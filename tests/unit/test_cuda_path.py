@@ -106,7 +106,7 @@ def on_stand_in(monkeypatch):
 
 
 def spec_of(workload: str, **backend: str) -> Spec:
-    spec = make_spec(workload, "torch", batch=16, steps_per_epoch=4)
+    spec = make_spec(workload, "torch", global_batch=16, steps_per_epoch=4)
     return Spec(**vars(spec) | {"backend": spec.backend | {"device": "gpu"} | backend})
 
 

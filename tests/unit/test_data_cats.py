@@ -56,7 +56,7 @@ def test_images_are_those_of_the_files(dataset, mirror):
 
 def test_the_loader_decodes_the_arrays_once_more(dataset):
     """From the files of TensorFlow Datasets, in the drawn order, bit by bit."""
-    spec = make_spec("mobilenet-v2", "tensorflow-mirrored", batch=64, steps_per_epoch=None)
+    spec = make_spec("mobilenet-v2", "tensorflow-mirrored", global_batch=64, steps_per_epoch=None)
     assert spec.steps(len(dataset.train_labels)) == 25
     loaded = replace(spec, backend={**spec.backend, "loader": "tf_data"})
     for found, right in zip(

@@ -86,7 +86,7 @@ def test_slices_of_splits(prepared):
 
 def loaded(manifest: Path, folder: Path) -> tuple[Dataset, Spec]:
     """A data set of 100 images, and a run of three steps that decodes them."""
-    spec = make_spec("fashion-cnn", "tensorflow-mirrored", batch=32, steps_per_epoch=None)
+    spec = make_spec("fashion-cnn", "tensorflow-mirrored", global_batch=32, steps_per_epoch=None)
     return load(manifest, folder), replace(spec, backend={**spec.backend, "loader": "tf_data"})
 
 

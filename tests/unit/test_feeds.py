@@ -23,7 +23,7 @@ DATASET = make_images()
 
 
 def spec_of(feed: str) -> Spec:
-    spec = make_spec("fashion-cnn", "torch", batch=16, steps_per_epoch=4)
+    spec = make_spec("fashion-cnn", "torch", global_batch=16, steps_per_epoch=4)
     return Spec(**vars(spec) | {"backend": spec.backend | {"feed": feed}})
 
 
@@ -53,7 +53,7 @@ def test_a_batch_of_resident_inputs_is_rows():
 def test_resident_inputs_cannot_be_augmented():
     config = {**CONFIG, "backends": {**CONFIG["backends"]}}
     config["backends"]["torch"] = {**CONFIG["backends"]["torch"], "feed": "resident"}
-    cell = {"backend": "torch", "replicas": 1, "batch": {"global": 16}}
+    cell = {"backend": "torch", "replicas": 1, "global_batch": 16}
     config["experiments"] = {"one": {"workload": "wide-resnet", "matrix": [cell]}}
     with pytest.raises(
         UserError, match=r"backends\.torch\.feed: resident inputs are not augmented"

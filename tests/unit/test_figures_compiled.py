@@ -29,7 +29,7 @@ BESIDE = [
 def over(devices: int, batch: int) -> dict:
     """The record of so many devices: FLOP and traffic divide, the all-reduce does not."""
     return compilation(
-        program={"devices": devices, "batch": batch, "name": f"n{devices}.b{batch}"},
+        program={"devices": devices, "global_batch": batch, "name": f"n{devices}.b{batch}"},
         target={"devices": devices, "name": f"made-{devices}"},
         cost={"memory_traffic": 1e5 * batch / devices, "flop": 2.3e6 * batch / devices},
         collectives=[{"kind": "all-reduce", "bytes": 80_000, "group": devices, "count": 1}],
@@ -71,7 +71,7 @@ def measured(devices: int = 1) -> dict:
     made = make_result("jax", [make_case((256,) * 3, gflops=(100,))])
     return {
         "schema": 1,
-        "program": {**PROGRAM, "devices": devices, "batch": 125},
+        "program": {**PROGRAM, "devices": devices, "global_batch": 125},
         "process": made["process"],
         "cost": compilation()["cost"],
         "collectives": [
@@ -170,12 +170,12 @@ def test_published_speeds_say_how_close_they_come_to_the_bound(drawing):
     """90 of 100 examples/s at batch 8, and one at a batch that was not compiled."""
     about = {"system": "1 made", "backend": "jax", "series": "JAX"}
     rows = [
-        {**about, "batch": 8, "kind": "overlap", "value": 100.0},
-        {**about, "batch": 8, "kind": "apart", "value": 80.0},
-        {"system": "1 GPU", "batch": 8, "kind": "published", "value": 90.0},
-        {"system": "1 GPU", "batch": 16, "kind": "published", "value": 99.0},
+        {**about, "global_batch": 8, "kind": "overlap", "value": 100.0},
+        {**about, "global_batch": 8, "kind": "apart", "value": 80.0},
+        {"system": "1 GPU", "global_batch": 8, "kind": "published", "value": 90.0},
+        {"system": "1 GPU", "global_batch": 16, "kind": "published", "value": 99.0},
     ]
-    columns = ["batch", "system", "backend", "series", "kind", "value"]
+    columns = ["global_batch", "system", "backend", "series", "kind", "value"]
     points = pd.DataFrame(rows).reindex(columns=columns)
     figure = load("figures", "batch_size_bounds").draw(points, drawing.inputs())
     assert "Published: 1 GPU. They reach at most 90 % of what" in texts_of(figure)

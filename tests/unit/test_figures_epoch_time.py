@@ -105,7 +105,7 @@ def test_what_was_not_run_takes_no_room():
 
 
 def test_published_cells_without_runs_are_named(tmp_path):
-    made = [one for one in mobilenet(1) if one["spec"]["batch"]["global"] == 64]
+    made = [one for one in mobilenet(1) if one["spec"]["global_batch"] == 64]
     drawing = Drawing.of(tmp_path, made)
     _, rows = drawing.draw("epoch_time", BESIDE)
     remarks = epoch_time.remarks(rows, drawing.inputs(BESIDE))

@@ -95,7 +95,7 @@ def test_batches_without_speed_stand_in_words(drawings, shown):
 
 
 def test_another_reference_batch_is_said(tmp_path):
-    made = [one for one in batch_sizes(1) if one["spec"]["batch"]["global"] in (32, 128)]
+    made = [one for one in batch_sizes(1) if one["spec"]["global_batch"] in (32, 128)]
     drawing = Drawing.of(tmp_path, made)
     _, rows = drawing.draw("batch_size_throughput", "batch_size_throughput")
     assert set(rows.loc[rows["panel"] == "measured", "x"]) == {32, 128}
@@ -124,7 +124,7 @@ def test_every_try_is_a_hit_or_a_censored_miss(drawings, shown):
 
 def test_success_rates_and_medians_count_misses(drawings, shown):
     rows, made = shown["time_to_target"], drawings["time_to_target"].made
-    cells = rows[rows["kind"] == "median"].set_index(["series", "batch"])
+    cells = rows[rows["kind"] == "median"].set_index(["series", "global_batch"])
     small = cells.loc["PyTorch", 8]
     hits = [time_to_target(one).first_hit for one in of_cell(made, "torch", 1, 8)]
     assert (small["reached"], small["n"], small["value"]) == (3, 3, pytest.approx(np.median(hits)))
@@ -190,10 +190,10 @@ def test_two_workloads_of_one_batch_size_are_two_series(tmp_path, figure):
 
 
 def test_the_median_time_lies_between_the_medians_of_the_edges(drawings, shown):
-    medians = shown["time_to_target"].query("kind == 'median' and n > 0").set_index("batch")
+    medians = shown["time_to_target"].query("kind == 'median' and n > 0").set_index("global_batch")
     runs = shown["time_to_target"].query("kind != 'median'")
     for batch, row in medians.iterrows():
-        same = runs[(runs["batch"] == batch) & (runs["series"] == row["series"])]
+        same = runs[(runs["global_batch"] == batch) & (runs["series"] == row["series"])]
         edges = same["last_miss"].fillna(same["censored_at"])
         assert row["last_miss"] == pytest.approx(edges.median())
         assert row["first_hit"] == row["value"]

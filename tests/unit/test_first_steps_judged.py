@@ -14,7 +14,7 @@ from paragone.engines.torch import Torch
 from paragone.models.initial_weights import initial
 from paragone.parity import compare, first_steps
 
-SPEC = make_spec("fashion-cnn", "torch", batch=16)
+SPEC = make_spec("fashion-cnn", "torch", global_batch=16)
 
 
 def taken(spec: Spec, learns: float = 1.0, change=lambda batch: batch) -> dict:

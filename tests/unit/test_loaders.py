@@ -31,7 +31,7 @@ SHIFTED = {"shift": 0.2, "flip": True}
 
 def spec_of(loader: str | None, backend: str = "torch", **workload) -> Spec:
     """Three steps of 16; `workload`: keys to set."""
-    spec = make_spec("fashion-cnn", backend, batch=16, steps_per_epoch=3)
+    spec = make_spec("fashion-cnn", backend, global_batch=16, steps_per_epoch=3)
     more = {"loader": loader} if loader else {}
     return replace(spec, backend=spec.backend | more, workload=spec.workload | workload)
 
@@ -132,7 +132,7 @@ def test_data_that_a_loader_cannot_read_are_a_status(loader, dataset):
 def config_of(**block) -> dict:
     """The config with keys of the backend `torch` changed, and an experiment of it."""
     backends = {**CONFIG["backends"], "torch": {**CONFIG["backends"]["torch"], **block}}
-    cell = {"backend": "torch", "replicas": 1, "batch": {"global": 16}}
+    cell = {"backend": "torch", "replicas": 1, "global_batch": 16}
     experiments = {"one": {"workload": "wide-resnet", "matrix": [cell]}}
     return {**CONFIG, "backends": backends, "experiments": experiments}
 
@@ -171,7 +171,7 @@ def test_without_the_key_a_specification_is_what_it_was():
     """Its hash is the name of runs that were recorded before there were loaders."""
     assert spec_of(None).to_json().count("loader") == 0
     plain, other = (expand(config_of(**one), "one")[0] for one in ({}, {"loader": "data_loader"}))
-    assert plain.backend == make_spec("wide-resnet", "torch", batch=16).backend
+    assert plain.backend == make_spec("wide-resnet", "torch", global_batch=16).backend
     assert other.sha256 != plain.sha256
     assert Spec.from_json(other.to_json()).loader == "data_loader"
 

@@ -128,7 +128,9 @@ def dataset() -> Dataset:
 
 
 def spec(**changes) -> Spec:
-    made = make_spec("fashion-conv", "torch", batch=10, epochs=3, steps_per_epoch=None, **changes)
+    made = make_spec(
+        "fashion-conv", "torch", global_batch=10, epochs=3, steps_per_epoch=None, **changes
+    )
     rate = {"base": 0.1, "decay": [{"after": 2, "factor": 0.5}]}
     return replace(made, workload={**made.workload, "learning_rate": rate})
 

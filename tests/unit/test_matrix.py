@@ -16,13 +16,13 @@ def config_with(matrix, **block):
 
 
 def cells(specs):
-    return [(s.seed, s.backend["name"], s.replicas, s.batch["global"]) for s in specs]
+    return [(s.seed, s.backend["name"], s.replicas, s.global_batch) for s in specs]
 
 
 def test_order_repeats_outermost_then_rows_then_lists():
     matrix = [
         {"backend": ["torch-xla", "torch"], "replicas": [1, 2]},
-        {"backend": "torch", "replicas": 1, "batch": [{"global": 8}, {"global": 4}]},
+        {"backend": "torch", "replicas": 1, "global_batch": [8, 4]},
     ]
     one = [
         ("torch-xla", 1, 1000),
@@ -43,38 +43,40 @@ def test_repeats_count_from_the_config_seed():
 
 def test_a_cell_listed_twice_is_one_run():
     row = {"backend": "torch", "replicas": 1}
-    assert len(expand(config_with([row, row, {**row, "batch": {"global": 1000}}]), "one")) == 1
+    assert len(expand(config_with([row, row, {**row, "global_batch": 1000}]), "one")) == 1
 
 
 def test_batch_of_either_kind_is_known_as_both():
     matrix = [
-        {"backend": "torch", "replicas": 4, "batch": {"per_replica": 128}},
-        {"backend": "torch", "replicas": 4, "batch": {"global": 128}},
+        {"backend": "torch", "replicas": 4, "per_replica_batch": 128},
+        {"backend": "torch", "replicas": 4, "global_batch": 128},
     ]
     first, second = expand(config_with(matrix), "one")
-    assert first.batch == {"global": 512, "per_replica": 128}
-    assert second.batch == {"global": 128, "per_replica": 32}
+    assert (first.global_batch, first.per_replica_batch) == (512, 128)
+    assert (second.global_batch, second.per_replica_batch) == (128, 32)
 
 
 def test_row_goes_over_experiment_goes_over_workload():
     matrix = [
         {"backend": "torch", "replicas": 1},
-        {"backend": "torch", "replicas": 1, "batch": {"global": 10}},
+        {"backend": "torch", "replicas": 1, "global_batch": 10},
     ]
     target = {"accuracy": 0.5, "patience": 2, "stop": True}
-    config = config_with(matrix, epochs=7, steps_per_epoch=3, batch={"global": 20}, target=target)
+    config = config_with(matrix, epochs=7, steps_per_epoch=3, global_batch=20, target=target)
     first, second = expand(config, "one")
-    assert (first.epochs, first.steps_per_epoch, first.batch["global"]) == (7, 3, 20)
+    assert (first.epochs, first.steps_per_epoch, first.global_batch) == (7, 3, 20)
     assert first.workload["target"] == target
-    assert second.batch["global"] == 10
+    assert second.global_batch == 10
     (plain,) = expand(config_with(matrix[:1]), "one")
-    assert (plain.epochs, plain.steps_per_epoch, plain.batch["global"]) == (5, 60, 1000)
+    assert (plain.epochs, plain.steps_per_epoch, plain.global_batch) == (5, 60, 1000)
     assert "target" not in plain.workload
 
 
 def test_workload_in_the_spec_has_no_second_copy_of_batch_and_length():
     (spec,) = expand(config_with([{"backend": "torch", "replicas": 1}]), "one")
-    assert not {"batch", "epochs", "steps_per_epoch"} & set(spec.workload)
+    assert not {"global_batch", "per_replica_batch", "epochs", "steps_per_epoch"} & set(
+        spec.workload
+    )
     assert spec.workload["name"] == "fashion-conv"
 
 
@@ -107,7 +109,7 @@ def test_config_is_left_as_it_was():
             ["experiments.one.matrix[0].workload", "'cifar'", *CONFIG["workloads"]],
         ),
         (
-            [{"backend": "torch", "replicas": 3, "batch": {"global": 100}}],
+            [{"backend": "torch", "replicas": 3, "global_batch": 100}],
             {},
             ["experiments.one.matrix[0]", "100", "3 replicas", "choose a multiple"],
         ),
@@ -138,7 +140,7 @@ def test_config_is_left_as_it_was():
         ),
         (
             [{"backend": "torch", "replicas": 1}],
-            {"train_examples": 1000, "batch": {"global": 32}, "steps_per_epoch": 32},
+            {"train_examples": 1000, "global_batch": 32, "steps_per_epoch": 32},
             ["experiments.one.matrix[0]: ", "32 step(s) of 32 examples do not fit into 1000"],
         ),
     ],
@@ -175,7 +177,7 @@ def test_an_engine_that_drives_every_accelerator_is_probed_with_all(
     config["backends"][backend]["device"] = device
     (spec,) = probes_of(config, backend, expand(config, "one"))
     assert (spec.workload["name"], spec.replicas) == ("fashion-conv", replicas)
-    assert spec.batch == {"global": 16, "per_replica": 16 // replicas}
+    assert (spec.global_batch, spec.per_replica_batch) == (16, 16 // replicas)
 
 
 @pytest.mark.parametrize("workload", CONFIG["workloads"])
@@ -193,7 +195,7 @@ def test_probes_of_all_backends_and_the_reference_differ_only_in_the_backend(wor
     for spec in specs.values():
         assert spec.workload == reference.workload
         assert (spec.replicas, spec.steps_per_epoch) == (1, 3)
-        assert spec.batch == {"global": 16, "per_replica": 16}
+        assert (spec.global_batch, spec.per_replica_batch) == (16, 16)
         # A TPU has no double precision.
         assert spec.precision == ("float32" if spec.backend["device"] == "tpu" else "float64")
 
@@ -247,7 +249,7 @@ def test_every_experiment_of_the_config_has_runs(experiment):
     ],
 )
 def test_workers_are_those_of_the_strategy(cell, workers):
-    (spec,) = expand(config_with([{**cell, "batch": {"global": 64}}]), "one")
+    (spec,) = expand(config_with([{**cell, "global_batch": 64}]), "one")
     assert (spec.replicas, spec.workers) == (4, workers)
 
 

@@ -7,7 +7,7 @@ from workspace import make_spec
 from paragone.training import progress
 from paragone.training.progress import Progress
 
-SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, batch=1024, epochs=4, seed=3)
+SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, global_batch=1024, epochs=4, seed=3)
 PREFIX = "[fashion-cnn torch-xla x8 seed 3] "
 
 

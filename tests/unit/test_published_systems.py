@@ -101,7 +101,7 @@ def test_the_published_target_is_that_of_the_runs(target, verdict, why):
 def test_a_batch_that_was_not_run_is_said():
     rows, evidence, _ = of("batch_size_throughput")
     made = [one for one in of_backend(batch_sizes(1), "torch")
-            if one["spec"]["batch"]["global"] in (8, 32)]  # fmt: skip
+            if one["spec"]["global_batch"] in (8, 32)]  # fmt: skip
     assert judge(rows[1], evidence, made).why == "no run with global batch 16 (8, 32 are there)"
     there = judge(rows[0], evidence, made)
     assert there.measured == f"{speed(made[0]):,.1f} (n = 1)"

@@ -179,7 +179,7 @@ def assembled(small_rows: list[dict], **outcome) -> RunRecord:
     seconds = dict.fromkeys(PARTS, 0.5)
     for part in ("train", "evaluate") if small_rows else ():
         seconds[part] = math.fsum(row[f"{part}_seconds"] for row in small_rows)
-    spec = make_spec("fashion-conv", "torch", batch=1000)
+    spec = make_spec("fashion-conv", "torch", global_batch=1000)
     processes = [{**one, "config_sha256": spec.sha256} for one in BASE["processes"]]
     return assemble.assemble(
         spec,

@@ -54,7 +54,7 @@ def test_runs_that_are_compared_are_neighbors():
     """In each repeat the backends of a batch size, and no batch size comes back."""
     specs = PAPER.experiments["batch_size_throughput"]
     order = schedule({"one": specs}, 0)
-    cells = [(RUNS[run].seed, RUNS[run].batch["global"]) for run in order]
+    cells = [(RUNS[run].seed, RUNS[run].global_batch) for run in order]
     groups = [cell for cell, _ in groupby(cells)]
     assert len(groups) == len(set(groups)) == 12 * len({spec.seed for spec in specs})
     batches = [batch for seed, batch in groups if seed == 0]

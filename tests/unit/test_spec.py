@@ -11,7 +11,7 @@ from workspace import make_spec
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec, cell_of
 
-SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, batch=1024)
+SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, global_batch=1024)
 
 # A change of every field, so that a new field without one fails.
 OTHER = {
@@ -19,7 +19,8 @@ OTHER = {
     "backend": {**SPEC.backend, "device": "tpu"},
     "replicas": 4,
     "workers": 2,
-    "batch": {"global": 1024, "per_replica": 256},
+    "global_batch": 2048,
+    "per_replica_batch": 256,
     "epochs": 51,
     "steps_per_epoch": 7,
     "precision": "float64",
@@ -50,18 +51,17 @@ def test_name_does_not_depend_on_the_order_of_keys():
 
 def test_identity_is_the_hash_of_the_canonical_text():
     """A changed identity retrains everything: this fails when that happens by accident."""
-    batch = {"global": 2, "per_replica": 2}
     backend = {"name": "b", "engine": "e", "strategy": "s", "device": "d"}
     workload = {"name": "w", "dataset": "x", "initializer": "i", "model": {"name": "m"}}
-    spec = Spec(workload, backend, 1, 1, batch, 1, None, "float32", 0, True, {})
+    spec = Spec(workload, backend, 1, 1, 2, 2, 1, None, "float32", 0, True, {})
     assert spec.to_json() == (
         '{"backend":{"device":"d","engine":"e","name":"b","strategy":"s"},'
-        '"batch":{"global":2,"per_replica":2},"deterministic":true,"epochs":1,'
+        '"deterministic":true,"epochs":1,"global_batch":2,"per_replica_batch":2,'
         '"precision":"float32","replicas":1,"seed":0,"steps_per_epoch":null,"tuning":{},"workers":1,'
         '"workload":{"dataset":"x","initializer":"i","model":{"name":"m"},"name":"w"}}'
     )
     digest = hashlib.sha256(spec.to_json().encode()).hexdigest()
-    assert spec.name == f"w.b.r1.b2.s0.{digest[:8]}" == "w.b.r1.b2.s0.d91295ea"
+    assert spec.name == f"w.b.r1.b2.s0.{digest[:8]}" == "w.b.r1.b2.s0.29b5090f"
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Spec)])
@@ -98,7 +98,7 @@ def test_malformed_text_is_one_error(text):
         ({"deterministic": 1}, "deterministic"),
         ({"tuning": None}, "tuning"),
         ({"workload": {}}, "workload.name"),
-        ({"batch": {"global": 8}}, "batch.per_replica"),
+        ({"per_replica_batch": None}, "per_replica_batch"),
         ({"backend": {**SPEC.backend, "engine": None}}, "backend.engine"),
     ],
 )
@@ -126,7 +126,7 @@ def test_steps_that_do_not_fit(examples, limit):
 def test_rate_grows_with_the_global_batch():
     spec = schedule(base=0.01, per_batch=128)
     assert spec.learning_rate(1) == pytest.approx(0.08)
-    assert replace(spec, batch={"global": 128, "per_replica": 16}).learning_rate(1) == 0.01
+    assert replace(spec, global_batch=128, per_replica_batch=16).learning_rate(1) == 0.01
 
 
 def test_rate_without_scaling_is_the_base():
@@ -147,7 +147,7 @@ def test_decay_and_scaling_multiply():
 
 def test_decay_of_the_batch_size_lab():
     """Published: 0.01, divided by 10 after 15 epochs, by 100 after 25, by 1,000 after 35."""
-    spec = make_spec("wide-resnet", "torch", batch=32)
+    spec = make_spec("wide-resnet", "torch", global_batch=32)
     rates = {epoch: spec.learning_rate(epoch) for epoch in (1, 15, 16, 25, 26, 35, 36, 40)}
     assert rates == pytest.approx(
         {1: 1e-2, 15: 1e-2, 16: 1e-3, 25: 1e-3, 26: 1e-4, 35: 1e-4, 36: 1e-5, 40: 1e-5}
@@ -155,7 +155,7 @@ def test_decay_of_the_batch_size_lab():
 
 
 def test_rate_of_the_lab_does_not_grow_with_the_batch():
-    assert make_spec("wide-resnet", "torch", batch=512).learning_rate(1) == 0.01
+    assert make_spec("wide-resnet", "torch", global_batch=512).learning_rate(1) == 0.01
 
 
 def test_a_name_tells_the_cell():

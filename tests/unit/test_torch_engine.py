@@ -11,7 +11,7 @@ from paragone.data import Dataset
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.engines.torch import Torch
 
-SPEC = make_spec("fashion-cnn", "torch", batch=16, steps_per_epoch=None)
+SPEC = make_spec("fashion-cnn", "torch", global_batch=16, steps_per_epoch=None)
 
 
 def dataset() -> Dataset:
@@ -67,7 +67,7 @@ def test_training_changes_what_the_others_restore(engine):
 
 def test_a_tuned_optimizer_goes_on_from_a_file_as_if_it_had_not_stopped(tmp_path):
     tuned = {"tuning": CONFIG["backends"]["torch"]["tuned"], "steps_per_epoch": None}
-    spec = make_spec("fashion-conv", "torch", batch=16, **tuned)
+    spec = make_spec("fashion-conv", "torch", global_batch=16, **tuned)
     one, other = Torch(), Torch()
     for engine in (one, other):
         engine.build(spec, dataset(), 1)

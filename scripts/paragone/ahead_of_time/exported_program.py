@@ -21,7 +21,7 @@ def program_entry(program: Program, exported: Exported | None) -> Json:
         "step": program.step,
         "precision": spec.precision,
         "devices": spec.replicas,
-        "batch": program.batch,
+        "global_batch": program.global_batch,
         "shape": list(program.shape),
         "parameters": exported.parameters if exported else None,
         "flop_per_example": exported.flop.per_example if exported else None,

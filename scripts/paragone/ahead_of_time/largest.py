@@ -20,7 +20,7 @@ def search(program: Program, target: Target) -> list[Json]:
 
     Each: per_device (examples), status, reason, total_bytes and excess_bytes, null where there are none.
     """
-    first = program.spec.batch["per_replica"]
+    first = program.spec.per_replica_batch
     tries = [_try(program, target, each) for each in (first, FACTOR * first)]
     for _ in range(CHECKS):
         if any(one["total_bytes"] is None for one in tries[:2]):
@@ -52,8 +52,10 @@ def _next(tries: list[Json], memory: float) -> int | None:
 
 
 def _try(program: Program, target: Target, each: int) -> Json:
-    batch = {"global": each * program.spec.replicas, "per_replica": each}
-    exported = export(replace(program, spec=replace(program.spec, batch=batch)))
+    whole = each * program.spec.replicas
+    exported = export(
+        replace(program, spec=replace(program.spec, global_batch=whole, per_replica_batch=each))
+    )
     found: dict[str, Any] = {"per_device": each, "reason": None}
     try:
         one = compile_for(target, exported.stablehlo, exported.replicas, exported.partitions)

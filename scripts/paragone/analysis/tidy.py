@@ -116,7 +116,7 @@ def _run_row(
 ) -> Row:
     spec, workload, backend = record.spec, record.spec.workload, record.spec.backend
     model, efficiency = record.model, record.efficiency
-    window = run_metrics.steady(record.window, spec.batch["global"])
+    window = run_metrics.steady(record.window, spec.global_batch)
     settings = sorted((key, value) for key, value in workload["model"].items() if key != "name")
     return {
         **_cell(record, experiment),
@@ -130,7 +130,7 @@ def _run_row(
         "feed": spec.feed,
         "loader": spec.loader or ARRAYS,
         "workers": spec.workers,
-        "per_replica_batch": spec.batch["per_replica"],
+        "per_replica_batch": spec.per_replica_batch,
         "planned_epochs": spec.epochs,
         "planned_steps_per_epoch": spec.steps_per_epoch,
         "planned_initializer": workload["initializer"],
@@ -268,7 +268,7 @@ def _cell(record: RunRecord, experiment: str) -> Row:
         "workload": spec.workload["name"],
         "backend": spec.backend["name"],
         "replicas": spec.replicas,
-        "global_batch": spec.batch["global"],
+        "global_batch": spec.global_batch,
         "seed": spec.seed,
     }
 

@@ -15,12 +15,12 @@ from typing import Any
 
 from paragone.base.canonical_json import canonical
 from paragone.base.errors import UserError
-from paragone.config.expand import spec_of
+from paragone.config.expand import BATCH_SIZES, replaced, spec_of
 from paragone.config.run_spec import Spec, as_list
 
 _SCRIPTS = Path(__file__).parents[2]
 START = 64  # examples of each device in the first step of a search
-_LISTS = ("backend", "target", "batch", "step")  # keys of a row that may list several values
+_LISTS = ("backend", "target", *BATCH_SIZES, "step")  # keys of a row that may list several values
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class Program:
         spec = self.spec
         return (
             f"{spec.workload['name']}.{spec.backend['name']}.{self.step}.n{spec.replicas}"
-            f".b{self.batch}.{digest}"
+            f".b{self.global_batch}.{digest}"
         )
 
     @property
-    def batch(self) -> int:
+    def global_batch(self) -> int:
         """Examples of one such step, over all devices."""
-        return self.spec.batch["global"] if self.step == "train" else self.spec.evaluation_batch
+        return self.spec.global_batch if self.step == "train" else self.spec.evaluation_batch
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,12 @@ def compilations(config: dict[str, Any], study: str) -> tuple[list[Compilation],
     for at, row in enumerate(config["ahead_of_time"]["studies"][study]["programs"]):
         where = f"ahead_of_time.studies.{study}.programs[{at}]"
         for choice in _choices(config, row, where):
-            target, batch = choice["target"], choice["batch"]
+            target, batch = choice["target"], choice.get("global_batch", 0)
             devices = target_of(config, target, f"{where}.target")["devices"]
-            if batch.get("global", 0) % devices:
+            if batch % devices:
                 left_out.append(
                     f"{choice['workload']} on {choice['backend']} for {target}: "
-                    f"{batch['global']:,} examples do not divide over {devices:,} devices."
+                    f"{batch:,} examples do not divide over {devices:,} devices."
                 )
                 continue
             one = Compilation(_program(config, choice, devices, where), target)
@@ -108,7 +108,7 @@ def searches(config: dict[str, Any], study: str) -> list[Compilation]:
     found: dict[str, Compilation] = {}
     for at, row in enumerate(config["ahead_of_time"]["studies"][study].get("largest_batch", [])):
         where = f"ahead_of_time.studies.{study}.largest_batch[{at}]"
-        for choice in _choices(config, {**row, "batch": {"per_replica": START}}, where):
+        for choice in _choices(config, {**row, "per_replica_batch": START}, where):
             target = choice["target"]
             devices = target_of(config, target, f"{where}.target")["devices"]
             one = Compilation(_program(config, choice, devices, where), target)
@@ -130,8 +130,8 @@ def validations(config: dict[str, Any], study: str) -> list[Program]:
 def _choices(config: dict[str, Any], row: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:
     """Every combination of the values that a row lists; batch and step are always among its keys."""
     for workload in as_list(row["workload"]):
-        batch = row.get("batch", _batch_of(config, workload, where))
-        whole = {"step": "train", **row, "workload": workload, "batch": batch}
+        batch = _batch_of(config, workload, where)
+        whole = replaced({"step": "train", **batch}, row, {"workload": workload})
         lists = {key: as_list(whole[key]) for key in _LISTS if key in whole}
         for values in product(*lists.values()):
             yield {**whole, **dict(zip(lists, values, strict=True))}
@@ -142,7 +142,8 @@ def _batch_of(config: dict[str, Any], workload: str, where: str) -> dict[str, in
     if workload not in config["workloads"]:
         known = ", ".join(config["workloads"])
         raise UserError(f"{where}.workload: there is no {workload!r}; known are {known}")
-    return config["workloads"][workload]["batch"]
+    block = config["workloads"][workload]
+    return {key: block[key] for key in BATCH_SIZES if key in block}
 
 
 def exporter_of(engine: str) -> str:

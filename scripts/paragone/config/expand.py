@@ -30,7 +30,7 @@ REFERENCE = {
     "environment": "torch",
 }
 PROBE: dict[str, Any] = {
-    "batch": {"global": 16},
+    "global_batch": 16,
     "steps_per_epoch": 3,
 }
 # Steps of each run that are compared with the reference's: the second depends on the optimizer's state.
@@ -38,8 +38,10 @@ FIRST_STEPS = 2
 
 # Keys of a backend that a specification has only where they are given: others keep their identity.
 UNUSUAL = ("feed", "loader")
+# The two names of a batch size in the config; a block gives one of them.
+BATCH_SIZES = ("global_batch", "per_replica_batch")
 # Keys of a workload that an experiment, or a cell of its matrix, may set otherwise.
-OVERRIDES = ("batch", "epochs", "steps_per_epoch", "train_examples", "precision", "target")
+OVERRIDES = (*BATCH_SIZES, "epochs", "steps_per_epoch", "train_examples", "precision", "target")
 
 
 def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
@@ -55,7 +57,7 @@ def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
             for choice in _choices(cell):
                 where = f"{key}.matrix[{row}]"
                 seed = config["seed"] + repeat
-                runs.append(spec_of(config, {**block, **choice}, where, seed))
+                runs.append(spec_of(config, replaced(block, choice), where, seed))
                 _check_steps(runs[-1], where)
     return list({spec.name: spec for spec in runs}.values())
 
@@ -95,7 +97,7 @@ def probes_of(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> lis
     replicas = 1
     if block["device"] != "cpu" and is_here(block["engine"]) and drives_all(block["engine"]):
         most = max(spec.replicas for spec in own)
-        replicas = most if PROBE["batch"]["global"] % most == 0 else 1
+        replicas = most if PROBE["global_batch"] % most == 0 else 1
     workloads = sorted({spec.workload["name"] for spec in own})
     return [probe(config, workload, backend, replicas) for workload in workloads]
 
@@ -118,7 +120,7 @@ def first_steps(run: Spec) -> Spec | None:
         | {"strategy": split},
         replicas=replicas,
         workers=1,
-        batch=_batch({"global": run.batch["global"]}, replicas, "parity"),
+        per_replica_batch=run.global_batch // replicas,
         epochs=1,
         steps_per_epoch=min(FIRST_STEPS, run.steps_per_epoch or FIRST_STEPS),
         # Of what it costs; the steps themselves are in double precision.
@@ -154,8 +156,9 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
     """
     name = _known(config["workloads"], choice["workload"], f"{where}.workload")
     backend = named_backend(config, choice["backend"], f"{where}.backend")
-    workload = {**config["workloads"][name], "name": name}
-    workload |= {key: choice[key] for key in OVERRIDES if key in choice}
+    overrides = {key: choice[key] for key in OVERRIDES if key in choice}
+    workload = replaced(config["workloads"][name], overrides, {"name": name})
+    global_batch, per_replica_batch = _batch_sizes(workload, choice["replicas"], where)
     if backend.get("feed") == RESIDENT and "augmentation" in workload:
         raise UserError(
             f"backends.{backend['name']}.feed: {RESIDENT} inputs are not augmented, and workload {name} "
@@ -164,7 +167,8 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
     check_augmentation(backend, workload, where)
     try:
         return Spec(
-            batch=_batch(workload.pop("batch"), choice["replicas"], where),
+            global_batch=global_batch,
+            per_replica_batch=per_replica_batch,
             epochs=workload.pop("epochs"),
             steps_per_epoch=workload.pop("steps_per_epoch", None),
             precision=workload.pop("precision", "float32"),
@@ -192,15 +196,30 @@ def _tuning(config: dict[str, Any], choice: dict[str, Any], where: str) -> dict[
     return config["backends"][backend]["tuned"]
 
 
-def _batch(batch: dict[str, int], replicas: int, where: str) -> dict[str, int]:
-    if "per_replica" in batch:
-        return {"global": batch["per_replica"] * replicas, "per_replica": batch["per_replica"]}
-    if batch["global"] % replicas:
+def replaced(block: dict[str, Any], *overrides: dict[str, Any]) -> dict[str, Any]:
+    """`block` with the keys of each of `overrides`, of which a later one wins.
+
+    A batch size has two names: an override that gives either replaces both.
+    """
+    merged = dict(block)
+    for override in overrides:
+        if any(key in override for key in BATCH_SIZES):
+            merged = {key: value for key, value in merged.items() if key not in BATCH_SIZES}
+        merged |= override
+    return merged
+
+
+def _batch_sizes(workload: dict[str, Any], replicas: int, where: str) -> tuple[int, int]:
+    """Take the batch size out of a workload: examples of a step over all replicas, and of each replica."""
+    if (each := workload.pop("per_replica_batch", None)) is not None:
+        return each * replicas, each
+    total = workload.pop("global_batch")
+    if total % replicas:
         raise UserError(
-            f"{where}: a global batch of {batch['global']} does not divide over {replicas} "
+            f"{where}: a global batch of {total} does not divide over {replicas} "
             "replicas; choose a multiple"
         )
-    return {"global": batch["global"], "per_replica": batch["global"] // replicas}
+    return total, total // replicas
 
 
 def _workers(choice: dict[str, Any], backend: dict[str, str], where: str) -> int:

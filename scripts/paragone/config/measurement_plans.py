@@ -42,7 +42,7 @@ def all_reduces(
     for name, runs in experiments.items():
         if FIGURE not in config["experiments"][name]["figures"]:
             continue
-        batches = {(one.batch["global"], one.batch["per_replica"]) for one in runs}
+        batches = {(one.global_batch, one.per_replica_batch) for one in runs}
         if len({one.workload["name"] for one in runs}) > 1 or kind(batches) is None:
             raise UserError(
                 f"experiments.{name}: the figure {FIGURE!r} needs one workload and one global batch "

@@ -41,7 +41,7 @@ def cell(spec: Spec) -> tuple[tuple[str, Any], ...]:
         "workload": spec.workload["name"],
         "backend": spec.backend["name"],
         "replicas": spec.replicas,
-        "global_batch": spec.batch["global"],
+        "global_batch": spec.global_batch,
         "precision": spec.precision,
         "division": spec.division,
     }

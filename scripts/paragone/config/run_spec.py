@@ -23,7 +23,7 @@ ARRAYS = "arrays"  # in tables, in the place of a loader: batches are read from 
 AS_INSTALLED, TUNED = "as-installed", "tuned"
 # What every specification has: places by kind.
 _KINDS: dict[type, str] = {
-    int: "replicas workers batch.global batch.per_replica epochs steps_per_epoch seed",
+    int: "replicas workers global_batch per_replica_batch epochs steps_per_epoch seed",
     str: "workload.name workload.dataset workload.initializer workload.model.name precision "
     "backend.name backend.engine backend.strategy backend.device",
     bool: "deterministic",
@@ -37,20 +37,21 @@ _WORDS = {int: "a count", str: "a text", bool: "true or false", dict: "a mapping
 class Spec:
     """One cell of an experiment's matrix at one repeat.
 
-    `workload`: the validated `workloads` block without its batch and schedule length, plus its name.
+    `workload`: the validated `workloads` block without its batch size and schedule length, plus its name.
     `backend`: name, engine, strategy and device; `feed` and `loader` where they are not the usual ones.
-    `batch`: the global and the per-replica batch size, in examples. `workers`: processes, each with as many
-    of the replicas. `steps_per_epoch`: None for all whole batches of the training split. `precision`: of
-    weights and arithmetic, "float32" or "float64"; or "bfloat16", of the layers' arithmetic, with all else in
-    float32 (mixed precision). `tuning`: the backend's `tuned` block, `variables` and `options`; empty in
-    the division as installed.
+    `workers`: processes, each with as many of the replicas. `global_batch`, `per_replica_batch`: examples of
+    a step over all replicas and of each. `steps_per_epoch`: None for all whole batches of the training split.
+    `precision`: of weights and arithmetic, "float32" or "float64"; or "bfloat16", of the layers' arithmetic,
+    with all else in float32 (mixed precision). `tuning`: the backend's `tuned` block, `variables` and
+    `options`; empty in the division as installed.
     """
 
     workload: dict[str, Any]
     backend: dict[str, str]
     replicas: int
     workers: int
-    batch: dict[str, int]
+    global_batch: int
+    per_replica_batch: int
     epochs: int
     steps_per_epoch: int | None
     precision: str
@@ -92,18 +93,18 @@ class Spec:
         """A file name that a person can read, made unique by the hash of the whole specification."""
         return (
             f"{self.workload['name']}.{self.backend['name']}.r{self.replicas}"
-            f".b{self.batch['global']}.s{self.seed}.{self.sha256[:8]}"
+            f".b{self.global_batch}.s{self.seed}.{self.sha256[:8]}"
         )
 
     def steps(self, examples: int) -> int:
         """Steps of one epoch over `examples` training examples; `UserError` if there are too few."""
-        whole = examples // self.batch["global"]
+        whole = examples // self.global_batch
         steps = self.steps_per_epoch or whole
         if not 0 < steps <= whole:
             raise UserError(
                 f"workloads.{self.workload['name']}: {steps or 'a'} step(s) of "
-                f"{self.batch['global']} examples do not fit into {examples} training examples; "
-                "lower batch or steps_per_epoch"
+                f"{self.global_batch} examples do not fit into {examples} training examples; "
+                "lower the batch size or steps_per_epoch"
             )
         return steps
 
@@ -142,7 +143,7 @@ class Spec:
 
         The training batch is what an experiment varies; small evaluation batches would only take longer.
         """
-        return max(self.batch["global"], EVALUATION_BATCH // self.replicas * self.replicas)
+        return max(self.global_batch, EVALUATION_BATCH // self.replicas * self.replicas)
 
     def learning_rate(self, epoch: int) -> float:
         """Learning rate of an epoch (from 1).
@@ -151,7 +152,7 @@ class Spec:
         is given, times the factor of the last entry of `decay` whose `after` epochs have passed.
         """
         schedule = self.workload["learning_rate"]
-        scale = self.batch["global"] / schedule["per_batch"] if "per_batch" in schedule else 1
+        scale = self.global_batch / schedule["per_batch"] if "per_batch" in schedule else 1
         passed = [step["factor"] for step in schedule.get("decay", []) if epoch > step["after"]]
         return schedule["base"] * scale * (passed[-1] if passed else 1)
 

@@ -32,7 +32,7 @@ def _drawn(runs: list[Spec], key: str) -> Iterator[Spec]:
     order among them, and of these groups, is random in each repeat."""
     repeats: dict[int, dict[Hashable, list[Spec]]] = {}
     for spec in runs:
-        compared = spec.workload["name"], spec.batch["global"]
+        compared = spec.workload["name"], spec.global_batch
         repeats.setdefault(spec.seed, {}).setdefault(compared, []).append(spec)
     for repeat in sorted(repeats):
         random = Random(f"{key} {repeat}")

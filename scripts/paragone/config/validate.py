@@ -12,6 +12,7 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.tuning_variables import BEGINNINGS
 from paragone.config.datasets import block_of, form_module
+from paragone.config.expand import BATCH_SIZES
 from paragone.config.loaders import check_loader
 from paragone.config.own_files import check_data
 from paragone.config.run_spec import BATCHES
@@ -35,12 +36,28 @@ def validate(config: dict[str, Any]) -> None:
     if config["baseline"] not in config["backends"]:
         there = ", ".join(config["backends"])
         raise UserError(f"baseline: no backend {json.dumps(config['baseline'])}; there are {there}")
+    _check_batch_sizes(config)
     _check_prices(config["prices"], config["backends"])
     # What is drawn from records alone was trained elsewhere, maybe with plugins of there.
     if not config["records_only"]:
         _check_datasets(config)
         _check_optimizers(config["workloads"])
         _check_backends(config["backends"])
+
+
+def _check_batch_sizes(config: dict[str, Any]) -> None:
+    for name, workload in config["workloads"].items():
+        if not any(key in workload for key in BATCH_SIZES):
+            raise UserError(f"workloads.{name}: has no batch size; add {' or '.join(BATCH_SIZES)}")
+    blocks = {f"workloads.{name}": block for name, block in config["workloads"].items()}
+    for name, block in config["experiments"].items():
+        blocks[f"experiments.{name}"] = block
+        blocks |= {
+            f"experiments.{name}.matrix[{at}]": row for at, row in enumerate(block["matrix"])
+        }
+    for where, block in blocks.items():
+        if all(key in block for key in BATCH_SIZES):
+            raise UserError(f"{where}: has both {' and '.join(BATCH_SIZES)}; leave one of them out")
 
 
 def _check_backends(backends: dict[str, Any]) -> None:

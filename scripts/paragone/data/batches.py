@@ -83,7 +83,7 @@ def _mapped(dataset: Dataset, spec: Spec, steps: Iterator[Step]) -> Iterator[Bat
 
 def _steps(dataset: Dataset, spec: Spec, epoch: int, shard: Shard) -> Iterator[Step]:
     """What each step of an epoch is fed with, whoever reads it."""
-    examples, size = train_examples(dataset, spec), spec.batch["global"]
+    examples, size = train_examples(dataset, spec), spec.global_batch
     shuffled = 1 if spec.workload.get("shuffle") == "once" else epoch
     order = epoch_order(examples, spec.seed, shuffled)[: spec.steps(examples) * size]
     options = spec.workload.get("augmentation")
@@ -113,7 +113,7 @@ def evaluation_batches(
 
 def noise_batches(dataset: Dataset, spec: Spec, shard: Shard = WHOLE) -> tuple[tuple, tuple]:
     """A training and an evaluation batch for the warm-up: inputs of zeros, or the first; arbitrary labels."""
-    training = _noise(dataset, spec, shard, spec.batch["global"], train_dtype(dataset, spec))
+    training = _noise(dataset, spec, shard, spec.global_batch, train_dtype(dataset, spec))
     tested = dataset.test_inputs.dtype
     evaluation = _noise(dataset, spec, shard, spec.evaluation_batch, tested)
     return training, (*evaluation, np.ones(len(evaluation[0]), np.float32))

@@ -62,7 +62,7 @@ class TensorFlow:
             labels,
             tf.TensorSpec((None,), tf.float32),
         )
-        self._global_batch = spec.batch["global"]
+        self._global_batch = spec.global_batch
         self._workload = spec.workload
         with self._strategy.scope():
             self._model = known(create_model(MODELS, spec, dataset))

@@ -85,7 +85,7 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
 
     found = taken("float64") | {
         "steps": np.array(steps),
-        "examples": np.array(steps * spec.batch["global"]),
+        "examples": np.array(steps * spec.global_batch),
     }
     rounding = largest(_deviations(taken(spec.precision), found, spec.precision))
     if lost := {group: value for group, value in rounding.items() if not value <= JUDGED}:

@@ -68,7 +68,7 @@ class _Subject:
         self.engine = engines.create(spec)
         self.engine.build(spec, dataset, threads=1)
         self.batches = list(train_batches(dataset, spec, epoch=1))
-        size = spec.batch["global"]
+        size = spec.global_batch
         weights = (np.arange(size) < COUNTED).astype(np.float32)
         self.tested = np.array(dataset.test_inputs[:size]), dataset.test_labels[:size], weights
 

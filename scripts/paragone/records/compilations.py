@@ -26,7 +26,7 @@ class CompiledProgram:
     step: str
     precision: str
     devices: int
-    batch: int
+    global_batch: int
     shape: list[int]
     parameters: int | None
     flop_per_example: int | None

@@ -42,7 +42,7 @@ def _events(
         "submission_platform": f"{machine.processor}, {spec.replicas} x {spec.backend['device']}",
         "cache_clear": True,
         "seed": spec.seed,
-        "global_batch_size": spec.batch["global"],
+        "global_batch_size": spec.global_batch,
         "opt_name": spec.workload.get("optimizer", {}).get("name", "not recorded"),
         "opt_base_learning_rate": spec.workload.get("learning_rate", {}).get("base"),
     }

@@ -76,7 +76,7 @@ def elapsed(record: RunRecord) -> list[float]:
 
 def examples(record: RunRecord, epoch: Epoch) -> int:
     """Training examples of an epoch, over all replicas."""
-    return epoch.steps * record.spec.batch["global"]
+    return epoch.steps * record.spec.global_batch
 
 
 def first_of_process(record: RunRecord, epoch: Epoch) -> bool:
@@ -105,7 +105,7 @@ def end_to_end(record: RunRecord) -> float | None:
 
 def flop_per_second(record: RunRecord) -> float | None:
     """FLOP/s in the speed window; None without it, or where nobody has counted."""
-    found = steady(record.window, record.spec.batch["global"])
+    found = steady(record.window, record.spec.global_batch)
     if record.efficiency is None or found is None:
         return None
     return record.efficiency.train_flop_per_example * found.examples_per_second

@@ -64,7 +64,7 @@ def named(workload: str, width: float | None) -> str:
 def _ratio(one: Validation, labels: dict[str, str]) -> str:
     devices = f", {one.devices} virtual devices" if one.devices > 1 else ""
     backend = labels.get(one.backend, one.backend)
-    about = f"{named(one.workload, one.width)}, {backend}, batch {one.batch}{devices}"
+    about = f"{named(one.workload, one.width)}, {backend}, batch {one.global_batch}{devices}"
     return f"{one.ratio.median:.2g} ({about})"
 
 

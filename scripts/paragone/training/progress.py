@@ -24,7 +24,7 @@ class Progress:
         self._prefix = f"[{spec.workload['name']} {backend} x{spec.replicas} seed {seed}]"
         self._steps = steps
         self._epochs = spec.epochs
-        self._batch = spec.batch["global"]
+        self._batch = spec.global_batch
         self._examples = steps * self._batch
         self._epoch_seconds: list[float] = []
         self._last_line = time.perf_counter()

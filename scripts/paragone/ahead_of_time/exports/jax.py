@@ -20,11 +20,14 @@ PLATFORM = "tpu"
 def export(program: Program) -> Exported:
     """See `exports.export`; the batch is split over the axis "data", all else is on every device."""
     spec, dataset = program.spec, dataset_of(program)
-    alone = {"global": spec.batch["global"], "per_replica": spec.batch["global"]}
     engine = Jax()
     engine.build(
         replace(
-            spec, replicas=1, batch=alone, backend={**spec.backend, "device": "cpu"}, workers=1
+            spec,
+            replicas=1,
+            per_replica_batch=spec.global_batch,
+            backend={**spec.backend, "device": "cpu"},
+            workers=1,
         ),
         dataset,
         threads=1,
@@ -40,11 +43,11 @@ def export(program: Program) -> Exported:
     step, state = engine.step(program.step)
     inputs = train_dtype(dataset, spec) if train else dataset.test_inputs.dtype
     batch = [
-        described((program.batch, *program.shape), inputs, split),
-        described((program.batch,), np.int32, split),
+        described((program.global_batch, *program.shape), inputs, split),
+        described((program.global_batch,), np.int32, split),
     ]
     if not train:
-        batch.append(described((program.batch,), np.float32, split))
+        batch.append(described((program.global_batch,), np.float32, split))
     scalars = [np.uint32, np.uint32, spec.weights_precision] if train else []
     traced = step.trace(
         *jax.tree.map(lambda array: described(array.shape, array.dtype, whole), state),

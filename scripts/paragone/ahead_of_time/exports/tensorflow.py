@@ -55,13 +55,12 @@ class _Replica(TensorFlow):
 def export(program: Program) -> Exported:
     """See `exports.export`."""
     spec, dataset = program.spec, dataset_of(program)
-    whole = {"global": spec.batch["global"], "per_replica": spec.batch["global"]}
     engine = _Replica()
     engine.build(
         replace(
             spec,
             replicas=1,
-            batch=whole,
+            per_replica_batch=spec.global_batch,
             # With it the gradient of a max pool has no form in XLA.
             deterministic=False,
         ),
@@ -69,7 +68,7 @@ def export(program: Program) -> Exported:
         threads=1,
     )
     engine.replicas = spec.replicas
-    each = program.batch // spec.replicas
+    each = program.global_batch // spec.replicas
     train = program.step == "train"
     inputs = train_dtype(dataset, spec) if train else dataset.test_inputs.dtype
     signature = [

@@ -159,7 +159,7 @@ def _beside(
         for record in records
         if record.target.name == target
         and record.program.workload == protocol.workload
-        and record.program.batch == batch
+        and record.program.global_batch == batch
         and record.program.step == "train"
     ]
     bounds = {record.program.backend: found for record in same if (found := bound(record))}

@@ -71,7 +71,7 @@ def counted_flop(program: CompiledProgram) -> float | None:
     """FLOP of one device in a training step, as the framework counts them; None where it does not."""
     if program.step != "train" or program.flop_per_example is None:
         return None
-    return program.flop_per_example * program.batch / program.devices
+    return program.flop_per_example * program.global_batch / program.devices
 
 
 def flop_of(program: CompiledProgram, cost: Cost | None) -> float | None:
@@ -90,7 +90,7 @@ def gathers_activations(record: CompilationRecord) -> bool:
     Then the compiler has not divided by examples what comes after, and each device computes it for all.
     """
     program = record.program
-    inputs = program.batch * math.prod(program.shape)
+    inputs = program.global_batch * math.prod(program.shape)
     largest = max((one.bytes for one in record.collectives if one.kind == "all-gather"), default=0)
     return largest > _FLOAT * max(program.parameters or 0, inputs)
 

@@ -20,12 +20,12 @@ def scaling(compilations: pd.DataFrame) -> pd.DataFrame:
     memory and links overlap whole, apart_efficiency where nothing does. A series without one device has none.
     """
     rows = compilations[(compilations["status"] == "compiled") & (compilations["step"] == "train")]
-    parts = list(_series(rows.assign(each=rows["batch"] / rows["devices"])))
+    parts = list(_series(rows.assign(each=rows["global_batch"] / rows["devices"])))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def _series(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    for way, key in ((STRONG, "batch"), (WEAK, "each")):
+    for way, key in ((STRONG, "global_batch"), (WEAK, "each")):
         for _, part in rows.groupby([*SERIES, key], sort=False):
             if part["devices"].nunique() >= LEAST:
                 yield _with_efficiency(part).assign(scaling=way, fixed=part[key])
@@ -34,7 +34,7 @@ def _series(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
 def _with_efficiency(part: pd.DataFrame) -> pd.DataFrame:
     found = {}
     for end in ("bound", "apart"):
-        each = part["batch"] / part[f"{end}_seconds"] / part["devices"]
+        each = part["global_batch"] / part[f"{end}_seconds"] / part["devices"]
         alone = each[part["devices"] == 1]
         found[f"{end}_efficiency"] = each / alone.iloc[0] if len(alone) else float("nan")
     return part.assign(**found)

@@ -40,7 +40,7 @@ def _row(record: CompilationRecord) -> dict[str, Any]:
         "backend": program.backend,
         "step": program.step,
         "precision": program.precision,
-        "batch": program.batch,
+        "global_batch": program.global_batch,
         "devices": program.devices,
         "target": target.name,
         "target_label": target.label,
@@ -61,7 +61,9 @@ def _row(record: CompilationRecord) -> dict[str, Any]:
         "apart_seconds": found.apart if found else None,
         "binds": found.binds if found else None,
         "estimated_seconds": cost.estimated_seconds if cost else None,
-        "examples_per_second": program.batch / found.seconds if found and record.fits else None,
+        "examples_per_second": program.global_batch / found.seconds
+        if found and record.fits
+        else None,
         "memory_bytes": memory.total if memory else None,
         "target_memory": target.memory,
         "fits": record.fits,

@@ -27,7 +27,7 @@ class Validation:
     workload: str
     width: int | None
     backend: str
-    batch: int
+    global_batch: int
     devices: int
     peak: float
     bandwidth: float
@@ -63,7 +63,7 @@ def validate(result: MeasuredStep, products: pd.DataFrame) -> Validation | None:
         program.workload,
         program.model.get("width"),
         program.backend,
-        program.batch,
+        program.global_batch,
         program.devices,
         peak,
         bandwidth,

@@ -140,7 +140,7 @@ def _cell(record: RunRecord) -> Hashable:
 def _question(record: RunRecord) -> Hashable:
     """What is the same for runs whose epochs to the target are compared."""
     goal = record.spec.workload.get("target")
-    return _workload(record), record.spec.batch["global"], str(goal), str(as_json(record.data))
+    return _workload(record), record.spec.global_batch, str(goal), str(as_json(record.data))
 
 
 def _cells(records: list[RunRecord]) -> dict[Hashable, list[RunRecord]]:

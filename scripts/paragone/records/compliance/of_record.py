@@ -176,15 +176,14 @@ def ranks(record: RunRecord) -> Iterator[Finding]:
 def work(record: RunRecord) -> Iterator[Finding]:
     """The planned steps; each replica counted once."""
     spec = record.spec
-    batch = spec.batch
-    if batch["global"] != batch["per_replica"] * spec.replicas:
-        wrong = f"{batch['global']}, {spec.replicas} replicas of {batch['per_replica']}"
-        yield Finding("spec.batch.global", wrong)
+    if spec.global_batch != spec.per_replica_batch * spec.replicas:
+        wrong = f"{spec.global_batch}, {spec.replicas} replicas of {spec.per_replica_batch}"
+        yield Finding("spec.global_batch", wrong)
     if record.data is None:
         return
     there = record.data.train_examples
     used = min(spec.workload.get("train_examples", there), there)
-    steps = spec.steps_per_epoch or used // batch["global"]
+    steps = spec.steps_per_epoch or used // spec.global_batch
     for at, row in enumerate(record.epochs):
         if row.steps != steps:
             yield Finding(f"epochs[{at}].steps", f"{row.steps}, planned {steps}")
@@ -217,7 +216,7 @@ def accuracy(record: RunRecord) -> Iterator[Finding]:
 @CHECKS.rule("window")
 def window(record: RunRecord) -> Iterator[Finding]:
     """Long enough for a speed."""
-    found = steady(record.window, record.spec.batch["global"])
+    found = steady(record.window, record.spec.global_batch)
     if record.status == "completed" and not adequate(found):
         words = f"{found.steps} steps in {found.seconds:.1f} s" if found else "none"
         yield Finding("window", words)

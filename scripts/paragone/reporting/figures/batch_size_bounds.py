@@ -27,21 +27,25 @@ def points(inputs: Inputs) -> pd.DataFrame:
         raise UserError("--compilations: missing; run `snakemake ahead_of_time` first")
     found = []
     for one in compiled.table(inputs.compilations).to_dict("records"):
-        about = {"batch": one["batch"], "system": one["target_label"], "backend": one["backend"]}
+        about = {
+            "global_batch": one["global_batch"],
+            "system": one["target_label"],
+            "backend": one["backend"],
+        }
         about["series"] = inputs.labels.get(one["backend"], one["backend"])
         if one["status"] != "compiled" or not one["fits"]:
             kind = "too_large" if one["fits"] is False else one["status"]
             found.append({**about, "kind": kind, "value": None})
             continue
         for kind, seconds in (("overlap", one["bound_seconds"]), ("apart", one["apart_seconds"])):
-            found.append({**about, "kind": kind, "value": one["batch"] / seconds})
+            found.append({**about, "kind": kind, "value": one["global_batch"] / seconds})
     for entry in inputs.settings.get("beside", []):
         for row in inputs.published_beside(entry["published"]).published:
             if row.metric == "throughput" and row.system == entry["system"] and row.batch:
                 value = float(row.value)
-                about = {"batch": row.batch, "system": row.system, "kind": "published"}
+                about = {"global_batch": row.batch, "system": row.system, "kind": "published"}
                 found.append({**about, "value": value})
-    columns = ["batch", "system", "backend", "series", "kind", "value"]
+    columns = ["global_batch", "system", "backend", "series", "kind", "value"]
     return pd.DataFrame(found).reindex(columns=columns)
 
 
@@ -60,15 +64,15 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     frame = Frame(style.SINGLE, 2.2, inputs.title, None, remarks, handles)
     axes = frame.figure.subplots()
     axes.set(xscale="log", yscale="log")
-    axes.plot(published["batch"], published["value"], markersize=3, **PUBLISHED)
+    axes.plot(published["global_batch"], published["value"], markersize=3, **PUBLISHED)
     for name, _, _ in backends.itertuples(index=False):
         for kind, (line, _) in ALLOWED.items():
             chosen = (points["backend"] == name) & (points["kind"] == kind)
-            here = points[chosen].sort_values("batch")
+            here = points[chosen].sort_values("global_batch")
             color = style.color(inputs.palette, name)
-            axes.plot(here["batch"], here["value"], line, color=color, marker=".")
+            axes.plot(here["global_batch"], here["value"], line, color=color, marker=".")
     low = points["value"].min()
-    for batch in sorted(set(points.loc[points["kind"] == "too_large", "batch"])):
+    for batch in sorted(set(points.loc[points["kind"] == "too_large", "global_batch"])):
         axes.axvline(batch, color=style.ALARM, linestyle=":")
         write(axes, "does not fit", (batch, low), (-3, 0), ha="right", size=6, color=style.ALARM)
     axes.set_xscale("log", base=2)
@@ -83,7 +87,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
 
 def _share(points: pd.DataFrame) -> str:
     """How close published values come to what the bound allows, in words; empty where none has both."""
-    wide = points.pivot_table(index="batch", columns="kind", values="value", aggfunc="max")
+    wide = points.pivot_table(index="global_batch", columns="kind", values="value", aggfunc="max")
     if not {"published", "overlap"} <= set(wide.columns):
         return ""
     share = (wide["published"] / wide["overlap"]).max()

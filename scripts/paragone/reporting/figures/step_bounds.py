@@ -39,7 +39,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
         raise UserError("--compilations: missing; run `snakemake ahead_of_time` first")
     found = compiled.table(inputs.compilations)
     found = found[found["step"] == "train"]
-    batches = found.groupby(["workload", "target"])["batch"].nunique()
+    batches = found.groupby(["workload", "target"])["global_batch"].nunique()
     several = set(batches[batches > 1].index.get_level_values("target"))
     targets = dict(zip(found["target"], found["target_label"], strict=True))
 
@@ -50,7 +50,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
     for one in found.to_dict("records"):
         series = inputs.labels.get(one["backend"], one["backend"])
         about = {key: one[key] for key in COLUMNS if key in one}
-        about |= {"series": series, "place": place(one["target"], one["batch"])}
+        about |= {"series": series, "place": place(one["target"], one["global_batch"])}
         if one["status"] != "compiled":
             rows.append({**about, "part": "", "seconds": None, "binds": False})
             continue

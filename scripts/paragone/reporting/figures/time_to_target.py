@@ -22,7 +22,7 @@ from paragone.reporting.inputs import Inputs
 from paragone.reporting.twin import MEDIAN, RUN, Panel, Twin, wide
 
 TRIED = ("completed", "diverged")  # the others ended before they could reach anything
-COLUMNS = ["series", "backend", "batch", "kind", "last_miss", "first_hit", "censored_at"]
+COLUMNS = ["series", "backend", "global_batch", "kind", "last_miss", "first_hit", "censored_at"]
 COLUMNS += ["value", "low", "high", "reached", "n", "final_accuracy", "runs", "words"]
 
 
@@ -49,7 +49,7 @@ def _of_batch(label: str, one: Series, last: pd.Series, finals: pd.Series) -> li
     about = {
         "series": label,
         "backend": one.backend,
-        "batch": int(one.runs["global_batch"].iloc[0]),
+        "global_batch": int(one.runs["global_batch"].iloc[0]),
         "words": "; ".join(_words(one.runs)),
     }
     tried = one.runs[one.runs["status"].isin(TRIED) & one.runs["target_accuracy"].notna()]
@@ -102,7 +102,7 @@ def twin(points: pd.DataFrame) -> Twin:
     time = points["value"].where(points["kind"] == MEDIAN, points["first_hit"])
     bounds = points.assign(time=time, time_low=points["low"], time_high=points["high"], kind=kinds)
     rows = wide(
-        bounds.drop(columns=["value", "low", "high"]), ["time", "final_accuracy"], x="batch"
+        bounds.drop(columns=["value", "low", "high"]), ["time", "final_accuracy"], x="global_batch"
     )
     batch = "global batch (examples)"
     return Twin(
@@ -122,11 +122,11 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     frame = Frame(style.DOUBLE, 2.9, inputs.title, inputs.runs, remarks, handles)
     heights = [0.12, 1.75, 0.85]
     rates, times, finals = frame.figure.subplots(3, 1, sharex=True, height_ratios=heights)
-    batches = np.log2(sorted(set(points["batch"])))
+    batches = np.log2(sorted(set(points["global_batch"])))
     # Octaves that a backend has beside a batch size.
     slot = min(0.8 * min(np.diff(batches), default=1) / len(looks), 0.4)
     for place, (name, look) in enumerate(looks.items()):
-        for batch, cell in points[points["series"] == name].groupby("batch"):
+        for batch, cell in points[points["series"] == name].groupby("global_batch"):
             middle = np.log2(batch) + slot * (place - (len(looks) - 1) / 2)
             median = cell[cell["kind"] == "median"].iloc[0]
             runs = cell[cell["kind"] != "median"].to_dict("records")

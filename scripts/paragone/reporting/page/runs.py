@@ -73,7 +73,7 @@ def read(results: Path, run: str, logs: Path, profiles: dict[str, ProfileRecord]
     parts = run_metrics.parts(record) or {}
     whole = sum(parts.values())
     timeline = [Part(name, seconds, seconds / whole) for name, seconds in parts.items() if seconds]
-    window = run_metrics.steady(record.window, record.spec.batch["global"])
+    window = run_metrics.steady(record.window, record.spec.global_batch)
     specification = yaml.safe_dump(vars(record.spec), sort_keys=False, width=100)
     return Run(
         record,

@@ -45,7 +45,7 @@ def table(inputs: Inputs) -> Table:
         {
             "workload": found["workload"],
             "backend": found["backend"].map(lambda name: inputs.labels.get(name, name)),
-            "batch": found["batch"].map("{:,}".format),
+            "batch": found["global_batch"].map("{:,}".format),
             "devices": found["devices"],
             "arithmetic (ms)": found["compute_seconds"].map(milliseconds),
             "memory (ms)": found["memory_seconds"].map(milliseconds),
@@ -73,7 +73,7 @@ def _row(one: Validation) -> dict[str, Any]:
     return {
         "workload": one.workload,
         "backend": one.backend,
-        "batch": one.batch,
+        "batch": one.global_batch,
         "devices": one.devices,
         "peak_flop_per_second": one.peak,
         "memory_bandwidth": one.bandwidth,

@@ -36,7 +36,7 @@ def table(inputs: Inputs) -> Table:
             "workload": list(map(named, found["workload"], found["width"])),
             "backend": labels,
             "step": found["step"],
-            "batch": found["batch"].map("{:,}".format),
+            "batch": found["global_batch"].map("{:,}".format),
             "status": [_status(row) for row in found.to_dict("records")],
             "arithmetic (ms)": found["compute_seconds"].map(milliseconds),
             "memory (ms)": found["memory_seconds"].map(milliseconds),
