@@ -36,7 +36,6 @@ include: "rules/exhibits.smk"
 if not config["records_only"]:
 
     include: "rules/data.smk"
-    include: "rules/conform.smk"
     include: "rules/train.smk"
     include: "rules/measure.smk"
     include: "rules/profiles.smk"
@@ -50,7 +49,6 @@ else:
 
     include: "rules/collect.smk"
     include: "rules/bundle.smk"
-    include: "rules/exports.smk"
 
 
 include: "rules/join.smk"

@@ -15,7 +15,6 @@ TABLES = {
     "epochs": Row("epoch by epoch", BESIDE_PUBLISHED),
     "differences": Row("which backend is better", ("runs",), ("primary", "until")),
     "machines": Row("machine beside machine", ("runs",)),
-    "upgrade": Row("did the other software help?", ("runs",)),
     "spread": Row("spread over seeds", ("runs", "epochs")),
     "accuracies": Row("accuracies beside the baseline's", ("runs",), ("baseline",)),
     "scaling": Row("speed-up and efficiency", ("runs",)),

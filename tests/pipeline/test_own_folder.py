@@ -96,7 +96,7 @@ def own(base: Path, page: Path, brief: dict) -> Own:
     (folder / "brief.yaml").write_text(yaml.safe_dump(BRIEF | brief))
     line: list[str] = []
     for command in commands(page):
-        if "test_own_folder" in (command.treatment or "") and " conform " not in command.text:
+        if "test_own_folder" in (command.treatment or ""):
             line = [*shlex.split(command.text)]
             if line[0] == "snakemake":
                 line += ["brief.yaml"]  # behind --configfile
@@ -175,24 +175,6 @@ def test_edits_in_a_folder_rerun_what_they_can_change(question):
         jobs = question.jobs()
     assert (jobs["probe_torch"], jobs["probe_reference"], jobs["first_steps"]) == (1, 1, 1)
     assert "probe_jax" not in jobs
-
-
-@pytest.mark.full
-def test_a_backend_in_a_folder_conforms(question):
-    """All that is demanded holds of the backend by hand, but for bfloat16, which it says it has not."""
-    (conform,) = [one for one in commands(ROOT / "docs/extending.md") if " conform " in one.text]
-    alone = {"experiments": {"my_question": {"matrix": [{"backend": "my-numpy", "replicas": 1}]}}}
-    (question.folder / "alone.yaml").write_text(yaml.safe_dump(alone))
-    question.run([*shlex.split(conform.text)[1:], "brief.yaml", "alone.yaml"])
-    rows = pd.read_csv(question.results / "conform.csv").set_index("demand")
-    assert set(rows["backend"]) == {"my-numpy"}
-    assert rows.pop("result").to_dict() == dict.fromkeys(rows.index, "holds") | {
-        "bfloat16": "not shown"
-    }
-    assert len(rows) == 10
-    assert "no bfloat16" in rows.loc["bfloat16", "reason"]
-    resumed = "deterministic, and goes on after a kill"
-    assert "the same weights, bit for bit, after 3 epochs" in rows.loc[resumed, "reason"]
 
 
 @pytest.mark.full

@@ -102,17 +102,6 @@ def test_what_was_packed_is_read_back(results, archive, tmp_path):
     assert (tmp_path / "out" / RECORD).read_bytes() == found[RECORD]
 
 
-def test_its_metadata_is_a_crate_that_the_library_reads(archive, tmp_path):
-    from rocrate.rocrate import ROCrate
-
-    with zipfile.ZipFile(archive) as file:
-        file.extractall(tmp_path / "crate")
-    crate = ROCrate(tmp_path / "crate")
-    assert crate.license == LICENSE
-    hashes = {one.id: one["sha256"] for one in crate.data_entities}
-    assert hashes == {name: about["sha256"] for name, about in listed(archive)["files"].items()}
-
-
 def test_another_schema_is_refused(archive):
     listing = json.dumps(listed(archive, schema=99)).encode()
     assert "schema version 99" in refusal(altered(archive, **{contents.LISTING: listing}))

@@ -1,4 +1,4 @@
-"""Bundles drawn: experiments come from their configs, machines stay apart, upgrades are tested in pairs."""
+"""Bundles drawn: experiments come from their configs, machines stay apart."""
 
 import copy
 
@@ -14,7 +14,7 @@ import unbundle
 from paragone.analysis import tidy
 from paragone.analysis.answers import Tables, answers
 from paragone.analysis.grouping import series_of, without
-from paragone.analysis.pairwise import differences, upgrades
+from paragone.analysis.pairwise import differences
 from paragone.base.errors import UserError
 from paragone.config.bundled import labels, take
 from paragone.records.bundles import contents, unpack
@@ -53,19 +53,6 @@ def test_ways_are_compared_within_a_bundle_alone(both):
         assert row["first"].split("(on ")[1] == row["second"].split("(on ")[1]
 
 
-def test_an_upgrade_is_tested_in_pairs_workload_by_workload(both):
-    later = both["machine"].str.startswith("new")
-    timed = both.assign(started=both["started"].mask(later, "2027-01-01T00:00:00.000+00:00"))
-    found = upgrades(timed, LABELS)
-    speed = found[found["metric"] == "speed"].set_index("first")
-    assert speed.loc["PyTorch (on new)", "second"] == "PyTorch (on old)"
-    assert speed.loc["PyTorch (on new)", "verdict"] == "PyTorch (on new) is faster"
-    assert speed.loc["PyTorch (on new)", "effect"] == pytest.approx(9600 / 8000)
-    assert speed.loc["PyTorch/XLA SPMD (on new)", "verdict"] == "equal within 5 %"
-    earlier = both.assign(started=both["started"].mask(later, "2020-01-01T00:00:00.000+00:00"))
-    assert "PyTorch (on old)" in set(upgrades(earlier, LABELS)["first"])
-
-
 def test_each_machine_is_asked_which_way_is_best(both):
     """Seven pairs decide one comparison, not the two of both machines together at the level of Holm."""
     apart = differences(both, LABELS)
@@ -95,12 +82,6 @@ def test_a_name_is_left_without_what_is_said_elsewhere():
     assert without(text, "on m") == left
 
 
-def test_machines_that_differ_are_no_upgrade(both):
-    other = both["machine"].str.startswith("new")
-    moved = both.assign(machine=both["machine"].mask(other, "new = node-2: another"))
-    assert upgrades(moved, LABELS).empty
-
-
 def test_names_of_bundles_tell_them_apart():
     assert list(labels(["a/one.zip", "two.zip"])) == ["one", "two"]
     with pytest.raises(UserError, match="two are named one"):
@@ -116,11 +97,11 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
     }
     theirs["experiments"]["another"] = theirs["experiments"]["one_device"]
     before = copy.deepcopy(CONFIG)
-    take(mine, [copy.deepcopy(theirs), CONFIG], same_machine=True)
+    take(mine, [copy.deepcopy(theirs), CONFIG])
     assert before == CONFIG
     assert mine["experiments"]["one_device"]["title"] == "Theirs"
     assert {"another", *CONFIG["experiments"]} == set(mine["experiments"])
-    assert mine["experiments"]["another"]["tables"][-2:] == ["machines", "upgrade"]
+    assert mine["experiments"]["another"]["tables"][-1] == "machines"
     assert mine["records_only"] is True
     assert next(iter(mine["experiments"])) == mine["primary"]["experiment"]
 
@@ -130,7 +111,7 @@ def test_the_experiment_of_the_primary_question_is_drawn_first():
     *_, last = theirs["experiments"]
     theirs["primary"]["experiment"] = last
     theirs["baseline"] = "jax"
-    take(mine, [theirs], same_machine=False)
+    take(mine, [theirs])
     assert mine["baseline"] == "jax"
     assert [*mine["experiments"]] == [last, *(one for one in CONFIG["experiments"] if one != last)]
 

@@ -23,7 +23,6 @@ NEXT_BELOW = {
     "microbenchmarks": ["workers"],
     "ahead_of_time": ["engines", "records"],
     "analysis": ["records"],
-    "conformity": ["analysis"],
     "reporting": ["analysis"],
 }
 

@@ -5,13 +5,12 @@ from itertools import combinations
 import pandas as pd
 
 from paragone.analysis import run_states
-from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.grouping import Series, series_of
 from paragone.analysis.metrics import METRICS, OPTIONAL, Metric, margin_words
 from paragone.analysis.paired import ALPHA, Effects
 from paragone.analysis.power import pairs_that_decide
 from paragone.analysis.statistics import holm
-from paragone.config.questions import CELL, compared
+from paragone.config.questions import compared
 
 UNDECIDED, NOT_COMPARED = "undecided", "not compared"
 # Columns that must be equal for two series to be compared, besides those of `config.questions.compared`.
@@ -54,31 +53,6 @@ def differences(
             families.setdefault(str(first.runs["machine"].iloc[0]), []).append((first, second))
     found = [judged(pairs, runs, looks).assign(machine=name) for name, pairs in families.items()]
     return pd.concat(found or [judged([], runs, looks).assign(machine="")], ignore_index=True)
-
-
-def upgrades(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
-    """The same rows of pairs that differ in nothing but the bundle: one machine with other software.
-
-    What was measured later is the first of a pair, so that an effect above 1 is a gain.
-    """
-    runs = with_energy(runs)
-    cell = [*CELL, "data_source", "data_edition"]
-    cells: dict[tuple[str, ...], list[Series]] = {}
-    for one in series_of(runs, labels):
-        first = one.runs.iloc[0]
-        machine = str(first["machine"]).partition(OF_BUNDLE)[2]
-        cells.setdefault((machine, *(str(first[key]) for key in cell)), []).append(one)
-    pairs = [
-        (first, second)
-        for same in cells.values()
-        for second, first in combinations(sorted(same, key=_end), 2)
-    ]
-    return judged(pairs, runs, 1)
-
-
-def _end(one: Series) -> str:
-    """When the last of its runs began, ISO 8601."""
-    return str(one.runs["started"].max())
 
 
 def with_energy(runs: pd.DataFrame) -> pd.DataFrame:

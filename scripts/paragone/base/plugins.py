@@ -179,18 +179,6 @@ def keys(inside: str) -> list[str]:
     return [key for file in files_of(inside) for key in keys_of(file, TABLES[inside])]
 
 
-def added(inside: str) -> list[str]:
-    """The keys that plugins add to a table."""
-    return [
-        key for file in files_of(inside) if not _own(file) for key in keys_of(file, TABLES[inside])
-    ]
-
-
-def brings(inside: str) -> bool:
-    """Whether a module of this path is a plugin's."""
-    return any(not _own(file) for file in files_of(inside)[:1])
-
-
 def _own(file: Path) -> bool:
     return file.is_relative_to(LIBRARY)
 

@@ -11,7 +11,7 @@ from paragone.base.errors import UserError
 from paragone.config.read import fill
 
 LABEL = re.compile(r"\w[\w.-]*")
-MACHINES, UPGRADE = "machines", "upgrade"  # tables that several bundles have
+MACHINES = "machines"  # the table that several bundles have
 
 
 def labels(paths: list[str]) -> dict[str, Path]:
@@ -31,16 +31,16 @@ def labels(paths: list[str]) -> dict[str, Path]:
     return found
 
 
-def take(config: dict[str, Any], configs: list[dict[str, Any]], same_machine: bool) -> None:
+def take(config: dict[str, Any], configs: list[dict[str, Any]]) -> None:
     """Put into `config`, in place, the experiments of the bundles' `configs`, and what those need.
 
     The experiment of the primary question comes first. Where two bundles have an experiment, the first says
-    how it is drawn. Several bundles have a table more, and one more if two of them are of the same machine.
+    how it is drawn. Several bundles have a table more: machines side by side.
     """
     config["records_only"] = True
     for key in ("primary", "baseline", "matmul", "accelerator_reference", "scaling"):
         config[key] = configs[0][key]
-    more = [MACHINES] * (len(configs) > 1) + [UPGRADE] * same_machine
+    more = [MACHINES] * (len(configs) > 1)
     config["experiments"] = {}
     primary = config["primary"]["experiment"]
     for one in configs:

@@ -7,7 +7,7 @@ from typing import Any
 from paragone.base import canonical_json
 
 SCHEMA = 1
-LISTING, METADATA, CONFIG = "bundle.json", "ro-crate-metadata.json", "config.json"
+LISTING, CONFIG = "bundle.json", "config.json"
 # Files of a folder of results that a bundle may hold, by their names there: no name leads out of a folder.
 ALLOWED = re.compile(
     r"runs/\w[\w.-]*/(record\.json|predictions\.npz)"

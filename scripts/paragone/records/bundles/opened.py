@@ -11,8 +11,7 @@ from paragone.records.bundles.unpack import read_config
 def take_bundles(config: dict[str, Any], bundles: dict[str, Path]) -> dict[str, Listing]:
     """Put into `config` what the bundles ask for; their listings by label. Raises as `read_config` does."""
     opened = {label: read_config(path) for label, path in bundles.items()}
-    machines = [machine for listing, _ in opened.values() for machine in listing.machines]
-    take(config, [one for _, one in opened.values()], len(set(machines)) < len(machines))
+    take(config, [one for _, one in opened.values()])
     return {label: listing for label, (listing, _) in opened.items()}
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import zipfile
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from paragone.records.bundles.contents import (
     ALLOWED,
     CONFIG,
     LISTING,
-    METADATA,
     SCHEMA,
     Listing,
     digest,
@@ -23,7 +21,6 @@ from paragone.records.run_record import RunRecord
 
 OF_RUN = ("record.json", "predictions.npz")  # a run that was not completed has no predictions
 _TIME = (1980, 1, 1, 0, 0, 0)  # of every file in the archive
-_KINDS = {".json": "application/json", ".npz": "application/zip"}
 
 
 def pack(
@@ -47,13 +44,8 @@ def pack(
     if not records:
         raise UserError(f"{output}: no record to put into it; train first")
     listing = _listing(contents, records, experiments, license_)
-    crate = _crate(listing, records, output.stem)
     with writing(output, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in {
-            LISTING: _json(listing.to_json()),
-            METADATA: _json(crate),
-            **contents,
-        }.items():
+        for name, content in {LISTING: _json(listing.to_json()), **contents}.items():
             about = zipfile.ZipInfo(name, _TIME)
             about.compress_type = zipfile.ZIP_DEFLATED
             about.external_attr = 0o644 << 16
@@ -77,36 +69,6 @@ def _listing(
         for one in record.processes
     }
     return Listing(SCHEMA, digest(files), license_, sorted(machines), experiments, files)
-
-
-def _crate(listing: Listing, records: list[RunRecord], name: str) -> dict[str, Any]:
-    """The metadata of the bundle as a Research Object Crate, which archives of data read."""
-    from rocrate.rocrate import ROCrate  # imports a client of the web
-
-    crate = ROCrate()
-    crate.name = f"Paragone bundle {name}"
-    crate.description = (
-        f"{len(records)} training runs measured on {'; '.join(listing.machines)}; "
-        f"digest {listing.digest}"
-    )
-    crate.license = listing.license
-    crate.datePublished = _last(records)
-    for path, about in listing.files.items():
-        properties = {
-            "name": path,
-            "encodingFormat": _KINDS[Path(path).suffix],
-            "contentSize": str(about["bytes"]),
-            "sha256": about["sha256"],
-        }
-        crate.add_file(dest_path=path, properties=properties)
-    found: dict[str, Any] = crate.metadata.generate()
-    return found
-
-
-def _last(records: list[RunRecord]) -> datetime:
-    """When the last process started: the time of packing would make other bytes each time."""
-    times = [datetime.fromisoformat(one.started) for each in records for one in each.processes]
-    return max(times, default=datetime(1980, 1, 1, tzinfo=UTC))
 
 
 def _json(content: dict[str, Any]) -> bytes:

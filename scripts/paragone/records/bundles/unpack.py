@@ -14,7 +14,6 @@ from paragone.records.bundles.contents import (
     ALLOWED,
     CONFIG,
     LISTING,
-    METADATA,
     SCHEMA,
     Listing,
     digest,
@@ -77,9 +76,9 @@ def _listing(path: Path, archive: zipfile.ZipFile) -> Listing:
         listing = valid(Listing, found, "bundle")
     except ValueError as error:
         raise UserError(f"{path}: {LISTING}: {error}; {_ASK}") from None
-    expected = {LISTING, METADATA, *listing.files}
+    expected = {LISTING, *listing.files}
     for name in names:
-        if name not in expected or not (name in (LISTING, METADATA) or ALLOWED.fullmatch(name)):
+        if name not in expected or not (name == LISTING or ALLOWED.fullmatch(name)):
             raise UserError(f"{path}: {name!r} is no file of a bundle; do not use this archive")
     if missing := expected - set(names):
         raise UserError(f"{path}: {min(missing)} is missing; {_ASK}")
