@@ -133,7 +133,7 @@ PROTOCOL = Protocol("fashion-cnn", {}, replicas=8, global_batch=1024, epoch_exam
 
 def published(metric: str, value: str, unit: str, **more: object) -> Row:
     about = {"epoch": None, "final": False, **more}
-    return Row(metric, "a condition", "8 cores", value, unit, "", 0.5, **about)
+    return Row(metric, "a condition", "8 cores", value, unit, "", **about)
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_a_lower_bound_is_met_by_more():
     options = {"workload": "fashion-cnn", "replicas": 8, "global_batch": 1024, "epochs": 50}
     options["steps_per_epoch"] = None
     row, evidence = row_of(CNN, "test_accuracy"), of(CNN)[1]
-    assert row.lower_bound
+    assert row.bound == "lower"
     assert row.printed == "over 0.89"
 
     def at(mean, **other):  # 4.302653 x 0.001 x sqrt(4 / 3) = 0.0050 around the mean

@@ -46,18 +46,18 @@ def test_every_row_has_a_protocol_and_a_quantity(experiment):
     rows, evidence, _ = of(experiment)
     protocols = evidence.protocols
     assert {row.system for row in rows} == set(protocols)
-    assert {row.quantity for row in rows} <= set(QUANTITIES)
+    assert {row.metric for row in rows} <= set(QUANTITIES)
     for row in rows:
-        if row.quantity in ("epoch_time", "throughput"):
-            assert row.global_batch(protocols[row.system])
+        if row.metric in ("epoch_time", "throughput"):
+            assert protocols[row.system].batch_of(row)
 
 
-def test_batch_sizes_are_read_from_the_condition():
+def test_batch_sizes_are_of_all_replicas():
     rows, evidence, _ = of(MIRRORED)
-    assert [row.global_batch(evidence.protocols[row.system]) for row in rows] == [64, 64, 256]
+    assert [evidence.protocols[row.system].batch_of(row) for row in rows] == [64, 64, 256]
     (row, _), evidence, _ = of("xla_fashion_cnn")
-    assert (row.batch, row.batch_per_core) == (128, True)
-    assert row.global_batch(evidence.protocols[row.system]) == 1024
+    assert (row.global_batch, row.per_replica_batch) == (None, 128)
+    assert evidence.protocols[row.system].batch_of(row) == 1024
 
 
 def test_published_ratios_by_hand():
@@ -169,7 +169,8 @@ def test_epoch_time_of_short_epochs_is_extrapolated():
 def test_a_ratio_without_its_reference_names_the_file(tmp_path):
     path = tmp_path / "ratios.csv"
     path.write_text(
-        f"experiment,metric,name,reference,formula\n{MIRRORED},epoch_time,x,no such,-\n"
+        "experiment,metric,name,reference_system,reference_batch,formula\n"
+        f"{MIRRORED},epoch_time,x,no such,8,-\n"
     )
     with pytest.raises(UserError, match="no such"):
         published.read_ratios(path, MIRRORED, of(MIRRORED)[0])

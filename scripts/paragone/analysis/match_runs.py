@@ -58,7 +58,7 @@ class Cell:
         `any_length`: ignore the length of the epochs.
         """
         found = ["SYNTHETIC DATA"] if self.synthetic else []
-        published = row.global_batch(self.protocol)
+        published = self.protocol.batch_of(row)
         if published is not None:
             for batch in sorted(set(self.runs["global_batch"]) - {published}):
                 found.append(f"global batch {batch}, published {published}")
@@ -81,7 +81,7 @@ class Cell:
         count, published = int(self.runs["replicas"].iloc[0]), self.protocol.replicas
         if published in (None, count):
             return ""
-        each = (row.global_batch(self.protocol) or 0) // published
+        each = (self.protocol.batch_of(row) or 0) // published
         here = self.runs["per_replica_batch"].iloc[0]
         return f"{count} x batch {here} per replica, published {published} x {each}"
 
@@ -104,7 +104,7 @@ def pick(
     found = runs["workload"] == protocol.workload
     if not found.any():
         raise Missing(f"no run of workload {protocol.workload}")
-    batch = row.global_batch(protocol)
+    batch = protocol.batch_of(row)
     sizes = sorted(set(runs.loc[found, "global_batch"]))
     if batch is not None and (exact or len(sizes) > 1):
         found &= runs["global_batch"] == batch

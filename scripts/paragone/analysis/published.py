@@ -1,7 +1,6 @@
 """The published numbers: one row per number, the protocol it was measured under, ratios of them."""
 
 import math
-import re
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -11,8 +10,55 @@ import pandas as pd
 
 from paragone.base.errors import UserError
 
+LOWER, UPPER = "lower", "upper"  # kinds of stated bounds
 Values = TypeVar("Values", float, pd.Series)
+_BOUNDS = {"": "", LOWER: "over ", UPPER: "under "}
 _SECONDS = {"s": 1.0, "ms": 1e-3}  # of the units of published times
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published number and what the source says of it.
+
+    `value` is as printed, with `decimals` digits after the point. `bound` is `LOWER` or `UPPER` where the
+    source states a bound, else empty. The number holds after `epoch`, which is the end of the run where
+    `final`. The batch of a step is stated over all replicas or per replica, or not at all. `condition` and
+    `note` are prose for readers.
+    """
+
+    metric: str
+    condition: str
+    system: str
+    value: str
+    unit: str
+    note: str
+    decimals: int = 0
+    bound: str = ""
+    epoch: int | None = None
+    final: bool = False
+    global_batch: int | None = None
+    per_replica_batch: int | None = None
+
+    @property
+    def number(self) -> float:
+        """The value as a number."""
+        return float(self.value)
+
+    @property
+    def tolerance(self) -> float:
+        """Half a unit of the last digit that the source prints."""
+        return 0.5 * 10.0**-self.decimals
+
+    @property
+    def seconds(self) -> float:
+        """A published time in seconds; raises `KeyError` for a value that is no time."""
+        return self.number * _SECONDS[self.unit]
+
+    @property
+    def printed(self) -> str:
+        """Value and unit, as the source states them."""
+        unit = "" if self.unit in ("fraction", "count") else f" {self.unit}"
+        return f"{_BOUNDS[self.bound]}{self.value}{unit}"
 
 
 @dataclass(frozen=True)
@@ -22,8 +68,8 @@ class Protocol:
     `workload`: the variant of this project that does what the source did. `model`: relevant settings of
     the model. `epoch_examples`: training examples per epoch. `training_time`: what a published training
     time covers, "whole run" or "fit call". `input_shape`: of an example, such as "224 x 224 x 3". The
-    embedding of the published model has `vocabulary` words of `parameters_per_word` parameters. `loader`:
-    that of this project which reads as the published program does; empty where it has arrays in memory.
+    embedding of the published model has `vocabulary` words of `parameters_per_word` parameters.
+    `device`, `precision` and `m`, `k`, `n`: of a published product of matrices (m, k) @ (k, n).
     """
 
     workload: str
@@ -36,54 +82,17 @@ class Protocol:
     input_shape: str = ""
     vocabulary: int | None = None
     parameters_per_word: int | None = None
-    loader: str = ""
+    device: str = ""
+    precision: str = ""
+    m: int | None = None
+    k: int | None = None
+    n: int | None = None
 
-
-@dataclass(frozen=True)
-class Row:
-    """One published number. `epoch`: the epoch after which it holds; `final`: at the end of the run.
-
-    `batch`: the batch size in the condition, per core if `batch_per_core`.
-    """
-
-    metric: str
-    condition: str
-    system: str
-    value: str  # as printed
-    unit: str
-    note: str
-    tolerance: float  # half a unit of the last digit that the source prints for this metric
-    epoch: int | None
-    final: bool
-    batch: int | None = None
-    batch_per_core: bool = False
-
-    @property
-    def quantity(self) -> str:
-        """The metric, or `target_accuracy` for an accuracy that is a target, not a result."""
-        return "target_accuracy" if self.condition == "target" else self.metric
-
-    @property
-    def lower_bound(self) -> bool:
-        """Whether the source states the value as a lower bound."""
-        return re.search(r'stated as ("over|a lower bound)', self.note) is not None
-
-    @property
-    def seconds(self) -> float:
-        """A published time in seconds; `KeyError` for what is no time."""
-        return float(self.value) * _SECONDS[self.unit]
-
-    @property
-    def printed(self) -> str:
-        """Value and unit, as the source states them."""
-        unit = "" if self.unit in ("fraction", "count") else f" {self.unit}"
-        return f"{'over ' if self.lower_bound else ''}{self.value}{unit}"
-
-    def global_batch(self, protocol: Protocol) -> int | None:
-        """Examples per step over all replicas; None where the source does not state it."""
-        if self.batch is None:
-            return protocol.global_batch
-        return self.batch * (protocol.replicas or 1) if self.batch_per_core else self.batch
+    def batch_of(self, row: Row) -> int | None:
+        """Examples per step over all replicas of a published row; None where it is not stated."""
+        if row.per_replica_batch is not None:
+            return row.per_replica_batch * (self.replicas or 1)
+        return row.global_batch if row.global_batch is not None else self.global_batch
 
 
 @dataclass(frozen=True)
@@ -102,14 +111,14 @@ class Ratio:
     @property
     def value(self) -> float:
         """The published ratio."""
-        return self.of(float(self.row.value), float(self.reference.value))
+        return self.of(self.row.number, self.reference.number)
 
     @property
     def rounding(self) -> tuple[float, float]:
         """The least and the largest ratio within the rounding of the two published values."""
         above, below = (
-            (float(one.value) - one.tolerance, float(one.value) + one.tolerance)
-            for one in (self.row, self.reference)
+            (row.number - row.tolerance, row.number + row.tolerance)
+            for row in (self.row, self.reference)
         )
         corners = [self.of(row, reference) for row, reference in product(above, below)]
         return min(corners), max(corners)
@@ -131,7 +140,8 @@ class Ratio:
         return f"{self.value:.2f} = {' / '.join(reversed(pair) if self.inverse else pair)}"
 
 
-_OF_ROW = ["metric", "condition", "system", "value", "unit", "note"]
+_TEXTS = ["metric", "condition", "system", "value", "unit", "note", "bound"]
+_COUNTS = ["epoch", "global_batch", "per_replica_batch"]
 
 
 @dataclass(frozen=True)
@@ -159,39 +169,42 @@ def read_margins(path: Path) -> dict[str, Margin]:
 
 def read_rows(path: Path, experiment: str) -> list[Row]:
     """The published rows of one experiment, in file order. Raises `UserError` if there is none."""
-    table = _of_experiment(path, experiment, *_OF_ROW)
+    table = _of_experiment(path, experiment, *_TEXTS, *_COUNTS, "decimals", "final")
     if table.empty:
         raise UserError(
             f"{path}: no row of experiment {experiment!r}; correct `published` in the config"
         )
+    if wrong := set(table["bound"]) - {"", LOWER, UPPER}:
+        raise UserError(f"{path}: bound {wrong.pop()!r} is none: write {LOWER}, {UPPER} or nothing")
     for value in table["value"]:
         _number(path, value)
-    # The sources print a metric with a fixed number of decimals; the CSV file drops final zeros.
-    decimals = table["value"].str.extract(r"\.(\d+)", expand=False).fillna("").str.len()
-    decimals = decimals.groupby([table["metric"], table["system"]]).transform("max")
-    return [
-        Row(
-            **row[_OF_ROW],
-            **_parsed(row["condition"]),
-            tolerance=0.5 * 10.0 ** -int(decimals[index]),
-        )
-        for index, row in table.iterrows()
-    ]
+    try:
+        return [
+            Row(
+                **row[_TEXTS],
+                decimals=int(row["decimals"]),
+                final=row["final"] == "yes",
+                **_counts(row, _COUNTS),
+            )
+            for _, row in table.iterrows()
+        ]
+    except ValueError as error:
+        raise UserError(f"{path}: not a table of published numbers ({error})") from None
 
 
 def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
     """The protocol of each system of one experiment. Raises `UserError` if it is none."""
     table = _of_experiment(path, experiment)
-    counts = "replicas global_batch steps_per_epoch epoch_examples vocabulary parameters_per_word"
+    texts = "workload training_time input_shape device precision"
+    counts = (
+        "replicas global_batch steps_per_epoch epoch_examples vocabulary parameters_per_word m k n"
+    )
     try:
         return {
             row["system"]: Protocol(
-                row["workload"],
-                settings(row["model"]),
-                training_time=row["training_time"],
-                input_shape=row["input_shape"],
-                loader=row["loader"],
-                **{name: int(row[name]) if row[name] else None for name in counts.split()},
+                model=settings(row["model"]),
+                **{name: row[name] for name in texts.split()},
+                **_counts(row, counts.split()),
             )
             for _, row in table.iterrows()
         }
@@ -199,23 +212,21 @@ def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
         raise UserError(f"{path}: not a table of protocols ({error})") from None
 
 
-def read_experiments(path: Path) -> list[str]:
-    """The experiments that a file of protocols has, in its order."""
-    return list(dict.fromkeys(_read(path, "experiment")["experiment"]))
-
-
 def read_ratios(path: Path, experiment: str, rows: list[Row]) -> list[Ratio]:
     """The ratios of `rows` that ratios.csv lists. Raises `UserError` if a row is missing."""
     ratios = []
-    needs = "metric", "name", "reference", "formula"
+    needs = "metric", "name", "reference_system", "reference_batch", "formula"
     for _, line in _of_experiment(path, experiment, *needs).iterrows():
         of_metric = [row for row in rows if row.metric == line["metric"]]
-        # The first: the row of one replica comes before those of two under the same condition.
-        reference = next((r for r in of_metric if r.condition == line["reference"]), None)
+        system, batch = line["reference_system"], line["reference_batch"]
+        reference = next(
+            (row for row in of_metric if (row.system, str(row.global_batch)) == (system, batch)),
+            None,
+        )
         if reference is None:
             raise UserError(
-                f"{path}: no published {line['metric']} of {experiment} under the condition "
-                f"{line['reference']!r}"
+                f"{path}: no published {line['metric']} of {experiment} on {system!r} "
+                f"with global batch {batch}"
             )
         ratios += [
             Ratio(line["name"], row, reference, line["formula"] == "reference / row")
@@ -247,6 +258,11 @@ def _of_experiment(path: Path, experiment: str, *needs: str) -> pd.DataFrame:
     return table[table["experiment"] == experiment]
 
 
+def _counts(row: pd.Series, names: list[str]) -> dict[str, Any]:
+    """Integers of a row of a file; None where a cell is empty."""
+    return {name: int(row[name]) if row[name] else None for name in names}
+
+
 def _number(path: Path, text: str) -> float:
     try:
         if math.isfinite(number := float(text)):
@@ -265,15 +281,3 @@ def _read(path: Path, *needs: str) -> pd.DataFrame:
         if name not in table:
             raise UserError(f"{path}: has no column {name!r}")
     return table
-
-
-def _parsed(condition: str) -> dict[str, Any]:
-    within = re.search(r"(?<!after )epoch (\d+)$", condition)
-    after = re.search(r"after epoch (\d+)$|(\d+) epochs$", condition)
-    epoch, batch = within or after, re.search(r"batch (\d+)( a core)?", condition)
-    return {
-        "epoch": int(next(filter(None, epoch.groups()))) if epoch else None,
-        "final": after is not None,
-        "batch": int(batch[1]) if batch else None,
-        "batch_per_core": bool(batch and batch[2]),
-    }

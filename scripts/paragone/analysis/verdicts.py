@@ -17,7 +17,7 @@ from paragone.analysis.prediction import (
     judge,
     judge_bound,
 )
-from paragone.analysis.published import Margin, Protocol, Ratio, Row
+from paragone.analysis.published import LOWER, Margin, Protocol, Ratio, Row
 from paragone.analysis.quantities import QUANTITIES
 from paragone.analysis.spread import OUTCOMES, Spread
 from paragone.analysis.statistics import CONFIDENCE, Summary, holm, summarize
@@ -60,7 +60,7 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
     Losses and accuracies under the same protocol are judged by `prediction.judge`, counts by equality.
     What depends on the hardware, another protocol or other data is not comparable.
     """
-    quantity = QUANTITIES.get(row.quantity)
+    quantity = QUANTITIES.get(row.metric)
     protocol = evidence.protocols.get(row.system)
     if quantity is None or protocol is None or (row.epoch is None and quantity.needs_epoch):
         return Finding("-", NOT_COMPARABLE, "no measured quantity corresponds to this metric")
@@ -77,7 +77,7 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
         text = _text(summary, quantity.digits) + quantity.remark(cell, row)
         return Finding(text, NOT_COMPARABLE, "; ".join(obstacles), runs=used)
     asides = tuple(cell.asides(row))
-    if row.quantity not in OUTCOMES:
+    if row.metric not in OUTCOMES:
         verdict, why = _judge_count(row, protocol, summary)
         return Finding(_text(summary, quantity.digits), verdict, why, asides, used)
     found = _judge_outcome(row, cell, values, evidence)
@@ -92,7 +92,7 @@ def compare_ratio(
     On the log scale, where twice and half have equal weight; other hardware is no obstacle. Replicas that
     share cores, and other inputs or models, are not comparable.
     """
-    quantity = QUANTITIES[ratio.row.quantity]
+    quantity = QUANTITIES[ratio.row.metric]
     pair = []
     try:
         for row in (ratio.row, ratio.reference):
@@ -161,8 +161,8 @@ def primary(rows: list[Row]) -> dict[str, list[Row]]:
     """The primary rows of each system: final test accuracy, test loss and training loss."""
     found: dict[str, list[Row]] = {}
     for metric in PRIMARY:
-        of_metric = [row for row in rows if row.quantity == metric and row.epoch]
-        of_metric = [row for row in of_metric if not row.lower_bound]
+        of_metric = [row for row in rows if row.metric == metric and row.epoch]
+        of_metric = [row for row in of_metric if not row.bound]
         last = {row.system: row for row in sorted(of_metric, key=lambda row: row.epoch or 0)}
         for system, row in last.items():
             found.setdefault(system, []).append(row)
@@ -170,12 +170,12 @@ def primary(rows: list[Row]) -> dict[str, list[Row]]:
 
 
 def _judge_outcome(row: Row, cell: Cell, values: pd.Series, evidence: Evidence) -> Judgement:
-    published, margin = float(row.value), evidence.margins[row.metric].of(float(row.value))
+    published, margin = row.number, evidence.margins[row.metric].of(row.number)
     epoch, spread = min(cell.reached, row.epoch or cell.reached), _NONE
     committed = evidence.spreads.get(cell.protocol.workload)
     if committed is not None and committed.fits(cell.epochs):
         spread = committed.values(row.metric, epoch)
-    if row.lower_bound:
+    if row.bound == LOWER:
         return judge_bound(published, values, spread)
     chance = None
     if row.metric.endswith("accuracy"):
@@ -185,7 +185,7 @@ def _judge_outcome(row: Row, cell: Cell, values: pd.Series, evidence: Evidence) 
 
 def _why(row: Row, found: Judgement) -> str:
     difference = f"published - measured = {found.difference:+.4f}"
-    if row.lower_bound:
+    if row.bound == LOWER:
         difference += " from the stated bound"
     return "; ".join(filter(None, (difference, found.why)))
 
@@ -197,8 +197,8 @@ def _predicted(values: pd.Series, found: Judgement) -> str:
 
 
 def _judge_count(row: Row, protocol: Protocol, summary: Summary) -> tuple[str, str]:
-    difference = summary.median - float(row.value)
-    if row.quantity == "target_accuracy":
+    difference = summary.median - row.number
+    if row.metric == "target_accuracy":
         if abs(difference) < 1e-9:
             return REPRODUCED, "the runs had the published target"
         return NOT_COMPARABLE, f"the runs had the target {summary.median:g}, published {row.value}"

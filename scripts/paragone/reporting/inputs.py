@@ -133,11 +133,6 @@ class Inputs:
         name = self.published_experiment
         return published.read_flaws(self._published("flaws"), name) if name else []
 
-    @property
-    def published_experiments(self) -> list[str]:
-        """Whatever experiment has published protocols."""
-        return published.read_experiments(self._published("protocols"))
-
     def published_beside(self, experiment: str) -> "Inputs":
         """The same inputs beside another published experiment."""
         return replace(self, published_experiment=experiment)

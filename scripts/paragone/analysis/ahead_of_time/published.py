@@ -153,7 +153,7 @@ def beside(
 def _beside(
     experiment: str, row: Row, protocol: Protocol, target: str, records: list[CompilationRecord]
 ) -> Beside:
-    batch = row.global_batch(protocol)
+    batch = protocol.batch_of(row)
     same = [
         record
         for record in records
@@ -176,7 +176,7 @@ def _steps(row: Row, protocol: Protocol) -> int | None:
     """Steps that a published time covers; whole batches, so that no bound is too high."""
     if row.metric in ("step_time", "throughput"):
         return 1
-    batch = row.global_batch(protocol)
+    batch = protocol.batch_of(row)
     whole = protocol.epoch_examples // batch if protocol.epoch_examples and batch else None
     of_epoch = protocol.steps_per_epoch or whole
     if row.metric == "epoch_time" or of_epoch is None:

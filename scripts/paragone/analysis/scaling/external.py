@@ -54,7 +54,7 @@ def _row(
         "link": label,
     }
     protocol, base = protocols[ratio.row.system], protocols[ratio.reference.system]
-    batch, reference = ratio.row.global_batch(protocol), ratio.reference.global_batch(base)
+    batch, reference = protocol.batch_of(ratio.row), base.batch_of(ratio.reference)
     replicas, examples = protocol.replicas, base.epoch_examples
     if not (batch and reference and replicas and examples) or base.replicas != 1:
         why = "the source leaves batch, replicas or the length of an epoch open"

@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from paragone.analysis.product_tables import NOT_HERE, peaks, spread, with_labels
+from paragone.analysis.published import LOWER
 from paragone.analysis.statistics import INTERVAL
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
@@ -51,7 +52,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
             "metric": row.metric,
             "value": float(row.value),
             "unit": row.unit,
-            "_more": "+" if "+" in row.note else "",
+            "_more": "+" if row.bound == LOWER else "",
         }
         for row in itertools.chain.from_iterable(rows.values())
     ]

@@ -41,9 +41,13 @@ def points(inputs: Inputs) -> pd.DataFrame:
             found.append({**about, "kind": kind, "value": one["global_batch"] / seconds})
     for entry in inputs.settings.get("beside", []):
         for row in inputs.published_beside(entry["published"]).published:
-            if row.metric == "throughput" and row.system == entry["system"] and row.batch:
+            if row.metric == "throughput" and row.system == entry["system"] and row.global_batch:
                 value = float(row.value)
-                about = {"global_batch": row.batch, "system": row.system, "kind": "published"}
+                about = {
+                    "global_batch": row.global_batch,
+                    "system": row.system,
+                    "kind": "published",
+                }
                 found.append({**about, "value": value})
     columns = ["global_batch", "system", "backend", "series", "kind", "value"]
     return pd.DataFrame(found).reindex(columns=columns)

@@ -22,21 +22,23 @@ def points(inputs: Inputs) -> pd.DataFrame:
     """What is drawn: one row per bar, run or point. Panel `relative`: over the smallest batch that
     the published chart and the backend have in common, by seed; else over the backend's smallest."""
     rows = _published(inputs)
-    base = min(rows, key=lambda row: row.batch or 0, default=None)
-    found = [bars.published_row("published", str(r.batch), float(r.value), r.printed) for r in rows]
+    base = min(rows, key=lambda row: row.global_batch or 0, default=None)
+    found = [
+        bars.published_row("published", str(r.global_batch), r.number, r.printed) for r in rows
+    ]
     found += [
-        bars.published_row("relative", str(r.batch), float(r.value) / float(base.value), r.printed)
+        bars.published_row("relative", str(r.global_batch), r.number / base.number, r.printed)
         for r in rows
         if base
     ]
     for sweep in inputs.sweeps(*BY_BATCH):
-        found += _measured(sweep, inputs.labels, base.batch if base else None)
+        found += _measured(sweep, inputs.labels, base.global_batch if base else None)
     table = pd.DataFrame(found).reindex(columns=bars.COLUMNS)
     return table.sort_values("x", kind="stable", key=lambda x: x.astype(int), ignore_index=True)
 
 
 def _published(inputs: Inputs) -> list[Row]:
-    return [row for row in inputs.published if row.metric == "throughput" and row.batch]
+    return [row for row in inputs.published if row.metric == "throughput" and row.global_batch]
 
 
 def _measured(sweep: Series, labels: dict[str, str], smallest: int | None) -> list[dict]:

@@ -49,7 +49,7 @@ def _published(inputs: Inputs) -> list[dict]:
     found = []
     for panel, row, value, printed in shown:
         protocol = inputs.protocols[row.system]
-        replicas, batch = key = protocol.replicas, row.global_batch(protocol)
+        replicas, batch = key = protocol.replicas, protocol.batch_of(row)
         if replicas is None or batch is None:
             continue  # the source leaves the cell open
         found.append(

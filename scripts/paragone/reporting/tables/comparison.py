@@ -30,7 +30,7 @@ def table(inputs: Inputs) -> Table:
     families = _families(inputs.published, judged)
     lines = [
         line(
-            (row.quantity, row.condition, row.system, row.printed),
+            (row.metric, row.condition, row.system, row.printed),
             findings,
             row.note,
             families[index],
@@ -59,7 +59,7 @@ def _judge(inputs: Inputs, row: Row, sweeps: list[Series]) -> str | None:
 
 def _families(rows: list[Row], judged: list[tuple[str, verdicts.Finding]]) -> list[str]:
     """Which rows are their system's primary ones; their verdicts in `judged` are adjusted together."""
-    families = ["outcome" if row.quantity in OUTCOMES else "" for row in rows]
+    families = ["outcome" if row.metric in OUTCOMES else "" for row in rows]
     for members in verdicts.primary(rows).values():
         places = [rows.index(row) for row in members]
         adjusted = verdicts.adjusted([judged[place][1] for place in places])
@@ -75,9 +75,9 @@ def _together(inputs: Inputs, judged: list[tuple[str, verdicts.Finding]]) -> lis
     for system, protocol in inputs.protocols.items():
         spread = inputs.evidence.spreads.get(protocol.workload)
         published = {
-            (row.metric, row.epoch): float(row.value)
+            (row.metric, row.epoch): row.number
             for row, (_, finding) in zip(inputs.published, judged, strict=True)
-            if row.system == system and finding.judgement and not row.lower_bound
+            if row.system == system and finding.judgement and not row.bound
             if spread and row.epoch and row.epoch <= spread.rows["epoch"].max()
         }
         if spread and len(published) > len(verdicts.PRIMARY):

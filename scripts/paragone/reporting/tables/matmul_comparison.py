@@ -1,11 +1,9 @@
 """The measured product of matrices beside the published one."""
 
-import re
-
 import pandas as pd
 
 from paragone.analysis.product_tables import medians, with_labels
-from paragone.analysis.published import Row
+from paragone.analysis.published import Protocol
 from paragone.analysis.statistics import INTERVAL, Summary
 from paragone.analysis.verdicts import NOT_COMPARABLE, Finding
 from paragone.base.errors import UserError
@@ -31,21 +29,29 @@ def table(inputs: Inputs) -> Table:
     series = list(cases.groupby("label", sort=False))
     lines = []
     for row in inputs.published:
-        findings = {label: _finding(row, part) for label, part in series}
-        shown = "under 1 s" if float(row.value) == 0 else row.printed
-        lines.append(line((row.metric, row.condition, row.system, shown), findings, row.note))
+        protocol = inputs.protocols.get(row.system)
+        if protocol is None or row.metric != "wall_time":
+            raise UserError(
+                f"published row {row.system!r}, {row.condition!r}: not the wall time of a product of "
+                "matrices; correct `published` in the config, or published.csv and protocols.csv"
+            )
+        findings = {label: _finding(protocol, part) for label, part in series}
+        about = row.metric, row.condition, row.system, row.printed
+        lines.append(line(about, findings, row.note))
     remarks = [*footnotes.where(runs), MEASURED, *inputs.flaws]
     return table_of(lines, inputs.title, remarks)
 
 
-def _finding(row: Row, cases: pd.DataFrame) -> Finding:
+def _finding(published: Protocol, cases: pd.DataFrame) -> Finding:
     """One published time against one series. Times on other hardware are never a match."""
-    kind, (m, k, n), precision = _product(row)
-    measured_on = cases["device"].iloc[0]
-    if measured_on != kind:
-        return Finding("-", NOT_COMPARABLE, f"measured on a {measured_on}, published for a {kind}")
-    same = (cases["m"] == m) & (cases["k"] == k) & (cases["n"] == n)
-    found = cases[same & (cases["precision"] == precision)]
+    device = cases["device"].iloc[0]
+    if device != published.device:
+        why = f"measured on a {device}, published for a {published.device}"
+        return Finding("-", NOT_COMPARABLE, why)
+    same = cases["precision"] == published.precision
+    for side in ("m", "k", "n"):
+        same &= cases[side] == getattr(published, side)
+    found = cases[same]
     if found.empty:
         return Finding("-", NOT_COMPARABLE, "not measured")
     case = found.iloc[0]
@@ -55,15 +61,3 @@ def _finding(row: Row, cases: pd.DataFrame) -> Finding:
     interval = f" [{summary.low:.3f}, {summary.high:.3f}]" if summary.has_interval else ""
     text = f"{summary.median:.3f}{interval} s (n = {summary.n})"
     return Finding(text, NOT_COMPARABLE, CLOCK, runs=tuple(case["names"].split()))
-
-
-def _product(row: Row) -> tuple[str, tuple[int, int, int], str]:
-    """Device kind, m, k, n and precision that a published row names."""
-    sizes = re.fullmatch(r"\((\d+),(\d+)\) @ \((\d+),(\d+)\), (\w+)", row.condition)
-    if row.metric != "wall_time" or sizes is None or sizes[2] != sizes[3]:
-        raise UserError(
-            f"published row {row.system!r}, {row.condition!r}: not the wall time of a product "
-            "(m,k) @ (k,n), precision; correct published.csv"
-        )
-    kind = row.system.split()[0].lower()
-    return kind, (int(sizes[1]), int(sizes[2]), int(sizes[4])), sizes[5]
