@@ -40,7 +40,7 @@ new: $(VENV)/dev
 test test-all test-nightly test-accelerator: $(VENV)/dev
 	source $(BIN)/activate && bash tests/run.sh $(@:test-%=%)
 
-# The compiler of NVIDIA GPUs, 0.6 GB, for `snakemake ahead_of_time`; no GPU is needed.
+# The compiler of NVIDIA GPUs, 0.6 GB, for workflows/ahead_of_time; no GPU is needed.
 gpu-compiler: $(VENV)/gpu-compiler
 
 # Faults injected into real processes, and the table of docs/faults.md: a sample, some 20 minutes.

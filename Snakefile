@@ -3,7 +3,6 @@
 #   snakemake --cores 8 all                                       train, compare, draw, report
 #   snakemake all --cores 8 --configfile presets/paper.yaml      the published protocols, whole
 #   snakemake --cores 1 figures                                   only figures and tables
-#   snakemake ahead_of_time --cores 2                             training steps, compiled for other machines
 #   snakemake plan --cores 1 --config budget=8h                  what repeats decide, and fit a time
 #   snakemake figures --cores 1 --config records_only=True        the same from records alone
 #   snakemake bundle --cores 1                                    one archive of all that was measured
@@ -54,13 +53,6 @@ else:
 include: "rules/join.smk"
 include: "rules/tables.smk"
 include: "rules/figures.smk"
-
-
-if not config["records_only"]:
-
-    include: "rules/ahead_of_time.smk"
-
-
 include: "rules/page.smk"
 include: "rules/plan.smk"
 include: "rules/submission.smk"

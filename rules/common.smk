@@ -8,14 +8,6 @@ from paragone.base import plugins
 from paragone.base.locks import Held, Lock
 from paragone.config.bundled import labels
 from paragone.config.code_files import code_of
-from paragone.config.compilations import (
-    compilations,
-    compiler_of,
-    exporter_of,
-    searches,
-    targets,
-    validations,
-)
 from paragone.config.datasets import block_of, data_modules, data_paths, state_of_files
 from paragone.config.expand import expand, first_steps, probes_of, with_reference
 from paragone.config.loaders import loaded_modules
@@ -42,12 +34,6 @@ try:
         check_named(spec for specs in EXPERIMENTS.values() for spec in specs)
     PRODUCTS = products(config)
     ALL_REDUCES = all_reduces(config, EXPERIMENTS)
-    STUDIES = config["ahead_of_time"]["studies"]
-    PLANS = {name: compilations(config, name) for name in STUDIES}
-    COMPILATIONS = {name: found for name, (found, _) in PLANS.items()}
-    VALIDATIONS = {name: validations(config, name) for name in STUDIES}
-    SEARCHES = {name: searches(config, name) for name in STUDIES}
-    TARGETS = targets(config)
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 
@@ -58,13 +44,9 @@ RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
 SCALING = [
     name for name, block in config["experiments"].items() if SCALING_FIGURE in block["figures"]
 ]
-PROGRAMS = {one.name: one for study in VALIDATIONS.values() for one in study}
-for study in [*COMPILATIONS.values(), *SEARCHES.values()]:
-    PROGRAMS |= {one.program.name: one.program for one in study}
-# What has a folder of figures and tables: experiments, and what is measured or compiled beside them.
+# What has a folder of figures and tables: experiments, and what is measured beside them.
 SECTIONS = {
     **config["experiments"],
-    **{name: {**block, "left_out": PLANS[name][1]} for name, block in STUDIES.items()},
     "device_matmul": config["matmul"],
     "accelerator_reference": config["accelerator_reference"],
     **({"scaling_model": config["scaling"]} if SCALING else {}),
@@ -76,8 +58,6 @@ wildcard_constraints:
     experiment="|".join(SECTIONS),
     workload="[a-z0-9-]+",
     backend="[a-z0-9-]+",
-    program="[^/]+",
-    target="|".join(TARGETS),
 
 
 def project(path):

@@ -22,9 +22,6 @@ def backends_of(section):
         return list(config["backends"])
     if section in EXPERIMENTS:
         used = {spec.backend["name"] for spec in EXPERIMENTS[section]}
-    elif section in STUDIES:
-        plan = [*COMPILATIONS[section], *SEARCHES[section]]
-        used = {one.program.spec.backend["name"] for one in plan}
     else:
         used = ALL_REDUCES if section == "scaling_model" else PRODUCTS
     return [name for name in config["backends"] if name in used]
@@ -33,12 +30,6 @@ def backends_of(section):
 def experiments_of(section):
     """The experiments whose runs a section shows: itself, or all that scale."""
     return [section] if section in EXPERIMENTS else SCALING
-
-
-def compiled(plan, folder=""):
-    """The records of what a study compiles; from records alone those that are there."""
-    found = [f"<results>/ahead_of_time/{folder}{one.name}.json" for one in plan]
-    return present(found) if config["records_only"] else found
 
 
 READS = {
@@ -51,9 +42,6 @@ READS = {
         if BUNDLES
         else [f"<results>/runs/{spec.name}/predictions.npz" for spec in runs_of(section)]
     ),
-    "compilations": lambda section: compiled(COMPILATIONS[section]),
-    "largest_batches": lambda section: compiled(SEARCHES[section], "largest/"),
-    "measured_steps": lambda section: compiled(VALIDATIONS[section], "measured/"),
     "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
     "models": lambda _: ["<results>/tables/scaling_model/models.json"],
     "steps": lambda _: ["<results>/tables/scaling_model/steps.parquet"],
@@ -130,13 +118,8 @@ def category(wildcards):
 
 
 def of_all():
-    """The sections that `all` makes: those of `only`, or all but the studies of `ahead_of_time` alone."""
-    return {
-        name: block
-        for name, block in SECTIONS.items()
-        if name not in STUDIES or (block.get("in_all", False) and compiled(COMPILATIONS[name]))
-        if name in (config["only"] or SECTIONS)
-    }
+    """The sections that `all` makes: those of `only`, or all."""
+    return {name: block for name, block in SECTIONS.items() if name in (config["only"] or SECTIONS)}
 
 
 def leave_out_absent(kind, rows):

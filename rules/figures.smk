@@ -7,7 +7,6 @@
 # rules/report/, and its name in `figures:` of an experiment.
 
 BESIDE_PUBLISHED = ("runs", "epochs", "published")
-BOUNDS = ("compilations", "measured_steps", "products", "published")
 FIGURES = {
     "learning_curves": Row("learning curves", BESIDE_PUBLISHED),
     "throughput": Row("steady throughput", ("runs",)),
@@ -21,10 +20,6 @@ FIGURES = {
     "matmul": Row("speed by size", ("products",)),
     "accelerators": Row("peak throughput", ("products", "published")),
     "scaling_model": Row("all-reduces, predicted steps", ("runs", "steps", "all_reduce_fit")),
-    "batch_size_bounds": Row("throughput by batch size, compiled", BOUNDS, ("beside",)),
-    "compiled_scaling": Row("scaling, compiled", BOUNDS[:3]),
-    "largest_batch": Row("largest batch", ("largest_batches",)),
-    "step_bounds": Row("bounds of a step", BOUNDS, ("beside",)),
     "beyond": Row("predictions beyond this machine", ("runs", "models"), ("machines", "most")),
     **rows_of_plugins("figures"),
 }

@@ -9,7 +9,6 @@
 # rules/report/, and its name in `tables:` of an experiment.
 
 BESIDE_PUBLISHED = ("runs", "epochs", "published")
-BOUNDS = ("compilations", "measured_steps", "products", "published")
 TABLES = {
     "comparison": Row("published and measured", BESIDE_PUBLISHED),
     "epochs": Row("epoch by epoch", BESIDE_PUBLISHED),
@@ -21,9 +20,6 @@ TABLES = {
     "matmul_comparison": Row("published and measured", ("products", "published")),
     "accelerator_reference": Row("as published, and this machine", ("products", "published")),
     "scaling_steps": Row("predicted and measured steps", ("runs", "models", "steps")),
-    "compiled": Row("compiled, not run", BOUNDS[:3], ("left_out",)),
-    "published_bounds": Row("published times and lower bounds", BOUNDS, ("beside",)),
-    "bounds_validated": Row("the method on this machine", ("measured_steps", "products")),
     "scaling_published": Row("published speed-ups", ("published",), ("checks",)),
     **rows_of_plugins("tables"),
 }
@@ -86,14 +82,6 @@ rule answers:
             "<results>/tables/{experiment}/comparison.csv",
             experiment=declaring("comparison"),
         ),
-        bounds=collect(
-            "<results>/tables/{study}/published_bounds.csv",
-            study=[
-                name
-                for name, block in of_all().items()
-                if name in STUDIES and "published_bounds" in block["tables"]
-            ],
-        ),
     output:
         markdown="<results>/answers.md",
         csv="<results>/answers.csv",
@@ -120,7 +108,6 @@ rule answers:
             --runs {input.runs:q} \
             --differences {input.differences:q} \
             --comparisons {input.comparisons:q} \
-            --bounds {input.bounds:q} \
             --left-out {params.left_out:q} \
             --markdown {output.markdown:q} \
             --html {output.html:q} \

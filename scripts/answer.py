@@ -31,9 +31,6 @@ def main(arguments: list[str] | None = None) -> None:
     for kind in ("differences", "comparisons"):
         parser.add_argument(f"--{kind}", nargs="*", default=[], type=Path, help="those there are")
     parser.add_argument(
-        "--bounds", nargs="*", default=[], type=Path, help="tables published_bounds of studies"
-    )
-    parser.add_argument(
         "--left-out", nargs="*", default=[], help="what was not asked for, in sentences"
     )
     for kind in ("markdown", "html", "csv"):
@@ -44,7 +41,6 @@ def main(arguments: list[str] | None = None) -> None:
         options.runs,
         options.differences,
         options.comparisons,
-        options.bounds,
         options.left_out,
     )
     tidy.write(to_frame(sections), options.csv)

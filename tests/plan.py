@@ -11,7 +11,6 @@ from typing import Any
 from snakemake.utils import update_config
 from workspace import CONFIG, preset
 
-from paragone.config.compilations import Compilation, Program, compilations, validations
 from paragone.config.expand import expand, first_steps
 from paragone.config.measurement_plans import all_reduces
 from paragone.config.run_spec import Spec
@@ -72,29 +71,10 @@ class Plan:
         """The runs of all backends of an engine."""
         return [spec for spec in self.runs.values() if spec.backend["engine"] == engine]
 
-    @property
-    def compiled(self) -> list[Compilation]:
-        """What `all` compiles and does not run."""
-        found = [one for name in self.studies for one in compilations(self.config, name)[0]]
-        return list({one.name: one for one in found}.values())
-
-    @property
-    def validated(self) -> list[Program]:
-        """The steps that `all` compiles for this machine's CPU, and runs."""
-        found = [one for name in self.studies for one in validations(self.config, name)]
-        return list({one.name: one for one in found}.values())
-
-    @property
-    def studies(self) -> dict[str, Any]:
-        """The studies of compiled steps that `all` makes."""
-        blocks = self.config["ahead_of_time"]["studies"]
-        return {name: block for name, block in blocks.items() if block.get("in_all")}
-
     def shown(self, kind: str) -> list[tuple[str, str]]:
         """(folder, name) of every figure or table that the config declares; kind: figures, tables."""
         blocks = dict(self.config["experiments"])
         blocks |= {folder: self.config[key] for key, folder in MEASUREMENTS.items()}
-        blocks |= self.studies
         return [(folder, name) for folder, block in blocks.items() for name in block[kind]]
 
     def drawn(self) -> Counter:
@@ -119,11 +99,6 @@ class Plan:
             "train": len(self.runs),
             "measure_products": len(self.config["matmul"]["backends"]),
             "measure_all_reduces": len(self.all_reduces),
-            "export_step": len(
-                {one.program.name for one in self.compiled} | {one.name for one in self.validated}
-            ),
-            "compile_step": len(self.compiled),
-            "measure_step": len(self.validated),
             "check_parity": len(self.workloads),
             "collect": len(self.experiments),
             "join": 1,

@@ -213,8 +213,7 @@ class Checkout:
     ) -> None:
         """Keep one experiment: one run of one replica per backend; `workload`, `changes`: keys to replace.
 
-        Nothing is compiled for other machines; of the matrix products one small one is left; speed windows
-        are short.
+        Of the matrix products one small one is left; speed windows are short.
         """
         block = self.config["experiments"][experiment]
         cell = {"backend": backends, "replicas": 1, "global_batch": 100}
@@ -222,7 +221,6 @@ class Checkout:
         self.config["experiments"] = {experiment: block}
         self.config["speed_window"] = {"seconds": 0.2, "limit_seconds": 1}
         self.config["workloads"][block["workload"]] |= workload or {}
-        self.config["ahead_of_time"]["studies"] = {}
         self.config["matmul"] |= {
             "backends": ["torch"],
             "products": [],

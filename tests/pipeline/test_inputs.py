@@ -37,17 +37,7 @@ FOLDERS = {"plot": "figures", "tabulate": "tables"}
 READS = {"series": "runs", "sweeps": "runs", "protocols": "published", "ratios": "published"}
 READS |= {"flaws": "published", **{name: name for name in ("published", *FILES)}}
 READS |= {name.replace("-", "_"): name for name in FILES}
-# Properties that read two kinds, and functions of reporting/compilations.py that read for their caller.
-SEVERAL = {"validations": {"measured-steps", "products"}}
-READERS = {
-    "validated": SEVERAL["validations"],
-    "busy": SEVERAL["validations"],
-    "sources": {"compilations"},
-    "beside_published": {"compilations", "published"},
-}
 SCHEMAS = {
-    "compile_step": {"compilation.schema.json"},
-    "measure_step": {"measured_step.schema.json"},
     "train": {"record.schema.json"},
     "collect": {"record.schema.json", "compliance.csv"},
     "measure_products": {"matmul.schema.json"},
@@ -108,9 +98,7 @@ def asked_for(path) -> set[str]:
         match node:
             case ast.Attribute(value=ast.Name(id="inputs"), attr=name):
                 kind = READS.get(name) or (name.startswith("published_") and "published")
-                found |= SEVERAL.get(name, {kind} if kind else set())
-            case ast.Call(func=ast.Name(id=name), args=[ast.Name(id="inputs"), *_]):
-                found |= READERS.get(name, set())
+                found |= {kind} if kind else set()
             case ast.Call(func=ast.Attribute(attr="paths"), args=[ast.Constant(value=name)]):
                 found.add(name)
     return found
@@ -141,7 +129,6 @@ def loaded_by_name(job: Job) -> list[str]:
     folders = {
         "measure_products": "microbenchmarks.products",
         "measure_all_reduces": "microbenchmarks.all_reduces",
-        "export_step": "ahead_of_time.exports",
     }
     own = [f"paragone.{folders.get(job.rule, 'engines')}.{engine[1]}"]
     return ["train", *own] if job.rule == "train" else own

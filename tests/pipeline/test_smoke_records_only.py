@@ -15,9 +15,7 @@ PLAN = Plan("smoke")
 # What runs read first: what is newer than a record would have it measured again.
 RECORDS = ["data/*/manifest.json", "parity/*/*.npz", "runs/*/record.json", "runs/*/predictions.npz"]
 RECORDS += ["matmul/*.json", "allreduce/*.json"]
-RECORDS += ["ahead_of_time/programs/*", "ahead_of_time/*.json", "ahead_of_time/measured/*.json"]
 MEASURE = {"fetch", "serialize", "pretrained", "train", "measure_products", "measure_all_reduces"}
-MEASURE |= {"export_step", "compile_step", "measure_step"}
 LINE = ("all", "--cores", "2", "--configfile", "presets/smoke.yaml")
 ALONE = ("--config", "records_only=True")
 

@@ -7,14 +7,12 @@ from plan import Plan
 
 PLAN = Plan("smoke")
 MEASURED = {"fetch", "serialize", "train", "measure_products", "measure_all_reduces"}
-# Without PyTorch eager in the smoke preset: it has one replica, trains no MobileNetV2, and is not
-# compiled for other machines.
+# Without PyTorch eager in the smoke preset: it has one replica and trains no MobileNetV2.
 WITHOUT_PYTORCH = {
     "plot_scaling",
     "plot_scaling_model",
     "plot_beyond",
     "plot_epoch_time",
-    "plot_step_bounds",
 }
 # The page shows every figure.
 PAGE = {"page": 1}

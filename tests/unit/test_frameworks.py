@@ -4,22 +4,17 @@ import copy
 import json
 import re
 import subprocess
-import sys
 from importlib import import_module
 
 import pytest
 import yaml
-from workspace import CONFIG, ROOT, call, command, make_spec, refused, train_command
+from workspace import CONFIG, ROOT, call, command, make_spec, train_command
 
 from paragone.base.errors import UserError, needing_packages
-from paragone.config.compilations import compilations
 from paragone.config.expand import expand
 from paragone.config.measurement_plans import products
 from paragone.config.narrow import FRAMEWORKS, framework_of, narrow
 from paragone.records import record
-
-# Each of them compiles programs of JAX, among others.
-STUDIES = {*CONFIG["ahead_of_time"]["studies"]}
 
 
 def narrowed(*frameworks: str, **changes: object) -> tuple[dict, list[str]]:
@@ -34,25 +29,18 @@ def test_only_backends_of_named_frameworks_are_left(framework):
     runs = {name: expand(config, name) for name in config["experiments"]}
     trained = {spec.backend["name"] for specs in runs.values() for spec in specs}
     multiplied = {*products(config)}
-    compiled = {
-        one.program.spec.backend["name"]
-        for study in config["ahead_of_time"]["studies"]
-        for one in compilations(config, study)[0]
-    }
-    for name in trained | multiplied | compiled:
+    for name in trained | multiplied:
         assert framework_of(config["backends"][name]["environment"]) == framework
     assert all(runs.values())
     assert multiplied
-    assert bool(compiled) == (framework == "jax")
     assert config["primary"]["experiment"] in runs
     assert config["baseline"] in trained
-    assert {*config["ahead_of_time"]["studies"]} == (STUDIES if framework == "jax" else set())
     names = [{*one.partition(":")[0].split(", ")} for one in words]
     assert f"not of {framework}," in words[0]
     assert names[0]
     assert not names[0] & trained
     assert names[1] == {*CONFIG["experiments"]} - {*runs}
-    assert names[2:] == ([] if framework == "jax" else [{"sources_tpu"}])
+    assert len(names) == 2
 
 
 def test_without_frameworks_all_stay():
@@ -155,25 +143,6 @@ def without_jax(tmp_path):
     package.parent.mkdir(parents=True)
     package.write_text("raise ModuleNotFoundError('No module named jax', name='jax')\n")
     return {"PYTHONPATH": str(tmp_path / "absent")}
-
-
-def test_what_compiles_without_jax_says_so(tmp_path, without_jax):
-    program = "from paragone.ahead_of_time.record import compilation_record as record; "
-    program += "entry = {'name': 'a', 'replicas': 1, 'partitions': 8, 'reason': None}; "
-    program += (
-        "found = record(entry, 'module', {'name': 'tpu'}); print(found['status'], found['reason'])"
-    )
-    line = [sys.executable, "-c", program]
-    without_jax["PYTHONPATH"] += f":{ROOT / 'scripts'}"
-    assert call(line, **without_jax).stdout.strip() == "no_compiler jax is not installed here"
-
-
-def test_what_runs_exported_steps_without_jax_is_one_message(tmp_path, without_jax):
-    (tmp_path / "step.mlir").write_text("module")
-    (tmp_path / "step.json").write_text('{"name": "a", "reason": null}')
-    inputs = {"stablehlo": tmp_path / "step.mlir", "description": tmp_path / "step.json"}
-    line = command("measure_step", **inputs, threads=1, output=tmp_path / "measured.json")
-    refused(call(line, **without_jax), "jax is not installed here", "frameworks=[torch]")
 
 
 def test_a_module_that_the_project_lacks_is_no_missing_framework():

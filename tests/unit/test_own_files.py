@@ -207,7 +207,6 @@ def test_other_experiments_are_left_out(folder):
     narrow(config := copy.deepcopy(CONFIG) | {"only": ["weak_scaling"]})
     assert list(config["experiments"]) == ["weak_scaling"]
     assert config["primary"]["experiment"] == "weak_scaling"
-    assert config["ahead_of_time"]["studies"] == {}
     with pytest.raises(
         UserError, match="only: there is no experiment 'mine'; known are one_device"
     ):

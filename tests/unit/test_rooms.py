@@ -21,7 +21,6 @@ NEXT_BELOW = {
     "records": ["config"],
     "training": ["parity", "workers", "records"],
     "microbenchmarks": ["workers"],
-    "ahead_of_time": ["engines", "records"],
     "analysis": ["records"],
     "reporting": ["analysis"],
 }

@@ -15,7 +15,6 @@ def answers_of(
     runs: Sequence[Path],
     differences: Sequence[Path],
     comparisons: Sequence[Path],
-    bounds: Sequence[Path],
     left_out: Sequence[str] = (),
 ) -> list[Section]:
     """`titles` and `runs`: one per experiment, in order; of the other tables those that there are.
@@ -35,7 +34,7 @@ def answers_of(
         )
         for title, path in zip(titles, runs, strict=True)
     ]
-    return answers(experiments, [_read(path) for path in bounds], left_out)
+    return answers(experiments, left_out)
 
 
 def to_frame(sections: list[Section]) -> pd.DataFrame:

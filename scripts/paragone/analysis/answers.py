@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from paragone.analysis import break_even, pair_sentences, published_sentences
-from paragone.analysis.ahead_of_time.published import sentences as compiled_sentences
 from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.grouping import without
 from paragone.analysis.metrics import named
@@ -16,7 +15,6 @@ from paragone.config.run_spec import TUNED
 
 BEST = "Which way of training is best here?"
 HOLD = "Do the published numbers hold?"
-COMPILED = "Compiled, not run: what devices explain"
 ALSO = "Also decided, exploratory"
 OPEN = "Undecided, and what it takes"
 ABSENT = "Not run, and why"
@@ -95,15 +93,12 @@ class Section:
         return [f"{one.lead} {one.text}".strip() for one in self.answers]
 
 
-def answers(
-    experiments: list[Tables], bounds: Sequence[pd.DataFrame] = (), left_out: Sequence[str] = ()
-) -> list[Section]:
+def answers(experiments: list[Tables], left_out: Sequence[str] = ()) -> list[Section]:
     """The answers to both questions of the project, what is undecided, and what was not run.
 
-    `bounds`: the tables `published_bounds` of studies that were compiled and not run. `left_out`: what was
-    not asked for, in sentences.
+    `left_out`: what was not asked for, in sentences.
     """
-    found: dict[str, list[Answer]] = {one: [] for one in (BEST, HOLD, COMPILED, ALSO, OPEN, ABSENT)}
+    found: dict[str, list[Answer]] = {one: [] for one in (BEST, HOLD, ALSO, OPEN, ABSENT)}
     if overview := published_sentences.overview([one.comparison for one in experiments]):
         found[HOLD].append(Answer(overview))
     for one in experiments:
@@ -112,7 +107,6 @@ def answers(
         found[HOLD] += _of_published(one)
         found[ABSENT] += _not_run(one)
     found[ABSENT] += map(Answer, left_out)
-    found[COMPILED] = [Answer(text) for table in bounds for text in compiled_sentences(table)]
     return [
         Section(heading, given or [Answer(NOTHING[heading])])
         for heading, given in found.items()

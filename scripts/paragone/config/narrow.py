@@ -11,7 +11,6 @@ from paragone.config.run_spec import as_list
 
 # What `envs/` has an environment of; that of a GPU or TPU begins with the same name.
 FRAMEWORKS = ("tensorflow", "torch", "torch-xla", "jax")
-COMPILING = "jax"  # by its XLA, programs are compiled ahead of time
 RELATIVE = "ways"  # the figure of everything relative to the baseline
 
 
@@ -45,7 +44,6 @@ def _to_experiments(config: dict[str, Any], named: list[str]) -> None:
         if name not in known:
             raise UserError(f"only: there is no experiment {name!r}; known are {', '.join(known)}")
     config["experiments"] = {name: block for name, block in known.items() if name in named}
-    config["ahead_of_time"] = config["ahead_of_time"] | {"studies": {}}
     if config["primary"]["experiment"] not in named:
         config["primary"] = config["primary"] | {"experiment": named[0]}
 
@@ -64,18 +62,11 @@ def _to_frameworks(config: dict[str, Any]) -> list[str]:
         raise UserError(
             f"frameworks: no experiment has a backend of {' or '.join(named)}; name another framework"
         )
-    studies = config["ahead_of_time"]["studies"]
-    kept = {name: _of_study(absent, block) for name, block in studies.items() if COMPILING in named}
-    kept = {name: one for name, one in kept.items() if one["programs"] or one.get("largest_batch")}
     config["experiments"] = left
-    config["ahead_of_time"] = config["ahead_of_time"] | {"studies": kept}
     _put_in_place(config, absent)
     sentences = {
         f"not of {' or '.join(named)}, as `frameworks` has it": absent & {*_trained(known)},
         "experiments of which nothing is left": {*known} - {*left},
-        f"nothing is left to compile, or no {COMPILING} to compile it": {
-            name for name, block in studies.items() if block.get("in_all") and name not in kept
-        },
     }
     return [f"{', '.join(sorted(names))}: {why}." for why, names in sentences.items() if names]
 
@@ -105,13 +96,8 @@ def _trained(experiments: dict[str, Any]) -> dict[str, None]:
     return dict.fromkeys(name for block in experiments.values() for name in _named(block["matrix"]))
 
 
-def _of_study(absent: set[str], block: dict[str, Any]) -> dict[str, Any]:
-    lists = ("programs", "largest_batch", "validation")
-    return block | {key: _without(absent, block[key]) for key in lists if key in block}
-
-
 def _without(absent: set[str], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of a matrix or a study without these backends; a row that has no other is left out."""
+    """Rows of a matrix without these backends; a row that has no other is left out."""
     kept = [
         row | {"backend": [name for name in _named([row]) if name not in absent]} for row in rows
     ]

@@ -10,19 +10,10 @@ from typing import Any
 import pandas as pd
 
 from paragone.analysis import published, spread, tidy
-from paragone.analysis.ahead_of_time.validation import Validation, validate
 from paragone.analysis.grouping import Series, series_of, sweeps_of
 from paragone.analysis.published import Protocol, Ratio, Row
 from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
-from paragone.records import measurements
-from paragone.records.compilations import (
-    CompilationRecord,
-    LargestBatch,
-    check_compilation,
-    check_largest_batch,
-    check_measured_step,
-)
 
 # What a figure or table may read, as `--<name> FILE ...`.
 FILES = {
@@ -31,9 +22,6 @@ FILES = {
     "predictions": "predictions.npz of each run",
     "products": "matmul.parquet: one row per timed product",
     "models": "models.json: the calibrated cost models",
-    "compilations": "records of compile_step.py",
-    "largest-batches": "records of find_largest_batch.py",
-    "measured-steps": "results of measure_step.py",
     "steps": "steps.parquet: one row per cell of the scaling experiments, "
     "its step in seconds measured and predicted",
     "all-reduce-fit": "allreduce_fit.parquet: one row per case of the all-reduces, "
@@ -71,26 +59,6 @@ class Inputs:
     products = _table("products")
     steps = _table("steps")
     all_reduce_fit = _table("all-reduce-fit")
-
-    @cached_property
-    def compilations(self) -> list[CompilationRecord]:
-        """The records of what was compiled; none without a file."""
-        found = self.files.get("compilations", [])
-        return [measurements.read(path, check_compilation) for path in found]
-
-    @cached_property
-    def largest_batches(self) -> list[LargestBatch]:
-        """What was found of the largest batches."""
-        found = self.paths("largest-batches")
-        return [measurements.read(path, check_largest_batch) for path in found]
-
-    @cached_property
-    def validations(self) -> list[Validation]:
-        """Steps measured on this machine beside their bounds; none without a file or a peak."""
-        found = self.files.get("measured-steps", [])
-        results = [measurements.read(path, check_measured_step) for path in found]
-        judged = [validate(result, self.products) for result in results]
-        return [one for one in judged if one]
 
     @cached_property
     def series(self) -> list[Series]:

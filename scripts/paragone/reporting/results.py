@@ -80,7 +80,6 @@ def read_so_far(options: argparse.Namespace) -> Results:
             list(runs.values()),
             differences=tables("differences"),
             comparisons=tables("comparison"),
-            bounds=tables("published_bounds"),
             left_out=options.left_out,
         ),
         [exhibits.read(one, folder, options.captions) for one in finished],

@@ -1,1 +1,0 @@
-"""Training steps compiled for machines that are not there: exported as StableHLO, compiled, described."""

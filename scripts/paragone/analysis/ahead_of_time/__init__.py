@@ -1,1 +1,0 @@
-"""What compiled programs say: least times by roofline, largest batches, beside published times."""
