@@ -61,8 +61,8 @@ lint: $(VENV)/dev
 	source $(BIN)/activate && bash tests/lint.sh
 
 format: $(VENV)/dev
-	source $(BIN)/activate && ruff check --fix-only --quiet scripts tests benchmarks docs examples \
-		&& ruff format scripts tests benchmarks docs examples && snakefmt Snakefile rules
+	source $(BIN)/activate && ruff check --fix-only --quiet scripts tests benchmarks docs examples workflows conftest.py \
+		&& ruff format scripts tests benchmarks docs examples workflows conftest.py && snakefmt Snakefile rules workflows
 
 # Pinned requirements with hashes and conda files, from the short lists of what is needed.
 lock: $(VENV)/uv

@@ -37,7 +37,6 @@ if not config["records_only"]:
     include: "rules/data.smk"
     include: "rules/train.smk"
     include: "rules/measure.smk"
-    include: "rules/profiles.smk"
 
 
 if BUNDLES:

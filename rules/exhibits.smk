@@ -3,8 +3,6 @@
 
 from dataclasses import dataclass
 
-from paragone.base.digests import sha256
-
 
 @dataclass(frozen=True)
 class Row:
@@ -191,22 +189,3 @@ def page_options(_):
         *("--labels", *(f"{name}={block['label']}" for name, block in backends)),
         *("--palette", *(f"{name}={block['color']}" for name, block in backends)),
     ]
-
-
-def profiles_of_cells():
-    """What `profiles` makes: of each cell the run of the first seed."""
-    first = [name for name, spec in RUNS.items() if spec.seed == config["seed"]]
-    return [f"<results>/profiles/{name}.json" for name in first]
-
-
-def profile_options(_):
-    """The option that names the profiles that are there. They are no inputs: an edit of a profiler would
-    make `all` measure again what is measured on request."""
-    results = config["pathvars"]["results"]
-    found = present(profiles_of_cells())
-    return ["--profiles", *(path.replace("<results>", results) for path in found)]
-
-
-def profile_digests(_):
-    """What makes the page again where a profile has become another one."""
-    return [sha256(Path(path)) for path in profile_options(_)[1:]]

@@ -5,7 +5,6 @@
 #
 # in:  <results>/answers.csv, <results>/tables/, <results>/figures/, <results>/runs/{run}/record.json
 #      <results>/logs/runs/{run}.log                         the ends of logs, where there are logs
-#      <results>/profiles/{run}.json                         those that are there when a call begins
 # out: <results>/index.html, <results>/so_far.html, <results>/paper.pdf
 
 PAGE = "scripts/paragone/reporting/page/templates"
@@ -40,8 +39,6 @@ rule page:
     params:
         code=code_of("write_page.py", *(f"paragone.reporting.figures.{name}" for name in FIGURES)),
         results=subpath(output.page, parent=True),
-        profiles=profile_options,
-        profiled=profile_digests,
         name="index.html",
         options=page_options,
     message:
@@ -51,7 +48,6 @@ rule page:
         python {params.code[0]:q} \
             --results {params.results:q} \
             --logs {params.results:q}/logs/runs \
-            {params.profiles:q} \
             {params.options:q} \
             --output {params.results:q}/{params.name} \
             >{log:q} 2>&1
@@ -71,8 +67,6 @@ use rule page as page_so_far with:
     params:
         code=rules.page.params.code,
         results=subpath(output[0], ancestor=3),
-        profiles=profile_options,
-        profiled=profile_digests,
         name="so_far.html",
         options=lambda wildcards: [
             "--so-far",

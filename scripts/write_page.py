@@ -6,7 +6,7 @@ from pathlib import Path
 from paragone.base.errors import entry_point
 from paragone.reporting import exhibits, facts, results
 from paragone.reporting.inputs import pair
-from paragone.reporting.page import profiles, runs, write
+from paragone.reporting.page import runs, write
 
 
 @entry_point
@@ -22,9 +22,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--logs", type=Path, required=True, help="folder of <run>.log; may be empty"
     )
-    parser.add_argument(
-        "--profiles", type=Path, nargs="*", default=[], help="of profile_steps.py, where there are"
-    )
     for name, form in (("labels", "backend=Label"), ("palette", "backend=#hex")):
         parser.add_argument(f"--{name}", type=pair, nargs="*", default=[], metavar=form)
     parser.add_argument("--output", type=Path, required=True, help="index.html to write")
@@ -32,10 +29,9 @@ def main(arguments: list[str] | None = None) -> None:
     palette = dict(options.palette)
     found = results.read_so_far(options) if options.so_far else results.read(options)
     readable = found.table.loc[found.table["status"] != "unreadable", "run"]
-    profiled = profiles.read(options.profiles)
     page = write.Page(
         results=found,
-        runs=[runs.read(options.results, run, options.logs, profiled) for run in sorted(readable)],
+        runs=[runs.read(options.results, run, options.logs) for run in sorted(readable)],
         labels=dict(options.labels),
         colors={label: palette[backend] for backend, label in options.labels},
         facts=facts.facts(found.table, options.preset),

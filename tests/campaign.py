@@ -57,7 +57,7 @@ class Table:
         self.begun = time.monotonic()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count one phase of one test; its properties come from tests/conftest.py."""
+        """Count one phase of one test; its properties come from conftest.py."""
         properties = dict(report.user_properties)
         if "injects" not in properties or (report.when != "call" and report.outcome == "passed"):
             return

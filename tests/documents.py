@@ -6,8 +6,8 @@ from pathlib import Path
 
 from workspace import ROOT
 
-FOLDERS = (".", "benchmarks", "docs", "published", "records", "tests")
-PAGES = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.md"))
+FOLDERS = (".", "benchmarks", "docs", "published", "records", "tests", "workflows/*")
+PAGES = sorted(path for folder in FOLDERS for path in ROOT.glob(f"{folder}/*.md"))
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _IN_COMMENT = re.compile(r"^#   (snakemake .*(?:\n#     .*)*)", re.MULTILINE)
 _FILE = re.compile(r"(?:#|\.\.) (\S+\.\w+)\n")
@@ -25,7 +25,7 @@ TREATMENT = {
     r"python docs/build\.py": RUN,
     r"python scripts/check_records\.py results/": "run by tests/unit/test_compliance.py, on made records",
     r"(PYTHONPATH=\S+ )?python benchmarks/\S+ .*": DRY_RUN,
-    r"snakemake .*profiles/.*": "dry-run by tests/cluster/test_profiles.py, with its executor",
+    r"snakemake .* profiles/.*": "dry-run by tests/cluster/test_profiles.py, with its executor",
     r"snakemake .*presets/paper.yaml": "dry-run by tests/pipeline/test_dag.py",
     r"snakemake .*presets/gpu.yaml.*": "planned by tests/unit/test_plan.py; it needs a GPU",
     r"snakemake .*presets/smoke.yaml": "run by tests/pipeline/test_smoke.py",

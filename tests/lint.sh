@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Format, then lint, then types: Python, Snakemake.
 set -euo pipefail
-ruff format --check scripts tests benchmarks docs examples
-snakefmt --check Snakefile rules
-ruff check scripts tests benchmarks docs examples
+ruff format --check scripts tests benchmarks docs examples workflows conftest.py
+snakefmt --check Snakefile rules workflows
+ruff check scripts tests benchmarks docs examples workflows conftest.py
 mypy
-snakemake --lint
+for snakefile in Snakefile workflows/*/Snakefile; do
+    snakemake --lint --snakefile "$snakefile"
+done

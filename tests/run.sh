@@ -18,8 +18,8 @@ PARAGONE_TEST_DATA="$(mktemp --directory)"
 export PARAGONE_TEST_DATA
 trap 'rm -rf "$PARAGONE_TEST_DATA"' EXIT
 # Half more processes than two cores: a fifth of the time tests wait for what they started.
-# In the order of tests/conftest.py, not by how many tests a group has.
-pytest tests --numprocesses "${WORKERS:-3}" --no-loadscope-reorder -m "($tier) and not alone"
+# In the order of conftest.py, not by how many tests a group has.
+pytest tests workflows --numprocesses "${WORKERS:-3}" --no-loadscope-reorder -m "($tier) and not alone"
 # Collecting all tests again would take longer than these.
-mapfile -t alone < <(grep --recursive --files-with-matches --include='test_*.py' 'pytest\.mark\.alone' tests)
+mapfile -t alone < <(grep --recursive --files-with-matches --include='test_*.py' 'pytest\.mark\.alone' tests workflows)
 pytest "${alone[@]}" -m "($tier) and alone"

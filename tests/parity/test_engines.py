@@ -65,7 +65,7 @@ def tier(cell: tuple[str, int], workload: str) -> str:
 
 
 def case(cell: tuple[str, int], *workload: str, of: str = "") -> object:
-    """A test's parameters in their tier; the backend comes first, see GROUPS in tests/conftest.py.
+    """A test's parameters in their tier; the backend comes first, see GROUPS in conftest.py.
 
     `of`: the workload that the test looks at, if that is no parameter.
     """

@@ -119,25 +119,6 @@ def test_another_colour_or_label_redraws_without_training(smoke, old, new):
     assert measured(jobs) == {}
 
 
-@pytest.mark.full
-def test_a_profile_is_shown_by_the_next_call_and_its_program_measures_only_it_again(smoke):
-    (run,) = (spec.name for spec in PLAN.runs.values() if spec.backend["name"] == "jax")
-    target = f"results/profiles/{run}.json"
-    done = smoke.checkout.snakemake(target, "--cores", "2", *smoke.options)
-    assert done.returncode == 0, done.stdout
-    jobs = smoke.jobs()
-    jobs.pop("all")
-    assert jobs == PAGE
-    with smoke.checkout.edited("scripts/paragone/engines/xla_profile.py", append):
-        again = smoke.checkout.jobs(target, "--cores", "2", *smoke.options)
-        jobs = smoke.jobs()
-    jobs.pop("all")
-    assert again == {"profile_steps": 1}
-    assert jobs == PAGE
-    (smoke.checkout / target).unlink()
-    assert smoke.jobs() == {}
-
-
 def test_another_mirror_changes_nothing(smoke, tmp_path):
     assert smoke.checkout.jobs("all", *smoke.options, PARAGONE_MIRRORS=str(tmp_path)) == {}
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from make_profiles import NOT_PROFILED, make_profile, write_profile
 from make_records import LABELS, PALETTE, make_record, typed, write_parity, write_records
 from make_tables import NO_QUESTION
 
@@ -13,7 +12,6 @@ import answer
 import write_page
 import write_paper
 from paragone.analysis import tidy
-from paragone.config.run_spec import Spec
 from paragone.records import parity_reports
 from paragone.reporting import markup, modules
 from paragone.reporting.drawing import style
@@ -83,13 +81,6 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     log = folder / "logs/runs" / f"{made[-1]['run']}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("first line\n" + "between\n" * 30 + "MemoryError: <the last line>\n")
-    of_torch, without = (
-        Spec(**next(one["spec"] for one in made if one["spec"]["backend"]["name"] == name))
-        for name in ("torch", "torch-ddp")
-    )
-    write_profile(folder, make_profile(of_torch))
-    full = {"status": "out_of_memory", "reason": "the host's memory is full"}
-    write_profile(folder, make_profile(without, **full, **NOT_PROFILED))
     answers = [folder / f"answers.{suffix}" for suffix in ("md", "html", "csv")]
     _call(
         answer,
@@ -109,7 +100,6 @@ def write(folder: Path, page: Path, *more: object) -> None:
         write_page,
         *_shared(folder),
         *("--logs", folder / "logs/runs"),
-        *("--profiles", *sorted(folder.glob("profiles/*.json"))),
         *("--labels", *(f"{key}={value}" for key, value in LABELS.items())),
         *("--palette", *(f"{key}={value}" for key, value in PALETTE.items())),
         *("--output", page),

@@ -100,34 +100,6 @@ def test_a_run_has_its_section(results, packed):
     assert "GiB, 2 x GPU A;" in text
 
 
-def test_the_runs_of_a_cell_show_the_profile_of_its_first_seed(results, packed):
-    of_torch = results.runs.loc[results.runs["backend"] == "torch"].set_index("seed")["run"]
-    own, other = (packed["runs"][of_torch[seed]] for seed in (0, 3))
-    for section in (own, other):
-        table = section[section.index("The costliest operations") : section.index("Machine and")]
-        assert "8 ms per step, 9.5 ms under torch.profiler 2.9.1" in table
-        assert "on node-1, of which others used 2 %" in table
-        assert "<td>aten::&lt;convolution&gt;</td><td>60.0 %</td><td>6.000</td><td>2</td>" in table
-        assert "10 ms per step, the sum over all operators, in all threads" in table
-        assert table.count("<tr>") == 3
-    assert "of seed 0" in other
-    assert "of seed" not in own
-    (without,) = results.runs.loc[results.runs["backend"] == "torch-ddp", "run"]
-    reason = "Not profiled (out of memory): the host&#39;s memory is full"
-    assert reason in packed["runs"][without]
-    others = results.runs.loc[results.runs["backend"] == "tensorflow-mirrored", "run"]
-    assert not any("costliest" in packed["runs"][run] for run in others)
-
-
-def test_a_profile_that_is_not_valid_is_one_message(results, tmp_path, capsys):
-    (path, *_) = (results.folder / "profiles").iterdir()
-    torn = tmp_path / path.name
-    torn.write_text(path.read_text()[:100])
-    with pytest.raises(SystemExit):
-        write(results.folder, tmp_path / "index.html", "--profiles", str(torn))
-    assert f"{torn}: not a valid result" in capsys.readouterr().err
-
-
 def test_twins_hold_the_points_of_their_figures(results, packed):
     chart = packed["charts"][f"{EXPERIMENT}.throughput"]
     values = chart["datasets"]["speed"]

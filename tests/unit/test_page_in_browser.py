@@ -169,23 +169,6 @@ def test_a_run_opens_by_its_link_and_closes_by_the_keyboard(opened, results):
     assert "run/" not in opened.page.evaluate("location.hash")
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_the_section_of_a_profiled_run_fits_and_axe_finds_nothing_serious(browser, results, size):
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Opened(browser, results.page, viewport=size)
-    run = results.runs.loc[results.runs["backend"] == "torch", "run"].iloc[0]
-    found.page.evaluate(f"location.hash = '#run/{run}'")
-    section = found.page.get_by_role("region", name="The costliest operations")
-    section.wait_for()
-    assert section.locator("tbody tr").count() == 2
-    assert found.page.evaluate("document.documentElement.scrollWidth") == size["width"]
-    violations = Axe().run(found.page, context="dialog").response["violations"]
-    serious = [one for one in violations if one["impact"] in ("serious", "critical")]
-    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in serious] == []
-    found.context.close()
-
-
 @pytest.mark.parametrize(
     ("name", "holds"),
     [

@@ -16,14 +16,18 @@ from paragone.base import plugins
 from paragone.base.source_files import parsed
 
 SCRIPTS = Path(__file__).parents[2]
+PROJECT = SCRIPTS.parent
+# Where programs are, and the modules beside them.
+ROOTS = (SCRIPTS, *sorted(PROJECT.glob("workflows/*/")))
 
 
 def code_of(program: str, *modules: str) -> list[str]:
-    """What a rule has as its parameter `code`: the path of `scripts/<program>`, and a digest of `code_files`.
+    """What a rule has as its parameter `code`: the path of the program, and a digest of `code_files`.
 
-    The path is relative to the working directory: a moved checkout must not look like a change.
+    program: a file of `scripts/`, or its path in this project (`workflows/profiles/profile_steps.py`). Its
+    path is returned relative to the working directory: a moved checkout must not look like a change.
     """
-    return [os.path.relpath(SCRIPTS / program), digest_of(program, *modules)]
+    return [os.path.relpath(_file(program)), digest_of(program, *modules)]
 
 
 def digest_of(program: str, *modules: str) -> str:
@@ -32,7 +36,7 @@ def digest_of(program: str, *modules: str) -> str:
 
 
 def code_files(program: str, *modules: str) -> tuple[Path, ...]:
-    """`scripts/<program>`, then the modules of `scripts/` and of plugins in its import closure, sorted.
+    """The program, then the modules of this project and of plugins in its import closure, sorted.
 
     `modules` (dotted names) are loaded by name at run time: no import statement shows them.
     """
@@ -43,6 +47,10 @@ def loaded_by(module: str) -> set[Path]:
     """The files in the import closure of a module, by its dotted name."""
     folders = tuple(plugins.folders())
     return _reached([*_paths(module, folders)], folders)
+
+
+def _file(program: str) -> Path:
+    return PROJECT / program if "/" in program else SCRIPTS / program
 
 
 @cache
@@ -59,7 +67,7 @@ def _content(path: Path) -> str:
 
 @cache
 def _closure(program: str, modules: tuple[str, ...], folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    first = SCRIPTS / program
+    first = _file(program)
     found = _reached(
         [first, *(path for name in modules for path in _paths(name, folders))], folders
     )
@@ -112,8 +120,9 @@ def _absolute(path: Path, node: ast.ImportFrom) -> str:
 
 def _parts(path: Path) -> list[str]:
     """The packages that a module of this project or a plugin is in, outermost first, then its file name."""
-    if path.is_relative_to(SCRIPTS):
-        return list(path.relative_to(SCRIPTS).parts)
+    for root in ROOTS:
+        if path.is_relative_to(root):
+            return list(path.relative_to(root).parts)
     folder = next(one for one in plugins.folders() if path.is_relative_to(one))
     return [plugins.LIBRARY.name, *path.relative_to(folder).parts]
 
@@ -126,12 +135,14 @@ def _paths(name: str, folders: tuple[Path, ...]) -> tuple[Path, ...]:
     """
     parts = name.split(".")
     candidates = [
-        SCRIPTS.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)
+        root.joinpath(*parts[:depth], "__init__.py")
+        for root in ROOTS
+        for depth in range(1, len(parts) + 1)
     ]
     if parts[0] == plugins.LIBRARY.name:
         candidates += plugins.files_of(f"{'/'.join(parts[1:])}.py")
         for depth in range(2, len(parts) + 1):
             candidates += plugins.files_of(f"{'/'.join(parts[1:depth])}/__init__.py")
-    else:  # a program that another one starts
-        candidates.append(SCRIPTS.joinpath(*parts).with_suffix(".py"))
+    else:  # a program that another one starts, or a module of a workflow of its own
+        candidates += [root.joinpath(*parts).with_suffix(".py") for root in ROOTS]
     return tuple(path for path in candidates if path.is_file())

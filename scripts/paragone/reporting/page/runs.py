@@ -9,9 +9,7 @@ import yaml
 from paragone.analysis.run_states import words_of
 from paragone.records import host_metrics, run_metrics
 from paragone.records import record as io
-from paragone.records.profiles import ProfileRecord
 from paragone.records.run_record import Process, RunRecord
-from paragone.reporting.page.profiles import cell_of
 
 TAIL = 25  # lines of a log
 
@@ -27,7 +25,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Run:
-    """What the section of a run shows beside its record. `profile`: of its cell, where there is one."""
+    """What the section of a run shows beside its record."""
 
     record: RunRecord
     state: str
@@ -35,18 +33,11 @@ class Run:
     steady: float | None
     specification: str
     log: str
-    profile: ProfileRecord | None
 
     @property
     def first(self) -> Process:
         """The process that wrote the record."""
         return self.record.processes[0]
-
-    @property
-    def beside_profile(self) -> float | None:
-        """What others used of the machine while the steps were profiled; None where it is not known."""
-        life = self.profile.process.load.life if self.profile else None
-        return host_metrics.other_cpu_share([life] if life else [])
 
     @property
     def epochs(self) -> list[dict[str, Any]]:
@@ -62,11 +53,8 @@ class Run:
         ]
 
 
-def read(results: Path, run: str, logs: Path, profiles: dict[str, ProfileRecord]) -> Run:
-    """A run of the tables, and the tail of its log where that is there; `<run>@<label>` is of a bundle.
-
-    `profiles`: by cell, of this folder's runs; a bundle has none.
-    """
+def read(results: Path, run: str, logs: Path) -> Run:
+    """A run of the tables, and the tail of its log where that is there; `<run>@<label>` is of a bundle."""
     _, _, label = run.partition("@")
     folder = results / "bundles" / label if label else results
     record = replace(io.read(folder / "runs" / run / "record.json"), run=run)
@@ -82,7 +70,6 @@ def read(results: Path, run: str, logs: Path, profiles: dict[str, ProfileRecord]
         window.examples_per_second if window else None,
         specification,
         _tail(logs / f"{record.run}.log"),
-        None if label else profiles.get(cell_of(record.spec)),
     )
 
 

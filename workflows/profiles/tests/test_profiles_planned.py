@@ -1,4 +1,4 @@
-"""Profiles are made on request alone: of which runs, each by itself."""
+"""The jobs of the workflow: profiles of which runs, each alone on the machine."""
 
 import re
 
@@ -8,27 +8,29 @@ from plan import Plan
 from workspace import Checkout, environment
 
 PLAN = Plan()
+SNAKEFILE = "workflows/profiles/Snakefile"
 
 
 def first_seeds(specs) -> set[str]:
     return {spec.name for spec in specs if spec.seed == PLAN.config["seed"]}
 
 
-def printed(made: Checkout, *arguments: str) -> str:
-    """What a dry run of `profiles` prints of its jobs."""
-    line = ["profiles", "--cores", "2", "--dry-run", *arguments]
+def printed(made: Checkout, *arguments: str, snakefile: str = SNAKEFILE) -> str:
+    """What a dry run prints of its jobs."""
+    line = ["--snakefile", snakefile, "--cores", "2", "--dry-run", *arguments]
     done = snakemake_server.call(line, made.folder, environment())
     assert done.returncode == 0, done.stdout
     return done.stdout
 
 
-def test_of_each_cell_the_run_of_the_first_seed_is_profiled_and_nothing_trained(checkout):
+def test_the_run_of_the_first_seed_of_each_cell_is_profiled_alone_and_nothing_trained(checkout):
     made = checkout()
-    text = printed(made)
-    runs = re.findall(r"Profiling (\S+)", text)
+    show = "rules.profile_steps.rule.message = 'Profiling {wildcards.run} {resources.machine}'"
+    (made / "shown.smk").write_text(f'include: "{SNAKEFILE}"\n\n\n{show}\n')
+    runs = re.findall(r"Profiling (\S+) 100\n", printed(made, "profiles", snakefile="shown.smk"))
     assert len(runs) == len({*runs})
     assert {*runs} == first_seeds(PLAN.runs.values())
-    jobs = made.jobs("profiles", "--cores", "2")
+    jobs = made.jobs("--snakefile", SNAKEFILE, "--cores", "2")
     datasets = {spec.workload["dataset"] for spec in PLAN.runs.values()}
     assert jobs == {
         "profiles": 1,
@@ -37,15 +39,6 @@ def test_of_each_cell_the_run_of_the_first_seed_is_profiled_and_nothing_trained(
         "serialize": len(datasets),
         "pretrained": 1,
     }
-
-
-def test_nothing_runs_beside_a_profile(checkout):
-    made = checkout()
-    show = "rules.profile_steps.rule.message = 'Asking for {resources.machine}'"
-    (made / "resources.smk").write_text(f'include: "Snakefile"\n\n\n{show}\n')
-    text = printed(made, "--snakefile", "resources.smk", "--config", "only=[one_device]")
-    asked = re.findall(r"Asking for (\d+)", text)
-    assert asked == ["100"] * len(first_seeds(PLAN.experiments["one_device"]))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,56 @@
+"""Write the profiles of all runs as one table, CSV and Markdown: a row per operation."""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+
+import pandas as pd
+
+from paragone.base.atomic_files import write_text
+from paragone.base.errors import entry_point
+from step_profiles import ProfileRecord, read
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Read the records and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--profiles", type=Path, nargs="+", required=True, metavar="run.json")
+    parser.add_argument("--csv", type=Path, required=True, help="file to write")
+    parser.add_argument("--markdown", type=Path, required=True, help="file to write")
+    options = parser.parse_args(arguments)
+    table = pd.DataFrame([row for path in options.profiles for row in rows(read(path))])
+    write_text(table.to_csv(index=False), options.csv)
+    write_text(table.to_markdown(index=False, floatfmt=".3g") + "\n", options.markdown)
+
+
+def rows(record: ProfileRecord) -> list[dict]:
+    """A row per operation, or one that says why there is none."""
+    profile = record.profile
+    about = {
+        "workload": record.spec.workload["name"],
+        "backend": record.spec.backend["name"],
+        "replicas": record.spec.replicas,
+        "global_batch": record.spec.global_batch,
+        "step_milliseconds": profile and profile.alone_milliseconds,
+        "under_profiler": profile and profile.profiled_milliseconds,
+    }
+    if profile is None:
+        return [about | {"operation": f"{record.status}: {record.reason}", "run": record.run}]
+    return [
+        about
+        | {
+            "operation": operation.name,
+            "share": operation.share,
+            "milliseconds": operation.milliseconds,
+            "calls": operation.calls,
+            "run": record.run,
+        }
+        for operation in profile.operations
+    ]
+
+
+if __name__ == "__main__":
+    main()

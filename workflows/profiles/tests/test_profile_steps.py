@@ -1,0 +1,169 @@
+"""Training steps under each framework's own profiler, and runs that cannot be profiled."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from workspace import CONFIG, INDUCTOR, ROOT, call, command, make_spec, refused
+
+import profile_steps
+import tabulate_profiles
+from paragone.base.errors import Unavailable, UserError
+from paragone.base.ranks import ALONE
+from paragone.workers.rendezvous import Rendezvous
+from profilers import PROFILERS, Line, Operation, Profile, of_device, operations_of
+from step_profiles import read
+
+pytestmark = pytest.mark.full
+
+# Backend, replicas, and names of which one is among the costliest; a row per profiler, and workers.
+CASES = [
+    ("torch", 1, ["aten::"]),
+    ("tensorflow-mirrored", 1, ["Conv2D", "MaxPool", "MatMul"]),
+    ("jax", 1, ["fusion", "convolution", "dot"]),
+    ("torch-xla", 1, ["fusion", "convolution", "dot"]),
+    ("torch-ddp", 2, ["aten::"]),
+]
+
+
+def line_of(spec, arrays, output, **changes):
+    options = {"manifest": arrays.manifest, "data_folder": arrays.folder, "threads": 2} | changes
+    line = command("profile_steps", spec=spec.to_json(), output=output, **options)
+    line[1] = str(ROOT / "workflows/profiles/profile_steps.py")
+    return line
+
+
+def profiled(spec, arrays, folder):
+    """The record that the program wrote, the only file in the folder, and what it printed."""
+    done = call(line_of(spec, arrays, folder / "run.json"), **INDUCTOR)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [path.name for path in folder.iterdir()] == ["run.json"]
+    return read(folder / "run.json"), done.stdout
+
+
+@pytest.mark.parametrize(("backend", "replicas", "names"), CASES)
+def test_the_costliest_operations_of_a_step(small, tmp_path, backend, replicas, names):
+    spec = make_spec("fashion-conv", backend, replicas, 64)
+    record, printed = profiled(spec, small, tmp_path)
+    assert (record.status, record.reason, record.spec) == ("completed", None, spec)
+    operations, first = record.profile.operations, record.profile.operations[0]
+    assert len(operations) == min(10, record.profile.all_operations)
+    assert any(name in operation.name for operation in operations for name in names)
+    assert sum(operation.share for operation in operations) <= 1 + 1e-9
+    # All calls of the costliest are counted, but for some at the edges of the epoch.
+    assert first.calls == pytest.approx(round(first.calls), abs=10 / record.profile.steps)
+    assert first.name in printed
+
+
+def test_runs_that_cannot_be_profiled_have_a_status_and_a_row(small, tmp_path):
+    spec = make_spec("fashion-conv", "torch")
+    absent = replace(spec, backend={**spec.backend, "device": "tpu"})
+    unknown = replace(spec, backend={**spec.backend, "engine": "other"})
+    paths = []
+    for name, each in {"unavailable": absent, "no_profiler": unknown}.items():
+        (tmp_path / name).mkdir()
+        record, printed = profiled(each, small, tmp_path / name)
+        assert (record.status, record.profile) == (name, None)
+        assert f"{name}: {record.reason}" in printed
+        paths.append(str(tmp_path / name / "run.json"))
+    csv, markdown = tmp_path / "all.csv", tmp_path / "all.md"
+    outputs = ["--csv", str(csv), "--markdown", str(markdown)]
+    tabulate_profiles.main(["--profiles", *paths, *outputs])
+    assert pd.read_csv(csv)["operation"].tolist() == [
+        "unavailable: 1 replica(s) on tpu asked for; PyTorch sees no tpu here",
+        "no_profiler: engine other has no profiler",
+    ]
+
+
+def test_wrong_input_is_one_message(small, tmp_path):
+    spec, output = make_spec("fashion-conv", "torch", 1, 64), tmp_path / "run.json"
+    refused(call(line_of(spec, small, output, data_folder=tmp_path / "nowhere")), "nowhere")
+    assert not output.exists()
+    output.write_text('{"run": "a", "status": 1}')
+    with pytest.raises(UserError, match=r"run\.json: not a valid profile"):
+        read(output)
+
+
+def test_every_engine_of_the_config_has_a_profiler():
+    engines = {backend["engine"] for backend in CONFIG["backends"].values()}
+    assert engines <= set(PROFILERS)
+    for module in PROFILERS.values():
+        assert (ROOT / f"workflows/profiles/profilers/{module}.py").is_file()
+
+
+def test_time_inside_an_operation_is_not_its_own():
+    events = [("inner", 2.0, 3.0), ("outer", 0.0, 10.0), ("inner", 6.0, 1.0)]
+    first = Line("/host:CPU", "a thread", [*events, ("innermost", 3.0, 1.0)])
+    after = Line("/host:CPU", "a thread", [("outer", 10.0, 2.0), ("outer", 12.0, 2.0)])
+    other = Line("/host:CPU", "another", [("inner", 0.0, 5.0)])
+    assert {each.name: each for each in operations_of([first, after, other])} == {
+        "outer": Operation("outer", 3, 6.0 + 4.0),
+        "inner": Operation("inner", 3, 2.0 + 1.0 + 5.0),
+        "innermost": Operation("innermost", 1, 1.0),
+    }
+
+
+def test_lines_of_whole_steps_and_programs_of_a_device_are_left_out():
+    names = [
+        ("/host:CPU", "python"),
+        ("/device:TPU:0", "Steps"),
+        ("/device:TPU:0", "XLA Modules"),
+        ("/device:TPU:0", "XLA Ops"),
+        ("/device:GPU:0", "Stream #13(Compute)"),
+    ]
+    lines = [Line(plane, name, []) for plane, name in names]
+    assert of_device(lines) == lines[3:]
+
+
+class Counting:
+    """An engine whose steps take a tenth of a second of a clock of its own."""
+
+    shard = None
+
+    def __init__(self, spec, monkeypatch):
+        self.devices, self.now, self.epochs, self.cost = profile_steps.requested(spec), 0.0, [], 1.0
+        monkeypatch.setattr(profile_steps.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(profile_steps, "starting", lambda weights, *_: (weights, "keras"))
+        monkeypatch.setattr(profile_steps, "noise_batches", lambda *_: ((), ()))
+        monkeypatch.setattr(profile_steps, "train_batches", lambda *about: iter(range(about[-1])))
+
+    build = weights = set_weights = warm_up = lambda *_: None
+
+    def train_epoch(self, seed, rate, batches, steps):
+        self.epochs.append([*batches])
+        assert len(self.epochs[-1]) == steps
+        self.now += 0.1 * self.cost * steps
+
+    def profile(self, work, kind):
+        """Profile at half the speed; twelve operations."""
+        self.cost = 2.0
+        seconds = work()
+        self.cost = 1.0
+        operations = [Operation(f"op{n}", 20, seconds * n / 100) for n in range(12)]
+        return Profile("a profiler", "1.0", f"things on {kind}", seconds, operations)
+
+
+def test_a_second_of_steps_is_profiled_between_as_many_that_are_not(monkeypatch):
+    spec, meeting = make_spec("fashion-conv", "torch", 1, 64), Rendezvous(None, 1, 1.0)
+    engine = Counting(spec, monkeypatch)
+    arguments = (spec, None, 1, meeting, ALONE)
+    profile = profile_steps.profile_steps(engine, engine.profile, *arguments)
+    assert [len(batches) for batches in engine.epochs] == [2, 10, 10, 10, 10]
+    assert all(batches == [*range(len(batches))] for batches in engine.epochs)
+    assert profile.steps == 10
+    assert profile.alone_milliseconds == pytest.approx(100)
+    assert profile.profiled_milliseconds == pytest.approx(200)
+    assert [each.name for each in profile.operations] == [f"op{n}" for n in range(11, 1, -1)]
+    first = profile.operations[0]
+    assert (first.calls, first.milliseconds, first.share) == pytest.approx((2, 22, 11 / 66))
+    assert (profile.all_operations, profile.all_milliseconds) == pytest.approx((12, 132))
+
+    def blind(work, kind):
+        return Profile("blind", "1.0", "", work(), [])
+
+    with pytest.raises(Unavailable, match=r"blind 1\.0 sees no operations"):
+        profile_steps.profile_steps(engine, blind, *arguments)
+
+
+def test_how_many_steps_are_profiled_has_limits():
+    assert [profile_steps.planned(step) for step in (1e-6, 0.01, 30.0)] == [300, 100, 2]
