@@ -123,7 +123,7 @@ def test_whole_files_of_an_interrupted_edition_are_not_downloaded_again(tmp_path
 def test_a_server_that_drips_is_as_good_as_silent(tmp_path, monkeypatch):
     """A byte now and then never ends a time-out of single reads."""
     program = (
-        "import sys; from paragone.data import download\n"
+        "import sys; from paragone.data import places as download\n"
         "download.SILENCE_AT_MOST = 1.0\n"
         "from pathlib import Path\n"
         "try:\n    download.download(sys.argv[1], Path(sys.argv[2]))\n"
