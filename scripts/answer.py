@@ -6,10 +6,9 @@ from pathlib import Path
 import jinja2
 
 from paragone.analysis import tidy
-from paragone.analysis.answer_files import answers_of, to_frame
-from paragone.analysis.answers import Section
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
+from paragone.reporting.answers import Section, from_tables, to_frame
 
 PAGE = """<!doctype html>
 <meta charset="utf-8">
@@ -36,7 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
     for kind in ("markdown", "html", "csv"):
         parser.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
     options = parser.parse_args(arguments)
-    sections = answers_of(
+    sections = from_tables(
         options.titles,
         options.runs,
         options.differences,

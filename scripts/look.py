@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
     parity = parity_reports.read_parity(options.parity)
     runs, _ = tidy.tables(records, options.experiment, parity, violations=broken)
     found = differences(runs, {}, LOOKS)
-    verdicts = found.loc[found["metric"] == options.metric, "verdict"]
+    verdicts = found.loc[found["metric"] == options.metric, "relation"]
     undecided = int((verdicts == UNDECIDED).sum())
     repeats = int(runs["seed"].nunique())
     write_json({"repeats": repeats, "decided": not undecided}, options.output)

@@ -123,7 +123,7 @@ def test_whole_files_of_an_interrupted_edition_are_not_downloaded_again(tmp_path
 def test_a_server_that_drips_is_as_good_as_silent(tmp_path, monkeypatch):
     """A byte now and then never ends a time-out of single reads."""
     program = (
-        "import sys; from paragone.data import places as download\n"
+        "import sys; from paragone.data import download\n"
         "download.SILENCE_AT_MOST = 1.0\n"
         "from pathlib import Path\n"
         "try:\n    download.download(sys.argv[1], Path(sys.argv[2]))\n"
@@ -177,7 +177,7 @@ def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
         said = [one.communicate(timeout=60)[1] for one in started]
         assert [one.returncode for one in started] == [0, 0], said
         assert len(server.asked) == 1
-    assert sum("waiting: process " in text for text in said) == 1
+    assert sum("waiting: another process fills" in one for one in said) == 1
     sources = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "two")]
     assert len({one["files"][0]["path"] for one in sources}) == 1
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from paragone.base.errors import UserError
-from paragone.data import tfds_builders
+from paragone.data import archives
 
 
 def made(path, name="cat/1.jpg", mode=stat.S_IFREG | 0o644, content=b"x", times=1):
@@ -22,14 +22,14 @@ def made(path, name="cat/1.jpg", mode=stat.S_IFREG | 0o644, content=b"x", times=
 
 
 def test_harmless_files_pass(tmp_path):
-    tfds_builders.check_archive(made(tmp_path / "a.zip"))
+    archives.check(made(tmp_path / "a.zip"))
     with gzip.open(tmp_path / "a.gz", "wb") as file:
         file.write(bytes(10**6))
-    tfds_builders.check_archive(tmp_path / "a.gz")
+    archives.check(tmp_path / "a.gz")
     np.savez_compressed(tmp_path / "a.npz", zeros=np.zeros(10**6))
-    tfds_builders.check_archive(tmp_path / "a.npz")
+    archives.check(tmp_path / "a.npz")
     (tmp_path / "text").write_text("no archive")
-    tfds_builders.check_archive(tmp_path / "text")
+    archives.check(tmp_path / "text")
 
 
 ARCHIVES = pytest.mark.injects(
@@ -41,24 +41,22 @@ ARCHIVES = pytest.mark.injects(
 @pytest.mark.parametrize("name", ["../evil", "a/../../evil", "/etc/evil", "a\\..\\evil"])
 def test_a_name_that_leads_out_is_refused(tmp_path, name):
     with pytest.raises(UserError, match="leads out of the archive"):
-        tfds_builders.check_archive(made(tmp_path / "a.zip", name))
+        archives.check(made(tmp_path / "a.zip", name))
 
 
 @ARCHIVES
 def test_a_link_is_refused(tmp_path):
     with pytest.raises(UserError, match="is a link"):
-        tfds_builders.check_archive(
-            made(tmp_path / "a.zip", mode=stat.S_IFLNK | 0o777, content=b"/etc/passwd")
-        )
+        archives.check(made(tmp_path / "a.zip", mode=stat.S_IFLNK | 0o777, content=b"/etc/passwd"))
 
 
 @ARCHIVES
 def test_bombs_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(tfds_builders, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(archives, "MOST", 2**20)
     content = bytes(2**20)
     with pytest.raises(UserError, match="a bomb"):
-        tfds_builders.check_archive(made(tmp_path / "a.zip", content=content, times=4))
+        archives.check(made(tmp_path / "a.zip", content=content, times=4))
     with gzip.open(tmp_path / "a.gz", "wb") as file:
         file.write(content * 4)
     with pytest.raises(UserError, match="a bomb"):
-        tfds_builders.check_archive(tmp_path / "a.gz")
+        archives.check(tmp_path / "a.gz")

@@ -12,8 +12,7 @@ from workspace import CONFIG
 import bundle
 import unbundle
 from paragone.analysis import tidy
-from paragone.analysis.answers import Tables, answers
-from paragone.analysis.grouping import series_of, without
+from paragone.analysis.grouping import series_of
 from paragone.analysis.pairwise import differences
 from paragone.base.errors import UserError
 from paragone.config.bundled import labels, take
@@ -46,40 +45,14 @@ def test_runs_of_two_bundles_are_never_pooled(both):
     ]
 
 
-def test_ways_are_compared_within_a_bundle_alone(both):
-    found = differences(both, LABELS)
-    assert len(found)
-    for row in found.to_dict("records"):
-        assert row["first"].split("(on ")[1] == row["second"].split("(on ")[1]
-
-
-def test_each_machine_is_asked_which_way_is_best(both):
-    """Seven pairs decide one comparison, not the two of both machines together at the level of Holm."""
-    apart = differences(both, LABELS)
-    assert apart.groupby("machine").size().tolist() == [len(apart) // 2] * 2
+def test_each_bundle_is_compared_by_itself(both):
+    """Seven pairs decide one comparison, not the two of both bundles together at the level of Holm."""
+    together = differences(both, LABELS)
+    assert together.groupby("machine").size().tolist() == [len(together) // 2] * 2
     for label in ("new", "old"):
         alone = differences(both[both["machine"].str.startswith(label)], LABELS)
-        same = apart[apart["machine"].str.startswith(label)].reset_index(drop=True)
-        columns = [name for name in alone if name not in ("first", "second", "verdict", "why")]
-        pd.testing.assert_frame_equal(
-            same[columns], alone[columns]
-        )  # names are without the machine
-    text = " ".join(
-        answer.text
-        for section in answers([Tables("one", "Which?", both, apart.assign(family=""))])
-        for answer in section.answers
-    )
-    assert "speed on new, once training is steady" in text
-    assert "speed on old, once" in text
-    assert "PyTorch is best" in text
-    assert "(on " not in text  # the machine is said once
-
-
-def test_a_name_is_left_without_what_is_said_elsewhere():
-    kept = "faster than B (on mm) or B (tuned, on mm)"
-    text = f"A (on m), A (2 replicas, on m), A (on m, tuned) or A (8, on m, tuned) is {kept}"
-    left = f"A, A (2 replicas), A (tuned) or A (8, tuned) is {kept}"
-    assert without(text, "on m") == left
+        same = together[together["machine"].str.startswith(label)].reset_index(drop=True)
+        pd.testing.assert_frame_equal(same, alone)
 
 
 def test_names_of_bundles_tell_them_apart():

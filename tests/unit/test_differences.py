@@ -1,16 +1,27 @@
-"""Which of two backends is better: the table's verdicts by hand, its pairs and families, and its words."""
+"""Which of two backends is better: verdicts by hand, families, and what several pairs say together."""
 
 import json
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 from make_records import LABELS, make_activity, make_record, typed
 from make_tables import write
 
 from paragone.analysis import columns, tidy
-from paragone.analysis.pairwise import NOT_COMPARED, UNDECIDED, best, differences
+from paragone.analysis.pairwise import (
+    BETTER,
+    EQUAL,
+    NOT_COMPARED,
+    PARTLY,
+    UNDECIDED,
+    best,
+    break_even,
+    contenders,
+    differences,
+    examples_of,
+    overall,
+)
 from paragone.analysis.statistics import holm
 
 BACKENDS = ("tensorflow-mirrored", "torch", "torch-xla")
@@ -54,7 +65,7 @@ def test_holm_by_hand():
 
 def test_faster_by_hand():
     row = two([1.1, 1.2, 1.1, 1.2, 1.1, 1.2])
-    assert (row["verdict"], row["why"]) == ("PyTorch is faster", "")
+    assert (row["relation"], row["winner"]) == (BETTER, "PyTorch")
     assert row["effect"] == pytest.approx(math.sqrt(1.1 * 1.2))  # the geometric mean
     assert (row["low"], row["high"]) == (pytest.approx(1.1), pytest.approx(1.2))  # of 6, the range
     assert row["p"] == row["p_adjusted"] == pytest.approx(2 / 2**6)
@@ -65,7 +76,7 @@ def test_faster_by_hand():
 
 def test_the_second_may_be_better():
     row = two([0.9] * 6)
-    assert row["verdict"] == "PyTorch/XLA SPMD is faster"
+    assert (row["relation"], row["winner"]) == (BETTER, "PyTorch/XLA SPMD")
     assert row["effect"] == pytest.approx(0.9)
 
 
@@ -73,38 +84,28 @@ def test_direction_and_p_value_are_of_one_statistic():
     """Of most seeds the first is a little slower, of some far faster: the mean decides, not the median."""
     row = two([0.999] * 7 + [2.0] * 6)
     assert row["p"] <= 0.05
-    assert row["verdict"] == "PyTorch is faster"
+    assert row["winner"] == "PyTorch"
     assert row["effect"] == pytest.approx(math.exp((7 * math.log(0.999) + 6 * math.log(2)) / 13))
 
 
 def test_equal_within_the_margin_by_hand():
     row = two([1.01, 0.99, 1.02, 0.98, 1.01, 0.99])
-    assert (row["verdict"], row["why"]) == ("equal within 5 %", "")
+    assert (row["relation"], row["winner"]) == (EQUAL, "")
     assert row["p_equal_adjusted"] == pytest.approx(1 / 2**6)  # all are within 1 / 1.05 and 1.05
     row = two([1.01, 1.02, 1.01, 1.02, 1.01, 1.02])
-    assert (row["verdict"], row["why"]) == (
-        "equal within 5 %",
-        "PyTorch is faster, within the margin",
-    )
+    assert (row["relation"], row["winner"]) == (EQUAL, "PyTorch")
 
 
-def test_undecided_says_what_it_takes():
+def test_the_pairs_that_would_decide():
     row = two([1.1])
-    assert (row["verdict"], row["n"]) == (UNDECIDED, 1)
-    assert row["why"] == "one pair has no variance: at least 6 are needed"
-    row = two([1.0, 1.02, 1.01])
+    assert (row["relation"], row["n"], row["needed"]) == (UNDECIDED, 1, 6)
     # Deviation of the logs 0.0099, its bound (2.117 times that) 0.0210: the least, 6, are enough.
-    assert (row["needed"], row["why"]) == (6, "3 more pairs are needed")
+    assert two([1.0, 1.02, 1.01])["needed"] == 6
     # They vary more than that, the bound is 0.07, and much less than the effect.
-    row = two([2.9, 3.1, 3.0])
-    assert (row["needed"], row["why"]) == (6, "3 more pairs are needed")
-    row = two([0.6, 1.7, 1.1])
-    assert row["why"] == "the runs vary so much that no affordable number of pairs decides"
-    assert math.isnan(row["needed"])
+    assert two([2.9, 3.1, 3.0])["needed"] == 6
+    assert math.isnan(two([0.6, 1.7, 1.1])["needed"])
     row = two([1.0874, 0.9703] * 10)
-    assert row["verdict"] == UNDECIDED
-    assert row["needed"] <= 20
-    assert row["why"] == "the effect lies between none and the margin: more pairs may decide"
+    assert (row["relation"], row["needed"] <= 20) == (UNDECIDED, True)
 
 
 def test_three_backends_are_a_family_and_take_more_repeats():
@@ -115,9 +116,9 @@ def test_three_backends_are_a_family_and_take_more_repeats():
         for row in rows:
             assert row["p"] == pytest.approx(2 / 2**n)
             assert row["p_adjusted"] == pytest.approx(3 * 2 / 2**n)
-            assert (row["verdict"] != UNDECIDED) is decided
+            assert (row["relation"] != UNDECIDED) is decided
             assert row["needed"] == 7
-    assert {row["verdict"] for row in rows} == {"PyTorch is faster", "PyTorch/XLA SPMD is faster"}
+    assert {row["winner"] for row in rows} == {"PyTorch", "PyTorch/XLA SPMD"}
 
 
 def test_looks_count_as_comparisons():
@@ -126,22 +127,98 @@ def test_looks_count_as_comparisons():
         made = speeds({"torch": [1100.0] * n, "torch-xla": [1000.0] * n})
         row = differences(tabulated(made), LABELS, 3).query("metric == 'speed'").iloc[0]
         assert row["p_adjusted"] == pytest.approx(3 * 2 / 2**n)
-        assert (row["verdict"] != UNDECIDED) is decided
+        assert (row["relation"] != UNDECIDED) is decided
         assert row["needed"] == 7
 
 
-def test_best_is_who_is_not_shown_worse():
-    def of(**by_backend):
-        names = dict(zip(BACKENDS, by_backend.values(), strict=False))
-        return best(pd.DataFrame(rows_of(speeds(names))))
+def relations(*rows: tuple) -> pd.DataFrame:
+    """Rows of pairs: first, second, relation, effect, the winner if there is one."""
+    return pd.DataFrame(
+        {
+            "first": first,
+            "second": second,
+            "relation": relation,
+            "winner": "".join(winner),
+            "effect": effect,
+            "ratio": True,
+            "p_adjusted": 0.01
+            if relation == BETTER
+            else math.nan
+            if relation == NOT_COMPARED
+            else 1.0,
+            "division": "as-installed",
+        }
+        for first, second, relation, effect, *winner in rows
+    )
 
-    noise = np.exp(np.random.default_rng(3).normal(0, 0.05, 8))
-    fast = [1100.0] * 8
-    assert of(a=fast, b=[1000.0] * 8, c=[900.0] * 8) == ["TensorFlow Mirrored"]
-    assert of(a=fast, b=list(fast * noise), c=[800.0] * 8) == ["TensorFlow Mirrored", "PyTorch"]
+
+@pytest.mark.parametrize(
+    ("rows", "able", "relation"),
+    [
+        ([("A", "B", BETTER, 1.2, "A")], "A", BETTER),
+        ([("A", "B", BETTER, 0.8, "B"), ("A", "C", NOT_COMPARED, math.nan)], "B", BETTER),
+        ([("A", "B", EQUAL, 1.01)], "AB", EQUAL),
+        ([("A", "B", UNDECIDED, 1.1)], "AB", UNDECIDED),
+        ([("A", "B", NOT_COMPARED, math.nan)], "", NOT_COMPARED),
+        ([("A", "B", UNDECIDED, 1.1), ("A", "C", EQUAL, 1.0)], "ABC", PARTLY),
+        ([("A", "B", UNDECIDED, 1), ("A", "C", BETTER, 2, "A"), ("B", "C", BETTER, 2, "B")], "AB", PARTLY),
+        ([("A", "B", EQUAL, 1.03), ("A", "C", EQUAL, 0.98), ("B", "C", BETTER, 0.94, "C")], "AC", BETTER),
+        ([("A", "B", BETTER, 2, "A"), ("B", "C", BETTER, 2, "B"), ("A", "C", BETTER, 0.5, "C")], "", BETTER),
+    ],
+)  # fmt: skip
+def test_what_pairs_say_together(rows, able, relation):
+    table = relations(*rows)
+    assert "".join(contenders(table[table["relation"] != NOT_COMPARED])) == able
+    assert overall(table) == relation
+
+
+def test_best_is_who_is_not_shown_worse():
     made = speeds({"torch": [2.0] * 8, "torch-xla": [1.0] * 8})
     made.append(make_record(BACKENDS[0], status="out_of_memory"))  # ran nothing: is no best
     assert best(pd.DataFrame(rows_of(made))) == ["PyTorch"]
+
+
+QUICK, FAST = ("Quick", "Fast", BETTER, 5.0, "Quick"), ("Quick", "Fast", BETTER, 0.5, "Fast")
+
+
+def two_runs_each(**changes: object) -> pd.DataFrame:
+    """Two runs each of Quick, which starts at once, and Fast, of 1,000 examples."""
+    return pd.DataFrame(
+        {
+            "run": ["q0", "q1", "f0", "f1"],
+            "planned_epochs": 2,
+            "planned_steps_per_epoch": 5,
+            "train_examples": 60_000,
+            "global_batch": 100,
+            "end_to_end_seconds": [9.0, 11.0, 49.0, 51.0],
+            "steady_examples_per_second": [100.0, 100.0, 200.0, 200.0],
+        }
+    ).assign(**changes)
+
+
+@pytest.mark.parametrize(
+    ("whole", "speed", "changes", "examples"),
+    [
+        # 40 s later, and 5 ms less for each example: 8,000 examples after the 1,000 of the runs.
+        (QUICK, FAST, {}, 9000),
+        (("Fast", "Quick", BETTER, 0.2, "Quick"), ("Fast", "Quick", BETTER, 2.0, "Fast"), {}, 9000),
+        (("Quick", "Fast", UNDECIDED, 1.1), FAST, {}, None),
+        (QUICK, ("Quick", "Fast", UNDECIDED, 1.0), {}, None),
+        (QUICK, ("Quick", "Fast", BETTER, 2.0, "Quick"), {}, None),
+        (QUICK, FAST, {"global_batch": [100, 100, 200, 200]}, None),
+        (QUICK, FAST, {"steady_examples_per_second": 100.0}, None),
+    ],
+    ids=["by hand", "turned", "start", "speed", "nobody", "other work", "medians"],
+)  # fmt: skip
+def test_which_length_of_training_makes_up_for_a_later_start(whole, speed, changes, examples):
+    names = "q0 q1 f0 f1" if whole[0] == "Quick" else "f0 f1 q0 q1"
+    rows = relations(whole).assign(n=2, runs=names)
+    found = break_even(rows, relations(speed), two_runs_each(**changes))
+    assert found == ({"Quick": [("Fast", examples)]} if examples else {})
+
+
+def test_whole_epochs_are_those_of_the_data():
+    assert examples_of(two_runs_each(planned_steps_per_epoch=pd.NA)) == 2 * 60_000
 
 
 def test_accuracy_is_compared_by_difference():
@@ -151,7 +228,7 @@ def test_accuracy_is_compared_by_difference():
         for seed in range(6)
     ]
     (row,) = rows_of(made, "test accuracy")
-    assert (row["ratio"], row["verdict"]) == (False, "PyTorch is more accurate")
+    assert (row["ratio"], row["winner"]) == (False, "PyTorch")
     assert row["effect"] == pytest.approx(0.02)
 
 
@@ -162,7 +239,7 @@ def test_less_is_better_of_times_and_memory():
         for process in one["processes"]:
             process["memory"]["peak_host_bytes"] = 2_000_000_000 if slow else 1_000_000_000
     (row,) = rows_of(made, "peak memory")
-    assert row["verdict"] == "PyTorch/XLA SPMD is smaller in memory"
+    assert row["winner"] == "PyTorch/XLA SPMD"
     assert row["effect"] == pytest.approx(0.5)
 
 
@@ -174,7 +251,7 @@ def test_energy_is_of_an_example_and_not_of_a_window():
         one["window"] = [{"steps": steps, "seconds": 10.0}]
         one["processes"][0]["window"] = [make_activity(10.0, cpu_joules=50.0)]
     (row,) = rows_of(made, "energy")
-    assert row["verdict"] == "PyTorch is lower in energy"
+    assert row["winner"] == "PyTorch"
     assert row["effect"] == pytest.approx(2.0)
 
 
@@ -191,10 +268,10 @@ def test_a_run_that_missed_the_target_is_not_left_out():
     missed = made(*["completed"] * 6)
     missed[5] = make_record("torch", seed=5, target=0.8, accuracies=[0.1, 0.5, 0.7])
     (row,) = rows_of(missed, "time to target")
-    assert row["verdict"] == NOT_COMPARED
-    assert row["why"] == "PyTorch: not each run has a time to target"
+    assert row["relation"] == NOT_COMPARED
+    assert row["first_lacks"] == "not each run has a time to target"
     (row,) = rows_of(made(*["completed"] * 5, "diverged"), "time to target")
-    assert (row["verdict"], row["why"]) == (NOT_COMPARED, "PyTorch: diverged (1 of 6 runs)")
+    assert (row["relation"], row["first_lacks"]) == (NOT_COMPARED, "diverged (1 of 6 runs)")
 
 
 def test_pairs_are_of_equal_seeds():
@@ -204,16 +281,31 @@ def test_pairs_are_of_equal_seeds():
     assert row["n"] == 1
     assert [name.split(".")[4] for name in row["runs"].split()] == ["s2", "s2"]
     (row,) = rows_of([*made[:2], *made[3:]])
-    assert (row["n"], row["verdict"], row["why"]) == (0, NOT_COMPARED, "no seed ran both")
+    assert (row["n"], row["relation"]) == (0, NOT_COMPARED)
+    assert (row["first_lacks"], row["second_lacks"]) == ("", "")
 
 
 def test_without_parity_or_a_completed_run_nothing_is_compared():
     by_backend = {"torch": [1.0] * 3, "torch-xla": [2.0] * 3}
     (row,) = rows_of(speeds(by_backend), **{"torch-xla": False})
-    assert row["verdict"] == NOT_COMPARED
-    assert row["why"] == "PyTorch/XLA SPMD: failed parity: no speed compared (all 3 runs)"
+    assert row["relation"] == NOT_COMPARED
+    assert row["second_lacks"] == "failed parity: no speed compared (all 3 runs)"
     (row,) = rows_of([make_record("torch"), make_record("torch-xla", status="out_of_memory")])
-    assert row["why"] == "PyTorch/XLA SPMD: out of memory"
+    assert (row["first_lacks"], row["second_lacks"]) == ("", "out of memory")
+
+
+def test_machines_are_families_of_their_own():
+    """The same pairs on two machines: as many p values are adjusted together as one machine has."""
+    made = [
+        make_record(backend, seed=seed, speed=speed, host=host)
+        for host in ("node-1", "node-2")
+        for backend, speed in (("torch", 1100.0), ("torch-xla", 1000.0))
+        for seed in range(6)
+    ]
+    rows = rows_of(made)
+    assert [row["machine"].partition(":")[0] for row in rows] == ["node-1", "node-2"]
+    assert {row["first"] for row in rows} == {"PyTorch"}  # the label names no machine
+    assert {row["p_adjusted"] for row in rows} == {2 / 2**6}
 
 
 def test_other_work_or_another_machine_is_not_compared():

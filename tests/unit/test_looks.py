@@ -41,9 +41,9 @@ def test_p_values_count_the_looks():
     parity = {("fashion-conv", backend): True for backend in ("torch", "torch-xla")}
     runs, _ = tidy.tables(typed(made), "one", parity)
     once, thrice = (differences(runs, LABELS, count).iloc[0] for count in (1, LOOKS))
-    assert (once["metric"], once["verdict"]) == ("speed", "PyTorch is faster")
+    assert (once["metric"], once["winner"]) == ("speed", "PyTorch")
     assert thrice["p_adjusted"] == pytest.approx(LOOKS * once["p_adjusted"])
-    assert thrice["verdict"] == "undecided"
+    assert thrice["relation"] == "undecided"
     assert math.isfinite(once["low"])
     assert thrice["low"] == 0  # no interval: of six pairs, none at 5 % over three looks
 

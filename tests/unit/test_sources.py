@@ -39,7 +39,7 @@ def test_training_depends_on_loop_engine_models_and_data(engine):
         "scripts/paragone/__init__.py",
         "scripts/paragone/training/loop.py",
         "scripts/paragone/data/batches.py",
-        "scripts/paragone/data/__init__.py",
+        "scripts/paragone/data/loader.py",
         "scripts/paragone/engines/__init__.py",
         f"scripts/paragone/engines/{engine}.py",
         f"scripts/paragone/models/{framework}.py",

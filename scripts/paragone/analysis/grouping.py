@@ -125,14 +125,6 @@ def _with(name: str, details: list[str]) -> str:
     return f"{name} ({', '.join(details)})" if details else name
 
 
-def without(text: str, detail: str) -> str:
-    """A text whose names no longer have a detail that is said elsewhere."""
-    only, first, last = f" ({detail})", f"({detail}, ", f", {detail})"
-    for there, left in (only, ""), (first, "("), (last, ")"), (f", {detail},", ","):
-        text = text.replace(there, left)
-    return text
-
-
 def _varies_within_backend(runs: pd.DataFrame, key: str) -> bool:
     pairs = runs[["backend", key]].drop_duplicates()
     return bool(pairs["backend"].duplicated().any())

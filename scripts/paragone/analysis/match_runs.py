@@ -9,7 +9,11 @@ from paragone.analysis.published import Protocol, Row, settings
 
 
 class Missing(Exception):
-    """There is no such run; the message names what is missing."""
+    """There is no such value; the message names what is missing."""
+
+
+class NoRuns(Missing):
+    """There is no run that a published number could be compared with."""
 
 
 @dataclass(frozen=True)
@@ -103,20 +107,20 @@ def pick(
     # Masks until the end: a selection copies every column of a wide table.
     found = runs["workload"] == protocol.workload
     if not found.any():
-        raise Missing(f"no run of workload {protocol.workload}")
+        raise NoRuns(f"no run of workload {protocol.workload}")
     batch = protocol.batch_of(row)
     sizes = sorted(set(runs.loc[found, "global_batch"]))
     if batch is not None and (exact or len(sizes) > 1):
         found &= runs["global_batch"] == batch
         if not found.any():
             there = f"{', '.join(map(str, sizes))} {'is' if len(sizes) == 1 else 'are'}"
-            raise Missing(f"no run with global batch {batch} ({there} there)")
+            raise NoRuns(f"no run with global batch {batch} ({there} there)")
     if protocol.replicas is not None:
         found = _with_replicas(runs, found, protocol.replicas, exact)
     completed = runs[found & (runs["status"] == "completed")]
     if completed.empty:
         words = "; ".join(run_states.not_completed(runs[found]))
-        raise Missing(f"no run was completed: {words}")
+        raise NoRuns(f"no run was completed: {words}")
     return Cell(completed, epochs[epochs["run"].isin(completed["run"])], protocol)
 
 
@@ -126,7 +130,7 @@ def _with_replicas(runs: pd.DataFrame, found: pd.Series, replicas: int, exact: b
     completed = found & (runs["status"] == "completed")
     if exact or not completed.any() or (same & completed).any():
         if exact and not same.any():
-            raise Missing(f"no run with {replicas} replica{'s' if replicas > 1 else ''}")
+            raise NoRuns(f"no run with {replicas} replica{'s' if replicas > 1 else ''}")
         return same if same.any() else found
     counts = set(runs.loc[completed, "replicas"])
     nearest = min(counts, key=lambda count: (abs(count - replicas), count))

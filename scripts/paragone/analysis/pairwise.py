@@ -1,58 +1,64 @@
 """Which of two backends is better, by how much, or whether they are equal: tests of runs paired by seed."""
 
+from collections.abc import Iterator
 from itertools import combinations
+from typing import Any
 
 import pandas as pd
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series, series_of
-from paragone.analysis.metrics import METRICS, OPTIONAL, Metric, margin_words
+from paragone.analysis.metrics import METRICS, OPTIONAL, Metric
 from paragone.analysis.paired import ALPHA, Effects
 from paragone.analysis.power import pairs_that_decide
 from paragone.analysis.statistics import holm
 from paragone.config.questions import compared
 
-UNDECIDED, NOT_COMPARED = "undecided", "not compared"
+# How two series of a pair relate; `PARTLY`: of several pairs some are decided, and who is best is not.
+BETTER, EQUAL, UNDECIDED, NOT_COMPARED = "better", "equal", "undecided", "not compared"
+PARTLY = "partly decided"
 # Columns that must be equal for two series to be compared, besides those of `config.questions.compared`.
 SHARED = ["data_source", "data_edition", "machine"]
 TUNING = "tuning"  # the division of a pair that differs in that alone
-
+END_TO_END, SPEED = "end to end", "speed"
 
 COLUMNS = [
-    "metric",
-    "workload",
-    "global_batch",
-    "division",
-    "first",
-    "second",
-    "n",
-    "ratio",
-    "effect",
-    "low",
+    *("metric", "workload", "global_batch", "division", "first", "second", "n"),
+    *("ratio", "effect", "low", "high", "p", "p_adjusted", "p_equal_adjusted", "needed"),
+    *("relation", "winner", "first_lacks", "second_lacks", "runs"),
 ]
-COLUMNS += ["high", "p", "p_adjusted", "p_equal_adjusted", "needed", "verdict", "why", "runs"]
 
 
-def differences(
-    runs: pd.DataFrame,
-    labels: dict[str, str],
-    looks: int = 1,
-) -> pd.DataFrame:
+def differences(runs: pd.DataFrame, labels: dict[str, str], looks: int = 1) -> pd.DataFrame:
     """One row per metric and pair of series that did the same work on the same machine.
 
     `n` pairs of equal seeds; `effect`, `low`, `high`: by how much the first is better, with its 95 %
-    interval: a ratio where `ratio`, else a difference. `verdict`: which is better, that they are equal
-    within the margin, or undecided, and `why`; `needed`: the pairs that would decide; `machine`: on which.
+    interval: a ratio where `ratio`, else a difference. `relation`: `BETTER`, `EQUAL` within the margin,
+    `UNDECIDED` or `NOT_COMPARED`; `winner`: the label of the significantly better one, also where the two
+    are equal within the margin. `needed`: the pairs that would decide, NaN if no affordable number would.
+    `first_lacks`, `second_lacks`: why a series has no value, empty if it has.
+
     The p values are adjusted over the pairs of a metric on one machine, which are a family: what is best is
-    asked of each machine; they and the intervals count the `looks` at the runs.
+    asked of each machine; they and the intervals count the `looks` at the runs. Labels name no machine:
+    the column `machine` does.
     """
     runs = with_energy(runs)
-    families: dict[str, list[tuple[Series, Series]]] = {}
-    for first, second in combinations(series_of(runs, labels), 2):
-        if comparable(first, second):
-            families.setdefault(str(first.runs["machine"].iloc[0]), []).append((first, second))
-    found = [judged(pairs, runs, looks).assign(machine=name) for name, pairs in families.items()]
-    return pd.concat(found or [judged([], runs, looks).assign(machine="")], ignore_index=True)
+    parts = [
+        judged(pairs, runs, looks).assign(machine=machine)
+        for machine, same in _by_machine(runs)
+        if (pairs := [*filter(_comparable, combinations(series_of(same, labels), 2))])
+    ]
+    return pd.concat(parts or [judged([], runs, looks).assign(machine="")], ignore_index=True)
+
+
+def _by_machine(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The runs of each machine; a run that was not started anywhere belongs to the only one, if it is."""
+    known = runs["machine"].dropna().unique()
+    if len(known) <= 1:
+        yield (str(known[0]) if len(known) else ""), runs
+        return
+    for machine, same in runs.groupby("machine", sort=True):
+        yield str(machine), same
 
 
 def with_energy(runs: pd.DataFrame) -> pd.DataFrame:
@@ -76,14 +82,14 @@ def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame, looks: int) -
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
-def comparable(first: Series, second: Series) -> bool:
+def _comparable(pair: tuple[Series, Series]) -> bool:
     """Whether two series are cells that are compared, on the same machine and edition of the data."""
-    one, other = (series.runs.iloc[0] for series in (first, second))
+    one, other = (series.runs.iloc[0] for series in pair)
     same = one[SHARED].astype(str).tolist() == other[SHARED].astype(str).tolist()
     return same and compared(one, other)
 
 
-def _judged(metric: Metric, pairs: list[tuple[Series, Series]], looks: int) -> list[dict]:
+def _judged(metric: Metric, pairs: list[tuple[Series, Series]], looks: int) -> list[dict[str, Any]]:
     values = [[by_seed(one, metric) for one in pair] for pair in pairs]
     paired = [metric.effects(*both) for both in values]
     effects = [Effects(one.to_numpy()) for one in paired]
@@ -101,15 +107,18 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]], looks: int) -> l
             "n": len(found.values),
             "ratio": metric.by_ratio,
             "effect": metric.shown(found.mean),
-            "verdict": NOT_COMPARED,
-            "why": _lacking(metric, pair, both),
+            "relation": NOT_COMPARED,
+            "winner": "",
+            "first_lacks": _lacks(metric, pair[0], both[0]),
+            "second_lacks": _lacks(metric, pair[1], both[1]),
             "runs": " ".join(run for one in pair for run in _runs_of(one, paired[index].index)),
         }
         if index in differs:
             row["low"], row["high"] = map(metric.shown, found.interval(ALPHA / looks))
             row |= {"p": found.p_differs(), "p_adjusted": differs[index]}
             row |= {"p_equal_adjusted": equals[index]}
-            row |= _verdict(metric, row, found, len(family) * looks)
+            row["needed"] = pairs_that_decide(found.values, metric.limit, len(family) * looks)
+            row |= _verdict(row, found)
         rows.append(row)
     return rows
 
@@ -124,32 +133,15 @@ def _adjusted(p_values: dict[int, float], looks: int) -> dict[int, float]:
     return {index: min(1.0, looks * p) for index, p in zip(p_values, found, strict=True)}
 
 
-def _verdict(metric: Metric, row: dict, found: Effects, comparisons: int) -> dict:
-    needed = pairs_that_decide(found.values, metric.limit, comparisons)
-    better = row["first"] if found.mean > 0 else row["second"]
+def _verdict(row: dict[str, Any], effects: Effects) -> dict[str, str]:
     differs = row["p_adjusted"] <= ALPHA
+    winner = row["first"] if effects.mean > 0 else row["second"]
     if row["p_equal_adjusted"] <= ALPHA:
-        why = f"{better} is {metric.words}, within the margin" if differs else ""
-        return {"needed": needed, "verdict": f"equal within {margin_words(metric)}", "why": why}
-    if differs:
-        return {"needed": needed, "verdict": f"{better} is {metric.words}", "why": ""}
+        return {"relation": EQUAL, "winner": winner if differs else ""}
     return {
-        "needed": needed,
-        "verdict": UNDECIDED,
-        "why": _what_it_takes(row["n"], needed, abs(found.mean) < metric.limit),
+        "relation": BETTER if differs else UNDECIDED,
+        "winner": winner if differs else "",
     }
-
-
-def _what_it_takes(n: int, needed: int | None, within: bool) -> str:
-    if n < 2:
-        return f"one pair has no variance: at least {needed} are needed"
-    if needed is None:
-        return "the runs vary so much that no affordable number of pairs decides"
-    if needed > n:
-        return f"{needed - n} more pair{'s are' if needed - n > 1 else ' is'} needed"
-    return (
-        f"{'the effect lies between none and the margin: ' if within else ''}more pairs may decide"
-    )
 
 
 def by_seed(one: Series, metric: Metric) -> pd.Series:
@@ -165,15 +157,12 @@ def _runs_of(one: Series, seeds: pd.Index) -> list[str]:
     return one.measured.loc[one.measured["seed"].isin(seeds), "run"].tolist()
 
 
-def _lacking(metric: Metric, pair: tuple[Series, Series], values: list[pd.Series]) -> str:
-    """Why there is no pair: the statuses of the runs of each series without a value."""
-    words = run_states.no_speed if metric.speed else run_states.not_completed
-    reasons = [
-        f"{one.label}: {'; '.join(words(one.runs)) or _missing(metric, one)}"
-        for one, found in zip(pair, values, strict=True)
-        if found.empty
-    ]
-    return ", ".join(reasons) or "no seed ran both"
+def _lacks(metric: Metric, one: Series, values: pd.Series) -> str:
+    """Why a series has no value of a metric; empty if it has."""
+    if len(values):
+        return ""
+    states = run_states.no_speed if metric.speed else run_states.not_completed
+    return "; ".join(states(one.runs)) or _missing(metric, one)
 
 
 def _missing(metric: Metric, one: Series) -> str:
@@ -196,3 +185,85 @@ def best(rows: pd.DataFrame) -> list[str]:
             ahead = row["effect"] > (1 if row["ratio"] else 0)
             worse.add(row["second"] if ahead else row["first"])
     return [name for name in names if name not in worse]
+
+
+def contenders(rows: pd.DataFrame) -> list[str]:
+    """Who may be the best of compared pairs: not shown worse, or equal to one of these and worse than none.
+
+    rows: of one metric and the same work.
+    """
+    pairs, ahead = rows.to_dict("records"), set(best(rows))
+    lost = {loser(row) for row in pairs if row["relation"] == BETTER}
+    near = {
+        name
+        for row in pairs
+        if row["relation"] == EQUAL and ahead & {row["first"], row["second"]}
+        for name in (row["first"], row["second"])
+    }
+    names = dict.fromkeys(name for row in pairs for name in (row["first"], row["second"]))
+    return [name for name in names if name in ahead or name in near - lost]
+
+
+def loser(row: dict[str, Any]) -> str:
+    """The other one of a decided pair."""
+    return str(row["second"] if row["winner"] == row["first"] else row["first"])
+
+
+def overall(rows: pd.DataFrame) -> str:
+    """The relation of all pairs of one metric and the same work together."""
+    known = rows[rows["relation"] != NOT_COMPARED]
+    relations = set(known["relation"])
+    if BETTER in relations:
+        among = known[known[["first", "second"]].isin(contenders(known)).all(axis=1)]
+        is_open = (among["relation"] == UNDECIDED).any()
+        return PARTLY if is_open and rows["division"].iloc[0] != TUNING else BETTER
+    if relations <= {UNDECIDED}:
+        return UNDECIDED if relations else NOT_COMPARED
+    return PARTLY if UNDECIDED in relations else EQUAL
+
+
+def examples_of(runs: pd.DataFrame) -> float | None:
+    """Examples that each of these runs trains on, epochs counted; None if they differ."""
+    steps = runs["planned_steps_per_epoch"].fillna(runs["train_examples"] // runs["global_batch"])
+    lengths = (runs["planned_epochs"] * steps * runs["global_batch"]).dropna().unique()
+    return float(lengths[0]) if len(lengths) == 1 else None
+
+
+def break_even(
+    rows: pd.DataFrame, speeds: pd.DataFrame, runs: pd.DataFrame
+) -> dict[str, list[tuple[str, float]]]:
+    """Who is quicker to the end and overtaken in longer training: by whom, after how many examples.
+
+    rows, speeds: of the table `differences`, on end to end and on speed, of the same work; runs: the table of
+    its runs. After N examples more than a run had, a backend is ahead by N (1 / v - 1 / w) seconds, v and w
+    the median steady speeds of the quicker and the faster one.
+    """
+    faster = {
+        (row["winner"], loser(row))
+        for row in speeds.to_dict("records")
+        if row["relation"] == BETTER
+    }
+    overtaken = {}
+    for quick in best(rows):
+        won = rows[(rows["relation"] == BETTER) & (rows["winner"] == quick)].to_dict("records")
+        later = [
+            (loser(row), examples)
+            for row in won
+            if (loser(row), quick) in faster and (examples := _overtaken_after(row, runs))
+        ]
+        if later:
+            overtaken[quick] = later
+    return overtaken
+
+
+def _overtaken_after(row: dict[str, Any], runs: pd.DataFrame) -> float | None:
+    """Examples after which the slower start is made up for, to two digits; None if the medians say never."""
+    names = row["runs"].split()  # of the first, then as many of the second
+    both = [runs[runs["run"].isin(half)] for half in (names[: row["n"]], names[row["n"] :])]
+    quick, slow = both if row["winner"] == row["first"] else both[::-1]
+    done = examples_of(pd.concat(both))
+    seconds = slow["end_to_end_seconds"].median() - quick["end_to_end_seconds"].median()
+    per_example = [1 / part["steady_examples_per_second"].median() for part in (quick, slow)]
+    if done is None or not (seconds > 0 and per_example[0] > per_example[1]):
+        return None
+    return float(f"{done + seconds / (per_example[0] - per_example[1]):.2g}")

@@ -26,7 +26,8 @@ class Judgement:
     """`difference` d, `half_width` h, `p` of "the published number is one more such run".
 
     `margin`: the absolute difference that does not matter, not a number where a bound is judged. `why`: what
-    decided, or is lacking. `needed`: the runs that would decide, None if no number would.
+    decided, or is lacking. `needed`: the runs that would decide, None if no number would. `mean`: of the `n`
+    measured runs.
     """
 
     verdict: str
@@ -36,6 +37,8 @@ class Judgement:
     why: str = ""
     needed: int | None = None
     margin: float = math.nan
+    mean: float = math.nan
+    n: int = 0
 
 
 def judge(
@@ -77,17 +80,19 @@ def judge_bound(bound: float, runs: pd.Series, spread: pd.Series) -> Judgement:
 def predict(published: float, runs: pd.Series, spread: pd.Series) -> Judgement:
     """The numbers of a judgement, undecided; `why` is set where no verdict can follow from them."""
     n, known = len(runs), len(spread)
-    difference = published - float(runs.mean())
+    mean = float(runs.mean())
+    difference = published - mean
     if max(n, known) < 3:
         why = "no committed spread of this protocol: an interval takes 3 runs"
-        return Judgement(UNDECIDED, difference, math.inf, 1.0, why, needed=3)
+        return Judgement(UNDECIDED, difference, math.inf, 1.0, why, needed=3, mean=mean, n=n)
     why = ""
     if known >= 3 and n >= 2 and _exceeds(runs, spread):
         why = "the runs at hand vary more than the committed spread (F test)"
     reference = spread if known >= 3 else runs
     deviation, freedom = float(reference.std()), len(reference) - 1
     half = half_width(deviation, freedom, n)
-    return Judgement(UNDECIDED, difference, half, _p(difference, deviation, freedom, n), why)
+    p = _p(difference, deviation, freedom, n)
+    return Judgement(UNDECIDED, difference, half, p, why, mean=mean, n=n)
 
 
 def half_width(deviation: float, freedom: int, n: int) -> float:

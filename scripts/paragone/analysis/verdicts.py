@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from paragone.analysis.grouping import shares_cores
-from paragone.analysis.match_runs import Cell, Missing, pick
+from paragone.analysis.match_runs import Cell, Missing, NoRuns, pick
 from paragone.analysis.prediction import (
     AT_CHANCE,
     DIFFERS,
@@ -44,6 +44,7 @@ class Finding:
 
     `asides`: differences that do not change the verdict, but that a reader must know of. `runs`: the
     names of the measured runs. `judgement`: the numbers behind the verdict of a loss, accuracy or ratio.
+    `has_runs`: whether any run could be compared, had it other data, length or hardware.
     """
 
     measured: str
@@ -52,6 +53,7 @@ class Finding:
     asides: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     judgement: Judgement | None = None
+    has_runs: bool = True
 
 
 def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFrame) -> Finding:
@@ -68,7 +70,7 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
         cell = pick(row, protocol, runs, epochs, exact=quantity.exact)
         values = quantity.values(cell, row).dropna()
     except Missing as missing:
-        return Finding("-", NOT_COMPARABLE, str(missing))
+        return _missing(missing)
     if values.empty:
         why = "parity is not proven: no speed" if quantity.hardware else "no finite value"
         return Finding("-", NOT_COMPARABLE, why)
@@ -99,7 +101,7 @@ def compare_ratio(
             cell = pick(row, evidence.protocols[row.system], runs, epochs, exact=True)
             pair.append((cell, quantity.values(cell, row)))
     except Missing as missing:
-        return Finding("-", NOT_COMPARABLE, str(missing))
+        return _missing(missing)
     (cell, values), (base, references) = pair
     # By seed; without seeds that only one of them has.
     paired = ratio.of(values, references).dropna()
@@ -132,6 +134,11 @@ def compare_ratio(
     if found.why:
         why += f"; on the log scale, {found.why}"
     return Finding(text, found.verdict, why, (), used, found)
+
+
+def _missing(missing: Missing) -> Finding:
+    has_runs = not isinstance(missing, NoRuns)
+    return Finding("-", NOT_COMPARABLE, str(missing), has_runs=has_runs)
 
 
 def overall(findings: dict[str, Finding], judge_label: str | None = None) -> tuple[str, Finding]:

@@ -4,6 +4,7 @@ import math
 
 import pandas as pd
 
+from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.metrics import METRICS, margin_words
 
 METHOD = (
@@ -13,7 +14,7 @@ METHOD = (
     "ratio below 1, or a difference below 0, speaks for the second, whatever the metric."
 )
 MARGINS = f"Margins: {', '.join(f'{one.name} {margin_words(one)}' for one in METRICS)}."
-PRINTED = ["metric", "workload", "batch", "first", "second", "n", "effect", "p", "verdict", "why"]
+_PRINTED = ["metric", "workload", "batch", "first", "second", "n", "effect", "p", "verdict", "why"]
 
 
 def cells(found: pd.DataFrame) -> pd.DataFrame:
@@ -21,13 +22,15 @@ def cells(found: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {
             **row,
+            "machine": row["machine"].partition(OF_BUNDLE)[0],
             "batch": f"{row['global_batch']:,}",
             "effect": effect(row),
             "p": "" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}",
         }
         for row in found.to_dict("records")
     ]
-    return pd.DataFrame(rows, columns=PRINTED)
+    names = _PRINTED if len(set(found["machine"])) < 2 else ["machine", *_PRINTED]
+    return pd.DataFrame(rows, columns=names)
 
 
 def effect(row: dict) -> str:

@@ -1,5 +1,7 @@
 """Tables of published values beside measured ones: a verdict per row, one column per measured series."""
 
+import math
+
 import pandas as pd
 
 from paragone.analysis import verdicts
@@ -7,9 +9,9 @@ from paragone.analysis.verdicts import NOT_COMPARABLE
 from paragone.base.errors import UserError
 from paragone.reporting.markup import WIDE, Block, Table
 
-RUNS = "runs of "  # the column of a series' run names is called after that of its values
 # For programs, in the CSV file only: the numbers behind the verdict.
-NUMBERS = ["experiment", "family", "judge", "difference", "half_width", "margin", "p", "needed"]
+NUMBERS = ["experiment", "family", "judge", "value", "unit", "has_runs"]
+JUDGED = ["mean", "n", "difference", "half_width", "margin", "p", "needed"]
 _BEFORE, _AFTER = 4, 3  # columns of the published value, and of the verdict
 
 
@@ -19,11 +21,12 @@ def line(
     note: str = "",
     family: str = "",
     judged: tuple[str, verdicts.Finding] | None = None,
+    number: tuple[float, str] = (math.nan, ""),
 ) -> dict[str, object]:
     """One row. `about`: metric, condition, system and published value. `findings`: by series.
 
     `judged`: the series whose finding is the verdict, and that finding; by default the first that can be
-    compared.
+    compared. `number`: the published value and its unit.
     """
     label, finding = judged or verdicts.overall(findings)
     numbers = finding.judgement
@@ -37,8 +40,11 @@ def line(
         "note": note,
         "family": family,
         "judge": label,
-        **({name: getattr(numbers, name) for name in NUMBERS[3:]} if numbers else {}),
-        **{f"{RUNS}{label}": " ".join(one.runs) for label, one in findings.items()},
+        "value": number[0],
+        "unit": "" if number[1] in ("fraction", "count") else number[1],
+        "has_runs": all(each.has_runs for each in findings.values()),
+        **{name: getattr(numbers, name, math.nan) for name in JUDGED},
+        "runs": " ".join(dict.fromkeys(run for each in findings.values() for run in each.runs)),
     }
 
 
@@ -61,9 +67,7 @@ def table_of(lines: list[dict[str, object]], title: str, remarks: list[str]) -> 
     if not lines:
         raise UserError("--published-experiment: missing; name whose published rows are shown")
     rows = pd.DataFrame(lines)
-    runs = [name for name in rows if name.startswith(RUNS)]
-    rows = rows[[name for name in rows if name not in runs] + runs]
-    cells = rows.drop(columns=[*runs, *NUMBERS], errors="ignore")
+    cells = rows.drop(columns=[*NUMBERS, *JUDGED, "runs"], errors="ignore")
     measured = cells.shape[1] - _BEFORE - _AFTER
     source = cells["note"].map(lambda note: note and f"; source: {note}")
     block = Block(

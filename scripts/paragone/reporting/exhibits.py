@@ -10,17 +10,19 @@ import docutils.core
 import pandas as pd
 
 from paragone.analysis.metrics import METRICS
-from paragone.analysis.pair_sentences import PARTLY
-from paragone.analysis.pairwise import NOT_COMPARED
+from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, PARTLY
 from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, UNDECIDED
 from paragone.analysis.verdicts import NOT_COMPARABLE
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.reporting import modules
+from paragone.reporting.answers import NOT_RUN
 from paragone.reporting.twin import Twin
 
 # Beside their words, verdicts have a color and a sign: a class of the page's style sheet each.
 _CLASSES = {
+    BETTER: "good",
+    EQUAL: "equal",
     REPRODUCED: "good",
     DIFFERS: "bad",
     AT_CHANCE: "bad",
@@ -28,7 +30,7 @@ _CLASSES = {
     PARTLY: "open",
     NOT_COMPARABLE: "none",
     NOT_COMPARED: "none",
-    "not run": "bad",
+    NOT_RUN: "bad",
 }
 
 

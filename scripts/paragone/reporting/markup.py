@@ -60,8 +60,7 @@ def _cells(table: Table) -> dict[str, Any]:
         for block in table.blocks
     ]
     one_to_one = len(table.blocks) == 1 and len(table.blocks[0].cells) == len(table.rows)
-    named = [name for name in table.rows if str(name) == "runs" or str(name).startswith("runs of ")]
-    runs = table.rows[named].fillna("").astype(str).agg(" ".join, axis=1) if named else []
+    runs = table.rows["runs"].fillna("").astype(str) if "runs" in table.rows else []
     return {
         "title": table.title,
         "remarks": table.remarks,

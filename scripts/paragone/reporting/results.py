@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from paragone.analysis import answer_files, answers, tidy
+from paragone.analysis import tidy
 from paragone.base.errors import UserError
-from paragone.reporting import exhibits
+from paragone.reporting import answers, exhibits
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +45,7 @@ def read(options: argparse.Namespace) -> Results:
     """What a finished workflow left. Raises `UserError` if one of its files is missing."""
     folder: Path = options.results
     return Results(
-        answer_files.read(folder / "answers.csv"),
+        answers.read(folder / "answers.csv"),
         [exhibits.read(one, folder, options.captions) for one in options.outline],
         tidy.read(folder / "tables/runs.parquet"),
         [],
@@ -75,7 +75,7 @@ def read_so_far(options: argparse.Namespace) -> Results:
         ]
 
     return Results(
-        answer_files.answers_of(
+        answers.from_tables(
             list(runs),
             list(runs.values()),
             differences=tables("differences"),

@@ -12,9 +12,9 @@ import pandas as pd
 import typst
 
 from paragone.analysis import run_states
-from paragone.analysis.answers import Answer
 from paragone.analysis.verdicts import NOT_COMPARABLE
 from paragone.base.atomic_files import write_bytes
+from paragone.reporting.answers import Answer
 from paragone.reporting.exhibits import Figure, Section, Table, verdict_class
 from paragone.reporting.results import Results
 
@@ -114,7 +114,7 @@ def _section(section: Section, paper: Paper, root: Path) -> dict[str, Any]:
 def _answer(one: Answer) -> dict[str, Any]:
     return {
         "verdict": one.verdict,
-        "kind": verdict_class(one.verdict),
+        "kind": verdict_class(one.outcome),
         "lead": one.lead,
         "text": one.text,
         "experiment": one.experiment,

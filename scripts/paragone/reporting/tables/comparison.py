@@ -35,6 +35,7 @@ def table(inputs: Inputs) -> Table:
             row.note,
             families[index],
             judged[index],
+            (row.number, row.unit),
         )
         for index, (row, findings) in enumerate(zip(inputs.published, found, strict=True))
     ]

@@ -4,7 +4,7 @@ import pandas as pd
 
 from paragone.analysis.pairwise import differences
 from paragone.config.looks import LOOKS
-from paragone.reporting import footnotes
+from paragone.reporting import footnotes, words
 from paragone.reporting.beside_each_other import MARGINS, METHOD, cells
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import WIDE, Block, Table
@@ -18,7 +18,7 @@ NONE = (
 def table(inputs: Inputs) -> Table:
     """One row per metric and pair of backends."""
     runs, looks = inputs.runs, LOOKS if inputs.settings["until"] else 1
-    found = differences(runs, inputs.labels, looks)
+    found = words.with_words(differences(runs, inputs.labels, looks))
     found["family"] = "exploratory"
     primary = inputs.settings["primary"]
     if primary["experiment"] in set(runs["experiment"]):
@@ -27,7 +27,9 @@ def table(inputs: Inputs) -> Table:
     if looks > 1:
         notes.append(f"Repeats were added until decided: p and intervals count {looks} looks.")
     method = [*notes, family(found, primary["metric"])] if len(found) else [NONE]
-    block = Block(cells(found), f"llrllr{WIDE}r{WIDE}{WIDE}")
+    shown = cells(found)
+    layout = f"llrllr{WIDE}r{WIDE}{WIDE}"
+    block = Block(shown, layout if shown.shape[1] == 10 else f"l{layout}")
     remarks = footnotes.about(runs, *method)
     return Table(found, f"{inputs.title}: backends compared", remarks, [block])
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.pairwise import differences
-from paragone.reporting import footnotes
+from paragone.reporting import footnotes, words
 from paragone.reporting.beside_each_other import effect
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import WIDE, Block, Table
@@ -19,7 +19,9 @@ PAIR = ["metric", "workload", "global_batch", "first", "second"]
 def table(inputs: Inputs) -> Table:
     """One row per machine, metric and pair of backends; a column per machine for readers."""
     parts = [
-        differences(runs, inputs.labels).assign(machine=str(machine).partition(OF_BUNDLE)[0])
+        words.with_words(differences(runs, inputs.labels)).assign(
+            machine=str(machine).partition(OF_BUNDLE)[0]
+        )
         for machine, runs in inputs.runs.groupby("machine", sort=True)
     ]
     found = pd.concat(parts, ignore_index=True)

@@ -1,0 +1,336 @@
+"""Words of verdicts: who is better, who is equal, what is open, and which published numbers hold.
+
+Verdicts are rows of the tables `differences` and `comparison`. Sentences are made from their columns; nothing
+reads a sentence back.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from paragone.analysis import pairwise
+from paragone.analysis.metrics import Metric, margin_words, named
+from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, TUNING, UNDECIDED, loser
+from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED
+from paragone.analysis.verdicts import NOT_COMPARABLE, VERDICTS
+
+Row = dict[str, Any]  # of one of the two tables
+
+_OUTCOMES = ["outcome", "primary"]  # families of losses and accuracies
+# A verdict on one published number, and on several.
+_JUDGED = {
+    REPRODUCED: ("is reproduced", "are reproduced"),
+    DIFFERS: ("differs", "differ"),
+    AT_CHANCE: ("is at chance", "are at chance"),
+    UNDECIDED: ("is undecided", "are undecided"),
+}
+
+
+def joined(names: Sequence[str], word: str = "and") -> str:
+    """Names as a list in words."""
+    return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+# Pairs of series
+
+
+def with_words(differences: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `pairwise.differences` with the columns `verdict` and `why` for readers."""
+    rows = differences.to_dict("records")
+    return differences.assign(
+        verdict=[_verdict(row) for row in rows], why=[_why(row) for row in rows]
+    )
+
+
+def _verdict(row: Row) -> str:
+    metric = named(row["metric"])
+    if row["relation"] == BETTER:
+        return f"{row['winner']} is {metric.words}"
+    return f"equal within {margin_words(metric)}" if row["relation"] == EQUAL else row["relation"]
+
+
+def _why(row: Row) -> str:
+    """What is lacking of a pair that is not compared or undecided, and who is ahead of one that is equal."""
+    if row["relation"] == NOT_COMPARED:
+        sides = (row["first"], row["first_lacks"]), (row["second"], row["second_lacks"])
+        return ", ".join(f"{label}: {why}" for label, why in sides if why) or "no seed ran both"
+    if row["relation"] == EQUAL and row["winner"]:
+        return f"{row['winner']} is {named(row['metric']).words}, within the margin"
+    return _what_it_takes(row) if row["relation"] == UNDECIDED else ""
+
+
+def _what_it_takes(row: Row) -> str:
+    """What would decide an undecided pair."""
+    n, needed = row["n"], row["needed"]
+    if n < 2:
+        return f"one pair has no variance: at least {needed:.0f} are needed"
+    if pd.isna(needed):
+        return "the runs vary so much that no affordable number of pairs decides"
+    if more := int(max(needed - n, 0)):
+        return f"{more} more pair{'s are' if more > 1 else ' is'} needed"
+    margin = named(row["metric"]).margin
+    effect = max(_apart(row)[0], 0)
+    within = "the effect lies between none and the margin: " if effect < margin else ""
+    return f"{within}more pairs may decide"
+
+
+def sentence(rows: pd.DataFrame) -> str:
+    """What the pairs of one metric and the same work say. `rows`: of the table `differences`."""
+    compared = rows[rows["relation"] != NOT_COMPARED]
+    others = rows[rows["relation"] == NOT_COMPARED]
+    if compared.empty:
+        return f"not compared ({_lacking(others)})."
+    metric, pairs = named(rows["metric"].iloc[0]), compared.to_dict("records")
+    if rows["division"].iloc[0] == TUNING:
+        parts = [_wins([row], metric) for row in pairs if row["relation"] == BETTER]
+        parts += _equal([row for row in pairs if row["relation"] == EQUAL], metric)
+        parts += _undecided([row for row in pairs if row["relation"] == UNDECIDED])
+    else:
+        parts = _ranked(compared, metric)
+    parts += [f"not compared ({_lacking(others)})"] if len(others) else []
+    counts = sorted(set(compared["n"]))
+    of_pairs = f"n = {' or '.join(map(str, counts))} {'pair' if counts == [1] else 'pairs'}"
+    return f"{'; '.join(parts)} ({of_pairs})."
+
+
+def of_single_pairs(groups: Sequence[pd.DataFrame]) -> str:
+    """What groups of one pair each say: nothing can be decided, whatever the metric."""
+    pairs = pd.concat(groups)
+    names = list(dict.fromkeys(pairs[["first", "second"]].to_numpy().ravel()))
+    return (
+        f"one pair of runs each of {joined(names)}, and one pair has no variance: "
+        f"at least {pairs['needed'].max():.0f} pairs are needed."
+    )
+
+
+def relation(rows: pd.DataFrame) -> str:
+    """The relation of all pairs of one metric together; if one series is better, how."""
+    found = pairwise.overall(rows)
+    return named(rows["metric"].iloc[0]).words if found == BETTER else found
+
+
+def overtaken(by_quick: dict[str, list[tuple[str, float]]]) -> str:
+    """Who overtakes whom in longer training, from `pairwise.break_even`; empty if nobody does."""
+    parts = []
+    for quick, later in by_quick.items():
+        afters = [f"{slow} after about {examples:,.0f}" for slow, examples in later]
+        parts.append(f"{quick} is overtaken by {joined(afters)} examples")
+    return f" At their steady speeds, evaluation aside, {'; '.join(parts)}." if parts else ""
+
+
+def _ranked(compared: pd.DataFrame, metric: Metric) -> list[str]:
+    """Who may be the best, how these compare, and how much better they are than the others."""
+    able, pairs = pairwise.contenders(compared), compared.to_dict("records")
+    decided = [row for row in pairs if row["relation"] == BETTER]
+    among = [row for row in pairs if {*_pair(row)} <= {*able}]
+    undecided = [row for row in among if row["relation"] == UNDECIDED]
+    parts = _equal([row for row in among if row["relation"] == EQUAL], metric)
+    parts += _undecided(undecided)
+    beyond = {
+        name: [row for row in decided if row["winner"] == name and loser(row) not in able]
+        for name in able
+    }
+    if not any(beyond.values()):
+        return parts or [_wins([row], metric) for row in decided]
+    if len(able) == 1:
+        return [f"{able[0]} is best: {_by_how_much(beyond[able[0]], metric)}"]
+    headline = f"the best is {joined(able, 'or')}"
+    whys = {_what_it_takes(row) for row in undecided}
+    if among == undecided and len(whys) == 1:
+        headline, parts = f"{headline}, undecided: {whys.pop()}", []
+    return [headline, *parts, *(_wins(rows, metric) for rows in beyond.values() if rows)]
+
+
+def _pair(row: Row) -> tuple[str, str]:
+    return row["first"], row["second"]
+
+
+def _wins(rows: list[Row], metric: Metric) -> str:
+    """By how much the winner of these pairs, which is the same in all, is better than the others."""
+    return f"{rows[0]['winner']} {'needs' if metric.saves else 'is'} {_by_how_much(rows, metric)}"
+
+
+def _by_how_much(rows: list[Row], metric: Metric) -> str:
+    words = f" less {metric.saves}" if metric.saves else f" {metric.words}"
+    sizes = [
+        f"{_lead(row, metric)}{'' if place else words} than {loser(row)}"
+        for place, row in enumerate(rows)
+    ]
+    return ", ".join(sizes)
+
+
+def _lead(row: Row, metric: Metric) -> str:
+    """How much better the winner is, with its interval: a multiple, a share that it saves, a difference."""
+    values = _turned(row, row["winner"] != row["first"])
+    if metric.saves:
+        return _with_interval([100 * (1 - 1 / value) for value in values], "{:.0f}", " %")
+    return _with_interval(values, *(("{:.2f}", " x") if row["ratio"] else ("{:.3f}", "")))
+
+
+def _turned(row: Row, turned: bool) -> list[float]:
+    """The effect and its interval; of the second over the first where `turned`."""
+    values = [float(row[name]) for name in ("effect", "low", "high")]
+    if turned:
+        inverse = [
+            (1 / value if value else math.inf) if row["ratio"] else -value for value in values
+        ]
+        values = [inverse[0], inverse[2], inverse[1]]
+    return values
+
+
+def _with_interval(values: list[float], form: str, unit: str) -> str:
+    """The effect, with its interval if that is finite: five pairs may show equality and have none."""
+    middle, low, high = map(form.format, values)
+    text = f"{middle}{unit}"
+    return f"{text} [{low}, {high}]" if all(map(math.isfinite, values)) else text
+
+
+def _equal(rows: list[Row], metric: Metric) -> list[str]:
+    """Pairs that are equal, as one sentence where every name is equal to every other."""
+    within = f"equal within {margin_words(metric)}"
+    if len(rows) > 1 and _are_all_pairs(rows):
+        effect = max(_apart(row)[0] for row in rows)
+        largest = f"{100 * (effect - 1):.1f} %" if metric.by_ratio else f"{effect:.4f}"
+        return [f"{joined(_names(rows))} are {within}: their means are at most {largest} apart"]
+    form = ("{:.2f}", " x") if metric.by_ratio else ("{:z.4f}", "")
+    return [
+        f"{joined(_pair(row))} are {within}: {_with_interval(_apart(row), *form)} apart"
+        for row in rows
+    ]
+
+
+def _apart(row: Row) -> list[float]:
+    """The effect of the better one over the other, and its interval."""
+    return _turned(row, float(row["effect"]) < (1 if row["ratio"] else 0))
+
+
+def _undecided(rows: list[Row]) -> list[str]:
+    """Undecided pairs, by what would decide them."""
+    by_why: dict[str, list[Row]] = {}
+    for row in rows:
+        by_why.setdefault(_what_it_takes(row), []).append(row)
+    parts = []
+    for why, same in by_why.items():
+        pairs = ", ".join(joined(_pair(row)) for row in same)
+        between = joined(_names(same)) if _are_all_pairs(same) else pairs
+        parts.append(f"undecided between {between}: {why}")
+    return parts
+
+
+def _names(rows: list[Row]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in _pair(row)))
+
+
+def _are_all_pairs(rows: list[Row]) -> bool:
+    count = len(_names(rows))
+    return 2 * len(rows) == count * (count - 1)
+
+
+def _lacking(rows: pd.DataFrame) -> str:
+    """Why no pair was compared: each reason once, with all series that it holds for."""
+    reasons: dict[str, dict[str, None]] = {}
+    for row in rows.to_dict("records"):
+        sides = (row["first"], row["first_lacks"]), (row["second"], row["second_lacks"])
+        for label, why in [side for side in sides if side[1]] or [("", "no seed ran both")]:
+            reasons.setdefault(why, {})[label] = None
+    return "; ".join(
+        f"{', '.join(labels)}: {why}" if all(labels) else why for why, labels in reasons.items()
+    )
+
+
+# Published numbers
+
+
+def overview(comparisons: Sequence[pd.DataFrame]) -> str:
+    """All rows of all tables `comparison` counted by their verdicts; nothing where none can be judged."""
+    columns = ["metric", "family", "verdict", "half_width", "margin", "needed"]
+    tables = [table.reindex(columns=columns) for table in comparisons if len(table)]
+    if not tables:
+        return ""
+    rows = pd.concat(tables)
+    judged = rows[rows["verdict"] != NOT_COMPARABLE]
+    if judged.empty:
+        return ""
+    text = (
+        f"Of {len(rows):,} published numbers and ratios, of which many are epochs of the same run, these "
+        f"runs can judge {len(judged):,}: {_counted(judged['verdict'])}."
+    )
+    learned = judged["family"].isin(_OUTCOMES) | (judged["metric"] == "parameters")
+    if learned.all():
+        text += " All are losses, accuracies and sizes of models: none is a speed or a time."
+    undecided = judged[judged["verdict"] == UNDECIDED]
+    hopeless = undecided["needed"].isna() & (undecided["half_width"] > undecided["margin"])
+    if hopeless.any():
+        text += (
+            f" Of the undecided {hopeless.sum()} stay so with any number of runs: the same program with "
+            "another seed may differ by more than the margin."
+        )
+    if len(judged) < len(rows):
+        text += " Why the others cannot be compared is said below."
+    return text
+
+
+def of_system(rows: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """Sentences on one published system, each with its verdict. `rows`: of the table `comparison`."""
+    system = rows["system"].iloc[0]
+    outcomes = rows[rows["family"].isin(_OUTCOMES)]
+    judged = outcomes[outcomes["verdict"] != NOT_COMPARABLE]
+    counted = rows[~rows.index.isin(outcomes.index) & (rows["verdict"] != NOT_COMPARABLE)]
+    for row in counted.to_dict("records"):
+        yield f"{system}, {_name(row)}: {row['verdict']} ({row['why']}).", row["verdict"]
+    if judged.empty:
+        if counted.empty:
+            why = _commonest(outcomes if len(outcomes) else rows)
+            yield f"{system}: not comparable ({why}).", NOT_COMPARABLE
+        return
+    final = judged[judged["family"] == "primary"]
+    text = f"{system}, judged by {judged['judge'].iloc[0]}: "
+    if len(final):
+        text += f"at the end of training {'; '.join(map(_end, final.to_dict('records')))}. "
+    text += f"Of all {len(outcomes)} losses and accuracies {_counted(judged['verdict'])}"
+    if left := len(outcomes) - len(judged):
+        text += f"; {left} cannot be compared"
+    # The verdict that speaks most against the published numbers.
+    verdicts = set((final if len(final) else judged)["verdict"])
+    order = (DIFFERS, AT_CHANCE, UNDECIDED, REPRODUCED)
+    yield f"{text}.", next(verdict for verdict in order if verdict in verdicts)
+
+
+def _commonest(rows: pd.DataFrame) -> str:
+    """The most frequent reason, or the first; of rows for which there are runs, if there are such rows."""
+    tried = rows[rows["has_runs"].astype(bool)]
+    whys = (tried if len(tried) else rows)["why"].tolist()
+    return str(max(whys, key=whys.count))
+
+
+def _counted(verdicts: pd.Series) -> str:
+    counts = Counter(verdicts)
+    return joined(
+        [
+            f"{counts[name]} {_JUDGED[name][min(counts[name], 2) - 1]}"
+            for name in VERDICTS
+            if counts[name]
+        ]
+    )
+
+
+def _name(row: Row) -> str:
+    return str(row["metric"]).replace("_", " ")
+
+
+def _end(row: Row) -> str:
+    """One number: published, measured, how far apart and how far they may be."""
+    published = f"{round(float(row['value']), 4):g} {row['unit']}".strip()
+    text = f"{_name(row)} {published} published, {predicted(row)} measured"
+    if math.isfinite(row["margin"]):
+        text += f", {abs(row['difference']):.4f} apart, margin {row['margin']:.4f}"
+    return f"{text}: {row['verdict']}"
+
+
+def predicted(row: Row) -> str:
+    """The mean of n runs and the half width of the prediction interval of one more run."""
+    half = f" ± {row['half_width']:.4f}" if math.isfinite(row["half_width"]) else ""
+    return f"{row['mean']:.4f}{half} (n = {row['n']:.0f})"

@@ -1,0 +1,312 @@
+"""Sentences made from rows of verdicts: the only place that asserts them."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from make_records import LABELS, make_record, typed
+
+from paragone.analysis import tidy
+from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED, differences
+from paragone.reporting import answers as reported
+from paragone.reporting import words
+from paragone.reporting.answers import ABSENT, ALSO, BEST, HOLD, OPEN, Tables
+
+
+def pairs(*rows: tuple, metric: str = "speed", **columns: object) -> pd.DataFrame:
+    """Rows of the table of differences: first, second, relation, effect, the winner if there is one."""
+    return pd.DataFrame(
+        {
+            "metric": metric,
+            "workload": "fashion-conv",
+            "global_batch": 1000,
+            "division": "as-installed",
+            "machine": "here",
+            "first": first,
+            "second": second,
+            "relation": relation,
+            "winner": "".join(winner),
+            "effect": effect,
+            "low": effect - 0.01,
+            "high": effect + 0.01,
+            "p_adjusted": 0.01 if relation == BETTER else 1.0,
+            "needed": 10.0,
+            "ratio": metric != "test accuracy",
+            "n": 7,
+            "first_lacks": "",
+            "second_lacks": "",
+            "runs": "",
+            "family": "primary" if metric == "speed" else "exploratory",
+        }
+        for first, second, relation, effect, *winner in rows
+    ).assign(**columns)
+
+
+A_BEATS_B = ("A", "B", BETTER, 1.2, "A")
+B_BEATS_A = ("A", "B", BETTER, 0.8, "B")
+EQUALS = [("A", "B", EQUAL, 1.001), ("A", "C", EQUAL, 1.002), ("B", "C", EQUAL, 1.001)]
+OF_7 = "(n = 7 pairs)."
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        (pairs(A_BEATS_B), "A is best: 1.20 x [1.19, 1.21] faster than B"),
+        (pairs(B_BEATS_A), "B is best: 1.25 x [1.23, 1.27] faster than A"),
+        (
+            pairs(A_BEATS_B, metric="peak memory"),
+            "A is best: 17 % [16, 17] less memory than B",
+        ),
+        (
+            pairs(("A", "B", BETTER, 0.1, "A"), metric="test accuracy"),
+            "A is best: 0.100 [0.090, 0.110] more accurate than B",
+        ),
+        (pairs(EQUALS[0]), "A and B are equal within 5 %: 1.00 x [0.99, 1.01] apart"),
+        (
+            pairs(EQUALS[0], low=0.0, high=math.inf),  # five pairs may be equal without an interval
+            "A and B are equal within 5 %: 1.00 x apart",
+        ),
+        (
+            pairs(*EQUALS),
+            "A, B and C are equal within 5 %: their means are at most 0.2 % apart",
+        ),
+        (
+            pairs(("A", "B", EQUAL, 1.03), ("A", "C", EQUAL, 0.98), ("B", "C", BETTER, 0.94, "C")),
+            "the best is A or C; A and C are equal within 5 %: 1.02 x [1.01, 1.03] apart; "
+            "C is 1.06 x [1.05, 1.08] faster than B",
+        ),
+        (
+            pairs(("A", "B", UNDECIDED, 1.1), ("A", "C", BETTER, 2, "A"), ("B", "C", BETTER, 2, "B")),
+            "the best is A or B, undecided: 3 more pairs are needed; A is 2.00 x [1.99, 2.01] faster "
+            "than C; B is 2.00 x [1.99, 2.01] faster than C",
+        ),
+        (
+            pairs(("A", "B", BETTER, 2, "A"), division="tuning"),
+            "A is 2.00 x [1.99, 2.01] faster than B",
+        ),
+        (
+            pairs(A_BEATS_B, ("A", "C", NOT_COMPARED, math.nan), second_lacks=["", "crashed"]),
+            "A is best: 1.20 x [1.19, 1.21] faster than B; not compared (C: crashed)",
+        ),
+    ],
+)  # fmt: skip
+def test_pairs_are_told(table, text):
+    assert words.sentence(table) == f"{text} {OF_7}"
+
+
+def test_winners_in_a_circle_are_all_told():
+    rows = A_BEATS_B, ("B", "C", BETTER, 1.1, "B"), ("A", "C", BETTER, 0.9, "C")
+    assert words.sentence(pairs(*rows)).count(" faster than ") == 3
+
+
+def test_what_no_pair_has_is_told_once_for_all_that_lack_it():
+    table = pairs(
+        ("A", "B", NOT_COMPARED, math.nan),
+        ("A", "C", NOT_COMPARED, math.nan),
+        ("B", "C", NOT_COMPARED, math.nan),
+        first_lacks=["crashed", "crashed", ""],
+    )
+    assert words.sentence(table) == "not compared (A: crashed; no seed ran both)."
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"n": 1, "needed": 6.0}, "one pair has no variance: at least 6 are needed"),
+        ({"n": 9}, "1 more pair is needed"),
+        ({"n": 7}, "3 more pairs are needed"),
+        ({"needed": math.nan}, "the runs vary so much that no affordable number of pairs decides"),
+        ({"n": 10, "effect": 0.97}, "the effect lies between none and the margin: more pairs may decide"),
+        ({"n": 10, "effect": 0.90}, "more pairs may decide"),
+    ],
+)  # fmt: skip
+def test_what_an_undecided_pair_takes(columns, why):
+    table = pairs(("A", "B", UNDECIDED, 1.1)).assign(**columns)
+    assert words.sentence(table).startswith(f"undecided between A and B: {why} (n = ")
+    assert words.with_words(table)["why"].item() == why
+
+
+def test_rows_have_a_verdict_and_a_reason_for_readers():
+    table = pairs(
+        A_BEATS_B,
+        ("A", "B", EQUAL, 1.02, "A"),
+        ("A", "B", NOT_COMPARED, math.nan),
+        ("A", "B", NOT_COMPARED, math.nan),
+        first_lacks=["", "", "crashed", ""],
+        second_lacks=["", "", "diverged", ""],
+    )
+    found = words.with_words(table)
+    assert found["verdict"].tolist() == ["A is faster", "equal within 5 %", *["not compared"] * 2]
+    assert found["why"].tolist() == [
+        "",
+        "A is faster, within the margin",
+        "A: crashed, B: diverged",
+        "no seed ran both",
+    ]
+
+
+def test_who_is_overtaken():
+    assert words.overtaken({}) == ""
+    assert words.overtaken({"A": [("B", 9000.0), ("C", 1e6)]}) == (
+        " At their steady speeds, evaluation aside, A is overtaken by B after about 9,000 and C after "
+        "about 1,000,000 examples."
+    )
+
+
+def of(table: pd.DataFrame, heading: str, **more: object) -> list[reported.Answer]:
+    """The answers below a heading that the table of differences of one experiment gives."""
+    runs, _ = tidy.tables(typed([make_record("torch")]), "one", {})
+    sections = reported.answers([Tables("one", "Which?", runs, table)], **more)
+    return next(section.answers for section in sections if section.heading == heading)
+
+
+def test_answers_have_a_subject_and_a_heading():
+    memory = pairs(("A", "B", UNDECIDED, 1.1), metric="peak memory")
+    accuracy = pairs(A_BEATS_B, metric="test accuracy")
+    table = pd.concat([pairs(A_BEATS_B), pairs(B_BEATS_A, metric="end to end"), memory, accuracy])
+    speed, whole = of(table, BEST)
+    assert speed.text.startswith("speed, once training is steady, without compilation: A is best")
+    assert (speed.outcome, speed.verdict) == (BETTER, "faster")
+    assert whole.text.startswith("end to end, imports, compilation and evaluation included, the")
+    assert " not (exploratory): B is best" in whole.text
+    assert [answer.verdict for answer in of(table, ALSO)] == ["more accurate"]
+    assert [answer.text for answer in of(table, OPEN)] == ["Nothing."]
+
+
+def test_tuning_works_and_machines_are_part_of_the_subject():
+    parts = [
+        pairs(A_BEATS_B, division=division, machine=machine)
+        for division in ("as-installed", "tuned", "tuning")
+        for machine in ("new = host: cpu", "old")
+    ]
+    other = pairs(A_BEATS_B, workload="fashion-cnn")
+    subjects = [
+        answer.text.partition(", once")[0] for answer in of(pd.concat([*parts, other]), BEST)
+    ]
+    work = "(fashion-conv, batch 1,000) on"
+    assert subjects == [
+        f"speed {work} new",
+        f"speed {work} old",
+        f"speed when tuned {work} new",
+        f"speed when tuned {work} old",
+        f"what tuning is worth in speed {work} new",
+        f"what tuning is worth in speed {work} old",
+        "speed (fashion-cnn, batch 1,000) on here",
+    ]
+
+
+def test_what_was_run_once_is_one_answer():
+    rows = [
+        pairs(("A", "B", UNDECIDED, 1.1), metric=metric, n=1, needed=6.0, family="exploratory")
+        for metric in ("speed", "end to end")
+    ]
+    (answer,) = of(pd.concat(rows), OPEN)
+    assert answer.text == (
+        "speed and end to end: one pair of runs each of A and B, and one pair has no variance: "
+        "at least 6 pairs are needed."
+    )
+
+
+def test_what_was_not_compared_or_not_run_is_named():
+    (answer,) = of(pd.DataFrame(), OPEN)
+    assert answer.text.startswith("no two backends did the same work")
+    assert [answer.text for answer in of(pd.DataFrame(), ABSENT)] == ["All ran."]
+    assert [answer.text for answer in of(pd.DataFrame(), ABSENT, left_out=["no."])] == ["no."]
+    made = [make_record("torch"), make_record("tensorflow-tpu", status="unavailable")]
+    runs, _ = tidy.tables(typed(made), "one", {})
+    section = reported.answers([Tables("one", "Which?", runs)])[-1]
+    assert section.sentences == ["Which? fashion-conv on tensorflow-tpu: device not available."]
+
+
+@pytest.mark.parametrize(("repeats", "relation"), [(7, BETTER), (1, UNDECIDED)])
+def test_answers_of_records(tmp_path, repeats, relation):
+    """From records to a file of answers and back."""
+    made = [
+        make_record(backend, seed=seed, speed=speed + seed)
+        for backend, speed in (("torch", 2000.0), ("torch-xla", 1000.0))
+        for seed in range(repeats)
+    ]
+    parity = {("fashion-conv", backend): True for backend in ("torch", "torch-xla")}
+    runs, _ = tidy.tables(typed(made), "one", parity)
+    table = words.with_words(differences(runs, LABELS)).assign(family="primary")
+    folder = tmp_path / "one"
+    folder.mkdir()
+    tidy.write(runs, folder / "runs.parquet")
+    tidy.write(table, folder / "differences.csv")
+    sections = reported.from_tables(
+        ["Which?"], [folder / "runs.parquet"], [folder / "differences.csv"], []
+    )
+    best = sections[0].answers[0]
+    assert (best.outcome, len(best.runs)) == (relation, 2 * repeats)
+    tidy.write(reported.to_frame(sections), tmp_path / "answers.csv")
+    assert reported.read(tmp_path / "answers.csv") == sections
+
+
+def published(verdicts: dict[str, str], others: list[str]) -> pd.DataFrame:
+    """A comparison: primary rows with their verdicts, and other outcomes."""
+    rows = [(metric, verdict, "primary") for metric, verdict in verdicts.items()]
+    rows += [("train_loss", verdict, "outcome") for verdict in others]
+    return pd.DataFrame(rows, columns=["metric", "verdict", "family"]).assign(
+        system="8 TPU cores",
+        value=0.812344,
+        unit="nats",
+        judge="PyTorch",
+        why="PyTorch: why",
+        has_runs=True,
+        mean=0.81,
+        half_width=0.01,
+        n=2,
+        difference=-0.0034,
+        margin=0.02,
+        runs="",
+    )
+
+
+def holds(table: pd.DataFrame) -> list[reported.Answer]:
+    runs, _ = tidy.tables(typed([make_record("torch")]), "one", {})
+    sections = reported.answers([Tables("one", "Holds?", runs, comparison=table)])
+    return next(section.answers for section in sections if section.heading == HOLD)
+
+
+def test_published_numbers_are_counted_and_the_last_ones_told():
+    table = published(
+        {"test_accuracy": "reproduced"}, ["reproduced", "differs", "undecided", "not comparable"]
+    )
+    overview, answer = (found.text for found in holds(table))
+    assert overview == (
+        "Of 5 published numbers and ratios, of which many are epochs of the same run, these runs can judge "
+        "4: 2 are reproduced, 1 differs and 1 is undecided. All are losses, accuracies and sizes of models: "
+        "none is a speed or a time. Why the others cannot be compared is said below."
+    )
+    assert answer == (
+        "8 TPU cores, judged by PyTorch: at the end of training test accuracy 0.8123 nats published, "
+        "0.8100 ± 0.0100 (n = 2) measured, 0.0034 apart, margin 0.0200: reproduced. "
+        "Of all 5 losses and accuracies 2 are reproduced, 1 differs and 1 is undecided; 1 cannot be compared."
+    )
+    table.loc[1, ["metric", "family"]] = "speed-up", "ratio"
+    assert "none is a speed" not in holds(table)[0].text
+
+
+@pytest.mark.parametrize("verdict", ["differs", "at chance", "undecided"])
+def test_the_verdict_that_speaks_most_against_the_published_numbers_is_that_of_all(verdict):
+    _, answer = holds(published({"test_accuracy": "reproduced", "test_loss": verdict}, []))
+    assert answer.outcome == verdict
+
+
+def test_what_no_number_of_runs_decides_is_counted():
+    """Of four: two that vary by more than the margin, one that 13 runs decide, one without an interval."""
+    table = published({"test_accuracy": "undecided"}, ["undecided"] * 3)
+    table["half_width"], table["needed"] = [0.03, 0.04, 0.03, np.nan], [np.nan, np.nan, 13, np.nan]
+    assert "Of the undecided 2 stay so with any number of runs: " in holds(table)[0].text
+
+
+def test_why_a_system_cannot_be_compared_is_the_reason_of_what_was_run():
+    names = ("test_accuracy", "test_loss", "train_loss")
+    table = published(dict.fromkeys(names, "not comparable"), [])
+    table["why"] = ["no run with global batch 128"] * 2 + ["other hardware"]
+    (answer,) = holds(table)
+    assert answer.text == "8 TPU cores: not comparable (no run with global batch 128)."
+    table["has_runs"] = [False, False, True]
+    (answer,) = holds(table)
+    assert answer.text == "8 TPU cores: not comparable (other hardware)."
