@@ -6,7 +6,7 @@ from statistics import median
 
 import numpy as np
 
-from paragone.analysis.paired import ALPHA, Effects
+from paragone.analysis.statistics import ALPHA, Effects
 
 
 @dataclass(frozen=True)

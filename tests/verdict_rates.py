@@ -6,14 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from paragone.analysis import published, spread
-from paragone.analysis.paired import ALPHA, Effects
-from paragone.analysis.power import pairs_that_decide
+from paragone.analysis import published
 from paragone.analysis.prediction import REPRODUCED, judge
-from paragone.analysis.statistics import holm
+from paragone.analysis.statistics import ALPHA, Effects, holm, pairs_that_decide
 
 PUBLISHED = Path(__file__).parents[1] / "published"
-SPREADS = spread.read(PUBLISHED / "spread.csv")
+SPREADS = published.read_spreads(PUBLISHED / "spread.csv")
 MARGINS = published.read_margins(PUBLISHED / "margins.csv")
 SLOWDOWN = math.log(1.05)
 
@@ -45,7 +43,7 @@ def asked(values: pd.Series, margin: float) -> int | None:
 def decidable(workload: str) -> list[tuple[pd.Series, float, int]]:
     """The outcomes of a workload that a number of runs decides: their spread, margin, and that number."""
     one, found = SPREADS[workload], []
-    for metric in spread.OUTCOMES:
+    for metric in published.OUTCOMES:
         for epoch in sorted(set(one.rows["epoch"])):
             values = one.values(metric, epoch)
             margin = MARGINS[metric].of(float(values.mean()))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from make_records import LABELS, make_record, typed
 
-from paragone.analysis import published, spread, tidy, verdicts
+from paragone.analysis import published, tidy, verdicts
 from paragone.analysis.grouping import sweeps_of
 from paragone.analysis.verdicts import Evidence
 
@@ -37,8 +37,8 @@ def with_accuracy(values, **options):
 
 def spreads_of(made):
     """The committed spread, had it been of these runs."""
-    rows = spread.of(*tabulated(made))
-    return {name: spread.Spread(part) for name, part in rows.groupby("workload")}
+    rows = published.spread_of(*tabulated(made))
+    return {name: published.Spread(part) for name, part in rows.groupby("workload")}
 
 
 def tabulated(made, passed=True):

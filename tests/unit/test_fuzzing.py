@@ -25,7 +25,7 @@ from make_records import LABELS, make_record, sealed
 from make_results import MANIFEST
 from workspace import CONFIG, ROOT
 
-from paragone.analysis import published, spread, tidy
+from paragone.analysis import published, tidy
 from paragone.analysis.compliance import checks
 from paragone.analysis.pairwise import differences
 from paragone.base.errors import UserError
@@ -174,7 +174,7 @@ READERS = {
     "published.csv": lambda path: published.read_rows(path, "tpu_fashion_conv"),
     "protocols.csv": lambda path: published.read_protocols(path, "reuters_strategies"),
     "flaws.csv": lambda path: published.read_flaws(path, "tpu_fashion_conv"),
-    "spread.csv": spread.read,
+    "spread.csv": published.read_spreads,
 }
 CELLS = st.text(max_size=8) | st.sampled_from(["", "nan", "inf", "-1", "1e400", "a,b", '"', "0"])
 

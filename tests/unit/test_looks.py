@@ -10,8 +10,8 @@ from make_results import valid_records, write_results
 
 import look
 from paragone.analysis import tidy
-from paragone.analysis.paired import Effects
 from paragone.analysis.pairwise import differences
+from paragone.analysis.statistics import Effects
 from paragone.config.looks import LOOKS, fewest, looks
 
 

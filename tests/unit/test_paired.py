@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from paragone.analysis.paired import EXACT, Effects, subsets
-from paragone.analysis.power import deviation_bound, pairs_needed
-from paragone.analysis.statistics import holm
+from paragone.analysis.statistics import (
+    EXACT,
+    Effects,
+    deviation_bound,
+    holm,
+    pairs_needed,
+    subsets,
+)
 from paragone.config.looks import fewest
 
 VALUES = [[1, 2, 3], [-1, 2, 4, 8], [0.5, -0.1, 2, 2, 3, -4, 1], [0.0, 0.0, 1.0]]

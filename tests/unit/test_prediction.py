@@ -7,7 +7,7 @@ from judge_rows import FOLDER, REUTERS, of, spreads_of, tabulated, with_accuracy
 from make_records import make_record
 from make_tables import beside, write
 
-from paragone.analysis import published, spread, verdicts
+from paragone.analysis import published, verdicts
 from paragone.analysis.prediction import DIFFERS, REPRODUCED, UNDECIDED, Judgement, judge
 from paragone.analysis.statistics import holm
 from paragone.base.errors import UserError
@@ -87,7 +87,7 @@ def outcomes(count=20):
         for seed, value in enumerate(values)
         for epoch in (1, 2)
     ]
-    return spread.Spread(pd.DataFrame(rows))
+    return published.Spread(pd.DataFrame(rows))
 
 
 def test_all_rows_together_are_ranked_among_runs():
@@ -101,10 +101,10 @@ def test_all_rows_together_are_ranked_among_runs():
 
 def test_spread_of_runs_and_back(tmp_path):
     made = [*with_accuracy([0.8, 0.9]), make_record(seed=7, status="diverged")]
-    rows = spread.of(*tabulated(made))
+    rows = published.spread_of(*tabulated(made))
     assert len(rows) == 2 * 5
     rows.to_csv(tmp_path / "spread.csv", index=False)
-    (one,) = spread.read(tmp_path / "spread.csv").values()
+    (one,) = published.read_spreads(tmp_path / "spread.csv").values()
     assert one.values("test_accuracy", 5).to_dict() == {0: 0.8, 1: 0.9}
     assert one.values("test_accuracy", 6).empty
     assert one.backend == "torch"
@@ -117,15 +117,15 @@ def test_a_broken_spread_is_named(tmp_path, text):
     path = tmp_path / "spread.csv"
     path.write_text(text)
     with pytest.raises(UserError, match=r"spread\.csv: not a table of spreads"):
-        spread.read(path)
+        published.read_spreads(path)
 
 
 def test_the_committed_files_cover_what_is_judged():
     folder = FOLDER
     margins = published.read_margins(folder / "margins.csv")
-    assert set(spread.OUTCOMES) < set(margins)
-    for name, one in spread.read(folder / "spread.csv").items():
-        assert not one.rows[spread.COLUMNS].isna().any().any()
+    assert set(published.OUTCOMES) < set(margins)
+    for name, one in published.read_spreads(folder / "spread.csv").items():
+        assert not one.rows.isna().any().any()
         assert one.rows.groupby("epoch")["seed"].agg(["nunique", "size"]).nunique().tolist() == [
             1,
             1,
@@ -140,7 +140,7 @@ def test_table_names_judge_family_and_what_lies_inside(tmp_path):
     runs, epochs = tabulated(made)
     files = write(tmp_path, "comparison", *beside("tpu_fashion_conv"), runs=runs, epochs=epochs)
     table = pd.read_csv(files["csv"])
-    outcome = table[table["metric"].isin(spread.OUTCOMES)]
+    outcome = table[table["metric"].isin(published.OUTCOMES)]
     assert set(outcome["judge"]) == {"PyTorch"}
     primary = table[table["family"] == "primary"]
     assert sorted(primary["metric"]) == sorted(verdicts.PRIMARY)

@@ -8,8 +8,8 @@ from judge_rows import FOLDER, judge, of, row_of, spreads_of, tabulated, with_ac
 from make_records import make_record, waited
 from make_tables import beside, write
 
-from paragone.analysis import published, spread, verdicts
-from paragone.analysis.quantities import QUANTITIES
+from paragone.analysis import published, verdicts
+from paragone.analysis.cells import QUANTITIES
 from paragone.base.errors import UserError
 
 CSV = FOLDER / "published.csv"
@@ -250,7 +250,7 @@ def test_unknown_experiment_names_the_key():
         ("published", lambda path: published.read_rows(path, CONV), "value", "worth", "no column"),
         ("protocols", lambda path: published.read_protocols(path, CONV), "1000", "k", "protocols"),
         ("flaws", lambda path: published.read_flaws(path, CONV), "experiment", "x", "no column"),
-        ("spread", spread.read, "seed", "sead", "not a table of spreads"),
+        ("spread", published.read_spreads, "seed", "sead", "not a table of spreads"),
     ],
 )
 def test_another_table_is_named(tmp_path, name, read, old, new, words):

@@ -6,8 +6,8 @@ from make_experiments import mobilenet
 from make_records import LABELS, make_record
 
 from paragone.analysis import published, verdicts
+from paragone.analysis.cells import QUANTITIES
 from paragone.analysis.grouping import sweeps_of
-from paragone.analysis.quantities import QUANTITIES
 from paragone.base.errors import UserError
 
 MIRRORED = "mirrored_mobilenet"

@@ -9,9 +9,7 @@ import pandas as pd
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series, series_of
 from paragone.analysis.metrics import METRICS, OPTIONAL, Metric
-from paragone.analysis.paired import ALPHA, Effects
-from paragone.analysis.power import pairs_that_decide
-from paragone.analysis.statistics import holm
+from paragone.analysis.statistics import ALPHA, Effects, holm, pairs_that_decide
 from paragone.config.questions import compared
 
 # How two series of a pair relate; `PARTLY`: of several pairs some are decided, and who is best is not.

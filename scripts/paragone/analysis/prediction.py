@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 import scipy
 
-from paragone.analysis.power import deviation_bound
-from paragone.analysis.statistics import CONFIDENCE
+from paragone.analysis.statistics import CONFIDENCE, deviation_bound
 
 REPRODUCED, DIFFERS, AT_CHANCE, UNDECIDED = "reproduced", "differs", "at chance", "undecided"
 # The F test only guards against a spread of something else: rarely wrong, as every row asks it.

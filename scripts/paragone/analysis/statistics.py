@@ -1,14 +1,31 @@
-"""Median and bootstrap interval of repeated runs; p values of a family. Never the best of several."""
+"""Statistics of repeated runs: medians, tests of paired effects, and the pairs that a verdict takes.
 
+Nothing here is the best of several runs. Paired effects are logs of ratios or differences of the two runs
+of a pair. All inference on them uses sign flips: if the true effect is `shift`, effects minus `shift` are as
+likely as their negatives. Of two equal backends that holds by exchange of the runs of a pair, whatever the
+size of the noise, and also where it changes from pair to pair. Flipping the signs of a subset of pairs raises
+the mean to the observed one or above exactly where the subset's mean is at most `shift`, so the means of all
+subsets hold every p value and every interval (Hartigan 1969, J. Am. Stat. Assoc. 64:1303).
+"""
+
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 import scipy
 
+from paragone.config.looks import fewest
+
 CONFIDENCE = 0.95
 RESAMPLES = 9999
 INTERVAL = "95 % bootstrap interval"  # how figures and tables name it
+ALPHA = 1 - CONFIDENCE
+EXACT = 13  # pairs up to which all subsets are enumerated; beyond, random ones
+POWER = 0.8
+MOST_PAIRS = 60  # a question that takes more is called hopeless
+_RANDOM = 9999
 
 
 @dataclass(frozen=True)
@@ -86,3 +103,115 @@ def holm(p_values: list[float]) -> list[float]:
     adjusted = np.empty(len(p_values))
     adjusted[order] = np.minimum(stepped, 1)
     return adjusted.tolist()
+
+
+class Effects:
+    """The effects of n pairs: their `mean`, p values, and the `interval` of the true effect."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = np.asarray(values, dtype=np.float64)
+        self.mean = float(self.values.mean()) if len(self.values) else math.nan
+        chosen = subsets(len(self.values))
+        self._means = np.sort(chosen @ self.values / np.maximum(chosen.sum(1), 1))
+        # Means that are equal but for rounding count as such: never in favour of a difference.
+        self._rounding = 1e-12 * float(np.abs(self.values).max(initial=0))
+
+    def p_above(self, shift: float = 0.0) -> float:
+        """One-sided p value of "the true effect is at most `shift`"."""
+        below = np.searchsorted(self._means, shift + self._rounding, "right")
+        return float((1 + below) / (1 + len(self._means)))
+
+    def p_below(self, shift: float = 0.0) -> float:
+        """One-sided p value of "the true effect is at least `shift`"."""
+        not_above = np.searchsorted(self._means, shift - self._rounding, "left")
+        return float((1 + len(self._means) - not_above) / (1 + len(self._means)))
+
+    def p_differs(self) -> float:
+        """Two-sided p value of "there is no effect"; at least 2 / 2^n."""
+        return min(1.0, 2 * min(self.p_above(), self.p_below()))
+
+    def p_within(self, margin: float) -> float:
+        """p value of "the true effect is `margin` or more, up or down": two one-sided tests."""
+        return max(self.p_above(-margin), self.p_below(margin))
+
+    def interval(self, alpha: float = ALPHA) -> tuple[float, float]:
+        """The shifts that a two-sided test at `alpha` does not reject; infinite from too few pairs."""
+        rank = math.floor(alpha / 2 * (1 + len(self._means)))
+        if rank < 1:
+            return -math.inf, math.inf
+        return float(self._means[rank - 1]), float(self._means[-rank])
+
+
+@lru_cache(maxsize=32)
+def subsets(n: int) -> np.ndarray:
+    """Rows of ones and zeros: every subset of n pairs but the empty one, or random ones of many pairs."""
+    if n <= EXACT:
+        return (np.arange(1, 2**n)[:, None] >> np.arange(n) & 1).astype(np.float64)
+    random = np.random.default_rng(0).integers(0, 2, (_RANDOM, n))
+    return random[random.any(axis=1)].astype(np.float64)
+
+
+def deviation_bound(effects: np.ndarray) -> float:
+    """The upper 80 % bound of the standard deviation of effects, or of runs; infinite from fewer than two."""
+    n = len(effects)
+    if n < 2:
+        return math.inf
+    return float(
+        np.std(effects, ddof=1) * math.sqrt((n - 1) / scipy.stats.chi2.ppf(1 - POWER, n - 1))
+    )
+
+
+def effect_bound(effects: np.ndarray) -> float:
+    """The lower 80 % bound of the size of the mean effect of two or more pairs; may be negative."""
+    n = len(effects)
+    spread = deviation_bound(effects) / math.sqrt(n)
+    return float(abs(np.mean(effects)) - scipy.stats.t.ppf(POWER, n - 1) * spread)
+
+
+def pairs_that_decide(effects: np.ndarray, margin: float, comparisons: int) -> int | None:
+    """The pairs that a question takes in all, judged by those at hand. None if more than `MOST_PAIRS`.
+
+    Of `pairs_needed` with the bound of their deviation; with that of their effect in place of the margin
+    where it is beyond.
+    """
+    if len(effects) < 2:
+        return fewest(comparisons)
+    sought = max(margin, float(f"{effect_bound(effects):.2g}"))
+    return pairs_needed(float(f"{deviation_bound(effects):.2g}"), sought, comparisons)
+
+
+@lru_cache(maxsize=4096)
+def pairs_needed(deviation: float, margin: float, comparisons: int) -> int | None:
+    """The pairs that decide: an effect of `margin` is found, and none is shown to be within it, with a
+    probability of `POWER` each. None if more than `MOST_PAIRS`.
+
+    `deviation`: standard deviation of the effects, normally distributed.
+    """
+    if not math.isfinite(deviation):
+        return None
+    alpha = ALPHA / max(comparisons, 1)
+    for n in range(fewest(comparisons), MOST_PAIRS + 1):
+        if deviation == 0:
+            return n
+        power = _of_sign_flips if n <= EXACT else _of_t_test
+        if power(deviation / margin, alpha, n) >= POWER:
+            return n
+    return None
+
+
+def _of_t_test(deviation: float, alpha: float, n: int) -> float:
+    """The power of the t test, to which that of sign flips of many pairs is equal; in units of the margin."""
+    margin = math.sqrt(n) / deviation
+    found = scipy.stats.nct.sf(scipy.stats.t.ppf(1 - alpha / 2, n - 1), n - 1, margin)
+    within = 2 * scipy.stats.t.cdf(margin - scipy.stats.t.ppf(1 - alpha, n - 1), n - 1) - 1
+    return float(min(found, within))
+
+
+def _of_sign_flips(deviation: float, alpha: float, n: int) -> float:
+    """The power of sign flips of few pairs, whose p values are coarse, by simulation."""
+    chosen = subsets(n)
+    draws = np.random.default_rng(0).normal(0, deviation, (1000, n))
+    means = draws @ chosen.T / chosen.sum(1)
+    rare = (1 + (means <= -1).sum(1)) / 2**n  # p of "the margin or more below", of each draw
+    within = np.maximum(rare, (1 + (means >= 1).sum(1)) / 2**n) <= alpha
+    return float(min(np.mean(rare <= alpha / 2), np.mean(within)))

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
+from paragone.analysis.cells import QUANTITIES, Cell, Missing, NoRuns, pick
 from paragone.analysis.grouping import shares_cores
-from paragone.analysis.match_runs import Cell, Missing, NoRuns, pick
 from paragone.analysis.prediction import (
     AT_CHANCE,
     DIFFERS,
@@ -17,9 +17,7 @@ from paragone.analysis.prediction import (
     judge,
     judge_bound,
 )
-from paragone.analysis.published import LOWER, Margin, Protocol, Ratio, Row
-from paragone.analysis.quantities import QUANTITIES
-from paragone.analysis.spread import OUTCOMES, Spread
+from paragone.analysis.published import LOWER, OUTCOMES, Margin, Protocol, Ratio, Row, Spread
 from paragone.analysis.statistics import CONFIDENCE, Summary, holm, summarize
 
 NOT_COMPARABLE = "not comparable"

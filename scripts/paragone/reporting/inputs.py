@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from paragone.analysis import published, spread, tidy
+from paragone.analysis import published, tidy
 from paragone.analysis.grouping import Series, series_of, sweeps_of
 from paragone.analysis.published import Protocol, Ratio, Row
 from paragone.analysis.verdicts import Evidence
@@ -87,7 +87,7 @@ class Inputs:
         if not self.published_experiment:
             return Evidence({})
         margins = published.read_margins(self._published("margins"))
-        return Evidence(self.protocols, margins, spread.read(self._published("spread")))
+        return Evidence(self.protocols, margins, published.read_spreads(self._published("spread")))
 
     @property
     def ratios(self) -> list[Ratio]:

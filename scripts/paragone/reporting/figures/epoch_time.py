@@ -5,10 +5,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from paragone.analysis import run_states
+from paragone.analysis.cells import Cell, epoch_seconds
 from paragone.analysis.grouping import Series, series_of, shares_cores
-from paragone.analysis.match_runs import Cell
 from paragone.analysis.published import Protocol
-from paragone.analysis.quantities import epoch_seconds
 from paragone.reporting import footnotes
 from paragone.reporting.drawing import bars, legend, style
 from paragone.reporting.drawing.frame import Frame

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from paragone.analysis import run_states
+from paragone.analysis.cells import Cell
 from paragone.analysis.grouping import Series
-from paragone.analysis.match_runs import Cell
 from paragone.analysis.published import Row
 from paragone.analysis.statistics import summarize_by
 from paragone.reporting import footnotes

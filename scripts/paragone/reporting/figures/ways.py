@@ -14,9 +14,8 @@ from matplotlib.ticker import LogLocator, NullLocator
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
 from paragone.analysis.metrics import METRICS, Metric
-from paragone.analysis.paired import Effects
 from paragone.analysis.pairwise import by_seed
-from paragone.analysis.statistics import summarize
+from paragone.analysis.statistics import Effects, summarize
 from paragone.reporting import footnotes
 from paragone.reporting.beside_baseline import works
 from paragone.reporting.drawing import legend, style

@@ -2,8 +2,7 @@
 
 from paragone.analysis import verdicts
 from paragone.analysis.grouping import Series
-from paragone.analysis.published import Row
-from paragone.analysis.spread import OUTCOMES
+from paragone.analysis.published import OUTCOMES, Row
 from paragone.reporting import footnotes
 from paragone.reporting.beside_published import line, table_of
 from paragone.reporting.inputs import Inputs

@@ -4,10 +4,9 @@ from typing import Any
 
 import pandas as pd
 
+from paragone.analysis.cells import QUANTITIES, Missing, pick
 from paragone.analysis.grouping import Series
-from paragone.analysis.match_runs import Missing, pick
 from paragone.analysis.published import Protocol, Row
-from paragone.analysis.quantities import QUANTITIES
 from paragone.analysis.statistics import summarize
 from paragone.base.errors import UserError
 from paragone.reporting import footnotes
