@@ -5,8 +5,6 @@
 #   snakemake --cores 1 figures                                   only figures and tables
 #   snakemake plan --cores 1 --config budget=8h                  what repeats decide, and fit a time
 #   snakemake figures --cores 1 --config records_only=True        the same from records alone
-#   snakemake bundle --cores 1                                    one archive of all that was measured
-#   snakemake --cores 1 --config 'bundles=[a.zip, b.zip]'         what several machines measured
 #
 # Programs and schemas belong to this checkout, data and results to the working directory: see
 # `snakemake -s`, `-d`, and docs/extending.md for its use as a module.
@@ -39,16 +37,7 @@ if not config["records_only"]:
     include: "rules/measure.smk"
 
 
-if BUNDLES:
-
-    include: "rules/bundles.smk"
-
-else:
-
-    include: "rules/collect.smk"
-    include: "rules/bundle.smk"
-
-
+include: "rules/collect.smk"
 include: "rules/join.smk"
 include: "rules/tables.smk"
 include: "rules/figures.smk"
@@ -72,7 +61,7 @@ rule all:
         declared("figures", FIGURES, of_all()),
         declared("tables", TABLES, of_all()),
         TABLES_OF_ALL,
-        [] if BUNDLES else "<results>/tables/device_matmul/peaks.json",
+        "<results>/tables/device_matmul/peaks.json",
         "<results>/index.html",
 
 

@@ -124,7 +124,7 @@ def configuration() -> str:
         root = apart.get(name, schema)
         block = apart.get(name, schema["properties"][name])
         required = name in schema["required"]
-        if "object" not in block["type"]:
+        if block["type"] != "object":
             single.append((name, block, required))
             continue
         text.append(f"\n## {name}\n\n{_sentence(block['description'])}\n\n{_HEADER}")

@@ -6,7 +6,6 @@ import time
 
 from paragone.base import plugins
 from paragone.base.locks import Held, Lock
-from paragone.config.bundled import labels
 from paragone.config.code_files import code_of
 from paragone.config.datasets import block_of, data_modules, data_paths, state_of_files
 from paragone.config.expand import expand, first_steps, probes_of, with_reference
@@ -20,12 +19,10 @@ from paragone.config.questions import questions
 from paragone.config.schedule import schedule
 from paragone.config.validate import validate
 from paragone.records import sweep
-from paragone.records.bundles import opened
 
 try:
-    fill(config, DEFAULTS)  # where this is a module, `config` may hold changes only
-    BUNDLES = labels(config["bundles"])
-    LISTINGS = opened.take_bundles(config, BUNDLES) if BUNDLES else {}
+    if DEFAULTS.keys() - config.keys():  # where this is a module, `config` may hold changes only
+        fill(config, DEFAULTS)
     plugins.use(config["plugins"], drawing=bool(config["records_only"]))
     validate(config)
     LEFT_OUT = narrow(config)
@@ -102,26 +99,28 @@ def several(workers):
     return workers if workers > 1 else None
 
 
-def records(specs):
-    """The records of runs."""
-    return [f"<results>/runs/{spec.name}/record.json" for spec in specs]
+def records(runs):
+    """The records of runs, by their names."""
+    return [f"<results>/runs/{run}/record.json" for run in runs]
 
 
 def first_repeats(experiment, count):
-    """The runs of the first repeats of an experiment."""
+    """The names of the runs of the first repeats of an experiment."""
     end = config["seed"] + count
-    return [spec for spec in EXPERIMENTS[experiment] if spec.seed < end]
+    return [spec.name for spec in EXPERIMENTS[experiment] if spec.seed < end]
 
 
 def runs_of(experiment):
-    """The runs of an experiment; with `until: decided` those of the repeats that it took."""
+    """The names of the runs of an experiment; with `until: decided` those of the repeats that it took."""
+    if isinstance(config["records_only"], dict):
+        return config["records_only"][experiment]
     if "until" in config["experiments"][experiment]:
         (question,) = questions(config, {experiment: EXPERIMENTS[experiment]})
         for count in looks(question["repeats"], question["comparisons"])[:-1]:
             look = checkpoints.look.get(experiment=experiment, repeats=count)
             if json.loads(Path(look.output[0]).read_text(encoding="utf-8"))["decided"]:
                 return first_repeats(experiment, count)
-    return EXPERIMENTS[experiment]
+    return [spec.name for spec in EXPERIMENTS[experiment]]
 
 
 def reading(wildcards):
@@ -139,58 +138,9 @@ def records_of(wildcards):
     return records(runs_of(wildcards.experiment))
 
 
-def in_bundles(name):
-    """The files of this name that the runs of bundles have."""
-    return [path for label in BUNDLES for path in files_of_bundle(label) if path.endswith(name)]
-
-
-def files_of_bundle(label):
-    """The files of the runs of a bundle."""
-    return [f"<results>/bundles/{label}/{name}" for name in opened.runs(LISTINGS[label], label)]
-
-
-def tables_of_bundle(label):
-    """The tidy tables of a bundle."""
-    names = opened.tables(LISTINGS[label])
-    return [f"<results>/bundles/{label}/tables/{name}.parquet" for name in names]
-
-
-def gathered():
-    """Tables made of those of all bundles that have them: name, formats, and of which."""
-    names = {
-        f"{name}/{kind}": f"{name}/{kind}" for name in EXPERIMENTS for kind in ("runs", "epochs")
-    }
-    names |= {"device_matmul/matmul": "matmul", "scaling_model/allreduce": "allreduce"}
-    for name, source in names.items():
-        formats = ("parquet",) if name == source else ("csv", "parquet")
-        having = [label for label in BUNDLES if source in opened.tables(LISTINGS[label])]
-        yield name, formats, [
-            f"<results>/bundles/{label}/tables/{source}.parquet" for label in having
-        ]
-
-
 def all_records(_):
     """The records of all experiments, each once."""
-    if BUNDLES:
-        return in_bundles("record.json")
     return list(dict.fromkeys(path for name in EXPERIMENTS for path in records(runs_of(name))))
-
-
-def measured_beside(_):
-    """What a bundle holds beside the runs: verdicts of the parity gate, manifests, products, all-reduces."""
-    workloads = sorted({spec.workload["name"] for spec in RUNS.values()})
-    return [
-        *sorted({path for name in EXPERIMENTS for path in manifests_of_experiment(name)}),
-        *(f"<results>/parity/{workload}.json" for workload in workloads),
-        *(f"<results>/matmul/{backend}.json" for backend in PRODUCTS),
-        *(f"<results>/allreduce/{backend}.json" for backend in ALL_REDUCES),
-    ]
-
-
-def shared_config():
-    """What a bundle says of the config: not where data are or came from, an address may hold a password."""
-    places = {key: DEFAULTS["data"][key] for key in ("folder", "mirrors")}
-    return {key: config[key] for key in DEFAULTS} | {"data": config["data"] | places}
 
 
 def parity_of(wildcards):

@@ -14,17 +14,6 @@ class Row:
     settings: tuple[str, ...] = ()
 
 
-def backends_of(section):
-    """The backends that a section shows, in the config's order."""
-    if BUNDLES:  # each has its own
-        return list(config["backends"])
-    if section in EXPERIMENTS:
-        used = {spec.backend["name"] for spec in EXPERIMENTS[section]}
-    else:
-        used = ALL_REDUCES if section == "scaling_model" else PRODUCTS
-    return [name for name in config["backends"] if name in used]
-
-
 def experiments_of(section):
     """The experiments whose runs a section shows: itself, or all that scale."""
     return [section] if section in EXPERIMENTS else SCALING
@@ -35,11 +24,9 @@ READS = {
         f"<results>/tables/{name}/runs.parquet" for name in experiments_of(section)
     ],
     "epochs": lambda section: [f"<results>/tables/{section}/epochs.parquet"],
-    "predictions": lambda section: (
-        in_bundles("predictions.npz")
-        if BUNDLES
-        else [f"<results>/runs/{spec.name}/predictions.npz" for spec in runs_of(section)]
-    ),
+    "predictions": lambda section: [
+        f"<results>/runs/{run}/predictions.npz" for run in runs_of(section)
+    ],
     "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
     "models": lambda _: ["<results>/tables/scaling_model/models.json"],
     "steps": lambda _: ["<results>/tables/scaling_model/steps.parquet"],
@@ -87,7 +74,7 @@ def options_of(row):
 
     def options(wildcards):
         section = SECTIONS[wildcards.experiment]
-        backends = [(name, config["backends"][name]) for name in backends_of(wildcards.experiment)]
+        backends = config["backends"].items()
         found = ["--title", section["title"]]
         if "published" in row.reads:
             found += ["--published", project("published")]

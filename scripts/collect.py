@@ -3,8 +3,6 @@
 import argparse
 from pathlib import Path
 
-import pandas as pd
-
 from paragone.analysis import tidy
 from paragone.analysis.compliance import checks
 from paragone.analysis.peaks import read_peaks
@@ -65,13 +63,6 @@ def main(arguments: list[str] | None = None) -> None:
         metavar="all.csv",
         help=".csv and .parquet files to write",
     )
-
-    gather = modes.add_parser(
-        "gather", help="of several bundles: their tables, one below the other"
-    )
-    gather.set_defaults(collect=_gather)
-    gather.add_argument("--tables", type=Path, nargs="+", required=True, metavar="x.parquet")
-    gather.add_argument("--output", type=Path, nargs="+", required=True, help=".csv and .parquet")
     options = parser.parse_args(arguments)
     options.collect(options)
 
@@ -97,12 +88,6 @@ def _collect_runs(options: argparse.Namespace) -> None:
 
 def _join(options: argparse.Namespace) -> None:
     whole = tidy.merge([tidy.read(path) for path in options.tables])
-    for path in options.output:
-        tidy.write(whole, path)
-
-
-def _gather(options: argparse.Namespace) -> None:
-    whole = pd.concat([tidy.read(path) for path in options.tables], ignore_index=True)
     for path in options.output:
         tidy.write(whole, path)
 

@@ -19,7 +19,7 @@ def test_no_text_of_a_config_is_run_by_a_shell(fashion, checkout):
     made.config["backends"]["torch"]["label"] = text
     made.config["prices"] |= {"currency": text, "source": text, "date": text}
     made.only("xla_fashion_cnn", ["torch"], {"steps_per_epoch": 2}, epochs=1, steps_per_epoch=2)
-    done = made.snakemake("all", "paper", "bundle", "--cores", "2")
+    done = made.snakemake("all", "paper", "--cores", "2")
     assert done.returncode == 0, done.stdout
     assert not harm.exists()
     assert text in (made.folder / "results/answers.md").read_text()

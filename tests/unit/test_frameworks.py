@@ -95,9 +95,9 @@ def test_primary_is_the_first_of_those_asked_for_that_is_left():
     assert config["primary"]["experiment"] == "one_device"
 
 
-def test_bundles_are_not_narrowed():
-    with pytest.raises(UserError, match="bundles are drawn whole"):
-        narrowed("jax", bundles=["records/amd-epyc-2-cores.zip"])
+def test_given_runs_are_not_narrowed():
+    with pytest.raises(UserError, match="given runs are drawn whole"):
+        narrowed("jax", records_only={"one_device": ["a@elsewhere"]})
 
 
 def test_pins_of_one_framework_hold_no_other():

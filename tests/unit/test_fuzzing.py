@@ -25,6 +25,7 @@ from make_records import LABELS, make_record, sealed
 from make_results import MANIFEST
 from workspace import CONFIG, ROOT
 
+import bundle_archive
 from paragone.analysis import published, tidy
 from paragone.analysis.compliance import checks
 from paragone.analysis.pairwise import differences
@@ -34,7 +35,6 @@ from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 from paragone.data import load
 from paragone.records import measurements, parity_reports, record
-from paragone.records.bundles import unpack
 from paragone.records.run_record import RunRecord
 
 pytestmark = pytest.mark.nightly
@@ -219,9 +219,9 @@ def test_a_bundle_with_other_bytes_is_refused_or_the_same(folder, archive, seed,
         damaged[draw.randrange(len(damaged))] = draw.randrange(256)
     path = folder / "a.zip"
     path.write_bytes(damaged)
-    if not message(lambda: unpack.read(path)):
+    if not message(lambda: bundle_archive.read(path)):
         (folder / "whole.zip").write_bytes(archive)
-        assert unpack.read(path) == unpack.read(folder / "whole.zip")
+        assert bundle_archive.read(path) == bundle_archive.read(folder / "whole.zip")
 
 
 PROGRAMS = sorted(

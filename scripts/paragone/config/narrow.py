@@ -19,14 +19,14 @@ def narrow(config: dict[str, Any]) -> list[str]:
 
     Without the primary experiment, the first of `only` that is left, or of all, is primary; without the
     baseline, the first backend of the first experiment with the figure that has one. Returns sentences on
-    what `frameworks` has left out. Raises `UserError` for an unknown name, and for bundles, which have what
-    they have.
+    what `frameworks` has left out. Raises `UserError` for an unknown name, and for given runs, which are what
+    they are.
     """
     _to_experiments(config, config["only"])
     if not config["frameworks"]:
         return []
-    if config["bundles"]:
-        raise UserError("frameworks: bundles are drawn whole; leave frameworks or bundles out")
+    if isinstance(config["records_only"], dict):
+        raise UserError("frameworks: given runs are drawn whole, as those of bundles; leave it out")
     return _to_frameworks(config)
 
 

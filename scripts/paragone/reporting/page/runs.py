@@ -54,10 +54,8 @@ class Run:
 
 
 def read(results: Path, run: str, logs: Path) -> Run:
-    """A run of the tables, and the tail of its log where that is there; `<run>@<label>` is of a bundle."""
-    _, _, label = run.partition("@")
-    folder = results / "bundles" / label if label else results
-    record = replace(io.read(folder / "runs" / run / "record.json"), run=run)
+    """A run of the tables, and the tail of its log if there is one; a bundle's run is `<run>@<label>`."""
+    record = replace(io.read(results / "runs" / run / "record.json"), run=run)
     parts = run_metrics.parts(record) or {}
     whole = sum(parts.values())
     timeline = [Part(name, seconds, seconds / whole) for name, seconds in parts.items() if seconds]

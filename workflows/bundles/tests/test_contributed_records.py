@@ -21,7 +21,7 @@ def test_the_list_has_each():
 
 @pytest.mark.parametrize("path", CONTRIBUTED, ids=lambda path: path.stem)
 def test_it_is_tabulated(path, tmp_path):
-    unbundle.main(["--bundle", str(path), "--label", "there", "--output", str(tmp_path)])
+    unbundle.main(["--bundles", str(path), "--results", str(tmp_path)])
     tables = [pd.read_parquet(table) for table in tmp_path.glob("tables/*/runs.parquet")]
     runs = pd.concat(tables)
     assert set(runs["run"]) == {folder.name for folder in (tmp_path / "runs").iterdir()}

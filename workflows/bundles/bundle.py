@@ -2,11 +2,16 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+
+import bundle_archive
 from paragone.analysis import tidy
 from paragone.base.errors import entry_point
-from paragone.records.bundles import pack, unpack
+
+LICENSE = "https://creativecommons.org/licenses/by/4.0/"
 
 
 @entry_point
@@ -14,19 +19,15 @@ def main(arguments: list[str] | None = None) -> None:
     """Write or check, and print what bundles hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     modes = parser.add_subparsers(required=True)
-    writing = modes.add_parser("write", help="one archive of results, config and metadata")
+    writing = modes.add_parser("write", help="one archive of results and config")
     writing.set_defaults(do=_write)
     writing.add_argument("--results", type=Path, required=True, help="the folder of all files")
     writing.add_argument(
-        "--runs", type=Path, required=True, help="runs.parquet: which runs, and of what"
+        "--runs", type=Path, required=True, help="runs.parquet: the runs and their experiments"
     )
-    writing.add_argument(
-        "--files", type=Path, nargs="*", default=[], help="measured beside the runs"
-    )
+    writing.add_argument("--files", type=Path, nargs="+", required=True, help="files to pack")
     writing.add_argument("--config", type=json.loads, required=True, help="the whole config, JSON")
-    writing.add_argument(
-        "--license", required=True, help="under which others may use it: an address"
-    )
+    writing.add_argument("--license", default=LICENSE, help="address of the license of the records")
     writing.add_argument("--output", type=Path, required=True, help="archive to write")
     checking = modes.add_parser("check", help="each archive: whole, unchanged, of a known schema")
     checking.set_defaults(do=_check)
@@ -36,15 +37,14 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _write(options: argparse.Namespace) -> None:
-    table = tidy.read(options.runs)
-    each = table.assign(experiment=table["experiment"].str.split()).explode("experiment")
-    folders = [options.results / "runs" / run for run in table["run"]]
-    paths = [path for folder in folders for path in map(folder.joinpath, pack.OF_RUN)]
-    listing = pack.pack(
+    runs = tidy.read(options.runs)
+    each = runs.assign(experiment=runs["experiment"].str.split()).explode("experiment")
+    experiments = each.groupby("experiment")["run"].agg(list).to_dict()
+    listing = bundle_archive.pack(
         options.results,
-        [*(path for path in paths if path.exists()), *options.files],
+        options.files,
         options.config,
-        each.groupby("experiment")["run"].agg(list).to_dict(),
+        experiments,
         options.license,
         options.output,
     )
@@ -54,7 +54,7 @@ def _write(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace) -> None:
     for path in options.bundles:
-        listing, contents = unpack.read(path)
+        listing, contents = bundle_archive.read(path)
         runs = sum(name.endswith("record.json") for name in contents)
         machines = "; ".join(listing.machines)
         print(f"{path}: {runs} runs on {machines}; digest {listing.digest}; {listing.license}")

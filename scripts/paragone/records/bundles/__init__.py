@@ -1,1 +1,0 @@
-"""Bundles: what was measured on a machine and all that drawing needs, in one archive that checks itself."""

@@ -1,0 +1,197 @@
+"""Bundles: the same bytes for the same results, read back whole, and what is refused."""
+
+import hashlib
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from make_records import make_record
+from make_results import MANIFEST, write_results
+from workspace import ROOT
+
+import bundle
+import bundle_archive
+from bundle_archive import ALLOWED, CONFIG, LISTING, File
+from paragone.base.errors import UserError
+
+RUN = "fashion-conv.torch.r1.b1000.s0.node-1"
+RECORD = f"runs/{RUN}/record.json"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = write_results(tmp_path_factory.mktemp("results"), [make_record("torch")])
+    np.savez(folder / f"runs/{RUN}/predictions.npz", labels=np.arange(3))
+    return folder
+
+
+def packed(results: Path, output: Path) -> Path:
+    names = [path.relative_to(results).as_posix() for path in results.rglob("*.*")]
+    paths = [results / name for name in names if ALLOWED.fullmatch(name)]
+    bundle_archive.pack(results, paths, {"seed": 0}, {"mine": [RUN]}, "free", output)
+    return output
+
+
+@pytest.fixture
+def archive(results, tmp_path):
+    return packed(results, tmp_path / "a.zip")
+
+
+def altered(archive: Path, changes: dict[str, bytes], add: dict[str, bytes] | None = None) -> Path:
+    """A copy with other contents by name, and with the files `add` in any case."""
+    changed = archive.with_name("altered.zip")
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(changed, "w", 8) as new:
+        for name in old.namelist():
+            new.writestr(name, changes.get(name, old.read(name)))
+        for name, content in (add or {}).items():
+            new.writestr(name, content)
+    return changed
+
+
+def listed(archive: Path, **changes: object) -> dict[str, bytes]:
+    """The listing with changes, as a change for `altered`."""
+    with zipfile.ZipFile(archive) as file:
+        return {LISTING: json.dumps(json.loads(file.read(LISTING)) | changes).encode()}
+
+
+def with_file(archive: Path, name: str, content: bytes, **about: object) -> Path:
+    """A copy in which a file has another content, and the listing agrees, but for `about`."""
+    files = dict(bundle_archive.read(archive)[0].files)
+    present = name in files
+    files[name] = File(
+        **{"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)} | about
+    )
+    whole = {key: {"sha256": file.sha256, "bytes": file.bytes} for key, file in files.items()}
+    changes = listed(archive, files=whole, digest=bundle_archive.digest(files))
+    if present:
+        return altered(archive, {**changes, name: content})
+    return altered(archive, changes, add={name: content})
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(UserError) as refused:
+        bundle_archive.read(path)
+    assert str(path) in str(refused.value)
+    return str(refused.value)
+
+
+def test_the_same_results_make_the_same_bytes_that_are_read_back(results, tmp_path):
+    first, second = (packed(results, tmp_path / name) for name in ("a/x.zip", "b/x.zip"))
+    assert first.read_bytes() == second.read_bytes()
+    listing, contents = bundle_archive.read(first)
+    assert (listing.license, listing.experiments) == ("free", {"mine": [RUN]})
+    assert json.loads(contents.pop(CONFIG)) == {"seed": 0}
+    assert contents["data/fashion_mnist/manifest.json"].decode() == MANIFEST
+    bundle_archive.write(contents, tmp_path / "out")
+    for name in contents:
+        assert (tmp_path / "out" / name).read_bytes() == (results / name).read_bytes()
+
+
+def test_what_is_no_archive_or_a_damaged_one_is_refused(archive, tmp_path):
+    with zipfile.ZipFile(archive) as file:
+        at = file.getinfo(RECORD).header_offset + 200
+    content = archive.read_bytes()
+    flipped = bytearray(content)
+    flipped[at] ^= 1
+    for damaged in (b"no archive", content[: len(content) // 2]):
+        archive.write_bytes(damaged)
+        assert "not a whole archive" in refusal(archive)
+    archive.write_bytes(flipped)
+    assert refusal(archive)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"schema": 99}, "schema version 99"),
+        ({"schema": "1"}, "is not readable"),
+        ({"digest": "0" * 64}, "its digest is not that of its files"),
+    ],
+)
+def test_a_listing_that_is_wrong_is_refused(archive, change, words):
+    assert words in refusal(altered(archive, listed(archive, **change)))
+
+
+def test_what_is_not_what_was_measured_is_refused(results, archive):
+    """A file changed under the listing's SHA-256; a record edited though all other digests agree."""
+    assert "SHA-256" in refusal(altered(archive, {CONFIG: b'{"seed": 1}'.ljust(13)}))
+    record = json.loads((results / RECORD).read_text())
+    record["epochs"][0]["test_accuracy"] = 0.99
+    edited = with_file(archive, RECORD, json.dumps(record).encode())
+    assert "changed after it was measured" in refusal(edited)
+
+
+@pytest.mark.parametrize(
+    "name", ["../evil.json", "/tmp/evil.json", "runs/../../evil/record.json", "runs/a/b.sh", "x\\y"]
+)
+def test_names_that_lead_elsewhere_are_refused(archive, name):
+    assert "no file of a bundle" in refusal(with_file(archive, name, b"{}"))
+    assert "no file of a bundle" in refusal(altered(archive, {}, add={name: b"{}"}))
+
+
+def test_a_name_that_is_there_twice_is_refused(archive):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        changed = altered(archive, {}, add={RECORD: b"{}"})
+    assert "twice" in refusal(changed)
+
+
+def test_a_bomb_is_refused_before_it_takes_memory(archive):
+    """A small archive of 200 MB of zeros, where the listing says 100 bytes."""
+    bomb = with_file(archive, "data/big/manifest.json", bytes(200 * 2**20), bytes=100)
+    assert bomb.stat().st_size < 10**6
+    program = (
+        "import resource, sys; from pathlib import Path; import bundle_archive\n"
+        "from paragone.base.errors import UserError\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try:\n    bundle_archive.read(Path(sys.argv[1]))\n"
+        "except UserError as error:\n    print(error)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, bomb],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": f"{ROOT / 'scripts'}:{ROOT / 'workflows/bundles'}"},
+        check=True,
+    )
+    message, grown = done.stdout.splitlines()
+    assert "unpacks to more than it says" in message
+    assert int(grown) < 100 * 1024  # KiB
+
+
+def test_more_than_a_bundle_may_unpack_to_is_refused(archive, monkeypatch):
+    large = with_file(archive, CONFIG, b"{}", bytes=bundle_archive.MOST)
+    assert "more than 1024 MiB" in refusal(large)
+    monkeypatch.setattr(bundle_archive, "MOST", 2**20)
+    arrays = archive.with_name("big.npz")
+    np.savez_compressed(arrays, zeros=np.zeros(2**18))
+    bomb = with_file(archive, f"runs/{RUN}/predictions.npz", arrays.read_bytes())
+    assert "predictions.npz: unpacks to more" in refusal(bomb)
+
+
+def test_a_missing_file_is_refused(archive):
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(archive.with_name("b.zip"), "w") as new:
+        for name in old.namelist()[:-1]:
+            new.writestr(name, old.read(name))
+        last = old.namelist()[-1]
+    assert f"{last} is missing" in refusal(archive.with_name("b.zip"))
+
+
+def test_the_program_checks_and_prints_what_is_in_a_bundle(archive, capsys):
+    bundle.main(["check", str(archive)])
+    assert "1 runs on node-1" in capsys.readouterr().out
+    archive.write_bytes(archive.read_bytes()[:-30])
+    with pytest.raises(SystemExit):
+        bundle.main(["check", str(archive)])
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_other_files_are_not_packed(results, tmp_path):
+    (results / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match=r"notes\.txt: not a file of a bundle"):
+        bundle_archive.pack(results, [results / "notes.txt"], {}, {}, "free", tmp_path / "a.zip")
+    assert not (tmp_path / "a.zip").exists()

@@ -1,0 +1,180 @@
+"""Bundles drawn: experiments come from their configs, and machines stay apart."""
+
+import copy
+import json
+import shutil
+
+import pandas as pd
+import pytest
+import snakemake_server
+from make_page import EXPERIMENT
+from make_products import make_case, make_result
+from make_records import BACKENDS, LABELS, make_record, typed
+from make_results import valid_records, write_results
+from plan import Plan
+from workspace import CONFIG, ROOT, environment, job_stats
+
+import bundle
+import unbundle
+from bundle_archive import Listing, pack, read, read_config, write
+from drawn_config import drawn, files_of_runs, opened
+from paragone.analysis import tidy
+from paragone.analysis.grouping import series_of
+from paragone.analysis.pairwise import differences
+from paragone.base.errors import UserError
+
+SNAKEFILE = str(ROOT / "workflows/bundles/Snakefile")
+BLOCK = CONFIG["experiments"]["one_device"] | {
+    "title": "Theirs",
+    "figures": ["throughput"],
+    "tables": ["differences"],
+}
+THEIRS = {**CONFIG, "experiments": {EXPERIMENT: BLOCK}}
+THEIRS["primary"] = CONFIG["primary"] | {"experiment": EXPERIMENT}
+
+
+def measured(label: str, speed: float):
+    """The runs of one bundle of the same machine: `speed` of PyTorch, another backend as fast as ever."""
+    made = [
+        make_record(name, seed=seed, speed=at * (1 + seed / 1000))
+        for name, at in (("torch", speed), ("torch-xla", 4000.0))
+        for seed in range(7)
+    ]
+    parity = {("fashion-conv", name): True for name in BACKENDS}
+    runs, _ = tidy.tables(typed(made), EXPERIMENT, parity)
+    return unbundle.apart(runs, label)
+
+
+@pytest.fixture(scope="module")
+def both():
+    return tidy.merge([measured("old", 8000.0), measured("new", 9600.0)])
+
+
+def test_backends_are_compared_within_a_bundle_alone(both):
+    """Seven pairs decide one comparison, not the two of both machines together at the level of Holm."""
+    assert both["run"].is_unique
+    assert {len(series.runs) for series in series_of(both, LABELS)} == {7}
+    found = differences(both, LABELS)
+    assert found.groupby("machine").size().tolist() == [len(found) // 2] * 2
+    for label in ("new", "old"):
+        alone = differences(both[both["machine"].str.startswith(label)], LABELS)
+        same = found[found["machine"].str.startswith(label)].reset_index(drop=True)
+        columns = ["metric", "n", "effect", "low", "high", "p_adjusted", "p_equal_adjusted"]
+        pd.testing.assert_frame_equal(same[columns], alone[columns])
+
+
+def listing_of(**experiments: list[str]) -> Listing:
+    runs = {f"runs/{run}/record.json": None for each in experiments.values() for run in each}
+    return Listing(1, "", "free", [], experiments, {"config.json": None, **runs})
+
+
+def test_what_is_drawn_is_what_the_bundles_asked_for():
+    other = {**THEIRS, "experiments": {EXPERIMENT: {**BLOCK, "title": "Other"}, "more": BLOCK}}
+    other["primary"], other["baseline"] = {"experiment": "more", "metric": "speed"}, "jax"
+    bundles = {
+        "here": (listing_of(**{EXPERIMENT: ["a"], "more": ["b"]}), other),
+        "there": (listing_of(**{EXPERIMENT: ["a"]}), THEIRS),
+    }
+    before = copy.deepcopy(bundles)
+    whole = drawn({"seed": 1}, bundles)
+    assert bundles == before
+    assert (whole["seed"], whole["baseline"]) == (1, "jax")
+    assert [*whole["experiments"]] == ["more", EXPERIMENT]  # the primary question is the first
+    assert whole["experiments"][EXPERIMENT]["title"] == "Other"
+    assert whole["experiments"]["more"]["tables"] == ["differences", "machines"]
+    assert whole["records_only"] == {EXPERIMENT: ["a@here", "a@there"], "more": ["b@here"]}
+    runs = ["a@here", "b@here", "a@there"]
+    assert files_of_runs(bundles) == [f"runs/{run}/record.json" for run in runs]
+    alone = drawn({}, {"there": bundles["there"]})
+    assert alone["experiments"][EXPERIMENT]["tables"] == ["differences"]
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """The bundle of two runs of PyTorch, packed by the program."""
+    folder = tmp_path_factory.mktemp("bundle")
+    made = valid_records(range(2), ["torch"])
+    results = write_results(folder / "results", made)
+    runs, _ = tidy.tables(typed(made), EXPERIMENT, {})
+    tidy.write(runs, results / "tables/runs.parquet")
+    products = results / "matmul/torch.json"
+    products.parent.mkdir()
+    products.write_text(json.dumps(make_result("torch", [make_case((64,) * 3, gflops=(2, 3))])))
+    options = ["--results", results, "--runs", results / "tables/runs.parquet"]
+    files = ("runs/*/record.json", "parity/*.json", "matmul/*.json", "data/*/manifest.json")
+    options += ["--files", *(path for name in files for path in results.glob(name))]
+    options += ["--config", json.dumps(THEIRS)]
+    bundle.main([str(each) for each in ["write", *options, "--output", folder / "here.zip"]])
+    return folder / "here.zip"
+
+
+def test_names_of_bundles_tell_them_apart(archive, tmp_path):
+    assert list(opened([str(archive)])) == ["here"]
+    with pytest.raises(UserError, match="two are named here"):
+        opened([str(archive), str(archive)])
+    with pytest.raises(UserError, match="name the file with letters"):
+        opened([str(tmp_path / "a b.zip")])
+
+
+def test_a_bundle_is_unpacked_and_tabulated(archive, tmp_path):
+    listing, config = read_config(archive)
+    assert config == json.loads(json.dumps(THEIRS))
+    for _ in range(2):  # a second time over what is there
+        unbundle.main(["--bundles", str(archive), "--results", str(tmp_path)])
+        runs = tidy.read(tmp_path / f"tables/{EXPERIMENT}/runs.parquet")
+        assert sorted(runs["run"]) == [f"{run}@here" for run in listing.experiments[EXPERIMENT]]
+        assert runs["machine"].str.startswith("here = node-1").all()
+        assert set(runs["parity"]) == {"passed"}
+        for run in runs["run"]:
+            assert (tmp_path / f"runs/{run}/record.json").exists()
+    assert not (tmp_path / "bundle.json").exists()
+
+
+def snakemake(folder, *line: str) -> str:
+    line = ["-s", SNAKEFILE, "--cores", "2", *line]
+    done = snakemake_server.call(line, folder, environment(PARAGONE_PLUGINS=""))
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
+    for name in ("then", "now"):
+        shutil.copyfile(archive, tmp_path / f"{name}.zip")
+    wanted = [f"figures/{EXPERIMENT}/throughput.svg", f"tables/{EXPERIMENT}/machines.md"]
+    bundles = ("--config", "bundles=[then.zip, now.zip]")
+    snakemake(tmp_path, *(f"results/{name}" for name in wanted), *bundles)
+    points = pd.read_csv(tmp_path / f"results/figures/{EXPERIMENT}/throughput.csv")
+    assert set(points["series"]) == {f"PyTorch eager (on {name})" for name in ("then", "now")}
+    jobs = job_stats(snakemake(tmp_path, "all", "--dry-run", "--quiet", "rules", *bundles))
+    assert not {"unbundle", "train", "fetch", "collect", "check_parity"} & {*jobs}
+    assert {"page", "tabulate_differences", "answers"} <= {*jobs}
+
+
+def test_what_is_packed_is_what_the_config_asks_for(tmp_path):
+    plan = Plan("smoke")
+    line = ["--configfile", str(ROOT / "presets/smoke.yaml"), "--dry-run", "--printshellcmds"]
+    text = snakemake(tmp_path, *line)
+    (command,) = (each for each in text.split("\n\n") if "bundle.py" in each and " write" in each)
+    for run in plan.runs:
+        assert f"results/runs/{run}/record.json" in command
+    for workload in plan.workloads:
+        assert f"results/parity/{workload}.json" in command
+    assert str(plan.config["data"]["folder"]) in command
+    assert "Bundling" in text
+
+
+def test_a_plugin_of_elsewhere_is_not_needed(tmp_path, archive):
+    """Its figures are left out, and the others are drawn."""
+    listing, contents = read(archive)
+    theirs = copy.deepcopy(THEIRS)
+    theirs["experiments"][EXPERIMENT]["figures"] += ["my_figure"]
+    theirs["plugins"] = ["my_folder"]
+    theirs["datasets"] = {"digits": {"form": "my_form"}}
+    contents["config.json"] = json.dumps(theirs).encode()
+    write(contents, tmp_path / "theirs")
+    paths = [tmp_path / "theirs" / name for name in contents if name != "config.json"]
+    pack(tmp_path / "theirs", paths, theirs, listing.experiments, "free", tmp_path / "a.zip")
+    text = snakemake(tmp_path, "figures", "--dry-run", "--config", "bundles=[a.zip]")
+    assert f"notice: left out of {EXPERIMENT}, no such figures here: my_figure" in text
+    assert "plot_throughput" in text
+    assert "plot_my_figure" not in text
