@@ -100,7 +100,14 @@ def drawing() -> list[Row]:
     """All that follows the training of a default run; then the same call with nothing to do."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        call = (*SNAKEMAKE, "-s", "workflows/bundles/Snakefile", "all", "--config", f"bundles=[{BUNDLE}]")
+        call = (
+            *SNAKEMAKE,
+            "-s",
+            "workflows/bundles/Snakefile",
+            "all",
+            "--config",
+            f"bundles=[{BUNDLE}]",
+        )
         seconds = elapsed(*call, folder=folder)
         jobs = len(finished(folder))
         nothing = [elapsed(*call, folder=folder) for _ in range(3)]
