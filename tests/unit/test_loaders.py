@@ -1,16 +1,13 @@
-"""Loaders: the batches of the mapped arrays, bit by bit, by other ways; and what is refused."""
+"""Loaders yield the batches of the mapped arrays, bit by bit; what they cannot feed is refused."""
 
 import itertools
-import json
-import zipfile
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from made_images import make_images, make_texts
-from workspace import CONFIG, ROOT, make_spec
+from workspace import CONFIG, make_spec
 
 from paragone.base import plugins
 from paragone.base.errors import Unavailable, UserError
@@ -24,77 +21,61 @@ from paragone.data.batches import Shard, loader_of, train_batches
 from paragone.engines.torch import Torch
 
 IMAGES = make_images()
-OF_TORCH = ("data_loader", "data_loader_decode")
 NAMES = plugins.names_in("data/loaders")
 SHIFTED = {"shift": 0.2, "flip": True}
 
 
-def spec_of(loader: str | None, backend: str = "torch", **workload) -> Spec:
-    """Three steps of 16; `workload`: keys to set."""
-    spec = make_spec("fashion-cnn", backend, global_batch=16, steps_per_epoch=3)
-    more = {"loader": loader} if loader else {}
-    return replace(spec, backend=spec.backend | more, workload=spec.workload | workload)
+def spec_of(loader: str | None, **workload) -> Spec:
+    """Three steps of 16 examples of fashion-cnn on torch; `workload`: keys to set."""
+    spec = make_spec("fashion-cnn", "torch", global_batch=16, steps_per_epoch=3)
+    backend = spec.backend | ({"loader": loader} if loader else {})
+    return replace(spec, backend=backend, workload=spec.workload | workload)
 
 
-def same_batches(dataset: Dataset, loader: str, *where, tolerance: float = 0, **workload) -> None:
-    """Assert that a loader makes the batches of the mapped arrays."""
+def colored() -> Dataset:
+    images = np.random.default_rng(1).integers(0, 256, (64, 8, 6, 3), np.uint8)
+    return replace(IMAGES, train_inputs=images)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "shard", "workload"),
+    [
+        (IMAGES, Shard(0, 1, 1), {"augmentation": SHIFTED}),
+        (IMAGES, Shard(1, 2, 2), {"augmentation": SHIFTED}),
+        (colored(), Shard(0, 1, 1), {}),
+        (replace(IMAGES, train_inputs=IMAGES.train_inputs / np.float32(7)), Shard(0, 1, 1), {}),
+        (make_texts(), Shard(0, 1, 1), {}),
+    ],
+    ids=["augmented", "second worker", "colors", "numbers", "texts"],
+)
+def test_batches_are_those_of_the_mapped_arrays(dataset, shard, workload):
     expected, found = (
-        list(train_batches(dataset, spec_of(name, **workload), *where)) for name in (None, loader)
+        list(train_batches(dataset, spec_of(name, **workload), 2, shard))
+        for name in (None, "data_loader")
     )
-    assert len(found) == len(expected)
+    assert len(found) == len(expected) == 3
     for batch, right in zip(found, expected, strict=True):
-        for one, other in zip(batch, right, strict=True):
-            assert (one.dtype, one.shape) == (other.dtype, other.shape)
-            assert one.flags.c_contiguous
-            assert np.allclose(one, other, rtol=0, atol=tolerance)
-
-
-@pytest.mark.parametrize("loader", [*OF_TORCH, "image_data_generator"])
-def test_batches_are_those_of_the_mapped_arrays(loader):
-    same_batches(IMAGES, loader, 2)
-
-
-@pytest.mark.parametrize("loader", OF_TORCH)
-def test_draws_are_those_of_the_mapped_arrays(loader):
-    same_batches(IMAGES, loader, 2, augmentation=SHIFTED)
-
-
-def test_keras_generator_shifts_as_drawn_up_to_rounding():
-    same_batches(IMAGES, "image_data_generator", 1, augmentation=SHIFTED, tolerance=2e-4)
-
-
-def test_images_of_three_channels_numbers_and_texts():
-    colored = replace(
-        IMAGES, train_inputs=np.random.default_rng(1).integers(0, 256, (64, 8, 6, 3), np.uint8)
-    )
-    for loader in (*OF_TORCH, "image_data_generator"):
-        same_batches(colored, loader, 1)
-    real = replace(IMAGES, train_inputs=IMAGES.train_inputs / np.float32(7))
-    for dataset in (real, make_texts()):
-        same_batches(dataset, "data_loader", 1)
-
-
-def test_each_worker_loads_its_part():
-    for shard in (Shard(0, 1, 2), Shard(1, 2, 2)):
-        same_batches(IMAGES, "data_loader", 1, shard, augmentation=SHIFTED)
+        for array, other in zip(batch, right, strict=True):
+            assert (array.dtype, array.shape) == (other.dtype, other.shape)
+            assert array.flags.c_contiguous
+            assert np.array_equal(array, other)
+    assert torch.multiprocessing.active_children() == []
 
 
 @pytest.mark.parametrize("loader", [None, "data_loader"])
 def test_as_many_steps_as_are_asked_for_over_whole_epochs(loader):
-    """An epoch of the run has three steps, one of the data has four."""
-    spec = spec_of(loader)
+    """An epoch of the run has three steps, a pass over the data has four."""
     whole = replace(spec_of(None), steps_per_epoch=None)
     expected = itertools.chain(*(train_batches(IMAGES, whole, epoch) for epoch in (5, 6)))
-    found = list(train_batches(IMAGES, spec, 5, steps=6))
+    found = list(train_batches(IMAGES, spec_of(loader), 5, steps=6))
     assert len(found) == 6
     for (inputs, _), (right, _) in zip(found, expected, strict=False):
         assert np.array_equal(inputs, right)
 
 
-@pytest.mark.parametrize("loader", OF_TORCH)
-def test_a_loader_trains_to_the_last_bit_as_the_arrays_do(loader):
-    """With dropout, whose masks the framework draws: a loader must not draw from its generator."""
-    assert trained(loader) == trained(None)
+def test_a_loader_trains_to_the_last_bit_as_the_arrays_do():
+    """With dropout: a loader must not draw from the framework's generator."""
+    assert trained("data_loader") == trained(None)
 
 
 def trained(loader: str | None) -> list:
@@ -108,25 +89,16 @@ def trained(loader: str | None) -> list:
     return [during, *(values.tobytes() for values in engine.weights().values())]
 
 
-def test_a_loader_is_made_once():
-    spec = spec_of("data_loader_decode")
+def test_a_loader_is_created_once_per_data_set():
+    spec = spec_of("data_loader")
     assert loader_of(IMAGES, spec) is loader_of(IMAGES, replace(spec, seed=9))
     assert loader_of(IMAGES, spec) is not loader_of(make_images(), spec)
     assert loader_of(IMAGES, spec_of(None)) is None
 
 
-@pytest.mark.parametrize(
-    ("loader", "dataset"),
-    [
-        ("data_loader_decode", make_texts()),
-        ("image_data_generator", make_texts()),
-        ("tf_data", IMAGES),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_data_that_a_loader_cannot_read_are_a_status(loader, dataset):
-    with pytest.raises(Unavailable, match=r"images"):
-        train_batches(dataset, spec_of(loader), 1)
+def test_data_that_a_loader_cannot_read_make_the_run_unavailable():
+    with pytest.raises(Unavailable, match="images"):
+        train_batches(IMAGES, spec_of("tf_data"), 1)
 
 
 def config_of(**block) -> dict:
@@ -142,7 +114,7 @@ def config_of(**block) -> dict:
     [
         (
             {"loader": "no_such"},
-            f"backends.torch.loader: there is no loader 'no_such'; there are {NAMES[0]}",
+            f"backends.torch.loader: there is no loader 'no_such'; there are {', '.join(NAMES)}",
         ),
         (
             {"loader": "tf_data"},
@@ -176,13 +148,6 @@ def test_without_the_key_a_specification_is_what_it_was():
     assert Spec.from_json(other.to_json()).loader == "data_loader"
 
 
-def test_the_committed_records_keep_their_names():
-    with zipfile.ZipFile(ROOT / "records/amd-epyc-2-cores.zip") as bundle:
-        names = [name for name in bundle.namelist() if name.endswith("/record.json")]
-        for record in (json.loads(bundle.read(name)) for name in names[:20]):
-            assert Spec.from_json(json.dumps(record["spec"])).name == record["run"]
-
-
 def test_the_gate_compares_without_it_and_first_steps_share_a_reference():
     config = config_of(loader="data_loader")
     assert probe(config, "fashion-cnn", "torch") == probe(CONFIG, "fashion-cnn", "torch")
@@ -196,9 +161,7 @@ def test_a_run_depends_on_its_own_loader_alone():
             for path in code_files("train.py", *loaded_modules(spec_of(name)))
             if path.parent.name == "loaders"
         }
-        needed = {"__init__.py"} | ({f"{name}.py"} if name else set())
-        shared = {"data_loader.py"} if name == "data_loader_decode" else set()
-        assert found == needed | shared
+        assert found == {"__init__.py"} | ({f"{name}.py"} if name else set())
 
 
 def test_a_loader_of_a_plugin(here, monkeypatch):
@@ -218,22 +181,3 @@ def test_a_loader_of_a_plugin(here, monkeypatch):
             validate({**CONFIG, "backends": config_of(loader="mine")["backends"]})
     finally:
         plugins.use([])
-
-
-def test_the_records_of_the_past_say_arrays_in_their_tables():
-    from make_records import make_record, typed
-
-    from paragone.analysis import tidy
-
-    runs, _ = tidy.tables(typed([make_record("torch")]), "one", {})
-    assert runs["loader"].tolist() == ["arrays"]
-
-
-def drained(batches: Iterator) -> None:
-    for _ in batches:
-        pass
-
-
-def test_no_process_of_a_loader_outlives_its_epoch():
-    drained(train_batches(IMAGES, spec_of("data_loader"), 1))
-    assert torch.multiprocessing.active_children() == []

@@ -175,7 +175,6 @@ class _NotInstalled:
         self._reason = reason
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        """See `Engine.build`."""
         raise self._reason
 
 

@@ -173,22 +173,18 @@ class Jax:
         return self._put_whole(np.zeros(3, np.float32))
 
     def snapshot(self) -> State:
-        """See `Engine.snapshot`."""
         return self._host()  # on the device it would be part of the peak, which JAX cannot reset
 
     def restore(self, snapshot: State) -> None:
-        """See `Engine.restore`."""
         self._state = {}  # gives its memory back first
         self._state = self._put_whole(snapshot)
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
-        """See `Engine.warm_up`."""
         warm_up(self, learning_rate, train_batch, test_batch)
 
     def train_epoch(
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
     ) -> Metrics:
-        """See `Engine.train_epoch`."""
         start, rate = np.uint32(seed), self._dtype.type(learning_rate)
         totals = self._totals()
         for step, batch in enumerate(self._clock.over(map(self._put, batches))):
@@ -198,14 +194,12 @@ class Jax:
         return means(totals)
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
-        """See `Engine.evaluate`."""
         totals = self._totals()
         for batch in batches:
             totals = self._test_step(self._state, totals, self._squares, self._put(batch))
         return means(totals)
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
-        """See `Engine.predict`."""
 
         @jax.jit
         def chances(state: State, squares: nnx.State, inputs: jax.Array) -> jax.Array:
@@ -216,7 +210,6 @@ class Jax:
         return np.asarray(found, np.float32)
 
     def probe(self, batch: tuple) -> Probe:
-        """See `Engine.probe`."""
         differentiate = jax.jit(jax.value_and_grad(self._loss, has_aux=True))
         (loss, (logits, _, statistics)), (gradients, _) = differentiate(
             (self._state["params"], self._squares),
@@ -234,7 +227,6 @@ class Jax:
         return Probe(np.asarray(logits), float(loss), by_name)
 
     def weights(self) -> Weights:
-        """See `Engine.weights`."""
         state = self._host()
         nnx.update(self._model, state["params"], state["statistics"])
         return {
@@ -242,14 +234,12 @@ class Jax:
         }
 
     def set_weights(self, weights: Weights) -> None:
-        """See `Engine.set_weights`."""
         for name, variable, layout in named(self._model):
             variable[...] = jnp.asarray(layout.native(weights[name]), self._dtype)
         params, statistics = nnx.state(self._model, nnx.Param, nnx.BatchStat)
         self._state |= self._put_whole({"params": params, "statistics": statistics})
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
-        """See `Engine.count_flop`."""
         examples = 2
         inputs = jnp.zeros((examples, *dataset.train_inputs.shape[1:]), dataset.train_inputs.dtype)
         batch, statistics = (inputs, jnp.zeros(examples, jnp.int32)), self._state["statistics"]
@@ -260,38 +250,30 @@ class Jax:
         return count(loss, self._state["params"], examples)
 
     def programs(self) -> Programs | None:
-        """See `Engine.programs`."""
         return None
 
     def input_seconds(self) -> float | None:
-        """See `Engine.input_seconds`."""
         return self._clock.seconds
 
     def modes(self) -> Modes:
-        """See `Engine.modes`."""
         return jax_devices.modes(self.devices)
 
     def reset_peak_memory(self) -> None:
         """See `Engine.reset_peak_memory`; JAX cannot."""
 
     def peak_device_memory(self) -> int | None:
-        """See `Engine.peak_device_memory`."""
         return jax_devices.peak_memory(self._split.mesh)
 
     def out_of_memory(self, error: Exception) -> bool:
-        """See `Engine.out_of_memory`."""
         return jax_devices.out_of_memory(error)
 
     def unsupported(self, error: Exception) -> bool:
-        """See `Engine.unsupported`."""
         return jax_devices.unsupported(error)
 
     def save(self, folder: Path) -> None:
-        """See `Engine.save`."""
         np.savez(folder / "state.npz", *jax.tree.leaves(self._host()))
 
     def load(self, folder: Path) -> None:
-        """See `Engine.load`."""
         with np.load(folder / "state.npz") as saved:
             leaves = [saved[name] for name in saved.files]
         self._state = self._put_whole(jax.tree.unflatten(jax.tree.structure(self._state), leaves))

@@ -24,7 +24,6 @@ class KerasFit(TensorFlow):
     """The engine `tensorflow` with the training loop that Keras compiles."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        """See `Engine.build`."""
         super().build(spec, dataset, threads, world)
         with self._strategy.scope():
             self._trainer = Fitted(self._model, self._outputs)

@@ -37,7 +37,6 @@ class Reference:
     """What the parity gate asks of an engine."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        """See `Engine.build`."""
         torch.set_num_threads(threads)
         self.workload = spec.workload
         self.dtype = getattr(torch, spec.weights_precision)
@@ -102,7 +101,6 @@ class Reference:
     def train_epoch(
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
     ) -> Metrics:
-        """See `Engine.train_epoch`."""
         torch.manual_seed(seed)
         of_replicas = [self._statistics() for _ in range(self.devices.replicas)]
         seen = []
@@ -123,7 +121,6 @@ class Reference:
 
     @torch.no_grad()
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
-        """See `Engine.evaluate`."""
         self.model.eval()
         seen = []
         for inputs, labels, weights in batches:
@@ -133,7 +130,6 @@ class Reference:
         return _metrics(*map(torch.cat, zip(*seen, strict=True)))
 
     def probe(self, batch: tuple) -> Probe:
-        """See `Engine.probe`."""
         with torch_weights.follow_variances(self.model) as unbiased:
             logits, losses, gradients, _ = self._differentiate(batch, [self._statistics()])
         by_parameter = dict(zip(self.model.parameters(), gradients, strict=True))
@@ -141,11 +137,9 @@ class Reference:
         return Probe(logits.numpy(), losses.mean().item(), named, unbiased)
 
     def weights(self) -> Weights:
-        """See `Engine.weights`."""
         return torch_weights.export(self.model)
 
     def set_weights(self, weights: Weights) -> None:
-        """See `Engine.set_weights`."""
         torch_weights.load(self.model, weights)
 
 

@@ -34,7 +34,6 @@ class TensorFlow:
     """The engine. Loss and accuracy are summed on the devices and read once per epoch."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        """See `Engine.build`."""
         tensorflow_devices.set_threads(threads, spec.tuned("inter_op_threads"))
         keras.utils.set_random_seed(spec.seed)
         # A TPU's programs repeat to the last bit, and with this they cannot be lowered.
@@ -165,11 +164,9 @@ class TensorFlow:
         return Metrics(loss / examples, correct / examples)
 
     def snapshot(self) -> list[np.ndarray]:
-        """See `Engine.snapshot`."""
         return [variable.numpy() for variable in self._variables()]
 
     def restore(self, snapshot: list[np.ndarray]) -> None:
-        """See `Engine.restore`."""
         for variable, value in zip(self._variables(), snapshot, strict=True):
             variable.assign(value)
 
@@ -177,13 +174,11 @@ class TensorFlow:
         return [*self._model.variables, *self._optimizer.variables]
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
-        """See `Engine.warm_up`."""
         warm_up(self, learning_rate, train_batch, test_batch)
 
     def train_epoch(
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
     ) -> Metrics:
-        """See `Engine.train_epoch`."""
         for index, layer in enumerate(layers_in(self._model)):
             if isinstance(layer, keras.layers.Dropout) and layer.rate > 0:
                 layer.seed_generator.state.assign([seed, index])
@@ -196,15 +191,12 @@ class TensorFlow:
         return self._run(self._train_loop, self._train_pipeline, batches, steps)
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
-        """See `Engine.evaluate`."""
         return self._run(self._test_loop, self._test_pipeline, batches, steps)
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
-        """See `Engine.predict`."""
         return tf.nn.softmax(self._logits(tf.constant(inputs), training=False)).numpy()
 
     def probe(self, batch: tuple) -> Probe:
-        """See `Engine.probe`."""
         inputs, labels = (tf.constant(array) for array in batch)
         logits, losses, gradients = self._gradients(inputs, labels)
         trainable = [variable.path for variable in self._model.trainable_variables]
@@ -217,54 +209,42 @@ class TensorFlow:
         return Probe(logits.numpy(), float(tf.reduce_mean(losses)), by_name)
 
     def weights(self) -> Weights:
-        """See `Engine.weights`."""
         return {
             name: variable.numpy().reshape(shape) for name, variable, shape in named(self._model)
         }
 
     def set_weights(self, weights: Weights) -> None:
-        """See `Engine.set_weights`."""
         for name, variable, _ in named(self._model):
             variable.assign(weights[name].reshape(variable.shape))
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
-        """See `Engine.count_flop`."""
         return count(create_model(MODELS, spec, dataset), self._train_pipeline.element_spec)
 
     def programs(self) -> Programs | None:
-        """See `Engine.programs`."""
         return None
 
     def input_seconds(self) -> float | None:
-        """See `Engine.input_seconds`."""
         return None
 
     def modes(self) -> Modes:
-        """See `Engine.modes`."""
         return tensorflow_devices.modes(self._strategy, self.devices)
 
     def reset_peak_memory(self) -> None:
-        """See `Engine.reset_peak_memory`."""
         tensorflow_devices.reset_peak_memory(self.device_names)
 
     def peak_device_memory(self) -> int | None:
-        """See `Engine.peak_device_memory`."""
         return tensorflow_devices.peak_memory(self.device_names)
 
     def out_of_memory(self, error: Exception) -> bool:
-        """See `Engine.out_of_memory`."""
         return tensorflow_devices.out_of_memory(error)
 
     def unsupported(self, error: Exception) -> bool:
-        """See `Engine.unsupported`."""
         return tensorflow_devices.unsupported(error)
 
     def save(self, folder: Path) -> None:
-        """See `Engine.save`."""
         self._checkpoint().write(str(folder / "state"))
 
     def load(self, folder: Path) -> None:
-        """See `Engine.load`."""
         self._checkpoint().read(str(folder / "state")).assert_consumed()
 
     def _checkpoint(self) -> tf.train.Checkpoint:

@@ -17,7 +17,6 @@ from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
 from paragone.engines import Probe, torch_devices, torch_weights, warm_up
-from paragone.engines.torch_dropout import use_words
 from paragone.engines.torch_feed import create_feed
 from paragone.engines.torch_flop import count
 from paragone.engines.torch_optimizers import create_optimizer
@@ -31,7 +30,6 @@ FEEDS = ("batches", "pinned", "resident")
 TUNED = {
     "fused_optimizer": "all weights updated by one kernel (SGD, Adam)",
     "cudnn_benchmark": "convolution algorithms chosen by trial",
-    "dropout_words": "on a CPU, dropout's masks from a faster generator: the same odds, to 2^-32",
 }
 
 
@@ -41,7 +39,6 @@ class Torch:
     keeps_unbiased_variances = True  # batch norm's running ones, by n / (n - 1) above the biased
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        """See `Engine.build`."""
         self.device = self.open_device(spec, threads, world)
         self.dtype = getattr(torch, spec.weights_precision)
         self.mixed = spec.mixed
@@ -52,8 +49,6 @@ class Torch:
         torch.utils.deterministic.fill_uninitialized_memory = False
         self.workload = spec.workload
         self.model = self.place(torch_weights.known(create_model(MODELS, spec, dataset)))
-        if spec.tuned("dropout_words") and self.device.type == "cpu":
-            use_words(self.model)
         self.replica: nn.Module = self.model
         self.feed = create_feed(spec, dataset, self.device, self.put)
         self.optimizer = create_optimizer(
@@ -148,7 +143,6 @@ class Torch:
     def train_epoch(
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
     ) -> Metrics:
-        """See `Engine.train_epoch`."""
         # Each worker draws its own dropout masks; the first draws those of a run with one.
         rank = self.shard.first
         self.set_seed(framework_seed(seed, rank) if rank else seed)
@@ -169,7 +163,6 @@ class Torch:
 
     @torch.no_grad()
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
-        """See `Engine.evaluate`."""
         self.model.eval()
         totals = self.put(np.zeros(3, np.float32))
         for inputs, labels, weights in self.feed(batches, "test"):
@@ -189,32 +182,27 @@ class Torch:
         return Metrics(loss / examples, correct / examples)
 
     def snapshot(self) -> tuple[dict, dict]:
-        """See `Engine.snapshot`."""
         state = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
         self.end_of_step()  # here and below: copies do not belong to the program of a step
         return state
 
     def restore(self, snapshot: tuple[dict, dict]) -> None:
-        """See `Engine.restore`."""
         model, optimizer = snapshot
         self.model.load_state_dict(model)
         self.optimizer.load_state_dict(optimizer)
         self.end_of_step()
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
-        """See `Engine.warm_up`."""
         # On a lazy device steps two and three may compile again (pytorch/xla #6210).
         warm_up(self, learning_rate, train_batch, test_batch, steps=3)
 
     @torch.no_grad()
     def predict(self, inputs: np.ndarray) -> np.ndarray:
-        """See `Engine.predict`."""
         self.model.eval()
         logits = self.model(self.prepare(self.put(inputs)))
         return functional.softmax(logits, 1).float().cpu().numpy()
 
     def probe(self, batch: tuple) -> Probe:
-        """See `Engine.probe`."""
         inputs, labels = self.put(batch[0]), self.put(batch[1]).long()
         self.model.train()
         self.optimizer.zero_grad()
@@ -237,60 +225,48 @@ class Torch:
     # State
 
     def weights(self) -> Weights:
-        """See `Engine.weights`."""
         self.end_of_step()
         return torch_weights.export(self.model, self.whole)
 
     def set_weights(self, weights: Weights) -> None:
-        """See `Engine.set_weights`."""
         torch_weights.load(self.model, weights, self.part_of)
         self.end_of_step()
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
-        """See `Engine.count_flop`."""
         with torch.device("meta"):
             model = create_model(MODELS, spec, dataset)
         words = "input" not in spec.workload
         return count(model, dataset.train_inputs.shape[1:], words)
 
     def programs(self) -> Programs | None:
-        """See `Engine.programs`."""
         return None
 
     def input_seconds(self) -> float | None:
-        """See `Engine.input_seconds`."""
         return self.feed.clock.seconds
 
     def modes(self) -> Modes:
-        """See `Engine.modes`."""
         return torch_devices.modes()
 
     def reset_peak_memory(self) -> None:
-        """See `Engine.reset_peak_memory`."""
         if self.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
 
     def peak_device_memory(self) -> int | None:
-        """See `Engine.peak_device_memory`."""
         return torch.cuda.max_memory_allocated() if self.device.type == "cuda" else None
 
     def out_of_memory(self, error: Exception) -> bool:
-        """See `Engine.out_of_memory`."""
         return isinstance(error, RuntimeError) and says_memory_is_full(str(error))
 
     def unsupported(self, error: Exception) -> bool:
-        """See `Engine.unsupported`."""
         return isinstance(error, RuntimeError) and "determinis" in str(error).lower()
 
     def save(self, folder: Path) -> None:
-        """See `Engine.save`."""
         state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
         torch.save(
             torch_weights.of_tensors(lambda one: self.whole(one).cpu(), state), folder / "state.pt"
         )
 
     def load(self, folder: Path) -> None:
-        """See `Engine.load`."""
         state = torch.load(folder / "state.pt", weights_only=True)
         here = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
         state = torch_weights.of_tensors(self.part_of, state, here)

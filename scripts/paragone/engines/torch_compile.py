@@ -45,15 +45,12 @@ class TorchCompile(Torch):
         self._loss = torch.compile(super().loss, fullgraph=True, dynamic=False)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """See `Torch.forward`."""
         return self._forward(inputs)
 
     def loss(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
-        """See `Torch.loss`."""
         return self._loss(inputs, labels)
 
     def programs(self) -> Programs:
-        """See `Engine.programs`."""
         found = counters["inductor"]
         missed = found["fxgraph_cache_miss"] + found["fxgraph_cache_bypass"]
         return Programs(compiled=missed, cached=found["fxgraph_cache_hit"])

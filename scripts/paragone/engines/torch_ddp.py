@@ -17,7 +17,6 @@ FEEDS = ("batches", "pinned", "resident")
 TUNED = {
     "fused_optimizer": "all weights updated by one kernel (SGD, Adam)",
     "cudnn_benchmark": "convolution algorithms chosen by trial",
-    "dropout_words": "on a CPU, dropout's masks from a faster generator: the same odds, to 2^-32",
     "gradient_as_bucket_view": "gradients are views of what is reduced, and not copied",
     "static_graph": "the same weights are used in every step",
 }
@@ -27,7 +26,6 @@ class TorchDDP(TorchWorkers):
     """The eager engine with its model wrapped while it trains."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        """See `Engine.build`."""
         super().build(spec, dataset, threads, world)
         devices = [self.device] if self.device.type == "cuda" else None
         self.wrapped = DistributedDataParallel(

@@ -32,11 +32,9 @@ class TorchFSDP(TorchWorkers):
         return fully_shard(model, mesh=mesh, reshard_after_forward=True)
 
     def whole(self, tensor: torch.Tensor) -> torch.Tensor:
-        """See `Torch.whole`."""
         return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
     def part_of(self, whole: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-        """See `Torch.part_of`."""
         if not isinstance(like, DTensor):
             return whole
         whole = whole.to(self.device)
@@ -44,7 +42,6 @@ class TorchFSDP(TorchWorkers):
         return distribute_tensor(whole, like.device_mesh, like.placements, src_data_rank=None)
 
     def add_squares(self, squares: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        """See `Torch.add_squares`."""
         return self.part_of(super().add_squares(squares, weight), weight)
 
 

@@ -40,6 +40,5 @@ class TorchWorkers(Torch):
             distributed.broadcast(buffer, src=0)
 
     def metrics(self, totals: torch.Tensor) -> Metrics:
-        """See `Torch.metrics`."""
         distributed.all_reduce(totals)
         return super().metrics(totals)

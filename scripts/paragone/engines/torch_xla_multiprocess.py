@@ -71,7 +71,6 @@ class TorchXLAMultiprocess(TorchXLA):
         self.end_of_step()
 
     def metrics(self, totals: torch.Tensor) -> Metrics:
-        """See `Torch.metrics`."""
         xla_model.all_reduce(xla_model.REDUCE_SUM, [totals])
         self.end_of_step()
         return Torch.metrics(self, totals)

@@ -1,9 +1,9 @@
-"""Other ways to training batches than the mapped arrays: those of tutorials, to measure what they cost.
+"""Loaders: a framework's own input pipeline in place of the mapped arrays, to measure what it costs.
 
-One module each, imported by the name that `loader` of a backend gives. It has `LOADER`, a class as `Loader`
-describes it, `ENGINES`, the engines that it feeds, and `AUGMENTS`, whether it applies what `Step` draws. The
-order of examples and all draws are the project's, so that what is trained stays the same. Evaluation reads
-the mapped arrays.
+One module per loader, imported by the name under `loader` of a backend. It has `LOADER`, a class with the
+methods of `Loader`; `ENGINES`, the engines that it feeds; and `AUGMENTS`, whether it applies `Step.drawn`.
+The order of examples and all random draws come from Paragone, so that training is the same. Evaluation
+reads the mapped arrays.
 """
 
 from collections.abc import Iterator
@@ -24,10 +24,10 @@ Batch = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Step:
-    """What a training step is fed with in this process.
+    """The examples of one training step in this process.
 
-    `rows`: of the training arrays, (local batch,) int64. `drawn`: for their augmentation, (local batch, 3) as
-    `augmentation.draw` has it; None without any.
+    `rows`: indices into the training arrays, (local batch,) int64. `drawn`: draws of their augmentation,
+    (local batch, 3) as `augmentation.draw` returns them; None without augmentation.
     """
 
     rows: np.ndarray
@@ -35,13 +35,13 @@ class Step:
 
 
 class Loader(Protocol):
-    """Made once per process, when the framework has its devices; what it has to prepare is prepared then."""
+    """Created once per process, after the framework has opened its devices; prepares all it needs then."""
 
     def __init__(self, dataset: Dataset, examples: int) -> None:
-        """Of the first `examples` training examples. Raises `Unavailable` for data that it cannot read."""
+        """Prepare the first `examples` training examples. Raises `Unavailable` for data it cannot read."""
 
     def batches(self, steps: Iterator[Step]) -> Iterator[Batch]:
-        """Yield (inputs, labels) of each step, as the mapped arrays have them.
+        """Yield (inputs, labels) of each step, equal to those of the mapped arrays.
 
         inputs: (local batch, ...) of the stored dtype, or float32 where there is augmentation; labels:
         (local batch,) int32.
@@ -50,9 +50,9 @@ class Loader(Protocol):
 
 @lru_cache(maxsize=1)  # a process trains one run
 def create(name: str, dataset: Dataset, examples: int) -> Loader:
-    """Import a loader's module and make the loader; another call for the same data set returns it again.
+    """Import a loader's module and create the loader; a second call with the same arguments returns it again.
 
-    Raises `Unavailable` without what it imports, or for data that it cannot read.
+    Raises `Unavailable` if a package is missing, or for data that the loader cannot read.
     """
     with needing_packages():
         module = plugins.load("data/loaders", name)

@@ -1,7 +1,7 @@
-"""PyTorch's DataLoader, as tutorials have it: two workers that transform image by image, and collate.
+"""PyTorch's DataLoader as tutorials use it: two worker processes transform image by image, then collate.
 
-Scaling is left to the model, as with the mapped arrays, where tutorials have it in the transform (ToTensor,
-Normalize): what this loader costs is less than what theirs does.
+Scaling stays in the model, as with the mapped arrays; tutorials scale in the transform (ToTensor, Normalize),
+so this loader costs less than theirs.
 """
 
 from collections.abc import Iterator
@@ -18,32 +18,26 @@ from paragone.data.loaders import Batch, Step
 
 ENGINES = ("torch", "torch_compile", "torch_ddp")
 AUGMENTS = True
-WORKERS = 2  # processes that load, of each process that trains
+WORKERS = 2  # loading processes of each training process
 
-Chosen = tuple[int, np.ndarray | None]  # a row, and what was drawn for it: (3,)
+Index = tuple[int, np.ndarray | None]  # a row and what was drawn for its augmentation, (3,)
 
 
 class Examples(data.Dataset):
-    """Training examples one by one; images through PIL, as those of torchvision's data sets."""
+    """Training examples one by one; images pass through PIL, as in torchvision's data sets."""
 
     def __init__(self, dataset: Dataset, examples: int) -> None:
         self.inputs, self.labels = dataset.train_inputs[:examples], dataset.train_labels
         _, *shape = self.inputs.shape
         self.images = self.inputs.dtype == np.uint8 and len(shape) == 3 and shape[2] in (1, 3)
 
-    def stored(self, row: int) -> Image.Image | np.ndarray:
-        """An example as it is stored; an image as PIL's."""
-        example = np.array(
-            self.inputs[row]
-        )  # a copy: maps cannot be written to, which PyTorch warns of
-        return as_pil(example) if self.images else example
-
-    def __getitem__(self, chosen: Chosen) -> tuple[torch.Tensor, int]:
+    def __getitem__(self, index: Index) -> tuple[torch.Tensor, int]:
         """One example, (height, width, channels) or (length,), and its label."""
-        row, drawn = chosen
-        example = self.stored(row)
-        if isinstance(example, Image.Image):
-            tensor = pil_to_tensor(example).permute(1, 2, 0)
+        row, drawn = index
+        example = np.array(self.inputs[row])  # a copy: PyTorch warns of maps that are read-only
+        if self.images:
+            image = Image.fromarray(example[:, :, 0] if example.shape[2] == 1 else example)
+            tensor = pil_to_tensor(image).permute(1, 2, 0)
         else:
             tensor = torch.from_numpy(example)
         if drawn is not None:
@@ -51,34 +45,26 @@ class Examples(data.Dataset):
         return tensor, int(self.labels[row])
 
 
-def as_pil(image: np.ndarray) -> Image.Image:
-    """(height, width, 1 or 3) uint8 as an image of PIL's."""
-    return Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image)
-
-
-class InWorkers:
-    """The loader. Its processes start with each epoch and end with it, as those of the tutorials do."""
-
-    examples: type[Examples] = Examples
+class WorkerProcesses:
+    """The loader. Its processes start with each epoch and end with it, as in tutorials."""
 
     def __init__(self, dataset: Dataset, examples: int) -> None:
-        self._examples = self.examples(dataset, examples)
+        self._examples = Examples(dataset, examples)
 
     def batches(self, steps: Iterator[Step]) -> Iterator[Batch]:
-        """See `Loader.batches`."""
         loader = data.DataLoader(
             self._examples,
-            batch_sampler=map(_chosen, steps),  # of pairs, not of indices
+            batch_sampler=map(_indices, steps),
             num_workers=WORKERS,
-            generator=torch.Generator(),  # a seed drawn from the usual one would change dropout's masks
+            generator=torch.Generator(),  # drawing from the default one would change dropout masks
         )
         for inputs, labels in loader:
             yield inputs.numpy(), labels.numpy().astype(np.int32)
 
 
-def _chosen(step: Step) -> list[Chosen]:
+def _indices(step: Step) -> list[Index]:
     draws = [None] * len(step.rows) if step.drawn is None else list(step.drawn)
     return list(zip(step.rows.tolist(), draws, strict=True))
 
 
-LOADER = InWorkers
+LOADER = WorkerProcesses

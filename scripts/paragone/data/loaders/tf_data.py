@@ -1,8 +1,8 @@
-"""tf.data over what TensorFlow Datasets has prepared: each image decoded and resized whenever it is read.
+"""tf.data over the files that TensorFlow Datasets prepared: each image is decoded and resized when read.
 
-As the published MobileNetV2 program has it: decoding in parallel (that is TFDS'), then a `map` that resizes
-one image after the other, then `batch`. Its buffer of 1,024 shuffled images is left out, as the order is
-given, and so is its division by 255, which the model does.
+The pipeline of the published MobileNetV2 program: TFDS decodes in parallel, a `map` resizes one image after
+the other, then `batch`. It leaves out two parts: the buffer of 1,024 shuffled images, as the order is given,
+and the division by 255, which is in the model.
 """
 
 import os
@@ -21,12 +21,15 @@ AUGMENTS = False
 
 
 class FromFiles:
-    """The loader. The files of all images are in memory, as they are after the first epoch of any program."""
+    """The loader. All image files are in memory, where the page cache has them after one epoch anyway.
+
+    Raises `UserError` if the files are not those from which the arrays were serialized.
+    """
 
     def __init__(self, dataset: Dataset, examples: int) -> None:
         images = encoded(dataset, examples)
         self._files, self._labels = tf.constant(images.files), dataset.train_labels
-        # Traced once: each epoch makes a pipeline of its own.
+        # Traced once, although each epoch creates a new pipeline.
         self._decode = tf.function(
             lambda row: images.decode(self._files[row]),
             input_signature=[tf.TensorSpec((), tf.int64)],
@@ -42,7 +45,6 @@ class FromFiles:
             )
 
     def batches(self, steps: Iterator[Step]) -> Iterator[Batch]:
-        """See `Loader.batches`."""
         planned = list(steps)
         if not planned:
             return
@@ -60,9 +62,9 @@ class FromFiles:
 
 
 def _options(cores: int) -> tf.data.Options:
-    """Threads of its own: an engine's pipeline that waits for this one may hold all of the others.
+    """A private thread pool, since an engine's pipeline that waits for this one may hold all shared threads.
 
-    No autotuning: see `engines.tensorflow_input`.
+    Without autotuning, for the reason given in `engines.tensorflow`.
     """
     options = tf.data.Options()
     options.autotune.enabled = False
