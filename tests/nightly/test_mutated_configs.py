@@ -12,7 +12,7 @@ from workspace import CONFIG, Checkout
 
 from paragone.base.errors import UserError
 from paragone.config.expand import expand
-from paragone.config.measurement_plans import all_reduces, products
+from paragone.config.measurement_plans import products
 from paragone.config.read import read
 from paragone.config.validate import validate
 
@@ -52,9 +52,9 @@ def outcome(config: dict[str, Any]) -> str:
     """What becomes of a config where the Snakefile reads it."""
     try:
         validate(config)
-        experiments = {name: expand(config, name) for name in config["experiments"]}
+        for name in config["experiments"]:
+            expand(config, name)
         products(config)
-        all_reduces(config, experiments)
     except UserError:
         return "refused"
     return "accepted"
