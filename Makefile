@@ -43,10 +43,10 @@ test test-all test-nightly test-accelerator: $(VENV)/dev
 # The compiler of NVIDIA GPUs, 0.6 GB, for workflows/ahead_of_time; no GPU is needed.
 gpu-compiler: $(VENV)/gpu-compiler
 
-# Faults injected into real processes, and the table of docs/faults.md: a sample, some 20 minutes.
-# All of them, in hours: make faults FULL=1; some: make faults ONLY=killed
+# Faults injected into real processes, and the table of docs/faults.md; some: make faults ONLY=killed
 faults: $(VENV)/dev
-	source $(BIN)/activate && python tests/campaign.py $(if $(FULL),--full) --only "$(ONLY)"
+	source $(BIN)/activate && PYTHONPATH=tests OMP_WAIT_POLICY=passive pytest tests -m injects -p campaign \
+		--numprocesses 2 -k "$(ONLY)"
 
 # The speed claims of benchmarks/README.md, measured on this machine; run nothing beside it. One: make bench ONLY=start
 bench: $(VENV)/workflow

@@ -1,4 +1,4 @@
-"""What every folder of tests shares: real data, decoded once, clean checkouts, groups of tests."""
+"""Fixtures of all folders: real data, decoded once, and clean checkouts; which tests share a process."""
 
 import fcntl
 import os
@@ -11,26 +11,26 @@ import pytest
 from unit.data_programs import prepare
 from workspace import CONFIG, Arrays, Checkout, small_copy
 
-# Some images set it, and then each of a thousand processes compiles what it imports of scripts/.
+# Where it is set, each of a thousand processes would compile scripts/ anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
+# What a process of pytest-xdist takes as a whole, if not a file; the last two: each test apart, by backend.
 GROUPS = (
     r"tests/pipeline/test_smoke",  # one run for all
-    r"tests/pipeline/test_fresh",  # too
+    r"tests/pipeline/test_fresh",
     r"tests/parity/test_gate",  # one set of probes for two files
-    r"tests/faults/test_(?:kill|workers|statuses)\.py::.*",  # each test apart
-    r"tests/nightly/test_(?:random_kills|nasty_moments|stuck_ranks|many_runs)\.py::.*",  # too
-    r"(tests/parity/test_engines)\.py::\w+(\[\D+)",  # by backend
+    r"tests/(?:faults|nightly)/test_(?:kill|workers|statuses|random|nasty|stuck|many|other)\w*\.py::.*",
+    r"(tests/parity/test_engines)\.py::\w+(\[\D+)",
 )
 DATASETS = sorted(CONFIG["datasets"])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Schedule tests that share what is expensive to make in one process.
+    """Schedule tests that share an expensive fixture in one process.
 
-    By their ids, as pytest-xdist 3.8 does not see its own marks of groups with pytest 9.2.
+    Tests are grouped by their ids, because pytest-xdist 3.8 does not see its own marks with pytest 9.2.
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -42,7 +42,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 def group(nodeid: str) -> str:
-    """What stays together: what a pattern of GROUPS matches; else a file."""
+    """The group of a test: what a pattern of GROUPS matches, else its file."""
     for pattern in GROUPS:
         if found := re.match(pattern, nodeid):
             return "".join(found.groups()) or found[0]
@@ -51,22 +51,21 @@ def group(nodeid: str) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The smoke run first, unit tests last: what takes long is not left to one process at the end."""
+    """Sort the smoke run first and unit tests last, so that no process ends with a long test."""
     items.sort(key=lambda item: ("/test_smoke" not in item.nodeid, "/unit/" in item.nodeid))
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Put the fault that a test injects where tests/campaign.py counts it, in whichever process it runs."""
-    if mark := item.get_closest_marker("injects"):
-        more = {"lost": "nothing", "times": 1} | mark.kwargs
-        item.user_properties.append(("injects", (*mark.args, more["lost"], more["times"])))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests of tests/nightly as nightly."""
+    if item.nodeid.startswith("tests/nightly/"):
+        item.add_marker("nightly")
 
 
 @pytest.fixture(scope="session")
 def mirror() -> Path:
     """The first folder of PARAGONE_MIRRORS, with the real files of every data set.
 
-    For tests of the real files themselves. Unset, they are skipped; set to what is not there, they fail.
+    Tests of the real files are skipped where it is unset, and fail where it names no such folder.
     """
     named = [name.strip() for name in MIRRORS.split(";") if name.strip()]
     if not named:

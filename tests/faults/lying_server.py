@@ -1,4 +1,4 @@
-"""A real server on loopback that lies about its one file in every way that mirrors do."""
+"""A real server on loopback that serves one file, and lies about it as mirrors do."""
 
 import re
 import time
@@ -12,7 +12,7 @@ PAGE = b"<!DOCTYPE html><html><body>Please log in to this network.</body></html>
 
 
 class Request(BaseHTTPRequestHandler):
-    """One request; `server.content` is the file, `server.answer` what is done about it."""
+    """One request, answered by `server.answer` about the file `server.content`."""
 
     protocol_version = "HTTP/1.1"
 

@@ -5,6 +5,7 @@ import hashlib
 import io
 import os
 import pickle
+import stat
 import zipfile
 from pathlib import Path
 
@@ -13,11 +14,14 @@ import pytest
 from PIL import Image
 from unit.data_programs import FASHION_FILES, fetch, refused, serialize
 
+from paragone.base.errors import UserError
+from paragone.data import tfds_builders
+
 pytestmark = pytest.mark.full
 
 
 class Harmful:
-    """Unpickled, it makes a file."""
+    """Unpickling it makes a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -26,25 +30,14 @@ class Harmful:
         return os.system, (f"touch {self.path}",)
 
 
-def pickled(evidence: Path) -> dict[str, bytes]:
+def npz(**arrays: np.ndarray) -> dict[str, bytes]:
     stream = io.BytesIO()
-    texts = np.array([Harmful(evidence)], dtype=object)
-    np.savez(stream, x=texts, y=np.zeros(1))
+    np.savez(stream, **arrays)
     return {"reuters.npz": stream.getvalue()}
-
-
-def not_reuters(_: Path) -> dict[str, bytes]:
-    stream = io.BytesIO()
-    np.savez(stream, z=np.zeros(3))
-    return {"reuters.npz": stream.getvalue()}
-
-
-def bare_pickle(evidence: Path) -> dict[str, bytes]:
-    return {"reuters.npz": pickle.dumps(Harmful(evidence))}
 
 
 def photograph(width: int, height: int) -> bytes:
-    """A JPEG image of a few bytes that says that it has so many pixels."""
+    """A JPEG image of a few bytes whose header claims this size."""
     stream = io.BytesIO()
     Image.new("RGB", (8, 8)).save(stream, "JPEG")
     content = bytearray(stream.getvalue())
@@ -53,67 +46,48 @@ def photograph(width: int, height: int) -> bytes:
     return bytes(content)
 
 
-def cats(**files: bytes) -> dict[str, bytes]:
+def cats(name: str, content: bytes, mode: int = stat.S_IFREG | 0o644) -> dict[str, bytes]:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
+        member = zipfile.ZipInfo(name)
+        member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, mode << 16
+        archive.writestr(member, content)
     return {"cats.zip": stream.getvalue()}
 
 
-def huge_image(_: Path) -> dict[str, bytes]:
-    return cats(**{"PetImages/Cat/0.jpg": photograph(60_000, 60_000)})
+def fashion(content: bytes) -> dict[str, bytes]:
+    return dict.fromkeys(FASHION_FILES, content)
 
 
-def broken_image(_: Path) -> dict[str, bytes]:
-    return cats(**{"PetImages/Cat/0.jpg": photograph(64, 64)[:60]})
-
-
-def traversal(_: Path) -> dict[str, bytes]:
-    return cats(**{"../../evil.jpg": photograph(64, 64)})
-
-
-def zip_bomb(_: Path) -> dict[str, bytes]:
-    return cats(**{"PetImages/Cat/0.jpg": bytes(1_100_000_000)})
-
-
-def no_images(_: Path) -> dict[str, bytes]:
-    return dict.fromkeys(FASHION_FILES, gzip.compress(b"these are no images"))
-
-
-def half_images(_: Path) -> dict[str, bytes]:
-    return dict.fromkeys(FASHION_FILES, gzip.compress(bytes(10_000))[:20])
-
-
-CASES = [
-    ("reuters", pickled, "must not load posix.system"),
-    ("reuters", not_reuters, "x.npy"),
-    ("reuters", bare_pickle, "not a zip file"),
-    ("cats_vs_dogs", huge_image, "60000 x 60000 pixels"),
-    ("cats_vs_dogs", broken_image, "cannot be read as this data set"),
-    ("cats_vs_dogs", traversal, "leads out of the archive"),
-    ("cats_vs_dogs", zip_bomb, "a bomb"),
-    ("fashion_mnist", no_images, "cannot be read as this data set"),
-    ("fashion_mnist", half_images, "cannot be read as this data set"),
-]
+CAT = "PetImages/Cat/0.jpg"
+LINK = stat.S_IFLNK | 0o777
+CASES = {
+    "pickled": (lambda evil: npz(x=np.array([Harmful(evil)], dtype=object), y=np.zeros(1)), "must"),
+    "other arrays": (lambda _: npz(z=np.zeros(3)), "x.npy"),
+    "bare pickle": (lambda evil: {"reuters.npz": pickle.dumps(Harmful(evil))}, "not a zip file"),
+    "huge image": (lambda _: cats(CAT, photograph(60_000, 60_000)), "60000 x 60000 pixels"),
+    "torn image": (lambda _: cats(CAT, photograph(64, 64)[:60]), "cannot be read as this data set"),
+    "parent": (lambda _: cats("../../evil.jpg", b""), "leads out of the archive"),
+    "absolute": (lambda _: cats("/evil.jpg", b""), "leads out of the archive"),
+    "backslash": (lambda _: cats("a\\..\\evil", b""), "leads out of the archive"),
+    "link": (lambda _: cats(CAT, b"/etc/passwd", LINK), "is a link"),
+    "no images": (lambda _: fashion(gzip.compress(b"no images")), "cannot be read"),
+    "torn gzip": (lambda _: fashion(gzip.compress(bytes(10_000))[:20]), "cannot be read"),
+}
+DATASETS = {"reuters.npz": "reuters", "cats.zip": "cats_vs_dogs"}
 
 
 @pytest.mark.injects(
     "3 data",
     "files of right checksums that would do harm or are no data set",
-    "pickles, traversal, bombs, torn files from a mirror",
+    "pickles, traversal, links, torn files from a mirror",
 )
-@pytest.mark.parametrize(
-    ("dataset", "make", "words"),
-    [
-        case if case[1] is pickled else pytest.param(*case, marks=pytest.mark.nightly)
-        for case in CASES
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_what_is_no_data_set_is_one_message(tmp_path, dataset, make, words):
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_no_data_set_is_one_message(tmp_path, case):
+    make, words = CASES[case]
     evidence = tmp_path / "executed"
     files = make(evidence)
+    dataset = DATASETS.get(next(iter(files)), "fashion_mnist")
     mirror = tmp_path / "mirror" / dataset
     mirror.mkdir(parents=True)
     for name, content in files.items():
@@ -127,3 +101,15 @@ def test_what_is_no_data_set_is_one_message(tmp_path, dataset, make, words):
     assert not (tmp_path / "results/manifest.json").exists()
     assert not list((data / "arrays").iterdir())
     assert not list(tmp_path.rglob("*evil*"))
+
+
+@pytest.mark.injects("3 data", "archives that are bombs", "made zip and gzip files")
+def test_bombs_are_refused_and_harmless_archives_pass(tmp_path, monkeypatch):
+    content = cats(CAT, bytes(2**22))["cats.zip"], gzip.compress(bytes(2**22))
+    for name, each in zip(("a.zip", "a.gz"), content, strict=True):
+        (tmp_path / name).write_bytes(each)
+        tfds_builders.check_archive(tmp_path / name)
+    monkeypatch.setattr(tfds_builders, "MOST_BYTES", 2**20)
+    for name in ("a.zip", "a.gz"):
+        with pytest.raises(UserError, match="a bomb"):
+            tfds_builders.check_archive(tmp_path / name)

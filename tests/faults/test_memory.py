@@ -27,8 +27,8 @@ pytestmark = pytest.mark.full
 LIMIT = 3 * 2**30  # bytes; the frameworks themselves need less than half of it
 
 
-def test_limit_is_never_raised():
-    """Neither the one that the shell or the scheduler has set, nor beyond the free memory."""
+def test_the_limit_is_never_raised():
+    """A limit of the shell or the scheduler stays, and without one the free memory is the limit."""
     program = (
         "import resource; from paragone.machine.limits import limit_memory; limit_memory(); "
         "print(*resource.getrlimit(resource.RLIMIT_DATA))"
@@ -49,23 +49,20 @@ def test_limit_is_never_raised():
     "a limit of 2 or 3 GiB (RLIMIT_DATA)",
     lost="the run, recorded as *out of memory*",
 )
-@pytest.mark.parametrize(
-    ("backend", "statuses"),
-    # Where TensorFlow asks for its own small things when memory has ended, it aborts.
-    [("torch", {"out_of_memory"}), ("tensorflow-mirrored", {"out_of_memory", "crashed"})],
-)
-def test_batch_too_large_is_a_record(fashion, tmp_path, backend, statuses):
-    """In training: the feature maps of 8,000 images are more than the limit several times over."""
+def test_a_batch_too_large_is_a_record_in_tensorflow(fashion, tmp_path):
+    """The feature maps of 8,000 images take several times the limit. PyTorch: test_holes.py."""
     arrays = small_copy(fashion, tmp_path / "small", train=8_000, test=64)
-    spec = make_spec("wide-resnet", backend, global_batch=8_000, epochs=2, steps_per_epoch=1)
+    spec = make_spec(
+        "wide-resnet", "tensorflow-mirrored", global_batch=8_000, epochs=2, steps_per_epoch=1
+    )
     with memory_limited(LIMIT):
         done = call(train_command(spec, arrays, tmp_path, "launch"))
     assert done.returncode == 0, done.stderr
     made = record.read(tmp_path / "record.json")
-    assert made.status in statuses
+    # TensorFlow aborts where it lacks memory for small objects of its own.
+    assert made.status in {"out_of_memory", "crashed"}
     assert made.reason
-    assert made.epochs == []
-    assert made.window == []
+    assert (made.epochs, made.window) == ([], [])
     if made.status == "out_of_memory":
         assert made.reason in done.stdout
         assert made.clocks.cold.compilation > 0
@@ -90,7 +87,7 @@ while not any(re.search("oom_kill [1-9]", one.read_text()) for one in counters i
     lost="the run, recorded as *out of memory*",
 )
 def test_a_worker_that_the_kernel_ends_for_its_memory_is_a_record(small, tmp_path):
-    """The cap of a run counts what it allocates; others in its control group take the rest."""
+    """The limit of a run counts its own memory; other processes of its control group take the rest."""
     spec = make_spec("fashion-cnn", "torch", global_batch=200, epochs=500, steps_per_epoch=10)
     line = train_command(spec, small, tmp_path, "launch")
     with memory_group(2 * 2**30) as group:
@@ -108,13 +105,3 @@ def test_a_worker_that_the_kernel_ends_for_its_memory_is_a_record(small, tmp_pat
     made = record.read(tmp_path / "record.json")
     assert made.status == "out_of_memory"
     assert "the memory of its control group is full" in made.reason
-
-
-def test_the_same_batch_fits_into_more(fashion, tmp_path):
-    """The limit is what the test above is about."""
-    arrays = small_copy(fashion, tmp_path / "small", train=1_000, test=64)
-    spec = make_spec("fashion-conv", "torch", global_batch=1_000, epochs=1, steps_per_epoch=1)
-    with memory_limited(LIMIT):
-        done = call(train_command(spec, arrays, tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert record.read(tmp_path / "record.json").status == "completed"

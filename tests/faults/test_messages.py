@@ -1,10 +1,11 @@
-"""Mistakes of people: one line that says what is wrong, status 1, and no output file."""
+"""Mistakes of users: one line that says what is wrong, status 1, and no output file."""
 
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
-from workspace import CONFIG, call, command, make_spec, refused, train_command
+from workspace import call, make_spec, refused, train_command
 
 SPEC = make_spec("fashion-conv", "torch", global_batch=200, epochs=1, steps_per_epoch=1)
 
@@ -15,7 +16,7 @@ def changed(line: list[str], option: str, value: object) -> list[str]:
 
 
 def refuses(line: list[str], folder, *words: str) -> None:
-    """The program fails with one message, and leaves nothing that looks like a result."""
+    """Assert that the program fails with one message and leaves no result."""
     refused(call(line), *words)
     left = [path.name for path in folder.rglob("*") if path.is_file()]
     assert set(left) <= {"lock"}
@@ -57,82 +58,46 @@ def test_malformed_spec(small, tmp_path, text):
     refuses(line, tmp_path, "--spec: not the specification of a run")
 
 
-def test_malformed_spec_of_a_probe(small, tmp_path):
-    line = command(
-        "probe",
-        specs="{}",
-        manifests=small.manifest,
-        data_folder=small.folder,
-        outputs=tmp_path / "probe.npz",
-    )
-    refuses(line, tmp_path, "--spec: not the specification of a run")
-
-
-def test_more_steps_than_examples(small, tmp_path):
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            '"steps_per_epoch":1',
+            '"steps_per_epoch":11',
+            [": 11 step(s) of 200 examples do not fit into 2000", "lower the batch size"],
+        ),
+        ('"name":"fashion-conv"}', '"name":"vgg"}', [".model.name", "'vgg'", "fashion-cnn"]),
+        ('"name":"fashion-conv"}', '"name":"fashion-conv","depth":3}', [".model", "depth"]),
+    ],
+    ids=["steps", "model", "option of the model"],
+)
+def test_impossible_spec(small, tmp_path, old, new, words):
+    text = SPEC.to_json()
+    assert old in text
     line = train_command(SPEC, small, tmp_path / "run")
-    text = SPEC.to_json().replace('"steps_per_epoch":1', '"steps_per_epoch":11')
-    refuses(
-        changed(line, "--spec", text),
-        tmp_path,
-        "workloads.fashion-conv: 11 step(s) of 200 examples do not fit into 2000",
-        "lower batch or steps_per_epoch",
-    )
+    line = changed(line, "--spec", text.replace(old, new))
+    refuses(line, tmp_path, "workloads.fashion-conv", *words)
 
 
-def test_model_that_no_framework_has(small, tmp_path):
-    line = train_command(SPEC, small, tmp_path / "run")
-    text = SPEC.to_json().replace('"model":{"name":"fashion-conv"}', '"model":{"name":"vgg"}')
-    refuses(
-        changed(line, "--spec", text),
-        tmp_path,
-        "workloads.fashion-conv.model.name",
-        "'vgg'",
-        "fashion-cnn",
-    )
+@pytest.mark.parametrize("strategy", ["spmd", "mirrored"])
+def test_strategy_of_another_engine(small, tmp_path, strategy):
+    spec = replace(SPEC, backend={**SPEC.backend, "strategy": strategy})
+    line = train_command(spec, small, tmp_path)
+    refuses(line, tmp_path, "backends.torch.strategy", strategy)
 
 
-def test_option_that_the_model_does_not_have(small, tmp_path):
-    line = train_command(SPEC, small, tmp_path / "run")
-    text = SPEC.to_json().replace(
-        '"model":{"name":"fashion-conv"}', '"model":{"name":"fashion-conv","depth":3}'
-    )
-    refuses(changed(line, "--spec", text), tmp_path, "workloads.fashion-conv.model", "depth")
+def test_several_workers_need_the_launcher_and_several_hosts_slurm(small, tmp_path):
+    spec = make_spec("fashion-cnn", "torch-ddp", 2, global_batch=200, epochs=1, steps_per_epoch=1)
+    refuses(train_command(spec, small, tmp_path), tmp_path, "2 workers", "scripts/launch.py")
+    for nodes, words in (
+        ("2", ["no Slurm allocation", "profiles/slurm", "train:nodes=1"]),
+        ("3", ["2 worker(s)", "3 hosts"]),
+    ):
+        line = [*train_command(spec, small, tmp_path, "launch"), "--nodes", nodes]
+        refuses(line, tmp_path, "--nodes", *words)
 
 
-# Through the workflow
-MANIFEST = "results/data/fashion_mnist/manifest.json"
-
-
-def one_message(done, *words: str) -> None:
-    assert done.returncode == 1, done.stdout
-    assert "Traceback" not in done.stdout
-    for word in words:
-        assert word in done.stdout
-
-
-def test_missing_mirror_folder(checkout, tmp_path):
-    made = checkout()
-    made.only("xla_fashion_cnn", ["torch"], steps_per_epoch=1)
-    gone = tmp_path / "gone"
-    done = made.snakemake(MANIFEST, "--cores", "1", PARAGONE_MIRRORS=str(gone))
-    one_message(done, f"error: mirror folder {gone} does not exist", "PARAGONE_MIRRORS")
-    assert not list((made / "results").rglob("source.json"))
-
-
-def test_wrong_checksum(checkout, mirror, tmp_path):
-    copy = tmp_path / "mirror/fashion_mnist"
-    shutil.copytree(mirror / "fashion_mnist", copy, copy_function=shutil.copyfile)
-    labels = copy / "t10k-labels-idx1-ubyte.gz"
-    labels.write_bytes(labels.read_bytes()[:-1] + b"x")
-    expected = CONFIG["datasets"]["fashion_mnist"]["editions"]["official"][labels.name]
-    made = checkout()
-    made.only("xla_fashion_cnn", ["torch"], steps_per_epoch=1)
-    done = made.snakemake(MANIFEST, "--cores", "1", PARAGONE_MIRRORS=str(copy.parent))
-    one_message(done, "error: ", labels.name, "wrong checksum", expected)
-    assert not list((made / "results").rglob("source.json"))
-
-
-def test_truncated_array_through_the_workflow(checkout, small, tmp_path):
+def test_truncated_array_through_the_workflow(checkout, small):
     """The message reaches the terminal, not only the log, and its remedy is a folder to delete."""
     made = checkout()
     made.only("xla_fashion_cnn", ["torch"], {"steps_per_epoch": 1}, steps_per_epoch=1)
@@ -142,12 +107,10 @@ def test_truncated_array_through_the_workflow(checkout, small, tmp_path):
     shutil.copyfile(small.manifest, target / "manifest.json")
     (array,) = (made / "data").glob("arrays/*/test_labels.npy")
     array.write_bytes(array.read_bytes()[:-1])
-    done = made.snakemake(
-        "results/parity/fashion-cnn/torch.npz",
-        "--cores",
-        "1",
-        "--allowed-rules",
-        "probe_torch",
-    )
-    one_message(done, "error: ", array.name, "delete the folder results/data/fashion_mnist")
-    assert not (made / "results/parity/fashion-cnn/torch.npz").exists()
+    probe = "results/parity/fashion-cnn/torch.npz"
+    done = made.snakemake(probe, "--cores", "1", "--allowed-rules", "probe_torch")
+    assert done.returncode == 1, done.stdout
+    assert "Traceback" not in done.stdout
+    for word in ("error: ", array.name, "delete the folder results/data/fashion_mnist"):
+        assert word in done.stdout
+    assert not (made / probe).exists()

@@ -1,4 +1,4 @@
-"""A real run beside a real busy neighbour says so in its record, and its figure warns."""
+"""A run disturbed by other busy processes says so in its record, and its figure warns."""
 
 import subprocess
 import sys
@@ -11,8 +11,9 @@ from workspace import command, make_spec, succeed, train_command
 
 from paragone.records import host_metrics, record, run_metrics
 
+pytestmark = pytest.mark.full
 
-@pytest.mark.full
+
 def test_the_record_is_flagged_and_the_figure_warns(small, tmp_path):
     spec = make_spec("fashion-conv", "torch", global_batch=200, epochs=2, steps_per_epoch=5)
     count = max(1, psutil.cpu_count() // 2)
@@ -23,9 +24,9 @@ def test_the_record_is_flagged_and_the_figure_warns(small, tmp_path):
             train_command(replace(spec, deterministic=False), small, tmp_path, window_seconds=0.1)
         )
     finally:
-        for one in neighbours:
-            one.kill()
-            one.wait()
+        for neighbour in neighbours:
+            neighbour.kill()
+            neighbour.wait()
     made = record.read(tmp_path / "record.json")
     (process,) = made.processes
     assert min(host_metrics.shares(process).values()) > 0.15

@@ -10,30 +10,24 @@ import psutil
 import pytest
 from privileged import needs_root
 from unit.data_programs import fetch, refused, serialize
-from workspace import environment, make_spec, train_command, wait_for
+from workspace import Arrays, environment, make_spec, train_command, wait_for
 
 from paragone.base.errors import UserError
+from paragone.data import store
 from paragone.engines import torch_compile
 
 pytestmark = pytest.mark.full
 
 SECRET = "correct-horse-battery-staple"
-CELLS = [
-    ("torch-ddp", 2),
-    pytest.param(("torch-fsdp", 2), marks=[pytest.mark.nightly, pytest.mark.long]),
-    pytest.param(("torch-xla", 2), marks=[pytest.mark.nightly, pytest.mark.long]),
-    pytest.param(("tensorflow-mirrored", 2), marks=pytest.mark.nightly),
-    pytest.param(("tensorflow-multiworker", 2), marks=pytest.mark.nightly),
-]
-# TensorFlow's server of a worker binds every interface; docs/backends.md, and a line of the run, say so.
+# TensorFlow's server of a worker binds every interface; docs/backends.md and a line of the run say so.
 BEYOND = {"tensorflow-multiworker"}
 
 
 def listening(run: subprocess.Popen) -> set[str]:
     """The addresses on which a run and all that it has started accept connections."""
     family = [psutil.Process(run.pid), *psutil.Process(run.pid).children(recursive=True)]
-    found = [one for process in family for one in process.net_connections("inet")]
-    return {one.laddr.ip for one in found if one.status == psutil.CONN_LISTEN}
+    sockets = [each for process in family for each in process.net_connections("inet")]
+    return {each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN}
 
 
 @pytest.mark.injects(
@@ -42,9 +36,14 @@ def listening(run: subprocess.Popen) -> set[str]:
     "sockets of a run listed; secrets looked for in logs and files",
     lost="nothing; TensorFlow's workers listen beyond, and say so",
 )
-@pytest.mark.parametrize("cell", CELLS, ids=str)
-def test_on_one_host_nothing_listens_beyond_loopback_and_no_secret_is_kept(small, tmp_path, cell):
-    spec = make_spec("fashion-cnn", *cell, global_batch=200, epochs=500, steps_per_epoch=10)
+def test_on_one_host_nothing_listens_beyond_loopback_and_no_secret_is_kept(small, tmp_path):
+    """Other backends: tests/nightly/test_other_backends.py."""
+    listens("torch-ddp", small, tmp_path)
+
+
+def listens(backend: str, small: Arrays, tmp_path: Path) -> None:
+    """Start a run of two replicas and look at its sockets, its log and its files."""
+    spec = make_spec("fashion-cnn", backend, 2, global_batch=200, epochs=500, steps_per_epoch=10)
     line = train_command(spec, small, tmp_path / "run", "launch")
     variables = environment(AWS_SECRET_ACCESS_KEY=SECRET, GITHUB_TOKEN=SECRET)
     with (
@@ -56,7 +55,7 @@ def test_on_one_host_nothing_listens_beyond_loopback_and_no_secret_is_kept(small
         for path in [tmp_path / "log", *tmp_path.glob("run/**/*.json")]:
             assert SECRET not in path.read_text(errors="replace"), path
         run.terminate()
-    assert bool(beyond) == (cell[0] in BEYOND), beyond
+    assert bool(beyond) == (backend in BEYOND), beyond
 
 
 ANOTHER_USER = pytest.mark.injects(
@@ -114,3 +113,17 @@ def test_compiled_programs_of_a_stranger_are_refused(tmp_path, monkeypatch, owne
     with pytest.raises(UserError, match=str(cache)) if owner == "stranger" else nullcontext():
         torch_compile.require_own_cache()
     assert cache.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.injects(
+    "7 strangers", "two users that share `data.folder`", "modes of folders and files"
+)
+@pytest.mark.parametrize("mode", [0o775, 0o700])
+def test_what_is_stored_has_the_mode_of_its_folder(tmp_path, mode):
+    """Files of a shared folder are writable by its group; those of a private folder are private."""
+    folder = tmp_path / "arrays"
+    folder.mkdir()
+    folder.chmod(mode)
+    with store.building(folder / "one") as partial:
+        (partial / "a").write_text("a")
+    assert (folder / "one").stat().st_mode & 0o777 == mode

@@ -9,7 +9,7 @@ from workspace import EXAMPLES, Checkout
 
 from paragone.records import record
 
-pytestmark = [pytest.mark.nightly, pytest.mark.alone]
+pytestmark = pytest.mark.alone
 ABOVE_MAJORITY = 0.10
 
 

@@ -8,7 +8,7 @@ from workspace import CONFIG, Checkout, call
 
 from paragone.config.narrow import FRAMEWORKS, framework_of
 
-pytestmark = [pytest.mark.nightly, pytest.mark.alone]
+pytestmark = pytest.mark.alone
 # By framework: the package that only its environment has.
 PACKAGES = {"torch-xla": "torch-xla", "jax": "jax"}
 

@@ -11,7 +11,6 @@ import pytest
 from privileged import needs_root
 from workspace import ROOT, Checkout, job_stats
 
-pytestmark = pytest.mark.nightly
 TABLE = "results/tables/xla_fashion_cnn/runs.parquet"
 
 

@@ -6,8 +6,6 @@ from workspace import CONFIG, succeed
 
 from paragone.config.expand import probe
 
-pytestmark = pytest.mark.nightly
-
 SEEDS = range(1, 21)
 WORKLOADS = {
     "fashion-cnn": "fashion_mnist",

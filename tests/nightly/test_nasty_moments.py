@@ -13,31 +13,22 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from campaign import FULL
-from nightly.test_random_kills import alike, spec_of
+from faults.killing import alike
+from nightly.test_random_kills import spec_of
 from workspace import environment, small_copy, succeed, train_command
 
 from paragone.records import record
 
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.skipif(
-        shutil.which("strace") is None,
-        reason="needs strace, to inject at a call: apt-get install strace",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    shutil.which("strace") is None,
+    reason="needs strace, to inject at a call: apt-get install strace",
+)
 
 # What makes, names, syncs or deletes files and folders; and what fills them.
 NAMING = "mkdir,rename,fsync,unlink,unlinkat,rmdir"
 FILLING = "write,pwrite64,writev,fallocate,ftruncate,mkdir,rename,fsync"
 ERRORS = ["ENOSPC", "EDQUOT", "EIO"]
-BACKENDS = [
-    "torch",
-    *(
-        pytest.param(name, marks=pytest.mark.long)
-        for name in ("tensorflow-mirrored", "jax", "torch-xla")
-    ),
-]
+BACKENDS = ["torch", "tensorflow-mirrored", "jax", "torch-xla"]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +53,7 @@ def calls_of(line: list[str], calls: str, log: Path) -> dict[str, int]:
 
 
 def chosen(total: dict[str, int], count: int) -> list[tuple[str, int]]:
-    """Which of these calls: a kind, and the how-manieth of a thread."""
+    """A random sample of these calls: the name, and the number of the call in a thread."""
     draw = random.Random(0)
     kinds = [draw.choice(sorted(total)) for _ in range(count)]
     return sorted({(kind, draw.randint(1, total[kind])) for kind in kinds})
@@ -108,7 +99,7 @@ def test_killed_at_the_nth_call_it_ends_alike(tiny, tmp_path, backend, record_pr
     runs = Runs(backend, tiny, tmp_path)
     total = calls_of(runs.line("counted"), NAMING, tmp_path / "calls")
     kills = 0
-    for call, n in chosen(total, 25 if FULL else 4):
+    for call, n in chosen(total, 6):
         done = runs.injected(f"{call}-{n}", call, f"signal=SIGKILL:when={n}")
         kills += done.returncode != 0
         runs.ends_well(f"{call}-{n}")
@@ -125,7 +116,7 @@ def test_killed_at_the_nth_call_it_ends_alike(tiny, tmp_path, backend, record_pr
 def test_a_failing_nth_write_is_one_message_or_nothing(tiny, tmp_path, backend, record_property):
     runs = Runs(backend, tiny, tmp_path)
     total = calls_of(runs.line("counted"), FILLING, tmp_path / "calls")
-    faults = chosen(total, 45 if FULL else 6)
+    faults = chosen(total, 12)
     for (call, n), error in zip(faults, itertools.cycle(ERRORS), strict=False):
         done = runs.injected(f"{call}-{n}", call, f"error={error}:when={n}")
         assert "Traceback" not in done.stderr, f"{call} {n} {error}: {done.stderr}"

@@ -14,29 +14,21 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from campaign import FULL
+from faults.killing import alike
 from workspace import CELLS, environment, make_spec, small_copy, succeed, train_command, wait_for
 
-from paragone.analysis.compliance import checks
 from paragone.config.run_spec import Spec
 from paragone.records import record, run_metrics
-from paragone.records.compliance import rules
-from paragone.records.run_record import RunRecord
 
-pytestmark = pytest.mark.nightly
-
-ALIKE = {"torch-fsdp", "torch-compile", "jax-multiprocess", "keras-fit"}
-KILLS = 20 if FULL else 2  # of each cell
-MARK = "PARAGONE_TEST_MARK"  # in the environment of all that a test starts
-# The sampled campaign leaves out some that have the engine of another.
-KILLED = [
-    pytest.param(cell, marks=[pytest.mark.long] if cell[0] in ALIKE else [])
-    for cell in [*CELLS, ("torch-compile", 1), ("keras-fit", 2)]
-]
+KILLS = 4  # of each cell
+MARK = "PARAGONE_TEST_MARK"  # in the environment of all processes that a test starts
+ALL_CELLS = [*CELLS, ("torch-compile", 1), ("keras-fit", 2)]
 VICTIMS = ("the launcher", "one worker", "all of them")
-# The others take a minute to compile the deep model.
-DEEP = {"torch", "tensorflow-mirrored"}
-DEEP |= {"torch-ddp", "torch-fsdp", "tensorflow-multiworker"} if FULL else set()
+DEEP = {
+    "torch",
+    "torch-ddp",
+    "tensorflow-mirrored",
+}  # the others compile the deep model for a minute
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +52,7 @@ def spec_of(backend: str, replicas: int) -> Spec:
 
 
 def marked(mark: str) -> list[psutil.Process]:
-    """All that a test has started and that still lives."""
+    """The living processes that a test has started."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -81,7 +73,7 @@ def none_left(mark: str, seconds: float = 20) -> bool:
 
 
 def kill_in(seconds: float, line: list[str], mark: str, draw: random.Random, log: Path) -> str:
-    """Start a run, let it work for so long, kill; whom, or "" if it had ended."""
+    """Start a run and kill a part of it after `seconds`; the victim, or "" if the run had ended."""
     with (
         open(log, "a") as out,
         subprocess.Popen(line, env=environment(**{MARK: mark}), stdout=out, stderr=out) as run,
@@ -106,24 +98,14 @@ def kill_in(seconds: float, line: list[str], mark: str, draw: random.Random, log
             return victim
 
 
-def alike(one: RunRecord, two: RunRecord) -> None:
-    """The same run, as far as no clock is read; the rules that make a run or its speed invalid hold."""
-    assert two.model == one.model
-    for measured, again in zip(one.epochs, two.epochs, strict=True):
-        for key in ("epoch", "learning_rate", "steps", "train_loss", "test_loss", "test_accuracy"):
-            assert getattr(again, key) == getattr(measured, key)
-    invalid = [rule for rule in checks.OF_ONE if rules.table()[rule].severity == rules.INVALID]
-    assert [rule for rule in invalid if list(checks.OF_ONE[rule](two))] == []
-
-
 @pytest.mark.injects(
     "1 kills",
     "launcher, one worker, or all of them killed",
     "SIGKILL at a uniformly random moment of 8 epochs with augmentation and dropout",
 )
-@pytest.mark.parametrize("cell", KILLED, ids=str)
+@pytest.mark.parametrize("cell", ALL_CELLS, ids=str)
 def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell, record_property):
-    """Again and again, each time until it ends."""
+    """Each run is killed and started again until it ends."""
     spec, whole = spec_of(*cell), tmp_path / "whole"
     succeed(train_command(spec, tiny, whole, "launch"), timeout=600)
     expected = record.read(whole / "record.json")
@@ -156,14 +138,14 @@ def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell, record_property):
     "SIGKILL at a uniformly random moment of `snakemake` of two runs; then the same command again",
 )
 def test_killed_snakemake_goes_on_by_the_same_command(fashion, checkout, record_property):
-    """Without --unlock. What Snakemake leaves behind trains on; a call meanwhile says so."""
+    """No --unlock is needed. A trainer that Snakemake left behind trains on, and a call meanwhile says so."""
     mark, draw = uuid.uuid4().hex, random.Random(0)
     made = checkout()
     made.config["data"]["folder"] = str(fashion.folder)
     made.only("xla_fashion_cnn", ["torch", "torch-ddp"], epochs=4, steps_per_epoch=2)
     target = "results/tables/xla_fashion_cnn/runs.parquet"
     line, kills = (target, "--cores", "2"), 0
-    for _ in range(16 if FULL else 3):
+    for _ in range(3):
         run = made.start(*line, **{MARK: mark})
         try:
             run.communicate(timeout=draw.uniform(1, 40))
@@ -189,7 +171,7 @@ def test_killed_snakemake_goes_on_by_the_same_command(fashion, checkout, record_
     "1 kills", "a run started twice at once", "two launchers; the second is refused by name"
 )
 def test_of_two_starts_one_goes_on(tiny, tmp_path, record_property):
-    for times in range(1, 9 if FULL else 2):
+    for times in range(1, 3):
         folder = tmp_path / str(times)
         spec = make_spec(
             "fashion-cnn", "torch-ddp", 2, global_batch=20, epochs=30, steps_per_epoch=10
@@ -225,14 +207,14 @@ def kept_two(folder: Path) -> bool:
     [
         "torch",
         "tensorflow-mirrored",
-        pytest.param("jax", marks=pytest.mark.long),
-        pytest.param("torch-xla", marks=pytest.mark.long),
+        "jax",
+        "torch-xla",
     ],
 )
 def test_a_damaged_checkpoint_costs_an_epoch(tiny, tmp_path, backend, record_property):
     spec, draw = spec_of(backend, 1), random.Random(0)
     succeed(train_command(spec, tiny, tmp_path / "whole", "launch"), timeout=600)
-    for times in range(1, 6 if FULL else 2):
+    for times in range(1, 3):
         folder = tmp_path / str(times)
         line = train_command(spec, tiny, folder, "launch")
         with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as run:

@@ -11,13 +11,10 @@ from workspace import environment, make_spec, train_command, wait_for
 
 from paragone.records import record
 
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.skipif(
-        shutil.which("strace") is None,
-        reason="needs strace, to inject at a call: apt-get install strace",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    shutil.which("strace") is None,
+    reason="needs strace, to inject at a call: apt-get install strace",
+)
 
 
 def injected(error: str, path: Path, log: Path) -> list[str]:
@@ -72,8 +69,8 @@ def test_news_that_come_late_are_waited_for(small, tmp_path, error, point):
     [
         (0, "digests.json", "ENOENT"),
         (1, "state.pt", "ESTALE"),
-        pytest.param(0, "state.pt", "ESTALE", marks=pytest.mark.long),
-        pytest.param(1, "digests.json", "ENOENT", marks=pytest.mark.long),
+        (0, "state.pt", "ESTALE"),
+        (1, "digests.json", "ENOENT"),
     ],
 )
 def test_a_checkpoint_that_comes_late_is_waited_for(small, tmp_path, rank, name, error):

@@ -3,8 +3,6 @@
 import pytest
 from verdict_rates import NOISES, SPREADS, decidable, falsely_faster, found, reproduced
 
-pytestmark = pytest.mark.nightly
-
 DRAWS = 10_000
 CHANCE = 3 * (0.05 * 0.95 / DRAWS) ** 0.5
 

@@ -1,12 +1,16 @@
-"""Run the data programs as the workflow does, in their own processes and in a folder of a test."""
+"""Run the data programs as the workflow does, in a folder of a test."""
 
+import importlib
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import pytest
 import yaml
 
 from paragone.config.datasets import block_of
@@ -17,15 +21,40 @@ CONFIG_DATA, DATASETS = CONFIG["data"], CONFIG["datasets"]
 FASHION_FILES = DATASETS["fashion_mnist"]["editions"]["official"]
 
 
-def run(program: str, *options: str, environment: str = "") -> subprocess.CompletedProcess:
-    """Run scripts/<program>.py with PARAGONE_MIRRORS set to `environment`."""
-    return subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / f"{program}.py"), *options],
-        env=os.environ | {"PARAGONE_MIRRORS": environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
+def run(
+    program: str, *options: str, environment: str = "", alone: bool = False
+) -> subprocess.CompletedProcess:
+    """Run scripts/<program>.py with PARAGONE_MIRRORS set to `environment`.
+
+    In this process, which has imported TensorFlow once for all; in its own if `alone`, or with plugins, whose
+    modules a process finds once.
+    """
+    if alone or "PARAGONE_PLUGINS" in os.environ:
+        return subprocess.run(
+            [sys.executable, str(ROOT / "scripts" / f"{program}.py"), *options],
+            env=os.environ | {"PARAGONE_MIRRORS": environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+    status, output, errors = 0, io.StringIO(), io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(output),
+        redirect_stderr(errors),
+    ):
+        patch.setenv("PARAGONE_MIRRORS", environment)
+        # The program sets both.
+        patch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+        patch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
+        patch.setattr(sys, "argv", [program, *options])
+        try:
+            importlib.import_module(program).main()
+        except SystemExit as end:
+            status = end.code
+    return subprocess.CompletedProcess(
+        [program, *options], status, output.getvalue(), errors.getvalue()
     )
 
 
@@ -54,7 +83,7 @@ def fetch(
     )
 
 
-def serialize(results: Path, folder: Path) -> subprocess.CompletedProcess:
+def serialize(results: Path, folder: Path, alone: bool = False) -> subprocess.CompletedProcess:
     """Write <results>/manifest.json from <results>/source.json."""
     return run(
         "serialize",
@@ -62,6 +91,7 @@ def serialize(results: Path, folder: Path) -> subprocess.CompletedProcess:
         f"--folder={folder}",
         f"--lock={lock_of(folder)}",
         f"--output={results / 'manifest.json'}",
+        alone=alone,
     )
 
 
@@ -78,7 +108,7 @@ def prepare(
     block: dict | None = None,
     **settings: object,
 ) -> None:
-    """Fetch and serialize; fail the test with the programs' own words."""
+    """Fetch and serialize; fail the test with their messages."""
     for done in (
         fetch(dataset, results, folder, environment, block, **settings),
         serialize(results, folder),

@@ -1,52 +1,41 @@
-"""The table of faults: what was injected now is counted, all else stands as it was written."""
+"""The table of faults counts what tests with the mark `injects` did."""
 
-from types import SimpleNamespace
+from workspace import ROOT
 
-from campaign import Table
+pytest_plugins = ["pytester"]
 
-KILLED = ("1 kills", "a trainer killed", "SIGKILL, n times")
-FULL_DISK = ("2 disk and memory", "a full disk", "a tmpfs")
+TESTS = """
+import pytest
+
+killed = pytest.mark.injects("1 kills", "a trainer killed", "SIGKILL")
+
+@killed
+def test_counts(record_property):
+    record_property("times", 1200)
+    record_property("seen", "3 of them late")
+
+@killed
+def test_one(): pass
+
+@pytest.mark.injects("2 disk", "a full disk", "a tmpfs", lost="an epoch")
+def test_skipped(): pytest.skip("needs root")
+
+@pytest.mark.injects("2 disk", "a slow disk", "a delay")
+def test_failed(): assert False
+
+def test_without_a_fault(): pass
+"""
 
 
-def counted(table: Table, fault: tuple[str, str, str], outcome: str, **properties: object) -> None:
-    """One test that injects a fault has ended so."""
-    report = SimpleNamespace(
-        user_properties=[("injects", (*fault, "nothing", 1)), *properties.items()],
-        when="call",
-        outcome=outcome,
-        failed=outcome == "failed",
-        skipped=outcome == "skipped",
-        longrepr=("file", 1, "Skipped: needs root"),
-        nodeid="tests/x.py::test_x",
-    )
-    table.pytest_runtest_logreport(report)
-
-
-def rows(table: Table) -> list[str]:
-    return [line for line in table.markdown("x").splitlines() if " | " in line][2:]
-
-
-def test_faults_of_tests_that_passed_are_counted():
-    table = Table()
-    counted(table, KILLED, "passed", times=1200, seen="3 of them late")
-    counted(table, KILLED, "passed")
-    counted(table, FULL_DISK, "skipped")
-    assert rows(table) == [
+def test_rows_are_counted_by_mark(pytester, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+    pytester.makepyfile(TESTS)
+    done = pytester.runpytest_subprocess("-p", "campaign", "-k", "test", "-W", "ignore")
+    printed = [line for line in done.outlines if line.startswith("| ")][2:]
+    assert printed == [
         "| **1 kills** | | | | |",
-        "| a trainer killed | SIGKILL, n times | 1,201 | nothing | survived; 3 of them late |",
-        "| **2 disk and memory** | | | | |",
-        "| a full disk | a tmpfs | 0 | nothing | not run: needs root |",
+        "| a trainer killed | SIGKILL | 1,201 | nothing | survived; 3 of them late |",
+        "| **2 disk** | | | | |",
+        "| a full disk | a tmpfs | 0 | an epoch | not run: needs root |",
+        "| a slow disk | a delay | 0 | nothing | **FAILED**: test_failed |",
     ]
-
-
-def test_rows_of_calls_before_are_kept_and_those_of_now_replace_them():
-    before, now = Table(), Table()
-    counted(before, KILLED, "passed", times=1200)
-    counted(before, FULL_DISK, "failed")
-    failed = "| a full disk | a tmpfs | 0 | nothing | **FAILED**: test_x |"
-    assert rows(before)[-1] == failed
-    counted(now, KILLED, "passed", times=7)
-    now.keep(before.markdown(""))
-    assert rows(now)[1] == "| a trainer killed | SIGKILL, n times | 7 | nothing | survived |"
-    assert rows(now)[-1] == failed
-    assert "7 faults, 1 kinds not survived" in now.markdown("x")

@@ -91,7 +91,7 @@ def test_memory_does_not_grow_with_the_data(here):
     block = {"form": "arrays", "path": "large.npz", "held_out": 0.2}
     assert fetch("mine", Path("results"), Path("data"), block=block).returncode == 0
     with memory_limited(300 << 20):
-        done = serialize(Path("results"), Path("data"))
+        done = serialize(Path("results"), Path("data"), alone=True)
     assert done.returncode == 0, done.stderr
     assert load("results/manifest.json", "data").train_inputs.shape == (80_000, 1000)
 

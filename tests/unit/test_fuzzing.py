@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign import SAMPLED
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from make_products import make_case, make_result
@@ -40,14 +39,14 @@ from paragone.records.run_record import RunRecord
 pytestmark = pytest.mark.nightly
 
 CASES = settings(
-    max_examples=250 if SAMPLED else 2500,
+    max_examples=500,
     deadline=None,
     database=None,
     print_blob=True,
     suppress_health_check=[*HealthCheck],
 )
-TABLES = settings(CASES, max_examples=100 if SAMPLED else 1000)
-LINES = settings(CASES, max_examples=30 if SAMPLED else 300)
+TABLES = settings(CASES, max_examples=200)
+LINES = settings(CASES, max_examples=60)
 VALUES = st.recursive(
     st.none()
     | st.booleans()

@@ -1,9 +1,17 @@
-"""A lock that says who holds it, and that the kernel releases however its process ends."""
+"""A lock that names its holder and that the kernel releases however its process ends.
+
+Standard library only, because the Snakefile takes such a lock at parse time, in environments without
+`filelock`. That library also falls back to marker files on file systems without locks, and a killed process
+leaves those behind; here their lack is an error.
+"""
 
 import fcntl
 import os
 import socket
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -14,15 +22,17 @@ class Held(Exception):
 class Lock:
     """An exclusive lock of a file, held until `release` or the end of the process.
 
-    Missing folders are made. Raises `Held`.
+    Missing folders are made. `wait`: wait for the holder instead of raising `Held`. `shared`: the file may be
+    another user's, whose holder is then not named.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, wait: bool = False, shared: bool = False) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         while True:
-            self._file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - open while it is held
+            others = shared and path.exists() and not os.access(path, os.W_OK)
+            self._file = open(path, "r" if others else "a+", encoding="utf-8")  # noqa: SIM115 - kept open
             try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(self._file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:
                 holder = self._holder()
                 self._file.close()
@@ -30,21 +40,22 @@ class Lock:
             if self._is_at(path):
                 break
             self._file.close()
-        self._file.truncate(0)
-        self._file.write(f"process {os.getpid()} on {socket.gethostname()}")
-        self._file.flush()
+        if not others:
+            self._file.truncate(0)
+            self._file.write(f"process {os.getpid()} on {socket.gethostname()}")
+            self._file.flush()
 
     def _holder(self) -> str:
-        """Who holds it; it says so a moment after it has it."""
+        """The holder, which writes its name a moment after it has the lock."""
         for _ in range(20):
             self._file.seek(0)
-            if found := self._file.read():
-                return found
+            if holder := self._file.read():
+                return holder
             time.sleep(0.05)
         return "another process"
 
     def _is_at(self, path: Path) -> bool:
-        """Whether the locked file still has its name: who held it before may have deleted it."""
+        """Whether the locked file still has its name: the previous holder may have deleted it."""
         try:
             return os.path.samestat(os.fstat(self._file.fileno()), path.stat())
         except FileNotFoundError:
@@ -52,5 +63,23 @@ class Lock:
             return False
 
     def release(self) -> None:
-        """Let others have it; the file stays."""
+        """Release the lock; its file remains."""
         self._file.close()
+
+
+@contextmanager
+def locked(path: Path, reason: str = "") -> Iterator[None]:
+    """Hold the lock of a file that users may share, and wait for it where another process has it.
+
+    reason: what the holder does, for a note on stderr where this process has to wait.
+    """
+    try:
+        lock = Lock(path, shared=True)
+    except Held as holder:
+        if reason:
+            print(f"waiting: {holder} {reason}", file=sys.stderr)
+        lock = Lock(path, wait=True, shared=True)
+    try:
+        yield
+    finally:
+        lock.release()

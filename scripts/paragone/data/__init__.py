@@ -1,8 +1,104 @@
-"""Data: found and checked once (`fetch`), turned into arrays once (`serialize`), mapped by all.
+"""Data sets: located and checked (`locate`), made into arrays once (`serializer`), and mapped by every run.
 
-This package's own import stays light (numpy and json): every training process pays for it.
+Importing this package stays light (NumPy and json), because every training process does it.
 """
 
-from paragone.data.loader import Dataset, load
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["Dataset", "load"]
+import numpy as np
+
+from paragone.base.errors import UserError
+
+__all__ = ["Dataset", "Origin", "load"]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the arrays were made from: the `recipe` of their manifest and the store that holds them."""
+
+    store: Path
+    recipe: dict
+
+
+@dataclass(frozen=True, eq=False)  # compared by identity: comparing arrays is never meant
+class Dataset:
+    """One data set as read-only memory maps.
+
+    train_inputs, test_inputs: (examples, height, width, channels) uint8 for images, (examples, length) int32
+    word indices for texts. train_labels, test_labels: (examples,) int32. `vocabulary`: the number of word
+    indices, None for images. `source`: "real" or "synthetic". `origin`: None for arrays made in memory.
+    """
+
+    name: str
+    source: str
+    edition: str
+    train_inputs: np.ndarray
+    train_labels: np.ndarray
+    test_inputs: np.ndarray
+    test_labels: np.ndarray
+    class_names: tuple[str, ...]
+    vocabulary: int | None
+    manifest_sha256: str
+    origin: Origin | None = None
+
+
+def load(manifest_path: Path | str, data_folder: Path | str) -> Dataset:
+    """Map the arrays that a manifest describes.
+
+    manifest_path: the output of `scripts/serialize.py`. data_folder: `data.folder` of the config, to which
+    the manifest's paths are relative. Raises `UserError` when the manifest or an array is missing, truncated
+    or of another shape.
+    """
+    manifest_path = Path(manifest_path)
+    # A rerun without its outputs in this folder serializes again, which replaces a damaged store.
+    remedy = f"delete the folder {manifest_path.parent} and run again"
+    try:
+        text = manifest_path.read_bytes()
+        manifest = json.loads(text)
+    except FileNotFoundError:
+        raise UserError(f"{manifest_path} is missing: run scripts/serialize.py first") from None
+    except ValueError:
+        raise UserError(f"{manifest_path} is not valid JSON: {remedy}") from None
+    try:
+        folder = Path(data_folder) / manifest["folder"]
+        arrays = {
+            name: _map(folder / entry["file"], entry, remedy)
+            for name, entry in manifest["arrays"].items()
+        }
+        return Dataset(
+            name=manifest["dataset"],
+            source=manifest["source"],
+            edition=manifest["edition"],
+            class_names=tuple(manifest["class_names"]),
+            vocabulary=manifest["vocabulary"],
+            manifest_sha256=hashlib.sha256(text).hexdigest(),
+            origin=Origin(Path(data_folder), manifest["recipe"]),
+            **arrays,
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        message = f"{manifest_path} is not the manifest of a data set ({error!r})"
+        raise UserError(f"{message}: {remedy}") from None
+
+
+def _map(path: Path, entry: dict, remedy: str) -> np.ndarray:
+    """Map one array after checking its size and header; the content is not read."""
+    try:
+        size = path.stat().st_size
+        if size != entry["bytes"]:
+            raise UserError(
+                f"{path} has {size} bytes, its manifest says {entry['bytes']}: {remedy}"
+            )
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing: {remedy}") from None
+    except ValueError as error:
+        raise UserError(f"{path} is not a NumPy array ({error}): {remedy}") from None
+    if list(array.shape) != entry["shape"] or str(array.dtype) != entry["dtype"]:
+        raise UserError(
+            f"{path} holds {array.dtype}{list(array.shape)}, its manifest says "
+            f"{entry['dtype']}{entry['shape']}: {remedy}"
+        )
+    return array

@@ -8,22 +8,19 @@ import numpy as np
 from paragone.base.errors import UserError
 from paragone.base.tensorflow import tf
 
-MOST_PIXELS = 2**26  # of an image; decoding takes three bytes for each
-# Where a file says its width and height, in bytes, by what it begins with.
+MOST_PIXELS = 2**26  # per image; decoding takes three bytes for each
+# First bytes of a format -> offset of width and height in the file, and how they are packed.
 _JPEG = b"\xff\xd8\xff"
 _SIZES = {b"\x89PNG": (16, ">II"), b"GIF8": (6, "<HH"), b"BM": (18, "<ii")}
 
 
 def check_pixels(content: bytes, name: str) -> None:
-    """Raise `UserError` for an image of more pixels than memory is for, which is not decoded.
-
-    Anything that is no image of these kinds passes.
-    """
+    """Raise `UserError` for an image of more than `MOST_PIXELS`; files of other formats pass."""
     width = height = 0
     if content.startswith(_JPEG):
-        height, width, _ = (int(one) for one in tf.io.extract_jpeg_shape(content).numpy())
-    for begin, (offset, form) in _SIZES.items():
-        if content.startswith(begin) and len(content) >= offset + struct.calcsize(form):
+        height, width, _ = (int(side) for side in tf.io.extract_jpeg_shape(content).numpy())
+    for first_bytes, (offset, form) in _SIZES.items():
+        if content.startswith(first_bytes) and len(content) >= offset + struct.calcsize(form):
             width, height = struct.unpack_from(form, content, offset)
     if abs(width * height) > MOST_PIXELS:
         raise UserError(
@@ -32,18 +29,18 @@ def check_pixels(content: bytes, name: str) -> None:
 
 
 def resized(image: tf.Tensor, size: int) -> tf.Tensor:
-    """(height, width, channels) uint8 to (size, size, channels), bilinear, without keeping proportions.
+    """(height, width, channels) uint8 to (size, size, channels), bilinear, not keeping proportions.
 
-    Half a gray level at most from the floats that a published program may use instead.
+    Rounding changes the floats that published programs use by half a gray level at most.
     """
-    found = tf.image.resize(image, [size, size])
-    return tf.cast(tf.round(tf.clip_by_value(found, 0, 255)), tf.uint8)
+    values = tf.image.resize(image, [size, size])
+    return tf.cast(tf.round(tf.clip_by_value(values, 0, 255)), tf.uint8)
 
 
 def decoded(path: Path, size: int, channels: int) -> np.ndarray:
-    """The PNG, JPEG, GIF or BMP image of a file, (size, size, channels) uint8; of several frames the first.
+    """The PNG, JPEG, GIF or BMP image of a file, (size, size, channels) uint8; the first of several frames.
 
-    Raises `UserError` for a file that is no such image, or one of too many pixels.
+    Raises `UserError` for another file, and for too many pixels.
     """
     content = path.read_bytes()
     if not content.startswith((_JPEG, *_SIZES)):

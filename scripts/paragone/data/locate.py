@@ -1,25 +1,34 @@
-"""Find the source of one data set: `data.source` of the config decides how far to go."""
+"""Locate the files of one data set: `data.source` of the config decides how far to go.
 
+The lock file keeps what was learned of data whose checksums no config lists, from their first use. By data
+set: `files`, name -> SHA-256, and `stand_in`, the shapes for a synthetic stand-in. The user keeps it beside
+the config, and other data under the same name are then an error.
+"""
+
+import hashlib
+import json
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
+from paragone.base.atomic_files import write_json
+from paragone.base.digests import sha256
 from paragone.base.errors import UserError
-from paragone.config.datasets import TFDS, shaping
-from paragone.data import local_files, lock_file, store, synthetic
-from paragone.data.download import Unreachable
-from paragone.data.locations import Address, Editions, Folder, Found, mirror
+from paragone.base.locks import locked
+from paragone.config.datasets import SPLITS, TFDS, of_split, shaping
+from paragone.data import store, synthetic
+from paragone.data.places import Address, Editions, Folder, Found, Unreachable, mirror
 
 ENVIRONMENT = "PARAGONE_MIRRORS"
-OFFICIAL = "official"  # the edition that an official address has
+OFFICIAL = "official"  # the edition at an official address
 
 
 def find(dataset: str, block: dict, settings: dict) -> dict:
     """Find, check and describe the raw files of `dataset`.
 
-    block: its block of the config's `datasets`; settings: the config's `data` block. Returns the content of
-    source.json: source, edition, parameters, path, about, files and their origin. Raises UserError for a
+    block: its block of the config's `datasets`. settings: the config's `data` block. Returns the content of
+    source.json: source, edition, parameters, path, about, files and their origin. Raises `UserError` for a
     missing folder, a wrong checksum, or, with `source: real`, when no place has the data.
     """
     for key in ("folder", "source", "lock"):
@@ -33,10 +42,10 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
 
 
 def _published(dataset: str, block: dict, settings: dict) -> dict:
-    """Data of a builder: in the store, in mirrors, or where they are published."""
+    """Data of a builder: in the store, in mirrors, or at the official address."""
     folder, lock = Path(settings["folder"]), Path(settings["lock"])
-    locked = {} if "editions" in block else lock_file.entry(lock, dataset).get("files", {})
-    editions = block.get("editions") or ({OFFICIAL: locked} if locked else {})
+    known = {} if "editions" in block else lock_entry(lock, dataset).get("files", {})
+    editions = block.get("editions") or ({OFFICIAL: known} if known else {})
     raw = folder / "raw" / store.plain(dataset)
     mirrors = named_mirrors(block["builder"], raw, settings)
     if stored := _stored(dataset, block, editions, folder):
@@ -45,18 +54,19 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
     if "address" in block and OFFICIAL in editions:
         official = Address(block["address"], raw)
     elif "editions" not in block:
-        # Imported here: TensorFlow Datasets is needed for what no config lists.
+        # Imported here: TensorFlow Datasets is needed only for what no config lists.
         from paragone.data.tfds_builders import registered
 
-        files = registered(dataset, block)
-        editions = {OFFICIAL: {name: digest for name, (_, digest) in files.items()}}
-        lock_file.check(lock, dataset, editions[OFFICIAL])
-        urls = {name: url for name, (url, _) in files.items()}
+        registered_files = registered(dataset, block)
+        editions = {OFFICIAL: {name: digest for name, (_, digest) in registered_files.items()}}
+        check_lock(lock, dataset, editions[OFFICIAL])
+        urls = {name: url for name, (url, _) in registered_files.items()}
         title = next(iter(urls.values())).rpartition("/")[0]
         official = Address(title, raw, urls)
     found, reason = search(dataset, editions, mirrors, official, folder)
     if found:
-        return _real(dataset, block, editions, found)
+        files = _described(found, editions)
+        return _source(dataset, block, found.edition, found.origin, files)
     if settings["source"] == "real":
         raise UserError(
             f"no real {dataset} found ({reason}). Put its files into the folder {block['builder']} of a "
@@ -67,37 +77,37 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
 
 
 def _of_user(dataset: str, block: dict, settings: dict) -> dict:
-    """Data of the user's own: where `path` says, or made by the form's module without any file."""
+    """Data of the user's own: at `path`, or made by the form's module without any file."""
     if "path" not in block:
         return _source(dataset, block, OFFICIAL, f"made by the form {block['form']}", [])
     lock = Path(settings["lock"])
-    files = local_files.described(block["path"])
+    files = local_files(block["path"])
     if not files:
-        locked = lock_file.entry(lock, dataset).get("files", {})
-        editions = {_edition(locked): locked} if locked else {}
+        known = lock_entry(lock, dataset).get("files", {})
+        editions = {_edition(known): known} if known else {}
         if stored := _stored(dataset, block, editions, Path(settings["folder"])):
             return stored
         raise UserError(
             f"datasets.{dataset}.path: there is nothing at {block['path']}; correct it, or set data.source "
             "to synthetic"
         )
-    found = local_files.checksums(files)
-    lock_file.check(lock, dataset, found)
-    return _source(dataset, block, _edition(found), "path of the config", files)
+    digests = checksums(files)
+    check_lock(lock, dataset, digests)
+    return _source(dataset, block, _edition(digests), "path of the config", files)
 
 
 def _edition(files: dict[str, str]) -> str:
-    """A name for files that have no edition: other content, another name."""
+    """A name for the edition of files that have none: other content has another name."""
     return store.digest(files)[:12]
 
 
 def named_mirrors(name: str, raw: Path, settings: dict) -> list[Folder | Address]:
     """The places of a builder's data or of a model in the mirrors of config and environment.
 
-    raw: where downloads go. Raises UserError for a mirror folder that does not exist.
+    raw: the folder for downloads. Raises `UserError` for a mirror folder that does not exist.
     """
     named = [*settings.get("mirrors", []), *os.environ.get(ENVIRONMENT, "").split(";")]
-    return [mirror(one.strip(), name, raw) for one in named if one.strip()]
+    return [mirror(place.strip(), name, raw) for place in named if place.strip()]
 
 
 def search(
@@ -107,10 +117,10 @@ def search(
     official: Address | None,
     folder: Path,
 ) -> tuple[Found | None, str]:
-    """Look for a data set or model: in the store, in its mirrors, at its official address.
+    """Search for a data set or model in the store, in its mirrors and at its official address.
 
-    folder: `data.folder`, locked meanwhile. Returns the first edition found, or None and why each
-    place does not have it. Raises UserError on a wrong checksum.
+    folder: `data.folder`, which is locked meanwhile. Returns the first edition found, or None and why each
+    place does not have it. Raises `UserError` for a wrong checksum.
     """
     raw = folder / "raw" / store.plain(name)
     tried = []
@@ -131,7 +141,7 @@ def search(
 
 
 def _stored(dataset: str, block: dict, editions: Editions, folder: Path) -> dict | None:
-    """The source of arrays that are in the store already: then no file need be found or hashed."""
+    """The source of arrays that the store already has, so that no file need be found or hashed."""
     for edition, files in editions.items():
         arrays = store.arrays_folder(folder, store.recipe(dataset, edition, files, shaping(block)))
         if store.complete(arrays):
@@ -143,8 +153,8 @@ def _stored(dataset: str, block: dict, editions: Editions, folder: Path) -> dict
     return None
 
 
-def _real(dataset: str, block: dict, editions: Editions, found: Found) -> dict:
-    files = [
+def _described(found: Found, editions: Editions) -> list[dict[str, Any]]:
+    return [
         {
             "name": name,
             "path": str(path.resolve()),
@@ -153,12 +163,11 @@ def _real(dataset: str, block: dict, editions: Editions, found: Found) -> dict:
         }
         for name, path in found.files.items()
     ]
-    return _source(dataset, block, found.edition, found.origin, files)
 
 
 def _synthetic(dataset: str, block: dict, settings: dict, reason: str) -> dict:
-    locked = lock_file.entry(Path(settings["lock"]), dataset).get("stand_in", {})
-    parameters = synthetic.parameters(dataset, block, locked)
+    known = lock_entry(Path(settings["lock"]), dataset).get("stand_in", {})
+    parameters = synthetic.parameters(dataset, block, known)
     return {
         **_source(dataset, block, "synthetic", f"generated: {reason}", []),
         "source": "synthetic",
@@ -180,3 +189,105 @@ def _source(
         "origin": origin,
         "files": files,
     }
+
+
+def local_files(path: str | dict[str, str]) -> list[dict[str, Any]]:
+    """Name, path, bytes and SHA-256 of each file at a block's `path`; [] if one is missing.
+
+    A folder is represented by its direct entries. A folder among these, which may hold any number of files,
+    is one entry. Hidden files are ignored.
+    """
+    files = []
+    for split in SPLITS if isinstance(path, dict) else SPLITS[:1]:
+        named = Path(of_split(path, split))
+        prefix = f"{split}/" if isinstance(path, dict) else ""
+        if not named.exists():
+            return []
+        entries = sorted(named.iterdir()) if named.is_dir() else [named]
+        files += [
+            {"name": f"{prefix}{entry.name}", "path": str(entry), **_measured(entry)}
+            for entry in entries
+            if entry == named or not entry.name.startswith(".")
+        ]
+    return files
+
+
+def checksums(files: list[dict[str, Any]]) -> dict[str, str]:
+    """Name -> SHA-256 of described files."""
+    return {file["name"]: file["sha256"] for file in files}
+
+
+def _measured(path: Path) -> dict[str, Any]:
+    if path.is_file():
+        return {"bytes": path.stat().st_size, "sha256": sha256(path)}
+    # The digest of a folder is the SHA-256 of what `sha256sum` prints of its files, sorted by name.
+    digest, size = hashlib.sha256(), 0
+    for file in files_below(path):
+        size += file.stat().st_size
+        digest.update(f"{sha256(file)}  {file.relative_to(path).as_posix()}\n".encode())
+    return {"bytes": size, "sha256": digest.hexdigest()}
+
+
+def files_below(folder: Path) -> list[Path]:
+    """All files in a folder and the folders in it, sorted by path; hidden ones are left out."""
+    names = {path: path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    visible = [
+        path for path, name in names.items() if not any(part[0] == "." for part in name.parts)
+    ]
+    return sorted(visible, key=lambda path: names[path].as_posix())
+
+
+def lock_entry(lock: Path, dataset: str) -> dict[str, Any]:
+    """The lock file's entry of a data set, {} if there is none; `UserError` for a file of another kind."""
+    return _read_lock(lock).get(dataset, {})
+
+
+def update_lock(lock: Path, dataset: str, **facts: Any) -> None:
+    """Add facts to a data set's entry in the lock file; other processes may do so at the same time."""
+    with locked(_guard(lock)):
+        _add_to_lock(lock, dataset, facts)
+
+
+def check_lock(lock: Path, dataset: str, files: dict[str, str]) -> None:
+    """Compare checksums (name -> SHA-256) with those of the first use, or write them if this is the first.
+
+    Raises `UserError` that names a file that is new, gone or changed.
+    """
+    with locked(_guard(lock)):
+        known = lock_entry(lock, dataset).get("files")
+        if known is None:
+            _add_to_lock(lock, dataset, {"files": files})
+            return
+    for name in sorted({*known, *files}):
+        if known.get(name) != files.get(name):
+            state = "is gone" if name not in files else "is new" if name not in known else "changed"
+            raise UserError(
+                f"{name} of data set {dataset} {state} since its first use: SHA-256 "
+                f"{files.get(name, 'none')}, {lock} says {known.get(name, 'none')}. Restore the file, or, "
+                f"if this is meant, remove {dataset} from {lock}"
+            )
+
+
+def _guard(lock: Path) -> Path:
+    """The file that is locked while the lock file is read and changed."""
+    return lock.with_name(f".{lock.name}.lock")
+
+
+def _add_to_lock(lock: Path, dataset: str, facts: dict[str, Any]) -> None:
+    content = _read_lock(lock)
+    content[dataset] = content.get(dataset, {}) | facts
+    write_json(dict(sorted(content.items())), lock)
+
+
+def _read_lock(lock: Path) -> dict[str, dict[str, Any]]:
+    try:
+        content = json.loads(lock.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise UserError(f"{lock}: not a lock file of data sets ({error}); remove it") from None
+    if not isinstance(content, dict) or not all(
+        isinstance(entry, dict) for entry in content.values()
+    ):
+        raise UserError(f"{lock}: not a lock file of data sets; remove it")
+    return content

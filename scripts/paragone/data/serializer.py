@@ -1,10 +1,14 @@
-"""Serialize one data set into the store, unless its arrays are there already."""
+"""Serialize one data set into the store as four plain arrays, unless they are there already.
+
+Arrays are written chunk by chunk, so that memory does not grow with the data.
+"""
 
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +18,23 @@ from paragone.base.atomic_files import write_json
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS
-from paragone.data import local_files, lock_file, store, synthetic
+from paragone.data import forms, store, synthetic
+from paragone.data.forms import ARRAYS, TEXTS, WHOLE, Raw
+from paragone.data.locate import checksums, local_files, lock_entry, update_lock
+from paragone.data.words import Vocabulary, pad
+
+LENGTH, WORDS = 300, 20_000  # of texts, unless the block says otherwise
 
 
 def serialize(source: dict, folder: Path, lock: Path) -> Path:
     """The manifest in the store of the arrays made from `source`, the content of source.json.
 
-    lock: the lock file; if it holds the data set's checksums, it takes the shapes, too. Nothing is read,
-    decoded or imported when those arrays are there, and as they were written. Raises UserError when a raw
-    file is gone or has changed since it was checked.
+    folder: the store. lock: the lock file, which also gets the shapes if it has the data set's checksums.
+    Nothing is read, decoded or imported when the arrays are there and undamaged. Raises `UserError` when a
+    raw file is gone or has changed since it was checked.
     """
     dataset = source["dataset"]
-    files = local_files.checksums(source["files"])
+    files = checksums(source["files"])
     recipe = store.recipe(dataset, source["edition"], files, source["parameters"])
     target = store.arrays_folder(folder, recipe)
     if not store.undamaged(target):
@@ -34,25 +43,25 @@ def serialize(source: dict, folder: Path, lock: Path) -> Path:
             if not store.undamaged(target):
                 if target.exists():
                     print(f"{target} is damaged and is made anew", file=sys.stderr)
-                    shutil.rmtree(target)  # or it would be taken for what is to be made
+                    shutil.rmtree(target)  # the form must not take it for the folder being built
                 _build(source, recipe, folder, target, lock)
     return target / "manifest.json"
 
 
 def _build(source: dict, recipe: dict, folder: Path, target: Path, lock: Path) -> None:
     dataset, real = source["dataset"], source["source"] == "real"
-    with store.building(target) as aside:
-        made = _from_files(source, folder, aside) if real else synthetic.write(source, aside)
+    with store.building(target) as partial:
+        made = _from_files(source, folder, partial) if real else synthetic.write(source, partial)
         manifest = {
             "dataset": dataset,
             "source": source["source"],
             "edition": source["edition"],
             "folder": target.relative_to(folder).as_posix(),
             "class_names": list(made["class_names"]),
-            "majority": {split: _majority(aside / f"{split}_labels.npy") for split in SPLITS},
+            "majority": {split: _majority(partial / f"{split}_labels.npy") for split in SPLITS},
             "vocabulary": made["vocabulary"],
             "arrays": {
-                f"{split}_{role}": _describe(aside / f"{split}_{role}.npy")
+                f"{split}_{role}": _describe(partial / f"{split}_{role}.npy")
                 for split in SPLITS
                 for role in ("inputs", "labels")
             },
@@ -62,12 +71,12 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path, lock: Path) -
             "made_by": made["made_by"],
             "recipe": recipe,
         }
-        if real and lock_file.entry(lock, dataset):
-            lock_file.update(lock, dataset, stand_in=synthetic.like(manifest))
-        write_json(manifest, aside / "manifest.json", indent=2)
+        if real and lock_entry(lock, dataset):
+            update_lock(lock, dataset, stand_in=synthetic.like(manifest))
+        write_json(manifest, partial / "manifest.json", indent=2)
 
 
-def _from_files(source: dict, folder: Path, aside: Path) -> dict[str, Any]:
+def _from_files(source: dict, folder: Path, partial: Path) -> dict[str, Any]:
     for file in source["files"]:
         if file["path"] is None or not Path(file["path"]).exists():
             where = file["path"] or f"{file['name']} of {source['dataset']}"
@@ -75,19 +84,15 @@ def _from_files(source: dict, folder: Path, aside: Path) -> dict[str, Any]:
                 f"{where} is gone since it was fetched: delete source.json of "
                 f"{source['dataset']} and run again, so that it is fetched anew"
             )
-    if source["path"] is not None:  # builders check theirs as they read them
-        found = local_files.checksums(local_files.described(source["path"]))
-        if found != local_files.checksums(source["files"]):
-            raise UserError(f"{source['dataset']} changed after its check; run again")
-    # Imported here: what reads a form is needed only when there is something to read.
-    from paragone.data import forms, write_arrays
-
-    scratch, kept = aside / "scratch", folder / source["parameters"]["form"]
+    path = source["path"]  # None for builders, which check their files as they read them
+    if path is not None and checksums(local_files(path)) != checksums(source["files"]):
+        raise UserError(f"{source['dataset']} changed after its check; run again")
+    scratch, kept = partial / "scratch", folder / source["parameters"]["form"]
     store.check_owner(kept, folder)
     scratch.mkdir()
-    with _temporary_files_in(aside / "temporary"):
+    with _temporary_files_in(partial / "temporary"):
         raw = forms.read(source, scratch, kept)
-        vocabulary = write_arrays.write(raw, source, aside)
+        vocabulary = _write(raw, source, partial)
     shutil.rmtree(scratch)
     return {
         "class_names": raw.class_names,
@@ -98,7 +103,7 @@ def _from_files(source: dict, folder: Path, aside: Path) -> dict[str, Any]:
 
 
 def _split(source: dict) -> str:
-    """How training and test examples were told apart, in words."""
+    """How training and test examples were separated, in words."""
     if source["source"] != "real":
         return "generated"
     if share := source["parameters"].get("held_out"):
@@ -106,15 +111,15 @@ def _split(source: dict) -> str:
     return "as the source has it"
 
 
-def _majority(labels: Path) -> float:
+def _majority(path: Path) -> float:
     """The share of the most frequent class."""
-    found = np.load(labels, mmap_mode="r")
-    return float(np.bincount(found).max() / len(found))
+    labels = np.load(path, mmap_mode="r")
+    return float(np.bincount(labels).max() / len(labels))
 
 
 @contextmanager
 def _temporary_files_in(folder: Path) -> Iterator[None]:
-    """TensorFlow Datasets makes temporary folders that it leaves behind: here, where they are removed."""
+    """Collect temporary folders, which TensorFlow Datasets leaves behind, in `folder`, and remove it."""
     folder.mkdir()
     before, tempfile.tempdir = tempfile.tempdir, str(folder)
     try:
@@ -133,3 +138,141 @@ def _describe(path: Path) -> dict:
         "bytes": path.stat().st_size,
         "sha256": sha256(path),
     }
+
+
+def _write(raw: Raw, source: dict, target: Path) -> int | None:
+    """Write <split>_inputs.npy and <split>_labels.npy into `target`; return the number of word indices.
+
+    Raises `UserError` for an empty split or a label that is no class.
+    """
+    where = f"datasets.{source['dataset']}"
+    options = source["parameters"]
+    splits = _Splits(raw, options.get("held_out"), where)
+    rows: _Numbers | _Words = (
+        _Numbers(raw, where) if raw.kind == ARRAYS else _Words(raw, options, splits)
+    )
+    inputs, labels = (
+        {
+            split: store.new_array(target / f"{split}_{role}.npy", (count, *shape), dtype)
+            for split, count in splits.examples.items()
+        }
+        for role, shape, dtype in (("inputs", rows.shape, rows.dtype), ("labels", (), np.int32))
+    )
+    for split, positions, chunk, classes in splits.chunks():
+        if classes.min() < 0 or classes.max() >= len(raw.class_names):
+            raise UserError(
+                f"{where}: the {split} split has a label that is none of the {len(raw.class_names)} "
+                "classes; name a split with labels"
+            )
+        inputs[split][positions] = rows.of(chunk)
+        labels[split][positions] = classes
+    for array in (*inputs.values(), *labels.values()):
+        array.flush()
+    return rows.vocabulary
+
+
+class _Numbers:
+    """Rows of inputs that are stored as they are."""
+
+    def __init__(self, raw: Raw, where: str) -> None:
+        self.shape, self.dtype, self.vocabulary = raw.shape, raw.dtype, raw.vocabulary
+        self._where = where
+
+    def of(self, chunk: np.ndarray) -> np.ndarray:
+        """The rows to store. Raises `UserError` for an index beyond the vocabulary."""
+        if self.vocabulary and not 0 <= chunk.min() <= chunk.max() < self.vocabulary:
+            raise UserError(
+                f"{self._where}.vocabulary: there is a word {chunk.max()}, or one below 0; "
+                "indices run from 0 to vocabulary - 1"
+            )
+        return chunk
+
+
+class _Words:
+    """Rows of one length from texts, or from sequences of word indices."""
+
+    dtype = np.int32
+
+    def __init__(self, raw: Raw, options: dict, splits: "_Splits") -> None:
+        self.shape = (options.get("length", LENGTH),)
+        self._encoder = None
+        self._highest = 0
+        if raw.kind == TEXTS:
+            self._encoder = Vocabulary(splits.training_inputs(), options.get("words", WORDS))
+
+    def of(self, chunk: Any) -> np.ndarray:
+        """The rows to store."""
+        encoded = [self._encoder.encode(text) for text in chunk] if self._encoder else chunk
+        # Before cutting: a word that is cut off belongs to the vocabulary, too.
+        self._highest = max(self._highest, *(int(max(text, default=0)) for text in encoded))
+        return pad(encoded, *self.shape)
+
+    @property
+    def vocabulary(self) -> int:
+        """The number of word indices; for sequences it is final when all rows have been asked for."""
+        return self._encoder.size if self._encoder else self._highest + 1
+
+
+class _Splits:
+    """The chunks of a data set, each with the rows of the arrays that it belongs to."""
+
+    def __init__(self, raw: Raw, held_out: float | None, where: str) -> None:
+        if (WHOLE in raw.streams) != (held_out is not None):
+            raise UserError(
+                f"{where}.held_out: there is a test split; leave it out"
+                if held_out is not None
+                else f"{where}.held_out: there is no test split; say which part to hold out, 0.2 say"
+            )
+        self._raw, self._where = raw, where
+        if held_out is None:
+            self._places = None
+            self.examples = {split: raw.streams[split].examples for split in SPLITS}
+        else:
+            count = raw.streams[WHOLE].examples
+            self._places = forms.hold_out(count, held_out, raw.rank)
+            self.examples = {"train": self._places.train, "test": count - self._places.train}
+        for split, count in self.examples.items():
+            if not count:
+                raise UserError(f"{where}: no example is left for the {split} split")
+
+    def chunks(self) -> Iterator[tuple[str, Any, Any, np.ndarray]]:
+        """Yield split, rows of its arrays, inputs and labels, in one pass over the data."""
+        for name, stream in self._raw.streams.items():
+            start = 0
+            for inputs, labels in stream.chunks():
+                end = start + len(labels)
+                if end > stream.examples or len(inputs) != len(labels):
+                    raise self._mismatch(name, end, len(inputs) - len(labels))
+                if not len(labels):
+                    continue
+                if self._places is None:
+                    yield name, slice(start, end), inputs, labels
+                else:
+                    yield from self._parts(self._places, start, inputs, labels)
+                start = end
+            if start != stream.examples:
+                raise self._mismatch(name, start, 0)
+
+    def _mismatch(self, name: str, count: int, more: int) -> UserError:
+        announced = self._raw.streams[name].examples
+        says = f"{more} more inputs than labels" if more else f"{count} or more examples"
+        return UserError(
+            f"{self._where}: its form reads {says} of {name!r}, and announced {announced}; correct the form"
+        )
+
+    def _parts(
+        self, places: forms.Places, start: int, inputs: Any, labels: np.ndarray
+    ) -> Iterator[tuple[str, Any, Any, np.ndarray]]:
+        position = places.position[start : start + len(labels)]
+        test = position >= places.train
+        for split, chosen, first in (("train", ~test, 0), ("test", test, places.train)):
+            if chosen.any():
+                whole = isinstance(inputs, np.ndarray)
+                some = inputs[chosen] if whole else list(compress(inputs, chosen))
+                yield split, position[chosen] - first, some, labels[chosen]
+
+    def training_inputs(self) -> Iterator[Any]:
+        """Yield the inputs of the training split, one by one."""
+        for split, _, inputs, _ in self.chunks():
+            if split == "train":
+                yield from inputs

@@ -1,38 +1,39 @@
 """The content-addressed store behind `data.folder`, shared by checkouts and frameworks.
 
-    raw/<dataset>/<edition>/           files downloaded from an address, checked
-    raw/<dataset>/.arriving/           what has arrived of others
-    <form>/                            what a form keeps: tfds/, what TensorFlow Datasets prepared
+    raw/<dataset>/<edition>/           checked downloads
+    raw/<dataset>/.arriving/           incomplete downloads
+    <form>/                            files that a form keeps: tfds/, prepared by TensorFlow Datasets
     arrays/<dataset>-<recipe>/         the arrays and their manifest.json
     weights/<model>-<recipe>/          pretrained weights, see pretrained.py
 
-A folder of arrays appears whole (built aside, synced, then renamed) and is never changed afterwards. Several
-people may share the store: what belongs to anybody else than oneself, root and the owner of `data.folder` is
-refused.
+A folder of arrays appears whole (built under another name, synced, then renamed) and never changes
+afterwards. Several users may share the store: files are refused unless they belong to the user, to root or to
+the owner of `data.folder`.
 """
 
 import hashlib
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from filelock import FileLock, Timeout
+import numpy as np
 
 from paragone.base.atomic_files import sync, sync_tree
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
+from paragone.base.locks import locked
 
 # Raise this when the code that decodes, resizes, splits or generates changes its result.
 RECIPE = 1
 
 
 def recipe(dataset: str, edition: str, files: dict[str, str], parameters: dict) -> dict:
-    """All that the arrays depend on. files: name -> SHA-256 of each raw file."""
+    """Everything that the arrays depend on. files: name -> SHA-256 of each raw file."""
     return {
         "version": RECIPE,
         "dataset": dataset,
@@ -43,24 +44,24 @@ def recipe(dataset: str, edition: str, files: dict[str, str], parameters: dict) 
 
 
 def arrays_folder(folder: Path, of: dict) -> Path:
-    """Where the arrays of a recipe are, or will be."""
+    """The folder for the arrays of a recipe, which may not exist yet."""
     return folder / "arrays" / f"{plain(of['dataset'])}-{digest(of)[:12]}"
 
 
 def digest(of: dict) -> str:
-    """SHA-256 of a dictionary, in whatever order its keys are."""
+    """SHA-256 of a dictionary, independent of the order of its keys."""
     return hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()
 
 
 def plain(dataset: str) -> str:
-    """A data set's name as that of one file or folder."""
+    """A data set's name as the name of a file or folder."""
     return dataset.replace("/", "-")
 
 
 def complete(arrays: Path) -> bool:
     """Whether a folder of arrays has a manifest and every array at its full size.
 
-    Raises `UserError` if it belongs to a stranger.
+    Raises `UserError` if it belongs to another user.
     """
     check_owner(arrays, arrays.parents[1])
     try:
@@ -70,8 +71,10 @@ def complete(arrays: Path) -> bool:
 
 
 def undamaged(arrays: Path) -> bool:
-    """Whether every array of a folder is as it was written, by its SHA-256. Raises as `complete` does."""
-    return complete(arrays) and all(sha256(path) == one["sha256"] for path, one in _listed(arrays))
+    """Whether every array of a folder has its SHA-256. Raises as `complete` does."""
+    return complete(arrays) and all(
+        sha256(path) == entry["sha256"] for path, entry in _listed(arrays)
+    )
 
 
 def _listed(arrays: Path) -> list[tuple[Path, dict]]:
@@ -81,7 +84,7 @@ def _listed(arrays: Path) -> list[tuple[Path, dict]]:
 
 
 def check_owner(path: Path, folder: Path) -> None:
-    """Raise `UserError` if `path`, in the store `folder`, is there and belongs to a stranger."""
+    """Raise `UserError` if `path`, in the store `folder`, exists and belongs to another user."""
     with suppress(FileNotFoundError, NotADirectoryError):
         owner = path.stat().st_uid
         if owner not in (os.geteuid(), 0, folder.stat().st_uid):
@@ -93,43 +96,52 @@ def check_owner(path: Path, folder: Path) -> None:
 
 @contextmanager
 def lock(folder: Path, dataset: str) -> Iterator[None]:
-    """Let one process at a time fill the store with `dataset`; released even by a kill.
+    """Let one process at a time fill the store with `dataset`; others wait and say for whom.
 
-    Says so where it has to wait. Raises UserError when the folder cannot be written.
+    Raises `UserError` when the folder cannot be written.
     """
-    held = FileLock(folder / f".{plain(dataset)}.lock")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
         try:
-            held.acquire(blocking=False)
-        except Timeout:
-            print(f"waiting: another process fills {folder} with {dataset}", file=sys.stderr)
-            held.acquire()
-    except OSError as error:
-        raise UserError(f"data.folder {folder} cannot be written: {error.strerror}") from None
-    try:
+            reason = f"fills {folder} with {dataset}"
+            stack.enter_context(locked(folder / f".{plain(dataset)}.lock", reason))
+        except OSError as error:
+            raise UserError(f"data.folder {folder} cannot be written: {error.strerror}") from None
         yield
-    finally:
-        held.release()
 
 
 @contextmanager
 def building(target: Path) -> Iterator[Path]:
-    """A new folder beside `target` that takes its place on success and vanishes on failure.
+    """A new folder that is renamed to `target` on success and removed on failure.
 
     To be used under `lock`: what a killed process left of the same target is removed first.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     for left in target.parent.glob(f".{target.name}-*"):
         shutil.rmtree(left, ignore_errors=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    partial = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        yield aside
-        aside.chmod(target.parent.stat().st_mode & 0o777)  # that of mkdtemp is private
-        sync_tree(aside)
+        yield partial
+        partial.chmod(target.parent.stat().st_mode & 0o777)  # mkdtemp makes a private folder
+        sync_tree(partial)
         if target.exists():
             shutil.rmtree(target)
-        aside.rename(target)
+        partial.rename(target)
         sync(target.parent)
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def new_array(path: Path, shape: tuple[int, ...], dtype: Any) -> np.memmap:
+    """A new array on disk, written as it is filled. Raises `OSError` where there is no room for all of it.
+
+    The room is reserved at once: writing into a map on a full disk would end the process by SIGBUS, without a
+    message.
+    """
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    with path.open("r+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            error.filename = str(path)
+            raise
+    return array

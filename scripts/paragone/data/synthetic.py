@@ -1,7 +1,7 @@
-"""Stand-ins of data sets: same shapes, types and classes, drawn from NumPy's Philox.
+"""Synthetic stand-ins of data sets: same shapes, types and classes, drawn from NumPy's Philox.
 
-The classes can be learned, but not perfectly: a share of the labels is wrong and classes blend, so
-that no synthetic accuracy looks like a solved problem.
+The classes can be learned, but not perfectly: a share of the labels is wrong and classes blend, so that no
+synthetic accuracy looks like a solved problem.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy as np
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS
-from paragone.data.arrays import create
+from paragone.data.store import new_array
 from paragone.data.words import FIRST_WORD
 
 # Part of the recipe: other values make other data.
@@ -20,10 +20,10 @@ CHUNK = 2_000
 
 
 def parameters(dataset: str, block: dict, locked: dict) -> dict[str, Any]:
-    """What a stand-in of a data set is made from.
+    """The parameters of a data set's stand-in.
 
-    Its shapes are those of the block: `size`, `length` and `classes`, else `stand_in`; else those that the
-    lock file has from its first use, `locked`. Raises `UserError` if nobody knows them.
+    Its shapes come from the block's `size`, `length` and `classes`, else from its `stand_in`, else from
+    `locked`, what the lock file has from the first use. Raises `UserError` if none of them says.
     """
     shapes = {"vocabulary": None, "dtype": "uint8", **locked, **block.get("stand_in", {})}
     if "classes" in block:
@@ -43,7 +43,7 @@ def parameters(dataset: str, block: dict, locked: dict) -> dict[str, Any]:
 
 
 def like(manifest: dict) -> dict[str, Any]:
-    """The shapes of serialized data, for the lock file."""
+    """The shapes of serialized data, for a later stand-in."""
     arrays = manifest["arrays"]
     return {
         "shape": arrays["train_inputs"]["shape"][1:],
@@ -55,14 +55,14 @@ def like(manifest: dict) -> dict[str, Any]:
 
 
 def write(source: dict, target: Path) -> dict[str, Any]:
-    """Write the four arrays of the stand-in that `source`, of source.json, describes, into `target`."""
+    """Write the four arrays of the stand-in that `source`, the content of source.json, describes."""
     wanted = source["parameters"]
     count, draw = len(wanted["classes"]), _drawer(wanted)
     for stream, split in enumerate(SPLITS, start=1):
         examples = wanted["examples"][split]
         random = _random(wanted["key"], stream)
         classes = draw.classes(random, examples)
-        inputs = create(target / f"{split}_inputs.npy", (examples, *draw.shape), draw.dtype)
+        inputs = new_array(target / f"{split}_inputs.npy", (examples, *draw.shape), draw.dtype)
         for start in range(0, examples, CHUNK):
             inputs[start : start + CHUNK] = draw.inputs(random, classes[start : start + CHUNK])
         inputs.flush()
@@ -127,7 +127,7 @@ class _Images:
 
 
 class _Texts:
-    """Zipf-distributed words, a share of them drawn from the class's own order of the words."""
+    """Zipf-distributed words, a share of them ranked in an order of the class's own."""
 
     dtype = np.int32
     own_share = 0.35
@@ -175,7 +175,7 @@ class _Numbers:
         share = random.uniform(0, 0.45, size=(len(classes), *[1] * len(self.shape)))
         others = random.integers(self.count, size=len(classes))
         blended = (1 - share) * self.points[classes] + share * self.points[others]
-        found = blended + random.normal(size=blended.shape)
+        values = blended + random.normal(size=blended.shape)
         if self.dtype == np.uint8:
-            found = np.clip(128 + 32 * found, 0, 255)
-        return found.astype(self.dtype)
+            values = np.clip(128 + 32 * values, 0, 255)
+        return values.astype(self.dtype)

@@ -1,14 +1,18 @@
-"""Builders of TensorFlow Datasets: found by name, held to known checksums, examples left in file order."""
+"""Builders of TensorFlow Datasets, with checked files whose examples keep their order.
+
+Files may come from anybody: archives are checked before anything in them is read.
+"""
 
 import gzip
 import hashlib
 import pickle
 import shutil
+import stat
 import types
 import zipfile
 import zlib
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import tensorflow_datasets as tfds
@@ -20,9 +24,8 @@ from paragone.base.digests import sha256
 from paragone.base.errors import UserError, first_line, first_sentence
 from paragone.base.tensorflow import tf
 from paragone.config.datasets import builder_module
-from paragone.data import archives
 
-# What readers raise of files that are not what they should be. UnpicklingError: a pickle that would do more.
+# Errors of readers about files with another content. UnpicklingError: a pickle of more than arrays.
 UNREADABLE = (
     EOFError,
     KeyError,
@@ -36,11 +39,14 @@ UNREADABLE = (
 )
 Registered = dict[str, tuple[str, str]]  # file name -> URL, SHA-256
 
+# An archive that unpacks to more than both limits is a bomb.
+MOST_BYTES, MOST_TIMES = 2**30, 100
+
 
 def builder_class(dataset: str, options: dict) -> Any:
-    """The class of the builder that a block names: this project's of that name, else that of TFDS.
+    """The class of the builder that a block names: the project's or a plugin's, else that of TFDS.
 
-    Raises `UserError` if neither has it.
+    Raises `UserError` if none has it.
     """
     name = options["builder"]
     if builder_module(name):
@@ -54,57 +60,57 @@ def builder_class(dataset: str, options: dict) -> Any:
 
 
 def registered(dataset: str, block: dict) -> Registered:
-    """The files that the builder has registered, those of `files` if the block has that key.
+    """The files that the builder registers, only those in `files` if the block has that key.
 
-    Raises `UserError` if there are none, or two of one name.
+    Raises `UserError` if there are none, or two of the same name.
     """
     infos = builder_class(dataset, block).url_infos or {}
-    found: Registered = {}
+    files: Registered = {}
     for url, info in infos.items():
         name = file_name(url, info)
-        if name in found:
+        if name in files:
             raise UserError(
                 f"datasets.{dataset}.builder: {block['builder']} has two files {name!r}, which no mirror "
                 "can hold; prepare them as another form"
             )
-        found[name] = (url, info.checksum)
-    wanted = block.get("files", list(found))
-    if unknown := sorted({*wanted} - {*found}):
+        files[name] = (url, info.checksum)
+    wanted = block.get("files", list(files))
+    if unknown := sorted({*wanted} - {*files}):
         raise UserError(
             f"datasets.{dataset}.files: {block['builder']} has no {unknown[0]!r}; it has "
-            f"{', '.join(sorted(found))}"
+            f"{', '.join(sorted(files))}"
         )
     if not wanted:
         raise UserError(
             f"datasets.{dataset}: builder {block['builder']} registers no checksums; list its files with "
             "theirs under `editions`"
         )
-    return {name: found[name] for name in wanted}
+    return {name: files[name] for name in wanted}
 
 
 def file_name(url: str, info: tfds.download.checksums.UrlInfo) -> str:
-    """The name of a registered file; some are registered without one."""
+    """The name of a registered file, from its URL if it is registered without one."""
     return info.filename or url.rpartition("/")[2]
 
 
 def prepare(source: dict, scratch: Path, kept: Path) -> tfds.core.DatasetBuilder:
     """The builder of `source`, the content of source.json, with its examples prepared in `kept`.
 
-    scratch: an empty folder of this call's own, because TFDS takes equally named files of different data
-    sets for the same. Raises `UserError` for an unknown version or config, a file that changed after its
-    check, is not what its data set is made of, or is missing.
+    scratch: an empty folder, because TFDS confuses files of the same name that belong to different data sets.
+    Raises `UserError` for an unknown version or config, and for a file that is missing, changed after its
+    check, or is no file of this data set.
     """
-    # TFDS warns of what is not its own, and draws progress bars into logs.
+    # TFDS warns of builders that are not its own, and draws progress bars into logs.
     logging.set_verbosity(logging.ERROR)
     tfds.disable_progress_bar()
     dataset, options = source["dataset"], source["parameters"]
     folder = _folder(kept, [file["sha256"] for file in source["files"]], options)
     builder = _builder(dataset, options, source["files"], folder)
-    for left in Path(builder.data_path).parent.glob("incomplete.*"):  # by a killed process
-        shutil.rmtree(left, ignore_errors=True)
+    for incomplete in Path(builder.data_path).parent.glob("incomplete.*"):  # of killed processes
+        shutil.rmtree(incomplete, ignore_errors=True)
     try:
         for file in source["files"]:
-            archives.check(Path(file["path"]))
+            check_archive(Path(file["path"]))
         builder.download_and_prepare(
             download_config=tfds.download.DownloadConfig(
                 manual_dir=str(Path(source["files"][0]["path"]).parent),
@@ -119,7 +125,11 @@ def prepare(source: dict, scratch: Path, kept: Path) -> tfds.core.DatasetBuilder
         ) from error
     except (*UNREADABLE, tfds.download.download_manager.NonMatchingChecksumError) as error:
         raise UserError(_why_unreadable(source, error)) from error
-    except (AssertionError, DownloadError, FileNotFoundError) as error:  # a file that nobody has
+    except (
+        AssertionError,
+        DownloadError,
+        FileNotFoundError,
+    ) as error:  # a further file that the builder wants
         raise UserError(
             f"{dataset} cannot be prepared: {first_sentence(error)}. Put what is missing beside "
             f"{source['files'][0]['path']}"
@@ -128,9 +138,9 @@ def prepare(source: dict, scratch: Path, kept: Path) -> tfds.core.DatasetBuilder
 
 
 def prepared(dataset: str, recipe: dict, kept: Path) -> tfds.core.DatasetBuilder:
-    """The builder with the examples that `prepare` has left in `kept`.
+    """The builder with the examples that `prepare` left in `kept`.
 
-    recipe: that of the arrays that were made of them. Raises `UserError` if they are gone.
+    recipe: that of the arrays made from them. Raises `UserError` if they are gone.
     """
     options = recipe["parameters"]
     folder = _folder(kept, recipe["files"].values(), options)
@@ -144,7 +154,7 @@ def prepared(dataset: str, recipe: dict, kept: Path) -> tfds.core.DatasetBuilder
 
 
 def _folder(kept: Path, digests: Iterable[str], options: dict) -> Path:
-    """Where examples of these files are prepared: TFDS keeps them by name and version alone."""
+    """The folder for the examples of these files; TFDS itself keeps them by name and version only."""
     of = "".join(digests) + options.get("code", "")
     return kept / hashlib.sha256(of.encode()).hexdigest()[:12]
 
@@ -156,12 +166,12 @@ def _builder(
         return _in_file_order(builder_class(dataset, options), files)(
             data_dir=str(folder), config=options.get("config"), version=options.get("version")
         )
-    except (AssertionError, ValueError) as error:  # of an unknown version or config
+    except (AssertionError, ValueError) as error:  # by TFDS for an unknown version or config
         raise UserError(f"datasets.{dataset}: {first_sentence(error)}") from None
 
 
 def _why_unreadable(source: dict, error: Exception) -> str:
-    """The message: files changed meanwhile, or are not what the data set is made of."""
+    """The message: files changed meanwhile, or are no files of this data set."""
     files = [(Path(file["path"]), file["sha256"]) for file in source["files"]]
     if changed := [str(path) for path, digest in files if sha256(path) != digest]:
         return f"{source['dataset']} changed after its check: {', '.join(changed)}; check it again"
@@ -173,9 +183,9 @@ def _why_unreadable(source: dict, error: Exception) -> str:
 
 
 def _in_file_order(official: Any, files: list[dict]) -> Any:
-    """A builder class that checks these files and leaves the examples in their order.
+    """A subclass that checks these files and keeps the examples in their order.
 
-    Its module stays that of the official class: there TFDS looks for descriptions and tags.
+    It keeps the module of the official class, in which TFDS looks for descriptions and tags.
     """
     urls = {file_name(url, info): url for url, info in (official.url_infos or {}).items()}
     checks = {
@@ -186,9 +196,9 @@ def _in_file_order(official: Any, files: list[dict]) -> Any:
     }
 
     def info(self: tfds.core.DatasetBuilder) -> tfds.core.DatasetInfo:
-        found = official._info(self)
-        found.as_proto.disable_shuffling = True  # its constructor's argument of that name
-        return found
+        about = official._info(self)
+        about.as_proto.disable_shuffling = True  # the constructor's argument of this name
+        return about
 
     members = {
         "__module__": official.__module__,
@@ -202,3 +212,37 @@ def _in_file_order(official: Any, files: list[dict]) -> Any:
         {"skip_registration": True},
         lambda body: body.update(members),
     )
+
+
+def check_archive(path: Path) -> None:
+    """Raise `UserError` for an archive (.zip, .npz, .gz) with links or paths outside of it, or a bomb.
+
+    Other files pass. Nothing is written, and no more than a block of 1 MiB is in memory.
+    """
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+        for member in members:
+            name = PurePosixPath(member.filename)
+            if name.is_absolute() or ".." in name.parts or "\\" in member.filename:
+                raise UserError(
+                    f"{path}: {member.filename!r} leads out of the archive; do not use it"
+                )
+            if stat.S_ISLNK(member.external_attr >> 16):
+                raise UserError(f"{path}: {member.filename!r} is a link; do not use this archive")
+        # Python reads no more of a member than its entry says.
+        _check_size(path, sum(member.file_size for member in members))
+    elif path.suffix == ".gz":
+        with gzip.open(path) as file:
+            unpacked = 0
+            while block := file.read(2**20):
+                unpacked += len(block)
+                _check_size(path, unpacked)
+
+
+def _check_size(path: Path, unpacked: int) -> None:
+    if unpacked > max(MOST_BYTES, MOST_TIMES * path.stat().st_size):
+        raise UserError(
+            f"{path}: unpacks to more than {MOST_BYTES >> 20} MiB and {MOST_TIMES} times its size: a bomb; "
+            "do not use it"
+        )

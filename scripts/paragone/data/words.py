@@ -1,8 +1,8 @@
-"""From texts to rows of word indices, as Keras counts and pads them.
+"""From texts to rows of word indices, counted and padded as by Keras.
 
-0 pads, 1 starts a text, 2 stands for a word outside of the vocabulary; then words by their frequency in the
-training split, of equally frequent ones the first in the alphabet. A text is padded and cut at its front, as
-`keras.utils.pad_sequences` does without options.
+0 is padding, 1 starts a text, 2 is any word outside the vocabulary. Then follow the words by their frequency
+in the training split, equally frequent ones in alphabetical order. Texts are padded and cut in front, as
+`keras.utils.pad_sequences` does by default.
 """
 
 import re
@@ -16,15 +16,15 @@ _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 
 
 def split(text: str) -> list[str]:
-    """The words of a text: letters, digits and apostrophes within, in lower case."""
+    """The words of a text in lower case: letters, digits and apostrophes inside words."""
     return _WORD.findall(text.lower())
 
 
 class Vocabulary:
-    """The most frequent words of the texts that it was made from.
+    """The most frequent words of a training split.
 
-    `texts`: the training split; `words`: how many to keep at most. `size`: of the indices, with those
-    that stand for no word.
+    texts: the training split. words: the largest number of words to keep. `size`: the number of indices,
+    including the three that are no words.
     """
 
     def __init__(self, texts: Iterable[str], words: int) -> None:
@@ -36,12 +36,12 @@ class Vocabulary:
         self.size = FIRST_WORD + len(ranked)
 
     def encode(self, text: str) -> list[int]:
-        """The indices of a text, the start mark first."""
+        """The indices of a text, after the start mark."""
         return [START, *(self._index.get(word, UNKNOWN) for word in split(text))]
 
 
 def pad(texts: Sequence[Sequence[int]], length: int) -> np.ndarray:
-    """(len(texts), length) int32: the last `length` words of each text, zeros before shorter ones."""
+    """(len(texts), length) int32: the last `length` words of each text, zeros in front of shorter ones."""
     padded = np.zeros((len(texts), length), np.int32)
     for row, text in zip(padded, texts, strict=True):
         kept = text[-length:]

@@ -17,7 +17,7 @@ from paragone.base.atomic_files import write_json
 from paragone.base.errors import UserError
 from paragone.data import store
 from paragone.data.locate import OFFICIAL, named_mirrors, search
-from paragone.data.locations import Address
+from paragone.data.places import Address
 
 # Where Keras publishes them: BASE_WEIGHT_PATH of keras.applications, which is slow to import.
 ADDRESSES = {

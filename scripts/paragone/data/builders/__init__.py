@@ -1,4 +1,4 @@
-"""Builders that TensorFlow Datasets has not, not for every edition, or not as fast: `BUILDER` of a module."""
+"""Builders that TensorFlow Datasets lacks, has for other editions only, or has slower: `BUILDER` of each."""
 
 from paragone.base import plugins
 

@@ -1,8 +1,7 @@
-"""Fashion-MNIST: the official builder, whose images are encoded a thousand at a time, uncompressed.
+"""Fashion-MNIST: the official builder, but images are encoded a thousand at a time, uncompressed.
 
-One by one and compressed, as TensorFlow Datasets encodes arrays, that took over half of the time in which the
-data set is made. Its files are 63 MB instead of 38.
-The arrays are the same: a test compares them with the official files.
+TensorFlow Datasets encodes and compresses them one by one, which took over half of the time that the data set
+takes. Files have 63 MB instead of 38. A test compares the arrays with the official files.
 """
 
 from collections.abc import Iterator
@@ -20,7 +19,10 @@ AT_ONCE = 1000
 class FashionMNISTEncoded(FashionMNIST, skip_registration=True):  # type: ignore[call-arg]  # of TFDS
     """The official examples, with PNG files for images."""
 
-    name, url_infos = FashionMNIST.name, FashionMNIST.url_infos  # else of a data set of this name
+    name, url_infos = (
+        FashionMNIST.name,
+        FashionMNIST.url_infos,
+    )  # without them they would follow the name of this class
 
     def _generate_examples(self, num_examples: int, data_path: Path, label_path: Path) -> Iterator:
         examples = super()._generate_examples(num_examples, data_path, label_path)

@@ -57,24 +57,23 @@ BUILDER = Reuters
 def keras_order(texts: np.ndarray, labels: np.ndarray) -> tuple[list[list[int]], np.ndarray]:
     """Shuffle, offset and mark the texts exactly as keras.datasets.reuters.load_data() does.
 
-    Without `num_words` Keras takes the highest index for their number, so that the rarest word
-    of all becomes "unknown"; that is kept, as the published numbers have it.
+    Without `num_words` Keras takes the highest index for the number of words, so that the rarest word becomes
+    "unknown". Published numbers were made so, and it is kept.
     """
     order = np.arange(len(texts))
-    # Keras draws from this old generator, not from a `default_rng`.
+    # Keras draws from this legacy generator.
     np.random.RandomState(SEED).shuffle(order)
     marked = [[START, *(word + FIRST_WORD for word in texts[index])] for index in order]
     highest = max(max(text) for text in marked)
-    return [[word if word < highest else UNKNOWN for word in text] for text in marked], labels[
-        order
-    ]
+    known = [[word if word < highest else UNKNOWN for word in text] for text in marked]
+    return known, labels[order]
 
 
 def read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """(texts, labels) of a reuters.npz whose checksum is right.
+    """(texts, labels) of a reuters.npz.
 
-    The texts are an array of lists, which NumPy stores as a pickle. As in Keras, that may build
-    arrays and nothing else.
+    The texts are an array of lists, which NumPy stores as a pickle. As in Keras, it may build nothing but
+    arrays.
     """
     with zipfile.ZipFile(path) as archive:
         texts, labels = (read_array(io.BytesIO(archive.read(f"{name}.npy"))) for name in "xy")
@@ -82,7 +81,7 @@ def read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_array(stream: io.BytesIO) -> np.ndarray:
-    """One array in NumPy's format; raises UnpicklingError if its pickle wants more than arrays."""
+    """One array in NumPy's format; raises `UnpicklingError` for a pickle of anything but arrays."""
     version = np.lib.format.read_magic(stream)
     header = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
     _, _, dtype = header[version[0]](stream)

@@ -1,11 +1,12 @@
-"""The forms that data sets come in: one module each, found by the name that `form` of a block gives.
+"""The forms of data sets, one module each, found by the name that `form` of a block gives.
 
-A form's module has `read(source, scratch, kept)`, which returns `Raw`. `source`: the content of source.json,
-of which `parameters` is the data set's block, and `path` what it says of that key. `scratch`: an empty folder
-for files of its own, removed afterwards; `kept`: one in the store that stays. It raises `UserError` that
-names the file or key for what it cannot read.
+A form's module has `read(source, scratch, kept)`, which returns `Raw`. source: the content of source.json, of
+which `parameters` is the data set's block and `path` its value of that key. scratch: an empty folder for
+temporary files. kept: a folder in the store for files that stay. It raises `UserError` that names the file or
+key for what it cannot read.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,16 +20,17 @@ from paragone.base.errors import UserError
 __path__ = plugins.extended(__path__, "data/forms")
 
 ARRAYS, WORDS, TEXTS = "arrays", "words", "texts"
-WHOLE = "whole"  # the one stream of data without a test split
+WHOLE = "whole"  # the only stream of data without a test split
 CHUNK_BYTES = 32 << 20  # of inputs that a stream holds at a time
+KEY = 80_20  # of the permutation that holds out examples; other values make other arrays
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Examples in their order; each call of `chunks` reads them once more, never all at a time.
+    """Examples in their order; each call of `chunks` reads them again, a part at a time.
 
-    `chunks` yields (inputs, labels): of ARRAYS an array (n, *shape), of WORDS n sequences of word
-    indices, of TEXTS n strings; labels (n,), integers from 0.
+    `chunks` yields (inputs, labels). inputs: an array (n, *shape) for ARRAYS, n sequences of word indices for
+    WORDS, n strings for TEXTS. labels: (n,) integers from 0.
     """
 
     examples: int
@@ -37,12 +39,12 @@ class Stream:
 
 @dataclass(frozen=True)
 class Raw:
-    """What a form has found in the files of a data set.
+    """The content of a data set's files.
 
-    `kind`: ARRAYS, WORDS or TEXTS. `streams`: by "train" and "test", or one by WHOLE. `shape`, `dtype`: of
-    one example of ARRAYS; `vocabulary`: the number of word indices if they are those. `rank`: (examples,) of
-    a WHOLE stream, the place of each example in an order that does not depend on how it is stored; None for
-    that of the stream. `about`: homepage and citation.
+    `kind`: ARRAYS, WORDS or TEXTS. `streams`: by "train" and "test", or one by WHOLE. `shape`, `dtype`: of an
+    example of ARRAYS. `vocabulary`: the number of word indices, for ARRAYS of these. `rank`: (examples,) of a
+    WHOLE stream, the position of each example in an order that does not depend on how the data are stored;
+    None for the order of the stream. `about`: homepage and citation.
     """
 
     kind: str
@@ -57,9 +59,9 @@ class Raw:
 
 
 def read(source: dict, scratch: Path, kept: Path) -> Raw:
-    """What the form of `source`, the content of source.json, finds in its files.
+    """The content of the files of `source`, the content of source.json, read by its form.
 
-    Raises `UserError` for what cannot be read, and for other class names than there are classes.
+    Raises `UserError` for what cannot be read, and for a number of class names other than that of classes.
     """
     module = plugins.load("data/forms", source["parameters"]["form"])
     with plugins.explaining():
@@ -78,5 +80,30 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
 
 
 def rows_at_a_time(shape: Sequence[int], dtype: Any) -> int:
-    """How many examples of this shape a chunk holds."""
+    """The number of examples of this shape in a chunk."""
     return int(np.clip(CHUNK_BYTES // (np.dtype(dtype).itemsize * np.prod(shape)), 1, 1000))
+
+
+@dataclass(frozen=True)
+class Places:
+    """The position of every example of a stream: the first `train` are training rows, the rest test rows."""
+
+    position: np.ndarray
+    train: int
+
+
+def hold_out(examples: int, share: float, rank: np.ndarray | None) -> Places:
+    """Hold out a `share` of the examples for testing, drawn by a Philox permutation.
+
+    rank: see `Raw`; with it, the same examples stored in another order are split alike.
+    """
+    order = shuffled(examples)
+    position = np.empty(examples, np.int64)
+    position[order] = np.arange(examples)
+    test = math.ceil(examples * share - 1e-9)
+    return Places(position if rank is None else position[rank], examples - test)
+
+
+def shuffled(examples: int) -> np.ndarray:
+    """A fixed permutation of the indices of `examples`, int64."""
+    return np.random.Generator(np.random.Philox(key=KEY)).permutation(examples)

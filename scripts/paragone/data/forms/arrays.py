@@ -1,6 +1,6 @@
-"""NumPy arrays: an .npz file, or a folder of .npy files; read in parts, and nothing is unpickled.
+"""NumPy arrays in an .npz file or a folder of .npy files, read in parts and never unpickled.
 
-Floats and integers become float32, bytes stay bytes; with `vocabulary` integers are word indices.
+Floats and integers become float32, and uint8 stays uint8. With `vocabulary`, integers are word indices.
 """
 
 import zipfile
@@ -19,7 +19,7 @@ from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream, rows_at_a_time
 
 @dataclass(frozen=True)
 class _Stored:
-    """An array in a file; `parts(rows)` reads it in parts of so many rows."""
+    """An array in a file, which `parts(rows)` reads that many rows at a time."""
 
     name: str
     shape: tuple[int, ...]
@@ -28,7 +28,7 @@ class _Stored:
 
 
 def read(source: dict, scratch: Path, kept: Path) -> Raw:
-    """See `paragone.data.forms`."""
+    """Read inputs, and labels that may be integers or strings."""
     options, where = source["parameters"], f"datasets.{source['dataset']}"
     named = (WHOLE,) if "held_out" in options else SPLITS
     inputs, labels = (
@@ -66,7 +66,7 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
 
 
 def _target(array: _Stored, vocabulary: int | None) -> tuple[tuple[int, ...], Any]:
-    """The shape of one example as it is stored here, and its type. Images get an axis for channels."""
+    """Shape and dtype of one example in the store. Images without channels get an axis for them."""
     if array.dtype.kind not in "biuf" or len(array.shape) < 2:
         raise UserError(
             f"{array.name}: {array.dtype} of shape {array.shape}; inputs are numbers of shape (examples, ...)"
@@ -90,7 +90,8 @@ def _labels(array: _Stored) -> np.ndarray:
 
 def _stream(inputs: _Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: Any) -> Stream:
     def chunks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        rows, start = rows_at_a_time(shape, max(np.dtype(dtype), inputs.dtype, key=_bytes)), 0
+        larger = max(np.dtype(dtype), inputs.dtype, key=lambda each: each.itemsize)
+        rows, start = rows_at_a_time(shape, larger), 0
         for part in inputs.parts(rows):
             yield part.reshape(-1, *shape).astype(dtype), labels[start : start + len(part)]
             start += len(part)
@@ -98,12 +99,8 @@ def _stream(inputs: _Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: 
     return Stream(len(labels), chunks)
 
 
-def _bytes(dtype: np.dtype) -> int:
-    return dtype.itemsize
-
-
 def _open(path: Path, name: str) -> _Stored:
-    """The array of that name: a member of an .npz file, or <name>.npy in a folder."""
+    """The array of a name: a member of an .npz file, or <name>.npy in a folder."""
     try:
         return _of_folder(path / f"{name}.npy") if path.is_dir() else _of_archive(path, name)
     except (OSError, ValueError, zipfile.BadZipFile) as error:
@@ -121,9 +118,9 @@ def _of_folder(path: Path) -> _Stored:
 
 
 def _of_archive(path: Path, name: str) -> _Stored:
-    """A member of an archive, compressed or not, which `numpy.load` would read whole."""
+    """A member of an archive, compressed or not; `numpy.load` would read it as a whole."""
     with zipfile.ZipFile(path) as archive:
-        members = [one.removesuffix(".npy") for one in archive.namelist()]
+        members = [member.removesuffix(".npy") for member in archive.namelist()]
         if name not in members:
             raise ValueError(f"it has {', '.join(members)}")
         with archive.open(f"{name}.npy") as file:
@@ -144,7 +141,7 @@ def _of_archive(path: Path, name: str) -> _Stored:
 
 
 def _header(file: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and type of what follows; `ValueError` for objects, and for arrays stored column by column."""
+    """Shape and dtype. Raises `ValueError` for Python objects, and for arrays stored by column."""
     version = np.lib.format.read_magic(file)
     read_header = {
         (1, 0): np.lib.format.read_array_header_1_0,

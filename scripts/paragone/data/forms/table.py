@@ -1,5 +1,6 @@
 """Texts in a CSV, TSV or Parquet file: one column of texts, one of labels."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,17 @@ from paragone.base.errors import UserError, first_sentence
 from paragone.config.datasets import SPLITS, of_split
 from paragone.data.forms import TEXTS, WHOLE, Raw, Stream
 
-ROWS = 1000  # of a Parquet file at a time
+ROWS = 1000  # of a Parquet file that are read at a time
 
 
 def read(source: dict, scratch: Path, kept: Path) -> Raw:
-    """See `paragone.data.forms`."""
+    """Read texts with their labels, ordered as numbers where they are numbers."""
     options, path = source["parameters"], source["path"]
     named = SPLITS if isinstance(path, dict) else (WHOLE,)
     text, label = options.get("text", "text"), options.get("label", "label")
     files = {name: Path(of_split(path, name)) for name in named}
     counts = {name: _count(file, label) for name, file in files.items()}
-    names = tuple(sorted({value for found in counts.values() for value in found}, key=_by_number))
+    names = tuple(sorted({value for count in counts.values() for value in count}, key=_by_number))
     return Raw(
         kind=TEXTS,
         streams={
@@ -35,16 +36,15 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
 
 
 def _by_number(name: str) -> tuple[float, str]:
-    """Labels that are numbers are ordered as numbers, before others."""
+    """The key that sorts numbers as numbers, before other labels."""
     return (float(name), name) if name.removeprefix("-").isdecimal() else (np.inf, name)
 
 
-def _count(file: Path, label: str) -> dict[str, int]:
-    """How many rows each label has."""
-    counts: dict[str, int] = {}
+def _count(file: Path, label: str) -> Counter[str]:
+    """The number of rows of each label."""
+    counts: Counter[str] = Counter()
     for (labels,) in _columns(file, [label]):
-        for value in labels:
-            counts[value] = counts.get(value, 0) + 1
+        counts.update(labels)
     return counts
 
 
@@ -59,7 +59,7 @@ def _stream(file: Path, text: str, label: str, names: tuple[str, ...], examples:
 
 
 def _columns(file: Path, names: list[str]) -> Iterator[list[list[str]]]:
-    """Parts of these columns as strings; `UserError` that names the file for what is not there or empty."""
+    """Yield parts of these columns as strings. Raises `UserError` for missing columns and empty fields."""
     row = 0
     try:
         for batch in _batches(file, names):
@@ -77,15 +77,15 @@ def _columns(file: Path, names: list[str]) -> Iterator[list[list[str]]]:
 
 def _batches(file: Path, names: list[str]) -> Iterator[Any]:
     if file.suffix == ".parquet":
-        there = parquet.ParquetFile(file)
-        _demand(file, names, there.schema_arrow.names)
-        for batch in there.iter_batches(batch_size=ROWS, columns=names):
+        table = parquet.ParquetFile(file)
+        _require(file, names, table.schema_arrow.names)
+        for batch in table.iter_batches(batch_size=ROWS, columns=names):
             yield batch.select(names)
         return
     parse = csv.ParseOptions(
         delimiter="\t" if file.suffix == ".tsv" else ",", newlines_in_values=True
     )
-    # Strings whatever they look like: "007" is no 7. An empty field is a missing one.
+    # Every column is read as strings, so that "007" stays what it is. An empty field is a missing value.
     convert = csv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
         strings_can_be_null=True,
@@ -93,12 +93,12 @@ def _batches(file: Path, names: list[str]) -> Iterator[Any]:
         null_values=[""],
     )
     with csv.open_csv(file, parse_options=parse, convert_options=convert) as reader:
-        _demand(file, names, reader.schema.names)
+        _require(file, names, reader.schema.names)
         for batch in reader:
             yield batch.select(names)
 
 
-def _demand(file: Path, names: list[str], there: list[str]) -> None:
+def _require(file: Path, names: list[str], present: list[str]) -> None:
     for name in names:
-        if name not in there:
-            raise UserError(f"{file}: there is no column {name!r}; there are {', '.join(there)}")
+        if name not in present:
+            raise UserError(f"{file}: there is no column {name!r}; there are {', '.join(present)}")

@@ -1,6 +1,6 @@
 """Any builder of TensorFlow Datasets: images, texts, word indices or numbers, with one label each.
 
-Splits are the builder's, in its own notation ("train", "train[:80%]"); examples keep the order of its files.
+Splits are named in the notation of TFDS ("train", "train[:80%]"); examples keep the order of the files.
 """
 
 import shutil
@@ -18,25 +18,25 @@ import tensorflow_datasets as tfds
 from paragone.base.errors import Unavailable, UserError
 from paragone.base.tensorflow import tf
 from paragone.config.datasets import SPLITS, TFDS
-from paragone.data import Dataset, splits, tfds_builders
-from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw, Stream, rows_at_a_time
+from paragone.data import Dataset, tfds_builders
+from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw, Stream, hold_out, rows_at_a_time
 from paragone.data.images import resized
 
 TEXTS_AT_A_TIME = 1000
 
 
 def read(source: dict, scratch: Path, kept: Path) -> Raw:
-    """See `paragone.data.forms`."""
+    """Prepare the builder and read its examples."""
     builder = tfds_builders.prepare(source, scratch, kept)
     return _Reader(builder, source["parameters"], f"datasets.{source['dataset']}").raw()
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """The files of training images, by row of the training arrays, as TFDS keeps them in `folder`.
+    """The encoded training images, by row of the training arrays, as TFDS keeps them in `folder`.
 
-    `decode`: from a file to an image of its own size; `resize`: from that to (height, width, channels) as in
-    the arrays. Both are for graphs of TensorFlow.
+    `decode`: from a file to an image of its own size. `resize`: from that to (height, width, channels) as in
+    the arrays. Both are for TensorFlow graphs.
     """
 
     folder: Path
@@ -46,9 +46,10 @@ class Encoded:
 
 
 def encoded(dataset: Dataset, examples: int) -> Encoded:
-    """The files of the first `examples` training images of a data set whose arrays were made by `read`.
+    """The first `examples` encoded training images of a data set whose arrays were made by `read`.
 
-    Raises `Unavailable` for another one, and one without images; `UserError` where they are gone.
+    Raises `Unavailable` for other data sets and for inputs that are no images, `UserError` if the files are
+    gone.
     """
     origin = dataset.origin
     if origin is None or dataset.source != "real" or origin.recipe["parameters"]["form"] != TFDS:
@@ -61,8 +62,12 @@ def encoded(dataset: Dataset, examples: int) -> Encoded:
     return reader.encoded(examples)
 
 
+def _unchanged(image: tf.Tensor) -> tf.Tensor:
+    return image
+
+
 class _Reader:
-    """One builder, prepared, and the block that says what to read of it."""
+    """A prepared builder, and the block that says what to read of it."""
 
     def __init__(self, builder: tfds.core.DatasetBuilder, options: dict, where: str) -> None:
         self._builder, self._options, self._where = builder, options, where
@@ -74,14 +79,14 @@ class _Reader:
             raise UserError(f"{where}.label: {self._label!r} of {builder.name} is no class label")
 
     def raw(self) -> Raw:
-        """What there is; nothing is read yet but what gives the order."""
+        """Streams of the examples; only a feature that gives their order is read at once."""
         info = self._builder.info
         kind, shape, dtype, chunks = self._chunks()
         named = self._named()
         return Raw(
             kind=kind,
             streams={
-                name: Stream(self._examples(split), partial(self._whole, chunks, split))
+                name: Stream(self._examples(split), partial(self._checked, chunks, split))
                 for name, split in named.items()
             },
             class_names=tuple(self._features[self._label].names),
@@ -93,38 +98,38 @@ class _Reader:
         )
 
     def _named(self) -> dict[str, str]:
-        """The builder's name of each split, or of the one that is divided."""
+        """The builder's name of each split, or of the one from which examples are held out."""
         wanted = self._options.get("split", SPLITS[0] if "held_out" in self._options else None)
-        return (
-            {WHOLE: wanted} if isinstance(wanted, str) else wanted or {one: one for one in SPLITS}
-        )
+        if isinstance(wanted, str):
+            return {WHOLE: wanted}
+        return wanted or dict(zip(SPLITS, SPLITS, strict=True))
 
     def encoded(self, examples: int) -> Encoded:
-        """See the function of this name."""
+        """The first `examples` encoded training images, see `encoded` of this module."""
         feature = self._features[self._input]
         if not isinstance(feature, tfds.features.Image):
             raise Unavailable(f"{self._builder.name}: {self._input!r} is no image")
         named = self._named()
-        found = self._builder.as_dataset(
+        dataset = self._builder.as_dataset(
             split=named.get(WHOLE) or named[SPLITS[0]],
             decoders={self._input: tfds.decode.SkipDecoding()},
         )
         with self._undamaged():
-            files = [example[self._input] for example in tfds.as_numpy(found)]
+            files = [example[self._input] for example in tfds.as_numpy(dataset)]
         if WHOLE in named:
             rank = self._rank(named) if "order_by" in self._options else None
-            places = splits.hold_out(len(files), self._options["held_out"], rank)
+            places = hold_out(len(files), self._options["held_out"], rank)
             files = [files[index] for index in np.argsort(places.position)]
-        _, dtype, change = self._form_of(feature)
+        _, dtype, resize = self._layout(feature)
         return Encoded(
             Path(self._builder.data_path),
             files[:examples],
             feature.decode_example,
-            lambda image: tf.cast(change(image) if change else image, dtype),
+            lambda image: tf.cast(resize(image), dtype),
         )
 
-    def _whole(self, chunks: Callable[[str], Iterator], split: str) -> Iterator:
-        """What `chunks` reads of a split; prepared examples that are damaged are removed."""
+    def _checked(self, chunks: Callable[[str], Iterator], split: str) -> Iterator:
+        """Read a split with `chunks`, and remove prepared examples that are damaged."""
         with self._undamaged():
             yield from chunks(split)
 
@@ -138,7 +143,7 @@ class _Reader:
             raise UserError(f"{folder} was damaged and is removed; run again") from error
 
     def _feature(self, at: int, key: str) -> str:
-        """The name of the input's or the label's feature: the block's, else the builder's."""
+        """The name of the feature for inputs or labels: the block's, else the builder's."""
         info = self._builder.info
         usual = info.supervised_keys[at] if info.supervised_keys else None
         name = self._options.get(key, usual)
@@ -152,18 +157,23 @@ class _Reader:
     def _examples(self, split: str) -> int:
         try:
             return self._builder.info.splits[split].num_examples
-        except (KeyError, ValueError, AssertionError):  # by the notation that is wrong
-            there = ", ".join(self._builder.info.splits)
+        except (
+            KeyError,
+            ValueError,
+            AssertionError,
+        ):  # depending on what is wrong with the notation
+            splits = ", ".join(self._builder.info.splits)
             raise UserError(
-                f"{self._where}.split: {self._builder.name} has no {split!r}; it has {there}. Say "
+                f"{self._where}.split: {self._builder.name} has no {split!r}; it has {splits}. Say "
                 "`split: train` and `held_out: 0.2`, say, where there is no test split"
             ) from None
 
     def _chunks(self) -> tuple[str, tuple[int, ...], Any, Callable[[str], Iterator]]:
-        """Kind, shape, dtype, and what reads a split."""
+        """Kind, shape, dtype, and a function that reads the chunks of a split."""
         feature = self._features[self._input]
         if isinstance(feature, tfds.features.Image):
-            return self._of_images(feature)
+            shape, dtype, resize = self._layout(feature)
+            return ARRAYS, shape, dtype, self._batches(shape, dtype, resize)
         if isinstance(feature, tfds.features.Text):
             return TEXTS, (), None, self._texts
         if feature.shape == (None,) and np.issubdtype(feature.np_dtype, np.integer):
@@ -179,12 +189,8 @@ class _Reader:
             "nor numbers of one shape; name another feature"
         )
 
-    def _of_images(self, feature: tfds.features.Image) -> tuple:
-        shape, dtype, change = self._form_of(feature)
-        return ARRAYS, shape, dtype, self._batches(shape, dtype, change)
-
-    def _form_of(self, feature: tfds.features.Image) -> tuple:
-        """Shape and dtype of images in the arrays, and what changes one to that shape, if anything has to."""
+    def _layout(self, feature: tfds.features.Image) -> tuple:
+        """Shape and dtype of images in the arrays, and a function that resizes one to that shape."""
         size = self._options.get("size")
         height, width, channels = feature.shape
         if size is None and None in (height, width):
@@ -192,27 +198,24 @@ class _Reader:
                 f"{self._where}.size: the images of {self._builder.name} differ in size; give the "
                 "pixels per side that they should have"
             )
+        dtype = np.uint8 if feature.np_dtype == np.uint8 else np.float32
         if size is None or (height, width) == (size, size):
-            shape, change = feature.shape, None
-        else:
-            if feature.np_dtype != np.uint8:
-                found = np.dtype(feature.np_dtype)
-                raise UserError(
-                    f"{self._where}.size: the images of {self._builder.name} are {found}, and only bytes are "
-                    "resized; leave size out"
-                )
-            shape, change = (size, size, channels), lambda image: resized(image, size)
-        return shape, np.uint8 if feature.np_dtype == np.uint8 else np.float32, change
+            return feature.shape, dtype, _unchanged
+        if dtype != np.uint8:
+            raise UserError(
+                f"{self._where}.size: the images of {self._builder.name} are {np.dtype(feature.np_dtype)}, "
+                "and only bytes are resized; leave size out"
+            )
+        return (size, size, channels), dtype, partial(resized, size=size)
 
     def _batches(
         self,
         shape: tuple[int, ...],
         dtype: Any,
-        change: Callable[[tf.Tensor], tf.Tensor] | None = None,
+        resize: Callable[[tf.Tensor], tf.Tensor] = _unchanged,
     ) -> Callable[[str], Iterator]:
         def pair(example: dict) -> tuple[tf.Tensor, tf.Tensor]:
-            value = example[self._input]
-            return tf.cast(change(value) if change else value, dtype), example[self._label]
+            return tf.cast(resize(example[self._input]), dtype), example[self._label]
 
         def read_split(split: str) -> Iterator:
             pairs = self._builder.as_dataset(split=split).map(pair, tf.data.AUTOTUNE)
@@ -238,7 +241,7 @@ class _Reader:
         return np.array([example[self._label] for example in examples])
 
     def _rank(self, named: dict[str, str]) -> np.ndarray:
-        """The place of each example in the order of the feature `order_by`."""
+        """The position of each example in the order of the feature `order_by`."""
         feature = self._options["order_by"]
         if WHOLE not in named:
             raise UserError(f"{self._where}.order_by: nothing is held out; leave it out")

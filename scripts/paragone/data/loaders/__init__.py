@@ -15,7 +15,7 @@ import numpy as np
 
 from paragone.base import plugins
 from paragone.base.errors import needing_packages
-from paragone.data.loader import Dataset
+from paragone.data import Dataset
 
 __path__ = plugins.extended(__path__, "data/loaders")
 
