@@ -48,7 +48,7 @@ faults: $(VENV)/dev
 	source $(BIN)/activate && PYTHONPATH=tests OMP_WAIT_POLICY=passive pytest tests -m injects -p campaign \
 		--numprocesses 2 -k "$(ONLY)"
 
-# The speed claims of benchmarks/README.md, measured on this machine; run nothing beside it. One: make bench ONLY=start
+# The speed claims of benchmarks/README.md, measured on this machine; run nothing else meanwhile. One: make bench ONLY=drawing
 bench: $(VENV)/workflow
 	source $(BIN)/activate && snakemake --cores $(CORES) results/data/fashion_mnist/manifest.json \
 		results/data/reuters/manifest.json && PYTHONPATH=scripts python benchmarks/bench.py --only "$(ONLY)"

@@ -2,8 +2,8 @@
 
     make bench
 
-Some 50 minutes, on two cores in any case; run nothing beside it. --only picks rows
-by a part of the name of their function: `make bench ONLY=start`. benchmarks/README.md quotes a table.
+Some 25 minutes, on two cores in any case; run nothing else meanwhile. --only picks rows by a part of the name
+of their function: `make bench ONLY=drawing`. benchmarks/README.md quotes a table.
 """
 
 import argparse
@@ -16,8 +16,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import engines_alone
-import rising_costs
 import training
 import workflow
 from product import ROOT, Data
@@ -41,21 +39,19 @@ def main() -> None:
     data = Data(options.results.resolve(), options.data_folder.resolve())
     measurements = [
         *training.rows(data, options.rounds),
-        *engines_alone.rows(data, options.rounds),
         *workflow.rows(data),
-        *rising_costs.rows(data),
     ]
     begun = time.monotonic()
     rows: list[tuple[str, ...]] = []
     for measure in measurements:
         if options.only in name_of(measure):
-            for row in (one.cells() for one in tried(measure)):
+            for row in (row.cells() for row in tried(measure)):
                 print(f"[{time.monotonic() - begun:.0f} s] {' | '.join(row)}", file=sys.stderr)
                 rows.append(row)
     minutes, machine = (time.monotonic() - begun) / 60, hardware.describe()
     print(markdown(rows))
     print(f"{machine['processor']}, two cores, commit {commit()}; {minutes:.0f} minutes.")
-    print(f"Data: {', '.join(map(data.source, data.datasets()))}.")
+    print(f"Data: {', '.join(data.sources())}.")
     if not rows or any(row[2].startswith("failed: ") for row in rows):
         sys.exit(1)
 

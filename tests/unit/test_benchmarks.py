@@ -1,18 +1,17 @@
-"""The table of `make bench`: its words, and one real row."""
+"""The table of `make bench`: its words, and rows of a real measurement."""
 
-import shutil
 import subprocess
 import sys
 
 import bench
-import engines_alone
 import pytest
-import rising_costs
 import training
 import workflow
 from product import Data
 from rows import NO, UNDECIDED, YES, Row, at_least, at_most, in_turn, quotients, stated
-from workspace import ROOT, environment
+from workspace import ROOT, environment, small_copy
+
+pytestmark = pytest.mark.full
 
 
 @pytest.mark.parametrize(
@@ -62,59 +61,30 @@ def test_a_measurement_that_fails_is_a_row_and_not_reached(capsys):
 
 def test_each_measurement_has_a_name_that_picks_it(tmp_path):
     data = Data(tmp_path, tmp_path)
-    made = [*training.rows(data, 1), *engines_alone.rows(data, 1), *workflow.rows(data)]
-    made += rising_costs.rows(data)
-    names = {"fashion_conv", "epoch", "start", "drawing", "dry_run", "grows_with_runs"}
-    assert {*map(bench.name_of, made)} >= names
-
-
-def test_a_cost_that_rises_is_seen_beside_a_constant_one():
-    """Of 10 s + n s per unit, of 10 s + n^2, and of a cost that rises by a fifth."""
-    sizes = [1, 3, 10]
-    assert rising_costs.per_unit(sizes, [10 + size for size in sizes]) == (1, 1)
-    assert rising_costs.verdict(sizes, [10 + size**2 for size in sizes]) == NO
-    for costs, expected in (((1, 1), YES), ((2, 0.5), YES), ((1, 1.2), UNDECIDED)):
-        middle = 10 + 2 * costs[0]
-        assert rising_costs.verdict(sizes, [10, middle, middle + 7 * costs[1]]) == expected
-
-
-def test_a_row_on_growth_says_what_one_more_costs():
-    row = rising_costs.row("planning", "run", [1000, 3000, 10_000], lambda size: 2 + 0.005 * size)
-    assert row.measured == "1,000: 7.0 s, 3,000: 17.0 s, 10,000: 52.0 s; 5 and then 5 ms per run"
-    assert row.reached == YES
-
-
-def test_what_does_not_grow_is_no_rising_cost_and_each_round_counts():
-    seconds = iter([2.5, 2.4, 2.6, 9.0, 9.0, 9.0, 2.5, 2.5, 2.6])  # the middle round was disturbed
-    row = rising_costs.row("start", "replica", [1, 4, 8], lambda _: next(seconds), rounds=3)
-    assert row.measured.startswith("1: 2.5 s, 4: 2.5 s, 8: 2.6 s (medians, n = 3); ")
-    assert row.reached == YES
-
-
-def test_rounds_that_differ_decide_nothing():
-    seconds = iter([1.0, 3.0, 10.0, 1.0, 3.0, 20.0, 1.0, 3.0, 10.0])
-    row = rising_costs.row("run", "epoch", [1, 3, 10], lambda _: next(seconds), rounds=3)
-    assert row.reached == UNDECIDED
+    names = [*map(bench.name_of, [*training.rows(data, 1), *workflow.rows(data)])]
+    assert len({*names}) == len(names)
+    assert {"fashion_conv", "overhead", "drawing", "planning"} <= {*names}
 
 
 def test_a_row_is_measured(fashion, tmp_path):
-    """The quickest: memory that a process does not share."""
-    manifest = tmp_path / "data/fashion_mnist/manifest.json"
-    manifest.parent.mkdir(parents=True)
-    shutil.copyfile(fashion.manifest, manifest)
-    program = ROOT / "benchmarks/bench.py"
-    folders = [f"--results={tmp_path}", f"--data-folder={fashion.folder}"]
+    """The one against the program that is quickest, on a small copy of the data: all but the time is real."""
+    small_copy(fashion, tmp_path, train=10_000, test=1000)
+    target = tmp_path / "data/fashion_mnist/manifest.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "manifest.json").rename(target)
+    folders = [f"--results={tmp_path}", f"--data-folder={tmp_path / 'data'}", "--rounds=1"]
     done = subprocess.run(
-        [sys.executable, str(program), *folders, "--only", "memory"],
+        [sys.executable, str(ROOT / "benchmarks/bench.py"), *folders, "--only", "fashion_conv"],
         env=environment(PYTHONPATH=str(ROOT / "scripts")),
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    header, _, row, _, machine, read = done.stdout.splitlines()
+    header, _, best, same, _, machine, read = done.stdout.splitlines()
     assert header.startswith("| part | against")
-    assert row.startswith("| private memory kept after reading all batches of Fashion-MNIST |")
-    assert " MB (n = 1) | 10 MB | yes |" in row
+    assert best.startswith("| fashion-conv, `tensorflow-mirrored`, bfloat16,")
+    assert " examples/s | 1.5 x | " in best
+    assert same.startswith("| fashion-conv, `tensorflow-mirrored`, float32,")
     assert " two cores, commit " in machine
     assert read.startswith(f"Data: fashion_mnist {fashion.source} (")
