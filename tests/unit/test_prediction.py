@@ -30,9 +30,9 @@ def test_a_prediction_interval_by_hand():
 
 def test_runs_that_vary_more_than_the_spread_are_not_judged_by_it():
     # F = variance of the two over 20 / 19; with 1 and 19 degrees of freedom 0.1 % is at 15.08.
-    for distance, why in ((5.5, ""), (5.8, "vary more than the committed spread")):
+    for distance, why in ((5.5, ()), (5.8, ("other_spread",))):
         found = judge(0.0, pd.Series([-distance / 2, distance / 2]), 9.0, KNOWN)
-        assert (found.verdict, why in found.why) == (UNDECIDED if why else REPRODUCED, True)
+        assert (found.verdict, found.why) == (UNDECIDED if why else REPRODUCED, why)
     same = pd.Series([1.0] * 20)
     assert judge(1.0, pd.Series([1.0, 1.1]), 9.0, same).verdict == UNDECIDED
     assert judge(1.0, pd.Series([1.0, 1.0]), 9.0, same).verdict == REPRODUCED
@@ -56,15 +56,15 @@ def test_the_runs_that_would_decide():
 
 
 def finding(verdict, p):
-    return verdicts.Finding("1", verdict, "why", judgement=Judgement(verdict, 1.0, 1.0, p))
+    return verdicts.Finding(verdict, judgement=Judgement(verdict, 1.0, 1.0, p))
 
 
 def test_primary_rows_are_adjusted_together():
     found = verdicts.adjusted([finding(DIFFERS, 0.01), finding(DIFFERS, 0.03), finding("", 0.9)])
     assert holm([0.01, 0.03, 0.9]) == pytest.approx([0.03, 0.06, 0.9])
     assert [one.verdict for one in found] == [DIFFERS, UNDECIDED, ""]
-    assert found[1].why == "why; adjusted for 3 p = 0.060"
-    none = verdicts.Finding("-", verdicts.NOT_COMPARABLE, "")
+    assert found[1].reasons == (("adjusted", 3, pytest.approx(0.06)),)
+    none = verdicts.Finding(verdicts.NOT_COMPARABLE)
     assert verdicts.adjusted([finding(DIFFERS, 0.02), none, none])[0].verdict == UNDECIDED
 
 

@@ -1,21 +1,51 @@
-"""Published rows: what they are compared with, every verdict, and tables that survive LaTeX."""
+"""Published numbers: their files, the runs that they are compared with, and every verdict by hand."""
 
 import re
 
 import pandas as pd
 import pytest
-from judge_rows import FOLDER, judge, of, row_of, spreads_of, tabulated, with_accuracy
-from make_records import make_record, waited
+from judge_rows import (
+    FOLDER,
+    REUTERS,
+    judge,
+    of,
+    of_backend,
+    row_of,
+    spreads_of,
+    tabulated,
+    with_accuracy,
+)
+from make_experiments import batch_sizes, mobilenet, reuters, to_target
+from make_records import LABELS, make_record, speed, waited
 from make_tables import beside, write
 
 from paragone.analysis import published, verdicts
 from paragone.analysis.cells import QUANTITIES
+from paragone.analysis.grouping import sweeps_of
+from paragone.analysis.verdicts import AT_CHANCE, DIFFERS, NOT_COMPARABLE, REPRODUCED, UNDECIDED
 from paragone.base.errors import UserError
 
 CSV = FOLDER / "published.csv"
-CONV, CNN = "tpu_fashion_conv", "xla_fashion_cnn"
+CONV, CNN, MIRRORED = "tpu_fashion_conv", "xla_fashion_cnn", "mirrored_mobilenet"
+SIZES = "batch_size_throughput"
+COMPARED = [
+    CONV,
+    CNN,
+    MIRRORED,
+    SIZES,
+    REUTERS,
+    "multiworker_mobilenet",
+    "batch_size_time_to_accuracy",
+]
 # Five runs: standard deviation 0.0015811, t(4) = 2.776445.
 SPREAD = spreads_of(with_accuracy([0.884, 0.885, 0.886, 0.887, 0.888]))
+LONG_CNN = {
+    "workload": "fashion-cnn",
+    "replicas": 8,
+    "global_batch": 1024,
+    "epochs": 50,
+    "steps_per_epoch": None,
+}
 
 
 def accuracy(values, spreads=SPREAD, **options):
@@ -24,219 +54,43 @@ def accuracy(values, spreads=SPREAD, **options):
     return judge(row, of(CONV, spreads)[1], with_accuracy(values, **options))
 
 
-def test_every_row_of_both_experiments_is_understood():
-    assert [len(published.read_rows(CSV, key)) for key in (CNN, CONV)] == [2, 17]
-    for key in (CNN, CONV):
-        for row in published.read_rows(CSV, key):
-            assert row.metric in QUANTITIES
-            assert row.epoch in (1, 2, 3, 4, 5, 50)
-    assert row_of(CONV, "test_accuracy").final
-    assert not row_of(CONV, "train_loss", 5).final
-    assert row_of(CNN, "training_time").epoch == 50
+# Files
 
 
-def test_precision_is_that_of_the_source():
-    # The file says 0.76 where the source prints 0.7600.
-    assert row_of(CONV, "train_loss", 2).tolerance == pytest.approx(0.5e-4)
-    assert row_of(CONV, "step_time", 1).tolerance == pytest.approx(0.5)
+@pytest.mark.parametrize("experiment", COMPARED)
+def test_every_row_has_a_protocol_a_quantity_and_what_that_needs(experiment):
+    rows, evidence, _ = of(experiment)
+    assert {row.system for row in rows} == set(evidence.protocols)
+    for row in rows:
+        quantity = QUANTITIES[row.metric]
+        assert row.epoch or not quantity.needs_epoch
+        assert evidence.protocols[row.system].batch_of(row) or not quantity.exact
 
 
-def test_reproduced_within_the_margin():
-    found = accuracy([0.884, 0.886])
-    assert found.verdict == verdicts.REPRODUCED
-    assert found.measured == "0.8850 ± 0.0054 (n = 2)"  # 2.776445 x 0.0015811 x sqrt(1.5)
-    assert found.why == "published - measured = -0.0002"
-    assert found.asides == ("1 x batch 1000 per replica, published 8 x 125",)
-    # An accuracy 1.98 points away does not matter, whatever its p value.
-    assert accuracy([0.865]).verdict == verdicts.REPRODUCED
-    assert accuracy([0.865]).judgement.p < 0.001
-
-
-def test_differs_beyond_margin_and_interval():
-    found = accuracy([0.8647])
-    assert (found.verdict, found.why) == (verdicts.DIFFERS, "published - measured = +0.0201")
-    assert accuracy([0.92, 0.921]).why == "published - measured = -0.0357"
-
-
-def test_undecided_says_what_would_decide():
-    wide = spreads_of(with_accuracy([0.876, 0.881, 0.886, 0.891, 0.896]))  # deviation 0.0079057
-    found = accuracy([0.885], wide)
-    assert found.verdict == verdicts.UNDECIDED
-    # 2.776445 x 0.0079057 x sqrt(1 + 1 / n): 0.03104 for 1, and never below 0.02195.
-    assert found.why.endswith(
-        "one more run may differ by 0.0310, the margin is 0.0200; no number of runs decides"
-    )
-    assert accuracy([0.85], wide).verdict == verdicts.DIFFERS
-    assert accuracy([0.86], wide).verdict == verdicts.UNDECIDED
-    less = spreads_of(with_accuracy([0.878, 0.882, 0.886, 0.890, 0.894]))  # deviation 0.0063246
-    found = accuracy([0.885], less)  # 0.02483 for 1, 0.02028 for 3, 0.01963 for 4 runs
-    assert found.judgement.needed == 4
-    assert found.why.endswith("; 4 runs would decide")
-    assert accuracy([0.885] * 4, less).verdict == verdicts.REPRODUCED
-
-
-def test_without_a_spread_of_the_protocol_it_takes_three_runs():
-    found = accuracy([0.884, 0.886], {})
-    assert (found.verdict, found.measured) == (verdicts.UNDECIDED, "0.8850 (n = 2)")
-    assert found.why.endswith("no committed spread of this protocol: an interval takes 3 runs")
-    found = accuracy([0.884, 0.885, 0.886], {})
-    assert found.verdict == verdicts.REPRODUCED
-    assert found.measured == "0.8850 ± 0.0050 (n = 3)"  # 4.302653 x 0.001 x sqrt(4 / 3)
-    other = spreads_of(with_accuracy([0.884, 0.885, 0.886], steps_per_epoch=30))
-    assert accuracy([0.884, 0.886], other).verdict == verdicts.UNDECIDED
-    short = spreads_of(with_accuracy([0.884, 0.885, 0.886], epochs=4))
-    assert accuracy([0.884, 0.886], short).verdict == verdicts.UNDECIDED
-
-
-def test_a_loss_has_a_margin_of_a_tenth():
-    row = row_of(CONV, "train_loss", 5)
-    assert row.value == "0.2867"
-    evidence = of(CONV)[1]
-    for difference, verdict in ((0.0286, verdicts.REPRODUCED), (0.0288, verdicts.DIFFERS)):
-        made = [
-            make_record(seed=k, epochs=5, curves={"train_loss": [0.2867 + difference + noise] * 5})
-            for k, noise in enumerate((-0.001, 0, 0.001))
-        ]
-        assert judge(row, evidence, made).verdict == verdict
-
-
-def test_what_learned_nothing_agrees_with_nothing():
-    made = with_accuracy([0.8849])
-    made[0]["data"]["test_majority"] = 0.8847
-    found = judge(row_of(CONV, "test_accuracy"), of(CONV, SPREAD)[1], made)
-    assert found.verdict == verdicts.AT_CHANCE
-    assert "majority-class rate 0.885" in found.why
-    made[0]["data"] |= {"test_majority": 0.1, "train_majority": 0.8847}
-    assert judge(row_of(CONV, "test_accuracy"), of(CONV, SPREAD)[1], made).verdict == "reproduced"
-
-
-def test_a_lower_bound_is_met_by_more():
-    options = {"workload": "fashion-cnn", "replicas": 8, "global_batch": 1024, "epochs": 50}
-    options["steps_per_epoch"] = None
+def test_the_sources_own_numbers_survive():
+    """Printed values that are easily mistyped, their digits, and what is said of the batch and the end."""
+    rows, evidence, _ = of(REUTERS)
+    values = {(row.system[:6], row.metric, row.epoch): row for row in rows}
+    assert values["2 logi", "test_accuracy", 7].value == "0.6046"
+    assert values["8 TPU ", "train_accuracy", 5].value == "0.6008"
+    assert values["8 TPU ", "test_loss", 8].value == "3.3025"
+    assert rows[0].tolerance == pytest.approx(0.5e-9)
+    assert row_of(CONV, "train_loss", 2).tolerance == pytest.approx(0.5e-4)  # printed as 0.7600
+    assert [row.final for row in of(CONV)[0]] == [False] * 15 + [True] * 2
     row, evidence = row_of(CNN, "test_accuracy"), of(CNN)[1]
-    assert row.bound == "lower"
-    assert row.printed == "over 0.89"
-
-    def at(mean, **other):  # 4.302653 x 0.001 x sqrt(4 / 3) = 0.0050 around the mean
-        values = [mean - 0.001, mean, mean + 0.001]
-        return judge(row, evidence, with_accuracy(values, **{**options, **other}))
-
-    assert at(0.8951).verdict == verdicts.REPRODUCED
-    below = at(0.88)
-    assert below.verdict == verdicts.DIFFERS
-    assert below.why == "published - measured = +0.0100 from the stated bound"
-    unclear = at(0.8949)
-    assert unclear.verdict == verdicts.UNDECIDED
-    assert unclear.why.endswith("one more run may be above the bound or below")
-    assert at(0.9, replicas=1).asides == ("1 x batch 1024 per replica, published 8 x 128",)
-    one = judge(row, evidence, with_accuracy([0.99], **options))
-    assert one.verdict == verdicts.UNDECIDED
+    assert (row.bound, row.printed, row.global_batch) == ("lower", "over 0.89", None)
+    assert evidence.protocols[row.system].batch_of(row) == 8 * 128
 
 
-def test_the_nearest_number_of_replicas_that_was_completed_stands_for_the_published_one():
-    """Published are 8; runs over 4 and 8 diverged."""
-    made = [
-        make_record(
-            workload="fashion-cnn",
-            replicas=replicas,
-            global_batch=1024,
-            epochs=50,
-            steps_per_epoch=None,
-            status=status,
-        )
-        for replicas, status in (
-            (1, "completed"),
-            (2, "completed"),
-            (4, "diverged"),
-            (8, "diverged"),
-        )
-    ]
-    found = judge(row_of(CNN, "test_accuracy"), of(CNN)[1], made)
-    assert found.runs == (made[1]["run"],)
-    assert found.asides == ("2 x batch 512 per replica, published 8 x 128",)
-
-
-def test_times_are_never_reproduced():
-    made = [make_record(seed=k, epochs=5) for k in range(3)]
-    finding = judge(row_of(CONV, "step_time", 2), of(CONV)[1], made)
-    epoch = [m["epochs"][1] for m in made]
-    expected = sorted(1000 * e["train_seconds"] / e["steps"] for e in epoch)[1]
-    assert finding.verdict == verdicts.NOT_COMPARABLE
-    assert "other hardware" in finding.why
-    assert float(finding.measured.split()[0]) == pytest.approx(expected, abs=0.051)
-
-
-def test_training_time_is_the_whole_run():
-    made = make_record(workload="fashion-cnn", global_batch=1024, epochs=50, steps_per_epoch=None)
-    finding = judge(row_of(CNN, "training_time"), of(CNN)[1], [made])
-    assert float(finding.measured.split()[0]) == pytest.approx(waited(made), abs=0.051)
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"source": "synthetic"}, "SYNTHETIC DATA"),
-        ({"global_batch": 500}, "global batch 500, published 1000"),
-        ({"steps_per_epoch": 30}, "30 steps per epoch, published 60"),
-    ],
-)
-def test_another_protocol_is_not_comparable(options, why):
-    finding = accuracy([0.8848], **options)
-    assert (finding.verdict, finding.why) == (verdicts.NOT_COMPARABLE, why)
-
-
-def test_fewer_epochs_are_labelled():
-    made = with_accuracy([0.8848], epochs=3)
-    evidence = of(CONV, SPREAD)[1]
-    final = judge(row_of(CONV, "test_accuracy"), evidence, made)
-    assert final.verdict == verdicts.NOT_COMPARABLE
-    assert final.measured == "0.8848 (n = 1) at epoch 3"
-    assert final.why == "only 3 of the published 5 epochs were run"
-    missing = judge(row_of(CONV, "train_loss", 4), evidence, made)
-    assert (missing.measured, missing.verdict) == ("-", verdicts.NOT_COMPARABLE)
-    assert judge(row_of(CONV, "train_loss", 3), evidence, made).measured.endswith("(n = 1)")
-
-
-def test_without_parity_accuracy_is_compared_and_time_is_not():
-    made = with_accuracy([0.8848])
-    evidence = of(CONV, SPREAD)[1]
-    finding = judge(row_of(CONV, "test_accuracy"), evidence, made, passed=False)
-    assert finding.verdict == verdicts.REPRODUCED
-    time = judge(row_of(CONV, "step_time", 1), evidence, made, passed=False)
-    assert (time.measured, time.why) == ("-", "parity is not proven: no speed")
-
-
-def test_no_completed_run():
-    made = [make_record(status="out_of_memory")]
-    finding = judge(row_of(CONV, "test_accuracy"), of(CONV)[1], made)
-    assert (finding.verdict, finding.why) == (
-        verdicts.NOT_COMPARABLE,
-        "no run was completed: out of memory",
-    )
-
-
-def test_one_designated_column_judges():
-    found = {
-        "A": verdicts.Finding("-", verdicts.NOT_COMPARABLE, "a"),
-        "B": verdicts.Finding("1", verdicts.REPRODUCED, "b"),
-        "C": verdicts.Finding("1", verdicts.DIFFERS, "c"),
-    }
-    assert verdicts.overall(found, "C") == ("C", found["C"])
-    assert verdicts.overall(found, "A") == ("B", found["B"])
-    assert verdicts.overall(found) == ("B", found["B"])
-    assert verdicts.overall({"A": found["A"]}, "B") == ("A", found["A"])
-
-
-def test_unknown_metric_is_said_not_guessed():
-    rows = published.read_rows(CSV, "accelerator_reference")
-    finding = verdicts.compare(rows[0], verdicts.Evidence({}), pd.DataFrame(), pd.DataFrame())
-    assert finding.verdict == verdicts.NOT_COMPARABLE
-    assert "no measured quantity" in finding.why
-
-
-def test_unknown_experiment_names_the_key():
-    with pytest.raises(UserError, match="no_such"):
-        published.read_rows(CSV, "no_such")
+def test_published_ratios_by_hand():
+    _, _, (small, large) = of(MIRRORED)
+    assert (small.value, large.value) == (pytest.approx(150 / 36), pytest.approx(5))
+    assert small.rounding == pytest.approx((149.5 / 36.5, 150.5 / 35.5))
+    assert small.printed == "4.17 = 150 / 36"
+    ratios = of("multiworker_mobilenet")[2]
+    assert [ratio.value for ratio in ratios] == pytest.approx([1622 / 858, 1622 / 755])
+    ratios = of(SIZES)[2]
+    assert (len(ratios), ratios[5].printed) == (7, "4.05 = 1329 / 328")
 
 
 @pytest.mark.parametrize(
@@ -248,11 +102,15 @@ def test_unknown_experiment_names_the_key():
         ("margins", published.read_margins, "difference", "gap", "'gap' is no kind"),
         ("published", lambda path: published.read_rows(path, CONV), "0.8848", "?", "no number"),
         ("published", lambda path: published.read_rows(path, CONV), "value", "worth", "no column"),
+        ("published", lambda path: published.read_rows(path, CNN), "lower", "under", "bound 'under' is none"),
+        ("published", lambda path: published.read_rows(path, CONV), ",1000,", ",many,", "not a table"),
+        ("published", lambda path: published.read_rows(path, CONV), CONV, "other", CONV),
         ("protocols", lambda path: published.read_protocols(path, CONV), "1000", "k", "protocols"),
         ("flaws", lambda path: published.read_flaws(path, CONV), "experiment", "x", "no column"),
         ("spread", published.read_spreads, "seed", "sead", "not a table of spreads"),
+        ("ratios", lambda path: published.read_ratios(path, SIZES, of(SIZES)[0]), ",8,", ",9,", "batch 9"),
     ],
-)
+)  # fmt: skip
 def test_another_table_is_named(tmp_path, name, read, old, new, words):
     path = tmp_path / f"{name}.csv"
     whole = (FOLDER / path.name).read_text(encoding="utf-8")
@@ -265,34 +123,414 @@ def test_another_table_is_named(tmp_path, name, read, old, new, words):
     assert str(path) in str(caught.value)
 
 
-@pytest.fixture
-def written(tmp_path):
+# Losses and accuracies
+
+
+def test_reproduced_within_the_margin():
+    found = accuracy([0.884, 0.886])
+    assert found.verdict == REPRODUCED
+    assert (found.measured.value, found.measured.n) == (pytest.approx(0.885), 2)
+    assert found.measured.half_width == pytest.approx(2.776445 * 0.0015811 * 1.5**0.5, 1e-4)
+    assert found.reasons == (("difference", pytest.approx(-0.0002)),)
+    assert found.caveats == (("replicas", 1, 1000, 8, 125),)
+    # An accuracy 1.98 points away does not matter, whatever its p value.
+    assert accuracy([0.865]).verdict == REPRODUCED
+    assert accuracy([0.865]).judgement.p < 0.001
+
+
+def test_differs_beyond_margin_and_interval():
+    found = accuracy([0.8647])
+    assert (found.verdict, found.judgement.difference) == (DIFFERS, pytest.approx(0.0201))
+    assert accuracy([0.92, 0.921]).judgement.difference == pytest.approx(-0.0357)
+
+
+def test_undecided_says_what_would_decide():
+    wide = spreads_of(with_accuracy([0.876, 0.881, 0.886, 0.891, 0.896]))  # deviation 0.0079057
+    found = accuracy([0.885], wide)
+    # 2.776445 x 0.0079057 x sqrt(1 + 1 / n): 0.03104 for 1, and never below 0.02195.
+    assert (found.verdict, found.judgement.needed) == (UNDECIDED, None)
+    assert found.reasons[1] == ("wide", pytest.approx(0.03104, 1e-3), 0.02, None)
+    assert accuracy([0.85], wide).verdict == DIFFERS
+    assert accuracy([0.86], wide).verdict == UNDECIDED
+    less = spreads_of(with_accuracy([0.878, 0.882, 0.886, 0.890, 0.894]))  # deviation 0.0063246
+    assert accuracy([0.885], less).judgement.needed == 4  # h: 0.02028 for 3, 0.01963 for 4 runs
+    assert accuracy([0.885] * 4, less).verdict == REPRODUCED
+
+
+def test_without_a_spread_of_the_protocol_it_takes_three_runs():
+    for spreads in (
+        {},
+        spreads_of(with_accuracy([0.884, 0.885, 0.886], steps_per_epoch=30)),
+        spreads_of(with_accuracy([0.884, 0.885, 0.886], epochs=4)),
+    ):
+        found = accuracy([0.884, 0.886], spreads)
+        assert (found.verdict, found.reasons[1:]) == (UNDECIDED, (("no_spread",),))
+    found = accuracy([0.884, 0.885, 0.886], {})
+    assert found.verdict == REPRODUCED
+    assert found.measured.half_width == pytest.approx(4.302653 * 0.001 * (4 / 3) ** 0.5, 1e-4)
+
+
+def test_a_loss_has_a_margin_of_a_tenth():
+    row, evidence = row_of(CONV, "train_loss", 5), of(CONV)[1]  # 0.2867
+    for difference, verdict in ((0.0286, REPRODUCED), (0.0288, DIFFERS)):
+        made = [
+            make_record(seed=k, epochs=5, curves={"train_loss": [0.2867 + difference + noise] * 5})
+            for k, noise in enumerate((-0.001, 0, 0.001))
+        ]
+        assert judge(row, evidence, made).verdict == verdict
+
+
+def test_what_learned_nothing_agrees_with_nothing():
+    made, row, evidence = (
+        with_accuracy([0.8849]),
+        row_of(CONV, "test_accuracy"),
+        of(CONV, SPREAD)[1],
+    )
+    made[0]["data"]["test_majority"] = 0.8847
+    found = judge(row, evidence, made)
+    assert (found.verdict, found.reasons[1][:2]) == (AT_CHANCE, ("chance", 0.8847))
+    made[0]["data"] |= {"test_majority": 0.1, "train_majority": 0.8847}
+    assert judge(row, evidence, made).verdict == REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    # 4.302653 x 0.001 x sqrt(4 / 3) = 0.0050 around the mean of three; the bound is 0.89.
+    [
+        ([0.8941, 0.8951, 0.8961], REPRODUCED),
+        ([0.879, 0.880, 0.881], DIFFERS),
+        ([0.8939, 0.8949, 0.8959], UNDECIDED),
+        ([0.99], UNDECIDED),
+    ],
+)
+def test_a_lower_bound_is_met_by_more(values, verdict):
+    row, evidence, _ = row_of(CNN, "test_accuracy"), *of(CNN)[1:]
+    found = judge(row, evidence, with_accuracy(values, **LONG_CNN))
+    assert found.verdict == verdict
+    assert found.reasons[0][0] == "from_bound"
+
+
+# The runs that a number is compared with
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"source": "synthetic"}, ("synthetic",)),
+        ({"global_batch": 500}, ("global_batch", 500, 1000)),
+        ({"steps_per_epoch": 30}, ("steps_per_epoch", 30, 60)),
+        ({"precision": "bfloat16"}, ("precision", "bfloat16")),
+    ],
+)
+def test_another_protocol_is_not_comparable(options, reason):
+    found = accuracy([0.8848], **options)
+    assert (found.verdict, found.reasons) == (NOT_COMPARABLE, (reason,))
+
+
+def test_fewer_epochs_are_labelled():
+    made, evidence = with_accuracy([0.8848], epochs=3), of(CONV, SPREAD)[1]
+    final = judge(row_of(CONV, "test_accuracy"), evidence, made)
+    assert (final.verdict, final.reasons) == (NOT_COMPARABLE, (("epochs", 3, 5),))
+    assert (final.measured.value, final.measured.remark) == (0.8848, ("at_epoch", 3))
+    missing = judge(row_of(CONV, "train_loss", 4), evidence, made)
+    assert (missing.measured, missing.reasons) == (None, (("no_epoch", 3),))
+    assert judge(row_of(CONV, "train_loss", 3), evidence, made).measured.remark == ()
+
+
+def test_without_parity_accuracy_is_compared_and_time_is_not():
+    made, evidence = with_accuracy([0.8848]), of(CONV, SPREAD)[1]
+    found = judge(row_of(CONV, "test_accuracy"), evidence, made, passed=False)
+    assert found.verdict == REPRODUCED
+    time = judge(row_of(CONV, "step_time", 1), evidence, made, passed=False)
+    assert (time.measured, time.reasons, time.has_runs) == (None, (("no_parity",),), True)
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        ([make_record(workload="fashion-cnn")], ("no_workload", "fashion-conv")),
+        ([make_record(status="out_of_memory")], ("none_completed", ["out of memory"])),
+        ([make_record(global_batch=8), make_record(global_batch=9)], ("no_batch", 1000, [8, 9])),
+    ],
+)  # fmt: skip
+def test_numbers_without_runs(made, reason):
+    found = judge(row_of(CONV, "test_accuracy"), of(CONV)[1], made)
+    assert (found.verdict, found.reasons) == (NOT_COMPARABLE, (reason,))
+    assert (found.measured, found.has_runs) == (None, False)
+
+
+def test_an_unknown_metric_is_not_guessed():
+    rows = published.read_rows(CSV, "accelerator_reference")
+    found = verdicts.compare(rows[0], verdicts.Evidence({}), pd.DataFrame(), pd.DataFrame())
+    assert (found.verdict, found.reasons) == (NOT_COMPARABLE, (("no_quantity",),))
+
+
+def test_the_nearest_number_of_replicas_that_was_completed_is_compared():
+    """Published are 8; runs over 4 and 8 diverged."""
+    made = [
+        make_record(**LONG_CNN | {"replicas": replicas}, status=status)
+        for replicas, status in ((1, "completed"), (2, "completed"), (4, "diverged"), (8, "diverged"))
+    ]  # fmt: skip
+    found = judge(row_of(CNN, "test_accuracy"), of(CNN)[1], made)
+    assert found.runs == (made[1]["run"],)
+    assert found.caveats == (("replicas", 2, 512, 8, 128),)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return reuters()
+
+
+def at(system, metric, epoch=None):
+    """The row of a system of the text CNN, and the evidence."""
+    rows, evidence, _ = of(REUTERS)
+    same = [row for row in rows if row.metric == metric and system in row.system]
+    return next(row for row in same if epoch in (None, row.epoch)), evidence
+
+
+@pytest.mark.parametrize(
+    ("system", "cell", "caveats"),
+    [
+        ("1 GPU", ("reuters-cnn", 1), ()),
+        ("2 logical", ("reuters-cnn", 2), ()),
+        ("8 TPU", ("reuters-cnn-double-softmax", 1), (("replicas", 1, 32, 8, 4),)),
+    ],
+)
+def test_each_system_is_compared_with_its_variant_and_replicas(texts, system, cell, caveats):
+    mirrored = of_backend(texts, "tensorflow-mirrored")
+    losses = {
+        (one["spec"]["workload"]["name"], one["spec"]["replicas"]): one["epochs"][4]["train_loss"]
+        for one in mirrored
+    }
+    found = judge(*at(system, "train_loss", 5), mirrored)
+    assert found.measured.value == pytest.approx(losses[cell])
+    assert found.caveats == caveats
+    assert found.verdict != NOT_COMPARABLE
+
+
+def test_short_epochs_teach_less():
+    options = {"workload": "reuters-cnn", "dataset": "reuters", "global_batch": 32}
+    options |= {"train_examples": 8982}
+    row = at("1 GPU", "train_loss", 1)
+    short = judge(*row, [make_record(steps_per_epoch=4, **options)])
+    assert short.reasons == (("epoch_examples", 128, 8982),)
+    # 280 whole batches of 32; the source has 281.
+    assert judge(*row, [make_record(steps_per_epoch=None, **options)]).verdict == UNDECIDED
+
+
+# Times, counts and targets
+
+
+def test_times_are_never_reproduced():
+    made = [make_record(seed=k, epochs=5) for k in range(3)]
+    found = judge(row_of(CONV, "step_time", 2), of(CONV)[1], made)
+    epoch = [one["epochs"][1] for one in made]
+    expected = sorted(1000 * one["train_seconds"] / one["steps"] for one in epoch)[1]
+    assert (found.verdict, found.reasons) == (NOT_COMPARABLE, (("hardware_steps",),))
+    assert found.measured.value == pytest.approx(expected)
+
+
+def test_times_need_the_published_replicas(texts):
+    torch = of_backend(texts, "torch")
+    assert judge(*at("8 TPU", "epoch_time", 5), torch).reasons == (("no_replicas", 8),)
+
+
+def test_training_time_is_the_whole_run_or_a_call_of_fit(texts):
+    made = make_record(workload="fashion-cnn", global_batch=1024, epochs=50, steps_per_epoch=None)
+    found = judge(row_of(CNN, "training_time"), of(CNN)[1], [made])
+    assert found.measured.value == pytest.approx(waited(made))
+    mirrored = of_backend(texts, "tensorflow-mirrored")
+    assert mirrored[1]["spec"]["replicas"] == 2
+    seconds = mirrored[1]["clocks"]["cold"]["compilation"]
+    seconds += sum(row["train_seconds"] + row["evaluate_seconds"] for row in mirrored[1]["epochs"])
+    found = judge(*at("2 logical", "training_time"), mirrored)
+    assert found.measured.value == pytest.approx(seconds)
+    assert found.reasons[-1] == ("hardware_fit",)
+
+
+def test_epoch_time_of_short_epochs_is_extrapolated():
+    rows, evidence, _ = of(MIRRORED)
+    found = judge(rows[0], evidence, pairs([10.0], []))
+    assert (found.measured.value, found.measured.remark) == (
+        pytest.approx(2326.2),
+        ("extrapolated",),
+    )
+    assert found.reasons[-1] == ("hardware_extrapolated", 23_262)
+    whole = pairs([10.0], [], train_examples=23_262, steps_per_epoch=None, epochs=3)
+    found = judge(rows[0], evidence, whole)
+    assert found.measured.value == pytest.approx(2323.2)  # 363 batches of 64
+    assert found.reasons[-1] == ("hardware_later_epochs",)
+
+
+def test_throughput_of_the_published_batch():
+    rows, evidence, _ = of(SIZES)
+    made = [one for one in of_backend(batch_sizes(1), "torch")
+            if one["spec"]["global_batch"] in (8, 32)]  # fmt: skip
+    assert judge(rows[1], evidence, made).reasons == (("no_batch", 16, [8, 32]),)
+    there = judge(rows[0], evidence, made)
+    assert there.measured.value == pytest.approx(speed(made[0]))
+    assert there.reasons == (("model", "width", "1", "10"), ("hardware",))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "verdict", "reason"),
+    [
+        (332_856, REPRODUCED, ("equal",)),
+        (332_870, DIFFERS, ("vocabulary", 14, 30_984, 30_982, 7)),
+        (332_859, DIFFERS, ("count", 3)),
+    ],
+)
+def test_parameters_follow_from_the_vocabulary(parameters, verdict, reason):
+    made = [make_record(workload="reuters-cnn", dataset="reuters", parameters=parameters)]
+    found = judge(*at("model", "parameters"), made)
+    assert (found.verdict, found.reasons) == (verdict, (reason,))
+
+
+@pytest.mark.parametrize(
+    ("target", "verdict", "reason"),
+    [(0.85, REPRODUCED, ("target",)), (0.6, NOT_COMPARABLE, ("other_target", 0.6, "0.85"))],
+)
+def test_the_published_target_is_that_of_the_runs(target, verdict, reason):
+    (row,), evidence, _ = of("batch_size_time_to_accuracy")
+    found = judge(row, evidence, of_backend(to_target(1, target), "torch"))
+    assert (found.verdict, found.reasons) == (verdict, (reason,))
+
+
+# Ratios
+
+
+def pairs(ones, twos, seeds=None, **options):
+    """MobileNetV2 on one and on two replicas at batch 64, with these examples/s by seed."""
+    common = {"workload": "mobilenet-v2", "dataset": "cats_vs_dogs", "steps_per_epoch": 2}
+    common |= {"train_examples": 2002, "epochs": 2, "global_batch": 64, **options}
+    made = [make_record(seed=k, replicas=1, speed=v, **common) for k, v in enumerate(ones)]
+    seeds = seeds or range(len(twos))
+    made += [
+        make_record(seed=k, replicas=2, speed=v, **common) for k, v in zip(seeds, twos, strict=True)
+    ]
+    for one in made:
+        one["spec"]["backend"]["device"] = "gpu"  # replicas that do not share cores
+    return made
+
+
+def judge_ratio(made, passed=True, which=0, experiment=MIRRORED):
+    _, evidence, ratios = of(experiment)
+    runs, epochs = tabulated(made, passed)
+    (sweep,) = sweeps_of(runs, LABELS)
+    return verdicts.compare_ratio(ratios[which], evidence, sweep.runs, epochs)
+
+
+@pytest.mark.parametrize(
+    ("twos", "verdict", "times", "measured", "opposite"),
+    [
+        # Logs of the ratios: mean ln 4, deviation 0.00995; h = 4.302653 x 0.00995 x sqrt(4 / 3) = 0.0494.
+        ([39.6, 40, 40.4], REPRODUCED, 1.04, (4.00, 3.81, 4.20), False),
+        # 4.17 / 3.75 is more than a tenth above, 4.17 / 3.82 is not.
+        ([37.5] * 3, DIFFERS, 1.11, (3.75, 3.75, 3.75), False),
+        ([38.2] * 3, REPRODUCED, 1.09, (3.82, 3.82, 3.82), False),
+        # Deviation 0.0489: h = 0.243, ten times what a margin of 0.0953 allows.
+        ([38, 40, 41.9], UNDECIDED, 1.04, (3.99, 3.13, 5.09), False),
+        # Slower with two: the interval excludes 1, on the other side of it than what was published.
+        ([8.4, 8.5, 8.6], DIFFERS, 4.90, (0.85, 0.80, 0.90), True),
+        ([9, 10.4, 11], DIFFERS, 4.13, (1.01, 0.60, 1.69), False),
+        ([41.5, 41.6], UNDECIDED, 1.00, (4.15, float("nan"), float("nan")), False),
+    ],
+)  # fmt: skip
+def test_speed_ups_by_hand(twos, verdict, times, measured, opposite):
+    found = judge_ratio(pairs([10] * len(twos), twos))
+    assert found.verdict == verdict
+    assert found.reasons[0] == ("times", pytest.approx(times, abs=0.006), opposite)
+    shown = found.measured.value, found.measured.low, found.measured.high
+    assert shown == pytest.approx(measured, abs=0.006, nan_ok=True)
+    assert found.measured.n == len(twos)
+    assert len(found.reasons) == 1 + (verdict == UNDECIDED)
+
+
+def test_ratios_pair_seeds_before_the_mean():
+    # By seed: 2, 2, 2. The ratio of the means would be 2 too, but with an interval.
+    found = judge_ratio(pairs([10, 20, 40], [20, 40, 80])).measured
+    assert (found.value, found.low, found.high) == pytest.approx((2, 2, 2))
+    assert judge_ratio(pairs([10, 20], [20], seeds=[1])).measured.value == pytest.approx(1)
+
+
+def test_ratios_that_cannot_be_judged():
+    def reasons(*args, **options):
+        found = judge_ratio(*args, **options)
+        assert found.verdict == NOT_COMPARABLE
+        return found.reasons
+
+    assert reasons(pairs([10], [20], seeds=[7])) == (("no_pair",),)
+    assert reasons(pairs([10], [20], source="synthetic")) == (("synthetic",),)
+    assert reasons(pairs([10], [20]), passed=False) == (("no_parity",),)
+    assert reasons(pairs([10], [])) == (("no_replicas", 2),)
+    assert reasons(pairs([10], [20]), which=1) == (("no_batch", 256, [64]),)
+    # PyTorch/XLA, two replicas: memory ended.
+    ended = ("none_completed", ["out of memory (both runs)"])
+    assert reasons(mobilenet(2)[-4:], which=1) == (ended,)
+    shared, small = pairs([10, 10], [40, 42]), pairs([10, 10, 10], [40, 42, 44])
+    for one in shared:
+        one["spec"]["backend"]["device"] = "cpu"
+    assert reasons(shared) == (("shared_cores",),)
+    for one in small:
+        one["data"]["input_shape"] = [64, 64, 3]
+    assert reasons(small) == (("input_shape", "64 x 64 x 3", "224 x 224 x 3"),)
+
+
+@pytest.mark.parametrize(("width", "verdict"), [(10, REPRODUCED), (1, NOT_COMPARABLE)])
+def test_another_width_of_model_is_not_comparable(width, verdict):
+    made = [
+        make_record(
+            seed=k, global_batch=batch, workload="wide-resnet", model={"width": width},
+            train_examples=10_000, steps_per_epoch=2, epochs=2, speed=speed,
+        )
+        for k in range(3)
+        for batch, speed in ((8, 100.0), (512, 405.0))
+    ]  # fmt: skip
+    found = judge_ratio(made, which=5, experiment=SIZES)
+    assert (found.measured.value, found.verdict) == (pytest.approx(4.05), verdict)
+
+
+# Several series
+
+
+def test_one_designated_series_judges():
+    found = {
+        name: verdicts.Finding(verdict)
+        for name, verdict in (("A", NOT_COMPARABLE), ("B", REPRODUCED), ("C", DIFFERS))
+    }
+    assert verdicts.overall(found, "C") == ("C", found["C"])
+    assert verdicts.overall(found, "A") == ("B", found["B"])
+    assert verdicts.overall(found) == ("B", found["B"])
+    assert verdicts.overall({"A": found["A"]}, "B") == ("A", found["A"])
+
+
+def test_a_table_has_a_row_per_number_and_a_column_per_backend(texts, tmp_path):
+    runs, epochs = tabulated(texts)
+    written = write(tmp_path, "comparison", *beside(REUTERS), runs=runs, epochs=epochs)
+    table = pd.read_csv(written["csv"])
+    series = ["TensorFlow Mirrored", "PyTorch", "PyTorch/XLA SPMD", "TensorFlow TPU"]
+    assert list(table.columns[4:8]) == series
+    assert len(table) == 40 + 60 + 60 + 3
+    assert set(table["verdict"]) <= set(verdicts.VERDICTS)
+    assert (table.loc[table["metric"] == "epoch_time", "verdict"] == NOT_COMPARABLE).all()
+
+
+def test_three_formats_hold_the_same_rows_and_latex_is_escaped(tmp_path):
     made = with_accuracy([0.86, 0.87]) + with_accuracy([0.85], backend="torch-xla")
     runs, epochs = tabulated(made)
     labels = {"torch": "Py_Torch & 100 %", "torch-xla": "XLA"}
     options = [*beside(CONV), "--title", "A_title #1"]
-    return write(tmp_path, "comparison", *options, labels=labels, runs=runs, epochs=epochs)
-
-
-def test_three_formats_hold_the_same_rows(written):
-    table = pd.read_csv(written["csv"])
-    assert len(table) == 17
-    assert {"metric", "condition", "system", "published", "verdict", "why"} <= set(table)
-    markdown = written["markdown"].read_text()
-    assert markdown.count("\n| ") == 17 + 1
+    written = write(tmp_path, "comparison", *options, labels=labels, runs=runs, epochs=epochs)
+    assert len(pd.read_csv(written["csv"])) == 17
+    markdown, latex = written["markdown"].read_text(), written["latex"].read_text()
+    assert markdown.count("\n| ") == latex.count(r" \\") == 17 + 1
     assert "pixels" in markdown  # a flaw of the source
-    assert written["latex"].read_text().count(r" \\") == 17 + 1
-
-
-def test_latex_escapes_and_balances(written):
-    text = written["latex"].read_text()
-    assert r"Py\_Torch \& 100 \%" in text
-    assert r"A\_title \#1" in text
-    body = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
+    assert r"Py\_Torch \& 100 \%" in latex
+    assert r"A\_title \#1" in latex
+    body = "\n".join(line for line in latex.splitlines() if not line.startswith("%"))
     assert not re.search(r"(?<!\\)[%#_$]", body)
     for line in body.splitlines():
         if line.endswith(r"\\"):
             assert len(re.findall(r"(?<!\\)&", line)) == 6  # 7 columns
     opened = re.findall(r"\\begin\{(\S+?)\}", body)
     assert sorted(opened) == sorted(re.findall(r"\\end\{(\S+?)\}", body))
-    assert all(rule in body for rule in (r"\toprule", r"\midrule", r"\bottomrule"))

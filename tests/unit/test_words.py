@@ -9,6 +9,7 @@ from make_records import LABELS, make_record, typed
 
 from paragone.analysis import tidy
 from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED, differences
+from paragone.analysis.verdicts import Finding, Measured
 from paragone.reporting import answers as reported
 from paragone.reporting import words
 from paragone.reporting.answers import ABSENT, ALSO, BEST, HOLD, OPEN, Tables
@@ -310,3 +311,61 @@ def test_why_a_system_cannot_be_compared_is_the_reason_of_what_was_run():
     table["has_runs"] = [False, False, True]
     (answer,) = holds(table)
     assert answer.text == "8 TPU cores: not comparable (other hardware)."
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        (("global_batch", 500, 1000), "global batch 500, published 1000"),
+        (("epoch_examples", 12_288, 60_000), "12,288 examples per epoch, published 60,000"),
+        (("no_batch", 128, [64]), "no run with global batch 128 (64 is there)"),
+        (("no_batch", 128, [8, 64]), "no run with global batch 128 (8, 64 are there)"),
+        (("no_replicas", 1), "no run with 1 replica"),
+        (("no_replicas", 8), "no run with 8 replicas"),
+        (("none_completed", ["crashed", "diverged"]), "no run was completed: crashed; diverged"),
+        (("difference", -0.00021), "published - measured = -0.0002"),
+        (("from_bound", 0.01), "published - measured = +0.0100 from the stated bound"),
+        (
+            ("wide", 0.031, 0.02, None),
+            "one more run may differ by 0.0310, the margin is 0.0200; no number of runs decides",
+        ),
+        (
+            ("wide", 0.031, 0.02, 4),
+            "one more run may differ by 0.0310, the margin is 0.0200; 4 runs would decide",
+        ),
+        (("times", 1.111, False), "published is 1.11 times the measured ratio"),
+        (("times", 4.9, True), "published is 4.90 times the measured ratio, in the opposite direction"),
+        (
+            ("on_log_scale", ("no_spread",)),
+            "on the log scale, no committed spread of this protocol: an interval takes 3 runs",
+        ),
+        (
+            ("vocabulary", -14, 30_980, 30_982, 7),
+            "14 fewer: the vocabulary has 30,980 words, published 30,982, and each word has 7 parameters; "
+            "all others are equal",
+        ),
+        (("count", 3), "differs by +3"),
+    ],
+)  # fmt: skip
+def test_reasons_are_told(reason, text):
+    assert words.reason(reason) == text
+
+
+@pytest.mark.parametrize(
+    ("measured", "text"),
+    [
+        (None, "-"),
+        (Measured(0.885, 4, 2, half_width=0.0054), "0.8850 ± 0.0054 (n = 2)"),
+        (Measured(0.885, 4, 1, half_width=math.inf), "0.8850 (n = 1)"),
+        (Measured(2326.21, 1, 1, remark=("extrapolated",)), "2,326.2 (n = 1), extrapolated"),
+        (Measured(0.5, 3, 3, 0.4, 0.6, unit="s"), "0.500 [0.400, 0.600] s (n = 3)"),
+    ],
+)
+def test_measured_values_are_told(measured, text):
+    assert words.measured(Finding("undecided", measured=measured)) == text
+
+
+def test_reasons_of_a_finding_and_what_a_reader_must_know_besides():
+    found = Finding("undecided", (("equal",), ("bound",)), caveats=(("edition", "subset"),))
+    text = "equal; one more run may be above the bound or below (edition subset)"
+    assert words.reasons(found) == text

@@ -3,17 +3,23 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pandas as pd
 
 from paragone.analysis import run_states
+from paragone.analysis.prediction import Reason
 from paragone.analysis.published import Protocol, Row, settings
 
 FIT = ["compilation_seconds", "train_seconds", "evaluate_seconds"]
 
 
 class Missing(Exception):
-    """There is no such value; the message names what is missing."""
+    """There is no value that a published number could be compared with; `reason` is why."""
+
+    def __init__(self, kind: str, *values: Any) -> None:
+        super().__init__(kind)
+        self.reason: Reason = (kind, *values)
 
 
 class NoRuns(Missing):
@@ -44,60 +50,61 @@ class Cell:
         shortest = (self.epochs["examples"] + self.epochs["examples"] // self.epochs["steps"]).min()
         return published is None or bool(shortest > published)
 
-    def other_model(self) -> list[str]:
+    def other_model(self) -> list[Reason]:
         """Settings of the model that differ from the published ones."""
         measured = settings(self.runs["model_settings"].iloc[0])
         return [
-            f"{key} {measured.get(key, 'not set')}, published {value}"
+            ("model", key, measured.get(key, "not set"), value)
             for key, value in self.protocol.model.items()
             if measured.get(key) != value
         ]
 
-    def other_input(self) -> list[str]:
+    def other_input(self) -> list[Reason]:
         """The shape of an input, if it differs from the published one."""
         measured, published = self.runs["input_shape"].iloc[0], self.protocol.input_shape
         if published in ("", measured):
             return []
-        return [f"inputs of {measured}, published {published}"]
+        return [("input_shape", measured, published)]
 
-    def differences(self, row: Row, *, any_length: bool = False) -> list[str]:
+    def differences(self, row: Row, *, any_length: bool = False) -> list[Reason]:
         """How the data and the protocol of the runs differ from the published ones.
 
         `any_length`: ignore the length of the epochs.
         """
-        found = ["SYNTHETIC DATA"] if self.synthetic else []
+        reasons: list[Reason] = [("synthetic",)] if self.synthetic else []
         published = self.protocol.batch_of(row)
         if published is not None:
-            for batch in sorted(set(self.runs["global_batch"]) - {published}):
-                found.append(f"global batch {batch}, published {published}")
-        found += [f"{one} arithmetic" for one in sorted(set(self.runs["precision"]) - {"float32"})]
+            others = sorted(set(self.runs["global_batch"]) - {published})
+            reasons += [("global_batch", batch, published) for batch in others]
+        reasons += [
+            ("precision", name) for name in sorted(set(self.runs["precision"]) - {"float32"})
+        ]
         if not any_length:
-            found += self._other_length()
-        return found + self.other_input() + self.other_model()
+            reasons += self._other_length()
+        return reasons + self.other_input() + self.other_model()
 
-    def _other_length(self) -> list[str]:
+    def _other_length(self) -> list[Reason]:
         if (steps := self.protocol.steps_per_epoch) is not None:
             counts = sorted(set(self.epochs["steps"]) - {steps})
-            return [f"{count} steps per epoch, published {steps}" for count in counts]
+            return [("steps_per_epoch", count, steps) for count in counts]
         if self.whole_epochs():
             return []
         shortest, whole = self.epochs["examples"].min(), self.protocol.epoch_examples
-        return [f"{shortest:,} examples per epoch, published {whole:,}"]
+        return [("epoch_examples", shortest, whole)]
 
-    def other_replicas(self, row: Row) -> str:
+    def other_replicas(self, row: Row) -> list[Reason]:
         """How the replicas differ from the published ones; empty if they do not."""
         count, published = int(self.runs["replicas"].iloc[0]), self.protocol.replicas
         if published in (None, count):
-            return ""
+            return []
         each = (self.protocol.batch_of(row) or 0) // published
         here = self.runs["per_replica_batch"].iloc[0]
-        return f"{count} x batch {here} per replica, published {published} x {each}"
+        return [("replicas", count, here, published, each)]
 
-    def asides(self, row: Row) -> list[str]:
+    def caveats(self, row: Row) -> list[Reason]:
         """Differences that leave an outcome comparable, but that a reader must know of."""
-        replicas = self.other_replicas(row)
         editions = sorted(set(self.runs["data_edition"]) - {"official", "synthetic"})
-        return [*([replicas] if replicas else []), *(f"edition {name}" for name in editions)]
+        return [*self.other_replicas(row), *(("edition", name) for name in editions)]
 
 
 def pick(
@@ -106,25 +113,23 @@ def pick(
     """The cell among `runs` (of one backend and machine) that is compared with `row`.
 
     Unless `exact`, a single other batch size replaces the published one, and the nearest number of
-    replicas the published number: `Cell.differences` and `Cell.asides` report it. Raises `Missing`.
+    replicas the published number: `Cell.differences` and `Cell.caveats` report it. Raises `Missing`.
     """
     # Masks until the end: a selection copies every column of a wide table.
     found = runs["workload"] == protocol.workload
     if not found.any():
-        raise NoRuns(f"no run of workload {protocol.workload}")
+        raise NoRuns("no_workload", protocol.workload)
     batch = protocol.batch_of(row)
     sizes = sorted(set(runs.loc[found, "global_batch"]))
     if batch is not None and (exact or len(sizes) > 1):
         found &= runs["global_batch"] == batch
         if not found.any():
-            there = f"{', '.join(map(str, sizes))} {'is' if len(sizes) == 1 else 'are'}"
-            raise NoRuns(f"no run with global batch {batch} ({there} there)")
+            raise NoRuns("no_batch", batch, sizes)
     if protocol.replicas is not None:
         found = _with_replicas(runs, found, protocol.replicas, exact)
     completed = runs[found & (runs["status"] == "completed")]
     if completed.empty:
-        words = "; ".join(run_states.not_completed(runs[found]))
-        raise NoRuns(f"no run was completed: {words}")
+        raise NoRuns("none_completed", run_states.not_completed(runs[found]))
     return Cell(completed, epochs[epochs["run"].isin(completed["run"])], protocol)
 
 
@@ -134,7 +139,7 @@ def _with_replicas(runs: pd.DataFrame, found: pd.Series, replicas: int, exact: b
     completed = found & (runs["status"] == "completed")
     if exact or not completed.any() or (same & completed).any():
         if exact and not same.any():
-            raise NoRuns(f"no run with {replicas} replica{'s' if replicas > 1 else ''}")
+            raise NoRuns("no_replicas", replicas)
         return same if same.any() else found
     counts = set(runs.loc[completed, "replicas"])
     nearest = min(counts, key=lambda count: (abs(count - replicas), count))
@@ -146,42 +151,38 @@ class Quantity:
     """How to measure a published metric.
 
     `measure`: values by seed. `hardware`: it depends on the machine as much as on the method. `exact`:
-    it requires the published batch and replicas. `meaning`: what is measured, printed beside the value
-    if it differs from the published quantity. `any_length`: it does not depend on the length of the
-    epochs.
+    it requires the published batch and replicas. `meaning`: a kind of reason, and its values, that says
+    what is measured. `any_length`: it does not depend on the length of the epochs.
     """
 
     measure: Callable[[Cell, Row], pd.Series]
     hardware: bool = False
     exact: bool = False
     digits: int = 4
-    meaning: Callable[[Cell, Row], str] = lambda cell, row: ""
+    meaning: Callable[[Cell, Row], Reason] = lambda cell, row: ("hardware",)
     needs_epoch: bool = False
     any_length: bool = False
 
     def values(self, cell: Cell, row: Row) -> pd.Series:
         """The measured values by seed. Raises `Missing` if the runs end before the row's epoch."""
         if row.epoch is not None and not row.final and cell.reached < row.epoch:
-            raise Missing(f"not measured: the runs had {cell.reached} epochs")
+            raise Missing("no_epoch", cell.reached)
         return self.measure(cell, row).astype("float64")
 
-    def remark(self, cell: Cell, row: Row) -> str:
-        """The remark printed beside a value."""
+    def remark(self, cell: Cell, row: Row) -> Reason:
+        """Which value was measured, if it is not that of the published epoch; empty if it is."""
         if self._short(cell, row):
-            return f" at epoch {cell.reached}"
+            return ("at_epoch", cell.reached)
         if self is QUANTITIES["epoch_time"] and _extrapolated(cell, row):
-            return ", extrapolated"
-        return ""
+            return ("extrapolated",)
+        return ()
 
-    def obstacles(self, cell: Cell, row: Row) -> list[str]:
+    def obstacles(self, cell: Cell, row: Row) -> list[Reason]:
         """Why the value cannot be compared with the published one; empty if it can."""
-        found = cell.differences(row, any_length=self.any_length)
+        reasons = cell.differences(row, any_length=self.any_length)
         if self._short(cell, row):
-            found.insert(0, f"only {cell.reached} of the published {row.epoch} epochs were run")
-        if self.hardware:
-            meaning = self.meaning(cell, row)
-            found.append(f"other hardware; {meaning}" if meaning else "other hardware")
-        return found
+            reasons.insert(0, ("epochs", cell.reached, row.epoch))
+        return reasons + ([self.meaning(cell, row)] if self.hardware else [])
 
     def _short(self, cell: Cell, row: Row) -> bool:
         return row.epoch is not None and cell.reached < row.epoch
@@ -212,10 +213,9 @@ def _training_time(cell: Cell, row: Row) -> pd.Series:
     return runs["end_to_end_seconds"]
 
 
-def _training_time_meaning(cell: Cell, row: Row) -> str:
-    if cell.protocol.training_time == "fit call":
-        return "measured: compilation, training and evaluation"
-    return "measured from process start to the end of the run"
+def _training_time_meaning(cell: Cell, row: Row) -> Reason:
+    fit = cell.protocol.training_time == "fit call"
+    return ("hardware_fit",) if fit else ("hardware_whole_run",)
 
 
 def epoch_seconds(cell: Cell) -> pd.Series:
@@ -238,12 +238,12 @@ def _extrapolated(cell: Cell, row: Row) -> bool:
     return row.epoch is None and not cell.whole_epochs()
 
 
-def _epoch_time_meaning(cell: Cell, row: Row) -> str:
+def _epoch_time_meaning(cell: Cell, row: Row) -> Reason:
     if row.epoch is not None:
-        return "measured: training alone"
+        return ("hardware_training",)
     if _extrapolated(cell, row):
-        return f"{cell.protocol.epoch_examples:,} examples at the steady throughput"
-    return "measured: training alone, mean of the epochs after the first"
+        return ("hardware_extrapolated", cell.protocol.epoch_examples)
+    return ("hardware_later_epochs",)
 
 
 _timed = partial(Quantity, hardware=True, digits=1)
@@ -253,7 +253,7 @@ QUANTITIES = {
     "training_time": _timed(_training_time, meaning=_training_time_meaning),
     "step_time": _timed(
         _step_time,
-        meaning=lambda cell, row: "measured without compilation and evaluation",
+        meaning=lambda cell, row: ("hardware_steps",),
         needs_epoch=True,
         any_length=True,
     ),

@@ -8,11 +8,15 @@ s is the committed spread (df = its runs - 1), or the standard deviation of thre
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 import scipy
 
 from paragone.analysis.statistics import CONFIDENCE, deviation_bound
+
+# A kind of reason, and the values that words need: ("global_batch", 64, 128). See reporting/words.py.
+Reason = tuple[Any, ...]
 
 REPRODUCED, DIFFERS, AT_CHANCE, UNDECIDED = "reproduced", "differs", "at chance", "undecided"
 # The F test only guards against a spread of something else: rarely wrong, as every row asks it.
@@ -33,7 +37,7 @@ class Judgement:
     difference: float
     half_width: float
     p: float
-    why: str = ""
+    why: Reason = ()
     needed: int | None = None
     margin: float = math.nan
     mean: float = math.nan
@@ -54,16 +58,13 @@ def judge(
         return found
     # Beyond the margin nothing can be reproduced, so h may not make chance of what is clearly better.
     if chance is not None and mean <= chance + min(half, margin):
-        why = f"not above the majority-class rate {chance:.3f} by more than {min(half, margin):.3f}"
-        return replace(found, verdict=AT_CHANCE, why=why)
+        return replace(found, verdict=AT_CHANCE, why=("chance", chance, min(half, margin)))
     if distance > max(half, margin):
         return replace(found, verdict=DIFFERS)
     if half <= margin:
         return replace(found, verdict=REPRODUCED)
     needed = _needed(runs, spread, margin)
-    enough = f"{needed} runs would decide" if needed else "no number of runs decides"
-    why = f"one more run may differ by {half:.4f}, the margin is {margin:.4f}; {enough}"
-    return replace(found, why=why, needed=needed)
+    return replace(found, why=("wide", half, margin, needed), needed=needed)
 
 
 def judge_bound(bound: float, runs: pd.Series, spread: pd.Series) -> Judgement:
@@ -72,7 +73,7 @@ def judge_bound(bound: float, runs: pd.Series, spread: pd.Series) -> Judgement:
     if found.why:
         return found
     if abs(found.difference) <= found.half_width:
-        return replace(found, why="one more run may be above the bound or below")
+        return replace(found, why=("bound",))
     return replace(found, verdict=REPRODUCED if found.difference < 0 else DIFFERS)
 
 
@@ -82,11 +83,9 @@ def predict(published: float, runs: pd.Series, spread: pd.Series) -> Judgement:
     mean = float(runs.mean())
     difference = published - mean
     if max(n, known) < 3:
-        why = "no committed spread of this protocol: an interval takes 3 runs"
+        why: Reason = ("no_spread",)
         return Judgement(UNDECIDED, difference, math.inf, 1.0, why, needed=3, mean=mean, n=n)
-    why = ""
-    if known >= 3 and n >= 2 and _exceeds(runs, spread):
-        why = "the runs at hand vary more than the committed spread (F test)"
+    why = ("other_spread",) if known >= 3 and n >= 2 and _exceeds(runs, spread) else ()
     reference = spread if known >= 3 else runs
     deviation, freedom = float(reference.std()), len(reference) - 1
     half = half_width(deviation, freedom, n)

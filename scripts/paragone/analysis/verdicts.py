@@ -14,6 +14,7 @@ from paragone.analysis.prediction import (
     REPRODUCED,
     UNDECIDED,
     Judgement,
+    Reason,
     judge,
     judge_bound,
 )
@@ -37,18 +38,37 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """A measured value of `n` runs, to be shown with so many `digits`.
+
+    Either with an interval from `low` to `high`, or with the half width of the prediction interval of one
+    more run; NaN where there is none. `remark`: which value it is, if not that of the published epoch.
+    """
+
+    value: float
+    digits: int
+    n: int
+    low: float = math.nan
+    high: float = math.nan
+    half_width: float = math.nan
+    unit: str = ""
+    remark: Reason = ()
+
+
+@dataclass(frozen=True)
 class Finding:
     """One published row against one column of the comparison.
 
-    `asides`: differences that do not change the verdict, but that a reader must know of. `runs`: the
-    names of the measured runs. `judgement`: the numbers behind the verdict of a loss, accuracy or ratio.
-    `has_runs`: whether any run could be compared, had it other data, length or hardware.
+    `reasons`: for the verdict. `caveats`: differences that do not change it, but that a reader must know of.
+    `measured`: None where there is no value. `runs`: the names of the measured runs. `judgement`: the
+    numbers behind the verdict of a loss, accuracy or ratio. `has_runs`: whether any run could be compared,
+    had it other data, length or hardware.
     """
 
-    measured: str
     verdict: str
-    why: str
-    asides: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    measured: Measured | None = None
+    caveats: tuple[Reason, ...] = ()
     runs: tuple[str, ...] = ()
     judgement: Judgement | None = None
     has_runs: bool = True
@@ -63,25 +83,28 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
     quantity = QUANTITIES.get(row.metric)
     protocol = evidence.protocols.get(row.system)
     if quantity is None or protocol is None or (row.epoch is None and quantity.needs_epoch):
-        return Finding("-", NOT_COMPARABLE, "no measured quantity corresponds to this metric")
+        return Finding(NOT_COMPARABLE, (("no_quantity",),))
     try:
         cell = pick(row, protocol, runs, epochs, exact=quantity.exact)
         values = quantity.values(cell, row).dropna()
     except Missing as missing:
         return _missing(missing)
     if values.empty:
-        why = "parity is not proven: no speed" if quantity.hardware else "no finite value"
-        return Finding("-", NOT_COMPARABLE, why)
+        return Finding(NOT_COMPARABLE, (("no_parity",) if quantity.hardware else ("not_finite",),))
     summary, used = summarize(values), tuple(cell.runs["run"])
+    measured = summarized(summary, quantity.digits)
     if obstacles := quantity.obstacles(cell, row):
-        text = _text(summary, quantity.digits) + quantity.remark(cell, row)
-        return Finding(text, NOT_COMPARABLE, "; ".join(obstacles), runs=used)
-    asides = tuple(cell.asides(row))
+        measured = replace(measured, remark=quantity.remark(cell, row))
+        return Finding(NOT_COMPARABLE, tuple(obstacles), measured, runs=used)
+    caveats = tuple(cell.caveats(row))
     if row.metric not in OUTCOMES:
-        verdict, why = _judge_count(row, protocol, summary)
-        return Finding(_text(summary, quantity.digits), verdict, why, asides, used)
+        verdict, reason = _judge_count(row, protocol, summary)
+        return Finding(verdict, (reason,), measured, caveats, used)
     found = _judge_outcome(row, cell, values, evidence)
-    return Finding(_predicted(values, found), found.verdict, _why(row, found), asides, used, found)
+    difference = ("from_bound" if row.bound == LOWER else "difference", found.difference)
+    reasons = (difference, found.why) if found.why else (difference,)
+    measured = Measured(found.mean, 4, found.n, half_width=found.half_width)
+    return Finding(found.verdict, reasons, measured, caveats, used, found)
 
 
 def compare_ratio(
@@ -105,38 +128,43 @@ def compare_ratio(
     paired = ratio.of(values, references).dropna()
     if paired.empty:
         lacking = values.dropna().empty or references.dropna().empty
-        why = "parity is not proven: no speed" if lacking else "no seed ran both"
-        return Finding("-", NOT_COMPARABLE, why)
+        return Finding(NOT_COMPARABLE, (("no_parity",) if lacking else ("no_pair",),))
     used = tuple(
         run
-        for one in (cell, base)
-        for run in one.runs.loc[one.runs["seed"].isin(paired.index), "run"]
+        for each in (cell, base)
+        for run in each.runs.loc[each.runs["seed"].isin(paired.index), "run"]
     )
-    obstacles = ["SYNTHETIC DATA"] if cell.synthetic else cell.other_input() + cell.other_model()
+    obstacles = [("synthetic",)] if cell.synthetic else cell.other_input() + cell.other_model()
     if cell.protocol.replicas != base.protocol.replicas and shares_cores(cell.runs):
-        obstacles.append("the replicas share the cores of one machine: they add no hardware")
+        obstacles.append(("shared_cores",))
     if obstacles:
-        text = _text(summarize(paired), 2)
-        return Finding(text, NOT_COMPARABLE, "; ".join(obstacles), runs=used)
+        measured = summarized(summarize(paired), 2)
+        return Finding(NOT_COMPARABLE, tuple(obstacles), measured, runs=used)
     logs = paired.map(math.log)
     margin = math.log(evidence.margins[ratio.row.metric].margin)
     found = judge(math.log(ratio.value), logs, margin, _NONE)
-    mean, times = math.exp(logs.mean()), math.exp(found.difference)
-    text = f"{mean:.2f} (n = {len(paired)})"
-    why = f"published is {times:.2f} times the measured ratio"
-    low, high = (logs.mean() - found.half_width, logs.mean() + found.half_width)
+    low, high = logs.mean() - found.half_width, logs.mean() + found.half_width
+    measured, opposite = Measured(math.exp(found.mean), 2, found.n), False
     if math.isfinite(found.half_width):
-        text = f"{mean:.2f} [{math.exp(low):.2f}, {math.exp(high):.2f}] (n = {len(paired)})"
-        if low * high > 0 and low * math.log(ratio.value) < 0:
-            why += ", in the opposite direction"
+        measured = replace(measured, low=math.exp(low), high=math.exp(high))
+        opposite = low * high > 0 and low * math.log(ratio.value) < 0
+    reasons: tuple[Reason, ...] = (("times", math.exp(found.difference), opposite),)
     if found.why:
-        why += f"; on the log scale, {found.why}"
-    return Finding(text, found.verdict, why, (), used, found)
+        reasons += (("on_log_scale", found.why),)
+    return Finding(found.verdict, reasons, measured, (), used, found)
 
 
 def _missing(missing: Missing) -> Finding:
     has_runs = not isinstance(missing, NoRuns)
-    return Finding("-", NOT_COMPARABLE, str(missing), has_runs=has_runs)
+    return Finding(NOT_COMPARABLE, (missing.reason,), has_runs=has_runs)
+
+
+def summarized(summary: Summary, digits: int, unit: str = "") -> Measured:
+    """A median, with its interval if that has a width."""
+    measured = Measured(summary.median, digits, summary.n, unit=unit)
+    if summary.has_interval and summary.low < summary.high:
+        return replace(measured, low=summary.low, high=summary.high)
+    return measured
 
 
 def overall(findings: dict[str, Finding], judge_label: str | None = None) -> tuple[str, Finding]:
@@ -155,7 +183,7 @@ def adjusted(findings: list[Finding]) -> list[Finding]:
     judged = [one.judgement for one in findings]
     p_values = holm([1.0 if one is None else one.p for one in judged])
     return [
-        replace(one, verdict=UNDECIDED, why=f"{one.why}; adjusted for {len(findings)} p = {p:.3f}")
+        replace(one, verdict=UNDECIDED, reasons=(*one.reasons, ("adjusted", len(findings), p)))
         if one.verdict == DIFFERS and one.judgement and p > 1 - CONFIDENCE
         else one
         for one, p in zip(findings, p_values, strict=True)
@@ -188,40 +216,16 @@ def _judge_outcome(row: Row, cell: Cell, values: pd.Series, evidence: Evidence) 
     return judge(published, values, margin, spread, chance)
 
 
-def _why(row: Row, found: Judgement) -> str:
-    difference = f"published - measured = {found.difference:+.4f}"
-    if row.bound == LOWER:
-        difference += " from the stated bound"
-    return "; ".join(filter(None, (difference, found.why)))
-
-
-def _predicted(values: pd.Series, found: Judgement) -> str:
-    """Mean and prediction interval of one more run."""
-    half = f" ± {found.half_width:.4f}" if math.isfinite(found.half_width) else ""
-    return f"{values.mean():.4f}{half} (n = {len(values)})"
-
-
-def _judge_count(row: Row, protocol: Protocol, summary: Summary) -> tuple[str, str]:
+def _judge_count(row: Row, protocol: Protocol, summary: Summary) -> tuple[str, Reason]:
     difference = summary.median - row.number
     if row.metric == "target_accuracy":
         if abs(difference) < 1e-9:
-            return REPRODUCED, "the runs had the published target"
-        return NOT_COMPARABLE, f"the runs had the target {summary.median:g}, published {row.value}"
+            return REPRODUCED, ("target",)
+        return NOT_COMPARABLE, ("other_target", summary.median, row.value)
     if difference == 0:
-        return REPRODUCED, "equal"
+        return REPRODUCED, ("equal",)
     each, count = protocol.parameters_per_word, round(difference)
     if each and protocol.vocabulary and count % each == 0:
-        words = count // each
-        return DIFFERS, (
-            f"{abs(count):,} {'more' if count > 0 else 'fewer'}: the vocabulary has "
-            f"{protocol.vocabulary + words:,} words, published {protocol.vocabulary:,}, and each "
-            f"word has {each} parameters; all others are equal"
-        )
-    return DIFFERS, f"differs by {count:+,}"
-
-
-def _text(summary: Summary, digits: int) -> str:
-    interval = ""
-    if summary.has_interval and summary.low < summary.high:
-        interval = f" [{summary.low:,.{digits}f}, {summary.high:,.{digits}f}]"
-    return f"{summary.median:,.{digits}f}{interval} (n = {summary.n})"
+        words = protocol.vocabulary + count // each
+        return DIFFERS, ("vocabulary", count, words, protocol.vocabulary, each)
+    return DIFFERS, ("count", count)

@@ -7,6 +7,7 @@ import pandas as pd
 from paragone.analysis import verdicts
 from paragone.analysis.verdicts import NOT_COMPARABLE
 from paragone.base.errors import UserError
+from paragone.reporting import words
 from paragone.reporting.markup import WIDE, Block, Table
 
 # For programs, in the CSV file only: the numbers behind the verdict.
@@ -32,7 +33,7 @@ def line(
     numbers = finding.judgement
     return {
         **dict(zip(("metric", "condition", "system", "published"), about, strict=True)),
-        **{label: one.measured for label, one in findings.items()},
+        **{label: words.measured(one) for label, one in findings.items()},
         "verdict": finding.verdict,
         "why": _why(
             {label: finding} if finding.verdict != NOT_COMPARABLE else findings, len(findings)
@@ -52,8 +53,7 @@ def _why(findings: dict[str, verdicts.Finding], columns: int) -> str:
     """The reason of the one that judges, or of each that cannot be compared; equal ones once."""
     reasons: dict[str, list[str]] = {}
     for label, one in findings.items():
-        asides = f" ({'; '.join(one.asides)})" if one.asides else ""
-        reasons.setdefault(one.why + asides, []).append(label)
+        reasons.setdefault(words.reasons(one), []).append(label)
     if columns == 1 or (len(reasons) == 1 and len(findings) > 1):
         return "; ".join(reasons)
     return "; ".join(f"{', '.join(labels)}: {why}" for why, labels in reasons.items())

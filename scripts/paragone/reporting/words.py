@@ -14,8 +14,8 @@ import pandas as pd
 from paragone.analysis import pairwise
 from paragone.analysis.metrics import Metric, margin_words, named
 from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, TUNING, UNDECIDED, loser
-from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED
-from paragone.analysis.verdicts import NOT_COMPARABLE, VERDICTS
+from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, Reason
+from paragone.analysis.verdicts import NOT_COMPARABLE, VERDICTS, Finding
 
 Row = dict[str, Any]  # of one of the two tables
 
@@ -242,6 +242,110 @@ def _lacking(rows: pd.DataFrame) -> str:
 
 
 # Published numbers
+
+# Words of each kind of reason, of `analysis.prediction.Reason`; its values fill the places.
+REASONS = {
+    # There is nothing to compare.
+    "no_quantity": "no measured quantity corresponds to this metric",
+    "no_workload": "no run of workload {}",
+    "no_epoch": "not measured: the runs had {} epochs",
+    "no_parity": "parity is not proven: no speed",
+    "not_finite": "no finite value",
+    "no_pair": "no seed ran both",
+    # What was done differs.
+    "synthetic": "SYNTHETIC DATA",
+    "global_batch": "global batch {}, published {}",
+    "precision": "{} arithmetic",
+    "steps_per_epoch": "{} steps per epoch, published {}",
+    "epoch_examples": "{:,} examples per epoch, published {:,}",
+    "input_shape": "inputs of {}, published {}",
+    "model": "{} {}, published {}",
+    "replicas": "{} x batch {} per replica, published {} x {}",
+    "edition": "edition {}",
+    "epochs": "only {} of the published {} epochs were run",
+    "shared_cores": "the replicas share the cores of one machine: they add no hardware",
+    "hardware": "other hardware",
+    "hardware_fit": "other hardware; measured: compilation, training and evaluation",
+    "hardware_whole_run": "other hardware; measured from process start to the end of the run",
+    "hardware_training": "other hardware; measured: training alone",
+    "hardware_extrapolated": "other hardware; {:,} examples at the steady throughput",
+    "hardware_later_epochs": "other hardware; measured: training alone, mean of the epochs after the first",
+    "hardware_steps": "other hardware; measured without compilation and evaluation",
+    "hardware_product": "other hardware; the source prints the time of day (1 s resolution) around drawing "
+    "the operands, the product and its sum, here the product alone is timed",
+    "hardware_elsewhere": "other hardware, not measured here",
+    "vendors_peak": "other hardware; the vendor's peak, no measured product",
+    "measured_peak": "other hardware; a measured product, no vendor's peak",
+    "other_device": "measured on a {}, published for a {}",
+    "not_measured": "not measured",
+    "case_ended": "{}",
+    # What was judged, and how.
+    "difference": "published - measured = {:+.4f}",
+    "from_bound": "published - measured = {:+.4f} from the stated bound",
+    "chance": "not above the majority-class rate {:.3f} by more than {:.3f}",
+    "bound": "one more run may be above the bound or below",
+    "no_spread": "no committed spread of this protocol: an interval takes 3 runs",
+    "other_spread": "the runs at hand vary more than the committed spread (F test)",
+    "adjusted": "adjusted for {} p = {:.3f}",
+    "target": "the runs had the published target",
+    "other_target": "the runs had the target {:g}, published {}",
+    "equal": "equal",
+    "count": "differs by {:+,}",
+    # Which value was measured.
+    "at_epoch": " at epoch {}",
+    "extrapolated": ", extrapolated",
+}
+
+
+def reason(why: Reason) -> str:
+    """A reason in words."""
+    match why:
+        case ("no_batch", batch, sizes):
+            there = f"{', '.join(map(str, sizes))} {'is' if len(sizes) == 1 else 'are'}"
+            return f"no run with global batch {batch} ({there} there)"
+        case ("no_replicas", count):
+            return f"no run with {count} replica{'s' if count > 1 else ''}"
+        case ("none_completed", states):
+            return f"no run was completed: {'; '.join(states)}"
+        case ("wide", half, margin, needed):
+            enough = f"{needed} runs would decide" if needed else "no number of runs decides"
+            return f"one more run may differ by {half:.4f}, the margin is {margin:.4f}; {enough}"
+        case ("times", times, opposite):
+            direction = ", in the opposite direction" if opposite else ""
+            return f"published is {times:.2f} times the measured ratio{direction}"
+        case ("on_log_scale", other):
+            return f"on the log scale, {reason(other)}"
+        case ("vocabulary", count, words, published, each):
+            return (
+                f"{abs(count):,} {'more' if count > 0 else 'fewer'}: the vocabulary has {words:,} words, "
+                f"published {published:,}, and each word has {each} parameters; all others are equal"
+            )
+        case (kind, *values):
+            return REASONS[kind].format(*values)
+    raise ValueError(f"{why}: no reason")
+
+
+def reasons(finding: Finding) -> str:
+    """Why a finding has its verdict, and in brackets what a reader must know of besides."""
+    caveats = f" ({'; '.join(map(reason, finding.caveats))})" if finding.caveats else ""
+    return "; ".join(map(reason, finding.reasons)) + caveats
+
+
+def measured(finding: Finding) -> str:
+    """The measured value with its interval and n; a dash where there is none."""
+    value = finding.measured
+    if value is None:
+        return "-"
+    low, middle, high = (
+        f"{each:,.{value.digits}f}" for each in (value.low, value.value, value.high)
+    )
+    if math.isfinite(value.half_width):
+        middle += f" ± {value.half_width:.4f}"
+    elif math.isfinite(value.low):
+        middle += f" [{low}, {high}]"
+    unit = f" {value.unit}" if value.unit else ""
+    remark = reason(value.remark) if value.remark else ""
+    return f"{middle}{unit} (n = {value.n}){remark}"
 
 
 def overview(comparisons: Sequence[pd.DataFrame]) -> str:

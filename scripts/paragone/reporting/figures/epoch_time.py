@@ -7,12 +7,14 @@ from matplotlib.patches import Patch
 from paragone.analysis import run_states
 from paragone.analysis.cells import Cell, epoch_seconds
 from paragone.analysis.grouping import Series, series_of, shares_cores
+from paragone.analysis.prediction import Reason
 from paragone.analysis.published import Protocol
 from paragone.reporting import footnotes
 from paragone.reporting.drawing import bars, legend, style
 from paragone.reporting.drawing.frame import Frame
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.twin import Panel, Twin, long
+from paragone.reporting.words import reason
 
 PANELS = {
     "published": "published epoch time (s)",
@@ -132,12 +134,12 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
     if there:
         advice = "" if shared else ": compare the speed-up, not the seconds"
         texts.append(f"Published on other hardware{advice}.")
-    differences: dict[str, None] = {}
+    differences: dict[Reason, None] = {}
     for protocol in inputs.protocols.values():
         same = runs[(runs["workload"] == protocol.workload) & (runs["status"] == "completed")]
         if len(same):
             differences |= dict.fromkeys(Cell(same, inputs.epochs, protocol).other_input())
-    texts += [f"{words[0].upper()}{words[1:]}." for words in differences]
+    texts += [f"{words[0].upper()}{words[1:]}." for words in map(reason, differences)]
     if len(medians):
         way = f"Measured: an epoch of {int(medians['epoch_examples'].iloc[0]):,} examples"
         short = medians["extrapolated"].astype(bool)

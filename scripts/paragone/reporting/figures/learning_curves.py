@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from paragone.analysis import run_states
 from paragone.analysis.cells import Cell
 from paragone.analysis.grouping import Series
+from paragone.analysis.prediction import Reason
 from paragone.analysis.published import Row
 from paragone.analysis.statistics import summarize_by
 from paragone.reporting import footnotes
@@ -25,6 +26,7 @@ from paragone.reporting.drawing.marks import (
 )
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.twin import RUN, Panel, Twin, long
+from paragone.reporting.words import reason
 
 METRICS = {
     "train_loss": "training loss (nats)",
@@ -96,13 +98,14 @@ def _beside(inputs: Inputs, workloads: set[str]) -> list[tuple[Row, str]]:
 def conditions(inputs: Inputs) -> list[str]:
     """One sentence on what differs from the published conditions; none if nothing does."""
     completed = inputs.runs[inputs.runs["status"] == "completed"]
-    found: dict[str, None] = {}
+    found: dict[Reason, None] = {}
     for row, workload in _beside(inputs, set(completed["workload"])):
         same = completed[completed["workload"] == workload]
         epochs = inputs.epochs[inputs.epochs["run"].isin(same["run"])]
         cell = Cell(same, epochs, inputs.protocols[row.system])
         found |= dict.fromkeys(cell.differences(row))
-    return [f"Not the published conditions: {'; '.join(found)}."] if found else []
+    differences = "; ".join(map(reason, found))
+    return [f"Not the published conditions: {differences}."] if found else []
 
 
 def twin(points: pd.DataFrame) -> Twin:

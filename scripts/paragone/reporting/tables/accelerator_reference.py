@@ -3,8 +3,8 @@
 import pandas as pd
 
 from paragone.analysis.product_tables import PEAK, peaks, with_labels
-from paragone.analysis.statistics import INTERVAL
-from paragone.analysis.verdicts import NOT_COMPARABLE, Finding
+from paragone.analysis.statistics import INTERVAL, Summary
+from paragone.analysis.verdicts import NOT_COMPARABLE, Finding, summarized
 from paragone.reporting import footnotes
 from paragone.reporting.beside_published import line, table_of
 from paragone.reporting.inputs import Inputs
@@ -12,8 +12,6 @@ from paragone.reporting.markup import Table
 
 _PEAK = "peak_throughput"
 _COLUMN = "measured here"
-_ELSEWHERE = "other hardware, not measured here"
-_WHY = {_PEAK: "other hardware; the vendor's peak, no measured product"}
 MEASURED = f"Measured peak: {PEAK}; median [{INTERVAL}] (n timed runs), one device."
 
 
@@ -21,7 +19,8 @@ def table(inputs: Inputs) -> Table:
     """One row per published number, and one per measured peak after the last published peak."""
     runs, lines = inputs.products, []
     for row in inputs.published:
-        finding = Finding("-", NOT_COMPARABLE, _WHY.get(row.metric, _ELSEWHERE))
+        kind = "vendors_peak" if row.metric == _PEAK else "hardware_elsewhere"
+        finding = Finding(NOT_COMPARABLE, ((kind,),))
         lines.append(_line(row.metric, row.condition, row.system, row.printed, finding, row.note))
     published_peaks = [at for at, row in enumerate(inputs.published, 1) if row.metric == _PEAK]
     at = max(published_peaks, default=0)
@@ -32,10 +31,10 @@ def table(inputs: Inputs) -> Table:
 
 
 def _measured(peak: pd.Series) -> dict[str, object]:
-    interval = f" [{peak['low'] / 1e12:.3f}, {peak['high'] / 1e12:.3f}]" if peak["runs"] > 1 else ""
-    text = f"{peak['median'] / 1e12:.3f}{interval} TFLOP/s (n = {peak['runs']})"
-    why = "other hardware; a measured product, no vendor's peak"
-    finding = Finding(text, NOT_COMPARABLE, why, runs=tuple(peak["names"].split()))
+    values = (peak[key] / 1e12 for key in ("median", "low", "high"))
+    measured = summarized(Summary(peak["runs"], *values), 3, "TFLOP/s")
+    runs = tuple(peak["names"].split())
+    finding = Finding(NOT_COMPARABLE, (("measured_peak",),), measured, runs=runs)
     condition = f"{peak['precision']}, square product of {peak['size']:,}, {peak['label']}"
     return _line(_PEAK, condition, f"this machine ({peak['device']})", "-", finding)
 

@@ -9,7 +9,7 @@ from paragone.analysis.grouping import Series
 from paragone.analysis.published import Protocol, Row
 from paragone.analysis.statistics import summarize
 from paragone.base.errors import UserError
-from paragone.reporting import footnotes
+from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import TINY, WIDE, Block, Table
 
@@ -60,12 +60,13 @@ def long_table(
                 cell = pick(row, protocols[row.system], one.runs, epochs, exact=quantity.exact)
                 values = quantity.values(cell, row)
             except Missing as reason:
-                missing[f"{one.label}, beside {row.system}: {reason}."] = None
+                why = words.reason(reason.reason)
+                missing[f"{one.label}, beside {row.system}: {why}."] = None
                 continue
             if quantity.remark(cell, row):  # a value of another epoch
                 continue
-            if other := cell.other_replicas(row):
-                missing[f"{one.label}, beside {row.system}: {other}."] = None
+            for other in cell.other_replicas(row):
+                missing[f"{one.label}, beside {row.system}: {words.reason(other)}."] = None
             summary = {**vars(summarize(values)), "runs": " ".join(cell.runs["run"])}
             summary["value"] = summary.pop("median")
             found.append({**about, "source": one.label, **summary})
