@@ -139,14 +139,6 @@ class Jax:
         losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
         return totals + sums(logits, losses, labels, weights)
 
-    def step(self, name: str) -> tuple[Any, tuple]:
-        """The compilable step "train" or "evaluate", and its first arguments, those before the batch.
-
-        What follows the batch of "train" are scalars: seed and number of the step, uint32, and the rate.
-        """
-        compilable = {"train": self._train_step, "evaluate": self._test_step}[name]
-        return compilable, (self._state, self._totals(), self._squares)
-
     # The host side
 
     def _put_whole(self, tree: Any) -> Any:

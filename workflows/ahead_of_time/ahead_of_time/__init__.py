@@ -1,0 +1,1 @@
+"""Training steps compiled for devices that are not here: exported, compiled, described, bounded."""

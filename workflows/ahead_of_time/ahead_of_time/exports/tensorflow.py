@@ -1,0 +1,74 @@
+"""TensorFlow: the engine's own step of one replica, as XLA gets it, with the sums over all replicas in it.
+
+So does `TPUStrategy`: every core runs one program on its part of the batch, and gradients are added by an
+operation of that program. A sparse gradient is made dense for that.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from ahead_of_time.records import Exported
+from paragone.base.ranks import World
+from paragone.base.tensorflow import tf
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset
+from paragone.data.batches import train_dtype
+from paragone.engines.tensorflow import TensorFlow
+
+# isort: split
+from tensorflow.compiler.tf2xla.ops.gen_xla_ops import xla_all_reduce
+
+
+class _Replica(TensorFlow):
+    """The engine, whose gradients are added over so many replicas before the optimizer has them."""
+
+    replicas = 1
+
+    def open_strategy(self, spec: Spec, world: World) -> tf.distribute.Strategy:
+        """Open the strategy of one replica, whose variables are plain ones."""
+        return tf.distribute.OneDeviceStrategy("/cpu:0")
+
+    def stablehlo(self, signature: list[tf.TensorSpec]) -> str:
+        """The training step of one replica as a module."""
+        step: Any = tf.function(self._train_step, jit_compile=True, input_signature=signature)
+        text = step.experimental_get_compiler_ir(*signature)(stage="stablehlo")
+        # A copy has no operation in StableHLO; a barrier of one operand is one, too.
+        return text.replace(" = mhlo.copy ", " = stablehlo.optimization_barrier ")
+
+    def parameters(self) -> int:
+        """How many trainable weights there are."""
+        return sum(int(tf.size(weights)) for weights in self._model.trainable_variables)
+
+    def _gradients(self, inputs: tf.Tensor, labels: tf.Tensor) -> tuple:
+        logits, losses, gradients = super()._gradients(inputs, labels)
+        groups = tf.constant([list(range(self.replicas))], tf.int32)
+        summed = [
+            xla_all_reduce(
+                input=tf.convert_to_tensor(gradient),
+                group_assignment=groups,
+                reduce_op="Add",
+                mode="CrossReplica",
+            )
+            for gradient in gradients
+        ]
+        return logits, losses, summed
+
+
+def export(spec: Spec, dataset: Dataset) -> tuple[str, Exported]:
+    """See `exports.export`."""
+    engine = _Replica()
+    # With determinism the gradient of a max pool has no form in XLA.
+    here = replace(spec, replicas=1, per_replica_batch=spec.global_batch, deterministic=False)
+    engine.build(here, dataset, threads=1)
+    engine.replicas = spec.replicas
+    each = spec.global_batch // spec.replicas
+    signature = [
+        tf.TensorSpec((each, *dataset.train_inputs.shape[1:]), train_dtype(dataset, spec)),
+        tf.TensorSpec((each,), tf.int32),
+    ]
+    return engine.stablehlo(signature), Exported(
+        replicas=spec.replicas,
+        partitions=1,
+        parameters=engine.parameters(),
+        flop_per_example=engine.count_flop(spec, dataset).per_example,
+    )

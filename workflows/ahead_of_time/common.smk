@@ -1,0 +1,67 @@
+# The config, the plan that it asks for, and what rules need of it.
+
+import json
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
+PROJECT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(PROJECT / "scripts")]
+
+import msgspec
+
+from ahead_of_time.plan import exporter_of, plan_of
+from paragone.base.errors import UserError
+from paragone.config.code_files import code_of
+from paragone.config.loaders import loaded_modules
+
+
+configfile: PROJECT / "config.yaml"
+configfile: HERE / "config.yaml"
+
+
+try:
+    PLAN = plan_of(config)
+except UserError as error:
+    raise WorkflowError(f"config: {error}") from None
+
+RESULTS = "<results>/ahead_of_time"
+TARGETS = {name: msgspec.json.encode(one).decode() for name, one in PLAN.block.targets.items()}
+# The environment of each compiler.
+COMPILERS = {"tpu": "jax-tpu", "cuda": "jax-cuda"}
+FIGURES = {"published_bounds": PLAN.published, "compiled_scaling": PLAN.scaling}
+TABLES = {
+    "published_bounds": PLAN.published,
+    "compiled": dict.fromkeys([*PLAN.published, *PLAN.scaling]),
+}
+FILES = {"figures": ("svg", "pdf", "png", "csv"), "tables": ("csv", "md", "tex", "json")}
+EXHIBITS = [("figures", name) for name in FIGURES] + [("tables", name) for name in TABLES]
+
+
+def program(name, *modules):
+    """See `code_of`: a program of this workflow."""
+    return code_of(f"workflows/ahead_of_time/{name}", *modules)
+
+
+def exporting(wildcards):
+    """The program that exports a step, with what it loads by name."""
+    spec = PLAN.steps[wildcards.step]
+    return program("export_step.py", exporter_of(spec.backend["engine"]), *loaded_modules(spec))
+
+
+def environment(wildcards):
+    """The environment file of the backend of a step."""
+    backend = config["backends"][PLAN.steps[wildcards.step].backend["name"]]
+    return f"../../envs/{backend['environment']}.yaml"
+
+
+def about(wildcards):
+    """The options of a program that say what a step is."""
+    example = msgspec.json.encode(PLAN.example(wildcards.step)).decode()
+    return ["--spec", PLAN.steps[wildcards.step].to_json(), "--example", example]
+
+
+def of_backends(key):
+    """A key of each backend, JSON."""
+    return json.dumps({name: block[key] for name, block in config["backends"].items()})

@@ -1,0 +1,84 @@
+"""Draw one figure, or write one table, of steps that were compiled and not run."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+
+import pandas as pd
+
+from ahead_of_time import records
+from ahead_of_time.bounds import published_bounds, validated
+from ahead_of_time.figures import FIGURES
+from ahead_of_time.records import Compilation, MeasuredStep
+from ahead_of_time.shown import Shown
+from ahead_of_time.tables import TABLES
+from paragone.analysis import tidy
+from paragone.analysis.published import read_protocols, read_rows
+from paragone.base.errors import UserError, entry_point
+from paragone.base.process_end import end_process
+from paragone.reporting import markup
+from paragone.reporting.drawing import style
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Run the program."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kind", choices=("figures", "tables"))
+    parser.add_argument("name", choices=sorted({*FIGURES, *TABLES}))
+    parser.add_argument("--title", required=True)
+    for name in ("records", "measured"):
+        parser.add_argument(f"--{name}", nargs="*", default=[], type=Path, help="of these steps")
+    parser.add_argument("--published", nargs=2, required=True, type=Path, help="numbers, protocols")
+    parser.add_argument(
+        "--systems", required=True, type=json.loads, help="JSON: [experiment, system, target] each"
+    )
+    for name in ("labels", "palette"):
+        parser.add_argument(f"--{name}", default={}, type=json.loads, help="JSON, by backend")
+    parser.add_argument(
+        "--files",
+        nargs=4,
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="svg pdf png csv to write, or csv md tex json",
+    )
+    options = parser.parse_args(arguments)
+    compiled = [records.read(path, Compilation) for path in options.records]
+    measured = [records.read(path, MeasuredStep) for path in options.measured]
+    shown = Shown(
+        options.title,
+        compiled,
+        _published(options.published, options.systems, compiled),
+        [(step.step, validated(step)) for step in measured],
+        options.labels,
+        options.palette,
+    )
+    if options.kind == "figures":
+        points_of, draw = FIGURES[options.name]
+        points = points_of(shown)
+        style.save(draw(points, shown), options.files[:3])
+        tidy.write(points, options.files[3])
+    else:
+        markup.write(TABLES[options.name](shown), *options.files)
+
+
+def _published(
+    files: list[Path], systems: list[list[str]], compiled: list[Compilation]
+) -> pd.DataFrame:
+    numbers, protocols = files
+    tables = []
+    for experiment, system, target in systems:
+        rows, known = read_rows(numbers, experiment), read_protocols(protocols, experiment)
+        if system not in known:
+            raise UserError(f"ahead_of_time.published: {experiment} has no system {system!r}")
+        tables.append(published_bounds(experiment, system, target, rows, known[system], compiled))
+    return pd.concat(tables, ignore_index=True)
+
+
+if __name__ == "__main__":
+    main()
+    end_process()

@@ -1,0 +1,184 @@
+"""Compiled steps: bounds by hand, published times beside them, efficiency, validation, records."""
+
+import json
+
+import msgspec
+import pandas as pd
+import pytest
+from made_compilations import COST, STEP, compilation, refused
+
+from ahead_of_time import records
+from ahead_of_time.bounds import (
+    STRONG,
+    WEAK,
+    bound,
+    flop_of,
+    published_bounds,
+    scaling,
+    sent,
+    table,
+    validated,
+)
+from ahead_of_time.records import Compilation, MeasuredStep
+from paragone.analysis.published import Protocol, Row
+from paragone.base.errors import UserError
+
+
+def test_a_bound_by_hand():
+    """1,024 examples of 2 MFLOP over 8 devices; 100 MB; a ring of 8 that reduces 80 kB."""
+    least = bound(compilation())
+    assert least.arithmetic == pytest.approx(0.256e-3)  # 1024 x 2e6 / 8 / 1e12
+    assert least.memory == pytest.approx(1e-3)  # 1e8 / 1e11
+    assert least.links == pytest.approx(14e-6)  # 2 x 7/8 x 80,000 / 1e10
+    assert (least.binds, least.seconds) == ("memory", least.memory)
+    assert least.apart == pytest.approx(1.27e-3)
+
+
+@pytest.mark.parametrize(("counted", "flop"), [(3e8, 2.56e8), (2e8, 2e8), (None, 2.56e8)])
+def test_arithmetic_is_the_less_of_both_counts(counted, flop):
+    record = compilation(cost={"flop": counted})
+    assert flop_of(record.step, record.cost) == flop
+
+
+def test_a_precision_without_a_documented_peak_has_no_arithmetic_bound():
+    least = bound(compilation(step={"precision": "bfloat16"}))
+    assert least.arithmetic is None
+    assert least.apart == pytest.approx(1.014e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "per_chip", "bytes_sent"),
+    [
+        ("all-reduce", 8, 1, 1400),
+        ("all-gather", 8, 1, 700),
+        ("reduce-scatter", 8, 1, 5600),
+        ("all-to-all", 4, 1, 600),
+        ("collective-permute", 8, 1, 800),
+        ("all-reduce", 1, 1, 0),
+        # Devices of one chip add first and share its links: a chip of four sends 2 x 3/4 of 800.
+        ("all-reduce", 8, 2, 600),
+        ("all-gather", 8, 2, 300),
+        ("reduce-scatter", 8, 2, 2400),
+        ("all-reduce", 2, 2, 0),
+        ("all-reduce", 3, 2, 400),  # on two chips at least
+        ("collective-permute", 2, 2, 0),
+    ],
+)
+def test_what_a_device_sends(kind, group, per_chip, bytes_sent):
+    collectives = [{"kind": kind, "bytes": 800, "group": group, "count": 3}]
+    record = compilation(cost={"collectives": collectives}, device={"per_chip": per_chip})
+    assert sent(record.cost.collectives, per_chip) == pytest.approx(3 * bytes_sent)
+    assert bound(record).links == pytest.approx(3 * bytes_sent / 1e10)
+
+
+def test_a_refusal_is_a_row_that_says_why():
+    rows = table([compilation(), refused("refused", "no such TPU")])
+    assert rows["status"].tolist() == ["compiled", "refused"]
+    assert rows["reason"].iloc[1] == "no such TPU"
+    assert pd.isna(rows["bound_seconds"].iloc[1])
+
+
+PROTOCOL = Protocol("fashion-cnn", {}, replicas=8, global_batch=1024, epoch_examples=60_000)
+
+
+def published(metric: str, value: str, unit: str, **more: object) -> Row:
+    about = {"epoch": None, "final": False, **more}
+    return Row(metric, "a condition", "8 cores", value, unit, "", **about)
+
+
+def held_against(record: Compilation, row: Row) -> pd.Series:
+    label = "8 made devices"
+    rows = published_bounds("x", "8 cores", label, [row], PROTOCOL, [record])
+    return rows.iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "seconds"),
+    [
+        (published("training_time", "269", "s", epoch=50, final=True), 269 / 2900),
+        (published("epoch_time", "29", "s", epoch=3), 0.5),
+        (published("step_time", "23", "ms", epoch=3), 0.023),
+        (published("throughput", "2048", "images/s"), 0.5),
+    ],
+)
+def test_a_published_time_has_the_bound_of_its_step(row, seconds):
+    line = held_against(compilation(), row)
+    assert line["step_seconds"] == pytest.approx(seconds)
+    assert line["bound_seconds"] == line["bound_seconds_jax"] == pytest.approx(1e-3)
+    assert line["explained"] == pytest.approx(1.27e-3 / seconds)
+    assert line["why"] == "memory binds"
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        (compilation(step={"global_batch": 512}), "no such step was compiled"),
+        (refused("no_compiler", "libtpu is not installed"), "jax: libtpu is not installed"),
+    ],
+)
+def test_without_the_same_step_there_is_no_bound(record, why):
+    line = held_against(record, published("step_time", "23", "ms"))
+    assert line["why"] == why
+    assert line["bound_seconds"] is None
+    assert line["explained"] is None
+
+
+def test_a_time_of_unknown_steps_has_no_share():
+    line = held_against(compilation(), published("training_time", "269", "s", epoch=50))
+    assert line["explained"] is None
+    assert "how many steps" in line["why"]
+
+
+def over(devices: int, batch: int) -> Compilation:
+    """The record of so many devices: FLOP and traffic divide, the all-reduce does not."""
+    collectives = [{"kind": "all-reduce", "bytes": 80_000, "group": devices, "count": 1}]
+    cost = {"memory_traffic": 1e5 * batch / devices, "collectives": collectives, "flop": None}
+    return compilation(step={"devices": devices, "global_batch": batch}, cost=cost)
+
+
+def test_efficiency_by_hand():
+    strong = [over(devices, 1024) for devices in (1, 8, 64)]
+    weak = [over(devices, 128 * devices) for devices in (1, 2, 64)]
+    rows = scaling(table([*strong, *weak, refused("refused", "no such TPU")]))
+    assert set(rows["scaling"]) == {STRONG, WEAK}
+    of_strong = rows[rows["scaling"] == STRONG].set_index("devices")
+    # One device: 2.048 ms arithmetic, 1.024 ms memory. Eight: an eighth of each, and 14 us of links.
+    assert of_strong.loc[8, "bound_efficiency"] == pytest.approx(1)
+    assert of_strong.loc[8, "apart_efficiency"] == pytest.approx(3.072 / 8 / (3.072 / 8 + 0.014))
+    of_weak = rows[rows["scaling"] == WEAK].set_index("devices")
+    sends = 2 * 63 / 64 * 80_000 / 1e10
+    each = 128 * 2e6 / 1e12 + 128 * 1e5 / 1e11
+    assert of_weak.loc[64, "apart_efficiency"] == pytest.approx(each / (each + sends))
+
+
+def measured() -> MeasuredStep:
+    """0.25 GFLOP and 100 MB in each step of 40 ms; 100 GFLOP/s, memory of 10 GB/s."""
+    record = {
+        "step": {**STEP, "devices": 1, "global_batch": 125},
+        "cost": {**COST, "collectives": []},
+        "calls": 5,
+        "runs": [0.2, 0.2, 0.2],
+        "product": {"amount": 1e10, "runs": [0.1, 0.2, 0.1]},
+        "triad": {"amount": 1e9, "runs": [0.1, 0.1, 0.1]},
+    }
+    return msgspec.convert(record, MeasuredStep)
+
+
+def test_a_measured_step_is_held_against_the_speeds_of_the_machine():
+    ratio = validated(measured())  # 40 ms over the longer of 2.5 ms and 10 ms
+    assert (ratio.median, ratio.n) == (pytest.approx(4), 3)
+
+
+def test_a_record_is_written_and_read_back(tmp_path):
+    records.write(compilation(), tmp_path / "record.json")
+    assert records.read(tmp_path / "record.json", Compilation) == compilation()
+
+
+@pytest.mark.parametrize("change", [{"surprise": 1}, {"status": "done"}, {"step": None}])
+def test_another_record_is_one_message(tmp_path, change):
+    path = tmp_path / "record.json"
+    made = json.loads(msgspec.json.encode(compilation())) | change
+    path.write_text(json.dumps(made))
+    with pytest.raises(UserError, match=next(iter(change))) as raised:
+        records.read(path, Compilation)
+    assert str(path) in str(raised.value)

@@ -1,0 +1,133 @@
+"""A step of each backend that XLA compiles, for the sources' TPU and a GPU, and one that runs here."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+from workspace import CONFIG, ROOT, environment
+
+from ahead_of_time import records
+from ahead_of_time.compilers import installed
+from ahead_of_time.plan import Plan, plan_of
+from ahead_of_time.records import Compilation, MeasuredStep, Target
+
+pytestmark = pytest.mark.full
+
+FOLDER = ROOT / "workflows/ahead_of_time"
+PLAN = plan_of(CONFIG | yaml.safe_load((FOLDER / "config.yaml").read_text()))
+TPU, GPU = PLAN.block.targets["tpu-v2-8"], PLAN.block.targets["gtx-1080-ti-2"]
+GPU_REQUIRED = "PARAGONE_GPU_COMPILER_REQUIRED" in os.environ  # in CI
+STEPS: dict[str, str] = {}  # the first published step on that TPU of each backend
+for step, target in PLAN.published:
+    if target == "tpu-v2-8":
+        STEPS.setdefault(PLAN.steps[step].backend["name"], step)
+
+
+def run(program: str, *arguments: str) -> None:
+    line = [sys.executable, str(FOLDER / program), *arguments]
+    done = subprocess.run(
+        line, env=environment(), capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def about(plan: Plan, step: str) -> list[str]:
+    """The options of a program on a step."""
+    example = msgspec.json.encode(plan.example(step)).decode()
+    return ["--spec", plan.steps[step].to_json(), "--example", example]
+
+
+class Module:
+    """One exported step."""
+
+    def __init__(self, step: str, folder: Path) -> None:
+        self.folder = folder
+        self.files = ["--stablehlo", str(folder / "step.mlir")]
+        self.files += ["--description", str(folder / "step.json")]
+        run("export_step.py", *about(PLAN, step), *self.files)
+
+    def compiled(self, target: Target) -> Compilation:
+        """The record of compiling it for a target."""
+        path, described = self.folder / "record.json", msgspec.json.encode(target).decode()
+        run("compile_step.py", *self.files, "--target", described, "--record", str(path))
+        return records.read(path, Compilation)
+
+
+@pytest.fixture(scope="module", params=sorted(STEPS))
+def module(request, tmp_path_factory):
+    return Module(STEPS[request.param], tmp_path_factory.mktemp(request.param))
+
+
+def test_the_whole_step_compiles_for_the_tpu_of_the_sources(module):
+    record = module.compiled(TPU)
+    assert (record.status, record.reason) == ("compiled", "")
+    exported, cost = record.step.exported, record.cost
+    assert exported.partitions * exported.replicas == 8
+    # All gradients are added over all cores, and nothing much larger is.
+    reduced = sum(x.bytes * x.count for x in cost.collectives if x.kind == "all-reduce")
+    assert 4 * exported.parameters <= reduced < 4 * exported.parameters * 1.1 + 4096
+    assert {each.group for each in cost.collectives} == {8}
+    # The compiler counts activations, losses and the optimizer as well: that is little of a convolution.
+    counted = exported.flop_per_example * record.step.global_batch / 8
+    assert 1 <= cost.flop / counted < 1.35
+    assert 0 < cost.memory_traffic < 1e9
+
+
+def test_it_compiles_for_gpus_or_says_that_their_compiler_is_not_installed(module):
+    if module.folder.name.startswith("jax"):
+        one = msgspec.structs.replace(
+            GPU.device, cache=0
+        )  # which would keep all arrays of the model
+        record = module.compiled(msgspec.structs.replace(GPU, devices=8, device=one))
+        if GPU_REQUIRED or installed("jax-cuda12-plugin"):
+            assert (record.status, record.reason) == ("compiled", "")
+            assert record.cost.memory_traffic > 0
+            assert record.cost.flop is None  # this compiler counts nothing
+        else:
+            assert record.status == "no_compiler"
+            assert "`make gpu-compiler` installs it" in record.reason
+
+
+def test_a_refusal_is_one_line_in_the_record(module):
+    if module.folder.name.startswith("jax"):  # it is that of the compiler, whatever the step
+        record = module.compiled(msgspec.structs.replace(TPU, topology="v99:2x2"))
+        assert record.status == "refused"
+        assert record.reason.startswith("topology v99:2x2: ")
+        assert "\n" not in record.reason
+        small = msgspec.structs.replace(TPU.device, memory=1e6)
+        record = module.compiled(msgspec.structs.replace(TPU, device=small))
+        assert (record.status, record.cost.memory > 1e6) == ("too_large", True)
+
+
+def test_a_step_is_measured_on_this_machine(tmp_path):
+    row = {"workload": "fashion-conv", "backend": "jax", "global_batch": 32}
+    block = msgspec.to_builtins(PLAN.block) | {"published": [], "scaling": [], "measured": [row]}
+    plan = plan_of(CONFIG | {"ahead_of_time": block})
+    (step,) = plan.measured
+    path = tmp_path / "measured.json"
+    run("measure_step.py", *about(plan, step), "--threads", "2", "--record", str(path))
+    record = records.read(path, MeasuredStep)
+    counted = record.step.exported.flop_per_example * 32
+    assert 1 <= record.cost.flop / counted < 1.35
+    assert record.calls * len(record.runs) > 0
+    assert min(record.product.per_second, record.triad.per_second) > 1e8
+
+
+def test_without_jax_a_step_is_not_compiled(tmp_path):
+    """Environment variables make JAX as if it were not installed."""
+    package = tmp_path / "absent/jax/__init__.py"
+    package.parent.mkdir(parents=True)
+    package.write_text("raise ModuleNotFoundError('No module named jax', name='jax')\n")
+    program = (
+        "import sys; sys.path[:0] = sys.argv[1:]; import compile_step, test_compiled_bounds as t; "
+        "r = t.compilation(); found = compile_step.compiled(r.step, 'module', r.target); "
+        "print(found.status, found.reason)"
+    )
+    folders = [package.parents[1], FOLDER, FOLDER / "tests", ROOT / "tests", ROOT / "scripts"]
+    line = [sys.executable, "-c", program, *map(str, folders)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "no_compiler jax is not installed here", done.stderr
