@@ -14,12 +14,14 @@ from workspace import CONFIG, ROOT, environment
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.config.code_files import code_files
 from paragone.config.expand import expand
 from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
 from paragone.config.validate import validate
 
 EXAMPLE = files(ROOT / "docs/extending.md")
+QUESTION = "my_question.yaml"
 MODEL, ENGINE = "my_folder/models/torch.py", "my_folder/engines/my_numpy.py"
 FIGURE = "my_folder/reporting/figures/my_figure.py"
 CAPTION = FIGURE.replace(".py", ".rst")
@@ -29,17 +31,26 @@ CAPTION = FIGURE.replace(".py", ".rst")
 def folder(tmp_path, monkeypatch) -> Path:
     """A user's working directory with the example of docs/extending.md."""
     for name, content in EXAMPLE.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content)
+        write(tmp_path / name, content)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PARAGONE_PLUGINS", "")
     return tmp_path
 
 
+def write(path: str | Path, content: str = "") -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(content)
+
+
+def configured() -> dict:
+    config = copy.deepcopy(CONFIG)
+    update_config(config, yaml.safe_load(Path(QUESTION).read_text()))
+    return config
+
+
 def read() -> dict[str, dict]:
     """What the workflow reads of my_question.yaml before it runs anything: the rows of figures."""
-    config = copy.deepcopy(CONFIG)
-    update_config(config, yaml.safe_load(Path("my_question.yaml").read_text()))
+    config = configured()
     plugins.use(config["plugins"])
     validate(config)
     narrow(config)
@@ -54,80 +65,61 @@ def edit(name: str, old: str, new: str) -> None:
     Path(name).write_text(text.replace(old, new, 1))
 
 
-def test_the_example_is_read(folder):
-    assert read() == {"my_figure": {"label": "accuracy at the end", "reads": ("runs",)}}
-    assert plugins.folders() == [folder / "my_folder"]
+def refused(*words: str) -> None:
+    """One line of message holds all `words`."""
+    with pytest.raises(UserError) as error:
+        read()
+    assert "\n" not in str(error.value)
+    for word in words:
+        assert word in str(error.value)
 
 
-# What is edited, by (file, old, new), and the words of the message.
+def at(file: str, words: str) -> str:
+    """File and line of these words in the example, as a message has them."""
+    return f"{file}, line {line_of(EXAMPLE[file], words)}: "
+
+
+# What is edited, (file, old, new), and the words of the message.
 MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
-    "no folder": (
-        ("my_question.yaml", "[my_folder]", "[my_foldr]"),
-        ["plugins: there is no folder 'my_foldr'", "correct it"],
+    "no folder": ((QUESTION, "[my_folder]", "[my_foldr]"), ["there is no folder 'my_foldr'"]),
+    "no name": ((QUESTION, "[my_folder]", "[5]"), ["plugins.0: 5: 5 is not of type"]),
+    "no experiment": (
+        (QUESTION, "only: [my_question]", "only: [mine]"),
+        ["only: there is no experiment 'mine'; known are one_device"],
     ),
-    "no name": (("my_question.yaml", "[my_folder]", "[5]"), ["plugins.0: 5: 5 is not of type"]),
-    "empty name": (("my_question.yaml", "[my_folder]", "['']"), ['plugins.0: "": ']),
     "syntax": ((MODEL, "import math", "import (math"), [f"{MODEL}, line 2: ", "correct it"]),
     "not text": ((MODEL, "import math", "\0"), [MODEL, "null bytes"]),
     "no table": ((MODEL, "MODELS", "MODULES"), [MODEL, "has no `MODELS = {...}`; add it"]),
     "computed table": (
         (MODEL, 'MODELS = {"my-mlp": my_mlp}', 'MODELS = dict([("my-mlp", my_mlp)])'),
-        [f"{MODEL}, line {line_of(EXAMPLE[MODEL], 'MODELS = ')}: MODELS is computed; write it out"],
-    ),
-    "computed key": (
-        (MODEL, '"my-mlp": my_mlp', '"my-mlp": my_mlp, **{}'),
-        [f"{MODEL}, line {line_of(EXAMPLE[MODEL], 'MODELS = ')}: a key of MODELS is computed"],
+        [at(MODEL, "MODELS = ") + "MODELS is computed; write it out"],
     ),
     "model of the project": (
         (MODEL, '"my-mlp"', '"my-mlp": my_mlp, "fashion-cnn"'),
-        [
-            MODEL,
-            "MODELS",
-            "'fashion-cnn', which",
-            "scripts/paragone/models/torch.py has",
-            "rename it",
-        ],
+        ["MODELS", "'fashion-cnn', which", "scripts/paragone/models/torch.py has", "rename it"],
     ),
     "no model in one framework": (
         ("my_folder/models/jax.py", '"my-mlp"', '"my_mlp"'),
-        [
-            "workloads.my-digits.model.name: backend jax finds no 'my-mlp'",
-            "add it in models/jax.py",
-        ],
+        ["workloads.my-digits.model.name: backend jax finds no", "add it in models/jax.py"],
     ),
     "no model for the gate": (
         (MODEL, '"my-mlp"', '"my_mlp"'),
         ["workloads.my-digits.model.name: the parity gate finds no 'my-mlp'", "models/torch.py"],
     ),
     "unknown optimizer": (
-        ("my_question.yaml", "name: sgd", "name: lion"),
-        [
-            "workloads.my-digits.optimizer.name",
-            '"lion" is none of sgd, adam, nadam',
-            "add its rule",
-        ],
+        (QUESTION, "name: sgd", "name: lion"),
+        ['"lion" is none of sgd, adam, nadam', "add its rule"],
     ),
-    "no STRATEGIES": (
-        (ENGINE, "STRATEGIES", "_STRATEGIES"),
-        [ENGINE, "does not declare STRATEGIES", "docs/extending.md#an-engine"],
-    ),
-    "unknown strategy": (
-        (ENGINE, '"one worker"', '"one wrker"'),
-        [ENGINE, "{'single': 'one wrker'}", "'one worker'"],
-    ),
-    "no BATCH_NORM": ((ENGINE, "BATCH_NORM", "BATCHNORM"), [ENGINE, "does not declare BATCH_NORM"]),
-    "unknown BATCH_NORM": ((ENGINE, '"whole"', '"all"'), [ENGINE, "BATCH_NORM = 'all'", "whole"]),
-    "no ENGINE": ((ENGINE, "\nENGINE =", "\nENGIN ="), [ENGINE, "has no `ENGINE = ...`", "add it"]),
+    "unknown strategy": ((ENGINE, '"one worker"', '"one wrker"'), [ENGINE, "'one worker'"]),
+    "no ENGINE": ((ENGINE, "\nENGINE =", "\nENGIN ="), [ENGINE, "has no `ENGINE = ...`"]),
     "no engine": (
-        ("my_question.yaml", "engine: my_numpy", "engine: my_nump"),
+        (QUESTION, "engine: my_numpy", "engine: my_nump"),
         ["backends.my-numpy.engine: there is no engines/my_nump.py", "add it or name one"],
     ),
     "no ROW": ((FIGURE, "ROW =", "ROWS ="), [FIGURE, "has no `ROW = ", "add it"]),
     "computed ROW": (
         (FIGURE, "ROW = {", "ROW = {**{}, "),
-        [
-            f"{FIGURE}, line {line_of(EXAMPLE[FIGURE], 'ROW =')}: ROW is computed; write its value out"
-        ],
+        [at(FIGURE, "ROW =") + "ROW is computed; write its value out"],
     ),
     "ROW of another kind": ((FIGURE, '("runs",)', "5"), [FIGURE, "'reads': 5} is not like {"]),
     "ROW reads nothing known": (
@@ -135,97 +127,109 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
         [FIGURE, "ROW reads 'rns', which is none of runs, epochs"],
     ),
     "no function": ((FIGURE, "def draw", "def drawn"), [FIGURE, "has no function `draw`"]),
+    "a form that reads nothing": (
+        (QUESTION, "datasets:\n", "datasets:\n  mine: {form: mine}\n"),
+        ["my_folder/data/forms/mine.py: has no `read`", "add it"],
+    ),
+    "path separator": (
+        (QUESTION, "[my_folder]", f"['a{os.pathsep}b']"),
+        ["':' in its path; rename it"],
+    ),
+    "nothing inside": (
+        (QUESTION, "[my_folder]", "[my_folder, empty]"),
+        ["no Python file in models/, engines/", "docs/extending.md"],
+    ),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_one_message(folder, mistake):
     change, words = MISTAKES[mistake]
+    write("my_folder/data/forms/mine.py", "reed = 1\n")
+    for name in ("empty", f"a{os.pathsep}b"):
+        Path(name).mkdir()
     edit(*change)
     refused(*words)
 
 
-def refused(*words: str) -> None:
-    """One line of message holds all `words`."""
-    with pytest.raises(UserError) as found:
-        read()
-    assert "\n" not in str(found.value)
-    for word in words:
-        assert word in str(found.value)
+# Files that are added, by the file that is copied there, and the words of the message.
+ADDED = {
+    "my_folder/engines/torch.py": (ENGINE, ["my_folder/engines/torch.py", "cannot replace"]),
+    "my_folder/engines/My-NumPy.py": (ENGINE, ["a module is named with", "rename it"]),
+    "my_folder/models/__init__.py": (MODEL, ["the project has this package; remove it"]),
+    "my_folder/envs/torch.yaml": (QUESTION, ["has the name of", str(ROOT / "envs/torch.yaml")]),
+    "other/engines/my_numpy.py": (ENGINE, ["other/engines/my_numpy.py has the name of", ENGINE]),
+    "other/models/torch.py": (MODEL, ["other/models/torch.py has 'my-mlp', which", MODEL]),
+}
 
 
-def test_a_caption_is_missing(folder):
-    Path(CAPTION).unlink()
+@pytest.mark.parametrize("added", ADDED)
+def test_names_that_are_taken_or_impossible(folder, added):
+    source, words = ADDED[added]
+    write("other/models/_helpers.py")
+    write(added, Path(source).read_text())
+    edit(QUESTION, "[my_folder]", "[my_folder, other]")
+    refused(*words)
+
+
+def test_files_that_cannot_be_read(folder):
+    Path(CAPTION).rename("kept.rst")
     refused(CAPTION, "is missing; write the caption of my_figure there")
-
-
-def test_another_encoding(folder):
+    Path("kept.rst").rename(CAPTION)
+    Path("my_folder/engines/old.py").mkdir()
+    refused("my_folder/engines/old.py: is a directory", "move it away")
+    Path("my_folder/engines/old.py").rmdir()
     Path(MODEL).write_bytes(b"# \xff\n")
     refused(MODEL, "save it as UTF-8")
 
 
-def test_a_folder_that_holds_nothing(folder):
-    Path("empty").mkdir()
-    edit("my_question.yaml", "[my_folder]", "[my_folder, empty]")
-    refused(str(folder / "empty"), "no Python file in models/, engines/", "docs/extending.md")
-
-
-def test_a_module_of_the_project_cannot_be_replaced(folder):
-    shutil.copy(ENGINE, "my_folder/engines/torch.py")
-    refused(str(folder / "my_folder/engines/torch.py"), "cannot replace", "rename it")
-
-
-def test_two_plugins_with_files_of_one_name(folder):
-    shutil.copytree("my_folder", "other")
-    edit("my_question.yaml", "[my_folder]", "[my_folder, other]")
-    refused("other/engines/my_numpy.py has the name of", "my_folder/engines/my_numpy.py", "rename")
-
-
-def test_two_plugins_with_models_of_one_name(folder):
-    (folder / "other/models").mkdir(parents=True)
-    shutil.copy(MODEL, "other/models/torch.py")
-    edit("my_question.yaml", "[my_folder]", "[my_folder, other]")
-    refused("MODELS of", "other/models/torch.py has 'my-mlp', which", "my_folder", "rename it")
-
-
-def test_a_folder_named_twice_is_one(folder):
-    edit("my_question.yaml", "[my_folder]", "[my_folder, ./my_folder/../my_folder]")
-    read()
+def test_what_is_read_and_what_is_passed_over(folder):
+    """Locks of an editor are links to nowhere; another system's hidden files are no text."""
+    Path("my_folder/engines/.#my_numpy.py").symlink_to("user@host:5")
+    Path("my_folder/reporting/figures/._my_figure.py").write_bytes(b"\0\xff")
+    write("my_folder/reporting/figures/throughput.rst", "Mine.")
+    edit(QUESTION, "[my_folder]", "[my_folder, ./my_folder/../my_folder]")
+    assert read() == {"my_figure": {"label": "accuracy at the end", "reads": ("runs",)}}
     assert plugins.folders() == [folder / "my_folder"]
+    assert plugins.caption("figures", "throughput") is None  # a caption alone replaces nothing
+    assert plugins.caption("figures", "my_figure") == str(folder / CAPTION)
 
 
-def test_a_path_that_no_list_of_paths_can_hold(folder):
-    (folder / f"a{os.pathsep}b").mkdir()
-    edit("my_question.yaml", "[my_folder]", f"['a{os.pathsep}b']")
-    refused("':' in its path; rename it")
-
-
-def test_other_experiments_are_left_out(folder):
-    config = copy.deepcopy(CONFIG)
+def test_from_records_alone_nothing_of_a_plugin_is_asked_for(folder):
+    config = configured()
+    shutil.rmtree("my_folder")
+    config["records_only"] = True
+    config["backends"]["jax"]["strategy"] = "of another version"
     narrow(config)
-    assert config == CONFIG
-    narrow(config := copy.deepcopy(CONFIG) | {"only": ["weak_scaling"]})
-    assert list(config["experiments"]) == ["weak_scaling"]
-    assert config["primary"]["experiment"] == "weak_scaling"
-    with pytest.raises(
-        UserError, match="only: there is no experiment 'mine'; known are one_device"
-    ):
-        narrow(copy.deepcopy(CONFIG) | {"only": ["mine"]})
+    plugins.use(config["plugins"], drawing=True)
+    validate(config)
+    runs = expand(config, "my_question")
+    assert {run.workers for run in runs if run.backend["name"] in ("my-numpy", "jax")} == {1}
 
 
-@pytest.mark.parametrize("change", [MISTAKES["syntax"][0], MISTAKES["computed ROW"][0]], ids=str)
-def test_the_workflow_says_the_same_and_stops(folder, change):
-    edit(*change)
-    line = [
-        "-s",
-        str(ROOT / "Snakefile"),
-        "all",
-        "--cores",
-        "1",
-        "--configfile",
-        "my_question.yaml",
-    ]
+def test_an_edit_of_what_an_engine_imports_beside_itself_reruns_it(folder):
+    """Relative imports and packages of the plugin's own, too."""
+    texts = {
+        "near.py": "",
+        "parts/__init__.py": "from . import deep",
+        "parts/deep.py": "from ..far import x",
+        "far.py": "x = 1",
+        "other.py": "",
+    }
+    for name, text in texts.items():
+        write(f"my_folder/engines/{name}", text)
+    edit(ENGINE, "import numpy", "from .near import x\nfrom .parts import y\nimport numpy")
+    plugins.use(["my_folder"])
+    engines = Path("my_folder/engines").resolve()
+    reached = code_files("train.py", "paragone.engines.my_numpy")
+    own = {str(path.relative_to(engines)) for path in reached if path.is_relative_to(engines)}
+    assert own == {"my_numpy.py", "near.py", "parts/__init__.py", "parts/deep.py", "far.py"}
+
+
+def test_the_workflow_prints_the_message_and_stops(folder):
+    edit(*MISTAKES["syntax"][0])
+    line = ["-s", str(ROOT / "Snakefile"), "all", "--cores", "1", "--configfile", QUESTION]
     done = snakemake_server.call([*line, "--dry-run"], folder, environment())
     assert done.returncode == 1
     assert "Traceback" not in done.stdout
-    assert f"config: {folder / change[0]}, line " in done.stdout
+    assert f"config: {folder / MODEL}, line 2" in done.stdout

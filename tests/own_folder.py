@@ -1,0 +1,94 @@
+"""A user's folder beside a checkout, in which the example of a page of the documents is run."""
+
+import importlib.util
+import json
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import snakemake_server
+import yaml
+from documents import commands, files
+from workspace import Checkout, environment, job_stats
+
+from paragone.records import record
+
+NEEDS_SCIKIT_LEARN = pytest.mark.skipif(
+    importlib.util.find_spec("sklearn") is None,
+    reason="needs scikit-learn's digits: `make test-all` installs envs/dev.txt",
+)
+# What keeps a test short and decides nothing of what is shown here.
+BRIEF = {
+    "data": {"mirrors": []},
+    "speed_window": {"seconds": 0.2, "limit_seconds": 1},
+    "matmul": {
+        "backends": ["torch"],
+        "products": [],
+        "squares": [64],
+        "precisions": ["float32"],
+        "repeats": 2,
+    },
+}
+
+
+def succeed(line: list[str], folder: Path) -> str:
+    """Run a command in a folder, which must succeed; what it prints."""
+    done = subprocess.run(
+        line, cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Own:
+    """A user's folder in which a page's example was run; `line` has the arguments of its last command."""
+
+    checkout: Checkout
+    folder: Path
+    line: list[str]
+
+    @property
+    def results(self) -> Path:
+        """Where the results are."""
+        return self.folder / "results"
+
+    def records(self) -> list:
+        """The valid records."""
+        return [record.read(path) for path in sorted(self.results.glob("runs/*/record.json"))]
+
+    def verdicts(self, workload: str) -> dict[str, dict]:
+        """The parity gate's verdict on each backend."""
+        return json.loads((self.results / f"parity/{workload}.json").read_text())["backends"]
+
+    def added_to_the_checkout(self) -> list[Path]:
+        """The files of the checkout that were not there before, but for Python's compiled ones."""
+        paths = (path for path in self.checkout.folder.rglob("*") if path.is_file())
+        known = {self.checkout / name for name in self.checkout.files}
+        return [path for path in paths if path not in known and "__pycache__" not in path.parts]
+
+    def jobs(self) -> dict[str, int]:
+        """What the same command would run now."""
+        line = [*self.line, "--dry-run", "--quiet", "rules"]
+        done = snakemake_server.call(line, self.folder, environment())
+        assert done.returncode == 0, done.stdout
+        return job_stats(done.stdout)
+
+
+def own(base: Path, page: Path, brief: dict) -> Own:
+    """Write a page's files beside a checkout, and run its commands; `brief` is a config on top of its own."""
+    checkout, folder = Checkout(base / "paragone"), base / "mine"
+    for name, content in files(page).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    (folder / "brief.yaml").write_text(yaml.safe_dump(BRIEF | brief))
+    line: list[str] = []
+    for command in commands(page):
+        if "test_own_folder" in (command.treatment or ""):
+            line = [*shlex.split(command.text)]
+            if line[0] == "snakemake":
+                line += ["brief.yaml"]  # behind --configfile
+            succeed(line, folder)
+    return Own(checkout, folder, line[1:])
