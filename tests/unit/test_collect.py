@@ -290,11 +290,12 @@ def test_a_run_without_data_joins_its_series():
 @pytest.mark.parametrize(
     ("devices", "machines", "shared"),
     [
-        (["cpu", "cpu"], ["a", "a"], True),
-        (["cpu", "cpu"], ["a", None], True),  # nothing was measured there
-        (["cpu", "cpu"], ["a", "a; b"], False),  # workers on two hosts
-        (["cpu", "gpu"], ["a", "a"], False),
+        (["cpu", "cpu"], [1, 1], True),
+        (["cpu", "cpu"], [1, pd.NA], True),  # nothing was measured there
+        (["cpu", "cpu"], [1, 2], False),  # workers on two hosts
+        (["cpu", "gpu"], [1, 1], False),
     ],
 )
 def test_only_virtual_devices_of_one_machine_share_cores(devices, machines, shared):
-    assert shares_cores(pd.DataFrame({"device": devices, "machine": machines})) is shared
+    counts = pd.Series(machines, dtype="Int64")
+    assert shares_cores(pd.DataFrame({"device": devices, "machines": counts})) is shared

@@ -17,7 +17,6 @@ import bundle_archive
 from bundle_archive import Listing
 from drawn_config import named
 from paragone.analysis import product_tables, tidy
-from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.compliance import checks
 from paragone.base.atomic_files import write_bytes, write_json
 from paragone.base.errors import entry_point
@@ -73,7 +72,7 @@ def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
 def apart(table: pd.DataFrame, label: str) -> pd.DataFrame:
     """The table with names of runs and machines that no other bundle has."""
     if "machine" in table:
-        table = table.assign(machine=label + OF_BUNDLE + table["machine"])
+        table = table.assign(machine=f"{label} = " + table["machine"], machine_name=label)
     of_runs = "experiment" in table  # elsewhere `run` is a number
     return table.assign(run=[named(run, label) for run in table["run"]]) if of_runs else table
 

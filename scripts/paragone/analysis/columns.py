@@ -44,8 +44,8 @@ RUN_COLUMNS = typed(
     (REAL, "target_last_miss_seconds target_first_hit_seconds"),
     (FLAG, "resumed"),
     (COUNT, "processes"),
-    (TEXT, "started machine host processor"),
-    (COUNT, "cores memory_gib"),
+    (TEXT, "started machine machine_name host processor"),
+    (COUNT, "machines cores memory_gib"),
     (TEXT, "devices"),
     (COUNT, "threads"),
     (REAL, "load_before other_cpu_share"),
@@ -72,11 +72,8 @@ SPEED_COLUMNS = [
 EPOCH_SPEED_COLUMNS = ["train_seconds", "evaluate_seconds", "elapsed_train_seconds"]
 
 
-OF_BUNDLE = " = "  # between the label of a bundle and the name of its machine
-
-
 def machine_label(process: Process | MeasuringProcess) -> str:
-    """The name of a process's machine, what is in it, and its fingerprint: no two machines are pooled."""
+    """The host of a process, what is in it, and its fingerprint: no two machines have the same label."""
     machine = process.machine
     cores = "1 core" if process.cores == 1 else f"{process.cores} cores"
     parts = ", ".join([machine.processor, cores, *machine.named_accelerators()])
@@ -84,10 +81,14 @@ def machine_label(process: Process | MeasuringProcess) -> str:
 
 
 def columns_of_process(process: Process | MeasuringProcess) -> dict[str, Any]:
-    """The columns on one process, its machine and what else ran there."""
+    """The columns on one process, its machine and what else ran there.
+
+    Runs are kept apart by `machine`; readers are shown `machine_name`, which a bundle replaces by its label.
+    """
     machine, load, software = process.machine, process.load, process.software
     return {
         "machine": machine_label(process),
+        "machine_name": machine_label(process),
         "host": machine.host,
         "processor": machine.processor,
         "cores": process.cores,

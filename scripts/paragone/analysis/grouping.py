@@ -10,7 +10,6 @@ from itertools import takewhile
 
 import pandas as pd
 
-from paragone.analysis.columns import OF_BUNDLE
 from paragone.config.questions import CELL
 from paragone.config.run_spec import AS_INSTALLED
 
@@ -22,7 +21,7 @@ _SETTING = ["data_source", "data_edition", "machine"]
 
 def shares_cores(runs: pd.DataFrame) -> bool:
     """Whether the replicas of these runs share the cores of one machine."""
-    one_machine = not runs["machine"].str.contains("; ", regex=False).any()
+    one_machine = not (runs["machines"] > 1).any()
     cpu = (runs["device"].dropna() == "cpu").all()  # a record that cannot be read names none
     return bool(one_machine and cpu)
 
@@ -81,7 +80,7 @@ def by_work(series: list[Series]) -> dict[tuple[str, int], list[Series]]:
 def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> list[Series]:
     for known in (
         ["dataset", "data_source", "data_edition"],
-        ["machine"],
+        ["machine", "machine_name"],
         ["precision"],
         ["division"],
     ):
@@ -104,7 +103,7 @@ def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> lis
         number = numbers.setdefault(cell, 0)
         numbers[cell] += 1
         variant = variants[first["workload"]] if "workload" in shown else ""
-        details = [_detail(key, first[key]) for key in shown if key != "workload"]
+        details = [_detail(key, first) for key in shown if key != "workload"]
         details += [first[key] for key in _USUAL if key in keys and not is_usual(first, [key])]
         name = labels.get(first["backend"], first["backend"])
         label = _with(name, [variant, *details] if variant else details)
@@ -135,7 +134,9 @@ def is_usual(run: pd.Series, keys: Iterable[str] = tuple(_USUAL)) -> bool:
     return all(pd.isna(run[key]) or run[key] == _USUAL[key] for key in keys)
 
 
-def _detail(key: str, value: object) -> str:
+def _detail(key: str, run: pd.Series) -> str:
+    """What a label says of a key in which the series of a backend differ."""
+    value = run[key]
     if pd.isna(value):
         return "no data read"
     match key:
@@ -148,4 +149,4 @@ def _detail(key: str, value: object) -> str:
         case "data_edition":
             return f"edition {value}"
         case _:
-            return f"on {str(value).partition(OF_BUNDLE)[0]}"
+            return f"on {run['machine_name']}"

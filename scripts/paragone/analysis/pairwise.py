@@ -51,12 +51,12 @@ def differences(runs: pd.DataFrame, labels: dict[str, str], looks: int = 1) -> p
 
 def _by_machine(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """The runs of each machine; a run that was not started anywhere belongs to the only one, if it is."""
-    known = runs["machine"].dropna().unique()
-    if len(known) <= 1:
-        yield (str(known[0]) if len(known) else ""), runs
+    names = runs["machine_name"].dropna()
+    if len(set(runs["machine"].dropna())) <= 1:
+        yield (names.iloc[0] if len(names) else ""), runs
         return
-    for machine, same in runs.groupby("machine", sort=True):
-        yield str(machine), same
+    for _, same in runs.groupby("machine", sort=True):
+        yield same["machine_name"].iloc[0], same
 
 
 def with_energy(runs: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from paragone.analysis.columns import COUNT, FLAG, OF_BUNDLE, REAL, TEXT, columns_of_result, typed
+from paragone.analysis.columns import COUNT, FLAG, REAL, TEXT, columns_of_result, typed
 from paragone.analysis.statistics import INTERVAL, summarize
 from paragone.records.measurements import Products
 
@@ -15,14 +15,14 @@ COLUMNS = typed(
     (TEXT, "name status reason"),
     (COUNT, "run calls"),
     (REAL, "seconds flops_per_second relative_error"),
-    (TEXT, "machine host processor"),
+    (TEXT, "machine machine_name host processor"),
     (COUNT, "cores memory_gib threads"),
     (REAL, "load_before other_cpu_share"),
     (FLAG, "busy"),
     (TEXT, "started software"),
 )
 # The columns that distinguish series of a figure or table: machines are never pooled.
-SERIES = ["backend", "device", "device_name", "machine", "threads"]
+SERIES = ["backend", "device", "device_name", "machine", "machine_name", "threads"]
 CASE = [*SERIES, "precision", "m", "k", "n", "square"]
 # Columns of runs of workloads that products of matrices lack.
 NOT_HERE = ["dataset", "data_source", "data_edition", "violations"]
@@ -76,8 +76,7 @@ def with_labels(cases: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
     """`cases` with the column `label`: that of the backend, and its machine where it has several."""
     names = cases["backend"].map(lambda name: labels.get(name, name)).astype("string")
     several = cases.groupby("backend")["machine"].transform("nunique") > 1
-    machine = cases["machine"].str.split(OF_BUNDLE).str[0]  # of a bundle its label
-    return cases.assign(label=names.mask(several, names + " on " + machine))
+    return cases.assign(label=names.mask(several, names + " on " + cases["machine_name"]))
 
 
 def spread(counts: pd.Series) -> str:

@@ -213,13 +213,16 @@ def _processes(processes: list[Process]) -> Row:
     first = processes[0]
     memory, programs = [one.memory for one in processes], [one.programs for one in processes]
     modes = processes[-1].modes
+    machines = dict.fromkeys(map(machine_label, processes))
     shares = [share for one in processes for share in host_metrics.shares(one).values()]
     return {
         **columns_of_process(first),
         "resumed": any(one.first_epoch > 1 for one in processes),
         "processes": len(processes),
         # A run whose processes saw several machines belongs to that set, not to its first member.
-        "machine": "; ".join(dict.fromkeys(map(machine_label, processes))),
+        "machine": "; ".join(machines),
+        "machine_name": "; ".join(machines),
+        "machines": len(machines),
         "devices": "; ".join(first.devices),
         **({"math_mode": modes.math_mode, "collectives": modes.collectives} if modes else {}),
         **of_others(shares),

@@ -7,7 +7,6 @@ from pathlib import Path
 import pandas as pd
 
 from paragone.analysis import pairwise, tidy
-from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.metrics import named
 from paragone.analysis.pairwise import END_TO_END, NOT_COMPARED, SPEED, TUNING, UNDECIDED
 from paragone.analysis.run_states import not_completed
@@ -188,7 +187,7 @@ def _subject(rows: pd.DataFrame, tables: Tables, heading: str) -> str:
     if len(tables.differences[["workload", "global_batch"]].drop_duplicates()) > 1:
         text += f" ({workload}, batch {batch:,})"
     if len(set(tables.differences["machine"])) > 1:
-        text += f" on {machine.partition(OF_BUNDLE)[0]}"
+        text += f" on {machine}"
     used = tables.runs[tables.runs["run"].isin(_named(rows["runs"]))]
     if metric == END_TO_END and (examples := pairwise.examples_of(used)):
         text += f" of runs of {examples:,.0f} examples"

@@ -4,7 +4,6 @@ import math
 
 import pandas as pd
 
-from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.metrics import METRICS, margin_words
 
 METHOD = (
@@ -22,7 +21,6 @@ def cells(found: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {
             **row,
-            "machine": row["machine"].partition(OF_BUNDLE)[0],
             "batch": f"{row['global_batch']:,}",
             "effect": effect(row),
             "p": "" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}",

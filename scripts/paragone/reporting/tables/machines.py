@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from paragone.analysis.columns import OF_BUNDLE
 from paragone.analysis.pairwise import differences
 from paragone.reporting import footnotes, words
 from paragone.reporting.beside_each_other import effect
@@ -18,13 +17,7 @@ PAIR = ["metric", "workload", "global_batch", "first", "second"]
 
 def table(inputs: Inputs) -> Table:
     """One row per machine, metric and pair of backends; a column per machine for readers."""
-    parts = [
-        words.with_words(differences(runs, inputs.labels)).assign(
-            machine=str(machine).partition(OF_BUNDLE)[0]
-        )
-        for machine, runs in inputs.runs.groupby("machine", sort=True)
-    ]
-    found = pd.concat(parts, ignore_index=True)
+    found = words.with_words(differences(inputs.runs, inputs.labels))
     remarks = footnotes.about(inputs.runs, METHOD)
     block = Block(_cells(found), f"llrll{WIDE * found['machine'].nunique()}")
     return Table(found, f"{inputs.title}: machine beside machine", remarks, [block])
