@@ -20,7 +20,7 @@ BIN := $(VENV)/bin
 # Compiled at installation: it makes every start of a framework two to three times faster.
 INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --python $(BIN)/python
 
-.PHONY: all bench gpu-compiler new test test-all test-nightly test-accelerator faults audit lint format lock clean
+.PHONY: all bench gpu-compiler new test test-all test-nightly test-accelerator faults mutation audit lint format lock clean
 
 # `make all CORES=8` is `snakemake --cores 8 all` in the environment made here, and its report if there is news.
 # Another preset: make all CONFIG=presets/paper.yaml
@@ -47,6 +47,10 @@ gpu-compiler: $(VENV)/gpu-compiler
 faults: $(VENV)/dev
 	source $(BIN)/activate && PYTHONPATH=tests OMP_WAIT_POLICY=passive pytest tests -m injects -p campaign \
 		--numprocesses 2 -k "$(ONLY)"
+
+# Changes of the modules that make verdicts, one at a time: which does no test see? An hour on one core.
+mutation: $(VENV)/dev
+	source $(BIN)/activate && bash tests/mutation.sh
 
 # The speed claims of benchmarks/README.md, measured on this machine; run nothing else meanwhile. One: make bench ONLY=drawing
 bench: $(VENV)/workflow
