@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from paragone.base import tuning_variables
+from paragone.base import processes
 from paragone.base.errors import UserError
 from paragone.config.expand import expand
 from paragone.config.run_spec import Spec
@@ -101,7 +101,7 @@ def output_of(*line: object) -> Any:
         check=True,
         stdout=subprocess.PIPE,
         text=True,
-        env=tuning_variables.environment({"PYTHONPATH": str(ROOT / "scripts")}),
+        env=processes.environment({"PYTHONPATH": str(ROOT / "scripts")}),
     )
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -113,7 +113,7 @@ def elapsed(*line: object, folder: Path) -> float:
         [str(word) for word in line],
         check=True,
         cwd=folder,
-        env=tuning_variables.environment({}),
+        env=processes.environment({}),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

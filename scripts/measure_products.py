@@ -6,7 +6,7 @@ Square products are measured in every precision asked for, the others in float32
 import importlib
 
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 from paragone.microbenchmarks.products.measure import TOLERANCES, measure_all, not_tried
 from paragone.microbenchmarks.program import Measuring, measuring_parser, module_of
 from paragone.records.measurements import check_products, write

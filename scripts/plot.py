@@ -5,7 +5,7 @@ from pathlib import Path
 
 from paragone.analysis import tidy
 from paragone.base.errors import entry_point
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 from paragone.reporting import inputs, modules
 from paragone.reporting.drawing import style
 

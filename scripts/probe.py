@@ -13,7 +13,7 @@ from typing import Any
 
 from paragone import data
 from paragone.base.errors import UserError, entry_point, reason_of
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 from paragone.config.run_spec import Spec
 from paragone.models.initial_weights import Pretrained, read
 from paragone.parity.observe import failed, observe, write

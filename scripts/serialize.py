@@ -7,7 +7,7 @@ from pathlib import Path
 
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 from paragone.data import serializer
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from paragone import data
 from paragone.base.errors import entry_point, reason_of
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 from paragone.config.run_spec import Spec
 from paragone.machine import limits
 from paragone.models.initial_weights import read

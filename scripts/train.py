@@ -10,7 +10,7 @@ from pathlib import Path
 from paragone import data, engines
 from paragone.base.errors import Unavailable, UserError, as_user_error, entry_point, first_line
 from paragone.base.plugins import LIBRARY
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 from paragone.config.code_files import digest_of
 from paragone.config.loaders import loaded_modules
 from paragone.config.own_files import model_file

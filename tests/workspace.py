@@ -18,7 +18,7 @@ import numpy as np
 import snakemake_server
 import yaml
 
-from paragone.base import tuning_variables
+from paragone.base import processes
 from paragone.config.expand import expand
 from paragone.config.run_spec import Spec
 
@@ -96,7 +96,7 @@ def environment(**changes: str) -> dict[str, str]:
     Without what tunes a process: a test that imports Keras has variables of scikit-learn's import.
     """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return tuning_variables.environment({"PATH": path} | changes)
+    return processes.environment({"PATH": path} | changes)
 
 
 def command(program: str, **options: object) -> list[str]:

@@ -1,6 +1,6 @@
 """What made records say of machines, processes and their neighbors."""
 
-from paragone.base import canonical_json
+from paragone.base import digests
 
 
 def make_machine(host: str) -> dict:
@@ -14,7 +14,7 @@ def make_machine(host: str) -> dict:
         "accelerators": [],
         "driver": None,
     }
-    return {"fingerprint": canonical_json.sha256(machine), **machine}
+    return {"fingerprint": digests.sha256_of(machine), **machine}
 
 
 def make_process(first_epoch: int, host: str, rank: int, config: str) -> dict:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from unit.make_processes import make_activity, make_process
 
-from paragone.base import canonical_json
+from paragone.base import digests
 from paragone.records import run_metrics
 from paragone.records.run_record import RunRecord
 
@@ -159,7 +159,7 @@ def make_record(
     if target is not None:
         goal = {"accuracy": target, "patience": patience, "stop": False}
         record["spec"]["workload"]["target"] = goal
-    config = canonical_json.sha256(record["spec"])
+    config = digests.sha256_of(record["spec"])
     record["processes"] = [
         make_process(start, host, rank, config) for start in starts for rank in range(workers)
     ]
@@ -200,7 +200,7 @@ def time_to_target(record: dict) -> run_metrics.Target:
 def sealed(record: dict) -> dict:
     """The same with the digest that its other fields have."""
     content = {key: value for key, value in record.items() if key != "digest"}
-    return {**content, "digest": canonical_json.sha256(content)}
+    return {**content, "digest": digests.sha256_of(content)}
 
 
 def typed(made: list[dict]) -> list[RunRecord]:

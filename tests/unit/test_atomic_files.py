@@ -1,4 +1,4 @@
-"""Files are complete or not there, whatever happens while they are written."""
+"""Files are complete or absent, whatever happens while they are written; whose a folder is."""
 
 import json
 import os
@@ -7,9 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from privileged import needs_root
 from workspace import ROOT, environment
 
-from paragone.base.atomic_files import write_bytes, write_json, write_text, writing
+from paragone.base.atomic_files import is_own, write_bytes, write_json, write_text, writing
 
 
 def test_files_and_their_folders_are_made(tmp_path):
@@ -88,3 +89,19 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path):
         if re.match(pattern, call)
     ]
     assert seen == ["written", "synced", "renamed", "folder synced"]
+
+
+def test_a_folder_of_the_user_is_own_and_that_of_another_is_not(tmp_path):
+    assert is_own(tmp_path)
+    assert not list(tmp_path.iterdir())
+    needs_root("gives a folder to another user")
+    os.chown(tmp_path, 1002, -1)
+    assert not is_own(tmp_path)
+
+
+def test_a_folder_that_takes_no_file_is_not_own(tmp_path, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refused)
+    assert not is_own(tmp_path)

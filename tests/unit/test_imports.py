@@ -9,7 +9,7 @@ import pytest
 from workspace import ROOT, call
 
 from paragone.base.errors import Unavailable
-from paragone.base.imports import without
+from paragone.base.processes import without
 from paragone.models import torch
 
 

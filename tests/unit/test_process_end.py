@@ -8,7 +8,7 @@ from workspace import ROOT, environment
 
 PROGRAM = """
 import atexit, sys, threading, time
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 
 class Held:
     def __del__(self):

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from paragone.base import canonical_json
+from paragone.base import digests
 from paragone.base.atomic_files import write_bytes, writing
 from paragone.base.errors import UserError
 from paragone.records import record
@@ -62,7 +62,7 @@ class Listing(msgspec.Struct, forbid_unknown_fields=True):
 
 def digest(files: dict[str, File]) -> str:
     """The digest of the files of a bundle."""
-    return canonical_json.sha256(msgspec.to_builtins(files))
+    return digests.sha256_of(msgspec.to_builtins(files))
 
 
 def pack(

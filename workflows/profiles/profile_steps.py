@@ -19,7 +19,7 @@ import msgspec
 from paragone import data, engines
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 from paragone.base.ranks import JOIN_TIMEOUT, World
 from paragone.config.run_spec import Spec, requested
 from paragone.data import Dataset

@@ -1,1 +1,1 @@
-"""For every room: errors, atomic files, names of clocks, ranks, variables that tune a process."""
+"""For every room: errors, atomic files, digests, locks, plugins, processes and ranks."""

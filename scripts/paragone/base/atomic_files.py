@@ -1,8 +1,9 @@
-"""Files that are complete or not there, also after a power loss: written aside, synced, then renamed."""
+"""Files that are complete or absent, also after a power loss: written under another name, synced, renamed."""
 
 import errno
 import json
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,8 @@ from typing import IO, Any
 def writing(path: Path, mode: str = "w", *, durable: bool = True) -> Iterator[IO[Any]]:
     """Open a file that replaces `path` when the block ends; an error in the block leaves nothing.
 
-    mode: "w" (UTF-8) or "wb". `durable`: wait until it is on the disk. Missing folders are made. One process
-    at a time may write a path. An `OSError`, of a full disk, say, names the path.
+    mode: "w" (UTF-8) or "wb". durable: wait until the file is on the disk. Missing folders are made. One
+    process at a time may write a path. An `OSError`, such as that of a full disk, names the path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
@@ -39,14 +40,14 @@ def sync(path: Path) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # of file systems that have no folders to sync
+        if error.errno != errno.EINVAL:  # of file systems that cannot sync folders
             raise
     finally:
         os.close(handle)
 
 
 def sync_tree(folder: Path) -> None:
-    """Wait until a folder and all that is in it are on the disk."""
+    """Wait until a folder and all its content are on the disk."""
     for path in (*folder.rglob("*"), folder):
         sync(path)
 
@@ -58,7 +59,7 @@ def write_text(text: str, path: Path, *, durable: bool = True) -> None:
 
 
 def write_bytes(content: bytes, path: Path) -> None:
-    """Write bytes."""
+    """Write bytes, as `writing` does."""
     with writing(path, "wb") as file:
         file.write(content)
 
@@ -68,3 +69,15 @@ def write_json(
 ) -> None:
     """Write JSON; raises `ValueError` for a number that JSON does not have (NaN, infinity)."""
     write_text(json.dumps(content, indent=indent, allow_nan=False) + "\n", path, durable=durable)
+
+
+def is_own(folder: Path) -> bool:
+    """Whether a folder belongs to the user to whom this process's new files in it belong.
+
+    User ids are not compared with the process's own: file systems that map owners give files another one.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            return os.fstat(file.fileno()).st_uid == folder.stat().st_uid
+    except PermissionError:
+        return False

@@ -1,4 +1,4 @@
-"""Errors for people: one message, no traceback, a non-zero exit."""
+"""Errors for users: one message, no traceback, a non-zero exit."""
 
 import errno
 import functools
@@ -17,7 +17,7 @@ class UserError(Exception):
 
 
 class Unavailable(Exception):
-    """The machine, or the framework on it, lacks what was requested: devices, a precision, an all-reduce."""
+    """The machine, or the framework on it, lacks what was requested: devices, a precision, a strategy."""
 
 
 def require_devices(framework: str, kind: str, needed: int, present: int) -> None:
@@ -30,9 +30,9 @@ def require_devices(framework: str, kind: str, needed: int, present: int) -> Non
 
 @contextmanager
 def needing_packages() -> Iterator[None]:
-    """Raise `Unavailable` if a module of the project that the block imports needs what is not installed.
+    """Raise `Unavailable` if a module of the project that the block imports needs an absent package.
 
-    What a module of a plugin cannot import is an error of that plugin: `plugins.load`.
+    An import that fails in a plugin is an error of that plugin, see `plugins.load`.
     """
     try:
         yield
@@ -43,7 +43,7 @@ def needing_packages() -> Iterator[None]:
         raise Unavailable(f"{package} is not installed here") from error
 
 
-# What the machine lacks, by the kernel's number, and who can help: it may be behind a library's error.
+# Lacks of the machine by error number, with the remedy; they may be the cause of a library's error.
 _LACKING = {
     errno.ENOSPC: "make room",
     errno.EDQUOT: "make room in your quota",
@@ -58,7 +58,7 @@ _LACKING = {
     errno.ENOSYS: "mount the folder with locks, or name another",
     errno.EOPNOTSUPP: "mount the folder with locks, or name another",
 }
-# What is wrong with a path that was given.
+# Errors about a path that the user gave.
 _PATHS = {
     errno.ENOENT: "correct the path, or make it first",
     errno.ENOTDIR: "correct the path",
@@ -70,46 +70,43 @@ _PATHS = {
 
 
 def as_user_error(error: BaseException) -> UserError | None:
-    """The error with a message for the user if the machine, a path or a plugin is its cause; else None.
-
-    What was complete before is kept in every case, and the message says so of what can be started again.
-    """
+    """The error with a message for the user if the machine, a path or a plugin is its cause; else None."""
     if isinstance(error, UserError):
         return error
     if isinstance(error, OSError) and error.errno in _PATHS:
         return UserError(f"{_subject(error)}: {_PATHS[error.errno]}")
     again = "then run again: what is complete is kept"
-    for one in _with_causes(error):
-        if isinstance(one, OSError) and one.errno in _LACKING:
-            return UserError(f"{_subject(one)}: {_LACKING[one.errno]}, {again}")
-        if isinstance(one, RuntimeError) and "can't start new thread" in str(one):
-            return UserError(f"{one}: {_LACKING[errno.EAGAIN]}, {again}")
-        if isinstance(one, MemoryError):
+    for cause in _with_causes(error):
+        if isinstance(cause, OSError) and cause.errno in _LACKING:
+            return UserError(f"{_subject(cause)}: {_LACKING[cause.errno]}, {again}")
+        if isinstance(cause, RuntimeError) and "can't start new thread" in str(cause):
+            return UserError(f"{cause}: {_LACKING[errno.EAGAIN]}, {again}")
+        if isinstance(cause, MemoryError):
             return UserError(f"the memory is full: {_LACKING[errno.ENOMEM]}, {again}")
     return of_plugin(error)
 
 
 def of_plugin(error: BaseException) -> UserError | None:
-    """The error with file and line of the plugin that it comes from; None for any other."""
+    """The error with file and line of the plugin that raised it; None for an error of the project."""
     place = place_in_plugin(error)
     return UserError(f"{place}: {type(error).__name__}: {first_line(error)}") if place else None
 
 
 def _subject(error: OSError) -> str:
     words = (error.strerror or str(error)).lower()
-    named = isinstance(error.filename, (str, bytes))  # not the number of an open file
+    named = isinstance(error.filename, (str, bytes))  # it may be a file descriptor
     return f"{os.fsdecode(error.filename)}: {words}" if named else words
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and those that it was raised from or while handling."""
-    one: BaseException | None = error
-    while one is not None:
-        yield one
-        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+    """The error, and the errors from which it was raised or during whose handling."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
 
 
-# What allocators say when they cannot give more: those of hosts, CUDA, its libraries, and XLA.
+# Words of allocators without memory: those of hosts, CUDA, its libraries, and XLA.
 _FULL = (
     "out of memory",
     "out_of_memory",
@@ -124,38 +121,38 @@ _FULL = (
 
 
 def says_memory_is_full(message: str) -> bool:
-    """Whether an error's message is that of an allocator of a host or a device, or of a library on it."""
+    """Whether a message is that of an allocator of a host or a device that lacks memory."""
     return any(words in message.lower() for words in _FULL)
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of a message that says anything; the kind of error where there is none."""
+    """The first line of a message that is not empty, else the kind of error."""
     return next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, for a table: a message for people, else the kind of error and its first line."""
-    for_people = error if isinstance(error, (UserError, Unavailable)) else of_plugin(error)
+    """Why something failed, for a table: a message for users, else the kind of error and its first line."""
+    for_users = error if isinstance(error, (UserError, Unavailable)) else of_plugin(error)
     kind = type(error).__name__
-    return str(for_people or (f"{kind}: {first_line(error)}" if str(error).strip() else kind))
+    return str(for_users or (f"{kind}: {first_line(error)}" if str(error).strip() else kind))
 
 
 def first_sentence(error: Exception) -> str:
-    """What a framework's long message begins with."""
+    """The first sentence of a framework's long message."""
     return first_line(error).split(". ")[0]
 
 
 class Interrupted(BaseException):
-    """This process was asked to end, by this signal."""
+    """This process was asked to end by a signal."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
 
 def entry_point(main: Callable[..., None]) -> Callable[..., None]:
-    """Make `main` a program: what `as_user_error` has words for becomes `error: ...` on stderr, status 1.
+    """Make `main` a program: an error that `as_user_error` knows becomes `error: ...` on stderr, status 1.
 
-    After `Interrupted` the process ends by the signal that it was sent.
+    After `Interrupted` the process ends by the signal that it received.
     """
 
     @functools.wraps(main)
@@ -176,7 +173,7 @@ def entry_point(main: Callable[..., None]) -> Callable[..., None]:
 
 
 def _print_anything() -> None:
-    """Escape what the terminal's or log's encoding lacks: a name must not end a program."""
+    """Escape characters that the encoding of a terminal or log lacks, instead of failing on them."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -1,9 +1,9 @@
-"""Which of a run's workers this process is, and where the others are. Standard library only."""
+"""Which worker of a run this process is, and where the others are. Standard library only."""
 
 import os
 from dataclasses import dataclass
 
-# Seconds that workers wait for each other, unless the command line says otherwise.
+# The default of the seconds that workers wait for each other.
 JOIN_TIMEOUT = 300.0
 
 
@@ -12,10 +12,9 @@ class World:
     """One worker among those of its run.
 
     `local_rank` and `local_workers` number the workers that see the same accelerators of one host;
-    `core_rank` and `core_workers` those that may use the same cores. `addresses`: host:port of every
-    rank, the port free on its host for this run; empty when there is one worker. `host_pids`: the
-    processes of the workers of this host, in the order of their ranks. `timeout`: seconds that a framework
-    may wait for a worker that is there, but stuck.
+    `core_rank` and `core_workers` those that may use the same cores. `addresses`: host:port of every rank,
+    where the port is free for this run; empty for a single worker. `host_pids`: the processes of the workers
+    of this host, in the order of their ranks. `timeout`: seconds that a framework may wait for a stuck worker.
     """
 
     rank: int
@@ -35,7 +34,7 @@ class World:
 
     @property
     def on_one_host(self) -> bool:
-        """Whether all workers talk through the loopback interface."""
+        """Whether all workers communicate through the loopback interface."""
         return all(address.startswith("127.") for address in self.addresses)
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from paragone.base.canonical_json import canonical
+from paragone.base.digests import canonical
 from paragone.base.engine_reports import Devices
 from paragone.base.errors import UserError
 

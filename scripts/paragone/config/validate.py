@@ -10,7 +10,7 @@ import yaml
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.base.tuning_variables import BEGINNINGS
+from paragone.base.processes import BEGINNINGS
 from paragone.config.datasets import block_of, form_module
 from paragone.config.expand import BATCH_SIZES
 from paragone.config.loaders import check_loader

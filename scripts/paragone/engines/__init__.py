@@ -10,12 +10,10 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from paragone.base import (
-    keras_settings,  # noqa: F401  # an engine of a plugin may import Keras itself
-    plugins,
-)
+from paragone.base import plugins
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
 from paragone.base.errors import Unavailable, UserError, needing_packages
+from paragone.base.processes import ignore_keras_settings
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
@@ -26,6 +24,7 @@ __path__ = plugins.extended(__path__, "engines")
 
 # What frameworks read when they are imported. Python executes a package before its modules, so every
 # import of an engine or of a module that opens devices comes later.
+ignore_keras_settings()  # an engine of a plugin may import Keras itself
 os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the numbers of NVML
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 os.environ.setdefault("PJRT_DEVICE", "CPU")  # without it torch_xla asks every plug-in for devices

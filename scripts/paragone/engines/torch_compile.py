@@ -13,9 +13,9 @@ from torch._inductor.cpp_builder import get_cpp_compiler
 from torch._inductor.exc import InvalidCxxCompiler
 from torch._inductor.runtime.cache_dir_utils import cache_dir, default_cache_dir
 
+from paragone.base.atomic_files import is_own
 from paragone.base.engine_reports import Programs
 from paragone.base.errors import Unavailable, UserError
-from paragone.base.owners import is_own
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset

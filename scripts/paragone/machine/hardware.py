@@ -6,7 +6,7 @@ from typing import Any
 
 import psutil
 
-from paragone.base import canonical_json
+from paragone.base import digests
 from paragone.machine import nvml
 
 
@@ -25,7 +25,7 @@ def describe() -> dict[str, Any]:
         "accelerators": nvml.names(),
         "driver": nvml.driver(),
     }
-    return {"fingerprint": canonical_json.sha256(machine), **machine}
+    return {"fingerprint": digests.sha256_of(machine), **machine}
 
 
 def _processor() -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from paragone.base import tuning_variables
+from paragone.base import processes
 from paragone.base.engine_reports import Programs
 from paragone.machine import hardware, load
 
@@ -48,7 +48,7 @@ def process_entry(threads: int) -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)),
         "devices": [],
         "threads": threads,
-        "variables": tuning_variables.here(),
+        "variables": processes.tuning_variables(),
         "software": software(),
         "git": git_state(),
         "load": load.at_start(),

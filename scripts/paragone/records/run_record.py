@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from paragone.base import canonical_json
+from paragone.base import digests
 from paragone.base.engine_reports import Devices, Modes, Programs
 from paragone.config.run_spec import Spec
 
@@ -73,7 +73,7 @@ class Machine:
 
     def expected_fingerprint(self) -> str:
         """The hash that the other fields have."""
-        return canonical_json.sha256(
+        return digests.sha256_of(
             {key: value for key, value in vars(self).items() if key != "fingerprint"}
         )
 
@@ -273,7 +273,7 @@ class RunRecord:
         """SHA-256 of the canonical JSON of all fields but the digest."""
         data = self.to_json()
         del data["digest"]
-        return canonical_json.sha256(data)
+        return digests.sha256_of(data)
 
 
 def from_json(kind: type[Part], data: Json) -> Part:

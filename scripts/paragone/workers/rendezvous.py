@@ -15,9 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from paragone.base.atomic_files import write_json
+from paragone.base.atomic_files import is_own, write_json
 from paragone.base.errors import UserError, as_user_error
-from paragone.base.owners import is_own
 from paragone.base.ranks import ALONE, World
 from paragone.machine import own_accelerators
 

@@ -23,7 +23,7 @@ from types import FrameType, MappingProxyType
 from typing import BinaryIO, TextIO
 
 from paragone.base.errors import Interrupted
-from paragone.base.tuning_variables import environment
+from paragone.base.processes import environment
 
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL: TensorFlow's workers swallow the first
 TAIL = 20  # lines of a failed worker that are shown

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
-from paragone.base.imports import without
+from paragone.base.processes import without
 
 # Half of a figure's start would be these, which seaborn takes for kernel densities and dendrograms alone.
 with without("scipy.stats", "scipy.cluster"):
