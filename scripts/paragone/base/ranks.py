@@ -14,7 +14,7 @@ class World:
     `local_rank` and `local_workers` number the workers that see the same accelerators of one host;
     `core_rank` and `core_workers` those that may use the same cores. `addresses`: host:port of every rank,
     where the port is free for this run; empty for a single worker. `host_pids`: the processes of the workers
-    of this host, in the order of their ranks. `timeout`: seconds that a framework may wait for a stuck worker.
+    of this host, in the order of their ranks. `timeout`: seconds that a framework waits for a stuck worker.
     """
 
     rank: int
