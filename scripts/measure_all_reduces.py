@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from paragone.base.errors import UserError, entry_point
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 from paragone.base.ranks import World
 from paragone.config.strategies import workers_of
 from paragone.microbenchmarks.all_reduces import group

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 from ahead_of_time import records
 from ahead_of_time.records import Compilation, Status, Step, Target
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 from paragone.machine.process_entry import software
 
 

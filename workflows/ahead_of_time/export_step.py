@@ -17,7 +17,7 @@ from ahead_of_time.plan import exporter_of
 from ahead_of_time.records import Example
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point, reason_of
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 from paragone.config.run_spec import Spec
 
 

@@ -22,7 +22,7 @@ from ahead_of_time.exports import dataset_of, step_of
 from ahead_of_time.exports.jax import StepOfJax
 from ahead_of_time.records import Example, MeasuredStep, Speed
 from paragone.base.errors import entry_point
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 from paragone.config.run_spec import Spec
 
 SHORTEST = 0.2  # seconds of a timed run at least

@@ -18,7 +18,7 @@ from ahead_of_time.tables import TABLES
 from paragone.analysis import tidy
 from paragone.analysis.published import read_protocols, read_rows
 from paragone.base.errors import UserError, entry_point
-from paragone.base.process_end import end_process
+from paragone.base.processes import end_process
 from paragone.reporting import markup
 from paragone.reporting.drawing import style
 
