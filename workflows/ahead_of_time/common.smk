@@ -36,6 +36,15 @@ TABLES = {
     "compiled": dict.fromkeys([*PLAN.published, *PLAN.scaling]),
 }
 FILES = {"figures": ("svg", "pdf", "png", "csv"), "tables": ("csv", "md", "tex", "json")}
+# How all of them are titled, and how backends are shown.
+ABOUT = json.dumps(
+    {
+        "title": PLAN.block.title,
+        "systems": PLAN.systems,
+        "labels": {name: block["label"] for name, block in config["backends"].items()},
+        "palette": {name: block["color"] for name, block in config["backends"].items()},
+    }
+)
 EXHIBITS = [("figures", name) for name in FIGURES] + [("tables", name) for name in TABLES]
 
 
@@ -60,8 +69,3 @@ def about(wildcards):
     """The options of a program that say what a step is."""
     example = msgspec.json.encode(PLAN.example(wildcards.step)).decode()
     return ["--spec", PLAN.steps[wildcards.step].to_json(), "--example", example]
-
-
-def of_backends(key):
-    """A key of each backend, JSON."""
-    return json.dumps({name: block[key] for name, block in config["backends"].items()})

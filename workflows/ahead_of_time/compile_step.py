@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 from ahead_of_time import records
-from ahead_of_time.records import Compilation, Status, Step, Target
+from ahead_of_time.records import Compilation, NotCompiled, Status, Step, Target
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
 from paragone.base.processes import end_process
 from paragone.machine.process_entry import software
@@ -42,19 +42,18 @@ def main(arguments: list[str] | None = None) -> None:
 
 def compiled(step: Step, stablehlo: str, target: Target) -> Compilation:
     """The record of compiling a module for a target, whatever happens."""
-    status: Status
-    cost, seconds, reason = None, None, step.reason
+    cost, seconds, reason = None, None, ""
+    status: Status = "compiled"
     try:
         if step.exported is None:
-            status = "not_exported"
-        else:
-            with needing_packages():
-                from ahead_of_time.compilers import NotCompiled, compile_for
-            try:
-                cost, seconds = compile_for(target, stablehlo, step.exported)
-                status = "compiled" if cost.memory <= target.device.memory else "too_large"
-            except NotCompiled as error:
-                status, reason = error.status, str(error)
+            raise NotCompiled("not_exported", step.reason)
+        with needing_packages():
+            from ahead_of_time.compilers import compile_for
+        cost, seconds = compile_for(target, stablehlo, step.exported)
+        if cost.memory > target.device.memory:
+            status = "too_large"
+    except NotCompiled as error:
+        status, reason = error.status, str(error)
     except Unavailable as error:
         status, reason = "no_compiler", str(error)
     return Compilation(

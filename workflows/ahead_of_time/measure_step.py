@@ -6,7 +6,7 @@ bound needs are measured.
 
 import argparse
 import sys
-import time
+import timeit
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from paragone.config.run_spec import Spec
 SHORTEST = 0.2  # seconds of a timed run at least
 RUNS = 5
 _TRIAD = 2**26  # elements of each array, a quarter of a GB: no cache holds it
-_SIDES = (1024, 2048)  # of the square matrices that are multiplied
+_SIDE = 2048  # of the square matrices that are multiplied
 
 
 @entry_point
@@ -66,17 +66,17 @@ def measured(spec: Spec, example: Example, threads: int) -> MeasuredStep:
         cost=cost_of(text, counts, memory, spec.replicas),
         calls=calls,
         runs=runs,
-        product=max(map(_product, _SIDES), key=lambda speed: speed.per_second),
+        product=_product(),
         triad=_triad(),
     )
 
 
-def _product(side: int) -> Speed:
+def _product() -> Speed:
     """FLOP of products of square matrices: a multiplication with its addition is two."""
-    matrix = jnp.ones((side, side), jnp.float32)
+    matrix = jnp.ones((_SIDE, _SIDE), jnp.float32)
     multiply = jax.jit(jnp.matmul)
     calls, runs = _timed(lambda: multiply(matrix, matrix).block_until_ready())
-    return Speed(amount=calls * 2.0 * side**3, runs=runs)
+    return Speed(amount=calls * 2.0 * _SIDE**3, runs=runs)
 
 
 def _triad() -> Speed:
@@ -97,16 +97,9 @@ def _triad() -> Speed:
 
 def _timed(work: Callable[[], Any]) -> tuple[int, list[float]]:
     """Calls per run and seconds of each run, after a warm-up of two calls."""
-    seconds = [_seconds(work, 1) for _ in range(2)][-1]
+    seconds = timeit.repeat(work, number=1, repeat=2)[-1]
     calls = max(1, round(SHORTEST / seconds))
-    return calls, [_seconds(work, calls) for _ in range(RUNS)]
-
-
-def _seconds(work: Callable[[], Any], calls: int) -> float:
-    start = time.perf_counter()
-    for _ in range(calls):
-        work()
-    return time.perf_counter() - start
+    return calls, timeit.repeat(work, number=calls, repeat=RUNS)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Draw one figure, or write one table, of steps that were compiled and not run."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from ahead_of_time import records
 from ahead_of_time.bounds import published_bounds, validated
 from ahead_of_time.figures import FIGURES
 from ahead_of_time.records import Compilation, MeasuredStep
-from ahead_of_time.shown import Shown
+from ahead_of_time.shown import About, Shown
 from ahead_of_time.tables import TABLES
 from paragone.analysis import tidy
 from paragone.analysis.published import read_protocols, read_rows
@@ -29,34 +28,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=("figures", "tables"))
     parser.add_argument("name", choices=sorted({*FIGURES, *TABLES}))
-    parser.add_argument("--title", required=True)
+    parser.add_argument("--about", required=True, help="titles and labels, `About` as JSON")
     for name in ("records", "measured"):
         parser.add_argument(f"--{name}", nargs="*", default=[], type=Path, help="of these steps")
     parser.add_argument("--published", nargs=2, required=True, type=Path, help="numbers, protocols")
-    parser.add_argument(
-        "--systems", required=True, type=json.loads, help="JSON: [experiment, system, target] each"
-    )
-    for name in ("labels", "palette"):
-        parser.add_argument(f"--{name}", default={}, type=json.loads, help="JSON, by backend")
-    parser.add_argument(
-        "--files",
-        nargs=4,
-        required=True,
-        type=Path,
-        metavar="FILE",
-        help="svg pdf png csv to write, or csv md tex json",
-    )
+    files = "svg pdf png csv to write, or csv md tex json"
+    parser.add_argument("--files", nargs=4, required=True, type=Path, help=files)
     options = parser.parse_args(arguments)
     compiled = [records.read(path, Compilation) for path in options.records]
     measured = [records.read(path, MeasuredStep) for path in options.measured]
-    shown = Shown(
-        options.title,
-        compiled,
-        _published(options.published, options.systems, compiled),
-        [(step.step, validated(step)) for step in measured],
-        options.labels,
-        options.palette,
-    )
+    about = records.read(options.about, About)
+    published = _published(options.published, about.systems, compiled)
+    shown = Shown(about, compiled, published, [(step.step, validated(step)) for step in measured])
     if options.kind == "figures":
         points_of, draw = FIGURES[options.name]
         points = points_of(shown)
@@ -67,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _published(
-    files: list[Path], systems: list[list[str]], compiled: list[Compilation]
+    files: list[Path], systems: list[tuple[str, str, str]], compiled: list[Compilation]
 ) -> pd.DataFrame:
     numbers, protocols = files
     tables = []

@@ -13,7 +13,7 @@ links. Latencies, dispatch and input are 0.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -219,24 +219,18 @@ def scaling(rows: pd.DataFrame) -> pd.DataFrame:
     device has none.
     """
     rows = rows[rows["status"] == "compiled"]
-    parts = list(_series(rows.assign(per_device=rows["global_batch"] / rows["devices"])))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-
-
-def _series(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    rows = rows.assign(per_device=rows["global_batch"] / rows["devices"])
+    series = [pd.DataFrame()]
     for kind, key in ((STRONG, "global_batch"), (WEAK, "per_device")):
         for _, part in rows.groupby(["label", "backend", "precision", "device", key], sort=False):
             if part["devices"].nunique() >= LEAST:
-                yield _with_efficiency(part).assign(scaling=kind, fixed=part[key])
-
-
-def _with_efficiency(part: pd.DataFrame) -> pd.DataFrame:
-    efficiencies = {}
-    for end in ("bound", "apart"):
-        each = part["global_batch"] / part[f"{end}_seconds"] / part["devices"]
-        alone = each[part["devices"] == 1]
-        efficiencies[f"{end}_efficiency"] = each / alone.iloc[0] if len(alone) else float("nan")
-    return part.assign(**efficiencies)
+                part = part.assign(scaling=kind, fixed=part[key])
+                for end in ("bound", "apart"):
+                    each = part["per_device"] / part[f"{end}_seconds"]
+                    alone = each[part["devices"] == 1].max()  # NaN without one device
+                    part[f"{end}_efficiency"] = each / alone
+                series.append(part)
+    return pd.concat(series, ignore_index=True)
 
 
 def validated(record: MeasuredStep) -> Summary:

@@ -16,7 +16,7 @@ from jax.interpreters import mlir
 from jaxlib import xla_client
 
 from ahead_of_time.hlo import collectives_of, traffic
-from ahead_of_time.records import Cost, Exported, Status, Target
+from ahead_of_time.records import Cost, Exported, NotCompiled, Target
 from paragone.base.errors import first_line
 
 # The package of each compiler, and what installs it.
@@ -25,14 +25,6 @@ _PACKAGES = {"tpu": ("libtpu", "make all"), "cuda": ("jax-cuda12-plugin", "make 
 _TPU_VARIABLES = {"TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
 # Descriptions of GPUs, as XLA's own sources have them.
 _GPUS = Path(__file__).parents[1] / "gpus"
-
-
-class NotCompiled(Exception):
-    """Why a step was not compiled, in one line: with which status its record ends."""
-
-    def __init__(self, status: Status, reason: str) -> None:
-        super().__init__(reason)
-        self.status: Status = status
 
 
 def compile_for(target: Target, stablehlo: str, exported: Exported) -> tuple[Cost, float]:

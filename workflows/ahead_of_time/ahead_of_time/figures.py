@@ -56,7 +56,7 @@ def draw_published_bounds(points: pd.DataFrame, shown: Shown) -> Figure:
         *(legend.mark(part, **{**mark, "marker": shape}) for part, shape in SHAPES.items()),
         legend.mark("published, per step", marker="D", color=style.PUBLISHED, markersize=3),
         *(
-            legend.line(shown.label(name), color=style.color(shown.palette, name))
+            legend.line(shown.label(name), color=style.color(shown.about.palette, name))
             for name in backends
         ),
     ]
@@ -64,7 +64,7 @@ def draw_published_bounds(points: pd.DataFrame, shown: Shown) -> Figure:
     remarks = [COMPILED, BOUND, shown.validated, filled]
     lines = points.groupby("place")["backend"].nunique().clip(lower=1).sum()
     height = LINE * lines + ROW * len(places) + 0.4
-    title = f"{shown.title}: published times and lower bounds"
+    title = f"{shown.about.title}: published times and lower bounds"
     frame = Frame(style.DOUBLE, height, title, None, remarks, handles)
     axes = frame.figure.subplots()
     axes.set_xscale("log")
@@ -74,7 +74,7 @@ def draw_published_bounds(points: pd.DataFrame, shown: Shown) -> Figure:
         present = list(dict.fromkeys(of_place["backend"].dropna()))
         for number, backend in enumerate(present):
             y = row + 0.7 * (number + 0.5 - len(present) / 2) / max(len(present), 1)
-            color = style.color(shown.palette, backend)
+            color = style.color(shown.about.palette, backend)
             marks = of_place[of_place["backend"] == backend].dropna(subset="seconds")
             for each in marks.sort_values("binds").to_dict("records"):  # what binds is on top
                 face = color if each["binds"] else "white"
@@ -108,66 +108,43 @@ def compiled_scaling(shown: Shown) -> pd.DataFrame:
 def draw_compiled_scaling(points: pd.DataFrame, shown: Shown) -> Figure:
     """A row per workload; for strong and weak scaling the parts of a step, and the efficiency."""
     workloads = list(dict.fromkeys(points["label"]))
-    kinds = list(dict.fromkeys(points["scaling"]))
     handles = [
         *(legend.line(part, marker=SHAPES[part], markersize=3) for part in PARTS),
         legend.line("efficiency of bounds, all overlaps", color=style.INK),
         legend.line("nothing overlaps", color=style.INK, linestyle="--"),
     ]
     remarks = [COMPILED, BOUND, TILES, shown.validated]
-    height = PANEL * len(workloads)
-    title = f"{shown.title}: strong and weak scaling"
-    frame = Frame(style.DOUBLE, height, title, None, remarks, handles)
-    grid = frame.figure.subplots(len(workloads), 2 * len(kinds), squeeze=False, sharex=True)
-    for row, workload in zip(grid, workloads, strict=True):
-        for place, kind in enumerate(kinds):
-            chosen = (points["label"] == workload) & (points["scaling"] == kind)
-            here = points[chosen].sort_values("devices")
-            parts, efficiency = row[2 * place : 2 * place + 2]
-            if here.empty:
-                parts.set_axis_off()
-                efficiency.set_axis_off()
-                continue
-            _draw_parts(parts, here, shown)
-            _draw_efficiency(efficiency, here, shown)
-            fixed = f"{here['fixed'].iloc[0]:,.0f}" + (
-                " in all" if kind == STRONG else " per device"
-            )
-            parts.set_title(f"{workload}, {kind}: {fixed}", loc="left")
+    title = f"{shown.about.title}: strong and weak scaling"
+    frame = Frame(style.DOUBLE, PANEL * len(workloads), title, None, remarks, handles)
+    grid = frame.figure.subplots(len(workloads), 4, squeeze=False, sharex=True)
+    series = points.sort_values("devices").groupby(["label", "scaling", "backend"], sort=False)
+    for (workload, kind, backend), rows in series:
+        column = 0 if kind == STRONG else 2
+        parts, efficiency = grid[workloads.index(workload)][column : column + 2]
+        fixed = f"{rows['fixed'].iloc[0]:,.0f} {'in all' if kind == STRONG else 'per device'}"
+        parts.set_title(f"{workload}, {kind}: {fixed}", loc="left")
+        _draw_series(parts, efficiency, rows, style.color(shown.about.palette, backend))
     for axes in grid[-1]:
         axes.set_xlabel("devices")
     return frame.figure
 
 
-def _draw_parts(axes: Axes, here: pd.DataFrame, shown: Shown) -> None:
-    for backend, rows in here.groupby("backend", sort=False):
-        color = style.color(shown.palette, str(backend))
-        for part in PARTS:
-            known = rows[rows[f"{part}_seconds"] > 0]
-            look = {"color": color, "marker": SHAPES[part], "linewidth": 0.8}
-            axes.plot(known["devices"], 1e3 * known[f"{part}_seconds"], **look)
-    axes.set_yscale("log")
-    plain_logarithms(axes.yaxis, (1,))
-    axes.set_ylabel("ms per step")
-    _devices(axes)
-
-
-def _draw_efficiency(axes: Axes, here: pd.DataFrame, shown: Shown) -> None:
-    for backend, rows in here.groupby("backend", sort=False):
-        color = style.color(shown.palette, str(backend))
-        for end, line in ENDS.items():
-            axes.plot(rows["devices"], rows[f"{end}_efficiency"], line, color=color)
-    axes.set_ylim(0, 1.08)
-    axes.set_ylabel("efficiency of bounds")
-    _devices(axes)
-
-
-def _devices(axes: Axes) -> None:
-    axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticks([1, 8, 64, 1024])
-    axes.grid(axis="both")
+def _draw_series(parts: Axes, efficiency: Axes, rows: pd.DataFrame, color: str) -> None:
+    for part in PARTS:
+        seconds = rows[f"{part}_seconds"].where(rows[f"{part}_seconds"] > 0)
+        look = {"color": color, "marker": SHAPES[part], "linewidth": 0.8}
+        parts.plot(rows["devices"], 1e3 * seconds, **look)
+    for end, line in ENDS.items():
+        efficiency.plot(rows["devices"], rows[f"{end}_efficiency"], line, color=color)
+    parts.set(yscale="log", ylabel="ms per step")
+    plain_logarithms(parts.yaxis, (1,))
+    efficiency.set(ylim=(0, 1.08), ylabel="efficiency of bounds")
+    for axes in (parts, efficiency):
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xticks([1, 8, 64, 1024])
+        axes.grid(axis="both")
 
 
 # What is drawn, by name: the points, and the figure made of them.

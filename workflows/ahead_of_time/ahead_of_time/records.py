@@ -15,6 +15,14 @@ Status = Literal["compiled", "too_large", "refused", "no_compiler", "not_exporte
 T = TypeVar("T")
 
 
+class NotCompiled(Exception):
+    """Why a step was not compiled, in one line: with which status its record ends."""
+
+    def __init__(self, status: Status, reason: str) -> None:
+        super().__init__(reason)
+        self.status: Status = status
+
+
 class Strict(msgspec.Struct, forbid_unknown_fields=True):
     """A record that has no keys but its own."""
 

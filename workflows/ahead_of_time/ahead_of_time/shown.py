@@ -6,7 +6,7 @@ from functools import cached_property
 import pandas as pd
 
 from ahead_of_time.bounds import table
-from ahead_of_time.records import Compilation, Step
+from ahead_of_time.records import Compilation, Step, Strict
 from paragone.analysis.statistics import INTERVAL, Summary
 
 # How the status of a record reads.
@@ -26,20 +26,30 @@ BOUND = (
 )
 
 
+class About(Strict):
+    """The title of all figures and tables, labels and colors of backends, and which target a system is.
+
+    `systems`: experiment and system in published/published.csv, and the label of the target.
+    """
+
+    title: str
+    systems: list[tuple[str, str, str]]
+    labels: dict[str, str]
+    palette: dict[str, str]
+
+
 @dataclass(frozen=True)
 class Shown:
     """The records that one figure or table shows.
 
     `published`: rows of `bounds.published_bounds`. `validations`: steps that were measured on this machine,
-    and their seconds over their bound. `labels`, `palette`: by backend.
+    and their seconds over their bound.
     """
 
-    title: str
+    about: About
     records: list[Compilation]
     published: pd.DataFrame
     validations: list[tuple[Step, Summary]]
-    labels: dict[str, str]
-    palette: dict[str, str]
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -49,7 +59,7 @@ class Shown:
 
     def label(self, backend: str) -> str:
         """How a backend is called."""
-        return self.labels.get(backend, backend)
+        return self.about.labels.get(backend, backend)
 
     @property
     def validated(self) -> str:

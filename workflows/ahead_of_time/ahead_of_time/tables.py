@@ -34,7 +34,7 @@ def compiled(shown: Shown) -> Table:
     remarks = [COMPILED, BOUND, shown.validated, *shown.sources]
     layout = f"l{WIDE}{WIDE}r{WIDE}rrrll"
     return Table(
-        rows, f"{shown.title}: compiled, not run", remarks, [Block(cells, layout, size=TINY)]
+        rows, f"{shown.about.title}: compiled, not run", remarks, [Block(cells, layout, size=TINY)]
     )
 
 
@@ -72,7 +72,7 @@ def published_bounds(shown: Shown) -> Table:
     taken = "; ".join(f"{system} for {target}" for system, target in systems)
     remarks = [f"Taken: {taken}.", COMPILED, BOUND, EXPLAINED, shown.validated, *shown.sources]
     layout = f"{WIDE * 3}lrr{'r' * len(backends)}r{WIDE * 2}"
-    title = f"{shown.title}: published times and lower bounds"
+    title = f"{shown.about.title}: published times and lower bounds"
     return Table(rows, title, remarks, [Block(cells, layout)])
 
 

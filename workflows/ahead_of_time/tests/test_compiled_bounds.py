@@ -41,9 +41,7 @@ def test_arithmetic_is_the_less_of_both_counts(counted, flop):
 
 
 def test_a_precision_without_a_documented_peak_has_no_arithmetic_bound():
-    least = bound(compilation(step={"precision": "bfloat16"}))
-    assert least.arithmetic is None
-    assert least.apart == pytest.approx(1.014e-3)
+    assert bound(compilation(step={"precision": "bfloat16"})).arithmetic is None
 
 
 @pytest.mark.parametrize(
@@ -69,13 +67,6 @@ def test_what_a_device_sends(kind, group, per_chip, bytes_sent):
     record = compilation(cost={"collectives": collectives}, device={"per_chip": per_chip})
     assert sent(record.cost.collectives, per_chip) == pytest.approx(3 * bytes_sent)
     assert bound(record).links == pytest.approx(3 * bytes_sent / 1e10)
-
-
-def test_a_refusal_is_a_row_that_says_why():
-    rows = table([compilation(), refused("refused", "no such TPU")])
-    assert rows["status"].tolist() == ["compiled", "refused"]
-    assert rows["reason"].iloc[1] == "no such TPU"
-    assert pd.isna(rows["bound_seconds"].iloc[1])
 
 
 PROTOCOL = Protocol("fashion-cnn", {}, replicas=8, global_batch=1024, epoch_examples=60_000)
@@ -109,24 +100,25 @@ def test_a_published_time_has_the_bound_of_its_step(row, seconds):
     assert line["why"] == "memory binds"
 
 
+STEP_TIME = published("step_time", "23", "ms")
+
+
 @pytest.mark.parametrize(
-    ("record", "why"),
+    ("record", "row", "why"),
     [
-        (compilation(step={"global_batch": 512}), "no such step was compiled"),
-        (refused("no_compiler", "libtpu is not installed"), "jax: libtpu is not installed"),
+        (compilation(step={"global_batch": 512}), STEP_TIME, "no such step was compiled"),
+        (refused("no_compiler", "no libtpu"), STEP_TIME, "jax: no libtpu"),
+        (
+            compilation(),
+            published("training_time", "269", "s", epoch=50),
+            "the source does not say",
+        ),
     ],
 )
-def test_without_the_same_step_there_is_no_bound(record, why):
-    line = held_against(record, published("step_time", "23", "ms"))
-    assert line["why"] == why
-    assert line["bound_seconds"] is None
+def test_without_the_same_step_or_its_number_nothing_is_explained(record, row, why):
+    line = held_against(record, row)
+    assert line["why"].startswith(why)
     assert line["explained"] is None
-
-
-def test_a_time_of_unknown_steps_has_no_share():
-    line = held_against(compilation(), published("training_time", "269", "s", epoch=50))
-    assert line["explained"] is None
-    assert "how many steps" in line["why"]
 
 
 def over(devices: int, batch: int) -> Compilation:
@@ -167,11 +159,6 @@ def measured() -> MeasuredStep:
 def test_a_measured_step_is_held_against_the_speeds_of_the_machine():
     ratio = validated(measured())  # 40 ms over the longer of 2.5 ms and 10 ms
     assert (ratio.median, ratio.n) == (pytest.approx(4), 3)
-
-
-def test_a_record_is_written_and_read_back(tmp_path):
-    records.write(compilation(), tmp_path / "record.json")
-    assert records.read(tmp_path / "record.json", Compilation) == compilation()
 
 
 @pytest.mark.parametrize("change", [{"surprise": 1}, {"status": "done"}, {"step": None}])

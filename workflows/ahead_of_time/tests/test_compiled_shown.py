@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import msgspec
 import pandas as pd
 import pytest
-from made_compilations import compilation, refused
+from made_compilations import refused
 from test_compiled_bounds import measured, over
 from workspace import ROOT
 
@@ -26,11 +26,11 @@ def shown(folder: Path, kind: str, name: str, made: list) -> list[Path]:
         records.write(record, path)
     records.write(measured(), folder / "measured.json")
     files = [folder / f"{name}.{suffix}" for suffix in SUFFIXES[kind]]
-    options = [kind, name, "--title", "A title", "--records", *map(str, paths)]
+    about = {"title": "A title", "systems": [SYSTEM], "labels": {"jax": "JAX"}, "palette": {}}
+    options = [kind, name, "--about", json.dumps(about), "--records", *map(str, paths)]
     options += ["--measured", str(folder / "measured.json"), "--published"]
     options += [str(ROOT / f"published/{file}.csv") for file in ("published", "protocols")]
-    options += ["--systems", json.dumps([SYSTEM]), "--labels", '{"jax": "JAX"}', "--files"]
-    show.main([*options, *map(str, files)])
+    show.main([*options, "--files", *map(str, files)])
     plt.close("all")
     return files
 
@@ -77,7 +77,7 @@ def test_tables_have_verdicts_and_refusals(tmp_path):
     assert "refused by the compiler: no such TPU" in markdown.read_text()
     csv, *_ = shown(tmp_path, "tables", "published_bounds", all_records())
     assert pd.read_csv(csv)["verdict"].tolist() == ["lower bound, compiled, not run"]
-    csv, *_ = shown(tmp_path, "tables", "published_bounds", [compilation(status="no_compiler")][:0])
+    csv, *_ = shown(tmp_path, "tables", "published_bounds", [])
     assert pd.read_csv(csv)["verdict"].tolist() == ["no bound"]
 
 
