@@ -1,4 +1,4 @@
-"""Write a folder for a question of one's own: a config, a model in two frameworks, data and a test.
+"""Write a folder for a question of the user: a config, a model in two frameworks, data and a test.
 
 `make new NAME=my_question` calls it; NAME may be a path. It is filled from templates/plugin/.
 """
@@ -18,8 +18,7 @@ from paragone.config.read import read
 
 PROJECT = Path(__file__).parents[1]
 TEMPLATES = PROJECT / "templates/plugin"
-# Files that are called after the question: it takes the place of this word.
-WORD = "question"
+WORD = "question"  # in the names of files: the name of the question takes its place
 
 
 @entry_point
@@ -45,7 +44,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def check(folder: Path) -> None:
-    """Raise `UserError` for a name that no experiment can have, and for what exists."""
+    """Raise `UserError` for a name that no experiment can have, and for a folder that exists."""
     if not re.fullmatch("[a-z][a-z0-9_]*", folder.name):
         raise UserError(
             f"NAME: {str(folder)!r} does not end in a name of lower-case letters, digits and _; "
@@ -60,7 +59,7 @@ def check(folder: Path) -> None:
 
 
 def values_of(folder: Path) -> dict[str, str]:
-    """What the templates are filled with; paths are as seen from the folder."""
+    """The values that fill the templates; paths are relative to the folder."""
     folder = folder.resolve()
     snakefile = os.path.relpath(PROJECT / "Snakefile", folder)
     return {

@@ -34,25 +34,25 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 def use(named: Any, *, drawing: bool = False) -> None:
-    """Let this process, and those that it starts, find what these folders hold.
+    """Let this process, and those that it starts, find the modules in these folders.
 
-    named: the config's `plugins`, relative to the working directory; what is no list of names is left to the
-    config's schema. drawing: from records alone, for which the folders need not be there. Raises `UserError`
-    for one that is no folder or holds nothing, and for a file that is not Python or has the name of another.
+    `named` is the config's `plugins`, relative to the working directory; the config's schema refuses what is
+    no list of names. With `drawing`, from records alone, folders may be absent. Raises `UserError` for a
+    folder that does not exist or holds nothing, and for a file that is not Python or has the name of another.
     """
     os.environ[VARIABLE] = ""
-    if not isinstance(named, list) or not all(isinstance(one, str) and one for one in named):
+    if not isinstance(named, list) or not all(isinstance(name, str) and name for name in named):
         return
-    there = [name for name in named if Path(name).is_dir() or not drawing]
-    for name in there:
+    used = [name for name in named if Path(name).is_dir() or not drawing]
+    for name in used:
         if not Path(name).is_dir():
             raise UserError(f"plugins: there is no folder {name!r}; correct it, or leave it out")
         if os.pathsep in str(Path(name).resolve()):
             raise UserError(
                 f"plugins: {Path(name).resolve()} has {os.pathsep!r} in its path; rename it"
             )
-    found = dict.fromkeys(str(Path(name).resolve()) for name in there)
-    os.environ[VARIABLE] = os.pathsep.join(found)
+    paths = dict.fromkeys(str(Path(name).resolve()) for name in used)
+    os.environ[VARIABLE] = os.pathsep.join(paths)
     for folder in folders():
         files = [file for package in PACKAGES for file in _modules(folder / package)]
         if not files:
@@ -68,12 +68,12 @@ def use(named: Any, *, drawing: bool = False) -> None:
 
 
 def _modules(package: Path) -> list[Path]:
-    """The Python files of a folder, sorted; hidden ones are those of editors and systems."""
+    """The Python files of a folder, sorted, without the hidden ones of editors and systems."""
     return sorted(file for file in package.glob("*.py") if not file.name.startswith("."))
 
 
 def _check_environments() -> None:
-    """No two environments have the same name: one would be used in the place of the other."""
+    """Raise `UserError` for two environments of one name: one would be used in the place of the other."""
     known = {file.name: file for file in (LIBRARY.parents[1] / "envs").glob("*.yaml")}
     for folder in folders():
         for file in sorted((folder / "envs").glob("*.yaml")):
@@ -83,7 +83,7 @@ def _check_environments() -> None:
 
 
 def _check_keys(inside: str) -> None:
-    """No two files of a table have the same key."""
+    """Raise `UserError` for a key that two files of a table have."""
     known: dict[str, Path] = {}
     for file in files_of(inside):
         for key in keys_of(file, TABLES[inside]):
@@ -112,12 +112,12 @@ def _check(file: Path, inside: str) -> None:
 
 
 def file_of(inside: str) -> Path | None:
-    """The project's file of this path in `scripts/paragone/`, else that of the first plugin that has it."""
+    """The first of `files_of`; None if there is none."""
     return next(iter(files_of(inside)), None)
 
 
 def files_of(inside: str) -> list[Path]:
-    """The project's file of this path, and those of all plugins."""
+    """The files with this path below `scripts/paragone/` and below the folders of plugins, in this order."""
     return [place / inside for place in (LIBRARY, *folders()) if (place / inside).is_file()]
 
 
@@ -139,11 +139,6 @@ def names_in(package: str) -> list[str]:
     return sorted({path.stem for place in places for path in place.glob("[!_.]*.py")})
 
 
-def paths_of(table: str) -> list[str]:
-    """The files of the project and of plugins that have a table of this name."""
-    return [inside for inside, name in TABLES.items() if name == table]
-
-
 def extended(package: list[str], inside: str) -> list[str]:
     """The `__path__` of a package to which plugins add modules."""
     return [*package, *(str(folder / inside) for folder in folders())]
@@ -159,19 +154,14 @@ def load(package: str, name: str) -> Any:
 
 
 def extend(inside: str, own: dict[str, Any]) -> dict[str, Any]:
-    """A table of the project's file of this path, with what plugins add to it.
+    """The project's table in the file of this path, and what plugins add to it; `use` refuses equal keys.
 
-    Raises `UserError` for a key that is there already, and for a file that cannot be imported.
+    Raises `UserError` for a file that cannot be imported.
     """
-    found = dict(own)
+    table = dict(own)
     for file in files_of(inside)[1:]:
-        added = getattr(_imported(file), TABLES[inside], {})
-        if again := sorted({*added} & {*found}):
-            raise UserError(
-                f"{file}: {TABLES[inside]} has {again[0]!r}, which is there already; rename it"
-            )
-        found |= added
-    return found
+        table |= getattr(_imported(file), TABLES[inside], {})
+    return table
 
 
 def keys(inside: str) -> list[str]:

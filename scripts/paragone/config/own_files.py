@@ -1,4 +1,4 @@
-"""What plugins hold, checked before anything runs: read, never imported.
+"""Checks of what plugins hold before anything runs: their files are read, never imported.
 
 Standard library only: the Snakefile imports this module at parse time.
 """
@@ -13,9 +13,9 @@ from paragone.base.source_files import keys_of, literal, names_of
 from paragone.config.code_files import loaded_by
 from paragone.config.run_spec import Spec
 
-# The key of a workload whose name is looked for in a table.
+# The key of a workload that names an entry of a table.
 _USED = {"MODELS": "model", "OPTIMIZERS": "optimizer"}
-# What a figure's and a table's module has, beside its row.
+# The functions of the module of a figure or table.
 _FUNCTIONS = {"figures": ("points", "draw"), "tables": ("table",)}
 _KEYS = {"label", "reads", "settings"}
 _ROW = '{"label": "...", "reads": ("runs",)}'
@@ -63,10 +63,10 @@ def _tables(engine: str) -> dict[str, list[str]]:
 
 
 def model_file(spec: Spec) -> Path | None:
-    """The file of a plugin that has the model of a run, for the framework of its engine; None if none has."""
+    """The plugin's file with a run's model in its engine's framework; None for a model of the project."""
     files = loaded_by(f"paragone.engines.{spec.backend['engine']}")
-    for inside in plugins.paths_of("MODELS"):
-        if plugins.LIBRARY / inside in files:
+    for inside, table in plugins.TABLES.items():
+        if table == "MODELS" and plugins.LIBRARY / inside in files:
             for file in plugins.files_of(inside)[1:]:
                 if spec.workload["model"]["name"] in keys_of(file, "MODELS"):
                     return file
@@ -74,17 +74,17 @@ def model_file(spec: Spec) -> Path | None:
 
 
 def rows(kind: str, readable: Collection[str]) -> dict[str, dict[str, Any]]:
-    """The rows of the figures or tables (`kind`) that plugins bring, by name: label, reads, maybe settings.
+    """The `ROW` of each figure or table (`kind`) of plugins by name, with label, reads, and settings if any.
 
-    readable: what a row may read. Raises `UserError` for a row that is none, or computed, and for a module
-    without its functions or its caption.
+    `readable` has the words that reads may use. Raises `UserError` for a row of another form or a computed
+    one, and for a module without its functions or its caption.
     """
-    found = {}
+    declared = {}
     for name in plugins.names_in(f"reporting/{kind}"):
         file = plugins.file_of(f"reporting/{kind}/{name}.py")
         if file is None or file.is_relative_to(plugins.LIBRARY):
             continue
-        found[name] = _row(file, readable)
+        declared[name] = _row(file, readable)
         for function in _FUNCTIONS[kind]:
             if function not in names_of(file):
                 raise UserError(
@@ -94,7 +94,7 @@ def rows(kind: str, readable: Collection[str]) -> dict[str, dict[str, Any]]:
             raise UserError(
                 f"{file.with_suffix('.rst')}: is missing; write the caption of {name} there"
             )
-    return found
+    return declared
 
 
 def _row(file: Path, readable: Collection[str]) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _row(file: Path, readable: Collection[str]) -> dict[str, Any]:
             words = [None]
     if not all(isinstance(word, str) for word in words):
         raise UserError(f'{file}: ROW = {row!r} is not like {_ROW}, with "settings" if it has any')
-    if unknown := [one for one in row["reads"] if one not in readable]:
+    if unknown := [word for word in row["reads"] if word not in readable]:
         raise UserError(f"{file}: ROW reads {unknown[0]!r}, which is none of {', '.join(readable)}")
-    found: dict[str, Any] = row
-    return found
+    checked: dict[str, Any] = row
+    return checked
