@@ -1,13 +1,11 @@
 # Collecting: what was measured is checked and becomes tidy tables, which all figures and tables read.
 #
 # in:  <results>/runs/{run}/record.json, <results>/parity/{workload}/{backend}.npz,
-#      <results>/matmul/, <results>/allreduce/, rules/schemas/
+#      <results>/matmul/, rules/schemas/
 # out: <results>/parity/{workload}.json                       does each backend compute the same?
-#      <results>/looks/{experiment}/{repeats}.json            is the question decided? (`until: decided`)
 #      <results>/tables/{experiment}/compliance.csv           what breaks the rules; all else needs it
 #      <results>/tables/{experiment}/runs.parquet, epochs.parquet
 #      <results>/tables/device_matmul/matmul.csv, .parquet, peaks.json
-#      <results>/tables/scaling_model/allreduce.csv, .parquet
 #
 # Whether that waits for the last run, `reading` in common.smk says.
 
@@ -37,38 +35,6 @@ rule check_parity:
             --reference {input.reference:q} \
             --probes {input.probes:q} \
             --output {output.report:q} \
-            2>&1 | tee {log:q}
-        """
-
-
-checkpoint look:
-    input:
-        records=lambda wildcards: records(
-            first_repeats(wildcards.experiment, int(wildcards.repeats))
-        ),
-        parity=parity_of,
-        manifests=manifests_of,
-    output:
-        "<results>/looks/{experiment}/{repeats}.json",
-    log:
-        "<results>/logs/looks/{experiment}/{repeats}.log",
-    priority: 1
-    conda:
-        "../envs/workflow.yaml"
-    params:
-        code=code_of("look.py"),
-        metric=config["primary"]["metric"],
-    message:
-        "Looking at {wildcards.repeats} repeats of {wildcards.experiment}"
-    shell:
-        r"""
-        python {params.code[0]:q} \
-            --experiment {wildcards.experiment:q} \
-            --records {input.records:q} \
-            --parity {input.parity:q} \
-            --manifests {input.manifests:q} \
-            --metric {params.metric:q} \
-            --output {output:q} \
             2>&1 | tee {log:q}
         """
 
@@ -138,34 +104,9 @@ rule collect_products:
         "Collecting matrix products"
     shell:
         r"""
-        python {params.code[0]:q} products \
+        python {params.code[0]:q} \
             --results {input.results:q} \
             --output {output.csv:q} {output.parquet:q} \
             --peaks {output.peaks:q} \
-            >{log:q} 2>&1
-        """
-
-
-rule collect_all_reduces:
-    input:
-        schema=project("rules/schemas/allreduce.schema.json"),
-        results=collect("<results>/allreduce/{backend}.json", backend=list(ALL_REDUCES)),
-    output:
-        csv="<results>/tables/scaling_model/allreduce.csv",
-        parquet="<results>/tables/scaling_model/allreduce.parquet",
-    log:
-        "<results>/logs/tables/scaling_model/collect.log",
-    priority: reading
-    conda:
-        "../envs/workflow.yaml"
-    params:
-        code=code_of("collect_measurements.py"),
-    message:
-        "Collecting all-reduces"
-    shell:
-        r"""
-        python {params.code[0]:q} all-reduces \
-            --results {input.results:q} \
-            --output {output.csv:q} {output.parquet:q} \
             >{log:q} 2>&1
         """

@@ -10,9 +10,7 @@ from paragone.config.code_files import code_of
 from paragone.config.datasets import block_of, data_modules, data_paths, state_of_files
 from paragone.config.expand import expand, first_steps, probes_of, with_reference
 from paragone.config.loaders import loaded_modules
-from paragone.config.looks import looks
-from paragone.config.measurement_plans import FIGURE as SCALING_FIGURE
-from paragone.config.measurement_plans import all_reduces, products, squares
+from paragone.config.measurement_plans import products, squares
 from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
 from paragone.config.questions import questions
@@ -30,7 +28,6 @@ try:
     if not config["records_only"]:
         check_named(spec for specs in EXPERIMENTS.values() for spec in specs)
     PRODUCTS = products(config)
-    ALL_REDUCES = all_reduces(config, EXPERIMENTS)
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 
@@ -38,15 +35,11 @@ for sentence in LEFT_OUT if workflow.is_main_process else ():
     print(f"notice: left out: {sentence}", file=sys.stderr)
 START = time.time()
 RUNS = {spec.name: spec for specs in EXPERIMENTS.values() for spec in specs}
-SCALING = [
-    name for name, block in config["experiments"].items() if SCALING_FIGURE in block["figures"]
-]
 # What has a folder of figures and tables: experiments, and what is measured beside them.
 SECTIONS = {
     **config["experiments"],
     "device_matmul": config["matmul"],
     "accelerator_reference": config["accelerator_reference"],
-    **({"scaling_model": config["scaling"]} if SCALING else {}),
 }
 
 
@@ -104,22 +97,10 @@ def records(runs):
     return [f"<results>/runs/{run}/record.json" for run in runs]
 
 
-def first_repeats(experiment, count):
-    """The names of the runs of the first repeats of an experiment."""
-    end = config["seed"] + count
-    return [spec.name for spec in EXPERIMENTS[experiment] if spec.seed < end]
-
-
 def runs_of(experiment):
-    """The names of the runs of an experiment; with `until: decided` those of the repeats that it took."""
+    """The names of the runs of an experiment."""
     if isinstance(config["records_only"], dict):
         return config["records_only"][experiment]
-    if "until" in config["experiments"][experiment]:
-        (question,) = questions(config, {experiment: EXPERIMENTS[experiment]})
-        for count in looks(question["repeats"], question["comparisons"])[:-1]:
-            look = checkpoints.look.get(experiment=experiment, repeats=count)
-            if json.loads(Path(look.output[0]).read_text(encoding="utf-8"))["decided"]:
-                return first_repeats(experiment, count)
     return [spec.name for spec in EXPERIMENTS[experiment]]
 
 

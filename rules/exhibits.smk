@@ -14,23 +14,13 @@ class Row:
     settings: tuple[str, ...] = ()
 
 
-def experiments_of(section):
-    """The experiments whose runs a section shows: itself, or all that scale."""
-    return [section] if section in EXPERIMENTS else SCALING
-
-
 READS = {
-    "runs": lambda section: [
-        f"<results>/tables/{name}/runs.parquet" for name in experiments_of(section)
-    ],
+    "runs": lambda section: [f"<results>/tables/{section}/runs.parquet"],
     "epochs": lambda section: [f"<results>/tables/{section}/epochs.parquet"],
     "predictions": lambda section: [
         f"<results>/runs/{run}/predictions.npz" for run in runs_of(section)
     ],
     "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
-    "models": lambda _: ["<results>/tables/scaling_model/models.json"],
-    "steps": lambda _: ["<results>/tables/scaling_model/steps.parquet"],
-    "all_reduce_fit": lambda _: ["<results>/tables/scaling_model/allreduce_fit.parquet"],
     "published": lambda _: [
         project(f"published/{name}.csv")
         for name in ("published", "protocols", "ratios", "flaws", "margins", "spread")

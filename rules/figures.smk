@@ -16,11 +16,9 @@ FIGURES = {
     "epoch_time": Row("epoch time", BESIDE_PUBLISHED),
     "batch_size_throughput": Row("throughput by batch size", ("runs", "published")),
     "time_to_target": Row("time to target", ("runs", "epochs")),
-    "scaling": Row("speed-up and efficiency", ("runs", "models")),
+    "scaling": Row("speed-up and efficiency", ("runs",)),
     "matmul": Row("speed by size", ("products",)),
     "accelerators": Row("peak throughput", ("products", "published")),
-    "scaling_model": Row("all-reduces, predicted steps", ("runs", "steps", "all_reduce_fit")),
-    "beyond": Row("predictions beyond this machine", ("runs", "models"), ("machines", "most")),
     **rows_of_plugins("figures"),
 }
 leave_out_absent("figures", FIGURES)

@@ -1,9 +1,7 @@
-# Measurements beside training: matrix products, and all-reduces over the replicas of a backend.
+# Measurements beside training: matrix products.
 #
-# in:  the `matmul` and `scaling` blocks of the config; backends and replicas of the experiments that
-#      have the figure `scaling`
-# out: <results>/matmul/{backend}.json      every timed product of one backend
-#      <results>/allreduce/{backend}.json   every timed all-reduce of one backend
+# in:  the section `device_matmul` of the config
+# out: <results>/matmul/{backend}.json   every timed product of one backend
 
 
 rule measure_products:
@@ -39,46 +37,6 @@ rule measure_products:
             --products {params.products:q} \
             --squares {params.squares:q} \
             --precisions {params.precisions:q} \
-            --repeats {params.repeats} \
-            --threads {threads} \
-            --output {output.result:q} \
-            2>{log:q} | tee -a {log:q}
-        """
-
-
-rule measure_all_reduces:
-    input:
-        schema=project("rules/schemas/allreduce.schema.json"),
-    output:
-        result="<results>/allreduce/{backend}.json",
-    log:
-        "<results>/logs/allreduce/{backend}.log",
-    conda:
-        lambda wildcards: environment(wildcards.backend)
-    threads: lambda wildcards: workflow.cores
-    resources:
-        machine=100,
-        gpu=lambda wildcards: gpus(
-            ALL_REDUCES[wildcards.backend]["backend"],
-            max(ALL_REDUCES[wildcards.backend]["replicas"]),
-        ),
-    params:
-        code=lambda wildcards: code_of(
-            "measure_all_reduces.py",
-            f"paragone.microbenchmarks.all_reduces.{ALL_REDUCES[wildcards.backend]['backend']['engine']}",
-        ),
-        backend=lambda wildcards: json.dumps(ALL_REDUCES[wildcards.backend]["backend"]),
-        replicas=lambda wildcards: ALL_REDUCES[wildcards.backend]["replicas"],
-        bytes=config["scaling"]["allreduce"]["bytes"],
-        repeats=config["scaling"]["allreduce"]["repeats"],
-    message:
-        "Timing all-reduces of {wildcards.backend}"
-    shell:
-        r"""
-        python {params.code[0]:q} \
-            --backend {params.backend:q} \
-            --replicas {params.replicas} \
-            --bytes {params.bytes} \
             --repeats {params.repeats} \
             --threads {threads} \
             --output {output.result:q} \

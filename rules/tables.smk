@@ -12,15 +12,13 @@ BESIDE_PUBLISHED = ("runs", "epochs", "published")
 TABLES = {
     "comparison": Row("published and measured", BESIDE_PUBLISHED),
     "epochs": Row("epoch by epoch", BESIDE_PUBLISHED),
-    "differences": Row("which backend is better", ("runs",), ("primary", "until")),
+    "differences": Row("which backend is better", ("runs",), ("primary",)),
     "machines": Row("machine beside machine", ("runs",)),
     "spread": Row("spread over seeds", ("runs", "epochs")),
     "accuracies": Row("accuracies beside the baseline's", ("runs",), ("baseline",)),
     "scaling": Row("speed-up and efficiency", ("runs",)),
     "matmul_comparison": Row("published and measured", ("products", "published")),
     "accelerator_reference": Row("as published, and this machine", ("products", "published")),
-    "scaling_steps": Row("predicted and measured steps", ("runs", "models", "steps")),
-    "scaling_published": Row("published speed-ups", ("published",), ("checks",)),
     **rows_of_plugins("tables"),
 }
 leave_out_absent("tables", TABLES)

@@ -12,14 +12,12 @@ from snakemake.utils import update_config
 from workspace import CONFIG, preset
 
 from paragone.config.expand import expand, first_steps
-from paragone.config.measurement_plans import all_reduces
 from paragone.config.run_spec import Spec
 
 # Blocks of the config that are no experiments and have figures and tables: their folders.
 MEASUREMENTS = {
     "matmul": "device_matmul",
     "accelerator_reference": "accelerator_reference",
-    "scaling": "scaling_model",
 }
 
 
@@ -55,11 +53,6 @@ class Plan:
     def unavailable(self) -> list[Spec]:
         """The runs on devices that no machine of the tests has."""
         return [spec for spec in self.runs.values() if spec.backend["device"] != "cpu"]
-
-    @property
-    def all_reduces(self) -> dict[str, dict]:
-        """What is measured of each backend that scales."""
-        return all_reduces(self.config, self.experiments)
 
     @property
     def first_steps(self) -> list[Spec]:
@@ -98,15 +91,12 @@ class Plan:
             "first_steps": len(self.first_steps),
             "train": len(self.runs),
             "measure_products": len(self.config["matmul"]["backends"]),
-            "measure_all_reduces": len(self.all_reduces),
             "check_parity": len(self.workloads),
             "collect": len(self.experiments),
             "join": 1,
             "answers": 1,
             "page": 1,
             "collect_products": 1,
-            "collect_all_reduces": 1,
-            "calibrate": 1,
             **self.drawn(),
             **Counter(f"tabulate_{name}" for _, name in self.shown("tables")),
         }

@@ -180,7 +180,6 @@ def one_message(done, *words: str) -> None:
         ("experiments.tpu_fashion_conv.workload", "mnist", ["'mnist'", "fashion-conv"]),
         ("experiments.tpu_fashion_conv.global_batch", 999, []),
         ("backends.torch.engine", "mxnet", ["backends.torch.engine", "mxnet.py"]),
-        ("scaling.allreduce.bytes", [6, 8], ["scaling.allreduce.bytes", "6"]),
         (
             "experiments.batch_size_throughput.figures",
             ["scaling"],

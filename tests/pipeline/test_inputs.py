@@ -42,8 +42,6 @@ SCHEMAS = {
     "collect": {"record.schema.json", "compliance.csv"},
     "measure_products": {"matmul.schema.json"},
     "collect_products": {"matmul.schema.json"},
-    "measure_all_reduces": {"allreduce.schema.json"},
-    "collect_all_reduces": {"allreduce.schema.json"},
 }
 
 
@@ -128,7 +126,6 @@ def loaded_by_name(job: Job) -> list[str]:
         return []
     folders = {
         "measure_products": "microbenchmarks.products",
-        "measure_all_reduces": "microbenchmarks.all_reduces",
     }
     own = [f"paragone.{folders.get(job.rule, 'engines')}.{engine[1]}"]
     return ["train", *own] if job.rule == "train" else own

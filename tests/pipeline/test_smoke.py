@@ -12,7 +12,7 @@ from workspace import CONFIG, job_stats
 
 import check_records
 from paragone.analysis.compliance import checks
-from paragone.config.looks import fewest
+from paragone.analysis.statistics import fewest
 
 PLAN = Plan("smoke")
 EXPERIMENTS = sorted(PLAN.experiments)
@@ -27,7 +27,6 @@ def test_the_preset_leaves_nothing_out():
     assert PLAN.shown("figures") == Plan().shown("figures")
     assert PLAN.shown("tables") == Plan().shown("tables")
     assert {spec.workers for spec in PLAN.runs.values()} == {1, 2}
-    assert {1, 2} <= {one for found in PLAN.all_reduces.values() for one in found["replicas"]}
     assert len(PLAN.unavailable) == 1
     assert [spec.backend["name"] for spec in PLAN.unavailable] == ["tensorflow-tpu"]
 
@@ -63,10 +62,10 @@ def test_nothing_runs_beside_a_timed_run(smoke):
     events = re.findall(
         r"^(?:Job (\d+): (\w+)|Finished jobid: (\d+))", smoke.output, flags=re.MULTILINE
     )
-    words = ("Training", "Multiplying", "Timing")
+    words = ("Training", "Multiplying")
     timed = [number for number, (_, what, _) in enumerate(events) if what in words]
     jobs = PLAN.jobs()
-    alone = ("train", "measure_products", "measure_all_reduces")
+    alone = ("train", "measure_products")
     assert len(timed) == sum(jobs[rule] for rule in alone)
     assert len(events) == 2 * sum(jobs.values()) - jobs["all"]  # which has no message
     for number in timed:
@@ -174,24 +173,13 @@ def test_products_of_matrices_were_measured_on_every_framework(results):
     assert len(list(results.glob("matmul/*.json"))) == 3
 
 
-def test_scaling_is_measured_and_modelled(results):
+def test_scaling_is_measured(results):
     for name in ("strong_scaling", "weak_scaling"):
         found = pd.read_csv(results / f"tables/{name}/scaling.csv")
         assert sorted(found["replicas"]) == sorted(s.replicas for s in PLAN.experiments[name])
         assert (found.loc[found["replicas"] == 1, "speed_up"] == 1).all()
         assert (found.loc[found["replicas"] == 2, "efficiency"] > 0).all()
         assert set(found["devices"]) == {"shared cores"}
-    models = json.loads((results / "tables/scaling_model/models.json").read_text())["models"]
-    assert {one["backend"] for one in models} == set(PLAN.all_reduces)
-    for one in models:
-        assert one["model"]["size"] == 4 * 21_900
-        assert min(one["model"]["compute"].values()) >= 0
-    reduces = pd.read_csv(results / "tables/scaling_model/allreduce.csv")
-    measured = PLAN.config["scaling"]["allreduce"]
-    counts = sum(len(found["replicas"]) for found in PLAN.all_reduces.values())
-    assert len(reduces) == counts * len(measured["bytes"]) * measured["repeats"]
-    assert (reduces["seconds"] > 0).all()
-    assert len(pd.read_csv(results / "tables/scaling_model/scaling_published.csv")) == 6
 
 
 def test_this_machines_peak_is_among_the_published_ones(results):

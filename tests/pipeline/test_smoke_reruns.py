@@ -6,12 +6,10 @@ import pytest
 from plan import Plan
 
 PLAN = Plan("smoke")
-MEASURED = {"fetch", "serialize", "train", "measure_products", "measure_all_reduces"}
+MEASURED = {"fetch", "serialize", "train", "measure_products"}
 # Without PyTorch eager in the smoke preset: it has one replica and trains no MobileNetV2.
 WITHOUT_PYTORCH = {
     "plot_scaling",
-    "plot_scaling_model",
-    "plot_beyond",
     "plot_epoch_time",
 }
 # The page shows every figure.
@@ -92,19 +90,6 @@ def test_editing_one_product_measures_only_its_framework_again(smoke):
     assert jobs["collect_products"] == 1
     assert jobs["collect"] == len(PLAN.experiments)  # each has shares of the peak
     assert measured(jobs) == {"measure_products": 1}
-
-
-def test_editing_one_all_reduce_measures_only_its_framework_again(smoke):
-    def edited(engine: str) -> dict[str, int]:
-        name = f"scripts/paragone/microbenchmarks/all_reduces/{engine}.py"
-        with smoke.checkout.edited(name, append):
-            return smoke.jobs()
-
-    jobs = edited("tensorflow")
-    assert jobs["collect_all_reduces"] == 1
-    assert "collect" not in jobs
-    assert measured(jobs) == {"measure_all_reduces": 1}
-    assert edited("torch_xla") == {}  # which does not scale in this preset
 
 
 @pytest.mark.parametrize(

@@ -121,16 +121,6 @@ def test_three_backends_are_a_family_and_take_more_repeats():
     assert {row["winner"] for row in rows} == {"PyTorch", "PyTorch/XLA SPMD"}
 
 
-def test_looks_count_as_comparisons():
-    """A p value of 2 / 2^6, asked three times, is above 5 %: it takes seven pairs, as of three backends."""
-    for n, decided in ((6, False), (7, True)):
-        made = speeds({"torch": [1100.0] * n, "torch-xla": [1000.0] * n})
-        row = differences(tabulated(made), LABELS, 3).query("metric == 'speed'").iloc[0]
-        assert row["p_adjusted"] == pytest.approx(3 * 2 / 2**n)
-        assert (row["relation"] != UNDECIDED) is decided
-        assert row["needed"] == 7
-
-
 def relations(*rows: tuple) -> pd.DataFrame:
     """Rows of pairs: first, second, relation, effect, the winner if there is one."""
     return pd.DataFrame(

@@ -10,11 +10,11 @@ from paragone.analysis.statistics import (
     EXACT,
     Effects,
     deviation_bound,
+    fewest,
     holm,
     pairs_needed,
     subsets,
 )
-from paragone.config.looks import fewest
 
 VALUES = [[1, 2, 3], [-1, 2, 4, 8], [0.5, -0.1, 2, 2, 3, -4, 1], [0.0, 0.0, 1.0]]
 SHIFTS = [0.0, 0.7, -1.3, 2.0]

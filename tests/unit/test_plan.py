@@ -5,8 +5,8 @@ import pytest
 from plan import Plan
 
 from paragone.analysis.plan import plan, seconds_of
+from paragone.analysis.statistics import fewest
 from paragone.base.errors import UserError
-from paragone.config.looks import fewest
 from paragone.config.questions import CELL, questions
 
 A, B = (

@@ -72,9 +72,7 @@ def test_each_figure_and_table_depends_on_its_own_module_alone(kind):
         assert own == {f"{folder}/{name}.py"}
 
 
-@pytest.mark.parametrize(
-    "program", ["fetch.py", "serialize.py", "collect.py", "check_parity.py", "calibrate.py"]
-)
+@pytest.mark.parametrize("program", ["fetch.py", "serialize.py", "collect.py", "check_parity.py"])
 def test_closure_holds_every_module_that_python_really_loads(program):
     code = (
         "import importlib, sys; sys.path.insert(0, 'scripts'); importlib.import_module(sys.argv[1]);"

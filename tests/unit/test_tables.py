@@ -29,7 +29,7 @@ def test_an_unknown_table_is_an_error_that_lists_the_known_ones(tmp_path, capsys
 
 @pytest.mark.parametrize(
     ("name", "option"),
-    [("differences", "--runs"), ("matmul_comparison", "--products"), ("scaling_steps", "--runs")],
+    [("differences", "--runs"), ("matmul_comparison", "--products")],
 )
 def test_a_missing_input_is_named(tmp_path, capsys, name, option):
     with pytest.raises(SystemExit):

@@ -6,7 +6,7 @@ from typing import Any
 from paragone.base.clock_names import PARTS as CLOCK_PARTS
 from paragone.records.compliance.rules import limit
 from paragone.records.host_metrics import known, other_cpu_share
-from paragone.records.measurements import AllReduces, MeasuringProcess, Products
+from paragone.records.measurements import MeasuringProcess, Products
 from paragone.records.run_record import Process
 
 TEXT, COUNT, REAL, FLAG = "string", "Int64", "float64", "boolean"
@@ -107,7 +107,7 @@ def of_others(shares: Iterable[float | None]) -> dict[str, Any]:
     return {"other_cpu_share": share, "busy": None if share is None else share > limit("isolation")}
 
 
-def columns_of_result(result: Products | AllReduces) -> dict[str, Any]:
+def columns_of_result(result: Products) -> dict[str, Any]:
     """The columns on backend and process that all rows of a result of products or all-reduces share."""
     columns = {"backend": result.backend.name, **vars(result.backend)}
     del columns["name"]  # this column is of runs

@@ -27,7 +27,7 @@ COLUMNS = [
 ]
 
 
-def differences(runs: pd.DataFrame, labels: dict[str, str], looks: int = 1) -> pd.DataFrame:
+def differences(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
     """One row per metric and pair of series that did the same work on the same machine.
 
     `n` pairs of equal seeds; `effect`, `low`, `high`: by how much the first is better, with its 95 %
@@ -37,16 +37,16 @@ def differences(runs: pd.DataFrame, labels: dict[str, str], looks: int = 1) -> p
     `first_lacks`, `second_lacks`: why a series has no value, empty if it has.
 
     The p values are adjusted over the pairs of a metric on one machine, which are a family: what is best is
-    asked of each machine; they and the intervals count the `looks` at the runs. Labels name no machine:
+    asked of each machine. Labels name no machine:
     the column `machine` does.
     """
     runs = with_energy(runs)
     parts = [
-        judged(pairs, runs, looks).assign(machine=machine)
+        judged(pairs, runs).assign(machine=machine)
         for machine, same in _by_machine(runs)
         if (pairs := [*filter(_comparable, combinations(series_of(same, labels), 2))])
     ]
-    return pd.concat(parts or [judged([], runs, looks).assign(machine="")], ignore_index=True)
+    return pd.concat(parts or [judged([], runs).assign(machine="")], ignore_index=True)
 
 
 def _by_machine(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -69,13 +69,13 @@ def with_energy(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.assign(joules_per_example=joules / examples)
 
 
-def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame, looks: int) -> pd.DataFrame:
+def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame) -> pd.DataFrame:
     """One row per metric and pair, for the metrics that the runs have."""
     rows = [
         row
         for metric in METRICS
         if metric.name not in OPTIONAL or runs[metric.column].notna().any()
-        for row in _judged(metric, pairs, looks)
+        for row in _judged(metric, pairs)
     ]
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
@@ -87,13 +87,13 @@ def _comparable(pair: tuple[Series, Series]) -> bool:
     return same and compared(one, other)
 
 
-def _judged(metric: Metric, pairs: list[tuple[Series, Series]], looks: int) -> list[dict[str, Any]]:
+def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str, Any]]:
     values = [[by_seed(one, metric) for one in pair] for pair in pairs]
     paired = [metric.effects(*both) for both in values]
     effects = [Effects(one.to_numpy()) for one in paired]
     family = [index for index, found in enumerate(effects) if len(found.values)]
-    differs = _adjusted({i: effects[i].p_differs() for i in family}, looks)
-    equals = _adjusted({i: effects[i].p_within(metric.limit) for i in family}, looks)
+    differs = _adjusted({i: effects[i].p_differs() for i in family})
+    equals = _adjusted({i: effects[i].p_within(metric.limit) for i in family})
     rows = []
     for index, (pair, both, found) in enumerate(zip(pairs, values, effects, strict=True)):
         row = {
@@ -112,10 +112,10 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]], looks: int) -> l
             "runs": " ".join(run for one in pair for run in _runs_of(one, paired[index].index)),
         }
         if index in differs:
-            row["low"], row["high"] = map(metric.shown, found.interval(ALPHA / looks))
+            row["low"], row["high"] = map(metric.shown, found.interval(ALPHA))
             row |= {"p": found.p_differs(), "p_adjusted": differs[index]}
             row |= {"p_equal_adjusted": equals[index]}
-            row["needed"] = pairs_that_decide(found.values, metric.limit, len(family) * looks)
+            row["needed"] = pairs_that_decide(found.values, metric.limit, len(family))
             row |= _verdict(row, found)
         rows.append(row)
     return rows
@@ -126,9 +126,9 @@ def _division(first: Series, second: Series) -> str:
     return names.pop() if len(names) == 1 else TUNING
 
 
-def _adjusted(p_values: dict[int, float], looks: int) -> dict[int, float]:
+def _adjusted(p_values: dict[int, float]) -> dict[int, float]:
     found = holm([*p_values.values()])
-    return {index: min(1.0, looks * p) for index, p in zip(p_values, found, strict=True)}
+    return dict(zip(p_values, found, strict=True))
 
 
 def _verdict(row: dict[str, Any], effects: Effects) -> dict[str, str]:

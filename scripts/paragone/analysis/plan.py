@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from paragone.analysis.statistics import fewest
 from paragone.base.errors import UserError
-from paragone.config.looks import fewest
 from paragone.config.questions import CELL
 
 COLUMNS = ["experiment", "repeats", "comparisons", "pairs_needed", "from", "seconds", "proposed"]

@@ -16,8 +16,6 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from paragone.config.looks import fewest
-
 CONFIDENCE = 0.95
 RESAMPLES = 9999
 INTERVAL = "95 % bootstrap interval"  # how figures and tables name it
@@ -26,6 +24,11 @@ EXACT = 13  # pairs up to which all subsets are enumerated; beyond, random ones
 POWER = 0.8
 MOST_PAIRS = 60  # a question that takes more is called hopeless
 _RANDOM = 9999
+
+
+def fewest(comparisons: int) -> int:
+    """The least number of pairs with which sign flips, adjusted for `comparisons`, can reach 5 %."""
+    return math.ceil(1 + math.log2(max(comparisons, 1) / 0.05))
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@ def validate(config: dict[str, Any]) -> None:
         there = ", ".join(config["backends"])
         raise UserError(f"baseline: no backend {json.dumps(config['baseline'])}; there are {there}")
     _check_batch_sizes(config)
-    _check_prices(config["prices"], config["backends"])
     # What is drawn from records alone was trained elsewhere, maybe with plugins of there.
     if not config["records_only"]:
         _check_datasets(config)
@@ -117,16 +116,6 @@ def _check_tuned(key: str, engine: str, tuned: dict[str, Any]) -> None:
             raise UserError(
                 f"{key}.variables.{name}: is not known to tune a process; names begin with {allowed}"
             )
-
-
-def _check_prices(prices: dict[str, Any], backends: dict[str, Any]) -> None:
-    for name in prices["per_hour"]:
-        if name not in backends:
-            known = ", ".join(backends)
-            raise UserError(f"prices.per_hour.{name}: there is no such backend; there are {known}")
-    for key in ("currency", "source", "date"):
-        if prices["per_hour"] and not prices[key]:
-            raise UserError(f"prices.{key}: is empty; a price has a currency, a source and a date")
 
 
 def _explain(error: jsonschema.ValidationError) -> str:

@@ -1,3 +1,3 @@
-"""Measurements beside training: matrix products and all-reduces."""
+"""Measurements beside training: matrix products."""
 
 import paragone.engines  # noqa: F401 - the package sets what frameworks read when they are imported

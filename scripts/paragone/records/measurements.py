@@ -1,7 +1,6 @@
-"""Results of measured products and all-reduces: checked and written, read back and checked again.
+"""Results of measured products: checked and written, read back and checked again.
 
-Fields, their units and what a null means are described in rules/schemas/matmul.schema.json and
-allreduce.schema.json.
+Fields, their units and what a null means are described in rules/schemas/matmul.schema.json.
 """
 
 import json
@@ -65,38 +64,6 @@ class Products:
     cases: list[ProductCase]
 
 
-@dataclass
-class AllReduceCase:
-    """All-reduces of `bytes` per replica: `calls` per run, `runs` in seconds."""
-
-    bytes: int
-    calls: int
-    runs: list[float]
-
-
-@dataclass
-class ReplicaGroup:
-    """The replicas that reduce together, and what they measured."""
-
-    replicas: int
-    workers: int
-    status: str
-    reason: str | None
-    devices: list[str]
-    cases: list[AllReduceCase]
-
-
-@dataclass
-class AllReduces:
-    """All-reduces of one backend over several groups of replicas."""
-
-    schema: int
-    backend: Backend
-    process: MeasuringProcess
-    repeats: int
-    groups: list[ReplicaGroup]
-
-
 Result = TypeVar("Result")
 
 
@@ -121,14 +88,4 @@ def check_products(data: Json) -> Products:
         m, k, n = case.shape
         if case.flop != 2 * m * k * n:
             raise ValueError(f"flop of {m},{k},{n}: {case.flop} is not 2 m k n")
-    return result
-
-
-def check_all_reduces(data: Json) -> AllReduces:
-    """The result; `ValueError` if it breaks its schema or a group has other devices than replicas."""
-    result = valid(AllReduces, data, "allreduce")
-    for group in result.groups:
-        each = group.replicas // group.workers
-        if group.status == "completed" and len(group.devices) != each:
-            raise ValueError(f"groups: {group.devices} are not {each} device(s) per worker")
     return result

@@ -21,11 +21,6 @@ FILES = {
     "epochs": "epochs.parquet: one row per epoch, of one experiment or of several",
     "predictions": "predictions.npz of each run",
     "products": "matmul.parquet: one row per timed product",
-    "models": "models.json: the calibrated cost models",
-    "steps": "steps.parquet: one row per cell of the scaling experiments, "
-    "its step in seconds measured and predicted",
-    "all-reduce-fit": "allreduce_fit.parquet: one row per case of the all-reduces, "
-    "seconds measured, predicted and fitted",
 }
 
 
@@ -57,8 +52,6 @@ class Inputs:
     runs = _table("runs")
     epochs = _table("epochs")
     products = _table("products")
-    steps = _table("steps")
-    all_reduce_fit = _table("all-reduce-fit")
 
     @cached_property
     def series(self) -> list[Series]:

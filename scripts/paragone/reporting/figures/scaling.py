@@ -1,4 +1,4 @@
-"""Step time, speed-up and efficiency by replicas: measured, ideal, and by the cost model."""
+"""Step time, speed-up and efficiency by replicas: measured and ideal."""
 
 from typing import Any
 
@@ -9,21 +9,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
 from paragone.analysis.grouping import shares_cores
-from paragone.analysis.scaling.cost import StepModel
-from paragone.analysis.scaling.measured import (
+from paragone.analysis.scaling import (
     SHARED,
-    Point,
-    batch_at,
     fixed_batch,
     points_of,
     scaling_kind,
     table_of,
 )
-from paragone.analysis.scaling.model import read_models
 from paragone.reporting import footnotes
 from paragone.reporting.drawing import legend, style
 from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.marks import dodged, draw_intervals, draw_lines, plain_numbers
+from paragone.reporting.drawing.marks import dodged, draw_intervals, plain_numbers
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.twin import MEDIAN, Panel, Twin, wide
 
@@ -34,42 +30,17 @@ PANELS = {  # column: what its axis says, factor to its unit
 }
 HEIGHT = 2.1  # inches
 DODGE = 1.035  # between backends, so that intervals stand side by side
-MODEL = {"linestyle": "--", "linewidth": 0.9}
 SHARED_IDEAL = {"linestyle": (0, (6, 2)), "linewidth": 0.7}
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """What is drawn: `kind` measured, one row per cell; `kind` model, one per number of replicas."""
-    runs = inputs.runs
-    found = points_of(runs, inputs.labels)
-    how, workload = scaling_kind(runs), runs["workload"].iloc[0]
-    most = max(point.replicas for point in found)
-    calibrated = reversed(read_models(inputs.paths("models")[0]))
-    models = {(one.workload, one.backend, one.machine): one for one in calibrated if one.model}
-    parts = [table_of(found).assign(kind="measured")]
-    for label in dict.fromkeys(point.label for point in found):
-        own = [point for point in found if point.label == label]
-        one = models.get((workload, own[0].backend, own[0].machine))
-        if one and one.model:
-            curve = _curve(label, own, one.model, how, most)
-            parts.append(curve.assign(words=one.error_words, runs=one.runs))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _curve(label: str, own: list[Point], model: StepModel, how: str, most: int) -> pd.DataFrame:
-    counts = range(1, most + 1)
-    seconds = [model.seconds(n, batch_at(own, how, n)) for n in counts]
-    curve = pd.DataFrame({"replicas": counts, "step_seconds": seconds})
-    work = np.array([n * batch_at(own, how, n) for n in counts])  # examples per step
-    rate = work / curve["step_seconds"]
-    curve["speed_up"] = rate / rate[0]
-    curve["efficiency"] = curve["speed_up"] / curve["replicas"]
-    return curve.assign(series=label, backend=own[0].backend, kind="model")
+    """What is drawn: one row per number of replicas of a backend."""
+    return table_of(points_of(inputs.runs, inputs.labels))
 
 
 def twin(points: pd.DataFrame) -> Twin:
-    """The same panels; the cost model as lines."""
-    rows = wide(points.replace({"kind": {"measured": MEDIAN}}), list(PANELS), x="replicas")
+    """The same panels."""
+    rows = wide(points.assign(kind=MEDIAN), list(PANELS), x="replicas")
     rows["value"] *= rows["panel"].map({name: factor for name, (_, factor) in PANELS.items()})
     for end in ("low", "high"):
         rows[end] *= rows["panel"].map({name: factor for name, (_, factor) in PANELS.items()})
@@ -80,26 +51,19 @@ def twin(points: pd.DataFrame) -> Twin:
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """The figure: three panels over the number of replicas, one color per backend."""
-    measured, model = (points[points["kind"] == kind] for kind in ("measured", "model"))
     looks = style.looks(points["series"], points["backend"], inputs.palette)
     shared = shares_cores(inputs.runs)
     handles = legend.series(looks)
-    if len(model):
-        handles.append(legend.line("cost model", **MODEL))
     handles.append(legend.line("ideal, a device each", linestyle=":"))
     if shared:
         handles.append(legend.line("ideal, shared cores", **SHARED_IDEAL))
     about = remarks(points, inputs.runs)
     frame = Frame(style.DOUBLE, HEIGHT, inputs.title, inputs.runs, about, handles)
-    counts = sorted(set(measured["replicas"]))
+    counts = sorted(set(points["replicas"]))
     for axes, column in zip(frame.figure.subplots(1, len(PANELS)), PANELS, strict=True):
         _draw_ideal(axes, column, counts, shared)
-        scaled = model.assign(**{column: PANELS[column][1] * model[column]})
-        lines = {name: {**look, "linestyle": MODEL["linestyle"]} for name, look in looks.items()}
-        more = {"markers": False, "linewidth": MODEL["linewidth"], "alpha": 0.9}
-        draw_lines(axes, scaled, "replicas", column, lines, **more)
         for number, (name, look) in enumerate(looks.items()):
-            here = measured[measured["series"] == name]
+            here = points[points["series"] == name]
             _draw_measured(axes, here, column, look, dodged(number, len(looks), DODGE))
         _dress(axes, column, counts)
     return frame.figure
@@ -144,20 +108,15 @@ def _dress(axes: Axes, column: str, counts: list[int]) -> None:
 
 
 def remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
-    """Which batch is fixed, how far off the model is, and what has no value."""
+    """Which batch is fixed, and what has no value."""
     how = scaling_kind(runs)
-    measured, model = (points[points["kind"] == kind] for kind in ("measured", "model"))
     fixed = "global batch" if how == "strong" else "batch per replica"
     found = [f"{how.capitalize()} scaling: {fixed} {fixed_batch(runs):,}."]
     if shares_cores(runs):
         found.append(SHARED)
-    found += [
-        f"Model of {label}: {words}."
-        for label, words in model[["series", "words"]].drop_duplicates().itertuples(index=False)
-    ]
-    gone = measured[measured["words"].astype(bool)]
+    gone = points[points["words"].astype(bool)]
     found += [
         f"{row['series']}, {row['replicas']} replica(s): {row['words']}."
         for _, row in gone.iterrows()
     ]
-    return [*found, footnotes.repeats(measured["n"])]
+    return [*found, footnotes.repeats(points["n"])]

@@ -3,7 +3,6 @@
 import pandas as pd
 
 from paragone.analysis.pairwise import differences
-from paragone.config.looks import LOOKS
 from paragone.reporting import footnotes, words
 from paragone.reporting.beside_each_other import MARGINS, METHOD, cells
 from paragone.reporting.inputs import Inputs
@@ -17,16 +16,13 @@ NONE = (
 
 def table(inputs: Inputs) -> Table:
     """One row per metric and pair of backends."""
-    runs, looks = inputs.runs, LOOKS if inputs.settings["until"] else 1
-    found = words.with_words(differences(runs, inputs.labels, looks))
+    runs = inputs.runs
+    found = words.with_words(differences(runs, inputs.labels))
     found["family"] = "exploratory"
     primary = inputs.settings["primary"]
     if primary["experiment"] in set(runs["experiment"]):
         found.loc[found["metric"] == primary["metric"], "family"] = "primary"
-    notes = [METHOD, MARGINS]
-    if looks > 1:
-        notes.append(f"Repeats were added until decided: p and intervals count {looks} looks.")
-    method = [*notes, family(found, primary["metric"])] if len(found) else [NONE]
+    method = [METHOD, MARGINS, family(found, primary["metric"])] if len(found) else [NONE]
     shown = cells(found)
     layout = f"llrllr{WIDE}r{WIDE}{WIDE}"
     block = Block(shown, layout if shown.shape[1] == 10 else f"l{layout}")

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from paragone.analysis.grouping import shares_cores
-from paragone.analysis.scaling.measured import SHARED, points_of, scaling_kind, table_of
+from paragone.analysis.scaling import SHARED, points_of, scaling_kind, table_of
 from paragone.reporting import footnotes
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import WIDE, Block, Table

@@ -122,10 +122,3 @@ def table_of(points: list[Point]) -> pd.DataFrame:
 
 def _named(name: str, values: tuple[float, float, float]) -> dict[str, float]:
     return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
-
-
-def batch_at(points: list[Point], how: str, replicas: float) -> float:
-    """Examples per replica at any number of replicas."""
-    if how == STRONG:
-        return points[0].global_batch / replicas
-    return float(points[0].per_replica_batch)

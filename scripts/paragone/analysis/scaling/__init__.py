@@ -1,1 +1,0 @@
-"""Strong and weak scaling: what n replicas gain over one, and a cost model that predicts it."""
