@@ -40,7 +40,7 @@ def test_equal_different_and_undecided_ways_are_called_so(tmp_path):
     rows = rows_of(tmp_path, made)
     assert rows["verdict"].to_dict() == {
         "PyTorch": "baseline",
-        "PyTorch/XLA SPMD": "equal within 0.02",
+        "PyTorch/XLA SPMD": "equal",
         "TensorFlow Mirrored": "differs",
         "PyTorch DDP": "undecided",
     }

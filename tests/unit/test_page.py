@@ -10,8 +10,6 @@ import vl_convert
 from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, records, write
 from make_records import sealed
 
-from paragone.reporting.exhibits import verdict_class
-
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
@@ -56,21 +54,6 @@ def test_every_link_inside_the_page_has_its_target(page, packed):
 def test_verdicts_are_worded_beside_their_color(page):
     assert re.search(r'<span class="badge good">TensorFlow Mirrored is faster</span>', page)
     assert re.search(r'<span class="badge none">not comparable</span>', page)
-
-
-@pytest.mark.parametrize(
-    ("words", "kind"),
-    [
-        ("reproduced", "good"),
-        ("PyTorch is faster", "good"),
-        ("equal within 5 %", "equal"),
-        ("differs", "bad"),
-        ("undecided", "open"),
-        ("not comparable", "none"),
-    ],
-)
-def test_verdicts_have_a_class_each(words, kind):
-    assert verdict_class(words) == kind
 
 
 def test_a_failure_shows_its_reason_and_the_end_of_its_log(page):

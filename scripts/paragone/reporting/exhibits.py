@@ -9,7 +9,6 @@ from typing import Any
 import docutils.core
 import pandas as pd
 
-from paragone.analysis.metrics import METRICS
 from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, PARTLY
 from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, UNDECIDED
 from paragone.analysis.verdicts import NOT_COMPARABLE
@@ -100,13 +99,9 @@ def read(outline: dict[str, Any], results: Path, captions: Path) -> Section:
     return Section(name, outline["title"], figures, tables)
 
 
-def verdict_class(words: str) -> str:
-    """The class of a cell with a verdict; that of a winner or of equality if it is none of the list."""
-    if words.startswith("equal"):
-        return "equal"
-    if any(words.endswith(metric.words) for metric in METRICS):
-        return "good"
-    return _CLASSES.get(words, "none")
+def verdict_class(verdict: str) -> str:
+    """The class of a verdict on the page."""
+    return _CLASSES.get(verdict, "none")
 
 
 def _figure(stem: Path, label: str, captions: Path) -> Figure:

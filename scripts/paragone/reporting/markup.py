@@ -50,7 +50,11 @@ def write(table: Table, csv: Path, markdown: Path, latex: Path, cells: Path) -> 
 
 
 def _cells(table: Table) -> dict[str, Any]:
-    """The texts of the table; `runs`: of each line those behind it, if lines are rows of the CSV file."""
+    """The texts of the table, and of each line the runs and the verdict behind it.
+
+    Runs and verdicts are there if lines are rows of the CSV file: the verdict is its column `relation`, of
+    pairs, or `verdict`.
+    """
     blocks = [
         {
             "heading": block.heading,
@@ -59,6 +63,7 @@ def _cells(table: Table) -> dict[str, Any]:
         }
         for block in table.blocks
     ]
+    judged = next((name for name in ("relation", "verdict") if name in table.rows), None)
     one_to_one = len(table.blocks) == 1 and len(table.blocks[0].cells) == len(table.rows)
     runs = table.rows["runs"].fillna("").astype(str) if "runs" in table.rows else []
     return {
@@ -66,6 +71,7 @@ def _cells(table: Table) -> dict[str, Any]:
         "remarks": table.remarks,
         "blocks": blocks,
         "runs": [list(dict.fromkeys(line.split())) for line in runs] if one_to_one else [],
+        "verdicts": table.rows[judged].tolist() if one_to_one and judged else [],
     }
 
 

@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ def _copied(drawing: Path, section: str, root: Path) -> str:
 
 
 def _table(table: Table, section: str) -> dict[str, Any]:
-    blocks = [_block(block) for block in table.cells["blocks"]]
+    blocks = [_block(block, table.cells["verdicts"]) for block in table.cells["blocks"]]
     lines = max((len(block["lines"]) for block in table.cells["blocks"]), default=0)
     return {
         "label": table.label.capitalize(),
@@ -148,7 +149,7 @@ def _table(table: Table, section: str) -> dict[str, Any]:
     }
 
 
-def _block(block: dict[str, Any]) -> dict[str, Any]:
+def _block(block: dict[str, Any], verdicts: list[str]) -> dict[str, Any]:
     kept = [at for at, name in enumerate(block["columns"]) if name not in _LEFT_OUT]
     lines = [[line[at] for at in kept] for line in block["lines"][:LINES]]
     columns = [block["columns"][at] for at in kept]
@@ -159,10 +160,10 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
     ]
     cells = [
         [
-            {"text": cell, "kind": verdict_class(cell) if name == "verdict" else ""}
+            {"text": cell, "kind": verdict_class(verdict) if name == "verdict" else ""}
             for name, cell in zip(columns, line, strict=True)
         ]
-        for line in lines
+        for line, verdict in zip_longest(lines, verdicts[: len(lines)], fillvalue="")
     ]
     return {
         "heading": block["heading"],

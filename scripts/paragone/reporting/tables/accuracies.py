@@ -9,6 +9,7 @@ import scipy
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
+from paragone.analysis.pairwise import EQUAL
 from paragone.analysis.prediction import DIFFERS, UNDECIDED
 from paragone.reporting import footnotes
 from paragone.reporting.beside_baseline import works
@@ -20,12 +21,11 @@ MARGIN = 0.02
 SPLITS = ("test", "train")
 # An interval of 90 % within the margin is equivalence by two one-sided tests at 5 %.
 CONFIDENCE = 0.90
-EQUAL = f"equal within {MARGIN}"
 METHOD = (
     "Accuracies after and during the last epoch, mean ± standard deviation over n seeds. Difference: mean "
     "over pairs of one seed, that of the baseline ({}) subtracted, with its 90 % interval by Student's t; "
-    f"{EQUAL}: the interval is within ±{MARGIN}; {DIFFERS}: it is beyond. Majority: the share of the most "
-    "frequent class, which is chance."
+    f"equal within {MARGIN}: the interval is within ±{MARGIN}; {DIFFERS}: it is beyond. Majority: the share "
+    "of the most frequent class, which is chance."
 )
 
 
@@ -98,8 +98,14 @@ def _cells(found: pd.DataFrame) -> Iterator[dict[str, Any]]:
             "accuracy": _accuracy(row),
             "majority": "" if pd.isna(row["majority"]) else f"{row['majority']:.3f}",
             "difference": _difference(row),
-            "verdict": "; ".join(filter(None, (row["verdict"] if row["n"] else "", row["words"]))),
+            "verdict": "; ".join(filter(None, (_verdict_words(row), row["words"]))),
         }
+
+
+def _verdict_words(row: dict[str, Any]) -> str:
+    if not row["n"]:
+        return ""
+    return f"equal within {MARGIN}" if row["verdict"] == EQUAL else str(row["verdict"])
 
 
 def _accuracy(row: dict[str, Any]) -> str:
