@@ -6,7 +6,7 @@ from pathlib import Path
 
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
-from paragone.parity.report import report
+from paragone.parity.compare import report
 
 VERDICTS = {True: "in parity", False: "NOT in parity", None: "not available"}
 

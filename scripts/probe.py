@@ -15,7 +15,7 @@ from paragone import data
 from paragone.base.errors import UserError, entry_point, reason_of
 from paragone.base.processes import end_process
 from paragone.config.run_spec import Spec
-from paragone.models.initial_weights import Pretrained, read
+from paragone.models.weights import Pretrained, read
 from paragone.parity.observe import failed, observe, write
 from paragone.workers import supervisor
 from paragone.workers.worker_failure import ending

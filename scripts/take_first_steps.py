@@ -15,7 +15,7 @@ from paragone.base.errors import entry_point, reason_of
 from paragone.base.processes import end_process
 from paragone.config.run_spec import Spec
 from paragone.machine import limits
-from paragone.models.initial_weights import read
+from paragone.models.weights import read
 from paragone.parity.first_steps import reference, write
 
 

@@ -17,7 +17,7 @@ from paragone.config.own_files import model_file
 from paragone.config.run_spec import Spec
 from paragone.machine import limits, process_entry
 from paragone.machine.activity import HostWatch
-from paragone.models.initial_weights import Pretrained, read
+from paragone.models.weights import Pretrained, read
 from paragone.records.outcome import Outcome
 from paragone.training import results
 from paragone.training.checkpoints import Checkpoints

@@ -16,7 +16,7 @@ from workspace import make_spec
 from paragone.base.engine_reports import Metrics
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.engines.torch import Torch
-from paragone.models.initial_weights import initial
+from paragone.models.weights import initial
 
 
 class Watched(Torch):

@@ -1,14 +1,17 @@
 """The probes of every backend, made once for all tests of the parity gate."""
 
 import json
+import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
 import pytest
-from parity.probing import BACKENDS, QUICK, SLOW, backends_of, observe
-from workspace import Arrays
+from parity.probing import BACKENDS, QUICK, SLOW, WORKLOADS, backends_of, observe
+from parity.short_runs import ShortRuns
+from workspace import ROOT, Arrays, call
 
 
 def linked(data_of: dict[str, Arrays], folder: Path) -> list[Arrays]:
@@ -68,3 +71,32 @@ def probes_of(request, in_one_folder, tmp_path_factory) -> Callable[[str], Path]
         return folder
 
     return lambda workload: made() / workload
+
+
+@pytest.fixture(scope="session")
+def gate_of_wrong_engines(in_one_folder, tmp_path_factory) -> Callable[[str, str], dict]:
+    """What parity/judge_wrong_engines.py prints of a backend in a precision."""
+    references = tmp_path_factory.mktemp("references")
+    workloads = [name for name in WORKLOADS if name != "mobilenet-v2"]
+
+    @cache
+    def made() -> None:
+        observe("reference", workloads, in_one_folder, references)
+
+    def judged(backend: str, precision: str) -> dict:
+        made()
+        program = Path(__file__).with_name("judge_wrong_engines.py")
+        line = [sys.executable, program, backend, precision, in_one_folder[0].folder, references]
+        line += [arrays.manifest for arrays in in_one_folder]
+        paths = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
+        done = call([*map(str, line)], timeout=3000, PYTHONPATH=paths)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return judged
+
+
+@pytest.fixture(scope="session")
+def short_runs(small, data_of, tmp_path_factory) -> ShortRuns:
+    """Runs of two steps, whose first steps are compared with the reference's."""
+    return ShortRuns(small, data_of, tmp_path_factory.mktemp("short_runs"))

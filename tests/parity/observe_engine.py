@@ -20,8 +20,7 @@ from paragone.base import engine_reports
 from paragone.config.run_spec import Spec
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.data.random_streams import framework_seed
-from paragone.models.canonical_weights import digest
-from paragone.models.initial_weights import initial
+from paragone.models.weights import digest, initial
 
 BATCH, STEPS, EPOCHS = 64, 5, 2
 SHORT = {"mobilenet-v2": 2, "wide-resnet": 2}  # steps of the deep ones

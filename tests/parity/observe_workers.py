@@ -18,7 +18,7 @@ from paragone.data import Dataset
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.engines.reference import Reference
-from paragone.models.initial_weights import initial
+from paragone.models.weights import initial
 from paragone.workers.rendezvous import Rendezvous
 
 

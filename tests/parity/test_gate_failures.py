@@ -9,7 +9,7 @@ from parity.probing import fashion_probes, judge
 from workspace import CONFIG, Arrays, call, refused, succeed
 
 from paragone.config.expand import probe
-from paragone.parity import report
+from paragone.parity import compare
 from probe import supervise
 
 
@@ -147,7 +147,7 @@ def test_a_crash_costs_one_probe(tmp_path, capfd):
     reasons["leave"] = "ended with status 0"
     for name, output in zip(names, outputs, strict=True):
         if name in reasons:
-            assert report.read(output).reason == f"the probe failed: the process {reasons[name]}"
+            assert compare.read(output).reason == f"the probe failed: the process {reasons[name]}"
         else:
             assert output.read_text() == "whole"
     assert capfd.readouterr().out.count("failed: ") == len(reasons)

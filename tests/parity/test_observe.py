@@ -8,7 +8,7 @@ from workspace import CONFIG
 
 from paragone.config.expand import probe
 from paragone.data import Dataset
-from paragone.models.canonical_weights import Weights
+from paragone.models.weights import Weights
 from paragone.parity.compare import Observation
 from paragone.parity.observe import observe
 

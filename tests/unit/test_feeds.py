@@ -16,8 +16,7 @@ from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.engines import InputClock
-from paragone.engines.torch import Torch
-from paragone.engines.torch_feed import PinnedFeed
+from paragone.engines.torch import PinnedFeed, Torch
 
 DATASET = make_images()
 

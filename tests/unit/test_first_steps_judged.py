@@ -11,7 +11,7 @@ from workspace import make_spec
 from paragone.config.expand import first_steps as of_run
 from paragone.config.run_spec import Spec
 from paragone.engines.torch import Torch
-from paragone.models.initial_weights import initial
+from paragone.models.weights import initial
 from paragone.parity import compare, first_steps
 
 SPEC = make_spec("fashion-cnn", "torch", global_batch=16)

@@ -10,7 +10,7 @@ from torch import nn
 from workspace import CONFIG, EXAMPLES, OF_EXAMPLES, ROOT, call
 
 from paragone.base import plugins
-from paragone.engines import torch_flop
+from paragone.engines.torch import count_flop
 from paragone.models.torch import MODELS
 
 WORKLOADS = CONFIG["workloads"] | OF_EXAMPLES
@@ -53,7 +53,7 @@ def test_fashion_conv_by_hand():
     assert by_hand == 2_206_464
     with torch.device("meta"):
         model = MODELS["fashion-conv"]((28, 28, 1), 10)
-    assert torch_flop.count(model, (28, 28, 1)).per_example == by_hand
+    assert count_flop(model, (28, 28, 1)).per_example == by_hand
 
 
 def test_a_depthwise_convolution_is_counted_by_its_groups():
@@ -63,7 +63,7 @@ def test_a_depthwise_convolution_is_counted_by_its_groups():
             nn.Conv2d(1, 32, 1), nn.Conv2d(32, 32, 3, padding=1, groups=32), nn.Flatten()
         )
     pointwise, depthwise = 2 * 8 * 8 * 32, 2 * 8 * 8 * 32 * 9
-    assert torch_flop.count(model, (8, 8, 1)).per_example == 2 * pointwise + 3 * depthwise
+    assert count_flop(model, (8, 8, 1)).per_example == 2 * pointwise + 3 * depthwise
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from paragone.models.jax_precision import compute_in
+from paragone.models.jax_layers import compute_in
 
 RANDOM = np.random.default_rng(0)
 LAYERS = {

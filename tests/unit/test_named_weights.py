@@ -7,7 +7,7 @@ import pytest
 from workspace import make_spec
 
 from paragone.base.errors import UserError
-from paragone.models.initial_weights import starting
+from paragone.models.weights import starting
 
 nn = import_module("torch.nn")
 keras = import_module("keras")
@@ -15,7 +15,7 @@ import_module("jax").config.update("jax_platforms", "cpu")  # else it asks every
 nnx = import_module("flax.nnx")
 torch_weights = import_module("paragone.engines.torch_weights")
 keras_weights = import_module("paragone.models.keras_weights")
-jax_weights = import_module("paragone.models.jax_weights")
+jax_weights = import_module("paragone.models.jax_layers")
 
 
 def test_of_torch():

@@ -17,9 +17,8 @@ from workspace import ROOT, UNREACHABLE, make_spec
 
 from paragone.base.errors import UserError
 from paragone.engines import torch_weights
-from paragone.models.canonical_weights import draw
-from paragone.models.initial_weights import initial, read
 from paragone.models.torch import mobilenet_v2
+from paragone.models.weights import draw, initial, read
 from paragone.reporting import footnotes
 
 MODEL = "mobilenet-v2"

@@ -44,7 +44,7 @@ def test_training_depends_on_loop_engine_models_and_data(engine):
         f"scripts/paragone/engines/{engine}.py",
         f"scripts/paragone/models/{framework}.py",
         "scripts/paragone/data/random_streams.py",
-        "scripts/paragone/models/canonical_weights.py",
+        "scripts/paragone/models/weights.py",
     } <= set(found)
 
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from paragone.engines import tensorflow_input
+from paragone.engines import tensorflow
 
 
 @pytest.mark.parametrize("at_once", [1, 130, 2**20])
 def test_batches_come_out_as_they_went_in(monkeypatch, at_once):
     """However many one call of the generator hands over: one, several and a rest, all."""
-    monkeypatch.setattr(tensorflow_input, "AT_ONCE", at_once)
+    monkeypatch.setattr(tensorflow, "AT_ONCE", at_once)
     batches = [(np.full((4, 3), step, np.uint8), np.arange(4) + step) for step in range(7)]
-    pipeline = tensorflow_input.pipeline(
+    pipeline = tensorflow.pipeline(
         lambda: given, tf.TensorSpec((None, 3), tf.uint8), tf.TensorSpec((None,), tf.int64)
     )
     for given in (batches, iter(batches[:2]), batches[:1], []):

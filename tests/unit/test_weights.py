@@ -6,7 +6,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from paragone.models.canonical_weights import digest, draw, parameter_count, trainable
+from paragone.models.weights import digest, draw, parameter_count, trainable
 
 SHAPES = {
     "0.conv2d.kernel": (5, 5, 4, 20),

@@ -28,7 +28,7 @@ from paragone.data.random_streams import framework_seed
 from paragone.engines import Engine
 from paragone.machine import cgroups, hardware, limits
 from paragone.microbenchmarks.program import Measuring
-from paragone.models.initial_weights import Pretrained, read, starting
+from paragone.models.weights import Pretrained, read, starting
 from paragone.records.measurements import MeasuringProcess
 from paragone.training.failures import failure_of
 from paragone.workers import supervisor

@@ -18,7 +18,7 @@ from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
-from paragone.models.canonical_weights import Weights
+from paragone.models.weights import Weights
 
 __path__ = plugins.extended(__path__, "engines")
 

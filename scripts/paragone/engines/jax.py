@@ -4,11 +4,13 @@ The same code runs on TPU cores, GPUs and virtual CPU devices, in one process or
 global batch: the partitioned program computes what the program on one device computes.
 """
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -21,14 +23,11 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
 from paragone.engines import InputClock, Probe, jax_devices, warm_up
-from paragone.engines.jax_flop import count
-from paragone.engines.jax_metrics import means, sums
 from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
-from paragone.models.canonical_weights import Weights
 from paragone.models.jax import MODELS, Squares
-from paragone.models.jax_precision import compute_in
-from paragone.models.jax_weights import known, named, weighted
+from paragone.models.jax_layers import compute_in, known, named, weighted
+from paragone.models.weights import Weights
 
 STRATEGIES = {"spmd": "one worker", "multiprocess": "several workers"}
 BATCH_NORM = "whole"
@@ -42,7 +41,7 @@ class Jax:
     """The engine. Loss and accuracy are summed on the devices and read once per epoch."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        """See `Engine.build`; `threads` is set by the process's affinity."""
+        """`threads` has no effect: XLA follows the process's affinity."""
         kind = spec.backend["device"]
         jax.config.update("jax_enable_x64", spec.precision == "float64")
         mesh = jax_devices.open_mesh(kind, spec.replicas, world, deterministic=spec.deterministic)
@@ -85,9 +84,9 @@ class Jax:
     def _loss(
         self, variables: tuple, statistics: Any, batch: tuple, key: jax.Array
     ) -> tuple[jax.Array, tuple]:
-        """The mean loss; with it logits, losses and the new batch-norm statistics. `key`: for dropout."""
+        """The mean loss, and (logits, losses, new batch-norm statistics). `key`: of dropout masks."""
         inputs, labels = batch
-        # Variables of this trace, since they are assigned.
+        # Copies in this trace, since the model assigns them.
         statistics = jax.tree.map(lambda array: array, statistics)
         model = nnx.merge(self._graph, *variables, statistics)
         logits = self._logits(model, inputs, rngs=nnx.Rngs(dropout=key))
@@ -113,11 +112,11 @@ class Jax:
             gradients, state["optimizer"], squares=self._squared(gradients, of_words)
         )
         params = jax.tree.map(lambda weight, by: weight - rate * by, state["params"], updates)
-        found = {"params": params, "statistics": statistics, "optimizer": optimizer}
-        return found, totals + sums(logits, losses, batch[1], jnp.ones_like(losses))
+        new = {"params": params, "statistics": statistics, "optimizer": optimizer}
+        return new, totals + sums(logits, losses, batch[1], jnp.ones_like(losses))
 
     def _squared(self, gradients: nnx.State, of_words: nnx.State) -> nnx.State:
-        """What the second moment takes: squares of gradients, of an embedding maybe word by word."""
+        """What the second moment averages: squared gradients; of an embedding perhaps summed word by word."""
         squares = jax.tree.map(jnp.square, gradients)
         if self._workload["optimizer"].get("deduplicate", True):
             return squares
@@ -142,7 +141,7 @@ class Jax:
     # The host side
 
     def _put_whole(self, tree: Any) -> Any:
-        """A tree of arrays, the same in every process, on every device."""
+        """Replicate a tree of arrays, equal in every process, on every device."""
         if self.devices.workers == 1:
             return jax.device_put(tree, self._whole, may_alias=False)  # a step takes its memory
         return jax.tree.map(
@@ -151,14 +150,14 @@ class Jax:
         )
 
     def _put(self, batch: tuple) -> tuple:
-        """This process's part of a batch on its devices: split by examples where they divide evenly."""
+        """Put this process's part of a batch on its devices, split by examples where they divide evenly."""
         if self.devices.workers == 1:
             divides = len(batch[0]) % self.devices.replicas == 0
             return jax.device_put(batch, self._split if divides else self._whole)
         return tuple(jax.make_array_from_process_local_data(self._split, part) for part in batch)
 
     def _host(self) -> State:
-        """The state as host arrays."""
+        """Copy the state to host arrays."""
         return jax.tree.map(lambda array: np.array(array.addressable_data(0)), self._state)
 
     def _totals(self) -> jax.Array:
@@ -194,12 +193,12 @@ class Jax:
     def predict(self, inputs: np.ndarray) -> np.ndarray:
 
         @jax.jit
-        def chances(state: State, squares: nnx.State, inputs: jax.Array) -> jax.Array:
+        def compute(state: State, squares: nnx.State, inputs: jax.Array) -> jax.Array:
             model = nnx.merge(self._test_graph, state["params"], squares, state["statistics"])
             return jax.nn.softmax(self._logits(model, inputs))
 
-        found = chances(self._host(), nnx.state(self._model, Squares), inputs)
-        return np.asarray(found, np.float32)
+        probabilities = compute(self._host(), nnx.state(self._model, Squares), inputs)
+        return np.asarray(probabilities, np.float32)
 
     def probe(self, batch: tuple) -> Probe:
         differentiate = jax.jit(jax.value_and_grad(self._loss, has_aux=True))
@@ -239,7 +238,7 @@ class Jax:
         def loss(params: nnx.State) -> jax.Array:
             return self._loss((params, self._squares), statistics, batch, jax.random.key(0))[0]
 
-        return count(loss, self._state["params"], examples)
+        return count_flop(loss, self._state["params"], examples)
 
     def programs(self) -> Programs | None:
         return None
@@ -251,7 +250,7 @@ class Jax:
         return jax_devices.modes(self.devices)
 
     def reset_peak_memory(self) -> None:
-        """See `Engine.reset_peak_memory`; JAX cannot."""
+        """JAX cannot reset it."""
 
     def peak_device_memory(self) -> int | None:
         return jax_devices.peak_memory(self._split.mesh)
@@ -272,3 +271,46 @@ class Jax:
 
 
 ENGINE = Jax
+
+
+def sums(logits: jax.Array, losses: jax.Array, labels: jax.Array, weights: jax.Array) -> jax.Array:
+    """The weighted sums (loss, correct, examples), (3,) float32."""
+    correct = (logits.argmax(-1) == labels).astype(losses.dtype)
+    weights = weights.astype(losses.dtype)
+    sums = [(losses * weights).sum(), (correct * weights).sum(), weights.sum()]
+    return jnp.stack(sums).astype(jnp.float32)
+
+
+def means(totals: jax.Array) -> Metrics:
+    """Mean loss and accuracy from the total of `sums`; waits for the devices."""
+    loss, correct, examples = np.asarray(totals.addressable_data(0)).tolist()
+    return Metrics(loss / examples, correct / examples)
+
+
+def count_flop(loss: Callable[[Any], jax.Array], arguments: Any, examples: int) -> FlopCount:
+    """FLOP of one training example: convolutions and matrix products in the jaxpr of `loss` and its gradient.
+
+    `loss`: of a batch of `examples`, as a function of `arguments`; it is traced and never computed. The
+    backward pass has two products for each product of the forward pass, each of the same size; layers that
+    read the data have one, as their inputs need no gradient. XLA may fuse or drop operations.
+    """
+    forward = [*_products(jax.make_jaxpr(loss)(arguments).jaxpr)]
+    both = [*_products(jax.make_jaxpr(jax.grad(loss))(arguments).jaxpr)]
+    spared = 3 * len(forward) - len(both)
+    return FlopCount((3 * sum(forward) - sum(forward[:spared])) // examples, "jax.make_jaxpr")
+
+
+def _products(jaxpr: Any) -> Iterator[int]:
+    """Yield the FLOP of each convolution and matrix product, including those of inner programs."""
+    for equation in jaxpr.eqns:
+        for inner in jax.extend.core.jaxprs_in_params(equation.params):
+            yield from _products(inner)
+        result = math.prod(equation.outvars[0].aval.shape) if equation.outvars else 0
+        if equation.primitive.name == "dot_general":
+            (contracted, _), _ = equation.params["dimension_numbers"]
+            shape = equation.invars[0].aval.shape
+            yield 2 * result * math.prod(shape[axis] for axis in contracted)
+        elif equation.primitive.name == "conv_general_dilated":
+            kernel = equation.invars[1].aval.shape
+            features = kernel[equation.params["dimension_numbers"].rhs_spec[0]]
+            yield 2 * result * math.prod(kernel) // features

@@ -44,6 +44,11 @@ class _NadamState(NamedTuple):
     second: optax.Updates
 
 
+def momentum(beta_1: float, step: jax.Array) -> jax.Array:
+    """Nadam's momentum of a step, counted from 1: beta_1 (1 - 0.96^t / 2)."""
+    return beta_1 * (1 - 0.5 * 0.96**step)
+
+
 def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
     """Nadam of Dozat (ICLR workshop, 2016) with his momentum schedule, which optax does not have."""
     beta_1, beta_2 = options["beta_1"], options["beta_2"]
@@ -51,9 +56,6 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
     def start(params: optax.Params) -> _NadamState:
         first, second = (jax.tree.map(jnp.zeros_like, params) for _ in range(2))
         return _NadamState(jnp.zeros((), jnp.int32), jnp.ones(()), first, second)
-
-    def momentum(step: jax.Array) -> jax.Array:
-        return beta_1 * (1 - 0.5 * 0.96**step)
 
     def update(
         gradients: optax.Updates,
@@ -63,7 +65,7 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
         squares: optax.Updates,
     ) -> tuple[optax.Updates, _NadamState]:
         step = state.taken + 1
-        now, ahead = momentum(step), momentum(step + 1)
+        now, ahead = momentum(beta_1, step), momentum(beta_1, step + 1)
         product = state.product * now
         first = optax.tree.update_moment(gradients, state.first, beta_1, 1)
         second = optax.tree.update_moment(squares, state.second, beta_2, 1)

@@ -24,8 +24,8 @@ from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.engines import Probe, torch_weights
 from paragone.models import create_model
-from paragone.models.canonical_weights import Weights
 from paragone.models.torch import MODELS
+from paragone.models.weights import Weights
 
 STRATEGIES = {"whole": "one worker", "mean": "one worker", "first": "one worker"}
 

@@ -1,11 +1,14 @@
-"""TensorFlow: one own loop under every `tf.distribute` strategy.
+"""TensorFlow: one training loop under every `tf.distribute` strategy, its input pipeline and FLOP counter.
 
-Keras' `fit` fails under MultiWorkerMirroredStrategy (keras #20585); this loop does not, and a whole
-epoch is one `tf.function`. No `jit_compile`: on a CPU it makes these models several times slower.
+Unlike Keras' `fit`, the loop works under MultiWorkerMirroredStrategy (keras #20585), and a whole epoch is one
+`tf.function`. It does not use `jit_compile`, which makes these models several times slower on a CPU.
 """
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,18 +19,92 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard, train_dtype
 from paragone.engines import Probe, tensorflow_devices, warm_up
-from paragone.engines.tensorflow_flop import count
-from paragone.engines.tensorflow_input import pipeline
 from paragone.engines.tensorflow_optimizers import create_optimizer
-from paragone.engines.tensorflow_statistics import Statistics
 from paragone.models import create_model
-from paragone.models.canonical_weights import Weights
 from paragone.models.keras_weights import known, layers_in, named
 from paragone.models.tensorflow import MODELS
+from paragone.models.weights import Weights
 
 STRATEGIES = {"mirrored": "one worker", "multiworker": "several workers", "tpu": "one worker"}
 BATCH_NORM = "mean"
 TUNED = {"inter_op_threads": "operations that run at the same time; as installed, as many as cores"}
+
+
+AT_ONCE = 2**20  # bytes per call of the generator, for batches that are smaller
+
+
+def pipeline(batches: Callable[[], Iterable[tuple]], *signature: tf.TensorSpec) -> tf.data.Dataset:
+    """A tf.data pipeline with prefetching, which calls `batches` whenever an iteration begins.
+
+    Create it once, as that takes longer than several steps of a small model. Small batches are taken from
+    Python several at a time, since each call of the generator costs a part of a step.
+    """
+    several = [tf.TensorSpec((None, *spec.shape), spec.dtype) for spec in signature]
+    source = tf.data.Dataset.from_generator(
+        lambda: _stacked(batches()), output_signature=tuple(several)
+    )
+    return source.unbatch().prefetch(2).with_options(_untuned())
+
+
+def _stacked(batches: Iterable[tuple]) -> Iterator[tuple]:
+    """Stack batches of `AT_ONCE` bytes in all, at least one, along a new first axis."""
+    batches = iter(batches)
+    for first in batches:
+        count = max(1, AT_ONCE // sum(array.nbytes for array in first))
+        group = [first, *islice(batches, count - 1)]
+        yield tuple(
+            map(np.stack, zip(*group, strict=True)) if group[1:] else (a[None] for a in first)
+        )
+
+
+def _untuned() -> tf.data.Options:
+    """Options without autotuning, which has nothing to tune here and falsifies the clocks.
+
+    The tuning thread sleeps 10 ms, 20 ms, 40 ms ..., and the end of an iterator may wait until it wakes up,
+    so that timed windows last 0.64, 1.28, 2.56 ... s, often far longer than their work. The iterators of
+    `Strategy.distribute_datasets_from_function` cannot switch it off, so the engine does not use them.
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return options
+
+
+class Statistics:
+    """Batch norm's running statistics of a model under a strategy; each replica has its own until `unite`."""
+
+    def __init__(self, strategy: tf.distribute.Strategy, model: keras.Model) -> None:
+        self._strategy, self._model = strategy, model
+
+    def unite(self) -> None:
+        """Give every replica the mean over replicas.
+
+        Keras reads and saves only the statistics of a worker's first replica. Without this, each replica
+        would evaluate with its own, and a resumed run would start from other ones than it stopped with.
+        """
+        if statistics := self._each():
+            means = tf.split(self._means(), [int(tf.size(variable)) for variable in statistics])
+            for variable, mean in zip(statistics, means, strict=True):
+                variable.assign(tf.reshape(mean, variable.shape))
+
+    def _each(self) -> list[keras.Variable]:
+        variables = self._model.non_trainable_variables
+        return [v for v in variables if tf.as_dtype(v.dtype).is_floating]  # no random states
+
+    @tf.function
+    def _means(self) -> tf.Tensor:
+        """The mean of `_each` over the replicas of all workers, as one vector, in one reduction.
+
+        TensorFlow runs each of several reductions on a new thread and keeps the thread: over a hundred per
+        epoch, until no more can be started.
+        """
+
+        def of_replica() -> tf.Tensor:
+            return tf.concat(
+                [tf.reshape(variable.value, [-1]) for variable in self._each()], axis=0
+            )
+
+        each = self._strategy.run(of_replica)
+        return self._strategy.reduce(tf.distribute.ReduceOp.MEAN, each, axis=None)
 
 
 class TensorFlow:
@@ -71,7 +148,7 @@ class TensorFlow:
             self._totals = [_total() for _ in range(3)]  # loss, correct, examples
 
     def open_strategy(self, spec: Spec, world: World) -> tf.distribute.Strategy:
-        """The strategy that variables are made under. Raises `Unavailable`."""
+        """Create the strategy. Raises `Unavailable` if its devices are missing."""
         return tensorflow_devices.create_strategy(spec.backend, spec.replicas, world)
 
     # The device side
@@ -83,7 +160,7 @@ class TensorFlow:
         return tf.cast(self._model(inputs, training=training), self._dtype)
 
     def _outputs(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
-        """The logits that the loss takes."""
+        """The logits as the loss takes them, (batch, classes)."""
         logits = self._logits(inputs, training)
         if self._workload.get("loss") == "double_softmax":
             # Intended: a flaw of the published source, softmax outputs where logits are expected.
@@ -137,9 +214,9 @@ class TensorFlow:
             self._strategy.run(self._test_step, self._parts(next(iterator)))
 
     def _parts(self, batch: tuple) -> tuple:
-        """Each local replica's part of a batch of this worker, in order."""
+        """Split a batch of this worker into the parts of its replicas, in order."""
         first, last = self.shard.first, self.shard.last
-        # On the host, where the batch is: else it would go to the first device and from there to the others.
+        # On the host, where the batch is; otherwise it would reach the other devices through the first.
         with tf.device("/CPU:0"):
             parts = list(zip(*(tf.split(array, last - first) for array in batch), strict=True))
         return self._strategy.experimental_distribute_values_from_function(
@@ -218,7 +295,7 @@ class TensorFlow:
             variable.assign(weights[name].reshape(variable.shape))
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
-        return count(create_model(MODELS, spec, dataset), self._train_pipeline.element_spec)
+        return count_flop(create_model(MODELS, spec, dataset), self._train_pipeline.element_spec)
 
     def programs(self) -> Programs | None:
         return None
@@ -261,3 +338,95 @@ def _total() -> tf.Variable:
         aggregation=tf.VariableAggregation.SUM,
         trainable=False,
     )
+
+
+_FLOP_BATCH = 2
+_COUNTED = ("Conv", "MatMul")  # in types of operations: DepthwiseConv2dNative, BatchMatMulV2, ...
+
+
+def count_flop(model: keras.Model, signature: tuple[tf.TensorSpec, ...]) -> FlopCount:
+    """FLOP of one training example, by TensorFlow's profiler: convolutions and matrix products.
+
+    `signature`: of (inputs, labels). The graph is traced and never run. Only operations that the gradients
+    depend on count: the gradient with respect to the model's input is in the graph, but never computed.
+    """
+    specs = [tf.TensorSpec((_FLOP_BATCH, *spec.shape[1:]), spec.dtype) for spec in signature]
+
+    @tf.function
+    def gradients(inputs: tf.Tensor, labels: tf.Tensor) -> list[tf.Tensor]:
+        with tf.GradientTape() as tape:
+            logits = model(tf.cast(inputs, model.inputs[0].dtype), training=True)
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+            loss = tf.reduce_mean(losses)
+        return tape.gradient(loss, model.trainable_variables)
+
+    traced = gradients.get_concrete_function(*specs)
+    needed = _needed([output.op for output in traced.outputs])
+    profiler = tf.compat.v1.profiler
+    options = profiler.ProfileOptionBuilder(profiler.ProfileOptionBuilder.float_operation())
+    tree = profiler.profile(traced.graph, options=options.with_empty_output().build(), cmd="scope")
+    counted = {node.name: node.float_ops for node in _nodes(tree)}
+    total = sum(_flop(operation, counted) for operation in needed)
+    return FlopCount(total // _FLOP_BATCH, "tf.compat.v1.profiler")
+
+
+def _flop(operation: tf.Operation, counted: dict[str, int]) -> int:
+    if operation.type == "Einsum":
+        return _einsum(operation)
+    if operation.type.startswith("BatchMatMul"):
+        return _batched_product(operation)
+    if not any(word in operation.type for word in _COUNTED):
+        return 0
+    return _gradient(operation) if "Backprop" in operation.type else counted[operation.name]
+
+
+def _gradient(operation: tf.Operation) -> int:
+    """FLOP of a convolution's gradient: two for every value of the output's gradient and weight behind it.
+
+    The profiler uses the input's size for the output's (16 % too much for 3 x 3 on 28 x 28 unpadded), and
+    counts nothing for a depthwise convolution.
+    """
+    of_filter = operation.type.endswith("Filter")
+    rows, columns, depth, _ = (operation.outputs[0] if of_filter else operation.inputs[1]).shape
+    depthwise = operation.type.startswith("Depthwise")
+    behind = rows * columns * (1 if depthwise else depth)
+    return 2 * behind * operation.inputs[2].shape.num_elements()
+
+
+def _batched_product(operation: tf.Operation) -> int:
+    """FLOP of a batched product: two for every value of the result and every summed index.
+
+    The profiler uses the wrong axis of a transposed first factor.
+    """
+    summed = operation.inputs[0].shape[-2 if operation.get_attr("adj_x") else -1]
+    return 2 * summed * operation.outputs[0].shape.num_elements()
+
+
+def _einsum(operation: tf.Operation) -> int:
+    """FLOP of an einsum: two for every combination of indices; none for a sum or transposition."""
+    if len(operation.inputs) == 1:
+        return 0
+    inputs = operation.get_attr("equation").decode().partition("->")[0].split(",")
+    sizes: dict[str, int] = {}
+    for axes, tensor in zip(inputs, operation.inputs, strict=True):
+        sizes |= dict(zip(axes, tensor.shape, strict=True))
+    return 2 * math.prod(sizes.values())
+
+
+def _needed(outputs: list[tf.Operation]) -> set[tf.Operation]:
+    """The operations that the outputs depend on."""
+    needed: set[tf.Operation] = set()
+    waiting = list(outputs)
+    while waiting:
+        operation = waiting.pop()
+        if operation not in needed:
+            needed.add(operation)
+            waiting += [tensor.op for tensor in operation.inputs]
+    return needed
+
+
+def _nodes(node: Any) -> Iterator[Any]:
+    """Yield a node of the profiler's tree and all its descendants."""
+    yield node
+    for child in node.children:
+        yield from _nodes(child)

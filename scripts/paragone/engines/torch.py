@@ -1,13 +1,15 @@
-"""PyTorch, eager, on one device (CPU or CUDA)."""
+"""PyTorch, eager, on one device (CPU or CUDA): the engine, its feeds and its FLOP counter."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
 from paragone.base.errors import Unavailable, says_memory_is_full
@@ -16,13 +18,11 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
-from paragone.engines import Probe, torch_devices, torch_weights, warm_up
-from paragone.engines.torch_feed import create_feed
-from paragone.engines.torch_flop import count
+from paragone.engines import InputClock, Probe, torch_devices, torch_weights, warm_up
 from paragone.engines.torch_optimizers import create_optimizer
 from paragone.models import create_model
-from paragone.models.canonical_weights import Weights
 from paragone.models.torch import MODELS
+from paragone.models.weights import Weights
 
 STRATEGIES = {"single": "one worker"}
 BATCH_NORM = "whole"
@@ -33,10 +33,93 @@ TUNED = {
 }
 
 
-class Torch:
-    """The engine. Loss and accuracy are summed on the device and read once per epoch."""
+Put = Callable[[np.ndarray], torch.Tensor]
+Tensors = tuple[torch.Tensor, ...]
 
-    keeps_unbiased_variances = True  # batch norm's running ones, by n / (n - 1) above the biased
+
+class Feed:
+    """The feed `batches`: each batch is copied to the device when it is drawn."""
+
+    def __init__(self, put: Put) -> None:
+        self._put = put
+        self.clock = InputClock()
+
+    def __call__(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
+        """Yield the batches of a split, "train" or "test", on the device."""
+        return self.clock.over(self._copied(batches, split))
+
+    def _copied(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
+        for batch in batches:
+            yield tuple(map(self._put, batch))
+
+
+class PinnedFeed(Feed):
+    """The feed `pinned`: batches are copied from page-locked memory on a separate stream, one step ahead.
+
+    PyTorch's host allocator reuses that memory when its copy is done, so two buffers exist at a time.
+    """
+
+    def __init__(self, put: Put, device: torch.device) -> None:
+        super().__init__(put)
+        self._device, self._stream = device, torch.cuda.Stream(device)
+
+    def _copied(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
+        ahead = None
+        for batch in batches:
+            begun = self._begin(batch)
+            if ahead:
+                yield self._end(*ahead)
+            ahead = begun
+        if ahead:
+            yield self._end(*ahead)
+
+    def _begin(self, batch: tuple) -> tuple[Tensors, torch.cuda.Event]:
+        with torch.cuda.stream(self._stream):
+            pinned = (torch.from_numpy(array).pin_memory() for array in batch)
+            copies = tuple(array.to(self._device, non_blocking=True) for array in pinned)
+            return copies, self._stream.record_event()
+
+    def _end(self, copies: Tensors, event: torch.cuda.Event) -> Tensors:
+        """Make the device, not the host, wait for the copies, which stay until it has used them."""
+        stream = torch.cuda.current_stream(self._device)
+        stream.wait_event(event)
+        for tensor in copies:
+            tensor.record_stream(stream)
+        return copies
+
+
+class ResidentFeed(Feed):
+    """The feed `resident`: all inputs are on the device, and a batch holds their row indices."""
+
+    def __init__(self, put: Put, dataset: Dataset) -> None:
+        super().__init__(put)
+        # Copies, since PyTorch warns of arrays that are read-only.
+        self._inputs = {
+            "train": put(np.array(dataset.train_inputs)),
+            "test": put(np.array(dataset.test_inputs)),
+        }
+
+    def _copied(self, batches: Iterable[tuple], split: str) -> Iterator[Tensors]:
+        for rows, *others in super()._copied(batches, split):
+            yield self._inputs[split].index_select(0, rows), *others
+
+
+def create_feed(spec: Spec, dataset: Dataset, device: torch.device, put: Put) -> Feed:
+    """Create the feed that the specification names. Raises `Unavailable` if the device lacks it."""
+    if spec.feed == "pinned":
+        if device.type != "cuda":
+            raise Unavailable(f"feed pinned: memory is page-locked for CUDA, not for {device.type}")
+        return PinnedFeed(put, device)
+    return ResidentFeed(put, dataset) if spec.feed == "resident" else Feed(put)
+
+
+class Torch:
+    """The engine. Loss and accuracy are summed on the device and read once per epoch.
+
+    Engines with a lazy device or several workers override the methods from `place` to `end_of_epoch`.
+    """
+
+    keeps_unbiased_variances = True  # running variances are n / (n - 1) times the biased ones
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         self.device = self.open_device(spec, threads, world)
@@ -45,7 +128,7 @@ class Torch:
         torch.manual_seed(spec.seed)
         torch.use_deterministic_algorithms(spec.deterministic)
         torch.backends.cudnn.benchmark = bool(spec.tuned("cudnn_benchmark"))
-        # Nothing here reads memory before it is written: filling it first only takes time.
+        # No operation reads memory before writing it, so filling it would only take time.
         torch.utils.deterministic.fill_uninitialized_memory = False
         self.workload = spec.workload
         self.model = self.place(torch_weights.known(create_model(MODELS, spec, dataset)))
@@ -73,46 +156,46 @@ class Torch:
         self.shard = WHOLE
         return device
 
-    # What differs on a lazy device or with several workers
+    # Overridden for lazy devices and several workers
 
     def place(self, model: nn.Module) -> nn.Module:
-        """The model on the device."""
+        """Move the model to the device."""
         # Channels last is the layout of the stored images and the fast one on CPUs and tensor cores.
         return model.to(self.device, self.dtype, memory_format=torch.channels_last)
 
-    def whole(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The whole of a tensor of model or optimizer: it is not in parts here."""
+    def unshard(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The full tensor of model or optimizer; unchanged without sharding."""
         return tensor
 
-    def part_of(self, whole: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-        """What `whole` sets of a tensor of model or optimizer: all of it here."""
-        return whole
+    def shard_like(self, full: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+        """This worker's shard of a full tensor, sharded like `like`; unchanged without sharding."""
+        return full
 
     def put(self, array: np.ndarray) -> torch.Tensor:
-        """A host array on the device."""
+        """Copy a host array to the device."""
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
     def set_seed(self, seed: int) -> None:
-        """Start the generator of the device, which draws dropout's masks."""
+        """Seed the device's generator, which draws dropout masks."""
         torch.manual_seed(seed)
 
     def reduce_gradients(self) -> None:
-        """Between the backward pass and the optimizer step: nothing here."""
+        """Called between the backward pass and the optimizer step."""
 
     def add_squares(self, squares: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        """The sum over replicas of squared gradients of a weight: there is one replica here."""
+        """The squared gradients of a weight for the global batch, from those of this replica's mean loss."""
         return squares
 
     def end_of_step(self) -> None:
-        """After each step, and before tensors are read one by one: nothing here."""
+        """Called after each step, and before tensors are read one by one."""
 
     def end_of_epoch(self) -> None:
-        """After the last step of an epoch: nothing here."""
+        """Called after the last step of an epoch."""
 
     # Training
 
     def prepare(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Model inputs from stored examples: numbers scaled, channels first; word indices unchanged."""
+        """Model inputs of stored examples: scaled numbers with channels first, or word indices."""
         scale = self.workload.get("input")
         if scale is None:
             return inputs.long()
@@ -120,19 +203,19 @@ class Torch:
         return scaled.movedim(-1, 1)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """The logits that the loss takes, of stored examples."""
+        """The logits of stored examples, (batch, classes), as the loss takes them."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
             logits = self.replica(self.prepare(inputs)).to(self.dtype)
         # Intended: a flaw of the published source, softmax outputs where logits are expected.
         return logits.softmax(1) if self.workload.get("loss") == "double_softmax" else logits
 
     def loss(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
-        """(logits, mean loss) of stored examples."""
+        """Logits, (batch, classes), and mean loss of stored examples."""
         logits = self.forward(inputs)
         return logits, functional.cross_entropy(logits, labels)
 
     def train_step(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
-        """One optimizer step; (logits, mean loss), both on the device."""
+        """Take one optimizer step; return logits and mean loss, both on the device."""
         self.optimizer.zero_grad()
         logits, loss = self.loss(inputs, labels)
         loss.backward()
@@ -154,7 +237,7 @@ class Torch:
             labels = labels.long()
             logits, loss = self.train_step(inputs, labels)
             correct = (logits.argmax(1) == labels).sum()
-            # Filled on the device: a number copied there would make the host wait, every step.
+            # Filled on the device: copying a number there would make the host wait in every step.
             examples = torch.full_like(loss, len(labels))
             totals += torch.stack([loss * len(labels), correct, examples])
             self.end_of_step()
@@ -177,13 +260,13 @@ class Torch:
         return self.metrics(totals)
 
     def metrics(self, totals: torch.Tensor) -> Metrics:
-        """Means of (loss, correct, examples) summed over the examples of every worker."""
+        """Mean loss and accuracy from the sums (loss, correct, examples) of this worker."""
         loss, correct, examples = totals.tolist()  # waits for the device
         return Metrics(loss / examples, correct / examples)
 
     def snapshot(self) -> tuple[dict, dict]:
         state = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
-        self.end_of_step()  # here and below: copies do not belong to the program of a step
+        self.end_of_step()  # here and below: keep copies out of the compiled program of a step
         return state
 
     def restore(self, snapshot: tuple[dict, dict]) -> None:
@@ -210,12 +293,12 @@ class Torch:
         logits, loss = self.loss(inputs, labels)
         loss.backward()
         self.end_of_step()
-        gradients = torch_weights.export(self.model, lambda tensor: self.whole(tensor.grad))
+        gradients = torch_weights.export(self.model, lambda tensor: self.unshard(tensor.grad))
         return Probe(logits.detach().cpu().numpy(), loss.item(), gradients, unbiased)
 
     @torch.no_grad()
     def _unbiased(self, inputs: torch.Tensor) -> dict[str, float]:
-        """`Probe.unbiased`, by a forward pass of its own, since hooks do not belong to a compiled one."""
+        """`Probe.unbiased`, from a separate forward pass, since its hooks cannot be compiled."""
         before = self.snapshot()
         with torch_weights.follow_variances(self.model) as unbiased:
             self.model(self.prepare(inputs))
@@ -226,17 +309,17 @@ class Torch:
 
     def weights(self) -> Weights:
         self.end_of_step()
-        return torch_weights.export(self.model, self.whole)
+        return torch_weights.export(self.model, self.unshard)
 
     def set_weights(self, weights: Weights) -> None:
-        torch_weights.load(self.model, weights, self.part_of)
+        torch_weights.load(self.model, weights, self.shard_like)
         self.end_of_step()
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         with torch.device("meta"):
             model = create_model(MODELS, spec, dataset)
         words = "input" not in spec.workload
-        return count(model, dataset.train_inputs.shape[1:], words)
+        return count_flop(model, dataset.train_inputs.shape[1:], words)
 
     def programs(self) -> Programs | None:
         return None
@@ -263,14 +346,45 @@ class Torch:
     def save(self, folder: Path) -> None:
         state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
         torch.save(
-            torch_weights.of_tensors(lambda one: self.whole(one).cpu(), state), folder / "state.pt"
+            torch_weights.map_tensors(lambda tensor: self.unshard(tensor).cpu(), state),
+            folder / "state.pt",
         )
 
     def load(self, folder: Path) -> None:
         state = torch.load(folder / "state.pt", weights_only=True)
         here = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-        state = torch_weights.of_tensors(self.part_of, state, here)
+        state = torch_weights.map_tensors(self.shard_like, state, here)
         self.restore((state["model"], state["optimizer"]))
 
 
 ENGINE = Torch
+
+_FLOP_BATCH = 2  # batch norm refuses one value per channel
+
+
+def count_flop(model: nn.Module, shape: tuple[int, ...], words: bool = False) -> FlopCount:
+    """FLOP of one training example, by `torch.utils.flop_counter`: convolutions and matrix products.
+
+    `model` must be on the device "meta", which computes only shapes. `shape`: of one example as stored.
+    `words`: whether inputs are word indices. The operations that a device runs can differ: XLA may fuse
+    or drop operations, cuDNN may choose Winograd.
+    """
+    inputs = torch.empty((_FLOP_BATCH, *shape), device="meta")
+    inputs = inputs.long() if words else inputs.movedim(-1, 1)
+    labels = torch.zeros(_FLOP_BATCH, dtype=torch.long, device="meta")
+    formulas = {torch.ops.aten.convolution_backward: _convolution_backward}
+    with FlopCounterMode(display=False, custom_mapping=formulas) as counter:
+        functional.cross_entropy(model.train()(inputs), labels).backward()
+    return FlopCount(counter.get_total_flops() // _FLOP_BATCH, "torch.utils.flop_counter")
+
+
+def _convolution_backward(
+    gradient: list[int], inputs: list[int], weights: list[int], *rest: Any, **_: object
+) -> int:
+    """FLOP of a convolution's backward pass: those of the forward pass for each gradient that is wanted.
+
+    PyTorch's own formula ignores groups: for a depthwise convolution its count is too large by the number
+    of channels. `rest` ends with the mask of the wanted gradients (inputs, weights, bias).
+    """
+    of_inputs, of_weights, _bias = rest[-1]
+    return (of_inputs + of_weights) * conv_flop_count(inputs, weights, gradient)

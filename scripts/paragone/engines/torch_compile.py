@@ -31,7 +31,7 @@ class TorchCompile(Torch):
     """The eager engine with its passes compiled, for batches of one shape; the optimizer stays eager."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        """See `Engine.build`. Raises `Unavailable` without a C++ compiler."""
+        """Raises `Unavailable` without a C++ compiler."""
         super().build(spec, dataset, threads, world)
         try:
             get_cpp_compiler()

@@ -1,7 +1,7 @@
-"""PyTorch's FSDP2 (`fully_shard`): each worker keeps a part of weights, gradients and optimizer.
+"""PyTorch's FSDP2 (`fully_shard`): each worker keeps a shard of weights, gradients and optimizer state.
 
-The parts of a layer are gathered when it is computed, forward and backward, and its gradients are
-averaged into parts. Each worker's running statistics are its own until the epoch ends.
+The shards of a layer are gathered when it is computed, forward and backward, and its gradients are averaged
+into shards. Each worker has its own running statistics until the epoch ends.
 """
 
 import torch
@@ -10,20 +10,20 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
-from paragone.engines.torch_workers import TorchWorkers
+from paragone.engines.torch_ddp import TorchWorkers
 
 STRATEGIES = {"fsdp": "one replica each"}
 BATCH_NORM = "first"
 FEEDS = ("batches", "pinned", "resident")
-# No fused optimizer: SGD's fails on parts in PyTorch 2.9.
+# No fused optimizer: SGD's fails on shards in PyTorch 2.9.
 TUNED = {"cudnn_benchmark": "convolution algorithms chosen by trial"}
 
 
 class TorchFSDP(TorchWorkers):
-    """The eager engine with its model in parts."""
+    """The eager engine with a sharded model."""
 
     def place(self, model: nn.Module) -> nn.Module:
-        """See `Torch.place`. Weights stay contiguous: `fully_shard` takes no others, channels last, say."""
+        """Weights stay contiguous, since `fully_shard` accepts no other memory format."""
         model = model.to(self.device, self.dtype)
         mesh = init_device_mesh(self.device.type, (self.devices.workers,))
         for child in model.children():
@@ -31,18 +31,18 @@ class TorchFSDP(TorchWorkers):
                 fully_shard(child, mesh=mesh)
         return fully_shard(model, mesh=mesh, reshard_after_forward=True)
 
-    def whole(self, tensor: torch.Tensor) -> torch.Tensor:
+    def unshard(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
-    def part_of(self, whole: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    def shard_like(self, full: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
         if not isinstance(like, DTensor):
-            return whole
-        whole = whole.to(self.device)
-        # Every worker has the whole: nothing is sent.
-        return distribute_tensor(whole, like.device_mesh, like.placements, src_data_rank=None)
+            return full
+        full = full.to(self.device)
+        # Every worker has the full tensor, so nothing is sent.
+        return distribute_tensor(full, like.device_mesh, like.placements, src_data_rank=None)
 
     def add_squares(self, squares: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        return self.part_of(super().add_squares(squares, weight), weight)
+        return self.shard_like(super().add_squares(squares, weight), weight)
 
 
 ENGINE = TorchFSDP

@@ -1,4 +1,4 @@
-"""Canonical names and layouts of a PyTorch module's weights, and its whole state, for all PyTorch engines."""
+"""Canonical names and layouts of the weights of a PyTorch module."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -70,9 +70,9 @@ def named(module: nn.Module) -> Iterator[tuple[str, torch.Tensor, tuple[int, ...
 def export(
     module: nn.Module, read: Callable[[torch.Tensor], torch.Tensor | None] = lambda tensor: tensor
 ) -> dict:
-    """Canonical arrays of `read(tensor)` for every weight (its gradient, say); None is left out."""
+    """Canonical arrays of `read(tensor)` for every weight, e.g. its gradient; leaves out None."""
     return {
-        # Always a copy: the array must not change when training continues.
+        # A copy, which must not change when training continues.
         name: np.array(value.detach().cpu().permute(axes).numpy(), order="C")
         for name, tensor, axes in named(module)
         if (value := read(tensor)) is not None
@@ -81,7 +81,7 @@ def export(
 
 @contextmanager
 def follow_variances(module: nn.Module) -> Iterator[dict[str, float]]:
-    """`Probe.unbiased` of the forward passes inside a `with` block, whose end removes the hooks."""
+    """Collect `Probe.unbiased` from the forward passes inside a `with` block."""
     factors: dict[str, float] = {}
     names = {id(tensor): name for name, tensor, _ in named(module)}
 
@@ -103,23 +103,23 @@ def follow_variances(module: nn.Module) -> Iterator[dict[str, float]]:
 def load(
     module: nn.Module,
     weights: dict,
-    part_of: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = lambda whole, like: whole,
+    shard_like: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = lambda full, like: full,
 ) -> None:
-    """Copy canonical arrays into the module; `part_of`: what a whole tensor sets of the module's."""
+    """Copy canonical arrays into the module; `shard_like`: see `Torch.shard_like`."""
     for name, tensor, axes in named(module):
         inverse = sorted(range(len(axes)), key=axes.__getitem__)
-        tensor.copy_(part_of(torch.from_numpy(weights[name]).permute(inverse), tensor))
+        tensor.copy_(shard_like(torch.from_numpy(weights[name]).permute(inverse), tensor))
 
 
-def of_tensors(function: Callable[..., torch.Tensor], state: Any, *others: Any) -> Any:
-    """A state with `function` of each of its tensors, and of those of other states in its place."""
+def map_tensors(function: Callable[..., torch.Tensor], state: Any, *others: Any) -> Any:
+    """Apply `function` to each tensor of a nested state, with the tensors at the same place in `others`."""
     if isinstance(state, torch.Tensor):
         return function(state, *others)
     if isinstance(state, dict):
         return {
-            key: of_tensors(function, value, *(one[key] for one in others))
+            key: map_tensors(function, value, *(other[key] for other in others))
             for key, value in state.items()
         }
     if isinstance(state, list):
-        return [of_tensors(function, *values) for values in zip(state, *others, strict=True)]
+        return [map_tensors(function, *values) for values in zip(state, *others, strict=True)]
     return state

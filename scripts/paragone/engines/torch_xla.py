@@ -36,39 +36,39 @@ class TorchXLA(Torch):
         self._mesh, self.device_names = torch_xla_devices.open_mesh(kind, spec.replicas)
         self.devices = Devices(kind, len(self.device_names), workers=1)
         self.shard = WHOLE
-        # Made once per kind of array: that takes longer than to send a small batch.
+        # Created once per kind of array, as that takes longer than sending a small batch.
         self._sharding = cache(lambda axes: spmd.ShardingSpec(self._mesh, axes))
         return torch_xla.device()
 
     def put(self, array: np.ndarray) -> torch.Tensor:
-        """A host array on the devices: split by examples where they divide evenly, else replicated."""
+        """Copy a host array to the devices, split by examples where they divide evenly, else replicated."""
         divides = len(array) % self.devices.replicas == 0
         axes = ("data" if divides else None,) + (None,) * (array.ndim - 1)
         sending = (torch.from_numpy(array), self.device, self._sharding(axes))
         return xla_model.send_cpu_data_to_device(*sending)[0]
 
     def set_seed(self, seed: int) -> None:
-        """See `Torch.set_seed`; PyTorch's own function does not reach this device."""
+        """PyTorch's own function does not reach this device."""
         torch_xla.manual_seed(seed)
 
     def modes(self) -> Modes:
-        """See `Engine.modes`; PyTorch's switches do not reach this device."""
+        """PyTorch's switches do not reach this device."""
         return torch_xla_devices.modes(self.devices)
 
     def reset_peak_memory(self) -> None:
-        """See `Engine.reset_peak_memory`; PJRT cannot."""
+        """PJRT cannot reset it."""
 
     def peak_device_memory(self) -> int | None:
-        """See `Engine.peak_device_memory`; of the first device, since SPMD loads all alike."""
+        """Of the first device, since SPMD loads all alike."""
         if self.devices.kind == "cpu":
             return None  # PJRT's CPU client does not count
         info = xla_model.get_memory_info(f"xla:{runtime.global_ordinal()}")
         return info.get("peak_bytes_used")
 
     def end_of_step(self) -> None:
-        """Start all that was traced as one program; the devices run while the next one is traced.
+        """Start everything traced so far as one program, which runs while the next step is traced.
 
-        Without it each tensor that is read would be compiled as a separate program.
+        Otherwise each tensor that is read would be compiled as a separate program.
         """
         torch_xla.sync()
 

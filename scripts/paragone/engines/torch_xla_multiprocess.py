@@ -52,21 +52,21 @@ class TorchXLAMultiprocess(TorchXLA):
         return device
 
     def put(self, array: np.ndarray) -> torch.Tensor:
-        """A host array on the device."""
+        """Copy a host array to the device."""
         return torch.from_numpy(array).to(self.device)
 
     def reduce_gradients(self) -> None:
-        """The mean over replicas."""
+        """Average the gradients over replicas."""
         xla_model.reduce_gradients(self.optimizer)
 
     def add_squares(self, squares: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        """See `Torch.add_squares`; those of a replica weigh 1 / replicas in the global batch."""
+        """Gradients of a replica weigh 1 / replicas in the global batch, their squares 1 / replicas^2."""
         scale = 1 / self.devices.workers**2
         return xla_model.all_reduce(xla_model.REDUCE_SUM, squares, scale=scale)
 
     def end_of_epoch(self) -> None:
         """Give every replica the mean over replicas of the batch-norm statistics."""
-        statistics = [one for one in self.model.buffers() if one.is_floating_point()]
+        statistics = [buffer for buffer in self.model.buffers() if buffer.is_floating_point()]
         xla_model.all_reduce(xla_model.REDUCE_SUM, statistics, scale=1 / self.devices.workers)
         self.end_of_step()
 

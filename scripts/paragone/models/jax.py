@@ -2,7 +2,7 @@
 
 Each function takes the shape of one example (channels last), the number of classes and the options of
 the workload's `model` block, and returns a module from (batch, height, width, channels) to logits. Layers
-are assigned in forward order: `paragone.models.jax_weights` relies on it.
+are assigned in forward order: `paragone.models.jax_layers` relies on it.
 """
 
 from collections.abc import Callable

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from paragone.base.errors import UserError, first_line
 from paragone.base.tensorflow import keras
-from paragone.models.canonical_weights import Weights
+from paragone.models.weights import Weights
 
 # With all their defaults: those are what the published weights belong to.
 ARCHITECTURES = {"mobilenet-v2": keras.applications.MobileNetV2}

@@ -8,11 +8,12 @@ convolution's bias before batch norm has no gradient but noise) is measured agai
 
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from paragone.models.canonical_weights import Weights, trainable
+from paragone.models.weights import Weights, trainable
 
 # In double precision, in the order in which one deviation causes the next. The largest that CPUs were seen
 # to deviate by, mostly with MobileNetV2; a deep network multiplies what a constant is off by:
@@ -200,3 +201,44 @@ def _of_dropout(found: Weights, reference: Weights) -> float:
         return math.inf
     with np.errstate(divide="ignore"):
         return float(np.abs(np.log(found["effect"] / reference["effect"])))
+
+
+@dataclass(frozen=True)
+class NoObservation:
+    """A probe without arrays: `passed` is None if the backend is not available, False if the probe failed."""
+
+    passed: bool | None
+    reason: str
+
+
+def report(workload: str, reference: Path, probes: list[Path]) -> dict[str, Any]:
+    """The content of parity.json. The stem of a probe's file is the name of its backend."""
+    expected = read(reference)
+    return {
+        "workload": workload,
+        "backends": {probe.stem: verdict(read(probe), expected) for probe in probes},
+    }
+
+
+def verdict(found: Observation | NoObservation, reference: Observation | NoObservation) -> dict:
+    """The verdict on a backend, as `compare` returns it; `passed` is None if it is not available."""
+    if isinstance(found, NoObservation):
+        return _without(found.passed, found.reason)
+    if isinstance(reference, NoObservation):
+        reason = f"nothing to compare with; reference: {reference.reason}"
+        return _without(False, reason)
+    return compare(found, reference)
+
+
+def _without(passed: bool | None, reason: str) -> dict:
+    return {"passed": passed, "reason": reason, "deviations": {}, "allowed": {}}
+
+
+def read(path: Path) -> Observation | NoObservation:
+    """Read a file of `observe.write`."""
+    with np.load(path) as arrays:
+        if "unavailable" in arrays:
+            return NoObservation(None, str(arrays["unavailable"]))
+        if "failed" in arrays:
+            return NoObservation(False, f"the probe failed: {arrays['failed']}")
+        return Observation.of(dict(arrays))

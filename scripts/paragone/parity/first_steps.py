@@ -18,8 +18,7 @@ from paragone.data import Dataset
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed, generator
 from paragone.engines import Engine
-from paragone.models.canonical_weights import Weights, trainable
-from paragone.models.initial_weights import Pretrained, starting
+from paragone.models.weights import Pretrained, Weights, starting, trainable
 from paragone.parity.compare import FLOORS, MOST, MULTIPLE, judge, largest, of_arrays, of_metrics
 
 BUCKETS = 64  # numbers of a sketch; its norm is that of the array within some 10 %

@@ -12,8 +12,7 @@ from paragone.base.errors import Unavailable, first_sentence
 from paragone.config.run_spec import Spec
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed, generator
-from paragone.models.canonical_weights import Weights, parameter_count, trainable
-from paragone.models.initial_weights import Pretrained, starting
+from paragone.models.weights import Pretrained, Weights, parameter_count, starting, trainable
 from paragone.parity.compare import Observation, rounding
 
 COUNTED = 12  # of the examples of the evaluated batch; the others have weight 0

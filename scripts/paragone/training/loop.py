@@ -25,8 +25,7 @@ from paragone.data.random_streams import framework_seed
 from paragone.engines import Engine
 from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch, Watch
-from paragone.models.canonical_weights import digest, parameter_count
-from paragone.models.initial_weights import Pretrained, starting
+from paragone.models.weights import Pretrained, digest, parameter_count, starting
 from paragone.parity import first_steps
 from paragone.records.outcome import Outcome
 from paragone.records.run_metrics import DIVERGED

@@ -1,0 +1,156 @@
+"""Canonical weights, one layout for every framework, and the weights from which a run starts.
+
+A model's weights are an ordered mapping from name to float32 array. Names are
+"<layer index>.<layer kind>.<part>" in forward order. Layouts are those of Keras: convolution kernels
+(height, width, in, out), dense kernels (in, out), features flattened in (height, width, channel) order.
+Engines translate to and from their own layout; nothing else knows about layouts.
+"""
+
+import hashlib
+import json
+import math
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from paragone.base.errors import UserError
+from paragone.config.run_spec import Spec
+from paragone.data.random_streams import generator
+
+Weights = dict[str, np.ndarray]
+Shapes = dict[str, tuple[int, ...]]
+
+# Parts of batch norm, which the optimizer does not update.
+STATISTICS = ("moving_mean", "moving_variance")
+_CONSTANTS = {"gamma": 1.0, "beta": 0.0, "moving_mean": 0.0, "moving_variance": 1.0}
+
+
+def trainable(name: str) -> bool:
+    """Whether the optimizer updates the array of this name."""
+    return name.rsplit(".", 1)[1] not in STATISTICS
+
+
+def draw(shapes: Shapes, initializer: str, seed: int) -> Weights:
+    """Draw initial weights by the default rules of a framework.
+
+    `pytorch`: kernels and biases uniform within 1/sqrt(fan_in) (`torch.nn.Linear.reset_parameters`),
+    embeddings standard normal. `keras`: Glorot uniform kernels, zero biases, embeddings uniform within
+    0.05. Batch norm starts at gamma 1, beta 0, mean 0, variance 1 in both.
+    """
+    random = generator("weights", seed)
+    as_pytorch = initializer == "pytorch"
+    drawn: Weights = {}
+    bound_of_layer = 0.0
+    for name, shape in shapes.items():
+        kind, part = name.split(".")[1:]
+        if part in _CONSTANTS:
+            values = np.full(shape, _CONSTANTS[part])
+        elif kind == "embedding" and as_pytorch:
+            values = random.standard_normal(shape)
+        elif kind == "embedding":
+            values = random.uniform(-0.05, 0.05, shape)
+        elif part == "bias" and not as_pytorch:
+            values = np.zeros(shape)
+        elif part == "bias":
+            values = random.uniform(-bound_of_layer, bound_of_layer, shape)
+        else:
+            receptive = math.prod(shape[:-2])
+            fan_in, fan_out = receptive * shape[-2], receptive * shape[-1]
+            if kind.startswith("depthwise"):  # each output sees one input channel
+                fan_in = receptive
+            glorot = math.sqrt(6 / (fan_in + fan_out))
+            bound_of_layer = 1 / math.sqrt(fan_in) if as_pytorch else glorot
+            values = random.uniform(-bound_of_layer, bound_of_layer, shape)
+        drawn[name] = values.astype(np.float32)
+    return drawn
+
+
+def digest(weights: Weights) -> str:
+    """SHA-256 over names, shapes and float32 bytes, in order."""
+    sha = hashlib.sha256()
+    for name, values in weights.items():
+        sha.update(f"{name}{values.shape}".encode())
+        sha.update(np.ascontiguousarray(values, dtype=np.float32).tobytes())
+    return sha.hexdigest()
+
+
+def parameter_count(weights: Weights) -> int:
+    """The number of trainable parameters."""
+    return sum(values.size for name, values in weights.items() if trainable(name))
+
+
+# By initializer of published weights: the one used where they are not available.
+FALLBACK = {"imagenet": "keras"}
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """Published weights in canonical layout, and the SHA-256 of the file they were published in."""
+
+    path: Path
+    sha256: str
+    weights: Weights
+
+
+def read(description: Path | None, data_folder: Path) -> Pretrained | None:
+    """Read the published weights that `scripts/fetch.py --model` described; None if it found none.
+
+    `description`: the JSON file it wrote, or None for a run that needs no published weights. `data_folder`:
+    `data.folder` of the config. Raises `UserError` if a file is missing or damaged.
+    """
+    if description is None:
+        return None
+    try:
+        described = json.loads(description.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UserError(f"--weights: {description} cannot be read: {error}") from None
+    if described["file"] is None:
+        return None
+    path = data_folder / described["file"]
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            weights = dict(arrays)
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise UserError(
+            f"{path} is missing or damaged ({error}): delete the folder {path.parent} and "
+            f"{description}, and run again"
+        ) from None
+    return Pretrained(path, described["sha256"], weights)
+
+
+def starting(fresh: Weights, spec: Spec, pretrained: Pretrained | None) -> tuple[Weights, str]:
+    """`initial` for a model with the weights `fresh` that its framework created.
+
+    A norm whose fresh gamma is 0, as the last one of a residual block may be, starts at 0.
+    """
+    shapes = {name: values.shape for name, values in fresh.items()}
+    weights, used = initial(shapes, spec, pretrained)
+    if used != "imagenet":
+        at_zero = [name for name in fresh if name.endswith(".gamma") and not fresh[name].any()]
+        weights |= {name: np.zeros_like(weights[name]) for name in at_zero}
+    return weights, used
+
+
+def initial(shapes: Shapes, spec: Spec, pretrained: Pretrained | None) -> tuple[Weights, str]:
+    """The initial weights of a run, and the name of the initializer that was used.
+
+    `shapes`: of the model's weights, by canonical name. Raises `UserError` if the published weights have
+    other names or shapes.
+    """
+    wanted = spec.workload["initializer"]
+    if wanted not in FALLBACK or pretrained is None:
+        used = FALLBACK.get(wanted, wanted)
+        return draw(shapes, used, spec.seed), used
+    published = {name: values.shape for name, values in pretrained.weights.items()}
+    if published != shapes:
+        odd = sorted(
+            name for name in {*published, *shapes} if published.get(name) != shapes.get(name)
+        )
+        raise UserError(
+            f"workloads.{spec.workload['name']}.initializer: the weights in {pretrained.path} do "
+            f"not fit the model: {odd[0]} is {published.get(odd[0], 'not there')}, the model has "
+            f"{shapes.get(odd[0], 'no such array')}; correct `model` or choose another initializer"
+        )
+    return {name: pretrained.weights[name] for name in shapes}, wanted

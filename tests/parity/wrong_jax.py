@@ -1,0 +1,127 @@
+"""Bugs of the engine `jax`; see wrong_engines.py."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+import pytest
+from flax import nnx
+from parity.wrong_engines import Plant, WrongEngine, wrapped
+
+from paragone.engines import jax as engines
+from paragone.engines import jax_optimizers
+from paragone.models import jax as models
+
+
+def optimizer(create: Callable[[dict], optax.GradientTransformation]) -> Plant:
+    """Another optimizer of the workload's options."""
+
+    def plant(patch: pytest.MonkeyPatch, engine: type) -> None:
+        patch.setattr(
+            engines,
+            "create_optimizer",
+            lambda options: optax.with_extra_args_support(create(options)),
+        )
+
+    return plant
+
+
+def clipped(options: dict) -> optax.GradientTransformation:
+    return optax.chain(
+        optax.clip_by_global_norm(0.5), jax_optimizers.OPTIMIZERS[options["name"]](options)
+    )
+
+
+def epsilon_of_optax(options: dict) -> optax.GradientTransformation:
+    return optax.scale_by_adam(options["beta_1"], options["beta_2"], options["epsilon"])
+
+
+def constant_momentum(patch: pytest.MonkeyPatch, engine: type) -> None:
+    patch.setattr(jax_optimizers, "momentum", lambda beta_1, step: beta_1 + 0.0 * step)
+
+
+def sum_for_mean(right: Callable, engine: Any, *arguments: Any) -> tuple:
+    _, (logits, losses, statistics) = right(engine, *arguments)
+    return losses.sum(), (logits, losses, statistics)
+
+
+def weight_decay(right: Callable, engine: Any, state: dict, *rest: Any) -> tuple:
+    new, totals = right(engine, state, *rest)
+    params = jax.tree.map(lambda w, old: w - rest[-1] * 1e-3 * old, new["params"], state["params"])
+    return new | {"params": params}, totals
+
+
+def statistics_stay(right: Callable, engine: Any, state: dict, *rest: Any) -> tuple:
+    new, totals = right(engine, state, *rest)
+    return new | {"statistics": state["statistics"]}, totals
+
+
+def squares_of_the_last_occurrence(patch: pytest.MonkeyPatch, engine: type) -> None:
+    def backward(kept: tuple, gradient: jax.Array) -> tuple:
+        squares, words = kept
+        return gradient, jnp.zeros_like(squares).at[words].set(gradient**2), None
+
+    follow = jax.custom_vjp(lambda vectors, squares, words: vectors)
+    follow.defvjp(models._forward, backward)
+    patch.setattr(models, "_follow", follow)
+
+
+def batch_norm_trains_in_evaluation(patch: pytest.MonkeyPatch, engine: type) -> None:
+    patch.setitem(engines.EVALUATING, "use_running_average", False)
+
+
+def accuracy_of_other_examples(patch: pytest.MonkeyPatch, engine: type) -> None:
+    right = engines.sums
+    patch.setattr(
+        engines,
+        "sums",
+        lambda logits, losses, labels, weights: right(logits, losses, jnp.roll(labels, 1), weights),
+    )
+
+
+def batch_norm(**options: float) -> Plant:
+    def plant(patch: pytest.MonkeyPatch, engine: type) -> None:
+        right = models._batch_norm
+        patch.setattr(
+            models, "_batch_norm", lambda features, **named: right(features, **(named | options))
+        )
+
+    return plant
+
+
+def mean_pooling(patch: pytest.MonkeyPatch, engine: type) -> None:
+    patch.setattr(models, "_pool", partial(nnx.avg_pool, window_shape=(2, 2), strides=(2, 2)))
+
+
+WRONG = [
+    WrongEngine(
+        "nesterov",
+        "fashion-cnn",
+        "updates",
+        optimizer(lambda options: optax.trace(options["momentum"], nesterov=True)),
+    ),
+    WrongEngine("clipped-gradient", "fashion-cnn", "updates", optimizer(clipped)),
+    WrongEngine("epsilon-of-optax", "fashion-conv", "updates", optimizer(epsilon_of_optax)),
+    WrongEngine("constant-momentum-of-nadam", "reuters-cnn", "updates", constant_momentum),
+    WrongEngine("sum-for-mean", "fashion-cnn", "loss", wrapped("_loss", sum_for_mean)),
+    WrongEngine("weight-decay", "fashion-cnn", "updates", wrapped("_train", weight_decay)),
+    WrongEngine("statistics-stay", "fashion-cnn", "statistics", wrapped("_train", statistics_stay)),
+    WrongEngine(
+        "squares-of-the-last-occurrence", "reuters-cnn", "updates", squares_of_the_last_occurrence
+    ),
+    WrongEngine(
+        "batch-norm-trains-in-evaluation",
+        "fashion-cnn",
+        "evaluation",
+        batch_norm_trains_in_evaluation,
+    ),
+    WrongEngine(
+        "accuracy-of-other-examples", "fashion-cnn", "training", accuracy_of_other_examples
+    ),
+    WrongEngine("momentum-of-batch-norm", "fashion-cnn", "statistics", batch_norm(momentum=0.99)),
+    WrongEngine("epsilon-of-batch-norm", "fashion-cnn", "logits", batch_norm(epsilon=1e-3)),
+    WrongEngine("mean-pooling", "fashion-conv", "logits", mean_pooling),
+]

@@ -1,0 +1,140 @@
+"""Bugs of the engine `tensorflow`; see wrong_engines.py."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from parity.wrong_engines import Plant, WrongEngine, after_build, optimizer, wrapped
+
+from paragone.base.tensorflow import keras, tf
+from paragone.engines.tensorflow import Statistics
+from paragone.models import tensorflow as models
+
+
+def frozen_layer(engine: Any) -> None:
+    right = engine._optimizer.apply
+    engine._optimizer.apply = lambda gradients, weights: right(
+        [0 * gradients[0], *gradients[1:]], weights
+    )
+
+
+def smoothed_labels(right: Callable, engine: Any, *batch: tf.Tensor, training: bool) -> tuple:
+    logits, losses = right(engine, *batch, training=training)
+    return logits, 0.99 * losses - 0.01 * tf.reduce_mean(tf.nn.log_softmax(logits), 1)
+
+
+def batch_norm_always(training: bool) -> Plant:
+    """Run the model as in training, or as in evaluation, whatever is asked for."""
+
+    def forward(right: Callable, engine: Any, *batch: tf.Tensor, **_: bool) -> tuple:
+        return right(engine, *batch, training=training)
+
+    return wrapped("_forward", forward)
+
+
+def accuracy_of_other_examples(
+    right: Callable,
+    engine: Any,
+    logits: tf.Tensor,
+    losses: tf.Tensor,
+    labels: tf.Tensor,
+    *rest: Any,
+) -> None:
+    right(engine, logits, losses, tf.roll(labels, 1, 0), *rest)
+
+
+def batch_norm(option: str, value: float) -> Plant:
+    return lambda patch, engine: patch.setitem(models.BATCH_NORM, option, value)
+
+
+def mean_pooling(patch: pytest.MonkeyPatch, engine: type) -> None:
+    patch.setattr(keras.layers, "MaxPooling2D", keras.layers.AveragePooling2D)
+
+
+class AlwaysDropout(keras.layers.Dropout):
+    """Dropout that ignores whether the model is evaluated."""
+
+    def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
+        return super().call(inputs, training=True)
+
+
+def dropout_in_evaluation(patch: pytest.MonkeyPatch, engine: type) -> None:
+    patch.setattr(keras.layers, "Dropout", AlwaysDropout)
+
+
+WRONG = [
+    WrongEngine(
+        "sum-for-mean",
+        "fashion-cnn",
+        "gradients",
+        after_build(lambda engine: setattr(engine, "_global_batch", 1)),
+    ),
+    WrongEngine("frozen-layer", "fashion-cnn", "updates", after_build(frozen_layer)),
+    WrongEngine("weight-decay", "fashion-cnn", "updates", optimizer(weight_decay=1e-3)),
+    WrongEngine("clipped-gradient", "fashion-cnn", "updates", optimizer(global_clipnorm=0.5)),
+    WrongEngine("smoothed-labels", "fashion-cnn", "loss", wrapped("_forward", smoothed_labels)),
+    WrongEngine(
+        "batch-norm-evaluates-in-training", "fashion-cnn", "logits", batch_norm_always(False)
+    ),
+    WrongEngine(
+        "batch-norm-trains-in-evaluation", "fashion-cnn", "evaluation", batch_norm_always(True)
+    ),
+    WrongEngine(
+        "accuracy-of-other-examples",
+        "fashion-cnn",
+        "training",
+        wrapped("_count", accuracy_of_other_examples),
+    ),
+    WrongEngine(
+        "momentum-of-batch-norm", "fashion-cnn", "statistics", batch_norm("momentum", 0.99)
+    ),
+    WrongEngine("epsilon-of-batch-norm", "fashion-cnn", "logits", batch_norm("epsilon", 1e-3)),
+    WrongEngine("mean-pooling", "fashion-conv", "logits", mean_pooling),
+    WrongEngine(
+        "dropout-in-evaluation",
+        "wide-resnet",
+        "evaluation",
+        dropout_in_evaluation,
+        unseen=("tensorflow-mirrored",),
+    ),
+]
+
+
+def first_part_for_all(right: Callable, engine: Any, batch: tuple) -> Any:
+    replicas = engine.shard.last - engine.shard.first
+    return right(engine, tuple(tf.concat([tf.split(a, replicas)[0]] * replicas, 0) for a in batch))
+
+
+def statistics_on_their_own(patch: pytest.MonkeyPatch, engine: type) -> None:
+    patch.setattr(Statistics, "unite", lambda self: None)
+
+
+def on_probabilities(patch: pytest.MonkeyPatch, engine: type) -> None:
+    right = keras.losses.SparseCategoricalCrossentropy
+    patch.setattr(
+        keras.losses, "SparseCategoricalCrossentropy", lambda from_logits: right(from_logits=False)
+    )
+
+
+def mean_over_a_replica(engine: Any) -> None:
+    engine._global_batch //= engine.devices.replicas
+
+
+OF_REPLICAS = {
+    "tensorflow-mirrored": [
+        WrongEngine(
+            "mean-over-a-replica", "fashion-cnn", "updates", after_build(mean_over_a_replica)
+        ),
+        WrongEngine(
+            "each-replica-has-the-first-part",
+            "fashion-cnn",
+            "updates",
+            wrapped("_parts", first_part_for_all),
+        ),
+        WrongEngine(
+            "statistics-of-the-first-replica", "fashion-cnn", "means", statistics_on_their_own
+        ),
+    ],
+    # Its training goes through Keras' `fit`, not through the loop of the engine that it is made from.
+    "keras-fit": [WrongEngine("on-probabilities", "fashion-cnn", "updates", on_probabilities)],
+}
