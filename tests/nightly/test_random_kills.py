@@ -8,14 +8,13 @@ import subprocess
 import time
 import uuid
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
 from faults.killing import alike
-from workspace import CELLS, environment, make_spec, small_copy, succeed, train_command, wait_for
+from workspace import CELLS, environment, make_spec, small_copy, succeed, train_command
 
 from paragone.config.run_spec import Spec
 from paragone.records import record, run_metrics
@@ -130,107 +129,3 @@ def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell, record_property):
             break
     assert set(os.listdir("/dev/shm")) <= shared
     record_property("times", kills)
-
-
-@pytest.mark.injects(
-    "1 kills",
-    "Snakemake, or it and all that it has started, killed",
-    "SIGKILL at a uniformly random moment of `snakemake` of two runs; then the same command again",
-)
-def test_killed_snakemake_goes_on_by_the_same_command(fashion, checkout, record_property):
-    """No --unlock is needed. A trainer that Snakemake left behind trains on, and a call meanwhile says so."""
-    mark, draw = uuid.uuid4().hex, random.Random(0)
-    made = checkout()
-    made.config["data"]["folder"] = str(fashion.folder)
-    made.only("xla_fashion_cnn", ["torch", "torch-ddp"], epochs=4, steps_per_epoch=2)
-    target = "results/tables/xla_fashion_cnn/runs.parquet"
-    line, kills = (target, "--cores", "2"), 0
-    for _ in range(3):
-        run = made.start(*line, **{MARK: mark})
-        try:
-            run.communicate(timeout=draw.uniform(1, 40))
-        except subprocess.TimeoutExpired:
-            kills += 1
-            run.kill() if draw.random() < 0.5 else [one.kill() for one in marked(mark)]
-            run.communicate()
-        assert none_left(mark, seconds=120)
-        if (made / target).exists():
-            break
-    done = made.snakemake(*line)
-    assert done.returncode == 0, done.stdout
-    assert (made / target).exists()
-    assert not [
-        *made.folder.glob("results/**/checkpoints"),
-        *made.folder.glob("results/**/workers-*"),
-    ]
-    assert not list(made.folder.glob("results/**/.*.partial"))
-    record_property("times", kills)
-
-
-@pytest.mark.injects(
-    "1 kills", "a run started twice at once", "two launchers; the second is refused by name"
-)
-def test_of_two_starts_one_goes_on(tiny, tmp_path, record_property):
-    for times in range(1, 3):
-        folder = tmp_path / str(times)
-        spec = make_spec(
-            "fashion-cnn", "torch-ddp", 2, global_batch=20, epochs=30, steps_per_epoch=10
-        )
-        line = train_command(spec, tiny, folder, "launch")
-        errors = [tmp_path / f"{times}-{which}" for which in range(2)]
-        started = []
-        for path in errors:
-            with path.open("w") as file:
-                started.append(subprocess.Popen(line, env=environment(), stdout=file, stderr=file))
-        statuses = [one.wait(180) for one in started]
-        assert sorted(statuses) == [0, 1], [path.read_text() for path in errors]
-        refused = errors[statuses.index(1)].read_text()
-        assert "still trains this run" in refused
-        assert "Traceback" not in refused
-        assert {path.name for path in folder.iterdir()} == {"predictions.npz", "record.json"}
-        assert record.read(folder / "record.json").status == "completed"
-    record_property("times", times)
-
-
-def kept_two(folder: Path) -> bool:
-    return len(list(folder.glob("checkpoints/*/epoch-*"))) == 2
-
-
-@pytest.mark.injects(
-    "1 kills",
-    "a checkpoint torn or a bit of it flipped, as by a power loss",
-    "one of its files, chosen at random, between two starts of a run",
-    lost="one epoch, trained again",
-)
-@pytest.mark.parametrize(
-    "backend",
-    [
-        "torch",
-        "tensorflow-mirrored",
-        "jax",
-        "torch-xla",
-    ],
-)
-def test_a_damaged_checkpoint_costs_an_epoch(tiny, tmp_path, backend, record_property):
-    spec, draw = spec_of(backend, 1), random.Random(0)
-    succeed(train_command(spec, tiny, tmp_path / "whole", "launch"), timeout=600)
-    for times in range(1, 3):
-        folder = tmp_path / str(times)
-        line = train_command(spec, tiny, folder, "launch")
-        with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as run:
-            wait_for(partial(kept_two, folder), run)
-            run.kill()
-        time.sleep(0.5)  # until the worker has ended, too
-        newest = max(folder.glob("checkpoints/*/epoch-*"))
-        damaged = draw.choice([path for path in newest.rglob("*") if path.is_file()])
-        content = bytearray(damaged.read_bytes())
-        if draw.random() < 0.5:
-            content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
-        else:
-            content = content[: draw.randrange(len(content))]
-        damaged.write_bytes(content)
-        output = succeed(line, timeout=600)
-        assert f"{newest}: " in output
-        assert "going back one checkpoint" in output
-        alike(record.read(tmp_path / "whole/record.json"), record.read(folder / "record.json"))
-    record_property("times", times)

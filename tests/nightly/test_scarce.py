@@ -1,11 +1,7 @@
 """Too few descriptors, processes or room in shared memory: a run ends well, or in one message."""
 
-import os
 import resource
 import subprocess
-import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -67,39 +63,6 @@ def test_few_descriptors(small, tmp_path, cell, record_property):
     assert found[-1] == "completed"
     assert "refused" in found
     record_property("times", found.count("refused"))
-
-
-@contextmanager
-def process_group(most: int) -> Iterator[Callable[[], None]]:
-    """A control group of so many processes and threads; what makes a process one of them."""
-    folder = Path("/sys/fs/cgroup/pids") / f"paragone-{uuid.uuid4().hex[:8]}"
-    try:
-        folder.mkdir()
-    except OSError:
-        pytest.skip(
-            f"needs to make {folder.parent}/..., to limit the number of processes: run the tests as root "
-            "where control groups are of version 1"
-        )
-    (folder / "pids.max").write_text(str(most))
-    try:
-        yield lambda: (folder / "cgroup.procs").write_text(str(os.getpid())) and None
-    finally:
-        folder.rmdir()
-
-
-@pytest.mark.injects(
-    "2 disk and memory", "too few processes and threads", "a control group of 2 to 400 of them"
-)
-@pytest.mark.parametrize("cell", CELLS, ids=str)
-def test_few_processes(small, tmp_path, cell, record_property):
-    limits = [4, 8, 16, 400]
-    found = []
-    for most in limits:
-        with process_group(most) as join:
-            found.append(ends(small, tmp_path / str(most), cell, limit=join))
-    assert found[-1] == "completed"
-    assert set(found) != {"completed"}
-    record_property("times", len(found) - found.count("completed"))
 
 
 @pytest.mark.injects(

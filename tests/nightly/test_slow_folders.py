@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from workspace import environment, make_spec, train_command, wait_for
+from workspace import environment, make_spec, train_command
 
 from paragone.records import record
 
@@ -57,40 +57,3 @@ def test_news_that_come_late_are_waited_for(small, tmp_path, error, point):
         assert [one.wait(180) for one in started] == [0, 0]
     assert log.read_text().count("(INJECTED)") == 10
     assert record.read(Path(tmp_path / "run/record.json")).status == "completed"
-
-
-@pytest.mark.injects(
-    "5 time and place",
-    "a checkpoint of another host is not there yet, or stale",
-    "ENOENT or ESTALE for the first ten openings of one of its files when a run goes on (strace)",
-)
-@pytest.mark.parametrize(
-    ("rank", "name", "error"),
-    [
-        (0, "digests.json", "ENOENT"),
-        (1, "state.pt", "ESTALE"),
-        (0, "state.pt", "ESTALE"),
-        (1, "digests.json", "ENOENT"),
-    ],
-)
-def test_a_checkpoint_that_comes_late_is_waited_for(small, tmp_path, rank, name, error):
-    run, log = tmp_path / "run", tmp_path / "calls"
-    spec = make_spec("fashion-cnn", "torch-ddp", 2, global_batch=200, epochs=4, steps_per_epoch=5)
-
-    def line(meeting: str) -> list[str]:
-        (tmp_path / meeting).mkdir(mode=0o700)
-        return train_command(spec, small, run, rendezvous=tmp_path / meeting, join_timeout=60)
-
-    first = line("first")
-    with ranks(first, first) as started:
-        wait_for(lambda: list(run.glob("checkpoints/*/epoch-*")), started[0])
-    newest = max(run.glob("checkpoints/*/epoch-*"))
-    second = line("second")
-    lines = [second, second]
-    lines[rank] = [*injected(error, newest / name, log), *second]
-    with ranks(*lines) as started:
-        output = started[0].communicate(timeout=180)[0]
-        assert [one.wait(180) for one in started] == [0, 0]
-    assert log.read_text().count("(INJECTED)") == 10
-    assert f"resumed after epoch {int(newest.name[-4:])}" in output
-    assert record.read(run / "record.json").status == "completed"

@@ -122,28 +122,6 @@ def test_a_killed_or_stopped_rank_is_named(small, tmp_path, backend, rank, momen
         assert number == signal.SIGKILL or "is stopped (SIGSTOP)" in message
 
 
-@pytest.mark.injects(
-    "8 workers",
-    "a rank slowed by ten",
-    "stopped for nine tenths of each 50 ms, from the first epoch on",
-)
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_slow_rank_is_waited_for(small, tmp_path, backend):
-    with started(backend, small, tmp_path / "run", epochs=3) as run:
-        run.wait_until("in an epoch")
-        slow = run.rank(1)
-
-        def brake() -> None:
-            slow.suspend()
-            time.sleep(0.045)
-            slow.resume()
-            time.sleep(0.005)
-
-        with meanwhile(brake):
-            assert run.process.wait(400) == 0, (run.folder / "err").read_text()
-    assert record.read(run.folder / "record.json").status == "completed"
-
-
 # A network of its own, in which rules are asked before what leads to the host itself: they can block a port.
 OWN_NETWORK = (
     'ip link set lo up && ip rule add pref 100 lookup local && ip rule del pref 0 && exec "$@"'

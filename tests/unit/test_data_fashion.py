@@ -1,4 +1,4 @@
-"""Fashion-MNIST on the official files: right bytes, right order, and no work done twice."""
+"""Fashion-MNIST from the official files: right bytes, right order, and no work done twice."""
 
 import gzip
 import json
@@ -28,14 +28,12 @@ def dataset(prepared):
 
 def test_arrays_are_the_official_files_in_their_order(dataset, mirror):
     for split, prefix in (("train", "train"), ("test", "t10k")):
-        raw = gzip.decompress(
-            (mirror / f"fashion_mnist/{prefix}-images-idx3-ubyte.gz").read_bytes()
+        images, labels = (
+            gzip.decompress((mirror / f"fashion_mnist/{prefix}-{kind}-ubyte.gz").read_bytes())
+            for kind in ("images-idx3", "labels-idx1")
         )
-        images = np.frombuffer(raw, np.uint8, offset=16).reshape(-1, 28, 28, 1)
-        raw = gzip.decompress(
-            (mirror / f"fashion_mnist/{prefix}-labels-idx1-ubyte.gz").read_bytes()
-        )
-        labels = np.frombuffer(raw, np.uint8, offset=8)
+        images = np.frombuffer(images, np.uint8, offset=16).reshape(-1, 28, 28, 1)
+        labels = np.frombuffer(labels, np.uint8, offset=8)
         assert np.array_equal(getattr(dataset, f"{split}_inputs"), images)
         assert np.array_equal(getattr(dataset, f"{split}_labels"), labels)
 
@@ -105,9 +103,8 @@ def test_damaged_array_is_one_clear_error(prepared, tmp_path, fault):
     assert str(array) in str(caught.value)
 
 
-@pytest.mark.full
 def test_the_remedy_for_a_damaged_array_works(prepared, tmp_path, mirror):
-    """Delete the named folder, run again: the store is mended."""
+    """Delete the named folder and run again: the store is repaired."""
     store, results = _copy(prepared, tmp_path)
     (array,) = store.glob("arrays/*/test_inputs.npy")
     array.write_bytes(array.read_bytes()[:1000])
@@ -116,7 +113,6 @@ def test_the_remedy_for_a_damaged_array_works(prepared, tmp_path, mirror):
     assert load(results / "manifest.json", store).test_inputs.shape == (10_000, 28, 28, 1)
 
 
-@pytest.mark.full
 def test_file_that_changes_after_its_check_is_not_used(mirror, tmp_path):
     copy = tmp_path / "mirror/fashion_mnist"
     shutil.copytree(mirror / "fashion_mnist", copy, copy_function=shutil.copyfile)

@@ -1,4 +1,4 @@
-"""Data sets of the user's own: arrays, folders of images and tables, and what is wrong with them."""
+"""Data sets of the user's own: arrays, folders of images and tables, and their mistakes."""
 
 import io
 from pathlib import Path
@@ -10,8 +10,6 @@ from PIL import Image
 
 from paragone.base.errors import UserError
 from paragone.data import Dataset
-
-FULL = pytest.mark.full  # each starts TensorFlow, as test_folder_of_images does
 
 
 def rows(dataset: Dataset) -> set[tuple]:
@@ -140,7 +138,6 @@ def test_folder_of_images(here):
         assert np.array_equal(image[3, 3], [(250, 240, 10), (60, 10, 120)][label])
 
 
-@FULL
 def test_folders_of_two_splits_have_all_classes_from_the_first_examples_on(here):
     for split in ("train", "test"):
         pictures(Path(split), {"a": (0, 0, 0), "b": (255, 255, 255)})
@@ -150,7 +147,6 @@ def test_folders_of_two_splits_have_all_classes_from_the_first_examples_on(here)
     assert set(dataset.train_labels[:8]) == {0, 1}
 
 
-@FULL
 def test_folders_that_cannot_be_read(here):
     pictures(Path("one"), {"a": (0, 0, 0)})
     block = {"form": "folder", "path": "one", "size": 8, "held_out": 0.2}
@@ -163,9 +159,8 @@ def test_folders_that_cannot_be_read(here):
     wrong(block | {"path": "two"}, "two/b/3.png", "not a PNG", name="third")
 
 
-@FULL
 def test_an_image_of_another_kind_is_not_decoded(here):
-    """TensorFlow decodes more kinds than those whose size is looked at first."""
+    """TensorFlow decodes more formats than those whose size is checked first."""
     pictures(Path("two"), {"b": (0, 0, 0), "c": (0, 0, 0)})
     Image.new("L", (30, 20)).save("two/b/4.png", "WEBP")
     wrong({"form": "folder", "path": "two", "size": 8, "held_out": 0.2}, "two/b/4.png: not a PNG")
@@ -173,7 +168,7 @@ def test_an_image_of_another_kind_is_not_decoded(here):
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP"])
 def test_an_image_of_too_many_pixels_is_not_decoded(kind):
-    """Its head says so; a small one of the kind passes."""
+    """The header says so; a small image of the format passes."""
     from paragone.data.images import check_pixels
 
     small, large = io.BytesIO(), io.BytesIO()

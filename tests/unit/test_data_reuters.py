@@ -25,7 +25,7 @@ def dataset(mirror, tmp_path_factory) -> Dataset:
 def published(mirror) -> tuple:
     """((train texts, labels), (test texts, labels)) by Keras' published recipe, written out anew.
 
-    keras.datasets.reuters.load_data accepts the official file only, so its steps stand here.
+    keras.datasets.reuters.load_data downloads its file, so its steps are repeated here.
     """
     with np.load(mirror / "reuters/reuters.npz", allow_pickle=True) as file:
         texts, labels = file["x"], file["y"]
@@ -65,14 +65,6 @@ def test_vocabulary_covers_both_splits(dataset, published):
     """Also the words of texts that were cut, which the published program counts."""
     (train, _), (test, _) = published
     assert dataset.vocabulary == max(max(text) for text in train + test) + 1 == 30_982
-
-
-@pytest.mark.full
-def test_other_length_is_another_recipe(mirror, tmp_path):
-    for length in (100, 300):
-        results = tmp_path / str(length)
-        prepare("reuters", results, tmp_path / "data", str(mirror), {"length": length})
-        assert load(results / "manifest.json", tmp_path / "data").train_inputs.shape[1] == length
 
 
 def test_pickle_may_build_arrays_only():

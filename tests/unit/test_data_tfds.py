@@ -2,18 +2,20 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from data_programs import CONFIG_DATA, FASHION_FILES, fetch, lock_of, prepare, refused
+import tensorflow_datasets as tfds
+from data_programs import CONFIG_DATA, FASHION_FILES, lock_of, prepare
 from workspace import make_spec
 
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
-from paragone.data import Dataset, load, locate, serializer
+from paragone.data import Dataset, load, locate, serializer, tfds_builders
 from paragone.data.batches import train_batches
 
 pytestmark = pytest.mark.full  # the smoke run prepares what the built-in blocks need
@@ -22,7 +24,7 @@ SPLITS = {"split": {"train": "train[:100]", "test": "test[:50]"}}
 
 @pytest.fixture(scope="module")
 def prepared(mirror, tmp_path_factory) -> Path:
-    """A data folder where the builder has done its part: other blocks read what it left.
+    """A data folder with prepared examples, which other blocks read as well.
 
     results/ is of a block of 150 images, by_name/ of the builder's name alone.
     """
@@ -34,7 +36,7 @@ def prepared(mirror, tmp_path_factory) -> Path:
 
 
 def test_fashion_mnist_by_name_gives_the_arrays_of_its_block(prepared, fashion, tmp_path):
-    """Bit for bit, in the order of the files; only the names of the classes are the builder's numbers."""
+    """Bit for bit, in the order of the files; only class names differ, which are the builder's numbers."""
     data = prepared / "data"
     by_name, built_in = (
         load(prepared / "by_name/manifest.json", data),
@@ -52,24 +54,8 @@ def test_fashion_mnist_by_name_gives_the_arrays_of_its_block(prepared, fashion, 
     assert stand_in.train_inputs.shape == by_name.train_inputs.shape
 
 
-@pytest.mark.nightly
-def test_a_builder_that_only_tfds_has_and_its_encoding(mirror, fashion, tmp_path):
-    """MNIST's, given the files of Fashion-MNIST, which have the same names."""
-    shutil.copytree(mirror / "fashion_mnist", tmp_path / "mirror/mnist")
-    block = {"form": "tfds", "builder": "mnist", "editions": {"mine": FASHION_FILES}}
-    folders = tmp_path / "results", tmp_path / "data"
-    prepare("other", *folders, str(tmp_path / "mirror"), block)
-    made = load(folders[0] / "manifest.json", folders[1])
-    ours = load(fashion.manifest, fashion.folder)
-    for name in ("train_inputs", "train_labels", "test_inputs", "test_labels"):
-        assert np.array_equal(getattr(made, name), getattr(ours, name))
-
-
 def again(prepared: Path, mirror: Path, **changes: object) -> Path:
-    """The manifest with other options, made in this process: the programs are in the other tests.
-
-    Raises `UserError`.
-    """
+    """The manifest with other options. Raises `UserError`."""
     block = {"form": "tfds", "builder": "fashion_mnist", **SPLITS, **changes}
     folder = prepared / "data"
     settings = CONFIG_DATA | {"folder": str(folder), "lock": str(lock_of(folder))}
@@ -77,11 +63,6 @@ def again(prepared: Path, mirror: Path, **changes: object) -> Path:
         patch.setenv("PARAGONE_MIRRORS", str(mirror))
         source = json.loads(json.dumps(locate.find("mine", block, settings)))
         return serializer.serialize(source, folder, lock_of(folder))
-
-
-def test_slices_of_splits(prepared):
-    dataset = load(prepared / "results/manifest.json", prepared / "data")
-    assert (len(dataset.train_labels), len(dataset.test_labels)) == (100, 50)
 
 
 def loaded(manifest: Path, folder: Path) -> tuple[Dataset, Spec]:
@@ -114,11 +95,6 @@ def test_the_loader_needs_the_prepared_files_and_those_of_these_arrays(prepared,
         train_batches(load(copy / "results/manifest.json", copy / "data"), spec, 1)
 
 
-def test_images_are_resized_on_request(prepared, mirror):
-    dataset = load(again(prepared, mirror, size=14), prepared / "data")
-    assert dataset.train_inputs.shape == (100, 14, 14, 1)
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -141,15 +117,6 @@ def test_options_that_the_builder_does_not_have(prepared, mirror, changes, words
     assert [word for word in words if word not in str(error.value)] == []
 
 
-def test_registered_checksums_are_demanded(mirror, tmp_path):
-    copy = tmp_path / "mirror/fashion_mnist"
-    shutil.copytree(mirror / "fashion_mnist", copy, copy_function=shutil.copyfile)
-    labels = copy / "t10k-labels-idx1-ubyte.gz"
-    labels.write_bytes(labels.read_bytes()[:-1] + b"x")
-    done = fetch("tfds/fashion_mnist", tmp_path, tmp_path / "data", str(copy.parent))
-    refused(done, labels.name, "wrong checksum", FASHION_FILES[labels.name])
-
-
 def test_damaged_examples_are_removed_and_prepared_again(prepared, tmp_path, mirror):
     copy = tmp_path / "copy"
     shutil.copytree(prepared, copy)
@@ -167,25 +134,18 @@ def test_files_that_are_registered_without_a_name():
     """As those of the older builders are."""
     from tensorflow_datasets.core.download.checksums import UrlInfo
 
-    from paragone.data.tfds_builders import file_name
-
+    file_name = tfds_builders.file_name
     of = {"size": 1, "checksum": "0" * 64}
     assert file_name("https://example.org/a/b.zip", UrlInfo(filename=None, **of)) == "b.zip"
     assert file_name("https://example.org/a/b.zip", UrlInfo(filename="c.zip", **of)) == "c.zip"
 
 
-ROWS = """
-import json
-from pathlib import Path
-
-import numpy as np
-import tensorflow_datasets as tfds
-
-
 class Rows(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+    """Texts, words and numbers, with labels that depend on each of them."""
+
     VERSION = tfds.core.Version("1.0.0")
 
-    def _info(self):
+    def _info(self) -> tfds.core.DatasetInfo:
         features = {
             "text": tfds.features.Text(),
             "words": tfds.features.Sequence(np.int32),
@@ -194,26 +154,19 @@ class Rows(tfds.core.GeneratorBasedBuilder, skip_registration=True):
         }
         return tfds.core.DatasetInfo(builder=self, features=tfds.features.FeaturesDict(features))
 
-    def _split_generators(self, dl_manager):
+    def _split_generators(self, dl_manager: tfds.download.DownloadManager) -> dict:
         (url,) = self.url_infos
         return {"train": self._generate_examples(Path(dl_manager.download(url)))}
 
-    def _generate_examples(self, path):
+    def _generate_examples(self, path: Path) -> Iterator:
         yield from enumerate(json.loads(path.read_text()))
 
 
-BUILDER = Rows
-"""
-
-
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory) -> Path:
-    """A plugin with a builder of texts, words and numbers, and a mirror of its file: 40 rows."""
-    folder = tmp_path_factory.mktemp("rows")
-    for path in ("own/data/builders", "mirror/rows"):
-        (folder / path).mkdir(parents=True)
-    (folder / "own/data/builders/rows.py").write_text(ROWS)
-    made = [
+@pytest.fixture
+def rows(tmp_path, monkeypatch) -> Path:
+    """A mirror with the file of `Rows`, 40 rows."""
+    monkeypatch.setattr(tfds_builders, "builder_class", lambda *_: Rows)
+    examples = [
         {
             "text": "good " * (1 + at % 5),
             "words": [2 + at % 3] * (1 + at % 5),
@@ -222,8 +175,10 @@ def rows(tmp_path_factory) -> Path:
         }
         for at in range(40)
     ]
-    (folder / "mirror/rows/rows.json").write_text(json.dumps(made))
-    return folder
+    file = tmp_path / "mirror/rows/rows.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(examples))
+    return file
 
 
 @pytest.mark.parametrize(
@@ -235,14 +190,10 @@ def rows(tmp_path_factory) -> Path:
     ],
     ids=["texts", "words", "numbers"],
 )
-def test_a_builder_of_other_things_than_images(
-    rows, tmp_path, monkeypatch, options, shape, dtype, vocabulary
-):
-    monkeypatch.setenv("PARAGONE_PLUGINS", str(rows / "own"))
-    file = rows / "mirror/rows/rows.json"
+def test_a_builder_of_other_things_than_images(rows, tmp_path, options, shape, dtype, vocabulary):
     block = {"form": "tfds", "builder": "rows", "label": "label", "held_out": 0.25, **options}
-    block["editions"] = {"mine": {file.name: sha256(file)}}
-    prepare("mine", tmp_path, tmp_path / "data", str(file.parents[1]), block)
+    block["editions"] = {"mine": {rows.name: sha256(rows)}}
+    prepare("mine", tmp_path, tmp_path / "data", str(rows.parents[1]), block)
     dataset = load(tmp_path / "manifest.json", tmp_path / "data")
     assert (len(dataset.train_labels), len(dataset.test_labels)) == (30, 10)
     assert (dataset.train_inputs.shape[1:], dataset.train_inputs.dtype) == (shape, dtype)

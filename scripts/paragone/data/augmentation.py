@@ -1,8 +1,8 @@
 """Random shifts and flips of a batch of images, drawn once for all backends.
 
-The shifts are those of Keras' `ImageDataGenerator(width_shift_range, height_shift_range)`: a fraction
-of a pixel is interpolated linearly, and the image's edge is repeated outside. Gathering rows, then
-columns, of the whole batch is several times faster than one affine transform per image.
+The shifts are those of Keras' `ImageDataGenerator(width_shift_range, height_shift_range)`: linear between
+pixels, and the edge of the image is repeated outside. Gathering rows, then columns, of the whole batch is
+several times faster than an affine transform per image.
 """
 
 from typing import Any
@@ -11,9 +11,9 @@ import numpy as np
 
 
 def draw(batch: int, options: dict[str, Any], random: np.random.Generator) -> np.ndarray:
-    """Draw for a batch: (batch, 3) float64, the shifts down and right as fractions, and flip or not.
+    """(batch, 3) float64: the shifts down and right as fractions of a side, and flip, 0 or 1.
 
-    options: `shift`, the largest fraction of a side; `flip`, whether every second image is flipped.
+    options: `shift`, the largest fraction of a side; `flip`, whether half of the images are flipped.
     """
     shifts = random.uniform(-options["shift"], options["shift"], (batch, 2))
     flips = random.random((batch, 1)) < (0.5 if options["flip"] else 0)
@@ -21,7 +21,7 @@ def draw(batch: int, options: dict[str, Any], random: np.random.Generator) -> np
 
 
 def augment(images: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    """Apply what was drawn to (batch, height, width, channels) of any dtype; float32."""
+    """Images (batch, height, width, channels) of any dtype, changed by draws of `draw`, as float32."""
     _, height, width, _ = images.shape
     down, right, flip = drawn.T
     images = _shift(images.astype(np.float32), down * height)

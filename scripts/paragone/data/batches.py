@@ -1,7 +1,7 @@
 """The one input pipeline: host batches for every engine, drawn from the mapped arrays.
 
-No framework's loader is needed, and every backend is fed the same bytes in the same order: also one whose
-block names a loader, to measure what that costs (presets/input_paths.yaml).
+Every backend is fed the same bytes in the same order, without a framework's loader. A backend whose block
+names one reads the same batches through it, which shows what the loader costs (presets/input_paths.yaml).
 """
 
 from collections.abc import Iterator
@@ -35,12 +35,12 @@ WHOLE = Shard(0, 1, 1)
 
 
 def train_examples(dataset: Dataset, spec: Spec) -> int:
-    """How many training examples the workload uses: the first so many of the data set."""
+    """The number of training examples that the workload uses, from the first one on."""
     return min(len(dataset.train_labels), spec.workload.get("train_examples", np.inf))
 
 
 def train_dtype(dataset: Dataset, spec: Spec) -> np.dtype:
-    """The dtype of training inputs: as stored, or float32 after augmentation; int64 of rows."""
+    """The dtype of training inputs: as stored, float32 if augmented, int64 for rows of a resident feed."""
     if spec.feed == RESIDENT:
         return np.dtype(np.int64)
     return np.dtype(np.float32) if "augmentation" in spec.workload else dataset.train_inputs.dtype
@@ -51,9 +51,9 @@ def train_batches(
 ) -> Iterator[Batch]:
     """Yield (inputs, labels) of every step of an epoch; a partial last batch is dropped.
 
-    inputs: (local batch, ...) of `train_dtype`; labels: (local batch,) int32. Of a resident feed, inputs
-    are the rows (local batch,) of those that the device has. `steps`: how many instead, of this epoch as
-    a whole and of those after it; a loader works ahead, so that what is not trained must not be asked for.
+    inputs: (local batch, ...) of `train_dtype`; with a resident feed the rows (local batch,) of the arrays on
+    the device. labels: (local batch,) int32. steps: the number of steps to yield, continuing into later whole
+    epochs; exact, because a loader works ahead of the training.
     """
     if steps is None:
         planned = _steps(dataset, spec, epoch, shard)
@@ -67,7 +67,7 @@ def train_batches(
 
 
 def loader_of(dataset: Dataset, spec: Spec) -> loaders.Loader | None:
-    """The loader that a specification names, made by the first call. Raises as `loaders.create` does."""
+    """The loader that a specification names, made at the first call. Raises as `loaders.create` does."""
     return (
         loaders.create(spec.loader, dataset, train_examples(dataset, spec)) if spec.loader else None
     )
@@ -82,14 +82,14 @@ def _mapped(dataset: Dataset, spec: Spec, steps: Iterator[Step]) -> Iterator[Bat
 
 
 def _steps(dataset: Dataset, spec: Spec, epoch: int, shard: Shard) -> Iterator[Step]:
-    """What each step of an epoch is fed with, whoever reads it."""
+    """The rows and draws of each step of an epoch, whatever reads them."""
     examples, size = train_examples(dataset, spec), spec.global_batch
     shuffled = 1 if spec.workload.get("shuffle") == "once" else epoch
     order = epoch_order(examples, spec.seed, shuffled)[: spec.steps(examples) * size]
     options = spec.workload.get("augmentation")
     random = generator("augmentation", spec.seed, epoch)
     for batch in order.reshape(-1, size):
-        # Drawn for the global batch: the draws do not depend on the number of processes.
+        # Drawn for the global batch, so that the draws do not depend on the number of processes.
         drawn = shard.of(draw(size, options, random)) if options else None
         yield Step(shard.of(batch), drawn)
 
@@ -99,8 +99,8 @@ def evaluation_batches(
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield (inputs, labels, weights) over the whole test split in order.
 
-    The last batch is filled up with its first example at weight 0, so that shapes are constant and
-    each example counts once. weights: (local batch,) float32.
+    The last batch is filled up with its first example at weight 0, so that shapes are constant and each
+    example counts once. weights: (local batch,) float32.
     """
     examples, size = len(dataset.test_labels), spec.evaluation_batch
     for start in range(0, examples, size):
@@ -112,7 +112,7 @@ def evaluation_batches(
 
 
 def noise_batches(dataset: Dataset, spec: Spec, shard: Shard = WHOLE) -> tuple[tuple, tuple]:
-    """A training and an evaluation batch for the warm-up: inputs of zeros, or the first; arbitrary labels."""
+    """A training and an evaluation batch for the warm-up: zeros, or row 0 if resident; arbitrary labels."""
     training = _noise(dataset, spec, shard, spec.global_batch, train_dtype(dataset, spec))
     tested = dataset.test_inputs.dtype
     evaluation = _noise(dataset, spec, shard, spec.evaluation_batch, tested)

@@ -1,7 +1,7 @@
 """Every random draw of a run, from NumPy's Philox keyed by (seed, epoch, purpose).
 
-Philox is counter based: a key gives the same stream on every machine and for every backend, and no
-state has to be saved to resume (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+Philox is counter-based: a key gives the same stream on every machine and for every backend, and a run resumes
+without a saved state (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 """
 
 import zlib

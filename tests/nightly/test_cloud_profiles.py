@@ -1,0 +1,43 @@
+"""Dry runs of the profiles of clouds, through their executors in an environment of their own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from cluster.test_profiles import CLOUDS, dry_run, whole  # noqa: F401 - a fixture
+from workspace import ROOT
+
+
+@pytest.fixture(scope="module")
+def cloud_python(tmp_path_factory) -> Path:
+    """The environment of envs/cloud.txt, which cannot be that of the workflow: two protobufs."""
+    folder = tmp_path_factory.mktemp("cloud") / "venv"
+    uv = Path(sys.executable).with_name("uv")
+    python = folder / "bin/python"
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, folder], check=True)
+    install = [uv, "pip", "install", "--quiet", "--require-hashes", "--python", python]
+    subprocess.run([*install, "-r", ROOT / "envs/cloud.txt"], check=True)
+    return python
+
+
+@pytest.mark.parametrize("profile", sorted(CLOUDS))
+def test_cloud_profile_would_submit_the_whole_workflow(checkout, whole, cloud_python, profile):  # noqa: F811
+    made = checkout()
+    path = made / f"profiles/{profile}/profile.yaml"
+    edited = yaml.safe_load(path.read_text())
+    # The volume, as it would be mounted where Snakemake is called.
+    edited["default-storage-prefix"] = str(made.folder)
+    path.write_text(yaml.safe_dump(edited))
+    assert dry_run(made, cloud_python, profile) == whole
+
+
+@pytest.mark.parametrize("profile", sorted(CLOUDS))
+def test_unknown_key_of_an_executor_is_refused(checkout, cloud_python, profile):
+    """The executor itself reads the profile, so the dry runs above can fail."""
+    made = checkout()
+    path = made / f"profiles/{profile}/profile.yaml"
+    path.write_text(path.read_text() + f"{profile}-colour: red\n")
+    with pytest.raises(AssertionError, match=f"{profile}-colour"):
+        dry_run(made, cloud_python, profile)
