@@ -17,20 +17,13 @@ min_version("9.27.1")
 PROJECT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
 
 
-include: "rules/config.smk"
-
-
-configfile: PROJECT / "config.yaml"
-
-
 report: "rules/report/workflow.rst"
 
 
 include: "rules/common.smk"
-include: "rules/exhibits.smk"
 
 
-if not config["records_only"]:
+if not PLAN.from_records:
 
     include: "rules/data.smk"
     include: "rules/train.smk"
@@ -38,16 +31,9 @@ if not config["records_only"]:
 
 
 include: "rules/collect.smk"
-include: "rules/join.smk"
-include: "rules/tables.smk"
-include: "rules/figures.smk"
+include: "rules/exhibits.smk"
 include: "rules/page.smk"
 include: "rules/plan.smk"
-include: "rules/submission.smk"
-
-
-onsuccess:
-    show_answers()
 
 
 localrules:
@@ -58,13 +44,16 @@ localrules:
 rule all:
     default_target: True
     input:
-        declared("figures", FIGURES, of_all()),
-        declared("tables", TABLES, of_all()),
-        TABLES_OF_ALL,
+        PLAN.files("figures"),
+        PLAN.files("tables"),
+        "<results>/tables/runs.csv",
+        "<results>/tables/epochs.csv",
+        "<results>/tables/device_matmul/matmul.csv",
         "<results>/tables/device_matmul/peaks.json",
+        "<results>/answers.md",
         "<results>/index.html",
 
 
 rule figures:
     input:
-        declared("figures", FIGURES, of_all()),
+        PLAN.files("figures"),

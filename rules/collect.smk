@@ -15,7 +15,7 @@ rule check_parity:
         reference="<results>/parity/{workload}/reference.npz",
         probes=lambda wildcards: [
             f"<results>/parity/{wildcards.workload}/{backend}.npz"
-            for backend in backends_of_workload(wildcards.workload)
+            for backend in PLAN.backends_of(wildcards.workload)
         ],
     output:
         report="<results>/parity/{workload}.json",
@@ -25,7 +25,7 @@ rule check_parity:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=code_of("check_parity.py"),
+        code=PLAN.code("check_parity.py"),
     message:
         "Comparing what the backends compute for {wildcards.workload}"
     shell:
@@ -41,17 +41,17 @@ rule check_parity:
 
 rule collect:
     input:
-        rules=project("rules/schemas/compliance.csv"),
-        schema=project("rules/schemas/record.schema.json"),
-        records=records_of,
-        parity=parity_of,
-        manifests=manifests_of,
+        rules=PLAN.path("rules/schemas/compliance.csv"),
+        schema=PLAN.path("rules/schemas/record.schema.json"),
+        records=lambda wildcards: PLAN.records(wildcards.experiment),
+        parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
+        manifests=lambda wildcards: PLAN.manifests(wildcards.experiment),
         peaks="<results>/tables/device_matmul/peaks.json",
     output:
         violations=report(
             "<results>/tables/{experiment}/compliance.csv",
             caption="report/compliance.rst",
-            category=category,
+            category=lambda wildcards: title(wildcards.experiment),
             labels={"table": "measurement rules broken"},
         ),
         runs="<results>/tables/{experiment}/runs.parquet",
@@ -62,7 +62,7 @@ rule collect:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=code_of("collect.py"),
+        code=PLAN.code("collect.py"),
     message:
         "Checking the records of {wildcards.experiment}"
     shell:
@@ -82,13 +82,13 @@ rule collect:
 
 rule collect_products:
     input:
-        schema=project("rules/schemas/matmul.schema.json"),
-        results=collect("<results>/matmul/{backend}.json", backend=list(PRODUCTS)),
+        schema=PLAN.path("rules/schemas/matmul.schema.json"),
+        results=collect("<results>/matmul/{backend}.json", backend=list(PLAN.products)),
     output:
         csv=report(
             "<results>/tables/device_matmul/matmul.csv",
             caption="report/matmul_runs.rst",
-            category=lambda _: config["matmul"]["title"].replace("{", "{{").replace("}", "}}"),
+            category=lambda _: title("device_matmul"),
             labels={"table": "one row per timed run"},
         ),
         parquet="<results>/tables/device_matmul/matmul.parquet",
@@ -99,14 +99,47 @@ rule collect_products:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=code_of("collect_measurements.py"),
+        code=PLAN.code("collect.py"),
     message:
         "Collecting matrix products"
     shell:
         r"""
-        python {params.code[0]:q} \
+        python {params.code[0]:q} products \
             --results {input.results:q} \
             --output {output.csv:q} {output.parquet:q} \
             --peaks {output.peaks:q} \
             >{log:q} 2>&1
+        """
+
+
+rule join:
+    input:
+        runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=PLAN.experiments),
+        epochs=collect("<results>/tables/{experiment}/epochs.parquet", experiment=PLAN.experiments),
+    output:
+        runs=report(
+            "<results>/tables/runs.csv",
+            caption="report/runs.rst",
+            category="All experiments",
+            labels={"table": "one row per run"},
+        ),
+        runs_parquet="<results>/tables/runs.parquet",
+        epochs="<results>/tables/epochs.csv",
+    log:
+        "<results>/logs/tables/join.log",
+    priority: reading
+    conda:
+        "../envs/workflow.yaml"
+    params:
+        code=PLAN.code("collect.py"),
+    message:
+        "Joining the tables of all experiments"
+    shell:
+        r"""
+        {{
+                                            python {params.code[0]:q} join \
+                                                --tables {input.runs:q} --output {output.runs:q} {output.runs_parquet:q}
+                                            python {params.code[0]:q} join \
+                                                --tables {input.epochs:q} --output {output.epochs:q}
+                                        }} >{log:q} 2>&1
         """

@@ -9,20 +9,15 @@
 # The files and arrays are stored in `data.folder`, which checkouts and frameworks share. They are no
 # outputs: Snakemake deletes outputs before a job, and here a job often finds all done.
 
-# Mirrors are only where to look: another place with the same files must rerun nothing, so they are
-# no params. The program reads them from its environment.
-os.environ["PARAGONE_MIRRORS"] = ";".join(
-    dict.fromkeys(
-        [
-            *config["data"]["mirrors"],
-            *os.environ.get("PARAGONE_MIRRORS", "").split(";"),
-        ]
-    )
-)
+from paragone.config.datasets import data_modules, data_paths, state_of_files
 
+# Mirrors are only where to look: another place with the same files must rerun nothing, so they are no params.
+MIRRORS = ";".join([*config["data"]["mirrors"], os.environ.get("PARAGONE_MIRRORS", "")])
 
-envvars:
-    "PARAGONE_MIRRORS",
+if "PARAGONE_MIRRORS" in os.environ:  # jobs elsewhere read the workflow again
+
+    envvars:
+        "PARAGONE_MIRRORS",
 
 
 # What decides where data are looked for, and nothing more: a change of it fetches anew.
@@ -36,7 +31,7 @@ rule fetch:
         files=lambda wildcards: (
             []
             if config["data"]["source"] == "synthetic"
-            else data_paths(block_of_dataset(wildcards))
+            else data_paths(PLAN.dataset(wildcards.dataset))
         ),
     output:
         source="<results>/data/{dataset}/source.json",
@@ -45,16 +40,20 @@ rule fetch:
     priority: 3  # probes and runs wait for data, and a data set keeps one core busy: begin with them
     conda:
         "../envs/tensorflow.yaml"
+    resources:
+        mirrors=MIRRORS,
     params:
-        code=lambda wildcards: code_of("fetch.py", *data_modules(block_of_dataset(wildcards))),
-        block=lambda wildcards: json.dumps(block_of_dataset(wildcards), sort_keys=True),
+        code=lambda wildcards: PLAN.code(
+            "fetch.py", None, *data_modules(PLAN.dataset(wildcards.dataset))
+        ),
+        block=lambda wildcards: json.dumps(PLAN.dataset(wildcards.dataset), sort_keys=True),
         settings=json.dumps(DATA_SETTINGS, sort_keys=True),
-        state=lambda wildcards: state_of_files(block_of_dataset(wildcards)),
+        state=lambda wildcards: state_of_files(PLAN.dataset(wildcards.dataset)),
     message:
         "Looking for {wildcards.dataset}"
     shell:
         r"""
-        python {params.code[0]:q} \
+        PARAGONE_MIRRORS={resources.mirrors:q} python {params.code[0]:q} \
             --dataset {wildcards.dataset:q} \
             --block {params.block:q} \
             --config-data {params.settings:q} \
@@ -74,7 +73,9 @@ rule serialize:
     conda:
         "../envs/tensorflow.yaml"
     params:
-        code=lambda wildcards: code_of("serialize.py", *data_modules(block_of_dataset(wildcards))),
+        code=lambda wildcards: PLAN.code(
+            "serialize.py", None, *data_modules(PLAN.dataset(wildcards.dataset))
+        ),
         folder=config["data"]["folder"],
         lock=config["data"]["lock"],
     message:
@@ -99,8 +100,10 @@ rule pretrained:
         model="[a-z0-9-]+",
     conda:
         "../envs/tensorflow.yaml"
+    resources:
+        mirrors=MIRRORS,
     params:
-        code=code_of("fetch.py"),
+        code=PLAN.code("fetch.py"),
         settings=lambda wildcards: json.dumps(
             {
                 **{key: config["data"][key] for key in ("folder", "source")},
@@ -114,7 +117,7 @@ rule pretrained:
         "Looking for the weights of {wildcards.model}"
     shell:
         r"""
-        python {params.code[0]:q} \
+        PARAGONE_MIRRORS={resources.mirrors:q} python {params.code[0]:q} \
             --model {wildcards.model:q} \
             --config-data {params.settings:q} \
             --output {output.weights:q} \

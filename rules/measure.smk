@@ -6,26 +6,27 @@
 
 rule measure_products:
     input:
-        schema=project("rules/schemas/matmul.schema.json"),
+        schema=PLAN.path("rules/schemas/matmul.schema.json"),
     output:
         result="<results>/matmul/{backend}.json",
     log:
         "<results>/logs/matmul/{backend}.log",
     priority: 1  # every experiment's tables need the peaks
     conda:
-        lambda wildcards: environment(wildcards.backend)
+        lambda wildcards: PLAN.environment(wildcards.backend)
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
-        gpu=lambda wildcards: gpus(PRODUCTS[wildcards.backend]),
+        gpu=lambda wildcards: gpus(PLAN.products[wildcards.backend]),
     params:
-        code=lambda wildcards: code_of(
+        code=lambda wildcards: PLAN.code(
             "measure_products.py",
-            f"paragone.microbenchmarks.products.{PRODUCTS[wildcards.backend]['engine']}",
+            None,
+            f"paragone.microbenchmarks.products.{PLAN.products[wildcards.backend]['engine']}",
         ),
-        backend=lambda wildcards: json.dumps(PRODUCTS[wildcards.backend]),
+        backend=lambda wildcards: json.dumps(PLAN.products[wildcards.backend]),
         products=[",".join(map(str, shape)) for shape in config["matmul"]["products"]],
-        squares=lambda wildcards: squares(config, PRODUCTS[wildcards.backend]),
+        squares=lambda wildcards: PLAN.squares(wildcards.backend),
         precisions=config["matmul"]["precisions"],
         repeats=config["matmul"]["repeats"],
     message:

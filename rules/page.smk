@@ -8,27 +8,20 @@
 # out: <results>/index.html, <results>/so_far.html, <results>/paper.pdf
 
 PAGE = "scripts/paragone/reporting/page/templates"
-CAPTIONS = [
-    project(Path("rules") / name)
-    for name in (
-        "report/page.rst",
-        *(caption("figures", "plot", name) for name in FIGURES),
-        *(caption("tables", "tabulate", name) for name in TABLES),
-    )
-]
 
 
 rule page:
     input:
         templates=[
-            project(f"{PAGE}/{name}") for name in ("page.html", "run.html", "page.css", "page.js")
+            PLAN.path(f"{PAGE}/{name}")
+            for name in ("page.html", "run.html", "page.css", "page.js")
         ],
-        captions=CAPTIONS,
-        figures=exhibits("figures", FIGURES, of_all(), "svg", "csv"),
-        tables=exhibits("tables", TABLES, of_all(), "json", "csv"),
+        captions=PLAN.captions(),
+        figures=PLAN.files(FIGURES, "svg", "csv"),
+        tables=PLAN.files(TABLES, "json", "csv"),
         answers="<results>/answers.csv",
         runs="<results>/tables/runs.parquet",
-        records=all_records,
+        records=PLAN.records(),
     output:
         page="<results>/index.html",
     log:
@@ -37,10 +30,14 @@ rule page:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=code_of("write_page.py", *(f"paragone.reporting.figures.{name}" for name in FIGURES)),
+        code=PLAN.code(
+            "write_page.py",
+            None,
+            *(f"paragone.reporting.figures.{name}" for name in PLAN.exhibits[FIGURES]),
+        ),
         results=subpath(output.page, parent=True),
         name="index.html",
-        options=page_options,
+        options=lambda _: PLAN.page_options(workflow.configfiles),
     message:
         "Writing the page"
     shell:
@@ -56,8 +53,8 @@ rule page:
 
 use rule page as page_so_far with:
     input:
-        figures=finished("figures", FIGURES, "svg", "csv"),
-        tables=finished("tables", TABLES, "json", "csv"),
+        figures=lambda wildcards: PLAN.files(FIGURES, "svg", "csv", section=wildcards.experiment),
+        tables=lambda wildcards: PLAN.files(TABLES, "json", "csv", section=wildcards.experiment),
     output:
         touch("<results>/logs/so_far/{experiment}"),
     log:
@@ -70,8 +67,8 @@ use rule page as page_so_far with:
         name="so_far.html",
         options=lambda wildcards: [
             "--so-far",
-            *(f"--left-out={sentence}" for sentence in LEFT_OUT),
-            *page_options(wildcards),
+            *(f"--left-out={sentence}" for sentence in PLAN.left_out),
+            *PLAN.page_options(workflow.configfiles),
         ],
     message:
         "Writing the page of what is finished, {wildcards.experiment} among it"
@@ -79,16 +76,16 @@ use rule page as page_so_far with:
 
 rule so_far:
     input:
-        collect("<results>/logs/so_far/{experiment}", experiment=EXPERIMENTS),
+        collect("<results>/logs/so_far/{experiment}", experiment=PLAN.experiments),
 
 
 rule paper:
     input:
-        template=project("scripts/paragone/reporting/paper/paper.typ"),
-        captions=CAPTIONS,
-        published=[project(f"published/{name}.csv") for name in ("flaws", "sources")],
-        figures=exhibits("figures", FIGURES, of_all(), "svg", "csv"),
-        tables=exhibits("tables", TABLES, of_all(), "json", "csv"),
+        template=PLAN.path("scripts/paragone/reporting/paper/paper.typ"),
+        captions=PLAN.captions(),
+        published=[PLAN.path(f"published/{name}.csv") for name in ("flaws", "sources")],
+        figures=PLAN.files(FIGURES, "svg", "csv"),
+        tables=PLAN.files(TABLES, "json", "csv"),
         answers="<results>/answers.csv",
         runs="<results>/tables/runs.parquet",
     output:
@@ -98,12 +95,12 @@ rule paper:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=code_of("write_paper.py"),
-        outline=lambda _: json.dumps(outline(FIGURES, TABLES)),
+        code=PLAN.code("write_paper.py"),
+        outline=lambda _: PLAN.outline(),
         results=subpath(output.paper, parent=True),
         captions=lambda _, input: os.path.dirname(input.captions[0]),
         published=lambda _, input: os.path.dirname(input.published[0]),
-        preset=lambda _: overlays(),
+        preset=lambda _: PLAN.overlays(workflow.configfiles),
     message:
         "Typesetting the paper"
     shell:

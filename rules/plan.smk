@@ -16,8 +16,8 @@ rule plan:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=project("scripts/plan_repeats.py"),
-        questions=lambda _: json.dumps(questions(config, EXPERIMENTS)),
+        code=PLAN.path("scripts/plan_repeats.py"),
+        questions=lambda _: json.dumps(PLAN.questions()),
         primary=lambda _: json.dumps(config["primary"]),
         results=config["pathvars"]["results"],
         budget=config["budget"],

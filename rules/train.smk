@@ -10,49 +10,45 @@
 # A run asks for all of `machine` and so trains alone. scripts/launch.py starts its workers, on several
 # nodes of a Slurm job if `nodes` is more than one. Its checkpoints are no declared outputs, because
 # Snakemake deletes those when a job fails; an interrupted run continues from them.
-# Runs have unique priorities, in the order that paragone.config.schedule draws. All are negative, so that
+# Runs have unique priorities, in the order that paragone.config.schedule draws (PLAN.places). All are negative, so that
 # whatever is not a run goes before: nothing delays one run of a pair and not the other.
-
-PLACES = {name: place for place, name in enumerate(schedule(EXPERIMENTS, config["seed"]), start=1)}
-# What the first steps of each run are compared with; None where draws of the framework decide them.
-EXPECTED = {spec.name: first_steps(spec) for spec in RUNS.values()}
-# What the reference computes of first steps, by name; runs that must agree share it.
-REFERENCES = {spec.name: spec for spec in EXPECTED.values() if spec}
 
 
 rule train:
     input:
-        schema=project("rules/schemas/record.schema.json"),
-        manifest=lambda wildcards: manifest_of(RUNS[wildcards.run]),
-        weights=lambda wildcards: pretrained_of(RUNS[wildcards.run]),
-        first_steps=lambda wildcards: reference_of(RUNS[wildcards.run]),
+        schema=PLAN.path("rules/schemas/record.schema.json"),
+        manifest=lambda wildcards: PLAN.manifest(PLAN.runs[wildcards.run]),
+        weights=lambda wildcards: PLAN.weights(PLAN.runs[wildcards.run]),
+        first_steps=lambda wildcards: PLAN.first_steps(wildcards.run),
     output:
         record="<results>/runs/{run}/record.json",
         predictions="<results>/runs/{run}/predictions.npz",
     log:
         "<results>/logs/runs/{run}.log",
-    priority: lambda wildcards: -PLACES[wildcards.run]
+    priority: lambda wildcards: -PLAN.places[wildcards.run]
     conda:
-        lambda wildcards: environment(RUNS[wildcards.run].backend["name"])
+        lambda wildcards: PLAN.environment(PLAN.runs[wildcards.run].backend["name"])
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
-        gpu=lambda wildcards: gpus(RUNS[wildcards.run].backend, RUNS[wildcards.run].replicas),
+        gpu=lambda wildcards: gpus(
+            PLAN.runs[wildcards.run].backend, PLAN.runs[wildcards.run].replicas
+        ),
         # One node a worker. A profile for which that is too many says `nodes: 1`.
-        nodes=lambda wildcards: RUNS[wildcards.run].workers,
-        tasks=lambda wildcards: several(RUNS[wildcards.run].workers),
-        mpi=lambda wildcards: several(RUNS[wildcards.run].workers) and "srun",
+        nodes=lambda wildcards: PLAN.runs[wildcards.run].workers,
+        tasks=lambda wildcards: several(PLAN.runs[wildcards.run].workers),
+        mpi=lambda wildcards: several(PLAN.runs[wildcards.run].workers) and "srun",
+        # No params: another place in the order is no reason to train again.
+        place=lambda wildcards: PLAN.places[wildcards.run],
+        places=len(PLAN.places),
     params:
-        code=lambda wildcards: engine_code("launch.py", RUNS[wildcards.run], "train"),
-        spec=lambda wildcards: RUNS[wildcards.run].to_json(),
+        code=lambda wildcards: PLAN.code("launch.py", PLAN.runs[wildcards.run], "train"),
+        spec=lambda wildcards: PLAN.runs[wildcards.run].to_json(),
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
         first_steps=lambda _, input: [f"--first-steps={path}" for path in input.first_steps],
         checkpoints=subpath(output.record, parent=True),
         window=config["speed_window"],
-        # Depends on `input` in form alone: another place in the order is no reason to train again.
-        place=lambda wildcards, input: PLACES[wildcards.run],
-        places=lambda wildcards, input: len(PLACES),
     message:
         "Training {wildcards.run}"
     shell:
@@ -67,8 +63,8 @@ rule train:
             --threads {threads} \
             --window-seconds {params.window[seconds]} \
             --window-limit {params.window[limit_seconds]} \
-            --place {params.place} \
-            --places {params.places} \
+            --place {resources.place} \
+            --places {resources.places} \
             --nodes {resources.nodes} \
             --record {output.record:q} \
             --predictions {output.predictions:q} \
@@ -76,28 +72,31 @@ rule train:
         """
 
 
-for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in RUNS.values())]):
+for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in PLAN.runs.values())]):
 
     rule:
         name:
             f"probe_{name}"
         input:
-            manifests=sorted({manifest_of(spec) for spec in probes(name)}),
-            weights=sorted({path for spec in probes(name) for path in pretrained_of(spec)}),
+            manifests=sorted({PLAN.manifest(spec) for spec in PLAN.probes(name)}),
+            weights=sorted({path for spec in PLAN.probes(name) for path in PLAN.weights(spec)}),
         output:
-            probes=[f"<results>/parity/{spec.workload['name']}/{name}.npz" for spec in probes(name)],
+            probes=[
+                f"<results>/parity/{spec.workload['name']}/{name}.npz"
+                for spec in PLAN.probes(name)
+            ],
         log:
             f"<results>/logs/parity/{name}.log",
         conda:
-            environment(name)
+            PLAN.environment(name)
         resources:
             # An accelerator belongs to one process: a probe must not meet another one, nor a run.
-            machine=1 if probes(name)[0].backend["device"] == "cpu" else 100,
-            gpu=gpus(probes(name)[0].backend, probes(name)[0].replicas),
+            machine=1 if PLAN.probes(name)[0].backend["device"] == "cpu" else 100,
+            gpu=gpus(PLAN.probes(name)[0].backend, PLAN.probes(name)[0].replicas),
             mem_mb=8000,  # the parity gate computes in double precision
         params:
-            code=engine_code("probe.py", probes(name)[0]),
-            specs=lambda _, name=name: [spec.to_json() for spec in probes(name)],
+            code=PLAN.code("probe.py", PLAN.probes(name)[0]),
+            specs=lambda _, name=name: [spec.to_json() for spec in PLAN.probes(name)],
             data_folder=config["data"]["folder"],
             weights=lambda _, input: [f"--weights={path}" for path in input.weights],
         message:
@@ -117,19 +116,19 @@ for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in RUNS.
 rule first_steps:
     # One job per reference: another experiment or repeat adds files and does not change those of old runs.
     input:
-        manifest=lambda wildcards: manifest_of(REFERENCES[wildcards.name]),
-        weights=lambda wildcards: pretrained_of(REFERENCES[wildcards.name]),
+        manifest=lambda wildcards: PLAN.manifest(PLAN.references[wildcards.name]),
+        weights=lambda wildcards: PLAN.weights(PLAN.references[wildcards.name]),
     output:
         "<results>/parity/first_steps/{name}.npz",
     log:
         "<results>/logs/parity/first_steps/{name}.log",
     conda:
-        environment("reference")
+        PLAN.environment("reference")
     resources:
         mem_mb=8000,
     params:
-        code=lambda wildcards: engine_code("take_first_steps.py", REFERENCES[wildcards.name]),
-        spec=lambda wildcards: REFERENCES[wildcards.name].to_json(),
+        code=lambda wildcards: PLAN.code("take_first_steps.py", PLAN.references[wildcards.name]),
+        spec=lambda wildcards: PLAN.references[wildcards.name].to_json(),
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
     message:

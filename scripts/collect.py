@@ -1,20 +1,31 @@
-"""Check records and collect them into tidy tables: of one experiment, or of all experiments as one."""
+"""Check what was measured and collect it into tidy tables; or only check a folder of records:
+
+    python scripts/collect.py check results/
+
+Exit status 1 of `check` if a rule is broken that makes a run or its speed invalid; not for remarks alone.
+"""
 
 import argparse
+import sys
 from pathlib import Path
 
-from paragone.analysis import tidy
+from paragone.analysis import product_tables, tidy
 from paragone.analysis.compliance import checks
 from paragone.analysis.peaks import read_peaks
+from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
 from paragone.records import parity_reports
 from paragone.records.compliance import violations
+from paragone.records.compliance.rules import REMARK
+from paragone.records.measurements import check_products, read
 
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Collect as the command line says."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     modes = parser.add_subparsers(required=True)
 
     runs = modes.add_parser("runs", help="one experiment: one row per run, one row per epoch")
@@ -33,7 +44,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--peaks",
         type=Path,
         metavar="peaks.json",
-        help="of collect_measurements.py; no shares of the peak without it",
+        help="of `collect.py products`; no shares of the peak without it",
     )
     runs.add_argument("--manifests", type=Path, nargs="*", default=[], metavar="manifest.json")
     runs.add_argument(
@@ -63,6 +74,16 @@ def main(arguments: list[str] | None = None) -> None:
         metavar="all.csv",
         help=".csv and .parquet files to write",
     )
+
+    timed = modes.add_parser("products", help="matrix products: one row per timed run")
+    timed.set_defaults(collect=_collect_products)
+    timed.add_argument("--results", type=Path, nargs="+", required=True, metavar="backend.json")
+    timed.add_argument("--output", type=Path, nargs="+", required=True, help=".csv, .parquet")
+    timed.add_argument("--peaks", type=Path, required=True, help="JSON file to write")
+
+    check = modes.add_parser("check", help="name every measurement rule that records break")
+    check.set_defaults(collect=_check)
+    check.add_argument("folder", type=Path, help="a folder with records")
     options = parser.parse_args(arguments)
     options.collect(options)
 
@@ -90,6 +111,21 @@ def _join(options: argparse.Namespace) -> None:
     whole = tidy.merge([tidy.read(path) for path in options.tables])
     for path in options.output:
         tidy.write(whole, path)
+
+
+def _collect_products(options: argparse.Namespace) -> None:
+    runs = product_tables.table([read(path, check_products) for path in options.results])
+    write_json(product_tables.peaks_document(runs), options.peaks)
+    for path in options.output:
+        tidy.write(runs, path)
+
+
+def _check(options: argparse.Namespace) -> None:
+    records, parity, manifests, experiments = checks.in_folder(options.folder)
+    broken = checks.find(records, parity, manifests, experiments)
+    print(violations.describe(broken, len(records)))
+    if any(violation.severity != REMARK for violation in broken):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ TREATMENT = {
     r"echo .* > \S+": RUN,
     r"export \w+=\S+": RUN,
     r"python docs/build\.py": RUN,
-    r"python scripts/check_records\.py results/": "run by tests/unit/test_compliance.py, on made records",
+    r"python scripts/collect\.py check results/": "run by tests/unit/test_compliance.py, on made records",
     r"(PYTHONPATH=\S+ )?python benchmarks/\S+ .*": DRY_RUN,
     r"snakemake .* profiles/.*": "dry-run by tests/cluster/test_profiles.py, with its executor",
     r"snakemake .*presets/paper.yaml": "dry-run by tests/pipeline/test_dag.py",

@@ -182,7 +182,6 @@ def one_message(done, *words: str) -> None:
         ("backends.torch.engine", "mxnet", ["backends.torch.engine", "mxnet.py"]),
         (
             "experiments.batch_size_throughput.figures",
-            ["scaling"],
             ["batch_size_throughput", "strong"],
         ),
         ("experiments.mirrored_mobilenet.figures", ["pie"], ["mirrored_mobilenet", "'pie'"]),

@@ -49,7 +49,7 @@ def pretend_to_have_run(made: Checkout) -> None:
     for path in [
         *(f"runs/{run}/{file}" for run in plan.runs for file in ("record.json", "predictions.npz")),
         *(f"parity/{workload}/{backend}.npz" for workload, backend in probes),
-        *(f"parity/first_steps/{spec.name}.npz" for spec in plan.first_steps),
+        *(f"parity/first_steps/{spec.name}.npz" for spec in plan.references.values()),
         *(f"{kind}/{name}.json" for kind in ("matmul",) for name in made.config["backends"]),
     ]:
         (results / path).parent.mkdir(parents=True, exist_ok=True)

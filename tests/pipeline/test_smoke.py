@@ -10,22 +10,22 @@ from plan import Plan
 from unit.tracing import named_runs
 from workspace import CONFIG, job_stats
 
-import check_records
+import collect
 from paragone.analysis.compliance import checks
 from paragone.analysis.statistics import fewest
 
 PLAN = Plan("smoke")
 EXPERIMENTS = sorted(PLAN.experiments)
 COUNTS = {name: len(runs) for name, runs in PLAN.experiments.items()}
-TABLES = [(folder, name) for folder, name in PLAN.shown("tables") if name != "differences"]
+TABLES = [(folder, name) for folder, name in PLAN.names("tables") if name != "differences"]
 
 
 def test_the_preset_leaves_nothing_out():
     """Every workload is trained, every experiment has a run, every backend of the default config too."""
     assert PLAN.workloads == sorted(CONFIG["workloads"])
     assert set(Plan().backends) <= set(PLAN.backends)
-    assert PLAN.shown("figures") == Plan().shown("figures")
-    assert PLAN.shown("tables") == Plan().shown("tables")
+    assert PLAN.names("figures") == Plan().names("figures")
+    assert PLAN.names("tables") == Plan().names("tables")
     assert {spec.workers for spec in PLAN.runs.values()} == {1, 2}
     assert len(PLAN.unavailable) == 1
     assert [spec.backend["name"] for spec in PLAN.unavailable] == ["tensorflow-tpu"]
@@ -81,7 +81,7 @@ def test_data_go_first(smoke):
     assert set(started[: len(data)]) == data
 
 
-@pytest.mark.parametrize(("experiment", "figure"), PLAN.shown("figures"))
+@pytest.mark.parametrize(("experiment", "figure"), PLAN.names("figures"))
 def test_every_figure_in_every_format(results, experiment, figure):
     path = results / "figures" / experiment / figure
     for suffix, magic in ((".svg", b"<?xml"), (".pdf", b"%PDF-"), (".png", b"\x89PNG\r\n")):
@@ -119,7 +119,7 @@ def test_every_table_in_every_format(results, folder, table):
 
 def test_no_table_but_those_that_the_config_declares(results):
     made = {(path.parent.name, path.stem) for path in results.glob("tables/*/*.md")}
-    assert made == set(PLAN.shown("tables"))
+    assert made == set(PLAN.names("tables"))
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
@@ -135,7 +135,7 @@ def test_backends_are_compared_and_one_repeat_shows_nothing(results, experiment)
 
 def test_all_records_obey_the_rules(results, capsys):
     """The command of the README on a fresh run, and what the workflow wrote of each experiment."""
-    check_records.main([str(results)])
+    collect.main(["check", str(results)])
     assert f"{len(PLAN.runs)} records" in capsys.readouterr().out
     *_, experiments = checks.in_folder(results)
     assert {name: len(runs) for name, runs in experiments.items()} == COUNTS
@@ -192,7 +192,7 @@ def test_this_machines_peak_is_among_the_published_ones(results):
 def test_report_holds_every_figure(results):
     page = (results / "report.html").read_text()
     assert len(page) > 100_000
-    for experiment, figure in PLAN.shown("figures"):
+    for experiment, figure in PLAN.names("figures"):
         assert f"{experiment}/{figure}.svg" in page
 
 

@@ -10,7 +10,7 @@ from documents import anchors
 from make_records import typed
 from make_results import FIRST, VALID, find, resume, valid_records, write_results
 
-import check_records
+import collect
 from paragone.analysis.compliance import checks, of_experiment
 from paragone.base.clock_names import COLD, PARTS
 from paragone.config.code_files import code_files
@@ -23,7 +23,7 @@ METHOD = rules.TABLE.parents[2] / "docs/method.md"
 def test_a_valid_folder_breaks_no_rule(tmp_path, records, capsys):
     folder = write_results(tmp_path, records)
     assert find(folder) == []
-    check_records.main([str(folder)])
+    collect.main(["check", str(folder)])
     assert "9 records" in capsys.readouterr().out
 
 

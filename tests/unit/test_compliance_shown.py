@@ -8,7 +8,6 @@ from make_records import LABELS
 from make_results import FIRST, find, write_results
 from make_tables import beside, write
 
-import check_records
 import collect
 from paragone.analysis import columns, tidy
 from paragone.analysis.grouping import series_of
@@ -20,7 +19,7 @@ def test_program_names_file_rule_and_value(tmp_path, records, capsys):
     records[0]["clocks"]["other"] += 9.0
     folder = write_results(tmp_path, records)
     with pytest.raises(SystemExit) as stopped:
-        check_records.main([str(folder)])
+        collect.main(["check", str(folder)])
     printed = capsys.readouterr().out
     assert stopped.value.code == 1
     assert f"runs/{FIRST}/record.json: clock-sum (invalid): processes.age: " in printed
@@ -30,7 +29,7 @@ def test_program_names_file_rule_and_value(tmp_path, records, capsys):
 
 def test_remarks_alone_are_no_failure(tmp_path, records, capsys):
     records[0]["processes"][0]["load"]["life"] = make_activity(10.0, others=0.5)
-    check_records.main([str(write_results(tmp_path, records))])
+    collect.main(["check", str(write_results(tmp_path, records))])
     assert (
         "isolation (remark): processes[0].load.life: others had 0.500 of the host's CPU time"
         in capsys.readouterr().out
@@ -39,7 +38,7 @@ def test_remarks_alone_are_no_failure(tmp_path, records, capsys):
 
 def test_a_folder_without_records_is_an_error(tmp_path, capsys):
     with pytest.raises(SystemExit):
-        check_records.main([str(tmp_path)])
+        collect.main(["check", str(tmp_path)])
     assert "no record.json" in capsys.readouterr().err
 
 

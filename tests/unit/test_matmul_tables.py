@@ -9,7 +9,7 @@ from make_products import PUBLISHED, make_case, make_result, table_of, varied, v
 from make_records import PALETTE
 from make_tables import beside, write
 
-import collect_measurements
+import collect
 from paragone.analysis import product_tables, tidy, verdicts
 
 
@@ -44,7 +44,7 @@ def test_programs_write_every_run_and_the_peaks(tmp_path):
         paths[-1].write_text(json.dumps(one))
     outputs = [tmp_path / "matmul.csv", tmp_path / "matmul.parquet"]
     arguments = ["--results", *paths, "--output", *outputs, "--peaks", tmp_path / "peaks.json"]
-    collect_measurements.main([*map(str, arguments)])
+    collect.main(["products", *map(str, arguments)])
     runs = tidy.read(outputs[1])
     assert len(runs) == len(pd.read_csv(outputs[0])) == 7 * 3 + (1 + 6 * 3) + (4 * 3 + 3)
     row = runs[(runs["backend"] == "torch") & (runs["m"] == 256)].iloc[1]

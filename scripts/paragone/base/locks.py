@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from paragone.base.errors import UserError
+
 
 class Held(Exception):
     """Another process holds the lock; the message says which: "process 7 on node-1"."""
@@ -83,3 +85,31 @@ def locked(path: Path, reason: str = "") -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def hold_results(folder: Path, *, trainers: bool) -> Lock:
+    """Lock a folder of results for this process, as two that write it would time each other.
+
+    Snakemake's own lock is one of the working directory, and remains after a kill. trainers: whether to look
+    for runs on this machine that an interrupted call has left; nothing may be timed beside them. Raises
+    `UserError`.
+    """
+    try:
+        lock = Lock(folder / ".lock")
+    except Held as held:
+        raise UserError(
+            f"{folder.resolve()}: {held} writes these results; wait for it or end it"
+        ) from None
+    except OSError as error:
+        raise UserError(
+            f"{folder.resolve() / '.lock'}: {error.strerror}; name results that you can write to, on a "
+            "file system with locks"
+        ) from None
+    for path in (folder / "runs").glob("*/checkpoints/lock") if trainers else ():
+        try:
+            Lock(path).release()
+        except Held as held:
+            raise UserError(
+                f"{path.parent}: {held} still trains, left by an interrupted snakemake; wait for it or end it"
+            ) from None
+    return lock

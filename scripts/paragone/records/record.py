@@ -34,7 +34,7 @@ def write(record: RunRecord, path: Path) -> None:
 def read(path: Path) -> RunRecord:
     """Read a record; `UserError` that names the file if it is not valid against the schema.
 
-    The other rules are checked by scripts/check_records.py: a record that breaks them is shown, not refused.
+    The other rules are checked by scripts/collect.py check: a record that breaks them is shown, not refused.
     """
     try:
         return valid(RunRecord, json.loads(path.read_text(encoding="utf-8")), "record")

@@ -1,0 +1,323 @@
+"""The plan of one call: the runs, measurements, figures and tables that a config asks for, and their files.
+
+Rules ask it for names of files, which begin with the path variable `<results>`, and for the options of
+programs. Standard library only: the Snakefile imports this module at parse time.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paragone.base import plugins
+from paragone.base.errors import UserError
+from paragone.config.code_files import code_of
+from paragone.config.datasets import block_of
+from paragone.config.expand import expand, first_steps, probes_of, with_reference
+from paragone.config.loaders import loaded_modules
+from paragone.config.measurement_plans import kind, products, squares
+from paragone.config.narrow import narrow
+from paragone.config.own_files import check_named, rows
+from paragone.config.questions import questions
+from paragone.config.run_spec import Spec
+from paragone.config.schedule import schedule
+from paragone.config.validate import validate
+
+FIGURES, TABLES = "figures", "tables"
+FORMATS = {FIGURES: ("svg", "pdf", "png"), TABLES: ("csv", "md", "tex")}
+PUBLISHED = "published"
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A figure or table: its label in the report, what it reads (keys of `READS`), and the values of its
+    section, or else of the config, that it depends on."""
+
+    label: str
+    reads: tuple[str, ...]
+    settings: tuple[str, ...] = ()
+
+
+WITH_PUBLISHED = ("runs", "epochs", PUBLISHED)
+# A new figure or table: an entry here, its module in scripts/paragone/reporting/, its caption in
+# rules/report/, and its name in `figures:` or `tables:` of a section.
+EXHIBITS = {
+    FIGURES: {
+        "learning_curves": Exhibit("learning curves", WITH_PUBLISHED),
+        "throughput": Exhibit("steady throughput", ("runs",)),
+        "ways": Exhibit("relative to the baseline", ("runs",), ("baseline",)),
+        "clocks": Exhibit("where the time goes", ("runs",)),
+        "predictions": Exhibit("predictions", ("runs", "predictions")),
+        "epoch_time": Exhibit("epoch time", WITH_PUBLISHED),
+        "batch_size_throughput": Exhibit("throughput by batch size", ("runs", PUBLISHED)),
+        "time_to_target": Exhibit("time to target", ("runs", "epochs")),
+        "scaling": Exhibit("speed-up and efficiency", ("runs",)),
+        "matmul": Exhibit("speed by size", ("products",)),
+        "accelerators": Exhibit("peak throughput", ("products", PUBLISHED)),
+    },
+    TABLES: {
+        "comparison": Exhibit("published and measured", WITH_PUBLISHED),
+        "epochs": Exhibit("epoch by epoch", WITH_PUBLISHED),
+        "differences": Exhibit("which backend is better", ("runs",), ("primary",)),
+        "machines": Exhibit("machine beside machine", ("runs",)),
+        "spread": Exhibit("spread over seeds", ("runs", "epochs")),
+        "accuracies": Exhibit("accuracies beside the baseline's", ("runs",), ("baseline",)),
+        "scaling": Exhibit("speed-up and efficiency", ("runs",)),
+        "matmul_comparison": Exhibit("published and measured", ("products", PUBLISHED)),
+        "accelerator_reference": Exhibit("as published, and this machine", ("products", PUBLISHED)),
+    },
+}
+
+
+class Plan:
+    """What a config asks for: `runs` by name, those of each of the `experiments`, matrix `products` by
+    backend, the `sections` with a folder of figures and tables, and these themselves (`exhibits`).
+
+    config: the whole config; it is validated, and narrowed to what `only` and `frameworks` leave.
+    project: the checkout. `notices`: sentences on what was left out. Raises `UserError` that names the key.
+    """
+
+    def __init__(self, config: dict[str, Any], project: Path) -> None:
+        self.config, self._project = config, project
+        self.from_records = bool(config["records_only"])
+        plugins.use(config["plugins"], drawing=self.from_records)
+        validate(config)
+        self.left_out = narrow(config)
+        self.notices = [f"left out: {sentence}" for sentence in self.left_out]
+        self.experiments = {name: expand(config, name) for name in config["experiments"]}
+        self.runs = {spec.name: spec for specs in self.experiments.values() for spec in specs}
+        if not self.from_records:
+            check_named(self.runs.values())
+        self.products = products(config)
+        self.sections = {
+            **config["experiments"],
+            "device_matmul": config["matmul"],
+            "accelerator_reference": config["accelerator_reference"],
+        }
+        self._check_scaling()
+        self.reads: dict[str, Callable[[str], list[str]]] = {
+            "runs": lambda section: [f"<results>/tables/{section}/runs.parquet"],
+            "epochs": lambda section: [f"<results>/tables/{section}/epochs.parquet"],
+            "predictions": lambda section: [
+                f"<results>/runs/{run}/predictions.npz" for run in self.runs_of(section)
+            ],
+            "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
+            PUBLISHED: lambda _: [
+                self.path(f"published/{name}.csv")
+                for name in ("published", "protocols", "ratios", "flaws", "margins", "spread")
+            ],
+        }
+        self.exhibits = {kind: self._exhibits(kind) for kind in EXHIBITS}
+        # The order in which runs are trained: run name -> place, from 1 on.
+        order = schedule(self.experiments, config["seed"])
+        self.places = {name: place for place, name in enumerate(order, start=1)}
+        # What the reference computes of the first steps of a run; None where a framework's draws decide them.
+        self.expected = {spec.name: first_steps(spec) for spec in self.runs.values()}
+        # The same by the name of what is computed, which runs that must agree share.
+        self.references = {spec.name: spec for spec in self.expected.values() if spec}
+
+    def path(self, name: str | Path) -> str:
+        """A file of the checkout, relative to the working directory: a moved checkout is no change."""
+        return os.path.relpath(self._project / name)
+
+    def code(self, program: str, spec: Spec | None = None, *modules: str) -> list[str]:
+        """The path of a program and the digest of all code that decides what it does, see `code_of`; with
+        the engine, models and loader of a specification, which it loads by name."""
+        return code_of(program, *modules, *(loaded_modules(spec) if spec else ()))
+
+    def environment(self, backend: str) -> str:
+        """The environment file of a backend, or of the parity gate's reference, as seen from `rules/`."""
+        name = with_reference(self.config)["backends"][backend]["environment"]
+        return plugins.environment(name) or f"../envs/{name}.yaml"
+
+    def dataset(self, name: str) -> dict[str, Any]:
+        """The block of a data set."""
+        return block_of(self.config, name, "datasets")
+
+    def manifest(self, spec: Spec) -> str:
+        """The manifest of a specification's data set."""
+        return f"<results>/data/{spec.workload['dataset']}/manifest.json"
+
+    def weights(self, spec: Spec) -> list[str]:
+        """The description of the published weights that a specification starts from, if it does."""
+        wanted = spec.workload["initializer"] == "imagenet"
+        return [f"<results>/weights/{spec.workload['model']['name']}.json"] if wanted else []
+
+    def first_steps(self, run: str) -> list[str]:
+        """The file that the first steps of a run are compared with, if there is one."""
+        spec = self.expected[run]
+        return [f"<results>/parity/first_steps/{spec.name}.npz"] if spec else []
+
+    def probes(self, backend: str) -> list[Spec]:
+        """What a backend, or the reference, computes for the parity gate: a specification per workload."""
+        return probes_of(self.config, backend, self.runs.values())
+
+    def squares(self, backend: str) -> list[int]:
+        """The sides of the square products that are multiplied on the device of a backend."""
+        return squares(self.config, self.products[backend])
+
+    def backends_of(self, workload: str) -> list[str]:
+        """The backends that train a workload in some experiment, sorted."""
+        specs = [spec for spec in self.runs.values() if spec.workload["name"] == workload]
+        return sorted({spec.backend["name"] for spec in specs})
+
+    def runs_of(self, experiment: str) -> list[str]:
+        """The names of the runs of an experiment; from records alone those that `records_only` lists, if it
+        lists any."""
+        if isinstance(listed := self.config["records_only"], dict):
+            return list(listed[experiment])
+        return [spec.name for spec in self.experiments[experiment]]
+
+    def records(self, *experiments: str) -> list[str]:
+        """The records of some experiments, or of all, each once."""
+        runs = (run for name in experiments or self.experiments for run in self.runs_of(name))
+        return [f"<results>/runs/{run}/record.json" for run in dict.fromkeys(runs)]
+
+    def parity_reports(self, *experiments: str) -> list[str]:
+        """The parity reports of the workloads of some experiments, or of all."""
+        specs = [
+            spec for name in experiments or self.experiments for spec in self.experiments[name]
+        ]
+        names = {spec.workload["name"] for spec in specs}
+        return [f"<results>/parity/{name}.json" for name in sorted(names)]
+
+    def manifests(self, *experiments: str) -> list[str]:
+        """The manifests of the data sets of some experiments, or of all; from records alone those that are
+        there."""
+        specs = [
+            spec for name in experiments or self.experiments for spec in self.experiments[name]
+        ]
+        paths = sorted({self.manifest(spec) for spec in specs})
+        if not self.from_records:
+            return paths
+        results = self.config["pathvars"]["results"]
+        return [path for path in paths if Path(path.replace("<results>", results)).exists()]
+
+    def shown(self, *sections: str) -> dict[str, dict[str, Any]]:
+        """The sections of these names; by default those that `all` makes, which `only` may narrow."""
+        names = sections or self.config["only"] or self.sections
+        return {name: block for name, block in self.sections.items() if name in names}
+
+    def files(self, kind: str, *suffixes: str, section: str = "") -> list[str]:
+        """The files of the figures or tables (`kind`) of a section, or of all, in the formats that people
+        use or with other suffixes."""
+        return [
+            f"<results>/{kind}/{name}/{exhibit}.{suffix}"
+            for name, block in self.shown(*([section] if section else [])).items()
+            for exhibit in block[kind]
+            for suffix in suffixes or FORMATS[kind]
+        ]
+
+    def inputs_of(self, exhibit: Exhibit) -> Callable[[Any], dict[str, list[str]]]:
+        """The input function of a figure's or table's rule: what it reads, by kind."""
+        return lambda wildcards: {
+            kind: self.reads[kind](wildcards.experiment) for kind in exhibit.reads
+        }
+
+    def files_of(self, exhibit: Exhibit) -> Callable[[Any, Any], list[str]]:
+        """The params function that names what a figure or table reads, as options of its program."""
+        kinds = [kind for kind in exhibit.reads if kind != PUBLISHED]
+        return lambda _, input: [word for kind in kinds for word in (f"--{kind}", *input.get(kind))]
+
+    def options_of(self, exhibit: Exhibit) -> Callable[[Any], list[str]]:
+        """The params function of its other options. It is apart from `files_of`, because Snakemake does not
+        rerun a job where params that depend on `input` change."""
+        return lambda wildcards: self.options(exhibit, wildcards.experiment)
+
+    def options(self, exhibit: Exhibit, section: str) -> list[str]:
+        """The options of a figure's or table's program that come from the config."""
+        block = self.sections[section]
+        options = ["--title", block["title"]]
+        if PUBLISHED in exhibit.reads:
+            options += ["--published", self.path(PUBLISHED)]
+            options += [f"--published-experiment={block.get(PUBLISHED, '')}"]
+        if exhibit.settings:
+            settings = {key: block.get(key, self.config.get(key)) for key in exhibit.settings}
+            options += ["--settings", json.dumps(settings)]
+        return options + self.labels()
+
+    def labels(self) -> list[str]:
+        """The options that name the label and the color of every backend."""
+        backends = self.config["backends"].items()
+        return [
+            *("--labels", *(f"{name}={block['label']}" for name, block in backends)),
+            *("--palette", *(f"{name}={block['color']}" for name, block in backends)),
+        ]
+
+    def caption(self, kind: str, name: str) -> str:
+        """The caption of a figure or table as seen from `rules/`: the project's, or a plugin's."""
+        prefix = {FIGURES: "plot", TABLES: "tabulate"}[kind]
+        return plugins.caption(kind, name) or f"report/{prefix}_{name}.rst"
+
+    def captions(self) -> list[str]:
+        """The captions of page and paper, the page's own first."""
+        names = [self.caption(kind, name) for kind, rows in self.exhibits.items() for name in rows]
+        return [self.path(Path("rules") / name) for name in ("report/page.rst", *names)]
+
+    def outline(self) -> str:
+        """The sections in order, with the labels of their figures and tables, as JSON for page and paper."""
+        return json.dumps(
+            [
+                {
+                    "name": name,
+                    "title": block["title"],
+                    **{
+                        kind: {exhibit: rows[exhibit].label for exhibit in block[kind]}
+                        for kind, rows in self.exhibits.items()
+                    },
+                }
+                for name, block in self.shown().items()
+            ]
+        )
+
+    def overlays(self, paths: list[Any]) -> str:
+        """The config files on top of the default one, for a reader."""
+        default = (self._project / "config.yaml").resolve()
+        return ", ".join(os.path.relpath(path) for path in paths if Path(path).resolve() != default)
+
+    def page_options(self, paths: list[Any]) -> list[str]:
+        """The options of the page's program that come from the config, read from files at `paths`."""
+        captions = ("--captions", self.path("rules/report"))
+        preset = f"--preset={self.overlays(paths)}"
+        return ["--outline", self.outline(), *captions, preset, *self.labels()]
+
+    def declaring(self, table: str) -> list[str]:
+        """The experiments that have a table."""
+        return [
+            name for name, block in self.config["experiments"].items() if table in block[TABLES]
+        ]
+
+    def questions(self) -> list[dict[str, Any]]:
+        """What each experiment compares, see `questions`."""
+        return questions(self.config, self.experiments)
+
+    def _exhibits(self, kind: str) -> dict[str, Exhibit]:
+        """The figures or tables of the project and of plugins. Raises `UserError` for an unknown name in a
+        section; from records alone the name is left out of the section instead."""
+        known = dict(EXHIBITS[kind])
+        for name, row in rows(kind, self.reads).items():
+            known[name] = Exhibit(row["label"], tuple(row["reads"]), tuple(row.get("settings", ())))
+        for section, block in self.sections.items():
+            absent = [name for name in block[kind] if name not in known]
+            if absent and not self.from_records:
+                raise UserError(
+                    f"{kind} of {section}: no {absent[0]!r}; there are {', '.join(known)}"
+                )
+            block[kind] = [name for name in block[kind] if name in known]
+            if absent:
+                names = ", ".join(absent)
+                self.notices.append(f"left out of {section}, no such {kind} here: {names}")
+        return known
+
+    def _check_scaling(self) -> None:
+        """Raise `UserError` for an experiment with the figure `scaling` that scales neither way."""
+        for name, specs in self.experiments.items():
+            if "scaling" in self.config["experiments"][name][FIGURES] and not self.from_records:
+                batches = {(spec.global_batch, spec.per_replica_batch) for spec in specs}
+                if len({spec.workload["name"] for spec in specs}) > 1 or kind(batches) is None:
+                    raise UserError(
+                        f"experiments.{name}: the figure 'scaling' needs one workload and one global batch "
+                        "(strong scaling) or one batch per replica (weak scaling) in its whole matrix"
+                    )
