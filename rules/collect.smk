@@ -136,10 +136,8 @@ rule join:
         "Joining the tables of all experiments"
     shell:
         r"""
-        {{
-                                            python {params.code[0]:q} join \
-                                                --tables {input.runs:q} --output {output.runs:q} {output.runs_parquet:q}
-                                            python {params.code[0]:q} join \
-                                                --tables {input.epochs:q} --output {output.epochs:q}
-                                        }} >{log:q} 2>&1
+        python {params.code[0]:q} join \
+            --tables {input.runs:q} --output {output.runs:q} {output.runs_parquet:q} >{log:q} 2>&1
+        python {params.code[0]:q} join \
+            --tables {input.epochs:q} --output {output.epochs:q} >>{log:q} 2>&1
         """
