@@ -11,7 +11,6 @@ from pathlib import Path
 
 from paragone.analysis import product_tables, tidy
 from paragone.analysis.compliance import checks
-from paragone.analysis.peaks import read_peaks
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
 from paragone.records import parity_reports
@@ -98,7 +97,7 @@ def _collect_runs(options: argparse.Namespace) -> None:
         tidy.read_records(options.records, broken),
         options.experiment,
         parity_reports.read_parity(options.parity),
-        read_peaks(options.peaks) if options.peaks else (),
+        product_tables.read_peaks(options.peaks) if options.peaks else (),
         broken,
     )
     tidy.write(runs, options.runs)

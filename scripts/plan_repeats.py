@@ -8,7 +8,7 @@ import pandas as pd
 import yaml
 
 from paragone.analysis import tidy
-from paragone.analysis.plan import plan, seconds_of
+from paragone.analysis.repeats import plan, seconds_of
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
 

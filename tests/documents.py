@@ -27,7 +27,7 @@ TREATMENT = {
     r"(PYTHONPATH=\S+ )?python benchmarks/\S+ .*": DRY_RUN,
     r"snakemake .* profiles/.*": "dry-run by tests/cluster/test_profiles.py, with its executor",
     r"snakemake .*presets/paper.yaml": "dry-run by tests/pipeline/test_dag.py",
-    r"snakemake .*presets/gpu.yaml.*": "planned by tests/unit/test_plan.py; it needs a GPU",
+    r"snakemake .*presets/gpu.yaml.*": "planned by tests/unit/test_repeats.py; it needs a GPU",
     r"snakemake .*presets/smoke.yaml": "run by tests/pipeline/test_smoke.py",
     r"snakemake .*bundles=.*": "run by workflows/bundles/tests/test_drawn_bundles.py, on a made bundle",
     r"python workflows/bundles/bundle\.py .*": "run by workflows/bundles/tests/test_bundle_archive.py",

@@ -7,7 +7,7 @@ from make_products import make_case, make_result, table_of
 from make_records import make_record, typed
 
 from paragone.analysis import product_tables, tidy
-from paragone.analysis.peaks import read_peaks
+from paragone.analysis.product_tables import read_peaks
 from paragone.base.errors import UserError
 
 PASSED = {("fashion-conv", "torch"): True}

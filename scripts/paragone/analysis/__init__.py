@@ -1,1 +1,1 @@
-"""From records to answers: tidy tables, grouping, statistics, published numbers, verdicts, cost model."""
+"""From records to verdicts: tidy tables, grouping, statistics, published numbers, comparisons."""

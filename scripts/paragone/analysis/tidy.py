@@ -22,7 +22,7 @@ from paragone.analysis.columns import (
     machine_label,
     of_others,
 )
-from paragone.analysis.peaks import Peaks, with_share
+from paragone.analysis.product_tables import Peaks, with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.run_spec import ARRAYS, cell_of

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from plan import Plan
 
-from paragone.analysis.plan import plan, seconds_of
+from paragone.analysis.repeats import plan, seconds_of
 from paragone.analysis.statistics import fewest
 from paragone.base.errors import UserError
 from paragone.config.questions import CELL, questions
