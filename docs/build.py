@@ -21,6 +21,10 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from paragone.reporting.tables import TABLES  # noqa: E402 - found through the line above
+
 SCHEMAS = ROOT / "rules" / "schemas"
 MARKED = re.compile(r"<!-- (?P<what>\w+)(: (?P<name>[a-z-]+))? -->\n.*?<!-- end -->", re.DOTALL)
 
@@ -137,8 +141,12 @@ def configuration() -> str:
 
 def _modules(kind: str) -> list[str]:
     """What `figures` or `tables` of an experiment may name, as a section of the page."""
-    files = sorted((ROOT / "scripts/paragone/reporting" / kind).glob("[!_]*.py"))
-    rows = [f"| `{file.stem}` | {purpose(file)} |" for file in files]
+    if kind == "tables":
+        purposes = {name: (table.__doc__ or "").splitlines()[0] for name, table in TABLES.items()}
+    else:
+        files = (ROOT / "scripts/paragone/reporting/figures").glob("[!_]*.py")
+        purposes = {file.stem: purpose(file) for file in files}
+    rows = [f"| `{name}` | {text} |" for name, text in sorted(purposes.items())]
     return [f"\n## Names of {kind}\n", "| name | what it shows |", "| --- | --- |", *rows]
 
 

@@ -7,7 +7,7 @@
 #      <results>/logs/runs/{run}.log                         the ends of logs, where there are logs
 # out: <results>/index.html, <results>/so_far.html, <results>/paper.pdf
 
-PAGE = "scripts/paragone/reporting/page/templates"
+PAGE = "scripts/paragone/reporting/templates"
 
 
 rule page:
@@ -81,7 +81,7 @@ rule so_far:
 
 rule paper:
     input:
-        template=PLAN.path("scripts/paragone/reporting/paper/paper.typ"),
+        template=PLAN.path(f"{PAGE}/paper.typ"),
         captions=PLAN.captions(),
         published=[PLAN.path(f"published/{name}.csv") for name in ("flaws", "sources")],
         figures=PLAN.files(FIGURES, "svg", "csv"),
@@ -95,7 +95,7 @@ rule paper:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=PLAN.code("write_paper.py"),
+        code=rules.page.params.code,
         outline=lambda _: PLAN.outline(),
         results=subpath(output.paper, parent=True),
         captions=lambda _, input: os.path.dirname(input.captions[0]),

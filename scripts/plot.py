@@ -6,8 +6,7 @@ from pathlib import Path
 from paragone.analysis import tidy
 from paragone.base.errors import entry_point
 from paragone.base.processes import end_process
-from paragone.reporting import inputs, modules
-from paragone.reporting.drawing import style
+from paragone.reporting import figures, inputs, style
 
 
 @entry_point
@@ -30,7 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
         help="CSV file to write: what is drawn, with run names, n and interval",
     )
     options = parser.parse_args(arguments)
-    figure, given = modules.load("figures", options.name), inputs.from_options(options)
+    figure, given = figures.load(options.name), inputs.from_options(options)
     shown = figure.points(given)
     style.save(figure.draw(shown, given), options.output)
     tidy.write(shown.loc[:, ~shown.columns.str.startswith("_")], options.sidecar)

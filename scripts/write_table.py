@@ -1,11 +1,10 @@
-"""Write one table as CSV, Markdown, LaTeX and JSON; NAME is a module of paragone/reporting/tables/."""
+"""Write one table as CSV, Markdown, LaTeX and JSON."""
 
 import argparse
 from pathlib import Path
 
 from paragone.base.errors import entry_point
-from paragone.reporting import inputs, markup
-from paragone.reporting.modules import load
+from paragone.reporting import inputs, markup, tables
 
 
 @entry_point
@@ -16,7 +15,7 @@ def main(arguments: list[str] | None = None) -> None:
     for kind in ("csv", "markdown", "latex", "cells"):
         parser.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
     options = parser.parse_args(arguments)
-    table = load("tables", options.name).table(inputs.from_options(options))
+    table = tables.load(options.name)(inputs.from_options(options))
     markup.write(table, options.csv, options.markdown, options.latex, options.cells)
 
 

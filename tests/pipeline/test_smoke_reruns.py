@@ -50,7 +50,7 @@ def test_editing_a_figure_redraws_only_it(smoke, figure):
 
 
 def test_editing_the_style_redraws_every_figure(smoke):
-    with smoke.checkout.edited("scripts/paragone/reporting/drawing/style.py", append):
+    with smoke.checkout.edited("scripts/paragone/reporting/style.py", append):
         jobs = smoke.jobs()
     jobs.pop("all")
     assert jobs == PLAN.drawn() | PAGE

@@ -20,9 +20,9 @@ from matplotlib.patches import Rectangle
 import plot
 from paragone.analysis import tidy
 from paragone.records import parity_reports
-from paragone.reporting.drawing import style
+from paragone.reporting import style
+from paragone.reporting.figures import load
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.modules import load
 
 FIGURES = ("learning_curves", "throughput", "clocks", "predictions")
 PUBLISHED = Path(__file__).parents[2] / "published"
@@ -75,7 +75,7 @@ class Drawing:
 
     def figure(self, name: str, beside: str = "", **about: str) -> Figure:
         """The figure, not written to any file."""
-        module, inputs = load("figures", name), self.inputs(beside, **about)
+        module, inputs = load(name), self.inputs(beside, **about)
         return module.draw(module.points(inputs), inputs)
 
     def draw(

@@ -10,11 +10,9 @@ from make_tables import NO_QUESTION
 
 import answer
 import write_page
-import write_paper
 from paragone.analysis import tidy
 from paragone.records import parity_reports
-from paragone.reporting import markup, modules
-from paragone.reporting.drawing import style
+from paragone.reporting import figures, markup, style, tables
 from paragone.reporting.inputs import Inputs
 
 ROOT = Path(__file__).parents[2]
@@ -48,17 +46,17 @@ def records(seeds: int = 7) -> list[dict]:
 def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     """Tables, figures, answers and the page of records, in `folder`; the log of the run that failed."""
     made = made or records()
-    tables, figures = folder / "tables", folder / "figures"
+    in_tables, in_figures = folder / "tables", folder / "figures"
     write_records(folder, made)
     report = write_parity(folder, "fashion-conv", dict.fromkeys(LABELS, True))
     runs, epochs = tidy.tables(typed(made), EXPERIMENT, parity_reports.read_parity([report]))
     files = {
-        "runs": tables / EXPERIMENT / "runs.parquet",
-        "epochs": tables / EXPERIMENT / "epochs.parquet",
+        "runs": in_tables / EXPERIMENT / "runs.parquet",
+        "epochs": in_tables / EXPERIMENT / "epochs.parquet",
     }
     tidy.write(runs, files["runs"])
     tidy.write(epochs, files["epochs"])
-    tidy.write(runs, tables / "runs.parquet")
+    tidy.write(runs, in_tables / "runs.parquet")
     settings = {**NO_QUESTION, "primary": {"experiment": EXPERIMENT, "metric": "speed"}}
     inputs = Inputs(
         TITLE,
@@ -70,14 +68,14 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
         EXPERIMENT,
     )
     for name in FIGURES:
-        module, stem = modules.load("figures", name), figures / EXPERIMENT / name
+        module, stem = figures.load(name), in_figures / EXPERIMENT / name
         points = module.points(inputs)
         style.save(module.draw(points, inputs), [stem.with_suffix(".svg")])
         tidy.write(points.loc[:, ~points.columns.str.startswith("_")], stem.with_suffix(".csv"))
     for name in TABLES:
-        stem = tables / EXPERIMENT / name
+        stem = in_tables / EXPERIMENT / name
         outputs = [stem.with_suffix(f".{suffix}") for suffix in ("csv", "md", "tex", "json")]
-        markup.write(modules.load("tables", name).table(inputs), *outputs)
+        markup.write(tables.load(name)(inputs), *outputs)
     log = folder / "logs/runs" / f"{made[-1]['run']}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("first line\n" + "between\n" * 30 + "MemoryError: <the last line>\n")
@@ -85,8 +83,8 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     _call(
         answer,
         *("--titles", TITLE, "--runs", files["runs"]),
-        *("--differences", tables / EXPERIMENT / "differences.csv"),
-        *("--comparisons", tables / EXPERIMENT / "comparison.csv"),
+        *("--differences", in_tables / EXPERIMENT / "differences.csv"),
+        *("--comparisons", in_tables / EXPERIMENT / "comparison.csv"),
         *("--markdown", answers[0], "--html", answers[1], "--csv", answers[2]),
     )
     page = folder / "index.html"
@@ -109,7 +107,7 @@ def write(folder: Path, page: Path, *more: object) -> None:
 
 def write_pdf(folder: Path, paper: Path) -> None:
     """Call the program that typesets."""
-    _call(write_paper, *_shared(folder), "--published", ROOT / "published", "--output", paper)
+    _call(write_page, *_shared(folder), "--published", ROOT / "published", "--output", paper)
 
 
 def _shared(folder: Path) -> list[object]:

@@ -12,8 +12,8 @@ from matplotlib.colors import to_rgb
 from workspace import CONFIG
 
 from paragone.config.expand import expand
-from paragone.reporting.drawing import style
-from paragone.reporting.figures.clocks import LOOK
+from paragone.reporting import style
+from paragone.reporting.figures.clocks import PART_STYLES
 
 PALETTE = {name: block["color"] for name, block in CONFIG["backends"].items()}
 BLIND = ("deuteranomaly", "protanomaly", "tritanomaly")
@@ -39,13 +39,13 @@ def distance(first: str, second: str, reader: str) -> float:
 
 def too_close(palette: dict[str, str]) -> list[tuple[str, str, str]]:
     """Pairs of backends that some reader cannot tell apart by color, and by marker neither."""
-    looks = {name: style.look(palette, name) for name in palette}
+    styles = {name: style.series_style(palette, name) for name in palette}
     return [
         (first, second, reader)
         for first, second in itertools.combinations(palette, 2)
         for reader in READERS
         if distance(palette[first], palette[second], reader) < TOLD
-        and looks[first]["marker"] == looks[second]["marker"]
+        and styles[first]["marker"] == styles[second]["marker"]
     ]
 
 
@@ -77,6 +77,6 @@ def test_bars_of_one_experiment_differ_for_color_blind_readers(reader):
 @pytest.mark.parametrize("reader", READERS)
 def test_neighboring_parts_of_the_clocks_differ(reader):
     """Edges and hatches separate them as well; gray is told apart by lightness or hatch."""
-    for (_, first), (_, second) in itertools.pairwise(LOOK.items()):
+    for (_, first), (_, second) in itertools.pairwise(PART_STYLES.items()):
         by_hatch = first[1] != second[1]
         assert by_hatch or distance(first[0], second[0], reader) > 6

@@ -40,7 +40,7 @@ def test_ten_epoch_tables_in_markdown_and_latex(by_epoch):
     text = by_epoch["markdown"].read_text()
     assert text.count("## Published: ") == 3
     assert text.count("\n| 10 ") == 3
-    assert "TensorFlow TPU, beside 8 TPU cores (Colab), TPUStrategy: no run was completed" in text
+    assert "TensorFlow TPU, for 8 TPU cores (Colab), TPUStrategy: no run was completed" in text
     latex = by_epoch["latex"].read_text()
     assert latex.count(r"\begin{table*}") == latex.count(r"\end{table*}") == 3
     assert r"\multicolumn{4}{l}{training loss}" in latex

@@ -177,8 +177,8 @@ def test_clocks_show_a_real_run_whose_parts_add_up(everything):
 
 
 def test_clock_colors_are_not_backend_colors():
-    faces = [face for face, *_ in clocks.LOOK.values()]
-    assert list(clocks.LOOK) == [part for part in PARTS if part != "window"]
+    faces = [face for face, *_ in clocks.PART_STYLES.values()]
+    assert list(clocks.PART_STYLES) == [part for part in PARTS if part != "window"]
     for face in faces:
         for color in PALETTE.values():
             assert np.abs(np.subtract(to_rgb(face), to_rgb(color))).max() > 0.15

@@ -11,10 +11,10 @@ from make_records import speed
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
-from paragone.reporting.drawing import style
-from paragone.reporting.drawing.bars import COLUMNS, GAP, NO_REFERENCE, draw_bars, places
+from paragone.reporting import style
 from paragone.reporting.figures import epoch_time
 from paragone.reporting.footnotes import SHARED_CORES as SHARED
+from paragone.reporting.marks import BAR_COLUMNS, BAR_GAP, NO_REFERENCE, draw_bars, places
 
 BESIDE = "mirrored_mobilenet"
 
@@ -58,7 +58,7 @@ def test_cells_without_epoch_time_stand_in_words(drawing, shown):
     rows = shown
     words = rows[rows["kind"] == "words"].set_index(["panel", "series", "x"])["words"].to_dict()
     assert words == {
-        (panel, "PyTorch/XLA SPMD", "2 replicas\nbatch 256"): "out of memory (all 3 runs)"
+        (panel, "PyTorch/XLA SPMD", "2 replicas, batch 256"): "out of memory (all 3 runs)"
         for panel in ("measured", "speed_up")
     }
     text = texts_of(drawing.figure("epoch_time", BESIDE))
@@ -86,12 +86,12 @@ def test_what_stands_in_the_way_of_a_speed_up_is_said(
 
 
 def test_a_reference_that_was_not_run_is_no_alarm():
-    rows = [{"panel": "a", "series": "A", "x": "1", "kind": "words", "words": words}
-             for words in (NO_REFERENCE, "diverged")]  # fmt: skip
+    rows = [{"panel": "a", "series": "A", "x": "1", "kind": kind, "words": "why"}
+             for kind in (NO_REFERENCE, "words")]  # fmt: skip
     colors = []
     for row in rows:
         axes = Figure().subplots()
-        draw_bars(axes, pd.DataFrame([row]).reindex(columns=COLUMNS), {"A": "red"}, 0)
+        draw_bars(axes, pd.DataFrame([row]).reindex(columns=BAR_COLUMNS), {"A": "red"}, 0)
         colors.append(axes.texts[0].get_color())
     assert colors == [style.MUTED, style.ALARM]
 
@@ -99,9 +99,9 @@ def test_a_reference_that_was_not_run_is_no_alarm():
 def test_what_was_not_run_takes_no_room():
     rows = pd.DataFrame({"series": ["A", "B", "A", "A"], "x": ["1", "1", "2", "1"]})
     found = places(rows, ["A", "B"])
-    assert found.of == {("A", "1"): 0.5, ("B", "1"): 1.5, ("A", "2"): 2 + GAP + 0.5}
-    assert found.middles == {"1": 1, "2": 2 + GAP + 0.5}
-    assert found.end == 3 + GAP
+    assert found.of == {("A", "1"): 0.5, ("B", "1"): 1.5, ("A", "2"): 2 + BAR_GAP + 0.5}
+    assert found.middles == {"1": 1, "2": 2 + BAR_GAP + 0.5}
+    assert found.end == 3 + BAR_GAP
 
 
 def test_published_cells_without_runs_are_named(tmp_path):

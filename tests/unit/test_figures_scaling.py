@@ -7,7 +7,7 @@ from make_experiments import of_cell
 from make_records import LABELS, make_record, speed
 from make_scaling import COSTS, COUNTS, EACH, GLOBAL, scaling, tabulated
 
-from paragone.reporting.drawing import style
+from paragone.reporting import style
 
 
 def drawing(folder, records, how):

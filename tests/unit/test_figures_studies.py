@@ -7,7 +7,7 @@ from draw_figures import Drawing, banners, texts_of
 from make_experiments import batch_sizes, mobilenet, of_cell, to_target
 from make_records import LABELS, clocks, make_record, speed, time_to_target
 
-from paragone.reporting.drawing import style
+from paragone.reporting import style
 from paragone.reporting.figures import batch_size_throughput
 
 # Figure: its records, the published experiment beside it.

@@ -32,7 +32,7 @@ def test_what_is_hidden_cannot_be_imported_until_the_block_ends(tmp_path, monkey
 def test_a_figure_begins_without_the_half_of_scipy():
     """Where one needs it after all, a statistic of SciPy is found as ever."""
     program = (
-        "import sys; from paragone.reporting.drawing import style; "
+        "import sys; from paragone.reporting import style; "
         "print(*sys.modules); from scipy import stats; print(stats.norm.cdf(0))"
     )
     done = call([sys.executable, "-c", program], PYTHONPATH=str(ROOT / "scripts"))

@@ -56,16 +56,16 @@ class Opened:
         self.page.wait_for_function("document.documentElement.dataset.ready == 'true'")
 
     def explored(self, figure: str = FIGURE):
-        """The twin of a figure, opened and drawn."""
-        twin = self.page.locator(f"details.twin[data-chart='{figure}']")
-        if twin.get_attribute("open") is None:
-            twin.locator("summary").click()
-        twin.locator(".chart svg").wait_for()
-        return twin
+        """The interactive chart of a figure, opened and drawn."""
+        chart = self.page.locator(f"details.interactive[data-chart='{figure}']")
+        if chart.get_attribute("open") is None:
+            chart.locator("summary").click()
+        chart.locator(".chart svg").wait_for()
+        return chart
 
-    def medians(self, twin) -> dict[str, float]:
+    def medians(self, chart) -> dict[str, float]:
         """The value of each median that is drawn, by series, as a screen reader has it."""
-        marks = twin.locator("[aria-label*='kind: median'][role='graphics-symbol']")
+        marks = chart.locator("[aria-label*='kind: median'][role='graphics-symbol']")
         labels = [one.get_attribute("aria-label") for one in marks.all()]
         return {
             label.split("series: ")[1].split(";")[0]: float(label.split("): ")[1].split(";")[0])
@@ -73,12 +73,12 @@ class Opened:
             if "; kind: median" in label
         }
 
-    def redrawn(self, twin, act) -> dict[str, float]:
+    def redrawn(self, chart, act) -> dict[str, float]:
         """The medians after an act that draws the chart again."""
-        twin.locator(".chart").evaluate("chart => delete chart.dataset.ready")
+        chart.locator(".chart").evaluate("chart => delete chart.dataset.ready")
         act()
-        twin.locator(".chart[data-ready]").wait_for()
-        return self.medians(twin)
+        chart.locator(".chart[data-ready]").wait_for()
+        return self.medians(chart)
 
 
 @pytest.fixture
@@ -93,44 +93,44 @@ def opened(browser, results):
 
 
 def test_a_chart_is_drawn_divided_hidden_and_reset(opened):
-    twin = opened.explored()
-    absolute = opened.medians(twin)
+    chart = opened.explored()
+    absolute = opened.medians(chart)
     assert set(absolute) == {"TensorFlow Mirrored", "PyTorch"}
-    baseline = twin.locator("[name=baseline]")
-    relative = opened.redrawn(twin, lambda: baseline.select_option("PyTorch"))
+    baseline = chart.locator("[name=baseline]")
+    relative = opened.redrawn(chart, lambda: baseline.select_option("PyTorch"))
     assert relative == pytest.approx({"PyTorch": 1, "TensorFlow Mirrored": 1.25})
-    box = twin.get_by_role("checkbox", name="TensorFlow Mirrored")
-    assert set(opened.redrawn(twin, box.uncheck)) == {"PyTorch"}
-    assert "relative to PyTorch" in twin.locator(".chart svg").text_content()
-    assert opened.redrawn(twin, twin.get_by_role("button", name="Reset").click) == absolute
+    box = chart.get_by_role("checkbox", name="TensorFlow Mirrored")
+    assert set(opened.redrawn(chart, box.uncheck)) == {"PyTorch"}
+    assert "relative to PyTorch" in chart.locator(".chart svg").text_content()
+    assert opened.redrawn(chart, chart.get_by_role("button", name="Reset").click) == absolute
     assert box.is_checked()
 
 
 def test_the_scale_is_logarithmic_when_asked(opened):
-    twin = opened.explored()
+    chart = opened.explored()
     label = "[aria-label*='for a log scale']"
-    assert twin.locator(label).count() == 0
-    opened.redrawn(twin, lambda: twin.locator("[name=scale]").select_option("log"))
-    assert twin.locator(label).count() == 1
+    assert chart.locator(label).count() == 0
+    opened.redrawn(chart, lambda: chart.locator("[name=scale]").select_option("log"))
+    assert chart.locator(label).count() == 1
 
 
 def test_the_address_carries_the_state(opened, browser, results):
-    twin = opened.explored()
-    opened.redrawn(twin, lambda: twin.locator("[name=baseline]").select_option("PyTorch"))
-    opened.redrawn(twin, twin.get_by_role("checkbox", name="TensorFlow Mirrored").uncheck)
+    chart = opened.explored()
+    opened.redrawn(chart, lambda: chart.locator("[name=baseline]").select_option("PyTorch"))
+    opened.redrawn(chart, chart.get_by_role("checkbox", name="TensorFlow Mirrored").uncheck)
     place = opened.page.evaluate("location.hash")
     again = Opened(browser, results.page, place)
-    twin = again.page.locator(f"details.twin[data-chart='{FIGURE}']")
-    twin.locator(".chart[data-ready]").wait_for()
-    assert again.medians(twin) == {"PyTorch": 1}
-    assert not twin.get_by_role("checkbox", name="TensorFlow Mirrored").is_checked()
+    chart = again.page.locator(f"details.interactive[data-chart='{FIGURE}']")
+    chart.locator(".chart[data-ready]").wait_for()
+    assert again.medians(chart) == {"PyTorch": 1}
+    assert not chart.get_by_role("checkbox", name="TensorFlow Mirrored").is_checked()
     assert again.said == []
     again.context.close()
 
 
 def test_hovering_shows_value_interval_n_and_runs(opened):
-    twin = opened.explored()
-    twin.locator("[aria-label*='kind: median'][role='graphics-symbol']").last.hover(force=True)
+    chart = opened.explored()
+    chart.locator("[aria-label*='kind: median'][role='graphics-symbol']").last.hover(force=True)
     tip = opened.page.locator("#vg-tooltip-element")
     tip.wait_for()
     words = tip.inner_text()
@@ -195,7 +195,7 @@ def test_the_first_tab_skips_to_the_answers(opened):
     opened.page.keyboard.press("Tab")
     assert opened.page.evaluate("document.activeElement.getAttribute('href')") == "#answers"
     opened.explored()
-    opened.page.locator(f"details.twin[data-chart='{FIGURE}'] summary").focus()
+    opened.page.locator(f"details.interactive[data-chart='{FIGURE}'] summary").focus()
     for expected in ("series", "series", "scale", "baseline"):
         opened.page.keyboard.press("Tab")
         assert opened.page.evaluate("document.activeElement.name") == expected
@@ -222,7 +222,7 @@ def test_nothing_is_wider_than_the_screen_and_axe_finds_nothing_serious(
 def test_paper_has_no_controls(opened):
     opened.page.emulate_media(media="print")
     assert not opened.page.locator("nav").is_visible()
-    assert not opened.page.locator("details.twin").first.is_visible()
+    assert not opened.page.locator("details.interactive").first.is_visible()
     assert opened.page.locator("figure img").first.is_visible()
 
 

@@ -57,7 +57,7 @@ def test_one_framework_does_not_depend_on_another():
 def test_figures_depend_on_no_loop():
     found = names("plot.py", "paragone.reporting.figures.throughput")
     assert "scripts/paragone/training/loop.py" not in found
-    assert "scripts/paragone/reporting/drawing/style.py" in found
+    assert "scripts/paragone/reporting/style.py" in found
 
 
 @pytest.mark.parametrize("kind", ["figures", "tables"])

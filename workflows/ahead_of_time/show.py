@@ -18,8 +18,7 @@ from paragone.analysis import tidy
 from paragone.analysis.published import read_protocols, read_rows
 from paragone.base.errors import UserError, entry_point
 from paragone.base.processes import end_process
-from paragone.reporting import markup
-from paragone.reporting.drawing import style
+from paragone.reporting import markup, style
 
 
 @entry_point

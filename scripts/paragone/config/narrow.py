@@ -11,7 +11,7 @@ from paragone.config.run_spec import as_list
 
 # What `envs/` has an environment of; that of a GPU or TPU begins with the same name.
 FRAMEWORKS = ("tensorflow", "torch", "torch-xla", "jax")
-RELATIVE = "ways"  # the figure of everything relative to the baseline
+RELATIVE = "variants"  # the figure of everything relative to the baseline
 
 
 def narrow(config: dict[str, Any]) -> list[str]:

@@ -1,5 +1,6 @@
-"""What a section of page and paper exhibits: its figures with their twins, and its tables, from results."""
+"""What page and paper show, read from files of results: answers, figures, tables and the table of runs."""
 
+import argparse
 import json
 import re
 from dataclasses import dataclass
@@ -9,16 +10,16 @@ from typing import Any
 import docutils.core
 import pandas as pd
 
+from paragone.analysis import tidy
 from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, PARTLY
 from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, UNDECIDED
 from paragone.analysis.verdicts import NOT_COMPARABLE
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.reporting import modules
+from paragone.reporting import answers, figures, interactive
 from paragone.reporting.answers import NOT_RUN
-from paragone.reporting.twin import Twin
 
-# Beside their words, verdicts have a color and a sign: a class of the page's style sheet each.
+# Verdicts have a color and a sign, a class of the page's style sheet each.
 _CLASSES = {
     BETTER: "good",
     EQUAL: "equal",
@@ -35,7 +36,7 @@ _CLASSES = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: the drawing at `path`, its points as CSV, its caption as HTML and as text."""
+    """A figure: the SVG file at `path`, its points as CSV, its caption as HTML and as plain text."""
 
     name: str
     label: str
@@ -45,27 +46,27 @@ class Figure:
     points: str
 
     @property
-    def size(self) -> tuple[float, float]:
-        """Width and height of the drawing, in centimeters."""
-        width, height = re.findall(r'\b(?:width|height)="([\d.]+)pt"', _text(self.path)[:2000])
-        return float(width) / 72 * 2.54, float(height) / 72 * 2.54
-
-    @property
     def drawing(self) -> str:
-        """The drawing, SVG."""
+        """The drawing as SVG."""
         return _text(self.path)
 
     @property
-    def twin(self) -> Twin | None:
-        """Its interactive twin, where it has one and something to show."""
-        make = getattr(modules.load("figures", self.name), "twin", None)
-        found = make(pd.read_csv(self.path.with_suffix(".csv"))) if make else None
-        return found if found is not None and len(found.rows) else None
+    def size(self) -> tuple[float, float]:
+        """Width and height of the drawing in centimeters."""
+        width, height = re.findall(r'\b(?:width|height)="([\d.]+)pt"', self.drawing[:2000])
+        return float(width) / 72 * 2.54, float(height) / 72 * 2.54
+
+    @property
+    def chart(self) -> interactive.Chart | None:
+        """The interactive chart, None if the figure has none or no points."""
+        make = getattr(figures.load(self.name), "chart", None)
+        chart = make(pd.read_csv(self.path.with_suffix(".csv"))) if make else None
+        return chart if chart is not None and len(chart.points) else None
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table: its cells for readers (`cells`, see `markup`) and its rows as CSV."""
+    """A table: its `cells` as `markup` writes them for readers, its rows as CSV, its caption as HTML."""
 
     name: str
     label: str
@@ -76,7 +77,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """An experiment, or a measurement beside them, and what it exhibits."""
+    """The figures and tables of an experiment, or of another measurement."""
 
     name: str
     title: str
@@ -84,30 +85,113 @@ class Section:
     tables: list[Table]
 
 
-def read(outline: dict[str, Any], results: Path, captions: Path) -> Section:
-    """The section that an entry of the outline names: `name`, `title`, and the labels of its `figures` and
-    `tables` by name. Raises `UserError` if one of their files is missing."""
-    name = outline["name"]
-    figures = [
-        _figure(results / "figures" / name / figure, label, captions)
-        for figure, label in outline["figures"].items()
-    ]
-    tables = [
-        _table(results / "tables" / name / table, label, captions)
-        for table, label in outline["tables"].items()
-    ]
-    return Section(name, outline["title"], figures, tables)
+@dataclass(frozen=True)
+class Results:
+    """All that page and paper show. `table` has one row per run; `to_come`: titles of unfinished sections."""
+
+    answers: list[answers.Section]
+    sections: list[Section]
+    table: pd.DataFrame
+    to_come: list[str]
 
 
-def verdict_class(verdict: str) -> str:
-    """The class of a verdict on the page."""
-    return _CLASSES.get(verdict, "none")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name results to a program."""
+    parser.add_argument(
+        "--results", type=Path, required=True, help="folder of answers, figures, tables and runs"
+    )
+    parser.add_argument(
+        "--outline",
+        type=json.loads,
+        required=True,
+        help="sections in order, JSON: name, title, and the labels of figures and tables by name",
+    )
+    parser.add_argument("--captions", type=Path, required=True, help="rules/report/")
+    parser.add_argument(
+        "--left-out", action="append", default=[], help="sentence on what was not asked for"
+    )
+    parser.add_argument("--preset", default="", help="what the config was overlaid with")
+
+
+def read(options: argparse.Namespace) -> Results:
+    """Read finished results. Raises `UserError` if one of their files is missing."""
+    folder: Path = options.results
+    return Results(
+        answers.read(folder / "answers.csv"),
+        [_section(entry, folder, options.captions) for entry in options.outline],
+        tidy.read(folder / "tables/runs.parquet"),
+        [],
+    )
+
+
+def read_so_far(options: argparse.Namespace) -> Results:
+    """Read unfinished results: the sections whose files are all there, and the answers of their tables.
+
+    Raises `UserError` if no experiment is finished.
+    """
+    folder: Path = options.results
+    finished = [entry for entry in options.outline if _is_finished(entry, folder)]
+    runs = {
+        entry["title"]: path
+        for entry in finished
+        if (path := folder / "tables" / entry["name"] / "runs.parquet").exists()
+    }
+    if not runs:
+        raise UserError(f"{folder}: no experiment is finished yet")
+
+    def tables(name: str) -> list[Path]:
+        return [
+            folder / "tables" / entry["name"] / f"{name}.csv"
+            for entry in finished
+            if name in entry["tables"]
+        ]
+
+    return Results(
+        answers.from_tables(
+            list(runs),
+            list(runs.values()),
+            differences=tables("differences"),
+            comparisons=tables("comparison"),
+            left_out=options.left_out,
+        ),
+        [_section(entry, folder, options.captions) for entry in finished],
+        tidy.merge([tidy.read(path) for path in runs.values()]),
+        [entry["title"] for entry in options.outline if entry not in finished],
+    )
+
+
+def _is_finished(entry: dict[str, Any], folder: Path) -> bool:
+    suffixes = {"figures": ("svg", "csv"), "tables": ("json", "csv")}
+    return all(
+        (folder / kind / entry["name"] / f"{name}.{suffix}").exists()
+        for kind, all_of_kind in suffixes.items()
+        for name in entry[kind]
+        for suffix in all_of_kind
+    )
+
+
+def _section(entry: dict[str, Any], results: Path, captions: Path) -> Section:
+    """Read the section of an entry of the outline. Raises `UserError` if one of its files is missing."""
+    name = entry["name"]
+    return Section(
+        name,
+        entry["title"],
+        [
+            _figure(results / "figures" / name / figure, label, captions)
+            for figure, label in entry["figures"].items()
+        ],
+        [
+            _table(results / "tables" / name / table, label, captions)
+            for table, label in entry["tables"].items()
+        ],
+    )
 
 
 def _figure(stem: Path, label: str, captions: Path) -> Figure:
     path = stem.with_suffix(".svg")
+    if not path.is_file():
+        raise UserError(f"{path}: missing; draw figures and tables first")
     about = _caption_of("figures", stem.name, captions / f"plot_{stem.name}.rst")
-    _text(path)  # a missing one is told at once
     points = _text(stem.with_suffix(".csv"))
     return Figure(stem.name, label, caption(about), caption_text(about), path, points)
 
@@ -119,9 +203,9 @@ def _table(stem: Path, label: str, captions: Path) -> Table:
 
 
 def _caption_of(kind: str, name: str, own: Path) -> Path:
-    """The file of a caption: beside the module of a plugin, or the project's `own`."""
-    found = plugins.caption(kind, name)
-    return Path(found) if found else own
+    """Return the file of a caption: next to the module of a plugin, else the project's `own`."""
+    added = plugins.caption(kind, name)
+    return Path(added) if added else own
 
 
 def _text(path: Path) -> str:
@@ -132,7 +216,7 @@ def _text(path: Path) -> str:
 
 
 def caption(path: Path) -> str:
-    """The caption of the report as HTML."""
+    """Return a caption of Snakemake's report, in reStructuredText, as HTML."""
     parts = docutils.core.publish_parts(
         _text(path),
         writer="html5",
@@ -143,6 +227,11 @@ def caption(path: Path) -> str:
 
 
 def caption_text(path: Path) -> str:
-    """The same as plain text, its paragraphs apart."""
-    found: str = docutils.core.publish_doctree(_text(path)).astext()
-    return "\n\n".join(part.replace("\n", " ") for part in found.split("\n\n"))
+    """Return a caption as plain text, with an empty line between paragraphs."""
+    text: str = docutils.core.publish_doctree(_text(path)).astext()
+    return "\n\n".join(part.replace("\n", " ") for part in text.split("\n\n"))
+
+
+def verdict_class(outcome: str) -> str:
+    """Return the class of a verdict: good, bad, open, equal or none."""
+    return _CLASSES.get(outcome, "none")

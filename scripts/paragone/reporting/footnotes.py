@@ -1,22 +1,25 @@
-"""What every figure and table states of its runs: n, interval, data, weights, machine, broken rules."""
+"""What figures, tables, page and paper say of their runs: n, interval, data, machine, broken rules."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 import pandas as pd
 
+from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
-from paragone.analysis.run_states import holds_synthetic
 from paragone.analysis.statistics import INTERVAL
 
 SYNTHETIC = "SYNTHETIC DATA: shows that the workflow runs, says nothing about the real task"
-STEADY = "Steady: steps of the speed window, without what an epoch costs beside them."
+STEADY = (
+    "Steady: steps of the speed window, without evaluation, checkpoints and the start of an epoch."
+)
 SHARED_CORES = "Replicas share the cores of one machine."
 
 
 def about(runs: pd.DataFrame, *own: str) -> list[str]:
-    """The remarks of a table: a banner for synthetic data, the table's `own`, then what all tables state."""
+    """Return the remarks of a table: its `own`, then what all tables say; synthetic data are said first."""
     return [
-        *([f"{SYNTHETIC}."] if holds_synthetic(runs) else []),
+        *([f"{SYNTHETIC}."] if run_states.holds_synthetic(runs) else []),
         *own,
         data(runs),
         *weights(runs),
@@ -26,12 +29,12 @@ def about(runs: pd.DataFrame, *own: str) -> list[str]:
 
 
 def where(runs: pd.DataFrame) -> list[str]:
-    """The machines, and what disturbed them; of products of matrices, too."""
+    """Return the machines and what disturbed them; `runs` may be of matrix products, too."""
     return [machine(runs), *isolation(runs)]
 
 
 def repeats(counts: Iterable[float]) -> str:
-    """Which interval is shown, given the number of values of each median."""
+    """Return which interval is shown, given the number of values of each median."""
     known = sorted({int(count) for count in counts if count})
     if not known:
         return "No value to take a median of."
@@ -42,7 +45,7 @@ def repeats(counts: Iterable[float]) -> str:
 
 
 def data(runs: pd.DataFrame) -> str:
-    """Data set, real or synthetic, and edition."""
+    """Return the data sets, whether they are real, and their editions."""
     known = runs[["dataset", "data_source", "data_edition"]].dropna().drop_duplicates()
     texts = [
         f"{dataset}: SYNTHETIC DATA" if source == "synthetic" else _real(dataset, edition)
@@ -51,8 +54,13 @@ def data(runs: pd.DataFrame) -> str:
     return "; ".join(texts) + "." if texts else "No data were read."
 
 
+def _real(dataset: str, edition: str) -> str:
+    name = edition if "edition" in edition else f"{edition} edition"
+    return f"{dataset}: real data ({name})"
+
+
 def weights(runs: pd.DataFrame) -> list[str]:
-    """The origin of the initial weights of each workload that asks for ImageNet's; none otherwise."""
+    """Return the origin of the initial weights of each workload that asks for ImageNet's."""
     asked = runs.loc[runs["planned_initializer"] == "imagenet", ["workload", "initializer"]]
     known = asked.dropna().drop_duplicates().sort_values(["workload", "initializer"])
     return [
@@ -67,7 +75,7 @@ def weights(runs: pd.DataFrame) -> list[str]:
 
 
 def machine(runs: pd.DataFrame) -> str:
-    """Every machine of the runs."""
+    """Return every machine of the runs."""
     names = sorted(set(runs["machine"].dropna()))
     if len(names) > 1:
         return f"{len(names)} machines, kept apart: {' | '.join(names)}."
@@ -75,7 +83,7 @@ def machine(runs: pd.DataFrame) -> str:
 
 
 def isolation(runs: pd.DataFrame) -> list[str]:
-    """One warning per kind of disturbance; none when all runs had the machine to themselves."""
+    """Return one warning per kind of disturbance, none if all runs had the machine to themselves."""
     warnings = []
     if flagged := int(runs["busy"].sum()):
         share = runs["other_cpu_share"].max()
@@ -89,22 +97,60 @@ def isolation(runs: pd.DataFrame) -> list[str]:
 
 
 def violations(runs: pd.DataFrame) -> list[str]:
-    """The measurement rules that the runs break, in one sentence; none when all hold.
-
-    Except those that `isolation` reports in more detail.
-    """
+    """Return a sentence on the broken measurement rules, without those on which `isolation` says more."""
     rules = runs["violations"].dropna().str.split().explode().value_counts()
     rules = rules.drop(["isolation", "throttling"], errors="ignore")
-    found = [f"{rule} ({count} of {len(runs)} runs)" for rule, count in sorted(rules.items())]
-    return [f"Rules broken: {', '.join(found)}."] if found else []
+    counts = [f"{rule} ({count} of {len(runs)} runs)" for rule, count in sorted(rules.items())]
+    return [f"Rules broken: {', '.join(counts)}."] if counts else []
 
 
 def unproven(series: list[Series]) -> list[str]:
-    """One sentence that names the series without proven parity; none if all have passed."""
+    """Return a sentence that names the series without proven parity, none if all have passed."""
     names = [one.label for one in series if (one.runs["parity"] != "passed").any()]
     return [f"Parity failed or not checked: {', '.join(names)}."] if names else []
 
 
-def _real(dataset: str, edition: str) -> str:
-    name = edition if "edition" in edition else f"{edition} edition"
-    return f"{dataset}: real data ({name})"
+# Of the page and the paper
+
+
+def facts(runs: pd.DataFrame, preset: str) -> dict[str, str]:
+    """Return what is true of all runs, as text by name; `preset` is what the config was overlaid with."""
+    states = Counter(runs["status"].map(run_states.words_of))
+    rows = {
+        "Machine": "; ".join(dict.fromkeys(runs["machine"].dropna())) or "none",
+        "Data": data(runs),
+        "Config": f"default and {preset}" if preset else "default",
+        "Runs": ", ".join(f"{count} {state}" for state, count in states.items()),
+    }
+    if period := _period(runs):
+        rows["Measured"] = period
+    software = runs["software"].dropna().str.split("; ").explode()
+    rows["Software"] = ", ".join(sorted(set(software)))
+    commits = runs["commit"].dropna().unique()
+    rows["Commit"] = ", ".join(commit[:12] for commit in commits) or "not known"
+    return rows
+
+
+def synthetic(runs: pd.DataFrame) -> str:
+    """Return the warning about synthetic data, empty if all data are real."""
+    return SYNTHETIC if run_states.holds_synthetic(runs) else ""
+
+
+def _period(runs: pd.DataFrame) -> str:
+    """Return when the first and the last run started, and how long all runs took; empty if none started."""
+    starts = pd.to_datetime(runs["started"].dropna(), format="ISO8601", utc=True)
+    if starts.empty:
+        return ""
+    return (
+        f"{starts.min():%Y-%m-%d %H:%M} to {starts.max():%Y-%m-%d %H:%M} UTC, "
+        f"in which the runs took {_duration(runs['end_to_end_seconds'].sum())}"
+    )
+
+
+def _duration(seconds: float) -> str:
+    """Return seconds as hours and minutes, or minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,7 +1,8 @@
-"""What figures and tables are made from: files named on the command line, read when first asked for."""
+"""What figures and tables read: files named on the command line, each read when it is first used."""
 
 import argparse
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,12 +11,12 @@ from typing import Any
 import pandas as pd
 
 from paragone.analysis import published, tidy
-from paragone.analysis.grouping import Series, series_of, sweeps_of
+from paragone.analysis.grouping import Series, by_work, is_usual, series_of, sweeps_of
 from paragone.analysis.published import Protocol, Ratio, Row
 from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
 
-# What a figure or table may read, as `--<name> FILE ...`.
+# Kinds of files that a figure or table may read, each an option `--<kind> FILE ...`.
 FILES = {
     "runs": "runs.parquet: one row per run, of one experiment or of several",
     "epochs": "epochs.parquet: one row per epoch, of one experiment or of several",
@@ -34,10 +35,10 @@ def _table(kind: str) -> "cached_property[pd.DataFrame]":
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files that one figure or table reads, how backends are shown, and whose published rows it has.
+    """What one figure or table is made from.
 
-    `labels`, `palette`: by backend. `settings`: the values of the config that it depends on.
-    `published_experiment`: empty where there is nothing published to compare with.
+    `files` by kind (`FILES`); `labels` and `palette` by backend; `settings` are values of the config.
+    `published_experiment`: the experiment of published/ to compare with, empty if there is none.
     """
 
     title: str
@@ -48,35 +49,51 @@ class Inputs:
     published_folder: Path | None = None
     published_experiment: str = ""
 
-    # All files of a kind as one table; `FILES` says what a row is.
+    # The files of a kind as one table; `FILES` says what a row is.
     runs = _table("runs")
     epochs = _table("epochs")
     products = _table("products")
 
     @cached_property
     def series(self) -> list[Series]:
-        """The series of the runs."""
+        """The series of the runs: repeats of one cell that differ by seed alone."""
         return series_of(self.runs, self.labels)
 
     def sweeps(self, *apart: str) -> list[Series]:
-        """The runs of each backend together, but for what is kept `apart`."""
+        """Return the runs of each backend over all cells that do not differ in the columns `apart`."""
         return sweeps_of(self.runs, self.labels, *apart)
+
+    def with_baseline(self) -> Iterator[tuple[str, Series, list[Series]]]:
+        """Yield, for each workload and global batch, its name, the baseline's series and all series.
+
+        The baseline is the backend that the setting `baseline` names, in float32 as installed. Raises
+        `UserError` where it does none of the work.
+        """
+        name = self.settings["baseline"]
+        for (workload, batch), same in by_work(self.series).items():
+            usual = [one for one in same if one.backend == name and is_usual(one.runs.iloc[0])]
+            if not usual:
+                raise UserError(
+                    f"baseline: {name} does not train {workload} at batch {batch:,} in float32 as installed; "
+                    "name another one, or leave out what is relative to it"
+                )
+            yield f"{workload}, batch {batch:,}", usual[0], same
 
     @cached_property
     def published(self) -> list[Row]:
-        """The rows of the published experiment; none without one."""
+        """The rows of the published experiment, none without one."""
         name = self.published_experiment
         return published.read_rows(self._published("published"), name) if name else []
 
     @cached_property
     def protocols(self) -> dict[str, Protocol]:
-        """The conditions of the published experiment, by system."""
+        """The conditions of the published experiment by system."""
         name = self.published_experiment
         return published.read_protocols(self._published("protocols"), name) if name else {}
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What the published rows are judged by."""
+        """Protocols, margins and spreads by which the published rows are judged."""
         if not self.published_experiment:
             return Evidence({})
         margins = published.read_margins(self._published("margins"))
@@ -84,7 +101,7 @@ class Inputs:
 
     @property
     def ratios(self) -> list[Ratio]:
-        """The ratios of published numbers that are compared."""
+        """The ratios of published numbers of the experiment."""
         name, rows = self.published_experiment, self.published
         return published.read_ratios(self._published("ratios"), name, rows) if name else []
 
@@ -95,11 +112,11 @@ class Inputs:
         return published.read_flaws(self._published("flaws"), name) if name else []
 
     def published_beside(self, experiment: str) -> "Inputs":
-        """The same inputs beside another published experiment."""
+        """Return the same inputs with another published experiment."""
         return replace(self, published_experiment=experiment)
 
     def paths(self, name: str) -> list[Path]:
-        """The files of one kind. Raises `UserError` if none is named."""
+        """Return the files of one kind. Raises `UserError` if none is named."""
         if not self.files.get(name):
             raise UserError(f"--{name}: missing; this figure or table reads {FILES[name]}")
         return self.files[name]
@@ -111,8 +128,8 @@ class Inputs:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that every figure and table has."""
-    parser.add_argument("name", help="module in scripts/paragone/reporting/")
+    """Add the options of all figures and tables to a program."""
+    parser.add_argument("name", help="name of the figure or table")
     parser.add_argument("--title", required=True)
     for name, text in FILES.items():
         parser.add_argument(f"--{name}", type=Path, nargs="*", default=[], help=text)
@@ -124,7 +141,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def from_options(options: argparse.Namespace) -> Inputs:
-    """The inputs that a command line names."""
+    """Return the inputs that a command line names."""
     return Inputs(
         title=options.title,
         files={name: getattr(options, name.replace("-", "_")) for name in FILES},
@@ -137,7 +154,7 @@ def from_options(options: argparse.Namespace) -> Inputs:
 
 
 def pair(text: str) -> tuple[str, str]:
-    """Key and value of an option of the form key=value."""
+    """Return key and value of an option of the form key=value."""
     key, separator, value = text.partition("=")
     if not separator:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=value")
@@ -145,7 +162,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def _object(text: str) -> dict[str, Any]:
-    found = json.loads(text)
-    if not isinstance(found, dict):
+    value = json.loads(text)
+    if not isinstance(value, dict):
         raise argparse.ArgumentTypeError(f"not a JSON object: {text}")
-    return found
+    return value

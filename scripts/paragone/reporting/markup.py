@@ -1,5 +1,6 @@
-"""Tables of text, and the one writer of their CSV, Markdown, LaTeX and JSON files."""
+"""Tables of text, and their files in CSV, Markdown, LaTeX and JSON."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ SMALL, TINY = "\\scriptsize", "\\tiny\\setlength{\\tabcolsep}{2pt}"
 
 @dataclass(frozen=True)
 class Block:
-    """One table of texts; its columns may have two levels.
+    """One table of texts, whose columns may have two levels.
 
-    `layout`: tabularx columns, one per column in LaTeX; `WIDE` is one that breaks its lines.
-    `heading`: above it in Markdown, none if empty. `caption`: in LaTeX, the title of the table if empty.
-    `for_latex`: other cells for LaTeX, where fewer columns fit on a page. Everything but `layout` and
-    `size` is plain text.
+    `layout` has a tabularx column per column in LaTeX; `WIDE` is one that breaks its lines. `heading` is
+    written above the block in Markdown. `caption` is that of LaTeX, by default the table's title.
+    `for_latex` has other cells for LaTeX, where fewer columns fit on a page. `outcomes` has the verdict of
+    each line, which its cell `verdict` has in words; `runs` has the names of each line's runs, separated by
+    spaces. Both may be empty. All but `layout` and `size` is plain text.
     """
 
     cells: pd.DataFrame
@@ -28,12 +30,14 @@ class Block:
     heading: str = ""
     caption: str = ""
     for_latex: pd.DataFrame | None = None
+    outcomes: Iterable[str] = ()
+    runs: Iterable[str] = ()
     size: str = SMALL
 
 
 @dataclass(frozen=True)
 class Table:
-    """What a table module makes: tidy `rows` for the CSV file; title, blocks and remarks for a reader."""
+    """A table: tidy `rows` for its CSV file; title, blocks and remarks for a reader."""
 
     rows: pd.DataFrame
     title: str
@@ -42,7 +46,7 @@ class Table:
 
 
 def write(table: Table, csv: Path, markdown: Path, latex: Path, cells: Path) -> None:
-    """Write the four files, each complete or not at all. `cells`: JSON, for the page and the paper."""
+    """Write the four files, each complete or not at all; `cells` is JSON for the page and the paper."""
     tidy.write(table.rows, csv)
     write_json(_cells(table), cells)
     write_text(_markdown(table), markdown)
@@ -50,33 +54,22 @@ def write(table: Table, csv: Path, markdown: Path, latex: Path, cells: Path) -> 
 
 
 def _cells(table: Table) -> dict[str, Any]:
-    """The texts of the table, and of each line the runs and the verdict behind it.
-
-    Runs and verdicts are there if lines are rows of the CSV file: the verdict is its column `relation`, of
-    pairs, or `verdict`.
-    """
+    """Return the texts of a table as JSON; the names of a line's runs are a list without repetitions."""
     blocks = [
         {
             "heading": block.heading,
             "columns": [_name(column) for column in block.cells.columns],
             "lines": block.cells.fillna("").astype(str).to_numpy().tolist(),
+            "outcomes": [*block.outcomes],
+            "runs": [list(dict.fromkeys(names.split())) for names in block.runs],
         }
         for block in table.blocks
     ]
-    judged = next((name for name in ("relation", "verdict") if name in table.rows), None)
-    one_to_one = len(table.blocks) == 1 and len(table.blocks[0].cells) == len(table.rows)
-    runs = table.rows["runs"].fillna("").astype(str) if "runs" in table.rows else []
-    return {
-        "title": table.title,
-        "remarks": table.remarks,
-        "blocks": blocks,
-        "runs": [list(dict.fromkeys(line.split())) for line in runs] if one_to_one else [],
-        "verdicts": table.rows[judged].tolist() if one_to_one and judged else [],
-    }
+    return {"title": table.title, "remarks": table.remarks, "blocks": blocks}
 
 
 def _name(column: object) -> str:
-    """The name of a column, of one level or two."""
+    """Return the name of a column of one level or two."""
     return ", ".join(filter(None, column)) if isinstance(column, tuple) else str(column)
 
 
@@ -99,7 +92,7 @@ def _pipes(cells: pd.DataFrame) -> str:
 
 
 def _booktabs(block: Block, table: Table) -> str:
-    """A `table*` as wide as the page, with booktabs rules, caption and small remarks below."""
+    """Return a `table*` as wide as the page, with booktabs rules, caption and remarks below."""
     cells = block.cells if block.for_latex is None else block.for_latex
     styler = cells.style.hide(axis="index").format(escape="latex")
     tabular = (
@@ -118,8 +111,8 @@ def _booktabs(block: Block, table: Table) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Plain text for LaTeX."""
-    # pandas keeps its LaTeX escaping private; a one-cell Styler is its public door.
+    """Return plain text with LaTeX's special characters escaped."""
+    # The escaping of pandas is public only as that of a Styler, here of one cell.
     cell = pd.DataFrame([[text]]).style.hide(axis="index").hide(axis="columns")
     lines = cell.format(escape="latex").to_latex().splitlines()
     return lines[1].removesuffix(r"\\").strip()

@@ -8,10 +8,15 @@ from matplotlib.ticker import NullLocator, StrMethodFormatter
 from ahead_of_time.bounds import PARTS, STRONG, scaling
 from ahead_of_time.shown import BOUND, COMPILED, STATUS, Shown
 from paragone.base.errors import UserError
-from paragone.reporting.drawing import legend, style
-from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.marks import plain_logarithms
-from paragone.reporting.drawing.rows import name_rows, write_words
+from paragone.reporting import style
+from paragone.reporting.marks import (
+    legend_line,
+    legend_mark,
+    name_rows,
+    plain_logarithms,
+    write_words,
+)
+from paragone.reporting.style import Frame
 
 SHAPES = dict(zip(PARTS, ("s", "o", "^"), strict=True))
 ROW, LINE = 0.1, 0.11  # inches between rows, and per backend
@@ -53,10 +58,10 @@ def draw_published_bounds(points: pd.DataFrame, shown: Shown) -> Figure:
     backends = list(dict.fromkeys(points["backend"].dropna()))
     mark = {"markersize": 3.6, "color": style.MUTED}
     handles = [
-        *(legend.mark(part, **{**mark, "marker": shape}) for part, shape in SHAPES.items()),
-        legend.mark("published, per step", marker="D", color=style.PUBLISHED, markersize=3),
+        *(legend_mark(part, **{**mark, "marker": shape}) for part, shape in SHAPES.items()),
+        legend_mark("published, per step", marker="D", color=style.PUBLISHED, markersize=3),
         *(
-            legend.line(shown.label(name), color=style.color(shown.about.palette, name))
+            legend_line(shown.label(name), color=style.color(shown.about.palette, name))
             for name in backends
         ),
     ]
@@ -109,9 +114,9 @@ def draw_compiled_scaling(points: pd.DataFrame, shown: Shown) -> Figure:
     """A row per workload; for strong and weak scaling the parts of a step, and the efficiency."""
     workloads = list(dict.fromkeys(points["label"]))
     handles = [
-        *(legend.line(part, marker=SHAPES[part], markersize=3) for part in PARTS),
-        legend.line("efficiency of bounds, all overlaps", color=style.INK),
-        legend.line("nothing overlaps", color=style.INK, linestyle="--"),
+        *(legend_line(part, marker=SHAPES[part], markersize=3) for part in PARTS),
+        legend_line("efficiency of bounds, all overlaps", color=style.INK),
+        legend_line("nothing overlaps", color=style.INK, linestyle="--"),
     ]
     remarks = [COMPILED, BOUND, TILES, shown.validated]
     title = f"{shown.about.title}: strong and weak scaling"

@@ -12,12 +12,11 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from paragone.analysis.product_tables import NOT_HERE, peaks, spread, with_labels
 from paragone.analysis.published import LOWER
 from paragone.analysis.statistics import INTERVAL
-from paragone.reporting.drawing import legend, style
-from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.marks import write
-from paragone.reporting.drawing.rows import name_rows
+from paragone.reporting import style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.twin import MEDIAN, Panel, Twin, long
+from paragone.reporting.interactive import MEDIAN, Chart, Panel, long
+from paragone.reporting.marks import legend_mark, name_rows, write
+from paragone.reporting.style import Frame
 
 ROW = 0.165  # inches
 TERA = 1e12
@@ -39,7 +38,7 @@ PUBLISHED = {
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """One row per point: kind (published or measured), system, metric, value, interval, runs.
+    """Return one row per point: kind (published or measured), system, metric, value, interval, runs.
 
     Peaks are in the order from the slowest to the fastest published; measured ones in TFLOP/s.
     """
@@ -66,8 +65,8 @@ def points(inputs: Inputs) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(shown), measured.assign(**about)], ignore_index=True)
 
 
-def twin(points: pd.DataFrame) -> Twin:
-    """Published and measured peaks."""
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of the published and the measured peaks."""
     peaks = points[points["metric"] == PEAK]
     here = peaks["kind"] == "measured"
     precision = "this machine, " + peaks["precision"].astype(str)
@@ -79,29 +78,29 @@ def twin(points: pd.DataFrame) -> Twin:
         n=peaks["runs"],
     )
     axes = Panel("accelerator", "peak throughput (TFLOP/s)")
-    return Twin(long(rows, runs="names"), {PEAK: axes})
+    return Chart(long(rows, runs="names"), {PEAK: axes})
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """The figure: peaks above, below what is published of GPU and TPU relative to a CPU."""
+    """Draw the peaks and, below, what is published of GPU and TPU relative to a CPU."""
     measured = points[points["kind"] == "measured"]
     published = points[points["kind"] == "published"]
     rows = published[published["metric"] == PEAK]
     names, backends = measured["backend_label"], measured["backend"]
-    looks = style.looks(names, backends, inputs.palette, linestyle="none")
+    styles = style.series_styles(names, backends, inputs.palette, linestyle="none")
     here = [part for _, part in measured.groupby(["machine", "device", "precision"], sort=False)]
     heights = [ROW * (len(rows) + len(here)) + 0.36, ROW * 1.5 * len(RELATIVE) + 0.36]
     about = inputs.products.assign(**dict.fromkeys(NOT_HERE, pd.NA))
-    remarks, handles = _remarks(measured), _handles(looks)
+    remarks, handles = _remarks(measured), _handles(styles)
     frame = Frame(style.SINGLE, sum(heights), inputs.title, about, remarks, handles)
     above, below = frame.figure.subplots(2, 1, height_ratios=heights)
-    _draw_peaks(above, rows, here, looks)
+    _draw_peaks(above, rows, here, styles)
     _draw_relative(below, published)
     return frame.figure
 
 
 def _draw_peaks(
-    axes: Axes, rows: pd.DataFrame, here: list[pd.DataFrame], looks: dict[str, dict]
+    axes: Axes, rows: pd.DataFrame, here: list[pd.DataFrame], styles: dict[str, dict]
 ) -> None:
     several = len({part["machine"].iloc[0] for part in here}) > 1
     names, values = [], rows["value"].tolist()
@@ -111,10 +110,10 @@ def _draw_peaks(
         names.append(f"measured here, {host}{first['device']}, {first['precision']}")
         axes.axhspan(at - 0.5, at + 0.5, color="#F1F1F1", linewidth=0)
         for number, peak in enumerate(part.to_dict("records")):
-            look = looks[peak["backend_label"]]
+            own = styles[peak["backend_label"]]
             y = at + 0.24 * (number - (len(part) - 1) / 2)
-            axes.hlines(y, peak["low"], peak["high"], linewidth=1, color=look["color"])
-            axes.plot(peak["value"], y, markersize=2.8, markeredgewidth=0, **look)
+            axes.hlines(y, peak["low"], peak["high"], linewidth=1, color=own["color"])
+            axes.plot(peak["value"], y, markersize=2.8, markeredgewidth=0, **own)
         values += part["value"].tolist()
         _write(axes, part["value"].max(), at, (6, 0))
     for at, row in enumerate(rows.to_dict("records"), start=len(here)):
@@ -127,7 +126,7 @@ def _draw_peaks(
 
 
 def _draw_relative(axes: Axes, published: pd.DataFrame) -> None:
-    """One row per metric, values divided by the CPU's."""
+    """Draw one row per metric, its values divided by the CPU's."""
     shown = [1.0]
     for at, metric in enumerate(RELATIVE):
         values = published[published["metric"] == metric].set_index("system")["value"]
@@ -137,14 +136,14 @@ def _draw_relative(axes: Axes, published: pd.DataFrame) -> None:
             size = 8 if kind == "CPU" else PUBLISHED["markersize"]
             axes.plot(ratio, at, KINDS.get(kind, "o"), **{**PUBLISHED, "markersize": size})
             if kind != "CPU":
-                _write(axes, ratio, at, (0, 6))  # beside it may stand the next marker
+                _write(axes, ratio, at, (0, 6))  # the next marker may be to its right
     name_rows(axes, list(RELATIVE.values()))
     _log_axis(axes, shown, 4)
     axes.set_xlabel("as published, relative to a CPU (bar)")
 
 
 def _log_axis(axes: Axes, values: list[float], room: float) -> None:
-    """Powers of ten, with room for the last value's text: up to `room` times its value."""
+    """Make the x-axis logarithmic, with room for the last value's text up to `room` times the value."""
     axes.grid(axis="both")
     axes.set_xscale("log")
     axes.set_xlim(min(values) / 2, max(values) * room)
@@ -166,11 +165,11 @@ def _write(
     write(axes, number + more, (value, at), offset, va="center_baseline", ha=side, size=6)
 
 
-def _handles(looks: dict[str, dict]) -> list[Line2D]:
+def _handles(styles: dict[str, dict]) -> list[Line2D]:
     return [
-        legend.mark("TPU, vendor, as published", **{**PUBLISHED, "marker": KINDS["TPU"]}),
-        legend.mark("GPU, as published", **{**PUBLISHED, "marker": KINDS["GPU"]}),
-        *(legend.mark(name, markersize=3.2, **look) for name, look in looks.items()),
+        legend_mark("TPU, vendor, as published", **{**PUBLISHED, "marker": KINDS["TPU"]}),
+        legend_mark("GPU, as published", **{**PUBLISHED, "marker": KINDS["GPU"]}),
+        *(legend_mark(name, markersize=3.2, **own) for name, own in styles.items()),
     ]
 
 

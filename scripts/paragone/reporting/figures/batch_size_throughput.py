@@ -1,4 +1,4 @@
-"""Throughput by batch size: the published bars, those measured beside, and both relative."""
+"""Throughput by batch size: published bars, measured ones, and both relative to the smallest batch."""
 
 from typing import Any
 
@@ -9,32 +9,40 @@ from matplotlib.figure import Figure
 from paragone.analysis import published, run_states
 from paragone.analysis.grouping import BY_BATCH, Series, series_of
 from paragone.analysis.published import Row
-from paragone.reporting import footnotes
-from paragone.reporting.drawing import bars, legend, style
-from paragone.reporting.drawing.frame import Frame
+from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.twin import Panel, Twin, long
+from paragone.reporting.interactive import Chart, Panel, long
+from paragone.reporting.marks import (
+    BAR_COLUMNS,
+    PUBLISHED_BARS,
+    bar_rows,
+    draw_bars,
+    legend_over_bars,
+    published_row,
+)
+from paragone.reporting.style import Frame
 
 ACROSS = 3  # panels per row
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """What is drawn: one row per bar, run or point. Panel `relative`: over the smallest batch that
-    the published chart and the backend have in common, by seed; else over the backend's smallest."""
+    """Return one row per bar and run.
+
+    Panel `relative` is over the smallest published batch, by seed, or over the smallest of a backend that did
+    not run it.
+    """
     rows = _published(inputs)
     base = min(rows, key=lambda row: row.global_batch or 0, default=None)
-    found = [
-        bars.published_row("published", str(r.global_batch), r.number, r.printed) for r in rows
-    ]
+    found = [published_row("published", r.global_batch, r.number, r.printed) for r in rows]
     found += [
-        bars.published_row("relative", str(r.global_batch), r.number / base.number, r.printed)
+        published_row("relative", r.global_batch, r.number / base.number, r.printed)
         for r in rows
         if base
     ]
     for sweep in inputs.sweeps(*BY_BATCH):
         found += _measured(sweep, inputs.labels, base.global_batch if base else None)
-    table = pd.DataFrame(found).reindex(columns=bars.COLUMNS)
-    return table.sort_values("x", kind="stable", key=lambda x: x.astype(int), ignore_index=True)
+    table = pd.DataFrame(found).reindex(columns=BAR_COLUMNS)
+    return table.sort_values("x", kind="stable", ignore_index=True)
 
 
 def _published(inputs: Inputs) -> list[Row]:
@@ -42,17 +50,17 @@ def _published(inputs: Inputs) -> list[Row]:
 
 
 def _measured(sweep: Series, labels: dict[str, str], smallest: int | None) -> list[dict]:
-    """`smallest`: of the published batches."""
+    """Return the rows of one backend; `smallest` is the smallest published batch."""
     cells = series_of(sweep.runs, labels)
     base = _base(cells, smallest)
     found = []
     for one in cells:
         names = one.measured.set_index("seed")["run"]
-        series, x, words = sweep.label, str(_batch(one)), run_states.no_speed(one.runs)
-        found += bars.bar_rows("measured", series, x, _speeds(one).rename(names), words)
+        series, x, words = (sweep.label, sweep.backend), _batch(one), run_states.no_speed(one.runs)
+        found += bar_rows("measured", *series, x, _speeds(one).rename(names), words)
         if base is not None:
             ratios = (_speeds(one) / _speeds(base)).dropna().rename(names)
-            found += bars.bar_rows("relative", series, x, ratios, words)
+            found += bar_rows("relative", *series, x, ratios, words)
     return found
 
 
@@ -61,7 +69,7 @@ def _batch(one: Series) -> int:
 
 
 def _speeds(one: Series) -> pd.Series:
-    """Steady examples/s of the completed runs, by seed."""
+    """Return steady examples/s of the completed runs, by seed."""
     return one.measured.set_index("seed")["steady_examples_per_second"].dropna()
 
 
@@ -71,16 +79,16 @@ def _base(cells: list[Series], batch: int | None) -> Series | None:
     return same[0] if same else min(speedy, key=_batch, default=None)
 
 
-def twin(points: pd.DataFrame) -> Twin:
-    """Published and measured in one panel each, and both relative."""
-    rows = long(points.assign(x=points["x"].astype(int)))
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of the same panels."""
+    rows = long(points)
     titles = {
         "published": "published throughput (images/s)",
         "measured": "steady throughput (examples/s)",
         "relative": "throughput over the smallest batch",
     }
     batch = "batch size (examples)"
-    return Twin(
+    return Chart(
         rows,
         {
             name: Panel(batch, title, log_x=True)
@@ -91,7 +99,7 @@ def twin(points: pd.DataFrame) -> Twin:
 
 
 def remarks(points: pd.DataFrame, runs: pd.DataFrame, model: dict[str, str]) -> list[str]:
-    """Interval, and the `model` that the published chart was measured with, where it differs."""
+    """Return remarks on intervals, and on the published `model` where it differs from the measured one."""
     found = [footnotes.STEADY]
     if (points["panel"] == "published").any():
         found.append("Published on other hardware: compare the shape, not the height.")
@@ -109,12 +117,12 @@ def remarks(points: pd.DataFrame, runs: pd.DataFrame, model: dict[str, str]) -> 
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """The figure: one bar chart per system over the same batch sizes, and all relative in one."""
+    """Draw one bar chart per system over the same batch sizes, and all relative in one."""
     names = {one.label: one.backend for one in inputs.sweeps(*BY_BATCH)}
-    looks = style.looks(names, names.values(), inputs.palette)
-    colors = {name: look["color"] for name, look in looks.items()}
+    styles = style.series_styles(names, names.values(), inputs.palette)
+    colors = {name: own["color"] for name, own in styles.items()}
     if (points["panel"] == "published").any():
-        colors = {"published": bars.INKED, **colors}
+        colors = {"published": PUBLISHED_BARS, **colors}
     star = {"color": style.PUBLISHED, "marker": "*", "markersize": 5.5, "linestyle": "--"}
     xs = list(dict.fromkeys(points["x"]))
     deep = -(-(len(colors) + 1) // ACROSS)
@@ -126,13 +134,13 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         inputs.title,
         inputs.runs,
         remarks(points, inputs.runs, model),
-        legend.over_bars() if (points["kind"] == "run").any() else (),
+        legend_over_bars() if (points["kind"] == "run").any() else (),
     )
     grid = frame.figure.add_gridspec(deep, ACROSS)
     for at, (name, color) in enumerate(colors.items()):
         axes = frame.figure.add_subplot(grid[divmod(at, ACROSS)])
         here = points[(points["panel"] != "relative") & (points["series"] == name)]
-        bars.draw_bars(axes, here, {name: color}, None)
+        draw_bars(axes, here, {name: color}, None)
         axes.set_title(name, loc="left")
         axes.set_ylabel("examples/s")
         _name_batches(axes)
@@ -141,28 +149,28 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     relative = points[
         (points["panel"] == "relative") & points["kind"].isin(["published", "median"])
     ]
-    _draw_relative(axes, relative, xs, {"published": star, **looks})
+    _draw_relative(axes, relative, xs, {"published": star, **styles})
     return frame.figure
 
 
 def _draw_relative(
-    axes: Axes, points: pd.DataFrame, xs: list[str], looks: dict[str, dict[str, Any]]
+    axes: Axes, points: pd.DataFrame, xs: list[int], styles: dict[str, dict[str, Any]]
 ) -> None:
     ones = points[points["value"] == 1]
     bases = dict(zip(ones["series"], ones["x"], strict=True))
     base = bases.get("published") or next(iter(bases.values()), "")
-    for place, (name, look) in enumerate(looks.items()):
+    for place, (name, own) in enumerate(styles.items()):
         here = points[points["series"] == name]
         if here.empty:
             continue
         here = here.set_index("x").reindex(xs)  # no line across batches without a value
-        at = [position + 0.08 * (place - len(looks) / 2) for position in range(len(xs))]
+        at = [position + 0.08 * (place - len(styles) / 2) for position in range(len(xs))]
         label = name if bases.get(name) == base else f"{name} (to batch {bases.get(name)})"
-        axes.plot(at, here["value"], linewidth=0.9, label=label, **look)
-        axes.vlines(at, here["low"], here["high"], color=look["color"], linewidth=0.9)
+        axes.plot(at, here["value"], linewidth=0.9, label=label, **own)
+        axes.vlines(at, here["low"], here["high"], color=own["color"], linewidth=0.9)
     axes.set_title(f"relative to batch {base}", loc="left")
     axes.set_ylabel("throughput ratio")
-    axes.set_xticks(range(len(xs)), xs)
+    axes.set_xticks(range(len(xs)), [str(x) for x in xs])
     axes.set_xlim(-0.5, len(xs) - 0.5)
     axes.grid(axis="y")
     if axes.lines:

@@ -9,17 +9,16 @@ from matplotlib.text import Annotation
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
 from paragone.analysis.statistics import INTERVAL, summarize
-from paragone.reporting import footnotes
-from paragone.reporting.drawing import style
-from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.rows import make_room, row_axes, write_value, write_words
+from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.twin import MEDIAN, Panel, Twin, long
+from paragone.reporting.interactive import MEDIAN, Chart, Panel, long
+from paragone.reporting.marks import make_room, row_axes, write_value, write_words
+from paragone.reporting.style import Frame
 
 ROW = 0.4  # inches per series
 # Light to dark brown for the cold parts, violets for the rest: apart from every backend's color,
 # and apart from each other in lightness or hatch.
-LOOK = {
+PART_STYLES = {
     "imports": ("#F3E3C3", "", style.INK),
     "devices": ("#DDBB80", "////", style.INK),
     "data": ("#B98A3E", "", style.INK),
@@ -40,17 +39,18 @@ BARS = (
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """One row per series and part: the seconds drawn, of which run, and the total with interval."""
+    """Return one row per series and part: the seconds drawn, their run, and the total with its interval."""
     rows = []
     for one in inputs.series:
         run, words = _typical(one), "; ".join(_words(one))
         total = summarize(one.measured["end_to_end_seconds"])
         if run is None:
-            rows.append({"series": one.label, "words": words})
+            rows.append({"series": one.label, "backend": one.backend, "words": words})
             continue
         rows += [
             {
                 "series": one.label,
+                "backend": one.backend,
                 "run": run["run"],
                 "part": part,
                 "seconds": run[f"{part}_seconds"],
@@ -59,15 +59,15 @@ def points(inputs: Inputs) -> pd.DataFrame:
                 **{f"end_to_end_{key}": value for key, value in vars(total).items()},
                 "words": words,
             }
-            for part in LOOK
+            for part in PART_STYLES
         ]
     return pd.DataFrame(rows)
 
 
 def _typical(one: Series) -> pd.Series | None:
-    """The completed run with the median end to end (the lower of two), None without any clock.
+    """Return the completed run with the median end-to-end time (the lower of two), None without any.
 
-    A run's own parts add up to its total; medians of parts would not.
+    Parts of one run add up to its total; medians of parts would not.
     """
     timed = one.measured.dropna(subset="end_to_end_seconds")
     ordered = timed.sort_values(["end_to_end_seconds", "run"])
@@ -75,30 +75,29 @@ def _typical(one: Series) -> pd.Series | None:
 
 
 def _words(one: Series) -> list[str]:
-    words = run_states.not_completed(one.runs)
-    unproven = one.runs[one.runs["status"] == "completed"]
-    return words + [word for word in run_states.no_speed(unproven) if "parity" in word]
+    unproven = one.runs[(one.runs["status"] == "completed") & (one.runs["parity"] != "passed")]
+    return run_states.not_completed(one.runs) + run_states.no_speed(unproven)
 
 
-def twin(points: pd.DataFrame) -> Twin:
-    """The parts of each series' run side by side, and the median end to end."""
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of the parts of each series' run, and of the median end-to-end time."""
     whole = points.drop_duplicates("series").assign(x="end to end", kind=MEDIAN, panel="seconds")
     names = {"value": "end_to_end_median", "n": "end_to_end_n"}
     names |= {end: f"end_to_end_{end}" for end in ("low", "high")}
     parts = points.drop(columns="runs", errors="ignore")
     parts = parts.assign(kind=MEDIAN, n=1, panel="seconds")
     rows = [long(parts, x="part", value="seconds", runs="run"), long(whole, **names)]
-    return Twin(
+    return Chart(
         pd.concat(rows, ignore_index=True), {"seconds": Panel("part of the run", "time (s)")}
     )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """The figure, one stacked bar per series."""
+    """Draw one stacked bar per series."""
     series = dict(list(points.groupby("series", sort=False)))
     handles = [
         Patch(facecolor=face, hatch=hatch, label=part, **EDGE)
-        for part, (face, hatch, _) in LOOK.items()
+        for part, (face, hatch, _) in PART_STYLES.items()
     ]
     counts = [int(one.measured["end_to_end_seconds"].count()) for one in inputs.series]
     remarks = [BARS, footnotes.repeats(counts)]
@@ -123,7 +122,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
 def _draw_bar(axes: Axes, row: int, parts: pd.DataFrame) -> Annotation:
     start = 0.0
     for part, seconds in zip(parts["part"], parts["seconds"], strict=True):
-        face, hatch, _ = LOOK[part]
+        face, hatch, _ = PART_STYLES[part]
         axes.barh(row, seconds, left=start, height=0.56, color=face, hatch=hatch, **EDGE)
         start += seconds
     total = parts.iloc[0]
@@ -139,7 +138,7 @@ def _label_parts(axes: Axes, row: int, parts: pd.DataFrame) -> None:
     pixels = axes.get_window_extent().width / (axes.get_xlim()[1] - axes.get_xlim()[0])
     start = 0.0
     for part, seconds in zip(parts["part"], parts["seconds"], strict=True):
-        face, hatch, ink = LOOK[part]
+        face, hatch, ink = PART_STYLES[part]
         text = f"{seconds:,.1f}"
         if seconds * pixels > (len(text) * 4.4 + 4) * axes.figure.dpi / 72:
             box = {"facecolor": face, "edgecolor": "none", "pad": 0.8} if hatch else None

@@ -14,18 +14,20 @@ from paragone.analysis.grouping import Series
 from paragone.analysis.prediction import Reason
 from paragone.analysis.published import Row
 from paragone.analysis.statistics import summarize_by
-from paragone.reporting import footnotes
-from paragone.reporting.drawing import legend, style
-from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.marks import (
+from paragone.reporting import footnotes, style
+from paragone.reporting.inputs import Inputs
+from paragone.reporting.interactive import RUN, Chart, Panel, long
+from paragone.reporting.marks import (
     draw_chance,
     draw_level,
     draw_lines,
     draw_targets,
+    legend_band,
+    legend_line,
+    legend_mark,
     scale,
 )
-from paragone.reporting.inputs import Inputs
-from paragone.reporting.twin import RUN, Panel, Twin, long
+from paragone.reporting.style import Frame
 from paragone.reporting.words import reason
 
 METRICS = {
@@ -38,17 +40,29 @@ STAR = {"color": style.PUBLISHED, "linestyle": "none", "markeredgewidth": 0}
 STARS = [
     {"marker": marker, "markersize": size} for marker, size in (("*", 6), ("X", 4.2), ("P", 4.2))
 ]
-COLUMNS = ["kind", "workload", "series", "metric", "epoch", "value", "low", "high", "n", "runs"]
+COLUMNS = [
+    "kind",
+    "workload",
+    "series",
+    "backend",
+    "metric",
+    "epoch",
+    "value",
+    "low",
+    "high",
+    "n",
+    "runs",
+]
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """What is drawn. `kind` is median (over completed runs), stopped (a run that was not
-    completed) or published; `value` with `low`, `high`, `n` and the names of the `runs`.
+    """Return one row per epoch, metric and curve: `value`, its interval, `n` and the names of the `runs`.
 
-    Test loss is included where the sources print it by epoch.
+    `kind` is median (over completed runs), stopped (a run that was not completed) or published. Test loss is
+    included if the sources print it by epoch.
     """
-    beside = _beside(inputs, {one.workload for one in inputs.series})
-    printed = {row.epoch for row, _ in beside if row.metric == "test_loss"}
+    published = _published(inputs, {one.workload for one in inputs.series})
+    printed = {row.epoch for row, _ in published if row.metric == "test_loss"}
     metrics = [name for name in METRICS if name != "test_loss" or len(printed) > 1]
     parts = [
         part
@@ -66,7 +80,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
             "runs": row.printed,
             "kind": "published",
         }
-        for row, workload in beside
+        for row, workload in published
         if row.metric in metrics
     ]
     filled = [part for part in [*parts, pd.DataFrame(rows)] if len(part)]
@@ -74,19 +88,20 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
 
 def _measured(one: Series, epochs: pd.DataFrame, metric: str) -> list[pd.DataFrame]:
-    """The medians of the completed runs, and each run that stopped."""
+    """Return the medians of the completed runs, and each run that stopped."""
     completed = epochs["run"].isin(one.measured["run"])
     names = epochs[completed].groupby("epoch")["run"].agg(lambda run: " ".join(sorted(run)))
     median = summarize_by(epochs[completed], ["epoch"], metric).rename(columns={"median": "value"})
     median["runs"] = median["epoch"].map(names)
     stopped = epochs[epochs["run"].isin(one.runs["run"]) & ~completed]
     stopped = stopped.rename(columns={metric: "value", "run": "runs"})[["epoch", "value", "runs"]]
-    about = {"workload": one.workload, "series": one.label, "metric": metric}
+    about = {"workload": one.workload, "series": one.label, "backend": one.backend}
+    about["metric"] = metric
     return [median.assign(kind="median", **about), stopped.assign(n=1, kind="stopped", **about)]
 
 
-def _beside(inputs: Inputs, workloads: set[str]) -> list[tuple[Row, str]]:
-    """The published values per epoch, each with the measured workload that it is drawn with."""
+def _published(inputs: Inputs, workloads: set[str]) -> list[tuple[Row, str]]:
+    """Return the published values by epoch, each with the measured workload that it is drawn with."""
     systems = {system: protocol.workload for system, protocol in inputs.protocols.items()}
     return [
         (row, systems[row.system])
@@ -96,10 +111,10 @@ def _beside(inputs: Inputs, workloads: set[str]) -> list[tuple[Row, str]]:
 
 
 def conditions(inputs: Inputs) -> list[str]:
-    """One sentence on what differs from the published conditions; none if nothing does."""
+    """Return a sentence on what differs from the published conditions, none if nothing does."""
     completed = inputs.runs[inputs.runs["status"] == "completed"]
     found: dict[Reason, None] = {}
-    for row, workload in _beside(inputs, set(completed["workload"])):
+    for row, workload in _published(inputs, set(completed["workload"])):
         same = completed[completed["workload"] == workload]
         epochs = inputs.epochs[inputs.epochs["run"].isin(same["run"])]
         cell = Cell(same, epochs, inputs.protocols[row.system])
@@ -108,18 +123,19 @@ def conditions(inputs: Inputs) -> list[str]:
     return [f"Not the published conditions: {differences}."] if found else []
 
 
-def twin(points: pd.DataFrame) -> Twin:
-    """A panel per metric; stopped runs one by one."""
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart with a panel per metric and stopped runs one by one."""
     rows = long(points.replace({"kind": {"stopped": RUN}}), panel="metric", x="epoch")
     shown = [name for name in METRICS if name in set(rows["panel"])]
-    return Twin(rows, {name: Panel("epoch", METRICS[name]) for name in shown})
+    return Chart(rows, {name: Panel("epoch", METRICS[name]) for name in shown})
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """The figure: one row of panels, or with several workloads one row per metric and one column
-    per workload."""
+    """Draw one row of panels or, of several workloads, a row per metric and a column per workload."""
     series = inputs.series
-    looks = {one.label: style.look(inputs.palette, one.backend, one.number) for one in series}
+    styles = {
+        one.label: style.series_style(inputs.palette, one.backend, one.number) for one in series
+    }
     published = points.loc[points["kind"] == "published", "series"].unique()
     stars = {name: STARS[at % len(STARS)] for at, name in enumerate(published)}
     workloads = sorted({one.workload for one in series})
@@ -131,7 +147,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         inputs.title,
         inputs.runs,
         [*_remarks(series), *conditions(inputs)],
-        _handles(series, points, looks, stars),
+        _handles(series, points, styles, stars),
     )
     shape = (len(metrics), len(workloads)) if several else (1, len(metrics))
     share = {"sharex": True, "sharey": "row"} if several else {}
@@ -142,7 +158,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         for workload in workloads:
             axes = next(panels)
             here = of_metric[of_metric["workload"] == workload]
-            _draw_panel(axes, here, looks)
+            _draw_panel(axes, here, styles)
             _draw_published(axes, here[here["kind"] == "published"], last, stars)
             _name_axes(axes, metric, last, inputs.runs, of_metric)
             if several:
@@ -184,7 +200,7 @@ def _last_epoch(points: pd.DataFrame) -> int:
 
 
 def _handles(
-    series: list[Series], points: pd.DataFrame, looks: dict[str, Any], stars: dict[str, Any]
+    series: list[Series], points: pd.DataFrame, styles: dict[str, Any], stars: dict[str, Any]
 ) -> list[Artist]:
     handles: list[Artist] = []
     for name in dict.fromkeys(one.name for one in series):
@@ -192,19 +208,19 @@ def _handles(
         nothing = all(one.measured.empty for one in same)
         words = run_states.not_completed(same[0].runs) if nothing else []
         label = name + (f": {'; '.join(words)}" if words else "")
-        handles.append(legend.line(label, **looks[same[0].label]))
+        handles.append(legend_line(label, **styles[same[0].label]))
     if (points["kind"] == "stopped").any():
-        handles.append(legend.line("stopped run", linewidth=0.7, marker="x", markeredgewidth=1))
+        handles.append(legend_line("stopped run", linewidth=0.7, marker="x", markeredgewidth=1))
     if points["low"].notna().any():
-        handles.append(legend.band(0.25))
+        handles.append(legend_band(0.25))
     early = points[(points["kind"] == "published") & (points["epoch"] <= _last_epoch(points))]
     for system in early["series"].unique():
         label = f"published: {system}" if len(stars) > 1 else "published"
-        handles.append(legend.mark(label, **STAR, **stars[system]))
+        handles.append(legend_mark(label, **STAR, **stars[system]))
     return handles
 
 
-def _draw_panel(axes: Axes, here: pd.DataFrame, looks: dict[str, dict[str, Any]]) -> None:
+def _draw_panel(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:
     medians = here[here["kind"] == "median"].dropna(subset="epoch")  # a series may have none
     few = medians["epoch"].nunique() <= 12  # with many epochs markers would hide the line
     edge = {"markeredgecolor": "white", "markeredgewidth": 0.4}
@@ -212,20 +228,20 @@ def _draw_panel(axes: Axes, here: pd.DataFrame, looks: dict[str, dict[str, Any]]
     if medians["epoch"].nunique() <= 2:
         more = {**more, "linewidth": 0}  # two points are no curve
     if few and len(medians):
-        medians = medians.assign(epoch=medians["epoch"] + _aside(medians))
-    draw_lines(axes, medians, "epoch", "value", looks, alpha=0.9, **more)
+        medians = medians.assign(epoch=medians["epoch"] + _offset(medians))
+    draw_lines(axes, medians, "epoch", "value", styles, alpha=0.9, **more)
     for name, band in medians.dropna(subset=["low", "high"]).groupby("series", sort=False):
-        look = {"color": looks[name]["color"], "alpha": 0.18, "linewidth": 0}
-        axes.fill_between(band["epoch"].astype(float), band["low"], band["high"], **look)
+        own = {"color": styles[name]["color"], "alpha": 0.18, "linewidth": 0}
+        axes.fill_between(band["epoch"].astype(float), band["low"], band["high"], **own)
     stopped = here[here["kind"] == "stopped"].dropna(subset="value")
     for (name, _), run in stopped.groupby(["series", "runs"], sort=False):
-        look = {**looks[name], "linewidth": 0.7, "marker": "x", "markersize": 4.5}
+        own = {**styles[name], "linewidth": 0.7, "marker": "x", "markersize": 4.5}
         end = {"markevery": [len(run) - 1], "markeredgewidth": 1.1}
-        axes.plot(run["epoch"].astype(float), run["value"], **look, **end)
+        axes.plot(run["epoch"].astype(float), run["value"], **own, **end)
 
 
-def _aside(medians: pd.DataFrame) -> pd.Series:
-    """Epochs by which the points of each series stand beside those of others, which may be equal."""
+def _offset(medians: pd.DataFrame) -> pd.Series:
+    """Return by how many epochs each series is moved, so that equal curves stand side by side."""
     places = {name: at for at, name in enumerate(dict.fromkeys(medians["series"]))}
     width = 0.016 * max(medians["epoch"].max() - 1, 1)
     return medians["series"].map(places).sub((len(places) - 1) / 2).mul(width)
@@ -237,11 +253,11 @@ def _draw_published(
     for system, points in rows.groupby("series", sort=False):
         inside = points[points["epoch"] <= last]
         if len(inside):
-            look = {"zorder": 4, "clip_on": False, "alpha": 0.85, **STAR, **stars[system]}
-            axes.plot(inside["epoch"].astype(float), inside["value"], **look)
+            own = {"zorder": 4, "clip_on": False, "alpha": 0.85, **STAR, **stars[system]}
+            axes.plot(inside["epoch"].astype(float), inside["value"], **own)
         else:
             # The published epoch lies beyond the measured ones: a level, not a point.
             row = points.iloc[-1]
             words = f"published: {row['runs']} after epoch {row['epoch']}"
-            look = {"color": style.PUBLISHED, "linestyle": (0, (4, 2))}
-            draw_level(axes, row["value"], words, **look)
+            own = {"color": style.PUBLISHED, "linestyle": (0, (4, 2))}
+            draw_level(axes, row["value"], words, **own)

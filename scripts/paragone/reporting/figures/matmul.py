@@ -9,11 +9,18 @@ from matplotlib.ticker import NullLocator
 
 from paragone.analysis.product_tables import NOT_HERE, SERIES, medians, peaks, spread, with_labels
 from paragone.analysis.statistics import INTERVAL
-from paragone.reporting.drawing import legend, style
-from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.marks import dodged, draw_intervals, draw_lines, plain_logarithms
+from paragone.reporting import style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.twin import MEDIAN, Panel, Twin, long
+from paragone.reporting.interactive import MEDIAN, Chart, Panel, long
+from paragone.reporting.marks import (
+    dodged,
+    draw_intervals,
+    draw_lines,
+    legend_mark,
+    legend_series,
+    plain_logarithms,
+)
+from paragone.reporting.style import Frame
 
 HEIGHT = 1.65  # inches per row of panels
 DODGE = 1.09  # between series of one size, so that intervals stand side by side
@@ -28,7 +35,7 @@ Shape = tuple[int, int, int]
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """One row per case: GFLOP/s (median, low, high), runs, and whether it is the series' peak."""
+    """Return one row per case: GFLOP/s (median, low, high), runs, and whether it is the series' peak."""
     cases = with_labels(medians(inputs.products, "flops_per_second"), inputs.labels)
     found = peaks(inputs.products).rename(columns={"size": "m"})[[*SERIES, "precision", "m"]]
     cases = cases.merge(found.assign(peak=True), how="left", on=[*SERIES, "precision", "m"])
@@ -38,13 +45,13 @@ def points(inputs: Inputs) -> pd.DataFrame:
     return cases.rename(columns={key: f"{key}_gflops" for key in ("median", "low", "high")})
 
 
-def twin(points: pd.DataFrame) -> Twin:
-    """A panel per precision; the squares by size."""
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of the square products by size, with a panel per precision."""
     squares = points[points["square"]].drop(columns="runs").assign(kind=MEDIAN)
     names = {"panel": "precision", "series": "label", "x": "m", "value": "median_gflops"}
     names |= {"low": "low_gflops", "high": "high_gflops", "n": "cases", "runs": "names"}
     rows = long(squares.assign(cases=points["runs"]), **names)
-    return Twin(
+    return Chart(
         rows,
         {
             precision: Panel("side of the matrices", f"GFLOP/s, {precision}", log_x=True)
@@ -54,20 +61,20 @@ def twin(points: pd.DataFrame) -> Twin:
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """The figure; both axes logarithmic, the products that are no square to the right of the rest."""
-    looks = style.looks(points["label"], points["backend"], inputs.palette)
+    """Draw speed by size, both logarithmic; other products are to the right of the squares."""
+    styles = style.series_styles(points["label"], points["backend"], inputs.palette)
     panels = dict(list(points.groupby("precision", sort=False)))
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     about = inputs.products.assign(**dict.fromkeys(NOT_HERE, pd.NA))
-    peak = legend.mark("peak", markersize=6, **RING)
-    handles, height = [*legend.series(looks), peak], HEIGHT * rows + 0.2
+    peak = legend_mark("peak", markersize=6, **RING)
+    handles, height = [*legend_series(styles), peak], HEIGHT * rows + 0.2
     frame = Frame(style.SINGLE, height, inputs.title, about, _remarks(points), handles)
     grid = frame.figure.subplots(rows, columns, sharey=True, squeeze=False).flat
     for axes, (precision, cases) in zip(grid, panels.items(), strict=False):
         places = _places(cases)  # not every product is measured in every precision
         _dress(axes, precision, places)
-        _draw_panel(axes, cases.assign(series=cases["label"]), places, looks)
+        _draw_panel(axes, cases.assign(series=cases["label"]), places, styles)
         axes.set_xlabel("side of the matrices")
         axes.set_ylabel("GFLOP/s" if axes.get_subplotspec().is_first_col() else "")
     for axes in list(grid)[len(panels) :]:
@@ -76,7 +83,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
 
 
 def _places(cases: pd.DataFrame) -> dict[Shape, float]:
-    """Where each shape stands: squares at their size's power of two, the others after them."""
+    """Return the position of each shape: squares at their size, the others after them."""
     shapes = cases[["m", "k", "n", "square"]].drop_duplicates()
     sizes = sorted(int(size) for size in shapes.loc[shapes["square"], "m"])
     places = {(size, size, size): float(size) for size in sizes}
@@ -88,32 +95,33 @@ def _places(cases: pd.DataFrame) -> dict[Shape, float]:
 
 
 def _draw_panel(
-    axes: Axes, cases: pd.DataFrame, places: dict[Shape, float], looks: dict[str, dict[str, Any]]
+    axes: Axes, cases: pd.DataFrame, places: dict[Shape, float], styles: dict[str, dict[str, Any]]
 ) -> None:
-    aside = {
-        name: dodged(at, len(looks), DODGE) for at, name in enumerate(dict.fromkeys(cases["label"]))
+    offsets = {
+        name: dodged(at, len(styles), DODGE)
+        for at, name in enumerate(dict.fromkeys(cases["label"]))
     }
     x = [places[shape] for shape in _shapes(cases)]
-    cases = cases.assign(x=x * cases["label"].map(aside).astype(float)).sort_values("x")
-    draw_lines(axes, cases[cases["square"]], "x", "median_gflops", looks, markers=False)
+    cases = cases.assign(x=x * cases["label"].map(offsets).astype(float)).sort_values("x")
+    draw_lines(axes, cases[cases["square"]], "x", "median_gflops", styles, markers=False)
     words = []
-    for name in aside:
-        part, look = cases[cases["label"] == name], looks[name]
+    for name in offsets:
+        part, own = cases[cases["label"] == name], styles[name]
         shown, gone = part[part["runs"] > 0], part[part["runs"] == 0]
         value, low, high = (shown[f"{key}_gflops"] for key in ("median", "low", "high"))
         caps = {"elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8}
-        draw_intervals(axes, shown["x"], value, low, high, **caps, **look)
+        draw_intervals(axes, shown["x"], value, low, high, **caps, **own)
         top, ring = shown[shown["peak"]], {"markersize": 7, "linestyle": "none", **RING}
-        axes.plot(top["x"], top["median_gflops"], color=look["color"], **ring)
+        axes.plot(top["x"], top["median_gflops"], color=own["color"], **ring)
         if shown.empty:
             words.append(f"{name}:\n{_words(gone)}")
         elif len(gone):
-            cross = {"linestyle": "none", "marker": "x", "color": look["color"]}
+            cross = {"linestyle": "none", "marker": "x", "color": own["color"]}
             axes.plot(gone["x"], [0.04] * len(gone), transform=axes.get_xaxis_transform(), **cross)
     if words:
-        low = 0.5 if len(words) == len(aside) else 0.06
-        look = {"style": "italic", "size": 6, "color": style.ALARM, "ha": "center", "va": "bottom"}
-        axes.text(0.5, low, "\n".join(words), transform=axes.transAxes, **look)
+        low = 0.5 if len(words) == len(offsets) else 0.06
+        own = {"style": "italic", "size": 6, "color": style.ALARM, "ha": "center", "va": "bottom"}
+        axes.text(0.5, low, "\n".join(words), transform=axes.transAxes, **own)
 
 
 def _dress(axes: Axes, precision: str, places: dict[Shape, float]) -> None:

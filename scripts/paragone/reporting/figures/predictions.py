@@ -1,4 +1,4 @@
-"""Test images with `label -> prediction`: one 5 x 5 grid, with what backends say where they disagree."""
+"""A 5 x 5 grid of test images with label and prediction, one prediction per backend where they disagree."""
 
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,26 @@ from matplotlib.patches import Rectangle
 
 from paragone.analysis.grouping import Series
 from paragone.base.errors import UserError
-from paragone.reporting.drawing import legend, style
-from paragone.reporting.drawing.frame import Frame
+from paragone.reporting import style
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.marks import legend_mark
+from paragone.reporting.style import Frame
 
 SIDE = 5
 # Inches: one image with its margins; the two lines above it, and each further one.
 CELL, TEXT, LINE = 0.66, 0.25, 0.1
 RIGHT, WRONG = style.INK, style.ALARM
-COLUMNS = ["run", "seed", "series", "position", "label", "prediction", "probability", "right"]
+COLUMNS = [
+    "run",
+    "seed",
+    "series",
+    "backend",
+    "position",
+    "label",
+    "prediction",
+    "probability",
+    "right",
+]
 GRID = (
     "First 25 test images, each once: label, then \N{RIGHTWARDS ARROW} prediction; one line where all "
     "backends agree, else a line per prediction with the marks of those that made it. Wrong: red frame "
@@ -28,8 +39,9 @@ GRID = (
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """One row per image of the completed run with the lowest seed of each series: run, position (row
-    by row), label, prediction, probability, right; `_image` (height, width, channels) uint8.
+    """Return one row per image of the completed run with the lowest seed of each series.
+
+    `position` counts row by row; `_image` is (height, width, channels), uint8.
 
     Raises `UserError` if a file holds no images.
     """
@@ -39,7 +51,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
         runs = one.measured[one.measured["run"].isin(list(paths))].sort_values("seed")
         for _, run in runs.head(1).iterrows():
             parts.append(_grid(one, run, paths[run["run"]]))
-    nothing = pd.DataFrame(columns=[*COLUMNS, "_backend", "_image"])
+    nothing = pd.DataFrame(columns=[*COLUMNS, "_image"])
     return pd.concat(parts, ignore_index=True) if parts else nothing
 
 
@@ -48,7 +60,12 @@ def _grid(one: Series, run: pd.Series, path: Path) -> pd.DataFrame:
     images = found.pop("images")
     names = {kind: found["class_names"][found[f"{kind}s"]] for kind in ("label", "prediction")}
     right = found["labels"] == found["predictions"]
-    about = {"run": run["run"], "seed": int(run["seed"]), "series": one.label}
+    about = {
+        "run": run["run"],
+        "seed": int(run["seed"]),
+        "series": one.label,
+        "backend": one.backend,
+    }
     return pd.DataFrame(
         {
             **about,
@@ -56,14 +73,13 @@ def _grid(one: Series, run: pd.Series, path: Path) -> pd.DataFrame:
             **{kind: text.astype(object) for kind, text in names.items()},
             "probability": found["probabilities"].astype(float),
             "right": right,
-            "_backend": one.backend,
             "_image": list(images),
         }
     )
 
 
 def read(path: Path) -> dict[str, np.ndarray]:
-    """The first 25 predictions of a run, and its class names. Raises `UserError` without images."""
+    """Read the first 25 predictions of a run and its class names. Raises `UserError` without images."""
     names = ("images", "labels", "predictions", "probabilities")
     try:
         with np.load(path, allow_pickle=False) as arrays:
@@ -76,10 +92,10 @@ def read(path: Path) -> dict[str, np.ndarray]:
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """The figure: each image once, with what each backend says where they disagree."""
+    """Draw each image once, with the prediction of each backend where they disagree."""
     series = points.drop_duplicates("series") if len(points) else points
-    looks = {
-        one["series"]: style.look(inputs.palette, one["_backend"])
+    styles = {
+        one["series"]: style.series_style(inputs.palette, one["backend"])
         for one in series.to_dict("records")
     }
     cells = [cell for _, cell in points.groupby("position", sort=True)]
@@ -88,11 +104,11 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     height = SIDE * (CELL + text) if cells else 0.4
     width = style.DOUBLE if lines > 1 else style.SINGLE
     handles = [
-        legend.mark(
+        legend_mark(
             f"{name}, seed {part['seed'].iloc[0]}: {part['right'].sum()} of {len(part)} right",
-            **look,
+            **own,
         )
-        for name, look in looks.items()
+        for name, own in styles.items()
         for part in [points[points["series"] == name]]
     ]
     frame = Frame(width, height, inputs.title, inputs.runs, [GRID], handles)
@@ -103,16 +119,16 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         return frame.figure
     column = width / SIDE - 0.02
     for cell in cells:
-        _draw_cell(axes, cell, looks, column, text)
-    # Each image has set the limits to its own.
+        _draw_cell(axes, cell, styles, column, text)
+    # Drawing an image sets the limits of the axes to those of the image.
     axes.set(xlim=(0, SIDE * column), ylim=(SIDE * (CELL + text), 0))
     return frame.figure
 
 
 def _draw_cell(
-    axes: Axes, cell: pd.DataFrame, looks: dict[str, dict[str, Any]], column: float, text: float
+    axes: Axes, cell: pd.DataFrame, styles: dict[str, dict[str, Any]], column: float, text: float
 ) -> None:
-    """One image, its label, and a line per prediction; coordinates are inches from the upper left."""
+    """Draw an image, its label, and a line per prediction; coordinates are inches from the upper left."""
     first = cell.iloc[0]
     row, place = divmod(int(first["position"]), SIDE)
     left, top = place * column + 0.04, row * (CELL + text) + text
@@ -133,11 +149,13 @@ def _draw_cell(
         y = top - 0.05 - LINE * (len(said) - 1 - at)
         right = bool(part["right"].all())
         mark = "" if right else " \N{BALLOT X}"
-        aside = 0.0
+        offset = 0.0
         if len(said) > 1:
             for name in part["series"]:
-                dot = {**looks[name], "linestyle": "none", "markersize": 2.8}
-                axes.plot([left + 0.03 + aside], [y - 0.03], clip_on=False, **dot)
-                aside += 0.07
+                dot = {**styles[name], "linestyle": "none", "markersize": 2.8}
+                axes.plot([left + 0.03 + offset], [y - 0.03], clip_on=False, **dot)
+                offset += 0.07
         color = RIGHT if right else WRONG
-        axes.text(left + aside, y, f"\N{RIGHTWARDS ARROW} {prediction}{mark}", color=color, **words)
+        axes.text(
+            left + offset, y, f"\N{RIGHTWARDS ARROW} {prediction}{mark}", color=color, **words
+        )

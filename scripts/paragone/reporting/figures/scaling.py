@@ -16,12 +16,17 @@ from paragone.analysis.scaling import (
     scaling_kind,
     table_of,
 )
-from paragone.reporting import footnotes
-from paragone.reporting.drawing import legend, style
-from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.marks import dodged, draw_intervals, plain_numbers
+from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.twin import MEDIAN, Panel, Twin, wide
+from paragone.reporting.interactive import MEDIAN, Chart, Panel, wide
+from paragone.reporting.marks import (
+    dodged,
+    draw_intervals,
+    legend_line,
+    legend_series,
+    plain_numbers,
+)
+from paragone.reporting.style import Frame
 
 PANELS = {  # column: what its axis says, factor to its unit
     "step_seconds": ("step time (ms)", 1e3),
@@ -34,58 +39,58 @@ SHARED_IDEAL = {"linestyle": (0, (6, 2)), "linewidth": 0.7}
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """What is drawn: one row per number of replicas of a backend."""
+    """Return one row per backend and number of replicas."""
     return table_of(points_of(inputs.runs, inputs.labels))
 
 
-def twin(points: pd.DataFrame) -> Twin:
-    """The same panels."""
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of the same panels."""
     rows = wide(points.assign(kind=MEDIAN), list(PANELS), x="replicas")
     rows["value"] *= rows["panel"].map({name: factor for name, (_, factor) in PANELS.items()})
     for end in ("low", "high"):
         rows[end] *= rows["panel"].map({name: factor for name, (_, factor) in PANELS.items()})
-    return Twin(
+    return Chart(
         rows, {name: Panel("replicas", title, log_x=True) for name, (title, _) in PANELS.items()}
     )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """The figure: three panels over the number of replicas, one color per backend."""
-    looks = style.looks(points["series"], points["backend"], inputs.palette)
+    """Draw three panels over the number of replicas, one color per backend."""
+    styles = style.series_styles(points["series"], points["backend"], inputs.palette)
     shared = shares_cores(inputs.runs)
-    handles = legend.series(looks)
-    handles.append(legend.line("ideal, a device each", linestyle=":"))
+    handles = legend_series(styles)
+    handles.append(legend_line("ideal, a device each", linestyle=":"))
     if shared:
-        handles.append(legend.line("ideal, shared cores", **SHARED_IDEAL))
+        handles.append(legend_line("ideal, shared cores", **SHARED_IDEAL))
     about = remarks(points, inputs.runs)
     frame = Frame(style.DOUBLE, HEIGHT, inputs.title, inputs.runs, about, handles)
     counts = sorted(set(points["replicas"]))
     for axes, column in zip(frame.figure.subplots(1, len(PANELS)), PANELS, strict=True):
         _draw_ideal(axes, column, counts, shared)
-        for number, (name, look) in enumerate(looks.items()):
+        for number, (name, own) in enumerate(styles.items()):
             here = points[points["series"] == name]
-            _draw_measured(axes, here, column, look, dodged(number, len(looks), DODGE))
+            _draw_measured(axes, here, column, own, dodged(number, len(styles), DODGE))
         _dress(axes, column, counts)
     return frame.figure
 
 
 def _draw_measured(
-    axes: Axes, here: pd.DataFrame, column: str, look: dict[str, Any], aside: float
+    axes: Axes, here: pd.DataFrame, column: str, own: dict[str, Any], offset: float
 ) -> None:
     here = here.dropna(subset=column)
     value, low, high = (PANELS[column][1] * here[f"{column}{end}"] for end in ("", "_low", "_high"))
     caps = {"elinewidth": 0.9, "capsize": 1.8, "capthick": 0.9, "zorder": 3}
     dots = {"markersize": 4, "markeredgecolor": "white", "markeredgewidth": 0.4}
-    draw_intervals(axes, here["replicas"] * aside, value, low, high, **caps, **dots, **look)
+    draw_intervals(axes, here["replicas"] * offset, value, low, high, **caps, **dots, **own)
 
 
 def _draw_ideal(axes: Axes, column: str, counts: list[int], shared: bool) -> None:
-    """Lines of the ideal: the work shared out over n devices, or over the same cores."""
+    """Draw the ideal: the work divided over n devices, or over the same cores."""
     n = np.arange(min(counts), max(counts) + 1, dtype=float)
     if column == "step_seconds":
         return  # each backend has its own
-    own, cores = (n, np.ones_like(n)) if column == "speed_up" else (np.ones_like(n), 1 / n)
-    axes.plot(n, own, linestyle=":", color=style.MUTED, linewidth=1.2)
+    devices, cores = (n, np.ones_like(n)) if column == "speed_up" else (np.ones_like(n), 1 / n)
+    axes.plot(n, devices, linestyle=":", color=style.MUTED, linewidth=1.2)
     if shared:
         axes.plot(n, cores, color=style.MUTED, **SHARED_IDEAL)
 
@@ -108,7 +113,7 @@ def _dress(axes: Axes, column: str, counts: list[int]) -> None:
 
 
 def remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
-    """Which batch is fixed, and what has no value."""
+    """Return which batch is fixed, and what has no value."""
     how = scaling_kind(runs)
     fixed = "global batch" if how == "strong" else "batch per replica"
     found = [f"{how.capitalize()} scaling: {fixed} {fixed_batch(runs):,}."]

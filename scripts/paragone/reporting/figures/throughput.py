@@ -9,12 +9,18 @@ from matplotlib.figure import Figure
 from paragone.analysis import run_states
 from paragone.analysis.grouping import shares_cores
 from paragone.analysis.statistics import summarize
-from paragone.reporting import footnotes
-from paragone.reporting.drawing import legend, style
-from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.rows import make_room, row_axes, write_value, write_words
+from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.twin import MEDIAN, RUN, Panel, Twin, long
+from paragone.reporting.interactive import MEDIAN, RUN, Chart, Panel, long
+from paragone.reporting.marks import (
+    legend_line,
+    legend_mark,
+    make_room,
+    row_axes,
+    write_value,
+    write_words,
+)
+from paragone.reporting.style import Frame
 
 ROW = 0.36  # inches per series
 PEAK = (
@@ -25,21 +31,21 @@ SPEED, SHARE = "steady_examples_per_second", "steady_peak_share"
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """One row per run, drawn as a dot or in words, beside n, median and interval of its series."""
+    """Return one row per run, with n, median and interval of its series."""
     parts = []
     for one in inputs.series:
         columns = ["run", "seed", "status", "parity", SPEED, "steady_flop_per_second", SHARE]
         about = {
             **vars(summarize(one.measured[SPEED])),
             "words": "; ".join(run_states.no_speed(one.runs)),
-            "_backend": one.backend,
+            "backend": one.backend,
         }
         parts.append(one.runs[columns].assign(series=one.label, **about))
     return pd.concat(parts, ignore_index=True)
 
 
-def twin(points: pd.DataFrame) -> Twin:
-    """Every run, and the median of each series."""
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of every run and of the median of each series."""
     points = points.assign(panel="speed", x=points["series"])
     names = points.groupby("series")["run"].agg(" ".join)
     medians = points.drop_duplicates("series").assign(
@@ -47,14 +53,14 @@ def twin(points: pd.DataFrame) -> Twin:
     )
     runs = points.drop(columns=["low", "high"]).assign(kind=RUN, n=1)
     rows = [long(medians, value="median"), long(runs, value=SPEED, runs="run")]
-    return Twin(
+    return Chart(
         pd.concat(rows, ignore_index=True),
-        {"speed": Panel("way of training", "steady training throughput (examples/s)")},
+        {"speed": Panel("variant", "steady training throughput (examples/s)")},
     )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """The figure, one row per series, best read from top to bottom."""
+    """Draw one row per series."""
     series = points.drop_duplicates("series").set_index("series")
     known = points[points["status"] == "completed"].dropna(subset=SPEED).astype({SPEED: float})
     frame = Frame(
@@ -66,7 +72,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         _handles(series),
     )
     axes = frame.figure.subplots()
-    colors = {name: style.color(inputs.palette, one["_backend"]) for name, one in series.iterrows()}
+    colors = {name: style.color(inputs.palette, one["backend"]) for name, one in series.iterrows()}
     same: dict[str, Any] = {
         "y": "series",
         "order": list(colors),
@@ -100,11 +106,11 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
 
 def _handles(series: pd.DataFrame) -> list:
     handles = [
-        legend.mark("one run", markersize=3.2, alpha=0.6),
-        legend.mark("median", marker="|", markersize=8, markeredgewidth=1.6),
+        legend_mark("one run", markersize=3.2, alpha=0.6),
+        legend_mark("median", marker="|", markersize=8, markeredgewidth=1.6),
     ]
     if (series["n"] > 1).any():
-        handles.append(legend.line("95 % interval", linewidth=1.2))
+        handles.append(legend_line("95 % interval", linewidth=1.2))
     return handles
 
 

@@ -13,13 +13,19 @@ from paragone.analysis import run_states
 from paragone.analysis.grouping import BY_BATCH, Series, series_of
 from paragone.analysis.statistics import summarize, summarize_times
 from paragone.base.errors import UserError
-from paragone.reporting import footnotes
-from paragone.reporting.drawing import legend, style
-from paragone.reporting.drawing.bars import write_upright
-from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.marks import draw_targets, plain_numbers, scale
+from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.twin import MEDIAN, RUN, Panel, Twin, wide
+from paragone.reporting.interactive import MEDIAN, RUN, Chart, Panel, wide
+from paragone.reporting.marks import (
+    draw_targets,
+    legend_band,
+    legend_line,
+    legend_mark,
+    plain_numbers,
+    scale,
+    write_upright,
+)
+from paragone.reporting.style import Frame
 
 TRIED = ("completed", "diverged")  # the others ended before they could reach anything
 COLUMNS = ["series", "backend", "global_batch", "kind", "last_miss", "first_hit", "censored_at"]
@@ -27,10 +33,11 @@ COLUMNS += ["value", "low", "high", "reached", "n", "final_accuracy", "runs", "w
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """What is drawn: one row of kind `hit`, `miss` or `diverged` (a miss too) per run that tried, and
-    one of kind `median` per batch of a backend. Seconds are of the train clock; infinite: too many
-    runs missed. Times are interval-censored (last_miss, first_hit], so are their medians. Raises
-    `UserError` when no run had a target.
+    """Return one row per run that tried, and one of kind `median` per batch of a backend.
+
+    The kind of a run is `hit`, `miss` or `diverged`, which is a miss, too. Seconds are of the train clock,
+    interval-censored to (last_miss, first_hit]; a median is infinite if too many runs missed. Raises
+    `UserError` if no run had a target.
     """
     if inputs.runs["target_accuracy"].isna().all():
         raise UserError(
@@ -88,15 +95,15 @@ def _of_batch(label: str, one: Series, last: pd.Series, finals: pd.Series) -> li
 
 
 def _words(runs: pd.DataFrame) -> list[str]:
-    """What became of the runs that were not completed or have no proven speed."""
+    """Return what became of the runs that were not completed or have no proven speed."""
     unproven = runs[runs["status"].isin(TRIED) & (runs["parity"] != "passed")]
     return run_states.not_completed(runs) + (
         ["parity not passed: no time"] if len(unproven) else []
     )
 
 
-def twin(points: pd.DataFrame) -> Twin:
-    """Times of the runs that reached the target, and the final accuracies of all."""
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of the times of runs that reached the target, and of all final accuracies."""
     points = points.replace([np.inf, -np.inf], np.nan)
     kinds = points["kind"].where(points["kind"] == MEDIAN, RUN)
     time = points["value"].where(points["kind"] == MEDIAN, points["first_hit"])
@@ -105,7 +112,7 @@ def twin(points: pd.DataFrame) -> Twin:
         bounds.drop(columns=["value", "low", "high"]), ["time", "final_accuracy"], x="global_batch"
     )
     batch = "global batch (examples)"
-    return Twin(
+    return Chart(
         rows,
         {
             "time": Panel(batch, "training time to the target (s)", log_x=True),
@@ -115,43 +122,43 @@ def twin(points: pd.DataFrame) -> Twin:
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """The figure: success rates, times to target and final accuracies over the batch sizes."""
+    """Draw success rates, times to target and final accuracies over the batch sizes."""
     names, backends = points["series"], points["backend"]
-    looks = style.looks(names, backends, inputs.palette, linestyle="none")
-    remarks, handles = _remarks(points, inputs.runs), _handles(points, looks)
+    styles = style.series_styles(names, backends, inputs.palette, linestyle="none")
+    remarks, handles = _remarks(points, inputs.runs), _handles(points, styles)
     frame = Frame(style.DOUBLE, 2.9, inputs.title, inputs.runs, remarks, handles)
     heights = [0.12, 1.75, 0.85]
     rates, times, finals = frame.figure.subplots(3, 1, sharex=True, height_ratios=heights)
     batches = np.log2(sorted(set(points["global_batch"])))
-    # Octaves that a backend has beside a batch size.
-    slot = min(0.8 * min(np.diff(batches), default=1) / len(looks), 0.4)
-    for place, (name, look) in enumerate(looks.items()):
+    # The width of a backend at a batch size, in octaves.
+    slot = min(0.8 * min(np.diff(batches), default=1) / len(styles), 0.4)
+    for place, (name, own) in enumerate(styles.items()):
         for batch, cell in points[points["series"] == name].groupby("global_batch"):
-            middle = np.log2(batch) + slot * (place - (len(looks) - 1) / 2)
+            middle = np.log2(batch) + slot * (place - (len(styles) - 1) / 2)
             median = cell[cell["kind"] == "median"].iloc[0]
             runs = cell[cell["kind"] != "median"].to_dict("records")
             text = f"{median['reached']:.0f}/{median['n']:.0f}" if median["n"] else "-"
-            rates.text(middle, 0, text, color=look["color"], ha="center", va="center", size=6)
+            rates.text(middle, 0, text, color=own["color"], ha="center", va="center", size=6)
             if median["words"]:
                 write_upright(times, middle, median["words"], style.ALARM)
             ends = [middle - 0.4 * slot, middle + 0.4 * slot]
-            _draw_median(times, ends, median["value"], look["color"])
+            _draw_median(times, ends, median["value"], own["color"])
             if np.isfinite(median["low"]):
                 # An infinite bound leaves the axes.
-                area = {"color": look["color"], "alpha": 0.2, "linewidth": 0}
+                area = {"color": own["color"], "alpha": 0.2, "linewidth": 0}
                 times.fill_between(ends, median["low"], min(median["high"], 1e12), **area)
-            _draw_median(finals, ends, median["final_accuracy"], look["color"])
-            aside = 0.6 * slot * (np.arange(len(runs)) - (len(runs) - 1) / 2)
-            for at, run in zip(middle + aside / max(len(runs) - 1, 1), runs, strict=True):
-                _draw_time(times, at, run, look)
-                _draw_accuracy(finals, at, run, look)
+            _draw_median(finals, ends, median["final_accuracy"], own["color"])
+            offsets = 0.6 * slot * (np.arange(len(runs)) - (len(runs) - 1) / 2)
+            for at, run in zip(middle + offsets / max(len(runs) - 1, 1), runs, strict=True):
+                _draw_time(times, at, run, own)
+                _draw_accuracy(finals, at, run, own)
     rates.set_axis_off()
     rates.set_ylim(-0.5, 0.5)
     units = "axes fraction", "offset points"
     rates.annotate("reached", (0, 0.5), (-4, 0), *units, ha="right", va="center")
     _dress_times(times, points)
     _dress_finals(finals, batches, inputs.runs)
-    edge = max(0.55 * slot * len(looks), 0.5)
+    edge = max(0.55 * slot * len(styles), 0.5)
     finals.set_xlim(batches.min() - edge, batches.max() + edge)
     return frame.figure
 
@@ -161,26 +168,26 @@ def _draw_median(axes: Axes, ends: list[float], value: float, color: str) -> Non
         axes.hlines(value, *ends, color=color, linewidth=1.4)
 
 
-def _draw_time(axes: Axes, at: float, run: dict[str, Any], look: dict[str, str]) -> None:
+def _draw_time(axes: Axes, at: float, run: dict[str, Any], own: dict[str, str]) -> None:
     if run["kind"] == "hit":
-        axes.vlines(at, run["last_miss"], run["first_hit"], color=look["color"], linewidth=0.8)
-        axes.plot(at, run["first_hit"], markeredgewidth=0, **look)
+        axes.vlines(at, run["last_miss"], run["first_hit"], color=own["color"], linewidth=0.8)
+        axes.plot(at, run["first_hit"], markeredgewidth=0, **own)
     elif run["kind"] == "miss" and not pd.isna(run["censored_at"]):
-        axes.plot(at, run["censored_at"], markerfacecolor="white", **look)
-        arrow = {"arrowstyle": "<-", "color": look["color"], "linewidth": 0.8, "shrinkB": 2}
+        axes.plot(at, run["censored_at"], markerfacecolor="white", **own)
+        arrow = {"arrowstyle": "<-", "color": own["color"], "linewidth": 0.8, "shrinkB": 2}
         place = {"xytext": (0, 11), "textcoords": "offset points"}
         axes.annotate("", (at, run["censored_at"]), arrowprops=arrow, **place)
 
 
-def _draw_accuracy(axes: Axes, at: float, run: dict[str, Any], look: dict[str, str]) -> None:
+def _draw_accuracy(axes: Axes, at: float, run: dict[str, Any], own: dict[str, str]) -> None:
     if run["kind"] == "diverged":
         # Its accuracy is that of chance: on the lower edge, not to squeeze the others.
-        cross = {**look, "marker": "x", "markersize": 4}
+        cross = {**own, "marker": "x", "markersize": 4}
         axes.plot(at, 0.04, transform=axes.get_xaxis_transform(), **cross)
     else:
-        face = look["color"] if run["kind"] == "hit" else "white"
+        face = own["color"] if run["kind"] == "hit" else "white"
         size = {"markeredgewidth": 0.8, "markersize": 2.8}
-        axes.plot(at, run["final_accuracy"], markerfacecolor=face, **look, **size)
+        axes.plot(at, run["final_accuracy"], markerfacecolor=face, **own, **size)
 
 
 def _dress_times(axes: Axes, points: pd.DataFrame) -> None:
@@ -205,18 +212,18 @@ def _dress_finals(axes: Axes, batches: np.ndarray, runs: pd.DataFrame) -> None:
     draw_targets(axes, runs, above=True)
 
 
-def _handles(points: pd.DataFrame, looks: dict[str, dict[str, str]]) -> list[Artist]:
+def _handles(points: pd.DataFrame, styles: dict[str, dict[str, str]]) -> list[Artist]:
     kinds = set(points["kind"])
-    handles: list[Artist] = [legend.mark(name, **look) for name, look in looks.items()]
+    handles: list[Artist] = [legend_mark(name, **own) for name, own in styles.items()]
     if "hit" in kinds:
-        handles.append(legend.line("run: last miss to first hit", linewidth=0.8, marker="o"))
+        handles.append(legend_line("run: last miss to first hit", linewidth=0.8, marker="o"))
     if "miss" in kinds:
-        handles.append(legend.mark("run that missed: later than", markerfacecolor="white"))
+        handles.append(legend_mark("run that missed: later than", markerfacecolor="white"))
     if "diverged" in kinds:
-        handles.append(legend.mark("run that diverged (lower edge)", marker="x"))
-    handles.append(legend.line("median", linewidth=1.4))
+        handles.append(legend_mark("run that diverged (lower edge)", marker="x"))
+    handles.append(legend_line("median", linewidth=1.4))
     if points["low"].notna().any():
-        handles.append(legend.band(0.25))
+        handles.append(legend_band(0.25))
     return handles
 
 

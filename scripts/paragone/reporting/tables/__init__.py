@@ -1,5 +1,39 @@
-"""One module per table: `table(inputs: Inputs) -> Table`; scripts/write_table.py loads it by name."""
+"""Tables: functions of `Inputs` that return a `Table`. A plugin adds a module with `table(inputs)`."""
+
+from collections.abc import Callable
+from pathlib import Path
 
 from paragone.base import plugins
+from paragone.base.errors import UserError
+from paragone.reporting.inputs import Inputs
+from paragone.reporting.markup import Table
+from paragone.reporting.tables import pairs, published, runs
 
 __path__ = plugins.extended(__path__, "reporting/tables")
+
+TABLES: dict[str, Callable[[Inputs], Table]] = {
+    "comparison": published.comparison,
+    "epochs": published.epochs,
+    "matmul_comparison": published.matmul_comparison,
+    "accelerator_reference": published.accelerator_reference,
+    "differences": pairs.differences,
+    "machines": pairs.machines,
+    "accuracies": pairs.accuracies,
+    "scaling": runs.scaling,
+    "spread": runs.spread,
+}
+
+
+def load(name: str) -> Callable[[Inputs], Table]:
+    """Return the function of a table of the project or of a plugin.
+
+    Raises `UserError` that lists the known names.
+    """
+    if name in TABLES:
+        return TABLES[name]
+    own = {path.stem for path in Path(__file__).parent.glob("*.py")}
+    added = [known for known in plugins.names_in("reporting/tables") if known not in own]
+    if name not in added:
+        raise UserError(f"{name!r} is none of the tables: {', '.join(sorted([*TABLES, *added]))}")
+    table: Callable[[Inputs], Table] = plugins.load("reporting/tables", name).table
+    return table

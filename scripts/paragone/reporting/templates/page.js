@@ -79,7 +79,7 @@ function setControls(details) {
   form.elements.baseline.value = baseline;
   for (const box of $$("[name=series]", form)) box.checked = !gone.includes(box.value);
 }
-for (const details of $$("details.twin")) {
+for (const details of $$("details.interactive")) {
   const form = $("form", details), id = details.dataset.chart;
   details.addEventListener("toggle", () => { if (details.open) { setControls(details); draw(details); } });
   form.addEventListener("change", () => {
@@ -147,7 +147,7 @@ async function go() {
   if (dialog.open) dialog.close();
   const target = place && document.getElementById(place);
   if (!target) return;
-  const details = target.matches("figure") && $("details.twin", target);
+  const details = target.matches("figure") && $("details.interactive", target);
   if (details && !details.open && JSON.stringify(stateOf(place)) !== JSON.stringify(DEFAULTS)) details.open = true;
   target.scrollIntoView();
 }

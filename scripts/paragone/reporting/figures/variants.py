@@ -1,4 +1,4 @@
-"""Ways of training relative to one of them: speed, time to the target, and what a whole run takes."""
+"""Variants relative to the baseline: speed, time to the target, and the seconds of a whole run."""
 
 import math
 from collections.abc import Iterator
@@ -16,13 +16,19 @@ from paragone.analysis.grouping import Series
 from paragone.analysis.metrics import METRICS, Metric
 from paragone.analysis.pairwise import by_seed
 from paragone.analysis.statistics import Effects, summarize
-from paragone.reporting import footnotes
-from paragone.reporting.beside_baseline import works
-from paragone.reporting.drawing import legend, style
-from paragone.reporting.drawing.frame import Frame
-from paragone.reporting.drawing.marks import plain_numbers, write
-from paragone.reporting.drawing.rows import name_rows, row_axes, write_value, write_words
+from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.marks import (
+    legend_line,
+    legend_mark,
+    name_rows,
+    plain_numbers,
+    row_axes,
+    write,
+    write_value,
+    write_words,
+)
+from paragone.reporting.style import Frame
 
 ROW = 0.3  # inches per series
 RATIOS = [one for one in METRICS if one.name in ("speed", "time to target")]
@@ -32,12 +38,12 @@ OF_PAIRS = "Dots: pairs of runs of one seed; tick: their geometric mean; line: i
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """One row per series, metric and seed: how many times better than the baseline that run was.
+    """Return one row per series, metric and seed: how many times better than the baseline's the run was.
 
-    And one per series of the metric "whole run": median seconds, of which compilation. Raises `UserError`
-    where the baseline does none of the work.
+    The metric "whole run" has one row per series: median seconds, and those of compilation. Raises
+    `UserError` where the baseline does none of the work.
     """
-    return pd.DataFrame([row for work in works(inputs) for row in _of_work(*work)])
+    return pd.DataFrame([row for work in inputs.with_baseline() for row in _of_work(*work)])
 
 
 def _of_work(work: str, baseline: Series, same: list[Series]) -> Iterator[dict[str, Any]]:
@@ -64,7 +70,7 @@ def _of_work(work: str, baseline: Series, same: list[Series]) -> Iterator[dict[s
 
 
 def _ratios(metric: Metric, one: Series, baseline: Series) -> Iterator[dict[str, Any]]:
-    """None where nothing was measured; the baseline beside itself is 1 by definition."""
+    """Yield the ratios of one metric by seed; those of the baseline itself are 1."""
     effects = metric.effects(by_seed(one, metric), by_seed(baseline, metric))
     found = Effects(effects.to_numpy())
     low, high = (metric.shown(end) if math.isfinite(end) else math.nan for end in found.interval())
@@ -86,7 +92,7 @@ def _run(one: Series, seed: int) -> str:
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """The figure: a row of axes per kind of work, a column per metric."""
+    """Draw a row of axes per workload and batch, and a column per metric."""
     works = dict(list(points.groupby("work", sort=False)))
     columns = [one.name for one in RATIOS if one.name in set(points["metric"])]
     rows = [part["series"].nunique() for part in works.values()]
@@ -118,7 +124,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
 
 
 def _ranked(part: pd.DataFrame, metrics: list[str]) -> list[str]:
-    """The series, the best by the first metric on top; those without a value below, in the config's order."""
+    """Return the series, the best by the first metric first, those without a value last."""
     names = list(dict.fromkeys(part["series"]))
     if not metrics:
         return names
@@ -174,9 +180,9 @@ def _draw_whole(axes: Axes, part: pd.DataFrame, names: list[str]) -> None:
 def _handles() -> list[Artist]:
     edge = {"edgecolor": style.MUTED, "linewidth": 0.4}
     return [
-        legend.mark("one pair", markersize=3, alpha=0.5),
-        legend.mark("geometric mean", marker="|", markersize=8, markeredgewidth=1.6),
-        legend.line("95 % interval", linewidth=1.2),
+        legend_mark("one pair", markersize=3, alpha=0.5),
+        legend_mark("geometric mean", marker="|", markersize=8, markeredgewidth=1.6),
+        legend_line("95 % interval", linewidth=1.2),
         Patch(facecolor=COMPILATION, label="compilation", **edge),
         Patch(facecolor=WHOLE, label="all else of a run", **edge),
     ]

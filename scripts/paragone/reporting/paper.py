@@ -1,30 +1,30 @@
-"""The paper, typeset by typst from one template and the data of the page."""
+"""The paper: what the page shows, typeset by Typst as one PDF file."""
 
+import argparse
 import json
 import shutil
 import tempfile
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import typst
 
-from paragone.analysis import run_states
+from paragone.analysis import published, run_states
 from paragone.analysis.verdicts import NOT_COMPARABLE
 from paragone.base.atomic_files import write_bytes
+from paragone.reporting import exhibits, footnotes
 from paragone.reporting.answers import Answer
-from paragone.reporting.exhibits import Figure, Section, Table, verdict_class
-from paragone.reporting.results import Results
+from paragone.reporting.exhibits import Figure, Results, Section, Table, verdict_class
 
-LINES = 24  # of a table; the rest is in its CSV file
-LARGEST = 17.0, 15.0  # centimeters of a drawing
+LINES = 24  # of a table at most; the rest is in its CSV file
+LARGEST = 17.0, 15.0  # width and height of a drawing, in centimeters
 _MANY = 12  # columns above which all share the width of the page
 _LONG = 28  # characters above which a column breaks its lines
 _LEFT_OUT = ("note", "system")  # columns of a comparison that its caption and CSV file have
-_RUN = (  # of the appendix: column, form
+_RUN = (  # columns of the appendix, with their formats
     ("run", "{}"),
     ("status", "{}"),
     ("steady_examples_per_second", "{:,.0f}"),
@@ -35,8 +35,11 @@ _RUN = (  # of the appendix: column, form
 
 @dataclass(frozen=True)
 class Paper:
-    """All that the paper shows. `facts`: rows of name and text; `flaws`, `sources`: pairs of a source's key
-    and a text."""
+    """All that the paper shows.
+
+    `facts` are true of all runs, by name; `synthetic` is a warning about synthetic data or empty; `flaws` and
+    `sources` are pairs of a source's key and a text.
+    """
 
     results: Results
     facts: dict[str, str]
@@ -46,13 +49,27 @@ class Paper:
     sources: list[tuple[str, str]]
 
 
+def read(options: argparse.Namespace) -> Paper:
+    """Read what the paper shows. Raises `UserError` if a file is missing."""
+    results = exhibits.read(options)
+    flaws, sources = published.read_sources(options.published)
+    return Paper(
+        results=results,
+        facts=footnotes.facts(results.table, options.preset),
+        synthetic=footnotes.synthetic(results.table),
+        method=exhibits.caption_text(options.captions / "page.rst"),
+        flaws=flaws,
+        sources=sources,
+    )
+
+
 def write(paper: Paper, path: Path) -> None:
-    """Write the PDF file, whole or not at all; the same bytes for the same results."""
+    """Write the PDF file, whole or not at all; the same results give the same bytes."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "data.json").write_text(json.dumps(_data(paper, root)), encoding="utf-8")
         (root / "paper.typ").write_text(
-            files(__package__).joinpath("paper.typ").read_text(encoding="utf-8")
+            files(__package__).joinpath("templates/paper.typ").read_text(encoding="utf-8")
         )
         content = typst.compile(
             root / "paper.typ", root=root, ignore_system_fonts=True, timestamp=0
@@ -61,7 +78,7 @@ def write(paper: Paper, path: Path) -> None:
 
 
 def _data(paper: Paper, root: Path) -> dict[str, Any]:
-    """What the template reads; drawings are copied beside it."""
+    """Return what the template reads, and copy the drawings to `root`."""
     return {
         "title": "Which way of training is best here, and do the published numbers hold?",
         "subtitle": paper.facts["Machine"],
@@ -70,7 +87,7 @@ def _data(paper: Paper, root: Path) -> dict[str, Any]:
             {
                 "heading": part.heading,
                 "note": part.note,
-                "answers": [_answer(one) for one in part.answers if one.verdict != NOT_COMPARABLE],
+                "answers": [_answer(one) for one in part.answers if one.outcome != NOT_COMPARABLE],
             }
             for part in paper.results.answers[:2]
         ],
@@ -124,7 +141,7 @@ def _answer(one: Answer) -> dict[str, Any]:
 
 
 def _size(figure: Figure) -> dict[str, float]:
-    """Width and height of a drawing in centimeters, at most `LARGEST`."""
+    """Return width and height of a drawing in centimeters, at most `LARGEST`."""
     width, height = figure.size
     factor = min(1.0, LARGEST[0] / width, LARGEST[1] / height)
     return {"width": factor * width, "height": factor * height}
@@ -137,7 +154,7 @@ def _copied(drawing: Path, section: str, root: Path) -> str:
 
 
 def _table(table: Table, section: str) -> dict[str, Any]:
-    blocks = [_block(block, table.cells["verdicts"]) for block in table.cells["blocks"]]
+    blocks = [_block(block) for block in table.cells["blocks"]]
     lines = max((len(block["lines"]) for block in table.cells["blocks"]), default=0)
     return {
         "label": table.label.capitalize(),
@@ -149,7 +166,7 @@ def _table(table: Table, section: str) -> dict[str, Any]:
     }
 
 
-def _block(block: dict[str, Any], verdicts: list[str]) -> dict[str, Any]:
+def _block(block: dict[str, Any]) -> dict[str, Any]:
     kept = [at for at, name in enumerate(block["columns"]) if name not in _LEFT_OUT]
     lines = [[line[at] for at in kept] for line in block["lines"][:LINES]]
     columns = [block["columns"][at] for at in kept]
@@ -158,12 +175,13 @@ def _block(block: dict[str, Any], verdicts: list[str]) -> dict[str, Any]:
         max(map(len, [*name.replace(",", " ").split(), *(line[at] for line in lines)]), default=1)
         for at, name in enumerate(columns)
     ]
+    outcomes = block["outcomes"] or [""] * len(lines)
     cells = [
         [
-            {"text": cell, "kind": verdict_class(verdict) if name == "verdict" else ""}
+            {"text": cell, "kind": verdict_class(outcome) if name == "verdict" else ""}
             for name, cell in zip(columns, line, strict=True)
         ]
-        for line, verdict in zip_longest(lines, verdicts[: len(lines)], fillvalue="")
+        for line, outcome in zip(lines, outcomes, strict=False)
     ]
     return {
         "heading": block["heading"],

@@ -8,7 +8,7 @@ from draw_figures import Drawing, texts_of
 from make_records import make_record, speed
 
 from paragone.base.errors import UserError
-from paragone.reporting.figures import ways
+from paragone.reporting.figures import variants
 
 TUNED = {"variables": {"MALLOC_TOP_PAD_": "1"}}
 CELLS = [("torch", None), ("torch", TUNED), ("tensorflow-mirrored", None)]
@@ -27,14 +27,14 @@ def made() -> list[dict]:
 
 @pytest.fixture(scope="module")
 def drawing(tmp_path_factory):
-    one = Drawing.of(tmp_path_factory.mktemp("ways"), made())
+    one = Drawing.of(tmp_path_factory.mktemp("variants"), made())
     one.settings = {"baseline": "torch"}
     return one
 
 
 @pytest.mark.filterwarnings("error")
 def test_each_dot_is_the_ratio_of_a_pair(drawing):
-    _, shown = drawing.draw("ways")
+    _, shown = drawing.draw("variants")
     by_run = {one["run"]: one for one in drawing.made}
     ratios = shown[shown["metric"] == "speed"]
     assert ratios.groupby("series").size().to_dict() == {
@@ -54,7 +54,7 @@ def test_each_dot_is_the_ratio_of_a_pair(drawing):
 
 
 def test_a_way_that_was_not_there_stands_in_words(drawing):
-    text = texts_of(drawing.figure("ways"))
+    text = texts_of(drawing.figure("variants"))
     assert "TensorFlow TPU" in text
     assert "device not available" in text
     assert "multiple of PyTorch" in text
@@ -62,7 +62,7 @@ def test_a_way_that_was_not_there_stands_in_words(drawing):
 
 
 def test_the_best_is_on_top_and_what_was_not_there_below(drawing):
-    rows = [label.get_text() for label in drawing.figure("ways").axes[0].get_yticklabels()]
+    rows = [label.get_text() for label in drawing.figure("variants").axes[0].get_yticklabels()]
     assert [one.replace("\n", " ") for one in rows] == [
         "PyTorch (tuned)",
         "TensorFlow Mirrored",
@@ -77,7 +77,7 @@ def test_without_any_speed_whole_runs_are_drawn_in_the_configs_order(tmp_path):
         one["window"] = []
     bare = Drawing.of(tmp_path, records)
     bare.settings = {"baseline": "torch"}
-    (axes,) = bare.figure("ways").axes
+    (axes,) = bare.figure("variants").axes
     assert len(axes.patches) == 4  # of each run the whole, and of it the compilation
 
 
@@ -87,9 +87,9 @@ def test_a_missing_baseline_names_the_key(drawing, tmp_path):
     with pytest.raises(
         UserError, match=r"^baseline: torch does not train fashion-conv at batch 1,000"
     ):
-        ways.points(other.inputs())
+        variants.points(other.inputs())
 
 
 def test_the_settings_are_those_that_the_workflow_gives(drawing):
-    arguments, _ = drawing.command("ways", "", ("svg",))
+    arguments, _ = drawing.command("variants", "", ("svg",))
     assert json.loads(arguments[arguments.index("--settings") + 1]) == {"baseline": "torch"}

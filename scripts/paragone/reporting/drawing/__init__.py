@@ -1,1 +1,0 @@
-"""What the figure programs share: look, frame, files."""

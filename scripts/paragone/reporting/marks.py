@@ -1,0 +1,341 @@
+"""Parts that several figures draw: lines, intervals, bars, rows, words in place of values, legend entries."""
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.text import Annotation
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+from paragone.analysis.statistics import summarize
+from paragone.reporting import style
+
+BAR_COLUMNS = ["panel", "series", "backend", "x", "kind", "value", "low", "high", "n", "runs"]
+BAR_COLUMNS += ["words"]
+PUBLISHED_BARS = "#4A4A4A"
+NO_VALUES = pd.Series(dtype="float64")
+NO_REFERENCE = "no reference"  # kind of a row whose denominator the config does not ask for
+BAR_WIDTH, BAR_GAP = 0.9, 0.6  # of a bar, and between categories, in bars
+
+# The dashes behind Matplotlib's names of lines, in line widths.
+_DASHES = {"-": "", "--": (3.7, 1.6), ":": (1, 1.65), "-.": (6.4, 1.6, 1, 1.6)}
+_LABEL, _WORDS = 21, 34  # characters per line that leave room for the rest in a single column
+_RIGHT_OF_A_MARK: dict[str, Any] = {"va": "center", "linespacing": 1.05}
+_OVER_THE_GRID = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+_CENTERED: dict[str, Any] = {"ha": "center", "va": "bottom", "size": 6}
+_BOX = {"facecolor": "white", "edgecolor": "none"}
+
+
+# Lines and points
+
+
+def draw_lines(
+    axes: Axes, rows: pd.DataFrame, x: str, y: str, styles: dict[str, dict[str, Any]], **more: Any
+) -> None:
+    """Draw one line per value of the column `series` through the columns `x` and `y`, without aggregation.
+
+    `styles` has color, marker and line style by series. `more` goes to all lines; `markers=False` leaves the
+    markers out.
+    """
+    known = rows.dropna(subset=[x, y]).astype({x: float, y: float})
+    if known.empty:
+        return
+    by_key = {key: {name: own[key] for name, own in styles.items()} for key in ("color", "marker")}
+    sns.lineplot(
+        known,
+        x=x,
+        y=y,
+        hue="series",
+        style="series",
+        palette=by_key["color"],
+        dashes={name: _DASHES[own["linestyle"]] for name, own in styles.items()},
+        estimator=None,
+        errorbar=None,
+        legend=False,
+        ax=axes,
+        **{"markers": by_key["marker"], **more},
+    )
+
+
+def draw_intervals(
+    axes: Axes, x: pd.Series, value: pd.Series, low: pd.Series, high: pd.Series, **options: Any
+) -> None:
+    """Draw points with their intervals; where `low` and `high` are missing, points alone."""
+    errors = [(value - low).fillna(0), (high - value).fillna(0)]
+    axes.errorbar(x, value, yerr=errors, **{**options, "linestyle": "none"})
+
+
+def draw_level(axes: Axes, value: float, words: str, above: bool = False, **options: Any) -> None:
+    """Draw a line across the axes, named on the left below it or, if `above`, on the right above it."""
+    axes.axhline(value, linewidth=0.8, **options)
+    x, offset, ha, va = (1, (-3, 2), "right", "bottom") if above else (0, (3, -2), "left", "top")
+    write(axes, words, (x, value), offset, xycoords=("axes fraction", "data"), ha=ha, va=va)
+
+
+def draw_targets(axes: Axes, runs: pd.DataFrame, above: bool = False) -> None:
+    """Draw a line at each accuracy that the runs try to reach."""
+    for target in sorted(set(runs["target_accuracy"].dropna())):
+        draw_level(axes, target, f"target {target:g}", above, color=style.MUTED, linestyle=":")
+
+
+def draw_chance(axes: Axes, runs: pd.DataFrame) -> None:
+    """Draw a line at the share of the most frequent class; if far below the axis, name it on the axis."""
+    for chance in sorted(set(runs["test_majority"].dropna().round(3))):
+        low, high = axes.get_ylim()
+        if chance > low - 0.25 * (high - low):
+            draw_level(axes, chance, f"chance {chance:g}", True, color=style.MUTED, linestyle="-.")
+        else:
+            axes.set_ylabel(f"{axes.get_ylabel()}\nchance: {chance:g}, below")
+
+
+def write(
+    axes: Axes, words: str, at: tuple[float, float], offset: tuple[float, float], **options: Any
+) -> Annotation:
+    """Write words `offset` points from `at`; the layout makes no room for them."""
+    text = axes.annotate(words, at, offset, textcoords="offset points", **options)
+    text.set_in_layout(False)
+    return text
+
+
+def dodged(number: int, count: int, factor: float) -> float:
+    """Return the factor by which series `number` of `count` is moved aside on a logarithmic axis."""
+    return factor ** (number - (count - 1) / 2)
+
+
+# Axes
+
+
+def scale(axes: Axes, values: pd.Series) -> bool:
+    """Make the y-axis logarithmic if positive values differ more than 8 times; return whether it is."""
+    values = values[np.isfinite(values) & (values > 0)]
+    wide = len(values) > 0 and values.max() / values.min() > 8
+    if wide:
+        axes.set_yscale("log")
+        plain_logarithms(axes.yaxis)
+    return wide
+
+
+def plain_numbers(axis: Axis) -> None:
+    """Write ticks as 1,000 and 0.5, not as powers."""
+    axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+
+
+def plain_logarithms(axis: Axis, subs: Sequence[int] = (1, 2, 5), most: int | None = None) -> None:
+    """Put the ticks of a logarithmic axis at `subs` times the powers of ten, as plain numbers.
+
+    `most`: the number of powers shown at most; None leaves it to Matplotlib.
+    """
+    axis.set_major_locator(LogLocator(subs=subs, numticks=most))
+    axis.set_minor_locator(NullLocator())
+    plain_numbers(axis)
+
+
+# Entries of legends
+
+
+def legend_line(label: str, **options: Any) -> Line2D:
+    """Return a legend entry with a line, gray unless `options` have another color."""
+    return Line2D([], [], label=label, **{"color": style.MUTED, **options})
+
+
+def legend_mark(label: str, **options: Any) -> Line2D:
+    """Return a legend entry with a marker, a gray dot unless `options` say otherwise."""
+    return legend_line(label, **{"linestyle": "none", "marker": "o", **options})
+
+
+def legend_band(alpha: float) -> Patch:
+    """Return the entry of intervals that are drawn as areas."""
+    return Patch(color=style.MUTED, alpha=alpha, linewidth=0, label="95 % interval")
+
+
+def legend_over_bars() -> list[Line2D]:
+    """Return the entries of single runs and of intervals over bars."""
+    return [
+        legend_mark("one run", markersize=1.8, color=style.INK),
+        legend_line("95 % interval", color=style.INK, linewidth=0.9),
+    ]
+
+
+def legend_series(styles: dict[str, dict[str, Any]]) -> list[Line2D]:
+    """Return one entry per series in its style."""
+    return [legend_line(label, **own) for label, own in styles.items()]
+
+
+# Vertical bars over categories
+
+
+def bar_rows(
+    panel: str, series: str, backend: str, x: object, values: pd.Series, words: list[str]
+) -> list[dict[str, Any]]:
+    """Return the rows of one bar: its median and, of several, each of the `values`, which run names index.
+
+    Without values it is one row of kind "words"; `words` say why runs have none.
+    """
+    about = {
+        "panel": panel,
+        "series": series,
+        "backend": backend,
+        "x": x,
+        "words": "; ".join(words),
+    }
+    known = values.dropna()
+    summary = vars(summarize(known))
+    if not summary["n"]:
+        return [{**about, "kind": "words", "n": 0}]
+    median = {"kind": "median", "value": summary.pop("median"), **summary}
+    runs = [{**about, "kind": "run", "value": v, "runs": run} for run, v in known.items()]
+    return [
+        {**about, **median, "runs": " ".join(sorted(known.index))},
+        *(runs if summary["n"] > 1 else []),
+    ]
+
+
+def published_row(panel: str, x: object, value: float, printed: str) -> dict[str, Any]:
+    """Return the row of a published bar; `printed` is the number as its source has it."""
+    about = {"panel": panel, "series": "published", "x": x, "kind": "published"}
+    return {**about, "value": value, "runs": printed, "words": ""}
+
+
+@dataclass(frozen=True)
+class Places:
+    """Centers of bars by series and category, and of categories, in bars from 0 to `end`."""
+
+    of: dict[tuple[str, object], float]
+    middles: dict[object, float]
+    end: float
+
+
+def places(rows: pd.DataFrame, series: list[str]) -> Places:
+    """Place the bars of each category side by side, in the order of `series` and of `rows`.
+
+    Only bars that exist take room. A category is at least half as wide as the widest, for its name.
+    """
+    known = set(zip(rows["series"], rows["x"], strict=True))
+    shown = {x: [name for name in series if (name, x) in known] for x in dict.fromkeys(rows["x"])}
+    least = max(map(len, shown.values()), default=0) / 2
+    at, middles, end = {}, {}, 0.0
+    for x, names in shown.items():
+        room = max(len(names), least)
+        middles[x] = end + room / 2
+        for place, name in enumerate(names):
+            at[name, x] = middles[x] + place - (len(names) - 1) / 2
+        end += room + BAR_GAP
+    return Places(at, middles, end - BAR_GAP)
+
+
+def draw_bars(axes: Axes, rows: pd.DataFrame, colors: dict[str, str], digits: int | None) -> None:
+    """Draw `rows` of `BAR_COLUMNS`: a group of bars per category, a bar per series of `colors`.
+
+    `digits`: of the number on each bar; None writes none. The axis starts at zero. The name of a category
+    breaks its line after a comma.
+    """
+    rows = rows[rows["series"].isin(colors)]
+    here = places(rows, list(colors))
+    rows = rows.assign(at=[here.of[key] for key in zip(rows["series"], rows["x"], strict=True)])
+    for kind, alpha in (("published", 1), ("median", 0.5)):
+        bars = rows[rows["kind"] == kind]
+        fill = {"color": [colors[name] for name in bars["series"]], "alpha": alpha}
+        axes.bar(bars["at"], bars["value"], width=BAR_WIDTH, linewidth=0, **fill)
+    ink: dict[str, Any] = {"color": style.INK, "alpha": 0.6, "size": 2.8, "linewidth": 0}
+    runs = rows[rows["kind"] == "run"]
+    sns.stripplot(runs, x="at", y="value", native_scale=True, jitter=False, ax=axes, **ink)
+    names = [str(x).replace(", ", "\n") for x in here.middles]
+    axes.set_xticks([*here.middles.values()], names)
+    axes.set_xlim(-BAR_GAP / 2, here.end + BAR_GAP / 2)
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlabel("")
+    axes.grid(axis="y")
+    plain_numbers(axes.yaxis)
+    highest = rows[["value", "high"]].max().max()
+    axes.set_ylim(0, 1 if pd.isna(highest) else highest * (1.04 if digits is None else 1.12))
+    for place in here.of.values():
+        _annotate_bar(axes, place, rows[rows["at"] == place], digits)
+
+
+def _annotate_bar(axes: Axes, at: float, here: pd.DataFrame, digits: int | None) -> None:
+    """Draw the interval, number and words of one bar, whose median is the first row of `here`."""
+    first = here.iloc[0]
+    if first["kind"] in ("words", NO_REFERENCE):
+        expected = first["kind"] == NO_REFERENCE
+        write_upright(axes, at, first["words"], style.MUTED if expected else style.ALARM)
+        return
+    if not pd.isna(first["low"]):
+        axes.vlines(at, first["low"], first["high"], color=style.INK, linewidth=0.9)
+    if digits is not None:
+        end = at, here[["value", "high"]].max().max()
+        box = {**_BOX, "pad": 0.2, "alpha": 0.6}
+        write(axes, f"{first['value']:,.{digits}f}", end, (0, 1.5), bbox=box, **_CENTERED)
+    if first["words"]:  # only some of the runs have a value
+        write_upright(axes, at, first["words"], style.INK)
+
+
+def write_upright(axes: Axes, at: float, words: str, color: str) -> None:
+    """Write on the lower edge at `at` why nothing, or not all, is drawn there."""
+    options = {"rotation": 90, "style": "italic", "color": color, **_CENTERED}
+    options |= {"bbox": {**_BOX, "pad": 0.3, "alpha": 0.7}, "xycoords": axes.get_xaxis_transform()}
+    write(axes, words.replace("; ", "\n"), (at, 0), (0, 2), **options)
+
+
+# Horizontal rows, one per series
+
+
+def name_rows(axes: Axes, names: list[str]) -> None:
+    """Name the rows, the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_ylabel("")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def row_axes(axes: Axes, names: list[str], quantity: str) -> None:
+    """Name the rows by series, and let the x-axis show `quantity` from zero on."""
+    name_rows(axes, [_lines(name.replace(" (", "\n(", 1), _LABEL) for name in names])
+    axes.set_xlabel(quantity)
+    plain_numbers(axes.xaxis)
+    axes.locator_params(axis="x", nbins=4 if axes.figure.get_figwidth() < 5 else 8)
+    axes.grid(axis="x")
+
+
+def write_words(axes: Axes, row: int, words: str) -> None:
+    """Write in a row why nothing is drawn there."""
+    place = {"xycoords": axes.get_yaxis_transform(), "bbox": _OVER_THE_GRID, **_RIGHT_OF_A_MARK}
+    write(axes, _lines(words, _WORDS), (0, row), (4, 0), style="italic", color=style.ALARM, **place)
+
+
+def write_value(axes: Axes, row: int, end: float, value: str, words: str) -> Annotation:
+    """Write a row's value beyond `end`, and below it what became of its other runs."""
+    lines = [value, *([_lines(words, _WORDS)] if words else [])]
+    place = {"bbox": _OVER_THE_GRID, **_RIGHT_OF_A_MARK}
+    return write(axes, "\n".join(lines), (end, row), (4, 0), **place)
+
+
+def make_room(axes: Axes, texts: list[Annotation]) -> None:
+    """Widen the x-axis until the values written into it end before its right edge."""
+    figure = axes.figure
+    for _ in range(6):
+        figure.draw_without_rendering()
+        box = axes.get_window_extent()
+        excess = max((text.get_window_extent().x1 - box.x1 for text in texts), default=0)
+        if excess <= 0:
+            return
+        # A longer axis moves positions to the left; the texts keep their widths.
+        axes.set_xlim(0, axes.get_xlim()[1] * (1 + 1.1 * excess / box.width))
+
+
+def _lines(text: str, width: int) -> str:
+    text = re.sub(r"(\d) (replica)", "\\1\N{NO-BREAK SPACE}\\2", text)
+    return "\n".join(
+        line
+        for part in text.splitlines()
+        for line in textwrap.wrap(part, width, break_long_words=False)
+    )

@@ -1,0 +1,262 @@
+"""The page of results: one HTML file that answers first, and needs neither network nor server."""
+
+import argparse
+import base64
+import gzip
+import json
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+import vl_convert
+import yaml
+from markupsafe import Markup
+
+from paragone.analysis import run_states
+from paragone.base.atomic_files import write_text
+from paragone.records import host_metrics, record, run_metrics
+from paragone.records.run_record import Process, RunRecord
+from paragone.reporting import exhibits, footnotes, interactive
+from paragone.reporting.exhibits import Results, verdict_class
+from paragone.reporting.inputs import pair
+
+_LOG_LINES = 25  # shown of the end of a log
+# Columns of the table of all runs: heading, column of the tidy table, format.
+_INDEX = (
+    ("workload", "workload", "{}"),
+    ("backend", "backend", "{}"),
+    ("replicas", "replicas", "{}"),
+    ("batch", "global_batch", "{:,}"),
+    ("seed", "seed", "{}"),
+    ("examples/s", "steady_examples_per_second", "{:,.0f}"),
+    ("end to end s", "end_to_end_seconds", "{:,.1f}"),
+    ("test accuracy", "final_test_accuracy", "{:.4f}"),
+    ("parity", "parity", "{}"),
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a run's time: seconds, and the share of the whole."""
+
+    name: str
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the section of a run shows: its record, and what follows from it or is in its log."""
+
+    record: RunRecord
+    state: str
+    timeline: list[Part]
+    steady: float | None
+    specification: str
+    log: str
+
+    @property
+    def first(self) -> Process:
+        """The process that wrote the record."""
+        return self.record.processes[0]
+
+    @property
+    def epochs(self) -> list[dict[str, Any]]:
+        """The epochs, with the seconds at their end, and the share of the machine that others used."""
+        elapsed = run_metrics.elapsed(self.record)
+        return [
+            {
+                **vars(epoch),
+                "elapsed": seconds,
+                "others": host_metrics.other_cpu_share(host_metrics.of_epoch(self.record, epoch)),
+            }
+            for epoch, seconds in zip(self.record.epochs, elapsed, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that the page shows: results, runs, labels and colors by backend, and text on all of it.
+
+    `facts` are true of all runs, by name; `synthetic` is a warning about synthetic data or empty; `method` is
+    HTML.
+    """
+
+    results: Results
+    runs: list[Run]
+    labels: dict[str, str]
+    palette: dict[str, str]
+    facts: dict[str, str]
+    synthetic: str
+    method: str
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the page to a program."""
+    parser.add_argument(
+        "--so-far",
+        action="store_true",
+        help="of a workflow that still runs: show the sections that are finished",
+    )
+    parser.add_argument("--logs", type=Path, help="folder of <run>.log; may be empty")
+    for name, form in (("labels", "backend=Label"), ("palette", "backend=#hex")):
+        parser.add_argument(f"--{name}", type=pair, nargs="*", default=[], metavar=form)
+
+
+def read(options: argparse.Namespace) -> Page:
+    """Read what the page shows. Raises `UserError` if a file is missing."""
+    results = exhibits.read_so_far(options) if options.so_far else exhibits.read(options)
+    readable = results.table.loc[results.table["status"] != "unreadable", "run"]
+    logs = options.logs or options.results / "logs/runs"
+    return Page(
+        results=results,
+        runs=[read_run(options.results, run, logs) for run in sorted(readable)],
+        labels=dict(options.labels),
+        palette=dict(options.palette),
+        facts=footnotes.facts(results.table, options.preset),
+        synthetic=footnotes.synthetic(results.table),
+        method=exhibits.caption(options.captions / "page.rst"),
+    )
+
+
+def write(page: Page, path: Path) -> None:
+    """Write the page, whole or not at all; the same results give the same bytes."""
+    templates, results = _templates(), page.results
+    invalid = set(results.table.loc[results.table["status"] != "completed", "run"])
+    text = templates.get_template("page.html").render(
+        facts=page.facts,
+        synthetic=page.synthetic,
+        method=page.method,
+        to_come=results.to_come,
+        answers=results.answers,
+        failures=[run for run in page.runs if run.record.run in invalid],
+        sections=results.sections,
+        titles={one.name: one.title for one in results.sections},
+        series=_series(page),
+        figures_of={one.name: one.figures for one in results.sections},
+        index=_index(results.table, page.labels),
+        index_columns=[heading for heading, _, _ in _INDEX],
+        packed=Markup(_packed(page, templates.get_template("run.html"))),
+        scripts={
+            "charts": _inline(_vega()),
+            "tables": _inline(_tables_script()),
+            "page": _inline(_template("page.js")),
+        },
+        style={
+            "tables": _inline(_bundled("dt_bundle.css")),
+            "page": _inline(_template("page.css")),
+        },
+    )
+    write_text(text, path)
+
+
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["verdict_class"] = verdict_class
+    return environment
+
+
+def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
+    rows = []
+    # A search finds backends by the labels that figures and answers have.
+    for row in table.assign(backend=table["backend"].replace(labels)).to_dict("records"):
+        about = {"run": row["run"], "status": run_states.words_of(row["status"])}
+        for heading, column, form in _INDEX:
+            about[heading] = "" if pd.isna(row[column]) else form.format(row[column])
+        rows.append(about)
+    return rows
+
+
+def _series(page: Page) -> dict[str, dict[str, str]]:
+    """Return the colors of the series of each interactive chart, by the place of its figure."""
+    return {
+        f"{section.name}.{figure.name}": interactive.series_colors(chart, page.palette)
+        for section in page.results.sections
+        for figure in section.figures
+        if (chart := figure.chart)
+    }
+
+
+def _packed(page: Page, template: jinja2.Template) -> str:
+    """Return sections of runs, interactive charts and files as compressed JSON in base64."""
+    content: dict[str, dict[str, Any]] = {
+        "runs": {run.record.run: template.render(run=run) for run in page.runs},
+        "charts": {},
+        "files": {"runs.csv": page.results.table.to_csv(index=False)},
+    }
+    for section in page.results.sections:
+        for figure in section.figures:
+            content["files"][f"{section.name}.{figure.name}.svg"] = figure.drawing
+            content["files"][f"{section.name}.{figure.name}.csv"] = figure.points
+            if chart := figure.chart:
+                specification = interactive.specification(chart, page.palette)
+                content["charts"][f"{section.name}.{figure.name}"] = specification
+        for table in section.tables:
+            content["files"][f"{section.name}.{table.name}.csv"] = table.rows
+    packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0)
+    return base64.b64encode(packed).decode()
+
+
+@cache
+def _template(name: str) -> str:
+    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _bundled(name: str) -> str:
+    """Return a file of DataTables, which the package itables brings."""
+    return files("itables").joinpath("html", name).read_text(encoding="utf-8")
+
+
+def _tables_script() -> str:
+    """Return the module of DataTables with its default export under a global name."""
+    script = _bundled("dt_bundle.js")
+    (name,) = re.findall(r"export\{.*?(\w+) as default.*?\}", script)
+    return f"{script}\n;window.DataTable = {name};"
+
+
+@cache
+def _vega() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script that defines `vegaEmbed`."""
+    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return script
+
+
+def _inline(text: str) -> Markup:
+    """Return code for a script or style element, with the closing tags in it escaped."""
+    return Markup(re.sub(r"</(script|style)", r"<\\/\1", text, flags=re.IGNORECASE))
+
+
+def read_run(results: Path, run: str, logs: Path) -> Run:
+    """Read a run and the end of its log, if it has one. A run of a bundle is named `<run>@<label>`."""
+    measured = replace(record.read(results / "runs" / run / "record.json"), run=run)
+    parts = run_metrics.parts(measured) or {}
+    whole = sum(parts.values())
+    timeline = [Part(name, seconds, seconds / whole) for name, seconds in parts.items() if seconds]
+    window = run_metrics.steady(measured.window, measured.spec.global_batch)
+    specification = yaml.safe_dump(vars(measured.spec), sort_keys=False, width=100)
+    return Run(
+        measured,
+        run_states.words_of(measured.status),
+        timeline,
+        window.examples_per_second if window else None,
+        specification,
+        _tail(logs / f"{measured.run}.log"),
+    )
+
+
+def _tail(path: Path) -> str:
+    """Return the last lines of a log; empty without one, as for records from elsewhere."""
+    if not path.exists():
+        return ""
+    return "\n".join(path.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:])

@@ -1,1 +1,0 @@
-"""The paper: answers, figures and tables typeset as a PDF file."""

@@ -1,0 +1,261 @@
+"""What all figures share: fonts and colors, the frame around the axes, and reproducible files.
+
+The same input gives the same bytes, whatever the machine and the date.
+"""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import Rectangle
+from matplotlib.textpath import text_to_path
+
+from paragone.analysis import run_states
+from paragone.base.atomic_files import writing
+from paragone.base.errors import UserError
+from paragone.base.processes import without
+from paragone.reporting import footnotes
+
+# Importing these takes as long as all the rest of a figure; seaborn needs them for kernel densities only.
+with without("scipy.stats", "scipy.cluster"):
+    import seaborn as sns
+
+SINGLE, DOUBLE = 3.4, 7.0  # column widths, inches
+INK, MUTED, FAINT = "#222222", "#5F5F5F", "#D9D9D9"
+ALARM = "#B00020"
+PUBLISHED = "#000000"
+MARKERS = ("o", "s", "^", "D", "v", "P")
+LINES = ("-", "--", ":", "-.")
+
+_MARGIN = 0.04  # inches, to every edge of the figure
+_LINE_HEIGHT = 0.125  # inches
+_NOTE_SIZE = 6  # points
+_GAP = 0.05  # inches, between the parts of the frame
+_HANDLE = 0.48  # inches of a legend's entry besides its label: handle and gaps
+
+_SETTINGS = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
+    "font.size": 7,  # of labels and legends, too
+    "text.parse_math": False,  # titles and labels are plain text, with $ and braces
+    "axes.titlesize": "medium",
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.2,
+    "lines.solid_capstyle": "projecting",
+    "lines.markersize": 3.2,
+    "hatch.linewidth": 0.5,
+    "axes.axisbelow": True,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.5,
+    "legend.frameon": False,
+    "figure.dpi": 100,
+    "savefig.dpi": 300,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "paragone",
+}
+# Without dates the same input gives the same bytes. PNG carries no date.
+_METADATA = {
+    ".svg": {"Date": None, "Creator": "Paragone"},
+    ".pdf": {
+        "CreationDate": None,
+        "ModDate": None,
+        "Creator": "Paragone",
+        "Producer": "matplotlib",
+    },
+    ".png": {"Software": "Paragone"},
+}
+
+
+# Set on import, because artists take their defaults when they are made.
+sns.set_theme(context=None, style="ticks", rc=_SETTINGS)
+
+
+def color(palette: dict[str, str], backend: str) -> str:
+    """Return the color of a backend, gray for one that the palette does not name."""
+    return palette.get(backend, MUTED)
+
+
+def series_style(palette: dict[str, str], backend: str, number: int = 0) -> dict[str, Any]:
+    """Return color, marker and line style of the series `number` of a backend.
+
+    The marker follows from the backend's place in the palette, so that it is the same in every figure.
+    """
+    place = list(palette).index(backend) if backend in palette else 0
+    return {
+        "color": color(palette, backend),
+        "marker": MARKERS[(place + 3 * number) % len(MARKERS)],
+        "linestyle": LINES[number % len(LINES)],
+    }
+
+
+def series_styles(
+    labels: Iterable[str], backends: Iterable[str], palette: dict[str, str], **more: Any
+) -> dict[str, dict[str, Any]]:
+    """Return the style of each series by label, different for each series of a backend; `more` overrides."""
+    styles: dict[str, dict[str, Any]] = {}
+    seen: list[str] = []
+    for label, backend in dict.fromkeys(zip(labels, backends, strict=True)):
+        styles[label] = {**series_style(palette, backend, seen.count(backend)), **more}
+        seen.append(backend)
+    return styles
+
+
+def save(figure: Figure, outputs: list[Path]) -> None:
+    """Write the figure to each path in the format of its suffix, each file complete or not at all.
+
+    Raises `UserError` for a suffix other than .svg, .pdf and .png, before anything is written.
+    """
+    for path in outputs:
+        if path.suffix not in _METADATA:
+            raise UserError(f"{path}: a figure is written as {', '.join(_METADATA)}")
+    _freeze(figure)
+    for path in outputs:
+        with writing(path, "wb") as file:
+            figure.savefig(file, format=path.suffix[1:], metadata=_METADATA[path.suffix])
+
+
+def _freeze(figure: Figure) -> None:
+    """Fix the layout with rounded positions, because the solver's last digits differ from call to call."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine(None)  # with "none" each savefig would draw twice
+    for axes in figure.axes:
+        x, y, width, height = axes.get_position(original=True).bounds
+        axes.set_position([round(x, 5), round(y, 5), round(width, 5), round(height, 5)])
+
+
+class Frame:
+    """A figure with its title, legend and notes; the caller draws the axes."""
+
+    def __init__(
+        self,
+        width: float,
+        height: float,
+        title: str,
+        runs: pd.DataFrame | None,
+        remarks: list[str],
+        handles: Sequence[Artist] = (),
+    ) -> None:
+        """Make a figure of `width` inches whose axes get `height` inches, whatever surrounds them.
+
+        `handles` are the entries of one legend above the axes. The notes below are the `remarks`, then data,
+        machine, disturbances and broken rules of the `runs`, unless that is None. Synthetic data get a banner
+        across the top.
+        """
+        synthetic = runs is not None and run_states.holds_synthetic(runs)
+        banner = _wrapped(footnotes.SYNTHETIC, width, 7, "bold") if synthetic else []
+        heading = _wrapped(title, width, 8, "bold")
+        about = list(remarks)
+        if runs is not None:
+            about += [
+                *footnotes.isolation(runs),
+                footnotes.data(runs),
+                footnotes.machine(runs),
+                *footnotes.violations(runs),
+            ]
+        foot = _wrapped(" ".join(about), width, _NOTE_SIZE)
+        columns, rows = _legend_shape(handles, width)
+
+        self._above = (
+            _MARGIN + len(heading) * _LINE_HEIGHT * 1.1 + rows * _LINE_HEIGHT * 1.08 + _GAP
+        )
+        self._above += len(banner) * _LINE_HEIGHT + 2 * _GAP if banner else 0
+        self._below = _MARGIN + len(foot) * _LINE_HEIGHT * 0.82 + _GAP
+        self.width, self.height = width, height + self._above + self._below
+        self.figure = Figure()
+        self.figure.set_size_inches(width, self.height)
+        self.figure.set_layout_engine("constrained")
+        below, share = self._below / self.height, height / self.height
+        self.figure.get_layout_engine().set(
+            rect=(_MARGIN / width, below, 1 - 2 * _MARGIN / width, share),
+            w_pad=0.02,
+            h_pad=0.02,
+            wspace=0.04,
+            hspace=0.04,
+        )
+        top = self._draw_banner(banner)
+        top = self._draw_lines(heading, top, 8, _LINE_HEIGHT * 1.1, weight="bold")
+        if handles:
+            self.figure.legend(
+                handles=list(handles),
+                ncols=columns,
+                loc="upper left",
+                borderaxespad=0,
+                borderpad=0,
+                handlelength=2.2,
+                handletextpad=0.5,
+                columnspacing=1.2,
+                labelspacing=0.25,
+                bbox_to_anchor=(_MARGIN / width, self._y(top)),
+            )
+        self._draw_lines(
+            foot, self.height - self._below + _GAP, _NOTE_SIZE, _LINE_HEIGHT * 0.82, color=MUTED
+        )
+
+    def _y(self, inches_from_top: float) -> float:
+        return 1 - inches_from_top / self.height
+
+    def _draw_banner(self, lines: list[str]) -> float:
+        if not lines:
+            return _MARGIN
+        depth = len(lines) * _LINE_HEIGHT + _GAP
+        self.figure.add_artist(
+            Rectangle((0, self._y(depth)), 1, depth / self.height, color=ALARM, linewidth=0)
+        )
+        self._draw_lines(lines, _GAP / 2, 7, _LINE_HEIGHT, color="white", weight="bold")
+        return depth + _GAP
+
+    def _draw_lines(
+        self, lines: list[str], top: float, size: float, step: float, **options: str
+    ) -> float:
+        for line in lines:
+            self.figure.text(
+                _MARGIN / self.width, self._y(top), line, size=size, va="top", **options
+            )
+            top += step
+        return top
+
+
+def _legend_shape(handles: Sequence[Artist], width: float) -> tuple[int, int]:
+    """Return the number of columns and rows of a legend that is no wider than the figure."""
+    if not handles:
+        return 1, 0
+    lengths = [_text_width(str(handle.get_label()), 7) + _HANDLE for handle in handles]
+    for columns in range(len(handles), 0, -1):
+        rows = -(-len(handles) // columns)
+        # matplotlib fills a legend column by column.
+        widths = [max(lengths[at : at + rows]) for at in range(0, len(lengths), rows)]
+        if sum(widths) <= width - 2 * _MARGIN:
+            return len(widths), rows
+    return 1, len(handles)
+
+
+def _wrapped(text: str, width: float, size: float, weight: str = "normal") -> list[str]:
+    # A line is wrapped by the mean width of the text's characters, with some room for a wider line.
+    mean = _text_width(text, size, weight) / max(len(text), 1)
+    columns = max(int((width - 2 * _MARGIN) / mean * 0.95), 12)
+    return textwrap.wrap(text, columns, break_on_hyphens=False)  # keeps names of rules whole
+
+
+def _text_width(text: str, size: float, weight: str = "normal") -> float:
+    """Return the width of a text in inches, by the metrics of the figure's font."""
+    font = FontProperties(family="DejaVu Sans", size=size, weight=weight)
+    width: float = text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]
+    return width / 72

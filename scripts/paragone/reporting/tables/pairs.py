@@ -1,0 +1,218 @@
+"""Tables of series compared two by two: backends, machines, and accuracies with those of the baseline."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import scipy
+
+from paragone.analysis import pairwise, run_states
+from paragone.analysis.grouping import Series
+from paragone.analysis.metrics import METRICS, margin_words
+from paragone.analysis.pairwise import EQUAL
+from paragone.analysis.prediction import DIFFERS, UNDECIDED
+from paragone.reporting import footnotes, words
+from paragone.reporting.inputs import Inputs
+from paragone.reporting.markup import WIDE, Block, Table
+
+PAIRED = (
+    "Paired by seed: mean log ratio (of accuracies: mean difference) over pairs, its 95 % interval "
+    "and p value by sign flips, equivalence by two one-sided tests; p adjusted by Holm's method "
+    "over the pairs of a metric; a verdict at p <= 0.05. Effect: by how much the first is better, so that a "
+    "ratio below 1, or a difference below 0, speaks for the second, whatever the metric."
+)
+MARGINS = f"Margins: {', '.join(f'{one.name} {margin_words(one)}' for one in METRICS)}."
+NOTHING = (
+    "No two backends trained the same workload at the same global batch with the same tuning: "
+    "nothing to compare."
+)
+BY_MACHINE = (
+    "Each machine by itself, paired by seed; seconds of different machines are not compared, only how much "
+    "better one variant is than another on each. No test is made across machines."
+)
+_PRINTED = ["metric", "workload", "batch", "first", "second", "n", "effect", "p", "verdict", "why"]
+
+MARGIN = 0.02  # of accuracies, as in published/margins.csv, which has the reason
+CONFIDENCE = (
+    0.90  # an interval of 90 % within the margin is equivalence by two one-sided tests at 5 %
+)
+ACCURACIES = (
+    "Accuracies after and during the last epoch, mean ± standard deviation over n seeds. Difference: mean "
+    "over pairs of one seed, that of the baseline ({}) subtracted, with its 90 % interval by Student's t; "
+    f"equal within {MARGIN}: the interval is within ±{MARGIN}; {DIFFERS}: it is beyond. Majority: the share "
+    "of the most frequent class, which is chance."
+)
+
+
+def differences(inputs: Inputs) -> Table:
+    """Compare the backends of an experiment with each other: one row per metric and pair."""
+    runs = inputs.runs
+    rows = words.with_words(pairwise.differences(runs, inputs.labels))
+    rows["family"] = "exploratory"
+    primary = inputs.settings["primary"]
+    if primary["experiment"] in set(runs["experiment"]):
+        rows.loc[rows["metric"] == primary["metric"], "family"] = "primary"
+    notes = [PAIRED, MARGINS, _family(rows, primary["metric"])] if len(rows) else [NOTHING]
+    cells = _pairs(rows)
+    layout = f"{'l' if 'machine' in cells else ''}llrllr{WIDE}r{WIDE}{WIDE}"
+    block = Block(cells, layout, outcomes=rows["relation"], runs=rows["runs"])
+    return Table(rows, f"{inputs.title}: backends compared", footnotes.about(runs, *notes), [block])
+
+
+def _family(rows: pd.DataFrame, metric: str) -> str:
+    """Return which rows are the question of the report, and which are exploratory."""
+    if (rows["family"] == "primary").any():
+        return f"The rows of {metric} are the report's primary family; the others are exploratory."
+    return "Exploratory: the report's primary family is of another experiment."
+
+
+def _pairs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `pairwise.differences` as texts, with their machine if there are several."""
+    cells = [
+        {
+            **row,
+            "batch": f"{row['global_batch']:,}",
+            "effect": _effect(row),
+            "p": "" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}",
+        }
+        for row in rows.to_dict("records")
+    ]
+    several = len(set(rows["machine"])) > 1
+    return pd.DataFrame(cells, columns=["machine", *_PRINTED] if several else _PRINTED)
+
+
+def _effect(row: dict[str, Any]) -> str:
+    """Return by how much the first is better, with its interval if it has one."""
+    if not row["n"]:
+        return "-"
+    form = "{:.3f} x" if row["ratio"] else "{:+.4f}"
+    text = form.format(row["effect"])
+    bounded = all(math.isfinite(row[edge]) and row[edge] > 0 for edge in ("low", "high"))
+    if (row["ratio"] and not bounded) or not math.isfinite(row["low"]):
+        return text
+    return f"{text} [{form.format(row['low'])}, {form.format(row['high'])}]"
+
+
+def machines(inputs: Inputs) -> Table:
+    """Compare the same pairs on several machines: one row per machine, metric and pair.
+
+    Readers get a column per machine: effects are ratios, which another machine may repeat.
+    """
+    rows = words.with_words(pairwise.differences(inputs.runs, inputs.labels))
+    texts = [
+        f"{_effect(row)}: {row['verdict']} (n = {row['n']})" for row in rows.to_dict("records")
+    ]
+    by_machine = rows.assign(text=texts).pivot_table(
+        index=["metric", "workload", "global_batch", "first", "second"],
+        columns="machine",
+        values="text",
+        aggfunc="first",
+        sort=False,
+    )
+    names = list(dict.fromkeys(rows["machine"]))
+    cells = by_machine.reindex(columns=names).fillna("not measured").reset_index()
+    cells = cells.rename(columns={"global_batch": "batch"}).rename_axis(columns=None)
+    block = Block(
+        cells.assign(batch=cells["batch"].map("{:,}".format)), f"llrll{WIDE * len(names)}"
+    )
+    remarks = footnotes.about(inputs.runs, BY_MACHINE)
+    return Table(rows, f"{inputs.title}: machine by machine", remarks, [block])
+
+
+def accuracies(inputs: Inputs) -> Table:
+    """Compare accuracies with the baseline's, by seed: one row per work, series and split."""
+    rows, baselines = [], []
+    for work, baseline, same in inputs.with_baseline():
+        rows += [
+            {"work": work, **_accuracy_row(one, baseline, split)}
+            for split in ("test", "train")
+            for one in same
+        ]
+        baselines.append(baseline.name)
+    table = pd.DataFrame(rows)
+    method = ACCURACIES.format(", ".join(dict.fromkeys(baselines)))
+    block = Block(
+        pd.DataFrame(_accuracy_cells(table)),
+        f"ll{WIDE}rrrr{WIDE}",
+        outcomes=table["verdict"],
+        runs=table["runs"],
+    )
+    title = f"{inputs.title}: accuracies compared with the baseline's"
+    return Table(table, title, footnotes.about(inputs.runs, method), [block])
+
+
+def _accuracy_row(one: Series, baseline: Series, split: str) -> dict[str, Any]:
+    """Return a row; `difference`, `low` and `high` are missing for the baseline itself."""
+    accuracy, other = (_accuracy_by_seed(each, split) for each in (one, baseline))
+    row: dict[str, Any] = {
+        "split": split,
+        "series": one.label,
+        "backend": one.backend,
+        "precision": one.runs["precision"].iloc[0],
+        "n": len(accuracy),
+        "accuracy": accuracy.mean(),
+        "deviation": accuracy.std(),
+        "majority": one.runs[f"{split}_majority"].astype("float64").max(),
+        "runs": " ".join(one.measured["run"]),
+        "words": "; ".join(run_states.not_completed(one.runs)),
+    }
+    if one is baseline:
+        nothing = dict.fromkeys(("difference", "low", "high"), math.nan)
+        return row | nothing | {"verdict": "baseline"}
+    pairs = (accuracy - other).dropna()
+    low, high = _interval(pairs)
+    verdict = _verdict(low, high)
+    return row | {"difference": pairs.mean(), "low": low, "high": high, "verdict": verdict}
+
+
+def _accuracy_by_seed(one: Series, split: str) -> pd.Series:
+    return one.measured.set_index("seed")[f"final_{split}_accuracy"].astype("float64")
+
+
+def _interval(pairs: pd.Series) -> tuple[float, float]:
+    """Return Student's interval of the mean, unbounded for fewer than two pairs."""
+    if len(pairs) < 2:
+        return -math.inf, math.inf
+    quantile = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(pairs) - 1)
+    half = quantile * pairs.std() / math.sqrt(len(pairs))
+    return pairs.mean() - half, pairs.mean() + half
+
+
+def _verdict(low: float, high: float) -> str:
+    if low > -MARGIN and high < MARGIN:
+        return EQUAL
+    return DIFFERS if low > MARGIN or high < -MARGIN else UNDECIDED
+
+
+def _accuracy_cells(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for row in table.to_dict("records"):
+        yield {
+            "workload": row["work"],
+            "of": row["split"],
+            "variant": row["series"],
+            "n": str(row["n"]),
+            "accuracy": _accuracy(row),
+            "majority": "" if pd.isna(row["majority"]) else f"{row['majority']:.3f}",
+            "difference": _difference(row),
+            "verdict": "; ".join(filter(None, (_verdict_words(row), row["words"]))),
+        }
+
+
+def _verdict_words(row: dict[str, Any]) -> str:
+    if not row["n"]:
+        return ""
+    return f"equal within {MARGIN}" if row["verdict"] == EQUAL else row["verdict"]
+
+
+def _accuracy(row: dict[str, Any]) -> str:
+    if not row["n"]:
+        return "-"
+    return f"{row['accuracy']:.4f}" + (f" ± {row['deviation']:.4f}" if row["n"] > 1 else "")
+
+
+def _difference(row: dict[str, Any]) -> str:
+    if pd.isna(row["difference"]):
+        return ""
+    text = f"{row['difference']:+.4f}"
+    return f"{text} [{row['low']:+.4f}, {row['high']:+.4f}]" if math.isfinite(row["low"]) else text

@@ -1,0 +1,322 @@
+"""Tables of published numbers and what was measured here: a verdict per row, a column per measured series."""
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from paragone.analysis import verdicts
+from paragone.analysis.cells import QUANTITIES, Missing, pick
+from paragone.analysis.grouping import Series
+from paragone.analysis.product_tables import PEAK, medians, peaks, with_labels
+from paragone.analysis.published import OUTCOMES, Protocol, Row
+from paragone.analysis.statistics import INTERVAL, Summary, summarize
+from paragone.analysis.verdicts import NOT_COMPARABLE, Finding, summarized
+from paragone.base.errors import UserError
+from paragone.reporting import footnotes, words
+from paragone.reporting.inputs import Inputs
+from paragone.reporting.markup import TINY, WIDE, Block, Table
+
+# Columns of the CSV file only, for programs; the latter are the numbers behind the verdict.
+NUMBERS = ["experiment", "family", "judge", "value", "unit", "has_runs"]
+_BEFORE, _AFTER = ("metric", "condition", "system", "published"), ("verdict", "why", "note")
+JUDGED = ["mean", "n", "difference", "half_width", "margin", "p", "needed"]
+
+OUTCOMES_JUDGED = (
+    "A published loss or accuracy is one run. Measured: mean of n runs ± half the 95 % prediction "
+    "interval of one more run, by the committed spread over seeds. Reproduced: half-width and "
+    "difference are within the margin; differs: the difference is beyond both."
+)
+
+# Metrics that sources print by epoch: the name in a heading, and the digits shown.
+BY_EPOCH = {
+    "step_time": ("ms/step", 1),
+    "train_loss": ("training loss", 4),
+    "train_accuracy": ("training accuracy", 4),
+    "test_loss": ("test loss", 4),
+    "test_accuracy": ("test accuracy", 4),
+}
+EPOCHS = "Measured: medians over runs (seeds); the CSV file has intervals, n and names of runs."
+
+PRODUCTS = (
+    f"Measured: median [{INTERVAL}] of the timed runs (n) of one process, devices synchronized at both "
+    "edges, after a warm-up."
+)
+PEAKS = f"Measured peak: {PEAK}; median [{INTERVAL}] (n timed runs), one device."
+
+
+def comparison(inputs: Inputs) -> Table:
+    """Compare each published number and ratio of an experiment with what was measured.
+
+    There is one column per backend and machine, one of which judges.
+    """
+    evidence, sweeps = inputs.evidence, inputs.sweeps()
+    findings = [
+        {one.label: verdicts.compare(row, evidence, one.runs, inputs.epochs) for one in sweeps}
+        for row in inputs.published
+    ]
+    judged = [
+        verdicts.overall(by_series, _judge(inputs, row, sweeps))
+        for row, by_series in zip(inputs.published, findings, strict=True)
+    ]
+    families = _families(inputs.published, judged)
+    lines = [
+        _line(
+            (row.metric, row.condition, row.system, row.printed),
+            findings[index],
+            row.note,
+            families[index],
+            judged[index],
+            (row.number, row.unit),
+        )
+        for index, row in enumerate(inputs.published)
+    ]
+    for ratio in inputs.ratios:
+        by_series = {
+            one.label: verdicts.compare_ratio(ratio, evidence, one.runs, inputs.epochs)
+            for one in sweeps
+        }
+        lines.append(_line((ratio.name, ratio.condition, ratio.system, ratio.printed), by_series))
+    for line in lines:
+        line["experiment"] = inputs.published_experiment
+    remarks = footnotes.about(inputs.runs, OUTCOMES_JUDGED, *_inside_spread(inputs, judged))
+    return _table(lines, inputs.title, [*remarks, *inputs.flaws])
+
+
+def _judge(inputs: Inputs, row: Row, sweeps: list[Series]) -> str | None:
+    """Return the series that judges a row: that of the backend of the committed spread."""
+    protocol = inputs.evidence.protocols.get(row.system)
+    spread = inputs.evidence.spreads.get(protocol.workload) if protocol else None
+    return next((one.label for one in sweeps if spread and one.backend == spread.backend), None)
+
+
+def _families(rows: list[Row], judged: list[tuple[str, Finding]]) -> list[str]:
+    """Return which rows are primary ones of their system, and adjust the verdicts of these in `judged`."""
+    families = ["outcome" if row.metric in OUTCOMES else "" for row in rows]
+    for members in verdicts.primary(rows).values():
+        places = [rows.index(row) for row in members]
+        adjusted = verdicts.adjusted([judged[place][1] for place in places])
+        for place, finding in zip(places, adjusted, strict=True):
+            judged[place] = (judged[place][0], finding)
+            families[place] = "primary"
+    return families
+
+
+def _inside_spread(inputs: Inputs, judged: list[tuple[str, Finding]]) -> list[str]:
+    """Return, for each system judged by a spread, how its outcomes over all epochs lie together."""
+    remarks = []
+    for system, protocol in inputs.protocols.items():
+        spread = inputs.evidence.spreads.get(protocol.workload)
+        published = {
+            (row.metric, row.epoch): row.number
+            for row, (_, finding) in zip(inputs.published, judged, strict=True)
+            if row.system == system and finding.judgement and not row.bound
+            if spread and row.epoch and row.epoch <= spread.rows["epoch"].max()
+        }
+        if spread and len(published) > len(verdicts.PRIMARY):
+            count, share = spread.inside(published)
+            remarks.append(
+                f"{system}: {count} of {len(published)} published outcomes are where one more of the "
+                f"{spread.rows['seed'].nunique()} committed runs would be; of these runs and the "
+                f"published one {share:.0%} have as few or fewer."
+            )
+    return remarks
+
+
+def _line(
+    about: tuple[str, str, str, str],
+    findings: dict[str, Finding],
+    note: str = "",
+    family: str = "",
+    judged: tuple[str, Finding] | None = None,
+    number: tuple[float, str] = (math.nan, ""),
+) -> dict[str, Any]:
+    """Return one row. `about`: metric, condition, system and published value. `findings`: by series.
+
+    `judged`: the series whose finding is the verdict, and that finding; by default the first that can be
+    compared. `number`: the published value and its unit.
+    """
+    label, finding = judged or verdicts.overall(findings)
+    numbers = finding.judgement
+    return {
+        **dict(zip(_BEFORE, about, strict=True)),
+        **{label: words.measured(one) for label, one in findings.items()},
+        "verdict": finding.verdict,
+        "why": _why(
+            {label: finding} if finding.verdict != NOT_COMPARABLE else findings, len(findings)
+        ),
+        "note": note,
+        "family": family,
+        "judge": label,
+        "value": number[0],
+        "unit": "" if number[1] in ("fraction", "count") else number[1],
+        "has_runs": all(one.has_runs for one in findings.values()),
+        **{name: getattr(numbers, name, math.nan) for name in JUDGED},
+        "runs": " ".join(dict.fromkeys(run for one in findings.values() for run in one.runs)),
+    }
+
+
+def _why(findings: dict[str, Finding], columns: int) -> str:
+    """Return the reason of the series that judges, or of each that cannot be compared, equal ones once."""
+    reasons: dict[str, list[str]] = {}
+    for label, one in findings.items():
+        reasons.setdefault(words.reasons(one), []).append(label)
+    if columns == 1 or (len(reasons) == 1 and len(findings) > 1):
+        return "; ".join(reasons)
+    return "; ".join(f"{', '.join(labels)}: {why}" for why, labels in reasons.items())
+
+
+def _table(lines: list[dict[str, Any]], title: str, remarks: list[str]) -> Table:
+    """Return lines of `_line` as a table; run names and the numbers of the verdict are in its CSV file only.
+
+    Raises `UserError` if there is no line: no published experiment was named.
+    """
+    if not lines:
+        raise UserError("--published-experiment: missing; name whose published rows are shown")
+    rows = pd.DataFrame(lines)
+    cells = rows.drop(columns=[*NUMBERS, *JUDGED, "runs"], errors="ignore")
+    columns_of_series = cells.shape[1] - len(_BEFORE) - len(_AFTER)
+    source = cells["note"].map(lambda note: note and f"; source: {note}")
+    block = Block(
+        cells,
+        f"l{WIDE}l{WIDE * columns_of_series}l{WIDE}",
+        caption=f"{title}. Published on: {'; '.join(cells['system'].unique())}.",
+        for_latex=cells.assign(why=cells["why"] + source).drop(columns=["system", "note"]),
+        outcomes=cells["verdict"],
+        runs=rows["runs"],
+    )
+    return Table(rows, f"{title}: published and measured", remarks, [block])
+
+
+def epochs(inputs: Inputs) -> Table:
+    """Show the epochs that a source prints and the measured ones: a block per system, a row per epoch.
+
+    Raises `UserError` if nothing is published by epoch.
+    """
+    rows = [row for row in inputs.published if row.metric in BY_EPOCH and row.epoch is not None]
+    if not rows:
+        raise UserError(
+            f"published experiment {inputs.published_experiment!r} has no values by epoch"
+        )
+    values, missing = _by_epoch(rows, inputs.protocols, inputs.sweeps(), inputs.epochs)
+    counts = [len(one.measured) for one in inputs.series]
+    remarks = [*footnotes.about(inputs.runs, EPOCHS, *missing), footnotes.repeats(counts)]
+    blocks = []
+    for system, part in values.groupby("system", sort=False):
+        cells = _epoch_cells(part)
+        layout = "r" + WIDE * (cells.shape[1] - 1)
+        heading, caption = f"Published: {system}", f"{inputs.title}. Published on: {system}."
+        blocks.append(Block(cells, layout, heading, caption, size=TINY))
+    return Table(values, f"{inputs.title}: epoch by epoch", remarks, blocks)
+
+
+def _by_epoch(
+    rows: list[Row], protocols: dict[str, Protocol], sweeps: list[Series], epochs: pd.DataFrame
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return one row per published or measured value, and sentences on what has no value."""
+    values: list[dict[str, Any]] = []
+    missing: dict[str, None] = {}  # in order, each once
+    for row in rows:
+        about = {"system": row.system, "epoch": row.epoch, "metric": row.metric}
+        values.append({**about, "source": "published", "value": float(row.value)})
+        for one in sweeps:
+            quantity = QUANTITIES[row.metric]
+            try:
+                cell = pick(row, protocols[row.system], one.runs, epochs, exact=quantity.exact)
+                measured = quantity.values(cell, row)
+            except Missing as error:
+                why = words.reason(error.reason)
+                missing[f"{one.label}, for {row.system}: {why}."] = None
+                continue
+            if quantity.remark(cell, row):  # a value of another epoch
+                continue
+            for other in cell.other_replicas(row):
+                missing[f"{one.label}, for {row.system}: {words.reason(other)}."] = None
+            summary = {**vars(summarize(measured)), "runs": " ".join(cell.runs["run"])}
+            summary["value"] = summary.pop("median")
+            values.append({**about, "source": one.label, **summary})
+    columns = ["system", "epoch", "metric", "source", "value", "low", "high", "n", "runs"]
+    return pd.DataFrame(values).reindex(columns=columns), list(missing)
+
+
+def _epoch_cells(part: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per epoch and columns (metric, source), published first, with values as text."""
+    metrics = [name for name in BY_EPOCH if (part["metric"] == name).any()]
+    sources = list(dict.fromkeys(part["source"]))
+    values = part.pivot_table(
+        index="epoch", columns=["metric", "source"], values="value", sort=False, dropna=False
+    )
+    columns = [(name, source) for name in metrics for source in sources if (name, source) in values]
+    cells = pd.DataFrame(index=values.index.astype(int))
+    for name, source in columns:
+        title, digits = BY_EPOCH[name]
+        cells[title, source] = [
+            "-" if pd.isna(value) else f"{value:,.{digits}f}" for value in values[name, source]
+        ]
+    cells.columns = pd.MultiIndex.from_tuples(cells.columns)
+    return cells.sort_index().reset_index(names="epoch")
+
+
+def matmul_comparison(inputs: Inputs) -> Table:
+    """Compare published times of matrix products with measured ones: one column per series."""
+    cases = with_labels(medians(inputs.products, "seconds"), inputs.labels)
+    series = list(cases.groupby("label", sort=False))
+    lines = []
+    for row in inputs.published:
+        protocol = inputs.protocols.get(row.system)
+        if protocol is None or row.metric != "wall_time":
+            raise UserError(
+                f"published row {row.system!r}, {row.condition!r}: not the wall time of a product of "
+                "matrices; correct `published` in the config, or published.csv and protocols.csv"
+            )
+        findings = {label: _product_finding(protocol, part) for label, part in series}
+        about = (row.metric, row.condition, row.system, row.printed)
+        lines.append(_line(about, findings, row.note))
+    remarks = [*footnotes.where(inputs.products), PRODUCTS, *inputs.flaws]
+    return _table(lines, inputs.title, remarks)
+
+
+def _product_finding(published: Protocol, cases: pd.DataFrame) -> Finding:
+    """Compare one published time with one series; times on other hardware are never a match."""
+    device = cases["device"].iloc[0]
+    if device != published.device:
+        return Finding(NOT_COMPARABLE, (("other_device", device, published.device),))
+    same = cases["precision"] == published.precision
+    for side in ("m", "k", "n"):
+        same &= cases[side] == getattr(published, side)
+    if not same.any():
+        return Finding(NOT_COMPARABLE, (("not_measured",),))
+    case = cases[same].iloc[0]
+    if case["runs"] == 0:
+        return Finding(NOT_COMPARABLE, (("case_ended", case["reason"]),))
+    summary = Summary(*(case[key] for key in ("runs", "median", "low", "high")))
+    runs = tuple(case["names"].split())
+    return Finding(NOT_COMPARABLE, (("hardware_product",),), summarized(summary, 3, "s"), runs=runs)
+
+
+def accelerator_reference(inputs: Inputs) -> Table:
+    """Show the published numbers of accelerators, and this machine's measured peaks after their peaks."""
+    lines = []
+    for row in inputs.published:
+        kind = "vendors_peak" if row.metric == "peak_throughput" else "hardware_elsewhere"
+        # LaTeX leaves systems out, so that the condition names the system as well.
+        about = (row.metric, f"{row.system}, {row.condition}", row.system, row.printed)
+        finding = Finding(NOT_COMPARABLE, ((kind,),))
+        lines.append(_line(about, {"measured here": finding}, row.note))
+    is_peak = [row.metric == "peak_throughput" for row in inputs.published]
+    at = max((place for place, peak in enumerate(is_peak, 1) if peak), default=0)
+    measured = with_labels(peaks(inputs.products), inputs.labels)
+    lines[at:at] = [_peak_line(peak) for _, peak in measured.iterrows()]
+    remarks = [*footnotes.where(inputs.products), PEAKS, *inputs.flaws]
+    return _table(lines, inputs.title, remarks)
+
+
+def _peak_line(peak: pd.Series) -> dict[str, Any]:
+    values = (peak[key] / 1e12 for key in ("median", "low", "high"))
+    measured = summarized(Summary(peak["runs"], *values), 3, "TFLOP/s")
+    runs = tuple(peak["names"].split())
+    finding = Finding(NOT_COMPARABLE, (("measured_peak",),), measured, runs=runs)
+    system = f"this machine ({peak['device']})"
+    case = f"{peak['precision']}, square product of {peak['size']:,}, {peak['label']}"
+    about = ("peak_throughput", f"{system}, {case}", system, "-")
+    return _line(about, {"measured here": finding})

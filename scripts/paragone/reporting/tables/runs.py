@@ -1,0 +1,67 @@
+"""Tables of measured runs: speed-up by replicas, and the spread of outcomes over seeds."""
+
+import pandas as pd
+
+from paragone.analysis.grouping import shares_cores
+from paragone.analysis.published import OUTCOMES, spread_of
+from paragone.analysis.scaling import SHARED, points_of, scaling_kind, table_of
+from paragone.reporting import footnotes
+from paragone.reporting.inputs import Inputs
+from paragone.reporting.markup import WIDE, Block, Table
+
+SPEED_UP = (
+    "Speed-up: examples/s over those of one replica, by seed. Efficiency: speed-up over replicas."
+)
+
+
+def scaling(inputs: Inputs) -> Table:
+    """Show step time, speed-up and efficiency: one row per backend and number of replicas."""
+    runs = inputs.runs
+    rows = table_of(points_of(runs, inputs.labels))
+    shared = [SHARED] if shares_cores(runs) else []
+    remarks = [*footnotes.about(runs, SPEED_UP, *shared), footnotes.repeats(rows["n"])]
+    texts = {
+        name: [_interval(row, column, factor, digits) for _, row in rows.iterrows()]
+        for name, column, factor, digits in (
+            ("step (ms)", "step_seconds", 1e3, 1),
+            ("speed-up", "speed_up", 1, 2),
+            ("efficiency", "efficiency", 1, 2),
+        )
+    }
+    cells = pd.DataFrame(
+        {
+            "backend": rows["series"],
+            "replicas": rows["replicas"].astype(str),
+            "batch": rows["global_batch"].map("{:,}".format),
+            "per replica": rows["per_replica_batch"].map("{:,}".format),
+            **texts,
+            "ideal": rows["ideal"].astype(str),
+            "devices": rows["devices"],
+        }
+    )
+    block = Block(cells, f"{WIDE}rrr{WIDE * 3}r{WIDE}", runs=rows["runs"])
+    return Table(rows, f"{inputs.title} ({scaling_kind(runs)} scaling)", remarks, [block])
+
+
+def _interval(row: pd.Series, column: str, factor: float, digits: int) -> str:
+    value, low, high = (factor * row[f"{column}{end}"] for end in ("", "_low", "_high"))
+    if pd.isna(value):
+        return row["words"] or "-"
+    interval = "" if pd.isna(low) or low == high else f" [{low:,.{digits}f}, {high:,.{digits}f}]"
+    return f"{value:,.{digits}f}{interval}"
+
+
+def spread(inputs: Inputs) -> Table:
+    """Show outcomes of runs that differ by seed: mean and standard deviation over seeds.
+
+    The CSV file has one row per run and epoch, as published/spread.csv.
+    """
+    rows = spread_of(inputs.runs, inputs.epochs)
+    groups = rows.groupby(["workload", "epoch"])
+    cells = groups["seed"].count().rename("n").to_frame()
+    for name in OUTCOMES:
+        mean, deviation = groups[name].mean(), groups[name].std()
+        cells[name] = mean.map("{:.4f}".format) + " ± " + deviation.map("{:.4f}".format)
+    remarks = footnotes.about(inputs.runs, "Mean ± standard deviation over n seeds.")
+    block = Block(cells.reset_index().astype(str), "llrrrrr")
+    return Table(rows, inputs.title, remarks, [block])
