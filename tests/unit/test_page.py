@@ -1,4 +1,4 @@
-"""The page: what it says, that all it needs is in it, and that its twins show the points of the figures."""
+"""The page: what it says, that all it needs is in it, and that its charts show the points of the figures."""
 
 import base64
 import gzip
@@ -83,7 +83,7 @@ def test_a_run_has_its_section(results, packed):
     assert "GiB, 2 x GPU A;" in text
 
 
-def test_twins_hold_the_points_of_their_figures(results, packed):
+def test_charts_hold_the_points_of_their_figures(results, packed):
     chart = packed["charts"][f"{EXPERIMENT}.throughput"]
     values = chart["datasets"]["speed"]
     known = results.runs.dropna(subset="steady_examples_per_second")
@@ -94,7 +94,7 @@ def test_twins_hold_the_points_of_their_figures(results, packed):
     assert medians["PyTorch"]["n"] == len(of_torch)
 
 
-def test_twins_are_drawn_by_the_libraries_that_the_page_has(packed):
+def test_charts_are_drawn_by_the_libraries_that_the_page_has(packed):
     for chart in packed["charts"].values():
         assert "<svg" in vl_convert.vegalite_to_svg(chart)
 
