@@ -1,4 +1,4 @@
-"""Clean checkouts, programs and specifications: what tests of whole processes are made of."""
+"""Clean checkouts, command lines and specifications, for tests of whole processes."""
 
 import json
 import os
@@ -30,7 +30,7 @@ EXAMPLES = {
     for path in sorted(ROOT.glob("examples/*/config.yaml"))
 }
 OF_EXAMPLES = {name: one for own in EXAMPLES.values() for name, one in own["workloads"].items()}
-# (backend, replicas): every way of training on CPUs that a kill must not harm.
+# (backend, replicas): the backends that train on CPUs.
 CELLS = [
     ("torch", 1),
     ("tensorflow-mirrored", 2),
@@ -41,7 +41,7 @@ CELLS = [
     ("torch-fsdp", 2),
     ("tensorflow-multiworker", 2),
 ]
-# For tests that compile: no process that imports torch to try AVX2 and AVX-512, seconds each.
+# For tests that compile: skips seconds in which processes that import torch try vector instruction sets.
 INDUCTOR = {"TORCHINDUCTOR_VEC_ISA_OK": "1"}
 UNREACHABLE = "http://127.0.0.1:9"  # the discard port: connections are refused at once
 
@@ -93,7 +93,7 @@ def make_spec(
 def environment(**changes: str) -> dict[str, str]:
     """This process's environment with its own Python first, and `changes`.
 
-    Without what tunes a process: a test that imports Keras has variables of scikit-learn's import.
+    Tuning variables are left out: importing scikit-learn, as Keras does, sets some.
     """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return processes.environment({"PATH": path} | changes)
@@ -121,7 +121,7 @@ def call(line: list[str], timeout: float = 180, **variables: str) -> subprocess.
 
 
 def succeed(line: list[str], timeout: float = 180) -> str:
-    """Run a command that must succeed; its standard output."""
+    """Run a command that must succeed, and return its standard output."""
     done = call(line, timeout)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -142,8 +142,8 @@ def train_command(
 ) -> list[str]:
     """The command that trains `spec`; everything it writes is in `folder`.
 
-    `program`: "train", the worker itself, or "launch", which starts it. Without further `options` a run has
-    no speed window.
+    program: "train", the worker itself, or "launch", which starts it. Without further `options` a run has no
+    speed window.
     """
     return command(
         program,
@@ -160,7 +160,7 @@ def train_command(
 
 @contextmanager
 def memory_limited(limit: int) -> Iterator[None]:
-    """Let processes that are started meanwhile allocate at most so many bytes; the limit is inherited."""
+    """Let processes that are started in the block allocate at most `limit` bytes; they inherit the limit."""
     before = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
     try:
@@ -170,7 +170,7 @@ def memory_limited(limit: int) -> Iterator[None]:
 
 
 def wait_for(found: Callable[[], Any], process: subprocess.Popen, seconds: float = 120) -> Any:
-    """What `found` returns as soon as it is true; fails if `process` ends or time is up first."""
+    """The first true result of `found`; fails if `process` ends or time is up first."""
     end = time.monotonic() + seconds
     while not (result := found()):
         assert process.poll() is None, "the process ended too early"
@@ -180,7 +180,7 @@ def wait_for(found: Callable[[], Any], process: subprocess.Popen, seconds: float
 
 
 class Checkout:
-    """A copy of the tracked and of the new, not ignored files: edits never reach the real tree."""
+    """A copy of all files that git does not ignore, so that edits never reach the real tree."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -202,7 +202,7 @@ class Checkout:
         return self.folder / name
 
     def configure(self) -> None:
-        """Write what a test has changed in `config`; the first experiment is primary if no other is."""
+        """Write `config`; the first experiment becomes primary if the primary one is gone."""
         experiments, primary = self.config["experiments"], self.config["primary"]
         if primary["experiment"] not in experiments:
             primary["experiment"] = next(iter(experiments))
@@ -213,7 +213,7 @@ class Checkout:
     ) -> None:
         """Keep one experiment: one run of one replica per backend; `workload`, `changes`: keys to replace.
 
-        Of the matrix products one small one is left; speed windows are short.
+        One small matrix product is left; speed windows are short.
         """
         block = self.config["experiments"][experiment]
         cell = {"backend": backends, "replicas": 1, "global_batch": 100}
@@ -261,7 +261,7 @@ class Checkout:
         return snakemake_server.call(line, self.folder, environment(**variables))
 
     def jobs(self, *arguments: str, **variables: str) -> dict[str, int]:
-        """How many jobs of each rule a call would run."""
+        """The number of jobs of each rule that a call would run."""
         done = self.dry_run(*arguments, **variables)
         assert done.returncode == 0, done.stdout
         return job_stats(done.stdout)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from make_products import make_case, make_result
@@ -30,6 +31,7 @@ from paragone.analysis.compliance import checks
 from paragone.analysis.pairwise import differences
 from paragone.base.errors import UserError
 from paragone.config.expand import expand
+from paragone.config.read import read
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 from paragone.data import load
@@ -247,3 +249,17 @@ def test_a_command_line_ends_in_a_message(program, words, folder, monkeypatch, c
     with contextlib.suppress(SystemExit):
         importlib.import_module(program).main()
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.injects(
+    "4 input", "config files with other bytes", "one to five at random places", times=100
+)
+def test_a_config_file_with_other_bytes(tmp_path):
+    draw, text = random.Random(0), yaml.safe_dump(CONFIG).encode()
+    for _ in range(100):
+        damaged = bytearray(text)
+        for _ in range(draw.randint(1, 5)):
+            damaged[draw.randrange(len(damaged))] = draw.randrange(256)
+        (tmp_path / "config.yaml").write_bytes(damaged)
+        with contextlib.suppress(UserError):
+            read(tmp_path / "config.yaml")
