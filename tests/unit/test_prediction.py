@@ -29,8 +29,8 @@ def test_a_prediction_interval_by_hand():
 
 
 def test_runs_that_vary_more_than_the_spread_are_not_judged_by_it():
-    # F = variance of the two over 20 / 19; with 1 and 19 degrees of freedom 0.1 % is at 15.08.
-    for distance, why in ((5.5, ()), (5.8, ("other_spread",))):
+    # F = variance of the two over 20 / 19; with 1 and 19 degrees of freedom 0.1 % is at 15.08: 5.634.
+    for distance, why in ((5.62, ()), (5.65, ("other_spread",))):
         found = judge(0.0, pd.Series([-distance / 2, distance / 2]), 9.0, KNOWN)
         assert (found.verdict, found.why) == (UNDECIDED if why else REPRODUCED, why)
     same = pd.Series([1.0] * 20)
@@ -48,10 +48,11 @@ def test_the_runs_that_would_decide():
     # h of 4 runs: 2.093024 x 1.02598 x sqrt(1 + 1 / 4) = 2.4009; of 3 2.4797.
     found = judge(0.0, pd.Series([0.0]), 2.41, KNOWN)
     assert (found.verdict, found.needed) == (UNDECIDED, 4)
+    assert judge(0.0, pd.Series([0.0] * 3), 2.41, KNOWN).needed == 4
     assert judge(0.0, pd.Series([0.0] * 4), 2.41, KNOWN).verdict == REPRODUCED
     assert judge(0.0, pd.Series([0.0]), 2.1, KNOWN).needed is None  # of 100 runs still 2.158
     # Without a spread, of the bound of a deviation that is only estimated: here 0.1 x 2.117.
-    found = judge(0.0, pd.Series([-0.1, 0.0, 0.1]), 0.45, NONE)
+    found = judge(0.0, pd.Series([-0.1, 0.0, 0.1]), 0.449, NONE)
     assert found.needed == 23  # t(22) = 2.073873: 0.2117 x 2.073873 x sqrt(24 / 23) = 0.4485
 
 

@@ -194,19 +194,19 @@ def test_what_learned_nothing_agrees_with_nothing():
 
 
 @pytest.mark.parametrize(
-    ("values", "verdict"),
+    ("values", "verdict", "why"),
     # 4.302653 x 0.001 x sqrt(4 / 3) = 0.0050 around the mean of three; the bound is 0.89.
     [
-        ([0.8941, 0.8951, 0.8961], REPRODUCED),
-        ([0.879, 0.880, 0.881], DIFFERS),
-        ([0.8939, 0.8949, 0.8959], UNDECIDED),
-        ([0.99], UNDECIDED),
+        ([0.8941, 0.8951, 0.8961], REPRODUCED, ()),
+        ([0.879, 0.880, 0.881], DIFFERS, ()),
+        ([0.8939, 0.8949, 0.8959], UNDECIDED, (("bound",),)),
+        ([0.99], UNDECIDED, (("no_spread",),)),
     ],
 )
-def test_a_lower_bound_is_met_by_more(values, verdict):
+def test_a_lower_bound_is_met_by_more(values, verdict, why):
     row, evidence, _ = row_of(CNN, "test_accuracy"), *of(CNN)[1:]
     found = judge(row, evidence, with_accuracy(values, **LONG_CNN))
-    assert found.verdict == verdict
+    assert (found.verdict, found.reasons[1:]) == (verdict, why)
     assert found.reasons[0][0] == "from_bound"
 
 
