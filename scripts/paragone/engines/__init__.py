@@ -1,4 +1,4 @@
-"""The interface of an engine: what a framework supplies to the one training loop."""
+"""The protocol of an engine: the methods that a framework supplies to the one training loop."""
 
 import os
 import time
@@ -22,22 +22,26 @@ from paragone.models.weights import Weights
 
 __path__ = plugins.extended(__path__, "engines")
 
-# What frameworks read when they are imported. Python executes a package before its modules, so every
-# import of an engine or of a module that opens devices comes later.
-ignore_keras_settings()  # an engine of a plugin may import Keras itself
-os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the numbers of NVML
+# Frameworks read these variables when they are imported. Python executes a package before its modules, so
+# this code runs before any engine and any module that opens devices.
+ignore_keras_settings()  # an engine in a plugin may import Keras without paragone.base.tensorflow
+os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # number GPUs as NVML does
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-os.environ.setdefault("PJRT_DEVICE", "CPU")  # without it torch_xla asks every plug-in for devices
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # or no product is deterministic
-os.environ.setdefault("TORCH_WARM_POOL", "0")  # no processes of torch.compile that a CPU never uses
+os.environ.setdefault("PJRT_DEVICE", "CPU")  # otherwise torch_xla asks every plug-in for devices
+os.environ.setdefault(
+    "CUBLAS_WORKSPACE_CONFIG", ":4096:8"
+)  # otherwise matrix products are not deterministic
+os.environ.setdefault(
+    "TORCH_WARM_POOL", "0"
+)  # torch.compile's worker processes, which a CPU never uses
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One forward and backward pass, for the parity gate: canonical names, float arrays.
+    """One forward and backward pass, for the parity gate: arrays by canonical name, of floats.
 
-    `unbiased`: of each running variance that is kept unbiased, n / (n - 1) for the n values that a channel
-    had in this pass; others are biased.
+    `unbiased`: n / (n - 1) for each running variance that the framework keeps unbiased, where n is the number
+    of values that a channel had in this pass. Variances that are not listed are biased.
     """
 
     logits: np.ndarray
@@ -49,103 +53,101 @@ class Probe:
 class Engine(Protocol):
     """One framework under one strategy.
 
-    A batch is (inputs, labels) or, in evaluation, (inputs, labels, weights): the host arrays of this
-    process's shard. Every method that runs the device returns only when the device is done.
+    A batch is (inputs, labels) in training and (inputs, labels, weights) in evaluation: host arrays of this
+    process's shard, (local batch, ...), (local batch,) int32 and (local batch,) float32. Every method that
+    runs the device returns only when the device is done.
     """
 
-    devices: Devices  # observed, valid after build
+    devices: Devices  # as observed; valid after `build`
     device_names: list[str]
     shard: Shard
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        """Put model and optimizer on the devices. Raises `Unavailable`.
+        """Open the devices and create model and optimizer. Raises `Unavailable` if that is impossible.
 
-        With several workers, each of them calls this and all other methods in the same order.
+        `threads`: of this process. With several workers, each calls this and all other methods in the same
+        order.
         """
 
     def weights(self) -> Weights:
-        """The current weights in canonical layout."""
+        """A copy of the current weights in canonical layout."""
 
     def set_weights(self, weights: Weights) -> None:
         """Load canonical weights."""
 
     def snapshot(self) -> Any:
-        """A copy in memory of weights, statistics and optimizer, for one `restore`.
+        """A copy in memory of weights, statistics and optimizer state, for a single `restore`.
 
-        The random generator is no part of it: `train_epoch` starts it.
+        It leaves out the random generator, which `train_epoch` seeds.
         """
 
     def restore(self, snapshot: Any) -> None:
-        """Return to the state that `snapshot` has copied, to the last bit."""
+        """Return to the state of `snapshot`, to the last bit."""
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
-        """Compile and run training and evaluation on one batch each; the state is unchanged.
+        """Compile and run training and evaluation on one batch each, without changing the state.
 
-        `learning_rate`: that of the first epoch, which a lazy device compiles as a constant.
+        `learning_rate`: of the first epoch; a lazy device compiles it as a constant.
         """
 
     def train_epoch(
         self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
     ) -> Metrics:
-        """Train one epoch; `seed` starts the framework's own generator. Metrics are those during training."""
+        """Train one epoch; return the metrics during training. `seed`: of the framework's generator."""
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
-        """Metrics over all batches, each example weighted."""
+        """Loss and accuracy over all batches, with weighted examples."""
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
         """Class probabilities, (examples, classes) float32."""
 
     def probe(self, batch: tuple) -> Probe:
-        """Logits, loss and gradients in training mode; changes no trainable weight."""
+        """Logits, loss and gradients of a batch in training mode. Changes no trainable weight."""
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
-        """The FLOP of one example, by the framework's own counter; changes no state and trains nothing."""
+        """The FLOP of one training example, by the framework's own counter. Changes no state."""
 
     def programs(self) -> Programs | None:
-        """What was compiled for this process; None where the framework does not say."""
+        """The number of programs compiled for this process; None if the framework does not report it."""
 
     def input_seconds(self) -> float | None:
-        """How long the thread that trains was busy with drawing and copying batches in the last epoch, or
-        waited for a loader's processes that draw them.
+        """Seconds of the last epoch in which the training thread drew and copied batches, or waited for them.
 
-        None where the framework does it in threads of its own and does not say.
+        None if the framework does this in threads of its own and does not report it.
         """
 
     def modes(self) -> Modes:
-        """What is in force after build."""
+        """Math mode, determinism and collectives in force after `build`."""
 
     def reset_peak_memory(self) -> None:
-        """Let `peak_device_memory` count from now on, where the framework can."""
+        """Restart the count of `peak_device_memory`, if the framework can."""
 
     def peak_device_memory(self) -> int | None:
-        """The peak of allocated bytes of a device; None where the framework does not count them."""
+        """The peak of allocated bytes of a device; None if the framework does not count them."""
 
     def out_of_memory(self, error: Exception) -> bool:
-        """Whether this error means that the memory of a device or of the host is full."""
+        """Whether the error means that the memory of a device or of the host is full."""
 
     def unsupported(self, error: Exception) -> bool:
-        """Whether this error means that an operation has no kernel for what the run asks of it.
-
-        A deterministic one, say: which operations lack it depends on the device.
-        """
+        """Whether the error means that an operation lacks a kernel for this run, e.g. a deterministic one."""
 
     def save(self, folder: Path) -> None:
-        """Write the full state: weights and optimizer."""
+        """Write the full state, weights and optimizer, to a folder."""
 
     def load(self, folder: Path) -> None:
-        """Read what `save` wrote."""
+        """Restore the state that `save` wrote."""
 
 
 class InputClock:
-    """How long the thread that trains was busy with drawing and copying batches; `seconds`: in the last pass.
+    """Measures how long the training thread draws and copies batches; `seconds`: of the last pass.
 
-    A device that computes meanwhile has waited for input no longer than this.
+    This is an upper bound of the time that a device, which computes meanwhile, waited for input.
     """
 
     seconds = 0.0
 
     def over(self, batches: Iterable[tuple]) -> Iterator[tuple]:
-        """Pass the batches of one pass on."""
+        """Yield the batches of one pass, timing each."""
         self.seconds = 0.0
         batches = iter(batches)
         while True:
@@ -160,7 +162,7 @@ class InputClock:
 def warm_up(
     engine: Engine, learning_rate: float, train_batch: tuple, test_batch: tuple, steps: int = 2
 ) -> None:
-    """`Engine.warm_up` by so many training steps."""
+    """`Engine.warm_up` with `steps` training steps."""
     before = engine.snapshot()
     engine.train_epoch(0, learning_rate, [train_batch] * steps, steps)
     engine.evaluate([test_batch], 1)
@@ -168,7 +170,7 @@ def warm_up(
 
 
 class _NotInstalled:
-    """In the place of an engine whose framework is not installed."""
+    """Stands in for an engine whose framework is not installed."""
 
     def __init__(self, reason: Unavailable) -> None:
         self._reason = reason
@@ -178,9 +180,9 @@ class _NotInstalled:
 
 
 def create(spec: Spec) -> Engine:
-    """Import the engine's framework and return it unbuilt; the import is the slow part.
+    """Import the engine's framework, which is slow, and return the engine unbuilt.
 
-    Without that framework `build` of what is returned raises `Unavailable`.
+    If the framework is not installed, `build` of the returned engine raises `Unavailable`.
     """
     engine = spec.backend["engine"]
     try:
@@ -198,7 +200,7 @@ def create(spec: Spec) -> Engine:
 
 
 def _check_methods(module: Any) -> None:
-    """A plugin's engine has all methods; the project's reference takes first steps and no more."""
+    """Raise `UserError` if an engine of a plugin lacks a method; the reference implements only some."""
     own = Path(module.__file__).is_relative_to(plugins.LIBRARY)
     methods = [name for name, value in vars(Engine).items() if isinstance(value, FunctionType)]
     wanted = [name for name in methods if not (own or name.startswith("_"))]

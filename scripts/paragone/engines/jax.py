@@ -1,7 +1,7 @@
 """JAX: flax's models and one compiled step over a mesh of devices, each batch split over them (SPMD).
 
-The same code runs on TPU cores, GPUs and virtual CPU devices, in one process or several. Batch norm sees the
-global batch: the partitioned program computes what the program on one device computes.
+The same code runs on TPU cores, GPUs and virtual CPU devices, in one process or several. The partitioned
+program computes the same as the program on one device, so that batch norm sees the global batch.
 """
 
 import math

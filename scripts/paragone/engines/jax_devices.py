@@ -1,4 +1,4 @@
-"""The devices that JAX opens, for engine and microbenchmarks: those of one mesh, over all processes."""
+"""The devices of JAX, for the engine and the microbenchmarks: one mesh over all processes."""
 
 import math
 import os
@@ -16,9 +16,9 @@ _DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
 def open_mesh(
     kind: str, replicas: int, world: World = ALONE, *, deterministic: bool = False
 ) -> Mesh:
-    """A mesh with the axis "data" over so many devices of a kind; on a CPU, virtual ones that share cores.
+    """Open a mesh with the axis "data" over `replicas` devices of a kind, on a CPU virtual ones.
 
-    Before the first operation of the process. Raises `Unavailable`.
+    Call it before the first operation of the process. Raises `Unavailable` if there are too few devices.
     """
     own = replicas // world.workers
     if kind != "cpu":
@@ -33,7 +33,7 @@ def open_mesh(
         _join(kind, own, world)
     try:
         devices = jax.devices()
-    except (RuntimeError, AssertionError) as error:  # it asserts that some plug-in is there
+    except (RuntimeError, AssertionError) as error:  # JAX asserts that a plug-in exists
         reason = first_line(error) if str(error) else "no plug-in"
         raise Unavailable(f"JAX finds no {kind}: {reason}") from error
     require_devices("JAX", kind, replicas, len(devices))
@@ -41,7 +41,7 @@ def open_mesh(
 
 
 def modes(devices: Devices) -> Modes:
-    """What is in force. XLA's programs for CPUs and TPUs repeat to the last bit."""
+    """The modes in force. XLA's programs for CPUs and TPUs are deterministic."""
     chosen = jax.config.jax_default_matmul_precision
     exact = devices.kind == "cpu" or chosen == "highest"
     library = {"gpu": "nccl", "cpu": "gloo" if devices.workers > 1 else "xla"}
@@ -53,23 +53,23 @@ def modes(devices: Devices) -> Modes:
 
 
 def peak_memory(mesh: Mesh) -> int | None:
-    """The peak of allocated bytes of this process's device with the highest; None on CPUs."""
-    each = [device.memory_stats() for device in mesh.local_devices]
-    return max((one["peak_bytes_in_use"] for one in each if one), default=None)
+    """The highest peak of allocated bytes of this process's devices; None on CPUs."""
+    every = [device.memory_stats() for device in mesh.local_devices]
+    return max((stats["peak_bytes_in_use"] for stats in every if stats), default=None)
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether an error means that a device's or the host's memory is full, a library's words among them."""
+    """Whether an error means that the memory of a device or of the host is full, as a library may word it."""
     return isinstance(error, jax.errors.JaxRuntimeError) and says_memory_is_full(str(error))
 
 
 def unsupported(error: Exception) -> bool:
-    """Whether an error means that XLA has no program for an operation as it is asked for."""
+    """Whether an error means that XLA does not implement an operation."""
     return isinstance(error, jax.errors.JaxRuntimeError) and "UNIMPLEMENTED" in str(error)
 
 
 def _join(kind: str, own: int, world: World) -> None:
-    """Meet the other processes; rank 0 serves their addresses, bound to its one address.
+    """Join the other processes. Rank 0 serves their addresses, bound to its own address.
 
     By default it would listen on all interfaces.
     """

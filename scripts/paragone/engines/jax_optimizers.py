@@ -13,9 +13,9 @@ Options = dict[str, Any]
 
 
 def create_optimizer(options: Options) -> optax.GradientTransformationExtraArgs:
-    """The workload's optimizer; what its updates return is to be multiplied by minus the learning rate.
+    """Create the workload's optimizer. Its updates are to be multiplied by minus the learning rate.
 
-    Updates take `squares` beside the gradients: what the second moment takes of each.
+    `update` takes the gradients and, as the keyword `squares`, the arrays that the second moment averages.
     """
     return optax.with_extra_args_support(OPTIMIZERS[options["name"]](options))
 
@@ -39,7 +39,7 @@ def _adam(options: Options) -> optax.GradientTransformation:
 
 class _NadamState(NamedTuple):
     taken: jax.Array
-    product: jax.Array  # of the momenta so far
+    product: jax.Array  # of all momenta so far
     first: optax.Updates
     second: optax.Updates
 

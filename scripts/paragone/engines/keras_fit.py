@@ -1,7 +1,7 @@
 """Keras: its own `fit`, called once per epoch over the shared batches, under MirroredStrategy or TPUStrategy.
 
-Not under MultiWorkerMirroredStrategy, where `fit` of Keras 3 fails (keras #20585). Everything but the
-training steps is that of the engine `tensorflow`.
+`fit` of Keras 3 fails under MultiWorkerMirroredStrategy (keras #20585). Everything except the training
+steps is inherited from the engine `tensorflow`.
 """
 
 from collections.abc import Callable, Iterable
@@ -36,33 +36,33 @@ class KerasFit(TensorFlow):
 
     def _train_steps(self, batches: Iterable[tuple], steps: int) -> Metrics:
         self._batches = batches
-        found = self._trainer.fit(
+        history = self._trainer.fit(
             self._train_pipeline, epochs=1, steps_per_epoch=steps, shuffle=False, verbose=0
         ).history
-        return Metrics(found["loss"][0], found["accuracy"][0])
+        return Metrics(history["loss"][0], history["accuracy"][0])
 
 
 class Fitted(keras.Model):
     """The model from stored examples to the logits that the loss takes."""
 
     def __init__(self, model: keras.Model, outputs: Callable[..., tf.Tensor]) -> None:
-        # Not in mixed precision, in which Keras would round augmented images before they are scaled.
+        # Not in mixed precision, where Keras would round augmented images before they are scaled.
         super().__init__(dtype=keras.config.floatx())
         self.model = model  # tracked: its variables are trained
         self.outputs_of = outputs
 
     def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
         """Logits of a batch."""
-        # The identity hides a softmax from Keras' loss, which would take the logits before it.
+        # The identity hides a softmax from Keras' loss, which would otherwise use the logits before it.
         return tf.identity(self.outputs_of(inputs, training))
 
     def build_metrics(self, inputs: np.ndarray, labels: np.ndarray) -> None:
-        """What Keras does in every `fit`, with batches that the epoch would lack then; trains nothing."""
+        """Build metrics as `fit` would, which takes batches from the epoch for it. Trains nothing."""
         batch = tf.constant(inputs), tf.constant(labels)
         self._symbolic_build(data_batch=batch)
 
     def _maybe_symbolic_build(self, *arguments: Any, **options: Any) -> None:
-        """Nothing: see `build_metrics`."""
+        """Do nothing, since `build_metrics` has done it."""
 
 
 ENGINE = KerasFit

@@ -1,9 +1,10 @@
-"""The parity gate's reference: training steps written out as their definitions have them.
+"""The parity gate's reference: training steps written out from their definitions.
 
-PyTorch differentiates its model; losses, sums over replicas and the optimizers' rules are here, apart
-from every engine that is timed. Several replicas are parts of a batch that batch norm normalizes one by
-one; strategies are named after what `paragone.config.strategies` says of an engine's batch norm. One device,
-no speed, no checkpoints: not for runs.
+PyTorch differentiates its model. Losses, sums over replicas and the rules of optimizers are written here,
+independently of every timed engine. Replicas are parts of the batch that batch norm normalizes one by one.
+The strategies are named after how an engine unites batch norm's running statistics ("whole": there is one
+replica or batch norm sees the whole batch; "mean" over replicas; of the "first"). It uses one CPU and has
+neither checkpoints nor speed, so no run can use it.
 """
 
 import math
@@ -34,7 +35,7 @@ Tensors = dict[str, torch.Tensor]
 
 
 class Reference:
-    """What the parity gate asks of an engine."""
+    """The methods of an engine that the parity gate calls."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         torch.set_num_threads(threads)
@@ -48,7 +49,7 @@ class Reference:
         self.rule = RULES[spec.workload["optimizer"]["name"]]
         self.taken = 0
         self.states: list[State] = [defaultdict(float) for _ in self.model.parameters()]
-        # Embeddings whose repeated words count one by one: words and outputs of the last forward pass.
+        # Of embeddings whose repeated words count one by one: words and outputs of the last forward pass.
         self.embeddings: dict[nn.Parameter, tuple[torch.Tensor, torch.Tensor]] = {}
         if not spec.workload["optimizer"].get("deduplicate", True):
             for module in self.model.modules():
@@ -63,7 +64,7 @@ class Reference:
         return {name: buffer.clone() for name, buffer in self.model.named_buffers()}
 
     def _forward(self, batch: tuple, statistics: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
-        """The logits that the loss takes, and the loss of each example; training changes `statistics`."""
+        """The logits as the loss takes them, and the loss of each example; training changes `statistics`."""
         inputs, labels = (torch.tensor(array) for array in batch[:2])
         if scale := self.workload.get("input"):
             inputs = (inputs.to(self.dtype) / scale["divide"] - scale["mean"]) / scale["std"]
@@ -75,9 +76,9 @@ class Reference:
         return logits, logits.logsumexp(1) - logits[torch.arange(len(labels)), labels.long()]
 
     def _differentiate(self, batch: tuple, of_replicas: list[Tensors]) -> tuple:
-        """Logits, losses, and for each parameter its gradient and what the second moment takes.
+        """Logits, losses, and for each parameter its gradient and the squares for the second moment.
 
-        `of_replicas`: the running statistics of each part of the batch.
+        `of_replicas`: the running statistics of each replica, which are updated.
         """
         self.model.train()
         parameters = list(self.model.parameters())
@@ -90,9 +91,9 @@ class Reference:
             seen.append((logits.detach(), losses.detach()))
             outputs = [output for _, output in self.embeddings.values()]
             loss = losses.sum() / len(batch[1])
-            found = torch.autograd.grad(loss, parameters + outputs)
-            gradients = [a + b for a, b in zip(gradients, found, strict=False)]
-            for weight, g in zip(self.embeddings, found[len(parameters) :], strict=True):
+            of_part = torch.autograd.grad(loss, parameters + outputs)
+            gradients = [a + b for a, b in zip(gradients, of_part, strict=False)]
+            for weight, g in zip(self.embeddings, of_part[len(parameters) :], strict=True):
                 words, each = self.embeddings[weight][0].flatten(), g.flatten(end_dim=-2) ** 2
                 of_words[weight].index_add_(0, words, each)
         squares = [of_words.get(p, g**2) for p, g in zip(parameters, gradients, strict=True)]
@@ -115,7 +116,7 @@ class Reference:
                     weight -= learning_rate * self.rule(options, self.taken, g, square, state)
             seen.append((logits, losses, torch.tensor(batch[1])))
         for name, buffer in self.model.named_buffers():
-            each = torch.stack([one[name] for one in of_replicas])
+            each = torch.stack([statistics[name] for statistics in of_replicas])
             buffer.copy_(each[0] if self.of_first else each.to(self.dtype).mean(0))
         return _metrics(*map(torch.cat, zip(*seen, strict=True)))
 
@@ -161,7 +162,7 @@ def _sgd(
 def _adam(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Kingma & Ba (arXiv:1412.6980), with the "epsilon hat" of the end of its section 2."""
+    """Adam of Kingma & Ba (arXiv:1412.6980), with the "epsilon hat" at the end of its section 2."""
     beta_1, beta_2 = options["beta_1"], options["beta_2"]
     state["first"] = beta_1 * state["first"] + (1 - beta_1) * g
     state["second"] = beta_2 * state["second"] + (1 - beta_2) * square
@@ -172,7 +173,7 @@ def _adam(
 def _nadam(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Dozat (ICLR workshop, 2016), algorithm 2, with its momentum schedule for mu."""
+    """Nadam of Dozat (ICLR workshop, 2016), algorithm 2, with its momentum schedule for mu."""
     beta_2 = options["beta_2"]
     mu = [options["beta_1"] * (1 - 0.5 * 0.96**t) for t in range(1, step + 2)]
     state["first"] = options["beta_1"] * state["first"] + (1 - options["beta_1"]) * g
@@ -183,7 +184,7 @@ def _nadam(
     return (ahead + now) / (second.sqrt() + options["epsilon"])
 
 
-# What the learning rate multiplies in a step, counted from 1.
+# By optimizer: the function of what the learning rate multiplies in a step; steps count from 1.
 RULES: dict[str, Callable[..., torch.Tensor]] = plugins.extend(
     "engines/reference.py", {"sgd": _sgd, "adam": _adam, "nadam": _nadam}
 )

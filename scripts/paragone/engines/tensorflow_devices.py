@@ -1,4 +1,4 @@
-"""The devices that TensorFlow opens, for the engine and the microbenchmarks: threads, strategies, TPU."""
+"""TensorFlow's threads, devices, strategies and TPU, for the engine and the microbenchmarks."""
 
 import json
 import os
@@ -13,16 +13,16 @@ from tensorflow.python.framework.config import is_op_determinism_enabled
 
 
 def set_threads(threads: int, at_once: int | None = None) -> None:
-    """Use at most so many threads, `at_once` operations side by side (as many if None).
+    """Limit the threads of an operation, and concurrent operations to `at_once` (default: `threads`).
 
-    Before the first operation of the process.
+    Call it before the first operation of the process.
     """
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(at_once or threads)
 
 
 def create_strategy(backend: dict[str, str], replicas: int, world: World) -> tf.distribute.Strategy:
-    """The strategy of the backend over as many devices as there are replicas. Raises `Unavailable`."""
+    """Create the backend's strategy over `replicas` devices. Raises `Unavailable` if there are too few."""
     if backend["device"] != "cpu":
         use_whole_float32()
     if backend["strategy"] == "tpu":
@@ -42,9 +42,9 @@ def create_strategy(backend: dict[str, str], replicas: int, world: World) -> tf.
 
 
 def open_device(kind: str) -> tuple[str, str]:
-    """Open the first device of a kind: its name for `tf.device`, and the name of its model.
+    """Open the first device of a kind; return its name for `tf.device` and the name of its model.
 
-    Raises `Unavailable`.
+    Raises `Unavailable` if there is none.
     """
     use_whole_float32()
     if kind == "tpu":
@@ -60,17 +60,17 @@ def open_device(kind: str) -> tuple[str, str]:
 
 
 def use_whole_float32() -> None:
-    """By default a GPU rounds float32 to TF32, and a TPU to bfloat16, before it multiplies."""
+    """Keep GPUs from rounding float32 to TF32, and TPUs to bfloat16, before they multiply."""
     tf.config.experimental.enable_tensor_float_32_execution(False)
 
 
 def modes(strategy: tf.distribute.Strategy, devices: Devices) -> Modes:
-    """What is in force. The programs of a TPU repeat to the last bit."""
+    """The modes in force. The programs of a TPU are deterministic."""
     reduced = tf.config.experimental.tensor_float_32_execution_enabled()
     rounding = {"gpu": "tf32", "tpu": "bfloat16"} if reduced else {}
     library = None
     if devices.replicas > 1:
-        # No public name: strategies fall back to another one without a word.
+        # Not public; but strategies silently fall back to another library.
         options = getattr(strategy.extended, "_communication_options", None)
         library = options.implementation.value.lower() if options else "xla"
     return Modes(
@@ -81,34 +81,34 @@ def modes(strategy: tf.distribute.Strategy, devices: Devices) -> Modes:
 
 
 def reset_peak_memory(names: list[str]) -> None:
-    """Let `peak_memory` count from now on. TensorFlow does not count the memory of the host."""
+    """Restart the count of `peak_memory`. TensorFlow does not count the host's memory."""
     for name in names:
         if "CPU" not in name:
             tf.config.experimental.reset_memory_stats(name)
 
 
 def peak_memory(names: list[str]) -> int | None:
-    """The peak of allocated bytes of the device with the highest; None on CPUs."""
+    """The highest peak of allocated bytes of the devices; None on CPUs."""
     infos = [tf.config.experimental.get_memory_info(name) for name in names if "CPU" not in name]
     return max((info["peak"] for info in infos), default=None)
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether an error means that a device's or the host's memory is full, a library's words among them."""
+    """Whether an error means that the memory of a device or of the host is full, as a library may word it."""
     return isinstance(error, tf.errors.ResourceExhaustedError) or (
         isinstance(error, tf.errors.OpError) and says_memory_is_full(error.message)
     )
 
 
 def unsupported(error: Exception) -> bool:
-    """Whether an error is "A deterministic GPU implementation of ... is not currently available" or alike."""
+    """Whether an error means that an operation has no deterministic implementation."""
     return isinstance(error, tf.errors.UnimplementedError) and "determinis" in error.message.lower()
 
 
 def start_tpu() -> tuple[
     tf.distribute.cluster_resolver.TPUClusterResolver, tf.tpu.experimental.Topology
 ]:
-    """Initialize the TPU that is local or that TPU_NAME names; its cores. Raises `Unavailable`."""
+    """Initialize the TPU that TPU_NAME names, or the local one. Raises `Unavailable` if there is none."""
     try:
         name = os.environ.get("TPU_NAME", "local")
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(name)
@@ -119,14 +119,14 @@ def start_tpu() -> tuple[
 
 
 def workers_of(strategy: tf.distribute.Strategy) -> int:
-    """How many processes a strategy works with."""
+    """The number of processes of a strategy."""
     resolver = strategy.cluster_resolver
     jobs = resolver.cluster_spec().as_dict() if resolver else {}
     return max(1, len(jobs.get("worker", ())))
 
 
 def _open_devices(kind: str, count: int, world: World) -> list[str]:
-    """The names of this worker's `count` devices; on a CPU, logical ones that share the cores."""
+    """Open this worker's `count` devices, on a CPU logical ones that share cores; return their names."""
     physical = tf.config.list_physical_devices(kind.upper())
     if kind == "cpu":
         logical = [tf.config.LogicalDeviceConfiguration()] * count
@@ -139,7 +139,7 @@ def _open_devices(kind: str, count: int, world: World) -> list[str]:
 
 
 def _tpu_strategy(replicas: int) -> tf.distribute.Strategy:
-    """A replica on each of so many cores; the others stay idle, as for the parity gate's one replica."""
+    """Place a replica on each of `replicas` cores; the other cores stay idle, as in the parity gate."""
     resolver, topology = start_tpu()
     try:
         cores = tf.tpu.experimental.DeviceAssignment.build(topology, num_replicas=replicas)
@@ -149,14 +149,14 @@ def _tpu_strategy(replicas: int) -> tf.distribute.Strategy:
 
 
 def _use(devices: list[tf.config.PhysicalDevice], kind: str) -> None:
-    """Open these devices of a kind and no other, and of their memory what is needed."""
+    """Open only these devices of a kind, and allocate their memory as needed."""
     tf.config.set_visible_devices(devices, kind)
     for device in devices:
         tf.config.experimental.set_memory_growth(device, True)
 
 
 def _multiworker_strategy(world: World, kind: str) -> tf.distribute.Strategy:
-    """All workers. TF_CONFIG is set here alone: one from outside would name other workers."""
+    """Create the strategy over all workers. Overwrites TF_CONFIG, which might name other workers."""
     os.environ.pop("TF_CONFIG", None)
     if world.workers > 1:
         cluster = {"worker": world.addresses}
@@ -172,7 +172,7 @@ def _multiworker_strategy(world: World, kind: str) -> tf.distribute.Strategy:
     libraries = tf.distribute.experimental.CommunicationImplementation
     options = tf.distribute.experimental.CommunicationOptions(
         timeout_seconds=world.timeout,
-        # Left to choose, TensorFlow 2.21 takes its own ring for GPUs, too.
+        # By default TensorFlow 2.21 would use its own ring for GPUs, too.
         implementation=libraries.NCCL if kind == "gpu" else libraries.RING,
     )
     return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)

@@ -1,4 +1,4 @@
-"""The optimizers of the workloads in Keras."""
+"""The optimizers of the workloads in Keras, whose update rules are those that all frameworks follow."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ Options = dict[str, Any]
 
 
 def create_optimizer(options: Options, precision: str) -> keras.optimizers.Optimizer:
-    """The optimizer of a workload's block, for weights of this precision."""
+    """Create the optimizer of a workload's block for weights of a precision."""
     return OPTIMIZERS[options["name"]](options, precision)
 
 

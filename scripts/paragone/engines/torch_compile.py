@@ -1,8 +1,8 @@
-"""PyTorch, compiled: forward pass, loss and backward pass as one program each, by `torch.compile`.
+"""PyTorch, compiled: forward pass with loss, and backward pass, as one program each, by `torch.compile`.
 
-The whole graph or an error: nothing here runs eager in silence. Inductor keeps its programs in
-TORCHINDUCTOR_CACHE_DIR, by default a folder of a known name in /tmp, under a hash of graph, options and
-versions, so a changed model is compiled anew.
+A graph that cannot be compiled as a whole is an error, so that nothing silently runs eager. Inductor keeps
+its programs in TORCHINDUCTOR_CACHE_DIR, by default a folder of a known name in /tmp, under a hash of graph,
+options and versions, so that a changed model is compiled anew.
 """
 
 from pathlib import Path
@@ -28,7 +28,7 @@ TUNED = {"fused_optimizer": "all weights updated by one kernel (SGD, Adam)"}
 
 
 class TorchCompile(Torch):
-    """The eager engine with its passes compiled, for batches of one shape; the optimizer stays eager."""
+    """The eager engine with compiled passes for batches of one shape, and an eager optimizer."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """Raises `Unavailable` without a C++ compiler."""
@@ -60,12 +60,12 @@ ENGINE = TorchCompile
 
 
 def require_own_cache() -> None:
-    """Raise `UserError` if the cache is another user's: its programs are executed."""
+    """Raise `UserError` if another user owns the cache, since its programs are executed."""
     folder = Path(cache_dir())
     if not is_own(folder):
         raise UserError(
             f"TORCHINDUCTOR_CACHE_DIR: {folder} belongs to another user, whose programs would be executed; "
             "set it to a folder of your own"
         )
-    if folder == Path(default_cache_dir()):  # in /tmp; what the user named keeps its mode
+    if folder == Path(default_cache_dir()):  # in /tmp; a folder that the user chose keeps its mode
         folder.chmod(0o700)

@@ -1,4 +1,4 @@
-"""The devices that PyTorch opens, for the engines and the microbenchmarks, and its process group."""
+"""PyTorch's devices and process group, for the engines and the microbenchmarks."""
 
 import atexit
 import os
@@ -17,15 +17,15 @@ LOOPBACK_INTERFACE = "lo"
 
 
 def open_device(kind: str, world: World = ALONE) -> tuple[torch.device, str]:
-    """This worker's device, one of a kind on each host per worker, and the name of its model.
+    """Open this worker's device of a kind; return it and the name of its model.
 
-    Raises `Unavailable`.
+    Each worker of a host has another device. Raises `Unavailable` if there are too few.
     """
     present = {"cpu": world.local_workers, "gpu": torch.cuda.device_count()}.get(kind, 0)
     require_devices("PyTorch", kind, world.local_workers, present)
     if kind == "cpu":
         return torch.device("cpu"), "cpu"
-    # Float32 is float32. The flags of old: inductor reads them, and PyTorch refuses a mix with the new ones.
+    # No TF32. Inductor reads these old flags, and PyTorch refuses to mix them with the new ones.
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     device = torch.device("cuda", world.local_rank)
     torch.cuda.set_device(device)
@@ -33,7 +33,7 @@ def open_device(kind: str, world: World = ALONE) -> tuple[torch.device, str]:
 
 
 def modes() -> Modes:
-    """What is in force: TF32 is CUDA's alone."""
+    """The modes in force; only CUDA has TF32."""
     reduced = torch.backends.cuda.matmul.allow_tf32 or torch.backends.cudnn.allow_tf32
     return Modes(
         math_mode="tf32" if reduced and torch.cuda.is_initialized() else "ieee",
@@ -43,7 +43,7 @@ def modes() -> Modes:
 
 
 def join(world: World, device: torch.device) -> None:
-    """Open the process group, unless this process has done so; on one host only on loopback."""
+    """Open the process group unless it is open; on one host, over the loopback interface only."""
     if distributed.is_initialized():
         return
     for variable in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
@@ -62,7 +62,7 @@ def join(world: World, device: torch.device) -> None:
 
 
 def _interface_of(address: str) -> str | None:
-    """The network interface of this host that has this address."""
+    """The network interface of this host with an address; None if there is none."""
     for name, entries in psutil.net_if_addrs().items():
         if any(entry.address == address for entry in entries):
             return name
@@ -70,7 +70,7 @@ def _interface_of(address: str) -> str | None:
 
 
 def _store(world: World) -> distributed.Store:
-    """Where the workers exchange their addresses: rank 0 serves it, bound to its one address.
+    """The store in which workers exchange their addresses. Rank 0 serves it, bound to its own address.
 
     By default the store would listen on all interfaces.
     """

@@ -14,7 +14,7 @@ Options = dict[str, Any]
 Reduction = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
-# By optimizer: the state of each weight before the first step: zeros of its shape, and scalars.
+# By optimizer, the state of a weight before the first step: arrays of zeros of its shape, and scalars.
 _STATES: dict[str, tuple[list[str], dict[str, float]]] = {
     "sgd": (["momentum_buffer"], {}),
     "adam": (["exp_avg", "exp_avg_sq"], {"step": 0.0}),
@@ -29,18 +29,19 @@ def create_optimizer(
     add_squares: Reduction,
     fused: bool = False,
 ) -> torch.optim.Optimizer:
-    """The workload's optimizer in PyTorch, with its state.
+    """Create the workload's optimizer with its state.
 
-    PyTorch creates the state in the first step: a lazy device would compile that as another program. What a
-    plugin returns has its state already. `add_squares`: turns the squared gradients of a weight in this
-    worker into those of the global batch. `fused`: one kernel for all weights; PyTorch has none for nadam.
+    PyTorch would create the state in the first step, which a lazy device would compile as another program;
+    an optimizer of a plugin must return with its state. `add_squares`: turns the squared gradients of a
+    weight in this worker into those of the global batch. `fused`: update all weights in one kernel; not for
+    nadam.
     """
     create = OPTIMIZERS[options["name"]]
     optimizer = create(options, model, device, add_squares, fused)
     arrays, scalars = _STATES.get(options["name"], ([], {}))
     if options.get("momentum") == 0:
         arrays = []
-    # As PyTorch has it: scalars are on the host but where kernels read them.
+    # As in PyTorch, scalars are on the host unless kernels read them.
     on_device = any(optimizer.defaults.get(key) for key in ("capturable", "fused"))
     for weight in model.parameters() if arrays or scalars else []:
         where = weight.device if on_device else torch.device("cpu")
@@ -80,7 +81,7 @@ def _moments(options: Options, device: torch.device) -> dict[str, Any]:
     return {
         "betas": (options["beta_1"], options["beta_2"]),
         "eps": options["epsilon"],
-        # On a lazy device the step count stays there, or it would compile every step anew.
+        # A lazy device must hold the step count, or it would compile every step anew.
         "capturable": device.type == "xla",
     }
 
@@ -88,9 +89,9 @@ def _moments(options: Options, device: torch.device) -> dict[str, Any]:
 class AdamEpsilonHat(torch.optim.Adam):
     """Adam of Keras, with epsilon added before the bias correction.
 
-    The "epsilon hat" of Kingma & Ba (arXiv:1412.6980, end of section 2): PyTorch adds epsilon after
-    the correction, which is the same with epsilon / sqrt(1 - beta_2^t) in step t. Weights whose
-    gradients are as small as epsilon would be updated differently.
+    This is the "epsilon hat" of Kingma & Ba (arXiv:1412.6980, end of section 2). PyTorch adds epsilon after
+    the correction, which is equivalent with epsilon / sqrt(1 - beta_2^t) in step t. The difference shows for
+    weights whose gradients are as small as epsilon.
     """
 
     def __init__(self, weights: Iterable[nn.Parameter], **options: Any) -> None:
@@ -103,21 +104,21 @@ class AdamEpsilonHat(torch.optim.Adam):
         for group in self.param_groups:
             if group["capturable"]:
                 taken = self.state[group["params"][0]]["step"]
-            else:  # on the host: the fused rule's own count is on the device, which would be waited for
+            else:  # count on the host: reading the fused kernel's count would wait for the device
                 taken, group["taken"] = group["taken"], group["taken"] + 1
             group["eps"] = self.defaults["eps"] / (1 - group["betas"][1] ** (taken + 1)) ** 0.5
         return super().step(closure)
 
 
 class NAdam(torch.optim.NAdam):
-    """NAdam whose scalars stay on the host when a state is loaded, as they are in a new one.
+    """NAdam whose scalars stay on the host when a state is loaded.
 
     PyTorch (2.9, 2.11) moves `mu_product` to the device of its weight, and then waits for it in every step.
-    On a lazy device, `capturable`, both are on the device.
+    On a lazy device (`capturable`) all scalars are on the device.
     """
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state."""
+        """Load a state."""
         super().load_state_dict(state_dict)
         if self.defaults["capturable"]:
             return
@@ -136,11 +137,11 @@ class NAdamOfOccurrences(NAdam):
     def __init__(self, model: nn.Module, add_squares: Reduction, **options: Any) -> None:
         super().__init__(model.parameters(), **options)
         self._add_squares = add_squares
-        # For each embedding a tensor whose gradient is the sum of squares.
+        # For each embedding, a tensor whose gradient is the sum of squared gradients.
         self._squares: dict[nn.Parameter, torch.Tensor] = {}
         for module in model.modules():
             if isinstance(module, nn.Embedding):
-                weight = module.weight  # perhaps in parts; each worker has gradients of the whole
+                weight = module.weight  # perhaps a shard, whose shape is that of the full tensor
                 squares = torch.zeros(
                     weight.shape, dtype=weight.dtype, device=weight.device, requires_grad=True
                 )
@@ -148,7 +149,7 @@ class NAdamOfOccurrences(NAdam):
                 module.register_forward_hook(partial(_follow, squares))
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of the last step."""
+        """Clear the gradients of the last step."""
         super().zero_grad(set_to_none)
         for squares in self._squares.values():
             squares.grad = None
@@ -158,7 +159,7 @@ class NAdamOfOccurrences(NAdam):
         is_complex = super()._init_group(group, *lists)
         beta = group["betas"][1]
         for weight, squares in self._squares.items():
-            # The next step computes beta v + (1 - beta) g^2; correct in advance what it squares.
+            # The step computes beta v + (1 - beta) g^2: correct v in advance for the difference in squares.
             moment = self.state[weight]["exp_avg_sq"]
             difference = self._add_squares(squares.grad, weight) - weight.grad.square()
             moment.add_(difference, alpha=(1 - beta) / beta)
@@ -172,9 +173,9 @@ def _follow(
 
 
 class _SquaresOfOccurrences(torch.autograd.Function):
-    """The identity of an embedding's output, whose backward pass gives `squares` the sum of g^2 by word.
+    """The identity of an embedding's output; its backward pass gives `squares` the sum of g^2 of each word.
 
-    A function and no hook on the output: a compiler takes it into its graph.
+    It is a function, not a hook on the output, so that a compiler can include it in its graph.
     """
 
     @staticmethod
@@ -190,9 +191,9 @@ class _SquaresOfOccurrences(torch.autograd.Function):
     def backward(context: Any, gradient: torch.Tensor) -> tuple:
         """The gradients of `forward`'s arguments."""
         (words,) = context.saved_tensors
-        each = gradient.flatten(end_dim=-2).square()
-        sums = each.new_zeros((context.vocabulary, each.shape[1]))
-        return gradient, sums.index_add_(0, words.flatten(), each), None
+        squared = gradient.flatten(end_dim=-2).square()
+        sums = squared.new_zeros((context.vocabulary, squared.shape[1]))
+        return gradient, sums.index_add_(0, words.flatten(), squared), None
 
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = plugins.extend(

@@ -25,7 +25,7 @@ _BATCH_NORM: Layout = (
 
 
 def _layout(module: nn.Module) -> Layout | None:
-    """Canonical kind, and for each part: attribute, native -> canonical axes; None without weights."""
+    """The canonical kind of a layer, and of each part attribute and axes; None for layers without weights."""
     match module:
         case nn.Conv2d() if module.groups > 1:
             return "depthwise_conv2d", {"kernel": ("weight", (2, 3, 0, 1)), "bias": ("bias", (0,))}
@@ -45,7 +45,7 @@ def _layout(module: nn.Module) -> Layout | None:
 
 
 def known(module: nn.Module) -> nn.Module:
-    """The module; raises `UserError` if it has a weight without a canonical name."""
+    """Return the module. Raises `UserError` if a weight has no canonical name."""
     names = {id(tensor) for _, tensor, _ in named(module)}
     for path, weight in module.named_parameters():
         if id(weight) not in names:
@@ -58,7 +58,7 @@ def known(module: nn.Module) -> nn.Module:
 
 
 def named(module: nn.Module) -> Iterator[tuple[str, torch.Tensor, tuple[int, ...]]]:
-    """Canonical name, tensor and native -> canonical axes of every weight, in forward order."""
+    """Yield canonical name, tensor and permutation to canonical axes of each weight, in forward order."""
     weighted = [(child, layout) for child in module.modules() if (layout := _layout(child))]
     for index, (child, (kind, parts)) in enumerate(weighted):
         for part, (attribute, axes) in parts.items():

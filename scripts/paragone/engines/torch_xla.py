@@ -1,7 +1,7 @@
 """PyTorch/XLA: one program over all devices of this process, partitioned by the compiler (SPMD).
 
-The same code runs on TPU cores and on virtual CPU devices. Batch norm sees the global batch:
-the partitioned program computes what the program on one device computes.
+The same code runs on TPU cores and on virtual CPU devices. The partitioned program computes the same as the
+program on one device, so that batch norm sees the global batch.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""The devices that PyTorch/XLA opens, for the engines and the microbenchmarks: those of PJRT."""
+"""The devices of PyTorch/XLA (of PJRT), for the engines and the microbenchmarks."""
 
 import os
 
@@ -16,27 +16,24 @@ _VARIABLE = {"cpu": "CPU", "gpu": "CUDA", "tpu": "TPU"}
 
 
 def choose(kind: str, count: int | None = None) -> None:
-    """Set what PJRT opens at its first use: a kind of device and, on a CPU, how many virtual ones.
-
-    On a CPU one thread of PyTorch copies the batches.
-    """
+    """Choose the kind of device that PJRT opens at its first use, and how many virtual ones on a CPU."""
     if kind != "cpu":
-        backends.set_mat_mul_precision("highest")  # else a TPU would round float32 to bfloat16
+        backends.set_mat_mul_precision("highest")  # otherwise a TPU rounds float32 to bfloat16
     os.environ["PJRT_DEVICE"] = _VARIABLE[kind]
     if kind == "tpu" and not tpu_is_attached():
-        # No TPU is attached: libtpu would ask the cloud's server what it is, for minutes.
+        # Without an attached TPU, libtpu would query the cloud's metadata server for minutes.
         os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
     if kind == "cpu":
-        # Several would split the copying of a batch, then spin beside XLA's: `make bench ONLY=epoch`.
+        # Several threads would share the copying of a batch and then spin, on the cores of XLA's threads.
         torch.set_num_threads(1)
         if count:
             os.environ["CPU_NUM_DEVICES"] = str(count)
 
 
 def open_mesh(kind: str, replicas: int) -> tuple[spmd.Mesh, list[str]]:
-    """Open all devices of this process as one mesh with the axis "data"; their names.
+    """Open all devices of this process as a mesh with the axis "data"; return it and their names.
 
-    Raises `Unavailable` unless there are as many as replicas.
+    Raises `Unavailable` unless there are as many devices as replicas.
     """
     choose(kind, replicas)
     runtime.use_spmd()
@@ -48,12 +45,12 @@ def open_mesh(kind: str, replicas: int) -> tuple[spmd.Mesh, list[str]]:
         raise Unavailable(
             f"{replicas} replica(s) on {kind} asked for; PyTorch/XLA has {present} and uses all"
         )
-    names = [str(one["name"]) for one in runtime.global_runtime_device_attributes()]
+    names = [str(device["name"]) for device in runtime.global_runtime_device_attributes()]
     return spmd.Mesh(np.arange(present), (present,), ("data",)), names
 
 
 def open_device(kind: str) -> tuple[torch.device, str]:
-    """Open the one device of a kind; its name. Raises `Unavailable`."""
+    """Open a single device of a kind; return it and its name. Raises `Unavailable` if there is none."""
     choose(kind, 1)
     try:
         device = torch_xla.device()
@@ -63,7 +60,7 @@ def open_device(kind: str) -> tuple[torch.device, str]:
 
 
 def modes(devices: Devices) -> Modes:
-    """What is in force. XLA's programs for CPUs and TPUs repeat to the last bit."""
+    """The modes in force. XLA's programs for CPUs and TPUs are deterministic."""
     rounding = {"highest": "ieee", "high": "tf32", "default": "bfloat16"}
     return Modes(
         math_mode=rounding[backends.get_mat_mul_precision()] if devices.kind != "cpu" else "ieee",

@@ -1,9 +1,8 @@
 """PyTorch/XLA's multi-process mode: one process per TPU chip, gradients averaged by `xm.reduce_gradients`.
 
-As in docs/source/learn/pjrt.md of pytorch/xla for torchrun, whose variables are set here. On CPU it
-works with one replica only: the all-reduce of several never completes in torch_xla 2.9.
-
-Batch norm normalizes each replica's part of the batch; statistics are the mean over replicas.
+This follows docs/source/learn/pjrt.md of pytorch/xla for torchrun, whose variables are set here. On a CPU it
+works with one replica only, as the all-reduce of several never completes in torch_xla 2.9. Batch norm
+normalizes each replica's part of the batch; running statistics are the mean over replicas.
 """
 
 import os
@@ -80,7 +79,7 @@ ENGINE = TorchXLAMultiprocess
 
 
 def _join(world: World) -> None:
-    """Set the variables that torchrun sets, and join the process group."""
+    """Set the variables that torchrun would set, and join the process group."""
     host, port = world.address(0)
     os.environ |= {
         "TORCHELASTIC_RUN_ID": "paragone",

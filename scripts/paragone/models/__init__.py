@@ -1,4 +1,4 @@
-"""The models of the workloads: one module per framework, one function per model."""
+"""The models of the workloads: a module per framework with a function per model."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,11 +12,10 @@ __path__ = plugins.extended(__path__, "models")
 
 
 def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dataset) -> Any:
-    """Call the function of the workload's model with the data set's shape, classes and options.
+    """Create the workload's model from the data set's shape and classes and the options of its block.
 
-    A model of texts is also given `vocabulary`, the number of word indices.
-
-    Raises `UserError` if the framework has no such model, or its options or `input` do not fit.
+    `models`: functions by name. A model of texts is also given `vocabulary`, the number of word indices.
+    Raises `UserError` if the framework lacks the model, or if its options or `input` do not fit.
     """
     _check_input(spec.workload, dataset)
     options = dict(spec.workload["model"])
@@ -37,7 +36,7 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
 
 
 def _check_input(workload: dict[str, Any], dataset: Dataset) -> None:
-    """Numbers are scaled, indices of words are not."""
+    """Raise `UserError` unless numbers are scaled and word indices are not."""
     key = f"workloads.{workload['name']}.input"
     if dataset.vocabulary is None and "input" not in workload:
         raise UserError(

@@ -21,7 +21,7 @@ KERAS_BATCH_NORM = {"momentum": 0.99, "epsilon": 1e-3}
 _pool = partial(nnx.max_pool, window_shape=(2, 2), strides=(2, 2))
 
 
-# Weights are replaced by canonical ones; to draw random ones would take a compilation for each shape.
+# Canonical weights replace these; drawing random ones would compile a program for each shape.
 ZEROS = nnx.initializers.zeros
 
 
@@ -80,7 +80,7 @@ def fashion_conv(shape: tuple[int, int, int], classes: int) -> nnx.Module:
 
 
 class Squares(nnx.Variable):
-    """Its gradient is, for each word of an embedding, the sum of g^2 over the occurrences of the word."""
+    """A variable whose gradient is, for each word of an embedding, the sum of g^2 over its occurrences."""
 
 
 class Embedding(nnx.Module):
@@ -139,7 +139,7 @@ def _conv_norm_relu(inputs: int, outputs: int) -> nnx.Sequential:
 
 
 class WideBlock(nnx.Module):
-    """Two convolutions beside a shortcut, which is a 1 x 1 convolution if it is to `project`."""
+    """Two convolutions plus a shortcut, which is a 1 x 1 convolution if `project`."""
 
     def __init__(self, inputs: int, outputs: int, dropout: float, project: bool) -> None:
         self.residual = nnx.Sequential(
@@ -157,7 +157,7 @@ class WideBlock(nnx.Module):
 def wide_resnet(
     shape: tuple[int, int, int], classes: int, width: int, dropout: float
 ) -> nnx.Module:
-    """WideResNet-16 as the batch size lab has it: three stages of two blocks, pooled in between."""
+    """WideResNet-16 of the batch size lab: three stages of two blocks, with pooling in between."""
     widths = [16 * width, 32 * width, 64 * width]
     layers: list[Callable[..., Any]] = [_conv_norm_relu(shape[2], 16)]
     for inputs, outputs in zip([16, *widths], widths, strict=False):
@@ -201,7 +201,7 @@ def _conv_norm(
 
 
 class InvertedResidual(nnx.Module):
-    """Expansion, depthwise convolution and projection, beside a shortcut where shapes allow it."""
+    """Expansion, depthwise convolution and projection, plus a shortcut where shapes allow it."""
 
     def __init__(self, inputs: int, outputs: int, expansion: int, stride: int) -> None:
         hidden = inputs * expansion
@@ -218,8 +218,8 @@ class InvertedResidual(nnx.Module):
 
     def __call__(self, features: jax.Array) -> jax.Array:
         """The block's output, (batch, height, width, outputs)."""
-        found = self.layers(features)
-        return features + found if self.residual else found
+        outputs = self.layers(features)
+        return features + outputs if self.residual else outputs
 
 
 def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nnx.Module:

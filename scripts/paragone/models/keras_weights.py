@@ -1,4 +1,4 @@
-"""Canonical names of a Keras model's weights, and weights that Keras publishes; without an engine."""
+"""Canonical names of the weights of a Keras model, and the weights that Keras publishes."""
 
 import math
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from paragone.base.errors import UserError, first_line
 from paragone.base.tensorflow import keras
 from paragone.models.weights import Weights
 
-# With all their defaults: those are what the published weights belong to.
+# With their default arguments, which the published weights belong to.
 ARCHITECTURES = {"mobilenet-v2": keras.applications.MobileNetV2}
 
 # Keras layer class -> canonical kind and parts, in Keras' own order of variables
@@ -25,10 +25,10 @@ _KINDS = {
 
 
 def named(model: keras.Model) -> Iterator[tuple[str, keras.Variable, tuple[int, ...]]]:
-    """Canonical name, variable and canonical shape of every weight, in forward order.
+    """Yield canonical name, variable and canonical shape of every weight, in forward order.
 
-    Layers inside layers follow in the order in which they were assigned. Keras' layout is canonical but for
-    the heads of an attention, which are one axis.
+    Nested layers follow in the order of their assignment. Keras' layout is the canonical one, except that
+    attention heads become one axis.
     """
     weighted = [layer for layer in layers_in(model) if type(layer).__name__ in _KINDS]
     for index, layer in enumerate(weighted):
@@ -40,7 +40,7 @@ def named(model: keras.Model) -> Iterator[tuple[str, keras.Variable, tuple[int, 
 
 
 def layers_in(model: keras.Layer) -> Iterator[keras.Layer]:
-    """The layers of a model, those inside other layers in the place of these."""
+    """Yield the layers of a model; nested layers take the place of the layer around them."""
     inside = (
         model.layers
         if isinstance(model, keras.Model)
@@ -63,7 +63,7 @@ def _shape(layer: keras.Layer, variable: keras.Variable) -> tuple[int, ...]:
 
 
 def known(model: keras.Model) -> keras.Model:
-    """The model; raises `UserError` if it has a weight without a canonical name."""
+    """Return the model. Raises `UserError` if a weight has no canonical name."""
     names = {id(variable) for _, variable, _ in named(model)}
     for variable in model.trainable_variables:
         if id(variable) not in names:
@@ -75,9 +75,9 @@ def known(model: keras.Model) -> keras.Model:
 
 
 def read(model: str, file: Path) -> Weights:
-    """Canonical weights of `model` in the HDF5 file `file`, loaded by Keras itself.
+    """Read the canonical weights of `model` from an HDF5 file, through Keras.
 
-    Raises UserError when the file is not of this model.
+    Raises `UserError` if the file does not belong to this model.
     """
     try:
         loaded = ARCHITECTURES[model](weights=str(file))

@@ -1,6 +1,6 @@
-"""Published weights of a model: found like raw data, turned into canonical arrays once.
+"""Published weights of a model: located like raw data and converted once to canonical arrays.
 
-weights/<model>-<recipe>/    weights.npz and manifest.json, in the store
+The store keeps weights.npz and manifest.json in weights/<model>-<recipe>/.
 """
 
 import hashlib
@@ -30,11 +30,10 @@ RECIPE = 1
 def provide(model: str, settings: dict) -> dict:
     """Describe the ImageNet weights of `model`; settings: the config's `data` block.
 
-    Returns initializer ("imagenet", or "keras" where they are not available: random draws), and, else
-    None: the file of canonical arrays relative to `data.folder`, the SHA-256 of the published file
-    and its origin. Not how they were found: a repeated search must not look like a change.
-    Raises UserError for an unknown model, a wrong checksum, or, with `source: real`, when they are
-    not found.
+    Returns the initializer ("imagenet", or "keras" for random draws if there are no published weights), the
+    file of canonical arrays relative to `data.folder`, the SHA-256 of the published file and its origin (each
+    None for random draws). How the file was found is left out, so that a repeated search changes nothing.
+    Raises `UserError` for an unknown model, a wrong checksum, or, with `source: real`, a missing file.
     """
     if model not in ADDRESSES:
         raise UserError(f"no weights of {model!r} are published; known: {', '.join(ADDRESSES)}")
@@ -93,7 +92,7 @@ def _complete(target: Path) -> bool:
 
 
 def _convert(model: str, path: Path, sha256: str, origin: str, target: Path, folder: Path) -> None:
-    # It needs no GPU and must not take one from a training job; start-up notes are no news.
+    # Must not take a GPU from a training job, and needs none; without start-up messages.
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # Imported here: TensorFlow is needed only when there is something to convert.

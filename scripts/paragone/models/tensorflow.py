@@ -82,7 +82,7 @@ def _wide_block(
 def wide_resnet(
     shape: tuple[int, int, int], classes: int, width: int, dropout: float
 ) -> keras.Model:
-    """WideResNet-16 as the batch size lab has it: three stages of two blocks, pooled in between."""
+    """WideResNet-16 of the batch size lab: three stages of two blocks, with pooling in between."""
     inputs = layers.Input(shape)
     features = _conv_norm_relu(inputs, 16)
     for stage in range(3):

@@ -94,7 +94,7 @@ def _conv_norm_relu(inputs: int, outputs: int) -> nn.Sequential:
 
 
 class WideBlock(nn.Module):
-    """Two convolutions beside a shortcut, which is a 1 x 1 convolution if it is to `project`."""
+    """Two convolutions plus a shortcut, which is a 1 x 1 convolution if `project`."""
 
     def __init__(self, inputs: int, outputs: int, dropout: float, project: bool) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class WideBlock(nn.Module):
 
 
 def wide_resnet(shape: tuple[int, int, int], classes: int, width: int, dropout: float) -> nn.Module:
-    """WideResNet-16 as the batch size lab has it: three stages of two blocks, pooled in between."""
+    """WideResNet-16 of the batch size lab: three stages of two blocks, with pooling in between."""
     widths = [16 * width, 32 * width, 64 * width]
     layers: list[nn.Module] = [_conv_norm_relu(shape[2], 16)]
     for inputs, outputs in zip([16, *widths], widths, strict=False):
@@ -133,7 +133,7 @@ def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nn.
     torchvision.
     """
     with needing_packages():
-        import torchvision  # half of a start of the reference: for this model alone
+        import torchvision  # slow to import, and only this model needs it
 
     norm = partial(nn.BatchNorm2d, eps=1e-3, momentum=1e-3)
     model = torchvision.models.mobilenet_v2(num_classes=outputs, dropout=0.0, norm_layer=norm)

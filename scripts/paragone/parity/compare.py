@@ -1,9 +1,9 @@
-"""The parity gate: do two backends compute the same on the same weights and the same examples?
+"""The parity gate's verdict: do two backends compute the same on the same weights and examples?
 
-Deviations are relative in the Euclidean norm, ||a - b|| / ||b||, against the reference in double
-precision; the largest over a model's arrays counts. Weights and statistics are measured against what
-the steps changed of them: a weight that never moved is off by 1. An array that hardly changes (a
-convolution's bias before batch norm has no gradient but noise) is measured against `FLOORS` of all.
+Deviations from the reference in double precision are relative in the Euclidean norm, ||a - b|| / ||b||; the
+largest over a model's arrays counts. Weights and statistics are relative to their change during the steps: a
+weight that never moved deviates by 1. Arrays that hardly change (the gradient of a convolution's bias before
+batch norm is only noise) are relative to a share, `FLOORS`, of the norm of all arrays.
 """
 
 import math
@@ -15,15 +15,16 @@ import numpy as np
 
 from paragone.models.weights import Weights, trainable
 
-# In double precision, in the order in which one deviation causes the next. The largest that CPUs were seen
-# to deviate by, mostly with MobileNetV2; a deep network multiplies what a constant is off by:
+# In double precision, in the order in which one deviation causes the next. The largest deviations seen on
+# CPUs, mostly of MobileNetV2, as a deep network multiplies the error of a constant:
 #
 #              logits    loss   gradients  updates  statistics  training  evaluation
 # torch        2e-16    3e-16     9e-14     4e-09     5e-12       4e-08      2e-08
 # tensorflow   3e-13    3e-15     4e-13     3e-08     9e-12       6e-08      2e-08
 # torch-xla    9e-09    2e-10     2e-08     3e-06     6e-07       4e-08      2e-08
 #
-# Metrics are summed in single precision; Keras rounds a constant of Nadam, XLA batch norm's epsilon, to it.
+# Metrics are summed in single precision, to which Keras rounds a constant of Nadam, and XLA batch norm's
+# epsilon.
 TOLERANCES = {
     "logits": 1e-6,
     "loss": 1e-7,
@@ -34,12 +35,12 @@ TOLERANCES = {
     "evaluation": 1e-6,
     "dropout": 0.7,
 }
-# Those of `first_steps`: running means, and running variances, which are biased or unbiased.
+# Tolerances of `first_steps` for running means, and for running variances, which are biased or unbiased.
 TOLERANCES_OF_STATISTICS = {"means": 1e-5, "variances": 2e-2}
-# In single precision what one workload multiplies is noise in another (a rectifier whose input ties to the
-# last digit decides otherwise, Adam makes a full step of a gradient that is only rounding): tolerances are
-# multiples of what single precision costs the reference, and never so large that no training at all passes.
-# A loss is one number, which may agree by chance.
+# In single precision workloads multiply rounding differently (a rectifier whose input is 0 up to the last
+# digit may decide otherwise, Adam makes a full step of a gradient that is only rounding). Tolerances are
+# therefore multiples of the reference's own deviation in single precision, capped so that an untrained run
+# fails. They have a lower bound, as a loss is one number, which may agree by chance.
 MULTIPLE, MOST = 10.0, 0.9
 LEAST = {"training": 2e-3, "evaluation": 2e-3, "variances": 2e-2}
 LEAST_OF_OTHERS = 5e-5
@@ -48,10 +49,10 @@ FLOORS = {"float64": 1e-3, "float32": 1e-2}
 
 @dataclass(frozen=True)
 class Observation:
-    """What one backend computed: on the initial weights, then after a few steps.
+    """What a backend computed on the initial weights, and after a few steps.
 
-    training, evaluation: rows of loss and accuracy; dropout: see `observe`, empty where there is none;
-    rounding: of the reference, by how much each group deviates in single precision.
+    `training`, `evaluation`: rows of loss and accuracy. `dropout`: see `observe`; empty without dropout.
+    `rounding`: of the reference, the deviation of each group in single precision.
     """
 
     precision: str
@@ -68,7 +69,7 @@ class Observation:
 
     @classmethod
     def of(cls, arrays: Weights) -> "Observation":
-        """From the arrays that `observe` returns."""
+        """Create it from the arrays that `observe` returns."""
         fields: dict[str, Any] = {}
         for key, values in arrays.items():
             group, _, name = key.partition("/")
@@ -81,7 +82,7 @@ class Observation:
 
 
 def compare(found: Observation, reference: Observation) -> dict[str, Any]:
-    """Judge one backend: `passed`, `deviations` and what was `allowed` (as `TOLERANCES`), the `reason`."""
+    """The verdict on a backend: `passed`, `reason`, and by group `deviations` and those `allowed`."""
     if found.parameters != reference.parameters:
         reason = f"{found.parameters} trainable parameters, {reference.parameters} expected"
         return {"passed": False, "reason": reason, "deviations": {}, "allowed": {}}
@@ -89,10 +90,10 @@ def compare(found: Observation, reference: Observation) -> dict[str, Any]:
 
 
 def judge(each: dict[str, dict[str, float]], precision: str, rounding: Weights) -> dict[str, Any]:
-    """The verdict on deviations by group and array; for `rounding` see `Observation`."""
+    """The verdict on deviations by group and array. `rounding`: see `Observation`."""
     deviations = largest(each)
     allowed = {group: _allowed(group, precision, rounding) for group in each}
-    # Not `>`: a deviation that is not a number must fail.
+    # Not `value > allowed`: a deviation that is not a number must fail.
     reason = "; ".join(
         f"{group} deviate by {value:.1e}{_where(each[group])}, allowed {allowed[group]:.0e}"
         for group, value in deviations.items()
@@ -107,13 +108,13 @@ def judge(each: dict[str, dict[str, float]], precision: str, rounding: Weights) 
 
 
 def rounding(single: Observation, reference: Observation) -> Weights:
-    """`Observation.rounding` of the reference, from itself in single precision."""
+    """`Observation.rounding` of the reference, from its observation in single precision."""
     found = largest(_deviations(single, reference))
     return {group: np.array(value) for group, value in found.items()}
 
 
 def _deviations(found: Observation, reference: Observation) -> dict[str, dict[str, float]]:
-    """By group and array; the only one of a group has no name."""
+    """Deviations by group and array; the name of a group's only array is empty."""
     floor = FLOORS[found.precision]
     learned = [name for name in reference.weights if trainable(name)]
     rest = [name for name in reference.weights if not trainable(name)]
@@ -133,7 +134,7 @@ def _deviations(found: Observation, reference: Observation) -> dict[str, dict[st
 
 def largest(each: dict[str, dict[str, float]]) -> dict[str, float]:
     """The largest deviation of each group."""
-    # Python's max would lose a NaN.
+    # Python's max may drop a NaN.
     return {group: float(np.max([*values.values()], initial=0.0)) for group, values in each.items()}
 
 
@@ -145,7 +146,7 @@ def _allowed(group: str, precision: str, rounding: Weights) -> float:
 
 
 def _where(values: dict[str, float]) -> str:
-    """The array that deviates most, in parentheses; nothing for a group of one without a name."""
+    """The name of the array that deviates most, in parentheses; empty if it has no name."""
     worst = max(values, key=lambda name: np.nan_to_num(values[name], nan=math.inf))
     return f" ({worst})" if worst else ""
 
@@ -161,7 +162,7 @@ def _changes(
 def of_arrays(
     found: Weights, reference: Weights, scales: Weights, floor: float
 ) -> dict[str, float]:
-    """The deviation of each array against the norm of its scale, or a share of the norm of all."""
+    """The deviation of each array relative to the norm of its scale, at least `floor` times that of all."""
     least = floor * math.sqrt(sum(float(np.sum(values**2)) for values in scales.values()))
     return {
         name: _deviation(found.get(name), values, max(float(np.linalg.norm(scales[name])), least))
@@ -177,22 +178,22 @@ def _deviation(found: np.ndarray | None, reference: np.ndarray, scale: float = 0
 
 
 def of_metrics(found: np.ndarray, reference: np.ndarray, tie: float = 0.0) -> dict[str, float]:
-    """Of losses relative, of accuracies absolute: each may be 0.
+    """Relative deviation of losses, absolute deviation of accuracies, of rows of both.
 
-    tie: difference of accuracies that is allowed for examples whose two largest logits are almost equal.
+    `tie`: difference of accuracies that is ignored, for examples whose two largest logits are almost equal.
     """
     if found.shape != reference.shape:
         return {"loss": math.inf}
     loss, accuracy = np.abs(found - reference).max(0)
-    # np.maximum, unlike Python's max, keeps what is not a number.
+    # np.maximum, unlike Python's max, keeps a NaN.
     beyond = np.maximum(accuracy - tie, 0.0)
     return {"loss": float(loss / np.abs(reference[:, 0]).max()), "accuracy": float(beyond)}
 
 
 def _of_dropout(found: Weights, reference: Weights) -> float:
-    """How far the effect on logits is from the reference's, whose draws are others: |log(a / b)|.
+    """|log(a / b)| of the effects of dropout on logits, a here and b in the reference, which draws others.
 
-    Infinite where the seed does not decide: two give one loss, or one gives two.
+    Infinite if the seed does not determine the loss: two seeds give the same, or one seed gives two.
     """
     if not found:
         return math.inf

@@ -1,7 +1,7 @@
-"""The parity gate at what is timed: a run's first steps at its own replicas, batch, precision and mode.
+"""The parity gate for timed runs: their first steps at their own replicas, batch size, precision and mode.
 
-What the steps change of each array is kept as a sketch, a linear map to a few numbers that keeps norms:
-two can be compared without the arrays.
+The change of each array is kept as a sketch, a linear map to a few numbers that preserves norms, so that
+two runs can be compared without their arrays.
 """
 
 from collections.abc import Callable
@@ -21,16 +21,17 @@ from paragone.engines import Engine
 from paragone.models.weights import Pretrained, Weights, starting, trainable
 from paragone.parity.compare import FLOORS, MOST, MULTIPLE, judge, largest, of_arrays, of_metrics
 
-BUCKETS = 64  # numbers of a sketch; its norm is that of the array within some 10 %
+BUCKETS = 64  # numbers of a sketch; they preserve an array's norm to some 10 %
 GROUPS = ("updates", "means", "variances")  # of weights, of running means and variances
-# A rectifier or a max pool whose inputs tie to the last digits decides otherwise for one example, in another
-# step of another backend than the reference: what one example changes, times this share, is allowed. Of 146
-# runs of 20 seeds, 4 workloads and 3 frameworks the largest was 0.16 where ten times the rounding was less.
+# A rectifier or a max pool whose inputs are equal up to the last digits may decide otherwise than the
+# reference for one example. The change due to one example, times this share, is therefore allowed. Of 146
+# runs (20 seeds, 4 workloads, 3 frameworks) the largest share was 0.16 where ten times the rounding was
+# less.
 SHARE_OF_EXAMPLE = 0.5
-# Where a precision costs the reference more than this, nothing can be said of others: in bfloat16 the updates
-# of MobileNetV2 are off by 1.5, as far as random ones.
+# A reference that deviates by more than this in the run's precision allows no verdict on others: in bfloat16
+# the updates of MobileNetV2 deviate by 1.5, as much as random ones.
 JUDGED = MOST / 2
-# With 8 bits more examples tie before anything is learned: 3 of 512 fell otherwise on other backends.
+# With 8 bits more logits are equal before anything is learned: 3 of 512 examples differed between backends.
 TIES_OF_MIXED = 0.01
 
 
@@ -41,9 +42,9 @@ def take(
     steps: int,
     change: Callable[[tuple], tuple] = lambda batch: batch,
 ) -> Weights:
-    """What the run's first steps change of an engine on its initial weights, and "training" metrics.
+    """Take the run's first steps; return sketches of the changes of each array, and "training" metrics.
 
-    change: of each batch.
+    `engine`: with the run's initial weights. `change`: applied to each batch.
     """
     start = engine.weights()
     batches = map(change, train_batches(dataset, spec, 1, engine.shard, steps))
@@ -57,7 +58,7 @@ def take(
 
 
 def sketch(name: str, values: np.ndarray) -> np.ndarray:
-    """At most `BUCKETS` numbers: a small array as it is, else sums over random parts with random signs."""
+    """At most `BUCKETS` numbers: a small array itself, otherwise sums over random parts with random signs."""
     if values.size <= BUCKETS:
         return values.ravel()
     random = generator(f"sketch {name}", 0)
@@ -67,10 +68,10 @@ def sketch(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Weights:
-    """What the reference takes in double precision, and "rounding/<group>", what the run's may cost.
+    """The reference's first steps in double precision, and "rounding/<group>" for the tolerances of `judge`.
 
-    That is what it costs the reference, or what makes `judge` allow `SHARE_OF_EXAMPLE`; beyond `JUDGED` only
-    "failed", the reason. spec: of `expand.first_steps`.
+    Rounding is the deviation of the reference in the run's precision, or more if `SHARE_OF_EXAMPLE` asks
+    for it. If it exceeds `JUDGED`, the only array is "failed", the reason. `spec`: of `expand.first_steps`.
     """
 
     steps = spec.steps_per_epoch or 0
@@ -100,7 +101,7 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
 
 
 def _one_replaced(batch: tuple) -> tuple:
-    """The batch with its last example in place of the first, too."""
+    """A copy of the batch whose first example is replaced by its last."""
     changed = tuple(np.array(values) for values in batch)
     for values in changed:
         values[0] = values[-1]
@@ -108,9 +109,9 @@ def _one_replaced(batch: tuple) -> tuple:
 
 
 def compared(path: Path, take_steps: Callable[[int], Weights], precision: str) -> dict[str, Any]:
-    """The verdict on a run's steps, as `compare.judge` has it; where there can be none only the reason.
+    """The verdict on a run's first steps, as `compare.judge` returns it; only a reason if there can be none.
 
-    path: a file of `write`; take_steps: called with the number of steps that the reference took.
+    `path`: a file that `observe.write` wrote. `take_steps`: called with the number of steps of the reference.
     """
     with np.load(path) as arrays:
         expected = dict(arrays)

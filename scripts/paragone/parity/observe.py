@@ -1,4 +1,4 @@
-"""What one backend computes for the parity gate: on given weights, and after a few training steps."""
+"""The parity gate's observation of a backend, on given weights and after a few training steps."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,13 +15,13 @@ from paragone.data.random_streams import framework_seed, generator
 from paragone.models.weights import Pretrained, Weights, parameter_count, starting, trainable
 from paragone.parity.compare import Observation, rounding
 
-COUNTED = 12  # of the examples of the evaluated batch; the others have weight 0
+COUNTED = 12  # examples of the evaluated batch with weight 1; the others are padding
 
 
 def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = None) -> Weights:
     """The arrays of a `compare.Observation` by the names `logits`, `gradients/...`, `weights/...`.
 
-    `unavailable` alone, the reason, where the backend cannot run here, or not this workload as asked for.
+    If the backend cannot run here, or not this workload, the only array is `unavailable`, the reason.
     """
     try:
         found = _observe(spec, dataset, pretrained)
@@ -52,7 +52,7 @@ def _dropout(spec: Spec) -> float:
 
 
 def _without_dropout(spec: Spec) -> Spec:
-    """Each framework draws its masks from its own generator: training is compared without any."""
+    """Training is compared without dropout, as each framework draws masks from its own generator."""
     if not _dropout(spec):
         return spec
     model = {**spec.workload["model"], "dropout": 0.0}
@@ -60,7 +60,7 @@ def _without_dropout(spec: Spec) -> Spec:
 
 
 class _Subject:
-    """An engine on one thread, and the batches that it sees."""
+    """An engine on one thread, and the batches that it is fed with."""
 
     def __init__(self, spec: Spec, dataset: data.Dataset) -> None:
         self.spec = spec
@@ -72,10 +72,10 @@ class _Subject:
         self.tested = np.array(dataset.test_inputs[:size]), dataset.test_labels[:size], weights
 
     def train(self, pretrained: Pretrained | None) -> Weights:
-        """One pass, then the steps of two epochs: at the first learning rate of the schedule and at its last.
+        """Take one pass, then steps at the first and at the last learning rate of the schedule.
 
-        Running means start anywhere; running variances at 0, so that biased and unbiased ones are
-        exactly n / (n - 1) apart. Training depends on neither.
+        Running means start at random values, running variances at 0, so that biased and unbiased ones differ
+        by exactly n / (n - 1). Training depends on neither.
         """
         engine, spec = self.engine, self.spec
         drawn, _ = starting(engine.weights(), spec, pretrained)
@@ -100,14 +100,17 @@ class _Subject:
         }
 
     def evaluate(self, found: Weights) -> Weights:
-        """Twice, on the weights that were trained and statistics unlike those of any batch."""
+        """Evaluate twice, on the trained weights and statistics unlike those of any batch."""
         self._load(found, "weights/")
         metrics = [self.engine.evaluate([self.tested], 1) for _ in range(2)]
-        return {"evaluation": np.array([[one.loss, one.accuracy] for one in metrics])}
+        return {"evaluation": np.array([[each.loss, each.accuracy] for each in metrics])}
 
     def drop(self, found: Weights) -> Weights:
-        """What must hold whatever a framework draws: losses of two seeds and again of the first; how far
-        dropout moves the logits, relative to their norm."""
+        """Observe what does not depend on a framework's draws.
+
+        That is whether losses of two seeds differ and that of the first repeats, and how far dropout moves
+        the logits, relative to their norm.
+        """
         losses = []
         for epoch in (1, 2, 1):
             self._load(found, "initial/")
@@ -127,7 +130,7 @@ class _Subject:
         self.engine.set_weights(anything)
 
     def _epoch(self, epoch: int, rate: float, steps: int | None = None) -> list[float]:
-        """Loss and accuracy during an epoch of the first batches."""
+        """Train on the first batches; return loss and accuracy."""
         batches = self.batches[:steps]
         seed = framework_seed(self.spec.seed, epoch)
         metrics = self.engine.train_epoch(seed, rate, batches, len(batches))
@@ -137,7 +140,7 @@ class _Subject:
 def _with_statistics(
     weights: Weights, variance: Callable[[np.random.Generator, tuple], np.ndarray]
 ) -> Weights:
-    """The weights with drawn running means and other running variances."""
+    """Replace running means by random values, and running variances by those of `variance`."""
     random = generator("statistics", 0)
     drawn = dict(weights)
     for name, values in weights.items():
@@ -150,11 +153,11 @@ def _with_statistics(
 
 
 def failed(reason: str) -> Weights:
-    """What is stored in place of the arrays of a probe that failed."""
+    """The content of the file of a probe that failed."""
     return {"failed": np.array(reason)}
 
 
 def write(arrays: Weights, path: Path) -> None:
-    """Write a probe as .npz, whole or not at all."""
+    """Write the arrays of a probe as .npz, atomically."""
     with writing(path, "wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]  # no array is called allow_pickle
