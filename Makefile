@@ -48,7 +48,7 @@ faults: $(VENV)/dev
 	source $(BIN)/activate && PYTHONPATH=tests OMP_WAIT_POLICY=passive pytest tests -m injects -p campaign \
 		--numprocesses 2 -k "$(ONLY)"
 
-# Changes of the modules that make verdicts, one at a time: which does no test see? An hour on one core.
+# Changes of the modules that make verdicts, one at a time: which does no test see? Hours on one core.
 mutation: $(VENV)/dev
 	source $(BIN)/activate && bash tests/mutation.sh
 
