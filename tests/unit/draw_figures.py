@@ -1,5 +1,6 @@
 """Draws figures of records made for the tests: with the program, or with the functions it calls."""
 
+import io
 import json
 from pathlib import Path
 
@@ -48,6 +49,7 @@ class Drawing:
 
     def __init__(self, folder: Path, settings: dict | None = None, **files: object) -> None:
         self.folder, self.settings = folder, settings or {}
+        self._points: dict[tuple[str, str], pd.DataFrame] = {}
         self.files: dict[str, list[Path]] = {}
         for kind, given in files.items():
             if isinstance(given, pd.DataFrame):
@@ -77,6 +79,14 @@ class Drawing:
         """The figure, not written to any file."""
         module, inputs = load(name), self.inputs(beside, **about)
         return module.draw(module.points(inputs), inputs)
+
+    def shown(self, name: str, beside: str = "") -> pd.DataFrame:
+        """What the sidecar of the figure holds, without drawing it."""
+        if (name, beside) not in self._points:
+            points = load(name).points(self.inputs(beside))
+            text = points.loc[:, ~points.columns.str.startswith("_")].to_csv(index=False)
+            self._points[name, beside] = pd.read_csv(io.StringIO(text))
+        return self._points[name, beside]
 
     def draw(
         self, name: str, beside: str = "", suffixes: tuple[str, ...] = ("svg",), **about: str

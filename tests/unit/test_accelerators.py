@@ -46,12 +46,9 @@ def test_no_peak_leaves_the_published_rows(tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-def test_the_figure_is_the_same_bytes_each_time_and_traceable(tmp_path):
-    drawing, drawn = Drawing(tmp_path, products=varied_table()), []
-    for _ in range(2):
-        paths, shown = drawing.draw("accelerators", "accelerator_reference")
-        drawn.append([path.read_bytes() for path in paths])
-    assert drawn[0] == drawn[1]
+def test_the_points_are_published_and_measured_peaks(tmp_path):
+    drawing = Drawing(tmp_path, products=varied_table())
+    shown = drawing.shown("accelerators", "accelerator_reference")
     assert shown["kind"].value_counts().to_dict() == {"published": 15, "measured": 5}
     measured = shown[(shown["backend"] == "torch") & (shown["precision"] == "float32")].iloc[0]
     assert (measured["value"], measured["runs"]) == (pytest.approx(0.155), 3)

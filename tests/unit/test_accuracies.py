@@ -1,4 +1,4 @@
-"""Accuracies beside the baseline's: what the table says is what was put into the records."""
+"""Accuracies compared with the baseline's: what the table says is what was put into the records."""
 
 import json
 

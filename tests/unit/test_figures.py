@@ -97,7 +97,7 @@ def test_throughput_says_that_replicas_share_cores(tmp_path, replicas, said):
 
 
 def test_throughput_drops_no_run(everything):
-    _, shown = everything.draw("throughput")
+    shown = everything.shown("throughput")
     assert sorted(shown["run"]) == sorted(everything.runs["run"])
     by_run = {one["run"]: one for one in everything.made}
     for _, row in shown.dropna(subset="steady_examples_per_second").iterrows():
@@ -157,7 +157,7 @@ def test_what_has_no_value_stands_there_in_words(everything, figure):
 
 
 def test_clocks_show_a_real_run_whose_parts_add_up(everything):
-    _, shown = everything.draw("clocks")
+    shown = everything.shown("clocks")
     by_run = {one["run"]: one for one in everything.made}
     bars = shown.dropna(subset="run").groupby("run")
     assert len(bars) == 2
@@ -221,7 +221,7 @@ def test_synthetic_data_get_a_banner_and_real_data_none(tmp_path, figure):
 def test_two_machines_are_two_rows(tmp_path):
     made = [make_record("torch", host=host) for host in ("node-1", "node-2")]
     drawing = Drawing.of(tmp_path, made)
-    _, shown = drawing.draw("throughput")
+    shown = drawing.shown("throughput")
     assert sorted(shown["n"]) == [1, 1]
     assert shown["series"].nunique() == 2
     assert "2 machines, kept apart" in texts_of(drawing.figure("throughput"))

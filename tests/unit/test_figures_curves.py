@@ -16,7 +16,7 @@ def everything(tmp_path_factory):
 
 
 def test_learning_curve_points_are_those_of_the_records(everything):
-    _, shown = everything.draw("learning_curves", "tpu_fashion_conv")
+    shown = everything.shown("learning_curves", "tpu_fashion_conv")
     medians = shown[(shown["kind"] == "median") & (shown["series"] == "TensorFlow Mirrored")]
     for metric in ("train_loss", "test_accuracy"):
         for epoch in (1, 2, 3):
@@ -36,7 +36,7 @@ def test_learning_curve_points_are_those_of_the_records(everything):
 
 def test_lines_are_the_medians_and_bands_their_intervals(everything):
     """What seaborn draws is what the sidecar holds, in the color of the backend."""
-    _, shown = everything.draw("learning_curves")
+    shown = everything.shown("learning_curves")
     axes = everything.figure("learning_curves").axes[0]
     lines = {line.get_color(): line for line in axes.lines[:3]}
     here = shown[(shown["kind"] == "median") & (shown["metric"] == "train_loss")]
@@ -71,7 +71,7 @@ def test_another_protocol_than_the_published_is_said(tmp_path):
     drawing = Drawing.of(tmp_path, [make_record("torch", steps_per_epoch=8)])
     (found,) = learning_curves.conditions(drawing.inputs("tpu_fashion_conv"))
     assert "published 60" in found
-    _, shown = drawing.draw("learning_curves", "tpu_fashion_conv")
+    shown = drawing.shown("learning_curves", "tpu_fashion_conv")
     assert "published" in set(shown["kind"])
 
 
@@ -94,7 +94,7 @@ def test_published_value_beyond_the_measured_epochs_is_a_level(tmp_path):
 
 def test_variants_stand_side_by_side_with_their_own_published_points(tmp_path):
     drawing = Drawing.of(tmp_path, reuters())
-    _, shown = drawing.draw("learning_curves", "reuters_strategies")
+    shown = drawing.shown("learning_curves", "reuters_strategies")
     points = shown[shown["kind"] == "published"].groupby("series")["workload"].unique()
     assert {system: list(names) for system, names in points.items()} == {
         "1 GPU (Colab), custom loop": ["reuters-cnn"],
@@ -134,5 +134,5 @@ def test_variants_stand_side_by_side_with_their_own_published_points(tmp_path):
 
 def test_test_loss_is_shown_only_where_the_source_prints_it_by_epoch(tmp_path):
     drawing = Drawing.of(tmp_path, [make_record("torch", epochs=5)])
-    _, shown = drawing.draw("learning_curves", "tpu_fashion_conv")
+    shown = drawing.shown("learning_curves", "tpu_fashion_conv")
     assert set(shown["metric"]) == {"train_loss", "test_accuracy"}

@@ -26,7 +26,7 @@ def drawing(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shown(drawing):
-    return drawing.draw("epoch_time", BESIDE)[1]
+    return drawing.shown("epoch_time", BESIDE)
 
 
 def test_epoch_times_are_extrapolated_from_the_records(drawing, shown):
@@ -107,14 +107,14 @@ def test_what_was_not_run_takes_no_room():
 def test_published_cells_without_runs_are_named(tmp_path):
     made = [one for one in mobilenet(1) if one["spec"]["global_batch"] == 64]
     drawing = Drawing.of(tmp_path, made)
-    _, rows = drawing.draw("epoch_time", BESIDE)
+    rows = drawing.shown("epoch_time", BESIDE)
     remarks = epoch_time.remarks(rows, drawing.inputs(BESIDE))
     assert "Published and not run here: 2 replicas, batch 256." in remarks
 
 
 def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
     made = mobilenet(1, epochs=3, steps_per_epoch=None)
-    _, rows = Drawing.of(tmp_path, made).draw("epoch_time")
+    rows = Drawing.of(tmp_path, made).shown("epoch_time")
     here = rows[(rows["panel"] == "measured") & (rows["series"] == "PyTorch")]
     (one,) = of_cell(made, "torch", 1, 64)
     later = [epoch["train_seconds"] for epoch in one["epochs"][1:]]
@@ -129,7 +129,7 @@ def test_a_speed_up_without_its_one_replica_stands_in_words(tmp_path):
         for one in mobilenet(1)
         if (one["spec"]["backend"]["name"], one["spec"]["replicas"]) != ("torch-xla", 1)
     ]
-    _, rows = Drawing.of(tmp_path, made).draw("epoch_time", BESIDE)
+    rows = Drawing.of(tmp_path, made).shown("epoch_time", BESIDE)
     here = rows[(rows["panel"] == "speed_up") & (rows["series"] == "PyTorch/XLA SPMD")]
     assert len(here) == 2
     assert set(here["words"]) == {"1 replica not run"}
@@ -137,7 +137,7 @@ def test_a_speed_up_without_its_one_replica_stands_in_words(tmp_path):
 
 def test_missing_workers_are_said(tmp_path):
     drawing = Drawing.of(tmp_path, multiworker())
-    _, rows = drawing.draw("epoch_time", "multiworker_mobilenet")
+    rows = drawing.shown("epoch_time", "multiworker_mobilenet")
     assert set(rows.loc[rows["kind"] == "words", "words"]) == {"device not available"}
 
 

@@ -16,7 +16,7 @@ def everything(tmp_path_factory):
 
 
 def test_predictions_name_the_label_first(everything):
-    _, shown = everything.draw("predictions")
+    shown = everything.shown("predictions")
     assert shown["run"].nunique() == 3  # one run for each backend with a completed run
     expected = make_predictions(0)
     grid = shown[shown["series"] == "TensorFlow Mirrored"]
@@ -78,7 +78,7 @@ def test_without_a_completed_run_there_is_still_a_figure(tmp_path):
     drawing = Drawing.of(tmp_path, made)
     drawing.files["runs"] = [tmp_path / "stopped.parquet"]
     drawing.runs[drawing.runs["status"] == "diverged"].to_parquet(tmp_path / "stopped.parquet")
-    _, shown = drawing.draw("predictions")
+    shown = drawing.shown("predictions")
     assert shown.empty
     assert list(shown) == predictions.COLUMNS
     assert "no run was completed" in texts_of(drawing.figure("predictions"))

@@ -34,7 +34,7 @@ def drawing(tmp_path_factory):
 
 @pytest.mark.filterwarnings("error")
 def test_each_dot_is_the_ratio_of_a_pair(drawing):
-    _, shown = drawing.draw("variants")
+    shown = drawing.shown("variants")
     by_run = {one["run"]: one for one in drawing.made}
     ratios = shown[shown["metric"] == "speed"]
     assert ratios.groupby("series").size().to_dict() == {

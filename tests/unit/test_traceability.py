@@ -27,7 +27,7 @@ BESIDE = {
 @pytest.mark.parametrize("figure", RECORDS)
 def test_every_point_of_a_figure_names_its_runs(tmp_path, figure):
     drawing = Drawing.of(tmp_path, RECORDS[figure]())
-    _, rows = drawing.draw(figure, BESIDE.get(figure, ""))
+    rows = drawing.shown(figure, BESIDE.get(figure, ""))
     named = named_runs(rows)
     assert named
     assert named <= set(drawing.runs["run"])
@@ -43,7 +43,7 @@ def test_n_is_the_number_of_runs_named(tmp_path):
         if figure in ("throughput", "clocks", "predictions"):  # a row a run, or a part of one
             continue
         (tmp_path / figure).mkdir()
-        _, rows = Drawing.of(tmp_path / figure, records()).draw(figure, BESIDE.get(figure, ""))
+        rows = Drawing.of(tmp_path / figure, records()).shown(figure, BESIDE.get(figure, ""))
         medians = rows[(rows["kind"] == "median") & rows["value"].notna()]
         assert len(medians)
         assert (medians["runs"].str.split().str.len() == medians["n"]).all(), figure
