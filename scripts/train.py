@@ -11,8 +11,7 @@ from paragone import data, engines
 from paragone.base.errors import Unavailable, UserError, as_user_error, entry_point, first_line
 from paragone.base.plugins import LIBRARY
 from paragone.base.processes import end_process
-from paragone.config.code_files import digest_of
-from paragone.config.loaders import loaded_modules
+from paragone.config.code_files import digest_of, loaded_modules
 from paragone.config.own_files import model_file
 from paragone.config.run_spec import Spec
 from paragone.machine import limits, process_entry

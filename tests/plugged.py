@@ -4,9 +4,11 @@ from workspace import Checkout
 
 ENGINE = """from paragone.engines import torch
 
-STRATEGIES = {"single": "one worker"}
-BATCH_NORM = "whole"
 ENGINE = torch.ENGINE
+"""
+DECLARATION = """[engines.my_torch]
+strategies = {single = "one worker"}
+batch_norm = "whole"
 """
 
 
@@ -15,6 +17,7 @@ def plug_in(checkout: Checkout, name: str) -> None:
     engine = checkout / "my_plugin/engines/my_torch.py"
     engine.parent.mkdir(parents=True)
     engine.write_text(ENGINE)
+    (checkout / "my_plugin/plugin.toml").write_text(DECLARATION)
     own = {"engine": "my_torch", "strategy": "single", "device": "cpu", "environment": "torch"}
     checkout.config["backends"][name] = own | {"label": "My PyTorch", "color": "#123456"}
     checkout.config["plugins"] = ["my_plugin"]

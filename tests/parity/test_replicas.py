@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from workspace import CONFIG, ROOT, environment, make_spec
 
-from paragone.config.strategies import batch_norm
+from paragone.config.engines import engine_named
 from paragone.workers import supervisor
 
 REPLICAS, BATCH, STEPS = 2, 64, 4
@@ -142,7 +142,7 @@ def test_batch_norm_normalises_each_replicas_part(normalised, reference, backend
 @pytest.mark.parametrize("backend", tiers(PER_REPLICA))
 def test_batch_norm_statistics_are_of_the_replicas_stated(normalised, reference, backend):
     whose = "first" if backend in FIRST else "mean"
-    assert batch_norm(CONFIG["backends"][backend]["engine"]) == whose
+    assert engine_named(CONFIG["backends"][backend]["engine"]).batch_norm == whose
     other = {"first": "mean", "mean": "first"}[whose]
     found = normalised(backend)
     assert deviation(found, reference[whose], "moving_mean") < 1e-6
@@ -155,7 +155,7 @@ def test_batch_norm_statistics_are_of_the_replicas_stated(normalised, reference,
 def test_batch_norm_over_processes_is_of_the_global_batch(small, tmp_path):
     one = run(tmp_path, small, "fashion-cnn", "jax", 1)
     found = run(tmp_path, small, "fashion-cnn", "jax-multiprocess", REPLICAS)
-    assert batch_norm(CONFIG["backends"]["jax"]["engine"]) == "whole"
+    assert engine_named(CONFIG["backends"]["jax"]["engine"]).batch_norm == "whole"
     assert deviation(found, one, ".") < 1e-6
 
 

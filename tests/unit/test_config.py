@@ -8,7 +8,10 @@ import yaml
 from snakemake.utils import update_config
 from workspace import CONFIG, ROOT
 
+from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.base.source_files import names_of
+from paragone.config.engines import ENGINES, LOADERS
 from paragone.config.validate import validate
 
 ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
@@ -216,3 +219,12 @@ def test_names_that_cannot_be_file_names_are_refused():
         words = message(changed([block, "../up"], CONFIG[block][name]))
         assert words.startswith(block)
         assert "../up" in words
+
+
+@pytest.mark.parametrize(
+    ("rows", "package", "name"),
+    [(ENGINES, "engines", "ENGINE"), (LOADERS, "data/loaders", "LOADER")],
+)
+def test_every_engine_and_loader_has_a_row(rows, package, name):
+    files = (plugins.LIBRARY / package).glob("[!_]*.py")
+    assert {*rows} == {file.stem for file in files if name in names_of(file)}

@@ -11,9 +11,8 @@ from workspace import CONFIG, make_spec
 
 from paragone.base import plugins
 from paragone.base.errors import Unavailable, UserError
-from paragone.config.code_files import code_files
+from paragone.config.code_files import code_files, loaded_modules
 from paragone.config.expand import expand, first_steps, probe
-from paragone.config.loaders import loaded_modules
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 from paragone.data import Dataset, loaders
@@ -168,16 +167,18 @@ def test_a_loader_of_a_plugin(here, monkeypatch):
     """Found by its name, with what it declares; an error of it names file and line."""
     folder = here / "own/data/loaders"
     folder.mkdir(parents=True)
-    (folder / "mine.py").write_text(
-        'ENGINES = ("torch",)\nAUGMENTS = False\n\n\ndef LOADER(dataset, examples):\n    return 1 / 0\n'
-    )
+    (folder / "mine.py").write_text("def LOADER(dataset, examples):\n    return 1 / 0\n")
     plugins.use(["own"])
     monkeypatch.setattr(loaders, "__path__", [*loaders.__path__, str(folder)])
     try:
-        with pytest.raises(UserError, match=r"mine\.py, line 6: ZeroDivisionError"):
+        with pytest.raises(UserError, match=r"mine\.py, line 2: ZeroDivisionError"):
             train_batches(IMAGES, spec_of("mine"), 1)
-        (folder / "mine.py").write_text("ENGINES = ()\n")
-        with pytest.raises(UserError, match=r"mine\.py: has no `AUGMENTS = \.\.\.`"):
+        with pytest.raises(UserError, match=r"mine\.py: add a table \[loaders\.mine\]"):
+            validate({**CONFIG, "backends": config_of(loader="mine")["backends"]})
+        (here / "own/plugin.toml").write_text(
+            "[loaders.mine]\nengines = ['jax']\naugments = true\n"
+        )
+        with pytest.raises(UserError, match="mine feeds jax alone, not engine torch"):
             validate({**CONFIG, "backends": config_of(loader="mine")["backends"]})
     finally:
         plugins.use([])

@@ -15,6 +15,7 @@ from workspace import CONFIG, ROOT, environment
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config.code_files import code_files
+from paragone.config.engines import Exhibit
 from paragone.config.expand import expand
 from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
@@ -23,6 +24,7 @@ from paragone.config.validate import validate
 EXAMPLE = files(ROOT / "docs/extending.md")
 QUESTION = "my_question.yaml"
 MODEL, ENGINE = "my_folder/models/torch.py", "my_folder/engines/my_numpy.py"
+TOML = "my_folder/plugin.toml"
 FIGURE = "my_folder/reporting/figures/my_figure.py"
 CAPTION = FIGURE.replace(".py", ".rst")
 
@@ -48,7 +50,7 @@ def configured() -> dict:
     return config
 
 
-def read() -> dict[str, dict]:
+def read() -> dict[str, Exhibit]:
     """What the workflow reads of my_question.yaml before it runs anything: the rows of figures."""
     config = configured()
     plugins.use(config["plugins"])
@@ -110,21 +112,25 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
         (QUESTION, "name: sgd", "name: lion"),
         ['"lion" is none of sgd, adam, nadam', "add its rule"],
     ),
-    "unknown strategy": ((ENGINE, '"one worker"', '"one wrker"'), [ENGINE, "'one worker'"]),
+    "unknown spread": (
+        (TOML, '"one worker"', '"one wrker"'),
+        [TOML, "engines[...].strategies[...]: Invalid enum value 'one wrker'"],
+    ),
+    "undeclared engine": (
+        (TOML, "engines.my_numpy", "engines.mine"),
+        [ENGINE, "[engines.my_numpy]"],
+    ),
+    "no TOML": ((TOML, "[engines", "engines"), [TOML, "line 2"]),
     "no ENGINE": ((ENGINE, "\nENGINE =", "\nENGIN ="), [ENGINE, "has no `ENGINE = ...`"]),
     "no engine": (
         (QUESTION, "engine: my_numpy", "engine: my_nump"),
         ["backends.my-numpy.engine: there is no engines/my_nump.py", "add it or name one"],
     ),
-    "no ROW": ((FIGURE, "ROW =", "ROWS ="), [FIGURE, "has no `ROW = ", "add it"]),
-    "computed ROW": (
-        (FIGURE, "ROW = {", "ROW = {**{}, "),
-        [at(FIGURE, "ROW =") + "ROW is computed; write its value out"],
-    ),
-    "ROW of another kind": ((FIGURE, '("runs",)', "5"), [FIGURE, "'reads': 5} is not like {"]),
-    "ROW reads nothing known": (
-        (FIGURE, '("runs",)', '("rns",)'),
-        [FIGURE, "ROW reads 'rns', which is none of runs, epochs"],
+    "undeclared figure": ((TOML, "figures.my", "figures.your"), [FIGURE, "[figures.my_figure]"]),
+    "label left out": ((TOML, "label =", "lable ="), [TOML, "figures[...]: ", "`lable`"]),
+    "reads nothing known": (
+        (TOML, '"runs"', '"rns"'),
+        [TOML, "figures.my_figure reads 'rns', which is none of runs, epochs"],
     ),
     "no function": ((FIGURE, "def draw", "def drawn"), [FIGURE, "has no function `draw`"]),
     "a form that reads nothing": (
@@ -189,7 +195,7 @@ def test_what_is_read_and_what_is_passed_over(folder):
     Path("my_folder/reporting/figures/._my_figure.py").write_bytes(b"\0\xff")
     write("my_folder/reporting/figures/throughput.rst", "Mine.")
     edit(QUESTION, "[my_folder]", "[my_folder, ./my_folder/../my_folder]")
-    assert read() == {"my_figure": {"label": "accuracy at the end", "reads": ("runs",)}}
+    assert read() == {"my_figure": Exhibit("accuracy at the end", ("runs",))}
     assert plugins.folders() == [folder / "my_folder"]
     assert plugins.caption("figures", "throughput") is None  # a caption alone replaces nothing
     assert plugins.caption("figures", "my_figure") == str(folder / CAPTION)

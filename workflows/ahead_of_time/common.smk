@@ -13,8 +13,7 @@ import msgspec
 
 from ahead_of_time.plan import exporter_of, plan_of
 from paragone.base.errors import UserError
-from paragone.config.code_files import code_of
-from paragone.config.loaders import loaded_modules
+from paragone.config.code_files import code_of, loaded_modules
 
 
 configfile: PROJECT / "config.yaml"

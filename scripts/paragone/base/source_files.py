@@ -2,7 +2,6 @@
 
 import ast
 from pathlib import Path
-from typing import Any
 
 from paragone.base.errors import UserError
 
@@ -20,19 +19,6 @@ def keys_of(file: Path, table: str) -> list[str]:
             line = key.lineno if key else value.lineno
             raise UserError(f"{file}, line {line}: a key of {table} is computed; write it out")
     return [str(key.value) for key in found.keys if isinstance(key, ast.Constant)]
-
-
-def literal(file: Path, name: str) -> Any:
-    """The value that a module gives to a name, read without importing it; None if it does not.
-
-    Raises `UserError` for a value that is computed.
-    """
-    value = _values(file).get(name)
-    try:
-        return None if value is None else ast.literal_eval(value)
-    except (ValueError, TypeError):
-        line = value.lineno if value else 0
-        raise UserError(f"{file}, line {line}: {name} is computed; write its value out") from None
 
 
 def names_of(file: Path) -> set[str]:

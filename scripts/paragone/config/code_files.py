@@ -14,6 +14,7 @@ from pathlib import Path
 
 from paragone.base import plugins
 from paragone.base.source_files import parsed
+from paragone.config.run_spec import Spec
 
 SCRIPTS = Path(__file__).parents[2]
 PROJECT = SCRIPTS.parent
@@ -47,6 +48,12 @@ def loaded_by(module: str) -> set[Path]:
     """The files in the import closure of a module, by its dotted name."""
     folders = tuple(plugins.folders())
     return _reached([*_paths(module, folders)], folders)
+
+
+def loaded_modules(spec: Spec) -> list[str]:
+    """Dotted names of the modules that a run loads by name: its engine, and its loader if it has one."""
+    loader = [f"paragone.data.loaders.{spec.loader}"] if spec.loader else []
+    return [f"paragone.engines.{spec.backend['engine']}", *loader]
 
 
 def _file(program: str) -> Path:

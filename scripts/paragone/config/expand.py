@@ -9,18 +9,15 @@ from itertools import product
 from typing import Any
 
 from paragone.base.errors import UserError
-from paragone.config.loaders import check_augmentation
-from paragone.config.run_spec import AS_INSTALLED, RESIDENT, TUNED, Spec
-from paragone.config.strategies import (
+from paragone.config.engines import (
     ONE_REPLICA_EACH,
     ONE_WORKER,
     WHOLE,
-    batch_norm,
-    drives_all,
+    check_augmentation,
+    engine_named,
     is_here,
-    strategies,
-    workers_of,
 )
+from paragone.config.run_spec import AS_INSTALLED, TUNED, Spec
 
 # What the parity gate compares with.
 REFERENCE = {
@@ -95,7 +92,11 @@ def probes_of(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> lis
     own = [spec for spec in runs if backend in (spec.backend["name"], "reference")]
     block = with_reference(config)["backends"][backend]
     replicas = 1
-    if block["device"] != "cpu" and is_here(block["engine"]) and drives_all(block["engine"]):
+    if (
+        block["device"] != "cpu"
+        and is_here(block["engine"])
+        and engine_named(block["engine"]).drives_all
+    ):
         most = max(spec.replicas for spec in own)
         replicas = most if PROBE["global_batch"] % most == 0 else 1
     workloads = sorted({spec.workload["name"] for spec in own})
@@ -109,7 +110,7 @@ def first_steps(run: Spec) -> Spec | None:
     """
     if run.workload["model"].get("dropout"):
         return None
-    split = batch_norm(run.backend["engine"]) if run.replicas > 1 else WHOLE
+    split = engine_named(run.backend["engine"]).batch_norm if run.replicas > 1 else WHOLE
     replicas = 1 if split == WHOLE else run.replicas
     workload = {key: value for key, value in run.workload.items() if key != "target"}
     return replace(
@@ -159,11 +160,6 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
     overrides = {key: choice[key] for key in OVERRIDES if key in choice}
     workload = replaced(config["workloads"][name], overrides, {"name": name})
     global_batch, per_replica_batch = _batch_sizes(workload, choice["replicas"], where)
-    if backend.get("feed") == RESIDENT and "augmentation" in workload:
-        raise UserError(
-            f"backends.{backend['name']}.feed: {RESIDENT} inputs are not augmented, and workload {name} "
-            f"has an augmentation ({where}); leave one of them out"
-        )
     check_augmentation(backend, workload, where)
     try:
         return Spec(
@@ -225,12 +221,11 @@ def _batch_sizes(workload: dict[str, Any], replicas: int, where: str) -> tuple[i
 def _workers(choice: dict[str, Any], backend: dict[str, str], where: str) -> int:
     """The row's `workers`; else one, or one per replica where the strategy needs several."""
     replicas = choice["replicas"]
-    known = strategies(backend["engine"]) if is_here(backend["engine"]) else {}
+    known = engine_named(backend["engine"]).strategies if is_here(backend["engine"]) else {}
     if backend["strategy"] not in known:  # of records alone; else the config was refused
         return choice.get("workers", 1)
     spread = known[backend["strategy"]]
-    usual = workers_of(backend["engine"], backend["strategy"], replicas)
-    workers = choice.get("workers", usual)
+    workers = choice.get("workers", 1 if spread == ONE_WORKER else replicas)
     allowed = {ONE_WORKER: workers == 1, ONE_REPLICA_EACH: workers == replicas}
     if replicas % workers or not allowed.get(spread, True):
         raise UserError(

@@ -9,16 +9,15 @@ from typing import Any
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.base.source_files import keys_of, literal, names_of
+from paragone.base.source_files import keys_of, names_of
 from paragone.config.code_files import loaded_by
+from paragone.config.engines import DECLARATIONS, Exhibit, declared_by
 from paragone.config.run_spec import Spec
 
 # The key of a workload that names an entry of a table.
 _USED = {"MODELS": "model", "OPTIMIZERS": "optimizer"}
 # The functions of the module of a figure or table.
 _FUNCTIONS = {"figures": ("points", "draw"), "tables": ("table",)}
-_KEYS = {"label", "reads", "settings"}
-_ROW = '{"label": "...", "reads": ("runs",)}'
 
 
 def check_named(specs: Iterable[Spec]) -> None:
@@ -73,42 +72,35 @@ def model_file(spec: Spec) -> Path | None:
     return None
 
 
-def rows(kind: str, readable: Collection[str]) -> dict[str, dict[str, Any]]:
-    """The `ROW` of each figure or table (`kind`) of plugins by name, with label, reads, and settings if any.
+def rows(kind: str, readable: Collection[str]) -> dict[str, Exhibit]:
+    """The figures or tables (`kind`) of plugins by name, as `plugin.toml` declares them.
 
-    `readable` has the words that reads may use. Raises `UserError` for a row of another form or a computed
-    one, and for a module without its functions or its caption.
+    `readable` has the words that reads may use. Raises `UserError` for a module that is not declared, and for
+    one without its functions or its caption.
     """
     declared = {}
-    for name in plugins.names_in(f"reporting/{kind}"):
-        file = plugins.file_of(f"reporting/{kind}/{name}.py")
-        if file is None or file.is_relative_to(plugins.LIBRARY):
-            continue
-        declared[name] = _row(file, readable)
-        for function in _FUNCTIONS[kind]:
-            if function not in names_of(file):
+    for folder in plugins.folders():
+        known: dict[str, Exhibit] = getattr(declared_by(folder), kind)
+        for file in sorted((folder / f"reporting/{kind}").glob("[!_.]*.py")):
+            if file.stem not in known:
                 raise UserError(
-                    f"{file}: has no function `{function}`; see docs/extending.md#a-figure-or-table"
+                    f"{file}: add a table [{kind}.{file.stem}] with label and reads to {folder}/"
+                    f"{DECLARATIONS}, or begin the file's name with _"
                 )
-        if not file.with_suffix(".rst").is_file():
-            raise UserError(
-                f"{file.with_suffix('.rst')}: is missing; write the caption of {name} there"
-            )
+            row = known[file.stem]
+            if unknown := [word for word in row.reads if word not in readable]:
+                raise UserError(
+                    f"{folder / DECLARATIONS}: {kind}.{file.stem} reads {unknown[0]!r}, which is none of "
+                    f"{', '.join(readable)}"
+                )
+            for function in _FUNCTIONS[kind]:
+                if function not in names_of(file):
+                    raise UserError(
+                        f"{file}: has no function `{function}`; see docs/extending.md#a-figure-or-table"
+                    )
+            if not file.with_suffix(".rst").is_file():
+                raise UserError(
+                    f"{file.with_suffix('.rst')}: is missing; write the caption of {file.stem} there"
+                )
+            declared[file.stem] = row
     return declared
-
-
-def _row(file: Path, readable: Collection[str]) -> dict[str, Any]:
-    row = literal(file, "ROW")
-    if row is None:
-        raise UserError(f"{file}: has no `ROW = {_ROW}`; add it, or begin the file's name with _")
-    match row:
-        case {"label": str(), "reads": list() | tuple() as reads} if {*row} <= _KEYS:
-            words = [*reads, *row.get("settings", ())]
-        case _:
-            words = [None]
-    if not all(isinstance(word, str) for word in words):
-        raise UserError(f'{file}: ROW = {row!r} is not like {_ROW}, with "settings" if it has any')
-    if unknown := [word for word in row["reads"] if word not in readable]:
-        raise UserError(f"{file}: ROW reads {unknown[0]!r}, which is none of {', '.join(readable)}")
-    checked: dict[str, Any] = row
-    return checked

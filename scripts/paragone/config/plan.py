@@ -7,16 +7,15 @@ programs. Standard library only: the Snakefile imports this module at parse time
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.config.code_files import code_of
+from paragone.config.code_files import code_of, loaded_modules
 from paragone.config.datasets import block_of
+from paragone.config.engines import Exhibit
 from paragone.config.expand import expand, first_steps, probes_of, with_reference
-from paragone.config.loaders import loaded_modules
 from paragone.config.measurement_plans import kind, products, squares
 from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
@@ -28,16 +27,6 @@ from paragone.config.validate import validate
 FIGURES, TABLES = "figures", "tables"
 FORMATS = {FIGURES: ("svg", "pdf", "png"), TABLES: ("csv", "md", "tex")}
 PUBLISHED = "published"
-
-
-@dataclass(frozen=True)
-class Exhibit:
-    """A figure or table: its label in the report, what it reads (keys of `READS`), and the values of its
-    section, or else of the config, that it depends on."""
-
-    label: str
-    reads: tuple[str, ...]
-    settings: tuple[str, ...] = ()
 
 
 WITH_PUBLISHED = ("runs", "epochs", PUBLISHED)
@@ -296,9 +285,7 @@ class Plan:
     def _exhibits(self, kind: str) -> dict[str, Exhibit]:
         """The figures or tables of the project and of plugins. Raises `UserError` for an unknown name in a
         section; from records alone the name is left out of the section instead."""
-        known = dict(EXHIBITS[kind])
-        for name, row in rows(kind, self.reads).items():
-            known[name] = Exhibit(row["label"], tuple(row["reads"]), tuple(row.get("settings", ())))
+        known = EXHIBITS[kind] | rows(kind, self.reads)
         for section, block in self.sections.items():
             absent = [name for name in block[kind] if name not in known]
             if absent and not self.from_records:

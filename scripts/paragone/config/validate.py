@@ -10,13 +10,10 @@ import yaml
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.base.processes import BEGINNINGS
 from paragone.config.datasets import block_of, form_module
+from paragone.config.engines import check_backend
 from paragone.config.expand import BATCH_SIZES
-from paragone.config.loaders import check_loader
 from paragone.config.own_files import check_data
-from paragone.config.run_spec import BATCHES
-from paragone.config.strategies import check_engine, feeds, strategies, tuning_options
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = ROOT / "rules" / "schemas"
@@ -68,19 +65,7 @@ def _check_backends(backends: dict[str, Any]) -> None:
                     f"backends.{name}.{key}: there is no {wanted} in scripts/paragone/, this checkout or "
                     "a plugin; add it or name one that is there"
                 )
-        check_engine(backend["engine"])
-        if backend.get("feed", BATCHES) not in (possible := feeds(backend["engine"])):
-            raise UserError(
-                f"backends.{name}.feed: engine {backend['engine']} has {', '.join(possible)} alone"
-            )
-        check_loader(backend, f"backends.{name}")
-        if backend["strategy"] not in (known := strategies(backend["engine"])):
-            allowed = ", ".join(map(json.dumps, known))
-            raise UserError(
-                f"backends.{name}.strategy: {json.dumps(backend['strategy'])} is not one of {allowed}, "
-                f"which engine {backend['engine']} has"
-            )
-        _check_tuned(f"backends.{name}.tuned", backend["engine"], backend.get("tuned", {}))
+        check_backend(name, backend)
 
 
 def _check_datasets(config: dict[str, Any]) -> None:
@@ -101,20 +86,6 @@ def _check_optimizers(workloads: dict[str, Any]) -> None:
             raise UserError(
                 f"workloads.{name}.optimizer.name: {json.dumps(used)} is none of {', '.join(known)}, "
                 "which the parity gate's reference has; add its rule in engines/reference.py of a plugin"
-            )
-
-
-def _check_tuned(key: str, engine: str, tuned: dict[str, Any]) -> None:
-    known = tuning_options(engine)
-    for name in tuned.get("options", {}):
-        if name not in known:
-            allowed = ", ".join(known) or "none"
-            raise UserError(f"{key}.options.{name}: engine {engine} has {allowed}")
-    for name in tuned.get("variables", {}):
-        if not name.startswith(BEGINNINGS):
-            allowed = ", ".join(BEGINNINGS)
-            raise UserError(
-                f"{key}.variables.{name}: is not known to tune a process; names begin with {allowed}"
             )
 
 

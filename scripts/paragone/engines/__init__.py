@@ -190,11 +190,6 @@ def create(spec: Spec) -> Engine:
             module = plugins.load("engines", engine)
     except Unavailable as reason:
         return cast(Engine, _NotInstalled(reason))
-    if spec.backend["strategy"] not in module.STRATEGIES:
-        raise UserError(
-            f"backends.{spec.backend['name']}.strategy: engine {engine} has no "
-            f"{spec.backend['strategy']!r}; it has {', '.join(module.STRATEGIES)}"
-        )
     _check_methods(module)
     return module.ENGINE()
 

@@ -29,9 +29,6 @@ from paragone.models.jax import MODELS, Squares
 from paragone.models.jax_layers import compute_in, known, named, weighted
 from paragone.models.weights import Weights
 
-STRATEGIES = {"spmd": "one worker", "multiprocess": "several workers"}
-BATCH_NORM = "whole"
-
 EVALUATING = {"deterministic": True, "use_running_average": True, "raise_if_not_found": False}
 
 State = dict[str, Any]  # "params", "statistics" and "optimizer": trees of arrays on the devices

@@ -16,9 +16,6 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.engines.tensorflow import TensorFlow
 
-STRATEGIES = {"mirrored": "one worker", "tpu": "one worker"}
-BATCH_NORM = "mean"
-
 
 class KerasFit(TensorFlow):
     """The engine `tensorflow` with the training loop that Keras compiles."""

@@ -28,8 +28,6 @@ from paragone.models import create_model
 from paragone.models.torch import MODELS
 from paragone.models.weights import Weights
 
-STRATEGIES = {"whole": "one worker", "mean": "one worker", "first": "one worker"}
-
 State = defaultdict[str, Any]
 Tensors = dict[str, torch.Tensor]
 

@@ -25,11 +25,6 @@ from paragone.models.keras_weights import known, layers_in, named
 from paragone.models.tensorflow import MODELS
 from paragone.models.weights import Weights
 
-STRATEGIES = {"mirrored": "one worker", "multiworker": "several workers", "tpu": "one worker"}
-BATCH_NORM = "mean"
-TUNED = {"inter_op_threads": "operations that run at the same time; as installed, as many as cores"}
-
-
 AT_ONCE = 2**20  # bytes per call of the generator, for batches that are smaller
 
 

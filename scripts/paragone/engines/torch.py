@@ -24,15 +24,6 @@ from paragone.models import create_model
 from paragone.models.torch import MODELS
 from paragone.models.weights import Weights
 
-STRATEGIES = {"single": "one worker"}
-BATCH_NORM = "whole"
-FEEDS = ("batches", "pinned", "resident")
-TUNED = {
-    "fused_optimizer": "all weights updated by one kernel (SGD, Adam)",
-    "cudnn_benchmark": "convolution algorithms chosen by trial",
-}
-
-
 Put = Callable[[np.ndarray], torch.Tensor]
 Tensors = tuple[torch.Tensor, ...]
 

@@ -21,11 +21,6 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.engines.torch import Torch
 
-STRATEGIES = {"single": "one worker"}
-BATCH_NORM = "whole"
-FEEDS = ("batches", "pinned", "resident")
-TUNED = {"fused_optimizer": "all weights updated by one kernel (SGD, Adam)"}
-
 
 class TorchCompile(Torch):
     """The eager engine with compiled passes for batches of one shape, and an eager optimizer."""

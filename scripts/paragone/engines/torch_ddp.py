@@ -15,16 +15,6 @@ from paragone.data.batches import Shard
 from paragone.engines import torch_devices
 from paragone.engines.torch import Torch
 
-STRATEGIES = {"ddp": "one replica each"}
-BATCH_NORM = "first"
-FEEDS = ("batches", "pinned", "resident")
-TUNED = {
-    "fused_optimizer": "all weights updated by one kernel (SGD, Adam)",
-    "cudnn_benchmark": "convolution algorithms chosen by trial",
-    "gradient_as_bucket_view": "gradients are views of what is reduced, and not copied",
-    "static_graph": "the same weights are used in every step",
-}
-
 
 class TorchWorkers(Torch):
     """The eager engine on this worker's part of each batch, over gloo or NCCL: base of DDP and FSDP.

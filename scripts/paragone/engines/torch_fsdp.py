@@ -12,12 +12,6 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from paragone.engines.torch_ddp import TorchWorkers
 
-STRATEGIES = {"fsdp": "one replica each"}
-BATCH_NORM = "first"
-FEEDS = ("batches", "pinned", "resident")
-# No fused optimizer: SGD's fails on shards in PyTorch 2.9.
-TUNED = {"cudnn_benchmark": "convolution algorithms chosen by trial"}
-
 
 class TorchFSDP(TorchWorkers):
     """The eager engine with a sharded model."""

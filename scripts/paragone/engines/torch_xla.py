@@ -20,10 +20,6 @@ from paragone.data.batches import WHOLE
 from paragone.engines import torch_xla_devices
 from paragone.engines.torch import Torch
 
-STRATEGIES = {"spmd": "one worker"}
-BATCH_NORM = "whole"
-DRIVES_ALL = True  # a CPU has as many virtual devices as there are replicas
-
 
 class TorchXLA(Torch):
     """The eager engine, traced lazily, with every batch split over a mesh of all devices."""

@@ -25,9 +25,6 @@ from paragone.engines.torch import Torch
 from paragone.engines.torch_xla import TorchXLA
 from paragone.engines.torch_xla_devices import choose
 
-STRATEGIES = {"multiprocess": "one replica each"}
-BATCH_NORM = "mean"
-
 
 class TorchXLAMultiprocess(TorchXLA):
     """The lazy engine on one device of this process, without a mesh."""

@@ -1,9 +1,9 @@
 """Loaders: a framework's own input pipeline in place of the mapped arrays, to measure what it costs.
 
 One module per loader, imported by the name under `loader` of a backend. It has `LOADER`, a class with the
-methods of `Loader`; `ENGINES`, the engines that it feeds; and `AUGMENTS`, whether it applies `Step.drawn`.
-The order of examples and all random draws come from Paragone, so that training is the same. Evaluation
-reads the mapped arrays.
+methods of `Loader`; the engines that it feeds, and whether it applies `Step.drawn`, are a row of `LOADERS` in
+`config/engines.py`. The order of examples and all random draws come from Paragone, so that training is the
+same. Evaluation reads the mapped arrays.
 """
 
 from collections.abc import Iterator

@@ -16,8 +16,6 @@ from paragone.data import Dataset
 from paragone.data.augmentation import augment
 from paragone.data.loaders import Batch, Step
 
-ENGINES = ("torch", "torch_compile", "torch_ddp")
-AUGMENTS = True
 WORKERS = 2  # loading processes of each training process
 
 Index = tuple[int, np.ndarray | None]  # a row and what was drawn for its augmentation, (3,)

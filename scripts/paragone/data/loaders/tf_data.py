@@ -16,9 +16,6 @@ from paragone.data import Dataset
 from paragone.data.forms.tfds import encoded
 from paragone.data.loaders import Batch, Step
 
-ENGINES = ("tensorflow", "keras_fit")
-AUGMENTS = False
-
 
 class FromFiles:
     """The loader. All image files are in memory, where the page cache has them after one epoch anyway.

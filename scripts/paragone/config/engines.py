@@ -1,0 +1,242 @@
+"""Engines and loaders: what each can do, declared once and known without importing a framework.
+
+A plugin declares its own in the tables `engines` and `loaders` of a file `plugin.toml` in its folder, and its
+figures and tables in `figures` and `tables`.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from paragone.base import plugins
+from paragone.base.errors import UserError
+from paragone.base.processes import BEGINNINGS
+from paragone.base.source_files import names_of
+from paragone.config.run_spec import BATCHES, RESIDENT
+
+# How a strategy spreads replicas over workers: one process drives all of them, each has a process of its own,
+# or any number of processes that divides the replicas evenly.
+ONE_WORKER, ONE_REPLICA_EACH, SEVERAL_WORKERS = "one worker", "one replica each", "several workers"
+Spread = Literal["one worker", "one replica each", "several workers"]
+# What batch norm normalizes together, and the running statistics that evaluate: the global batch; each
+# replica's part, and the mean over replicas; each replica's part, and the statistics of the first replica.
+WHOLE, MEAN, FIRST = "whole", "mean", "first"
+BatchNorm = Literal["whole", "mean", "first"]
+Feed = Literal["batches", "pinned", "resident"]
+
+DECLARATIONS = "plugin.toml"
+
+
+class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an engine can do.
+
+    `strategies`: name -> how replicas are spread over workers. `feeds`: how batches can get to the devices.
+    `tuned`: option of a backend's `tuned.options` -> what it does. `drives_all`: the program is partitioned
+    over every device of its process and cannot use fewer.
+    """
+
+    strategies: dict[str, Spread]
+    batch_norm: BatchNorm
+    feeds: tuple[Feed, ...] = ("batches",)
+    tuned: dict[str, str] = {}
+    drives_all: bool = False
+
+
+class Loader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which engines a loader feeds, and whether it applies the shifts and flips that are drawn."""
+
+    engines: tuple[str, ...]
+    augments: bool
+
+
+class Exhibit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A figure or table: its label in the report, what it reads (keys of `Plan.reads`), and the values of its
+    section, or else of the config, that it depends on."""
+
+    label: str
+    reads: tuple[str, ...]
+    settings: tuple[str, ...] = ()
+
+
+class Declarations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of a `plugin.toml`, by the names of the modules."""
+
+    engines: dict[str, Engine] = {}
+    loaders: dict[str, Loader] = {}
+    figures: dict[str, Exhibit] = {}
+    tables: dict[str, Exhibit] = {}
+
+
+_CUDA_FEEDS: tuple[Feed, ...] = ("batches", "pinned", "resident")
+_FUSED = {"fused_optimizer": "all weights updated by one kernel (SGD, Adam)"}
+_CUDNN = {"cudnn_benchmark": "convolution algorithms chosen by trial"}
+
+ENGINES = {
+    "tensorflow": Engine(
+        {"mirrored": "one worker", "multiworker": "several workers", "tpu": "one worker"},
+        batch_norm="mean",
+        tuned={
+            "inter_op_threads": "operations that run at the same time; as installed, as many as cores"
+        },
+    ),
+    "keras_fit": Engine({"mirrored": "one worker", "tpu": "one worker"}, batch_norm="mean"),
+    "torch": Engine(
+        {"single": "one worker"}, batch_norm="whole", feeds=_CUDA_FEEDS, tuned=_FUSED | _CUDNN
+    ),
+    "torch_compile": Engine(
+        {"single": "one worker"}, batch_norm="whole", feeds=_CUDA_FEEDS, tuned=_FUSED
+    ),
+    "torch_ddp": Engine(
+        {"ddp": "one replica each"},
+        batch_norm="first",
+        feeds=_CUDA_FEEDS,
+        tuned=_FUSED
+        | _CUDNN
+        | {
+            "gradient_as_bucket_view": "gradients are views of what is reduced, and not copied",
+            "static_graph": "the same weights are used in every step",
+        },
+    ),
+    # No fused optimizer: SGD's fails on sharded weights in PyTorch 2.9.
+    "torch_fsdp": Engine(
+        {"fsdp": "one replica each"}, batch_norm="first", feeds=_CUDA_FEEDS, tuned=_CUDNN
+    ),
+    # A CPU has as many virtual devices as there are replicas.
+    "torch_xla": Engine({"spmd": "one worker"}, batch_norm="whole", drives_all=True),
+    "torch_xla_multiprocess": Engine({"multiprocess": "one replica each"}, batch_norm="mean"),
+    "jax": Engine({"spmd": "one worker", "multiprocess": "several workers"}, batch_norm="whole"),
+    # The parity gate's reference has a strategy for each kind of batch norm.
+    "reference": Engine(
+        {"whole": "one worker", "mean": "one worker", "first": "one worker"}, batch_norm="whole"
+    ),
+}
+
+LOADERS = {
+    "data_loader": Loader(engines=("torch", "torch_compile", "torch_ddp"), augments=True),
+    "tf_data": Loader(engines=("tensorflow", "keras_fit"), augments=False),
+}
+
+
+def declared_by(folder: Path) -> Declarations:
+    """What a plugin declares; nothing without a `plugin.toml`. Raises `UserError` for a wrong one."""
+    file = folder / DECLARATIONS
+    try:
+        return msgspec.toml.decode(file.read_bytes(), type=Declarations)
+    except FileNotFoundError:
+        return Declarations()
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror}; correct it") from None
+    except (ValueError, msgspec.MsgspecError) as error:  # not UTF-8, not TOML, or other keys
+        what, _, path = str(error).partition(" - at `$.")
+        key = f"{path.rstrip('`')}: " if path else ""
+        raise UserError(
+            f"{file}: {key}{what}; see docs/extending.md#a-folder-of-your-own"
+        ) from None
+
+
+def engine_named(name: str) -> Engine:
+    """What an engine of the project or a plugin can do. Raises `UserError` if none declares it."""
+    known = ENGINES | {
+        key: row for folder in plugins.folders() for key, row in declared_by(folder).engines.items()
+    }
+    if name not in known:
+        raise UserError(_undeclared("engine", f"engines/{name}.py", name, [*known]))
+    return known[name]
+
+
+def loader_named(name: str) -> Loader:
+    """What a loader of the project or a plugin can do. Raises `UserError` if none declares it."""
+    known = LOADERS | {
+        key: row for folder in plugins.folders() for key, row in declared_by(folder).loaders.items()
+    }
+    if name not in known:
+        raise UserError(_undeclared("loader", f"data/loaders/{name}.py", name, [*known]))
+    return known[name]
+
+
+def _undeclared(kind: str, inside: str, name: str, known: list[str]) -> str:
+    """The message for a name without a row in the table of its kind."""
+    if file := plugins.file_of(inside):
+        return f"{file}: add a table [{kind}s.{name}] to {DECLARATIONS}; see docs/extending.md#an-{kind}"
+    return f"there is no {kind} {name!r}; there are {', '.join(known)}"
+
+
+def is_here(engine: str) -> bool:
+    """Whether the project or a plugin has an engine."""
+    return plugins.file_of(f"engines/{engine}.py") is not None
+
+
+def check_backend(name: str, backend: dict[str, Any]) -> None:
+    """Raise `UserError` naming the key for what the engine or the loader of a backend cannot do."""
+    where = f"backends.{name}"
+    engine = engine_named(backend["engine"])
+    _check_has(f"engines/{backend['engine']}.py", "ENGINE")
+    if backend.get("feed", BATCHES) not in engine.feeds:
+        raise UserError(
+            f"{where}.feed: engine {backend['engine']} has {', '.join(engine.feeds)} alone"
+        )
+    if backend["strategy"] not in engine.strategies:
+        raise UserError(
+            f"{where}.strategy: {json.dumps(backend['strategy'])} is not one of "
+            f"{', '.join(map(json.dumps, engine.strategies))}, which engine {backend['engine']} has"
+        )
+    if "loader" in backend:
+        _check_loader(backend, where)
+    for option in backend.get("tuned", {}).get("options", {}):
+        if option not in engine.tuned:
+            allowed = ", ".join(engine.tuned) or "none"
+            raise UserError(
+                f"{where}.tuned.options.{option}: engine {backend['engine']} has {allowed}"
+            )
+    for variable in backend.get("tuned", {}).get("variables", {}):
+        if not variable.startswith(BEGINNINGS):
+            raise UserError(
+                f"{where}.tuned.variables.{variable}: is not known to tune a process; names begin with "
+                f"{', '.join(BEGINNINGS)}"
+            )
+
+
+def _check_loader(backend: dict[str, Any], where: str) -> None:
+    name, engine = backend["loader"], backend["engine"]
+    try:
+        loader = loader_named(name)
+    except UserError as error:
+        raise UserError(f"{where}.loader: {error}") from None
+    _check_has(f"data/loaders/{name}.py", "LOADER")
+    if engine not in loader.engines:
+        raise UserError(
+            f"{where}.loader: {name} feeds {', '.join(loader.engines)} alone, not engine {engine}"
+        )
+    if backend.get("feed") == RESIDENT:
+        raise UserError(
+            f"{where}.loader: {RESIDENT} inputs are on the device already; leave out loader or feed"
+        )
+
+
+def _check_has(inside: str, name: str) -> None:
+    """Raise `UserError` for a plugin's module without the name by which the project finds its class."""
+    file = plugins.file_of(inside)
+    if file is None or name not in names_of(file):
+        raise UserError(f"{file or inside}: has no `{name} = ...`; add it")
+
+
+def check_augmentation(backend: dict[str, str], workload: dict[str, Any], where: str) -> None:
+    """Raise `UserError` naming the key for inputs that cannot be augmented as a workload has it.
+
+    `where`: the key that asks for both. What is drawn from records alone may name a loader that is not here.
+    """
+    if "augmentation" not in workload:
+        return
+    if backend.get("feed") == RESIDENT:
+        raise UserError(
+            f"backends.{backend['name']}.feed: {RESIDENT} inputs are not augmented, and workload "
+            f"{workload['name']} has an augmentation ({where}); leave one of them out"
+        )
+    name = backend.get("loader")
+    if name and plugins.file_of(f"data/loaders/{name}.py") and not loader_named(name).augments:
+        raise UserError(
+            f"backends.{backend['name']}.loader: {name} does not augment, and workload "
+            f"{workload['name']} has an augmentation ({where}); name another loader, or leave it out"
+        )
