@@ -74,7 +74,7 @@ def probes_of(request, in_one_folder, tmp_path_factory) -> Callable[[str], Path]
 
 
 @pytest.fixture(scope="session")
-def gate_of_wrong_engines(in_one_folder, tmp_path_factory) -> Callable[[str, str], dict]:
+def gate_of_wrong_engines(in_one_folder, tmp_path_factory) -> Callable[..., dict]:
     """What parity/judge_wrong_engines.py prints of a backend in a precision."""
     references = tmp_path_factory.mktemp("references")
     workloads = [name for name in WORKLOADS if name != "mobilenet-v2"]
@@ -83,10 +83,11 @@ def gate_of_wrong_engines(in_one_folder, tmp_path_factory) -> Callable[[str, str
     def made() -> None:
         observe("reference", workloads, in_one_folder, references)
 
-    def judged(backend: str, precision: str) -> dict:
+    def judged(backend: str, precision: str, which: str = "all") -> dict:
         made()
         program = Path(__file__).with_name("judge_wrong_engines.py")
-        line = [sys.executable, program, backend, precision, in_one_folder[0].folder, references]
+        line = [sys.executable, program, backend, precision, which]
+        line += [in_one_folder[0].folder, references]
         line += [arrays.manifest for arrays in in_one_folder]
         paths = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
         done = call([*map(str, line)], timeout=3000, PYTHONPATH=paths)

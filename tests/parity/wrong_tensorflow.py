@@ -95,7 +95,6 @@ WRONG = [
         "wide-resnet",
         "evaluation",
         dropout_in_evaluation,
-        unseen=("tensorflow-mirrored",),
     ),
 ]
 

@@ -120,7 +120,6 @@ WRONG = [
         "wide-resnet",
         "evaluation",
         after_build(drops_in_evaluation),
-        unseen=("torch",),
     ),
     WrongEngine("weight-decay", "fashion-cnn", "updates", in_every_group(weight_decay=1e-3)),
     WrongEngine(
