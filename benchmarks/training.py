@@ -14,7 +14,7 @@ from paragone.config.run_spec import TUNED, Spec
 
 OPPONENTS = Path(__file__).parent / "opponents"
 WINDOW = 5.0  # seconds of training whose speed is compared
-TUNED_BFLOAT16: dict[str, Any] = {"division": TUNED, "precision": "bfloat16"}
+TUNED_BFLOAT16: dict[str, Any] = {"tuning": TUNED, "precision": "bfloat16"}
 SHORT: dict[str, Any] = {"epochs": 1, "steps_per_epoch": 10}
 
 
@@ -166,4 +166,4 @@ def speed(*line: object) -> float:
 def named(spec: Spec) -> str:
     """A variant in words."""
     replicas = f", {spec.replicas} replicas" if spec.replicas > 1 else ""
-    return f"`{spec.backend['name']}`{replicas}, {spec.precision}, {spec.division}"
+    return f"`{spec.backend['name']}`{replicas}, {spec.precision}, {spec.tuning_name}"

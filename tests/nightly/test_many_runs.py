@@ -18,7 +18,7 @@ SEEDS, CALLS = 5, 3
 # Ten short runs for each seed: eight of one process, which share their first steps, and two of two workers.
 MATRIX = [
     *(
-        {"backend": "torch", "replicas": 1, "division": ["as-installed", "tuned"]}
+        {"backend": "torch", "replicas": 1, "tuning": ["as-installed", "tuned"]}
         | {"steps_per_epoch": steps}
         for steps in (2, 3, 4, 5)
     ),

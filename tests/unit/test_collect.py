@@ -259,7 +259,7 @@ def test_precisions_are_series_of_their_own_and_compared():
 TUNED = {"variables": {"MALLOC_TOP_PAD_": "1"}}
 
 
-def test_divisions_are_compared_within_and_each_way_with_itself():
+def test_variants_are_compared_within_a_tuning_and_each_with_itself():
     made = [
         make_record(backend, tuning=tuning)
         for backend in ("torch", "torch-xla")
@@ -267,12 +267,12 @@ def test_divisions_are_compared_within_and_each_way_with_itself():
     ]
     runs, _ = tidy.tables(typed(made), "one", {})
     found = differences(runs, {"torch": "PyTorch", "torch-xla": "XLA"})
-    pairs = found[["division", "first", "second"]].drop_duplicates().to_numpy().tolist()
+    pairs = found[["tuning", "first", "second"]].drop_duplicates().to_numpy().tolist()
     assert pairs == [
-        ["tuning", "PyTorch", "PyTorch (tuned)"],
+        ["both", "PyTorch", "PyTorch (tuned)"],
         ["as-installed", "PyTorch", "XLA"],
         ["tuned", "PyTorch (tuned)", "XLA (tuned)"],
-        ["tuning", "XLA", "XLA (tuned)"],
+        ["both", "XLA", "XLA (tuned)"],
     ]
 
 

@@ -56,7 +56,7 @@ def test_a_resumed_run_breaks_no_rule(tmp_path, records):
 @pytest.mark.parametrize(
     "change", [{"tuning": {"options": {"fused_optimizer": True}}}, {"precision": "bfloat16"}]
 )
-def test_divisions_and_precisions_have_the_same_seeds(tmp_path, change):
+def test_tunings_and_precisions_have_the_same_seeds(tmp_path, change):
     """They are cells of their own."""
     made = valid_records(range(2), ["torch", "torch-ddp"])
     for one in made[1::2]:
@@ -89,7 +89,7 @@ VALUES = [
     ("devices.kind", "gpu", {"devices"}),
     ("devices", None, {"devices"}),
     ("processes.0.threads", 3, {"threads", "one-setting"}),
-    ("processes.0.variables", {"MALLOC_ARENA_MAX": "1"}, {"division"}),
+    ("processes.0.variables", {"MALLOC_ARENA_MAX": "1"}, {"tuning"}),
     ("clocks.other", 9.0, {"clock-sum"}),
     ("clocks.cold.imports", 0.0, {"clock-sum"}),
     ("processes.0.age", 1.0, {"clock-sum", "time-of-day"}),

@@ -179,9 +179,9 @@ def test_unknown_key_at_each_level(path, known):
             ["tuned.variables.MALOC", "MALLOC_"],
         ),
         (
-            ["experiments", "tpu_fashion_conv", "matrix", 0, "division"],
+            ["experiments", "tpu_fashion_conv", "matrix", 0, "tuning"],
             "best",
-            [f"{CONV}.matrix.0.division", '"best"'],
+            [f"{CONV}.matrix.0.tuning", '"best"'],
         ),
         (["matmul", "squares"], [], ["matmul.squares"]),
         (["matmul", "squares", 0], 0, ["matmul.squares.0", "minimum of 1"]),

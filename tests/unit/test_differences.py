@@ -136,7 +136,7 @@ def relations(*rows: tuple) -> pd.DataFrame:
             else math.nan
             if relation == NOT_COMPARED
             else 1.0,
-            "division": "as-installed",
+            "tuning": "as-installed",
         }
         for first, second, relation, effect, *winner in rows
     )
@@ -340,4 +340,4 @@ def test_as_installed_and_tuned_are_not_compared_and_the_table_says_so(tmp_path)
     made = [make_record("torch"), make_record("torch-xla", tuning=tuning)]
     outputs = write(tmp_path, "differences", runs=tabulated(made))
     text = " ".join(outputs["markdown"].read_text().split())
-    assert "the same workload at the same global batch in the same division: nothing" in text
+    assert "the same workload at the same global batch with the same tuning: nothing" in text

@@ -129,9 +129,9 @@ def test_config_is_left_as_it_was():
             ["experiments.one.matrix[0].workers", "3 worker(s)"],
         ),
         (
-            [{"backend": "jax", "replicas": 1, "division": "tuned"}],
+            [{"backend": "jax", "replicas": 1, "tuning": "tuned"}],
             {},
-            ["experiments.one.matrix[0].division", "backends.jax", "`tuned`"],
+            ["experiments.one.matrix[0].tuning", "backends.jax", "`tuned`"],
         ),
         (
             [{"backend": "torch", "replicas": 1}],
@@ -152,11 +152,11 @@ def test_errors_name_the_key_and_what_would_be_right(matrix, block, words):
         assert word in str(caught.value)
 
 
-def test_a_tuned_run_has_what_its_backend_names_and_the_first_steps_of_any_division():
-    cell = {"backend": "torch", "replicas": 1, "division": ["as-installed", "tuned"]}
+def test_a_tuned_run_has_what_its_backend_names_and_the_first_steps_of_any_tuning():
+    cell = {"backend": "torch", "replicas": 1, "tuning": ["as-installed", "tuned"]}
     installed, tuned = expand(config_with([cell]), "one")
-    assert (installed.division, installed.tuning) == ("as-installed", {})
-    assert (tuned.division, tuned.tuning) == ("tuned", CONFIG["backends"]["torch"]["tuned"])
+    assert (installed.tuning_name, installed.tuning) == ("as-installed", {})
+    assert (tuned.tuning_name, tuned.tuning) == ("tuned", CONFIG["backends"]["torch"]["tuned"])
     assert first_steps(installed) == first_steps(tuned)
 
 

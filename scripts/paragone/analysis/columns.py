@@ -18,7 +18,7 @@ def typed(*columns: tuple[str, str]) -> dict[str, str]:
 
 
 RUN_COLUMNS = typed(
-    (TEXT, "run experiment workload dataset model model_settings loss precision division"),
+    (TEXT, "run experiment workload dataset model model_settings loss precision tuning"),
     (TEXT, "backend engine strategy device feed loader math_mode collectives"),
     (COUNT, "replicas workers global_batch per_replica_batch seed"),
     (COUNT, "planned_epochs planned_steps_per_epoch epochs"),

@@ -13,8 +13,8 @@ import pandas as pd
 from paragone.config.questions import CELL
 from paragone.config.run_spec import AS_INSTALLED
 
-# What a label does not say: it says everything else.
-_USUAL = {"precision": "float32", "division": AS_INSTALLED}
+# Labels leave these values out.
+_USUAL = {"precision": "float32", "tuning": AS_INSTALLED}
 BY_BATCH = ("workload", "replicas")  # kept apart by figures over batch sizes
 _SETTING = ["data_source", "data_edition", "machine"]
 
@@ -82,7 +82,7 @@ def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> lis
         ["dataset", "data_source", "data_edition"],
         ["machine", "machine_name"],
         ["precision"],
-        ["division"],
+        ["tuning"],
     ):
         values = runs[known].drop_duplicates().dropna()
         if len(values) == 1:

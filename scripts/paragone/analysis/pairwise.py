@@ -17,11 +17,11 @@ BETTER, EQUAL, UNDECIDED, NOT_COMPARED = "better", "equal", "undecided", "not co
 PARTLY = "partly decided"
 # Columns that must be equal for two series to be compared, besides those of `config.questions.compared`.
 SHARED = ["data_source", "data_edition", "machine"]
-TUNING = "tuning"  # the division of a pair that differs in that alone
+BOTH = "both"  # value of the column `tuning` where a pair differs in that alone
 END_TO_END, SPEED = "end to end", "speed"
 
 COLUMNS = [
-    *("metric", "workload", "global_batch", "division", "first", "second", "n"),
+    *("metric", "workload", "global_batch", "tuning", "first", "second", "n"),
     *("ratio", "effect", "low", "high", "p", "p_adjusted", "p_equal_adjusted", "needed"),
     *("relation", "winner", "first_lacks", "second_lacks", "runs"),
 ]
@@ -99,7 +99,7 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
         row = {
             "metric": metric.name,
             **pair[0].runs[["workload", "global_batch"]].iloc[0].to_dict(),
-            "division": _division(*pair),
+            "tuning": _tuning(*pair),
             "first": pair[0].label,
             "second": pair[1].label,
             "n": len(found.values),
@@ -121,9 +121,9 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
     return rows
 
 
-def _division(first: Series, second: Series) -> str:
-    names = {one.runs["division"].iloc[0] for one in (first, second)}
-    return names.pop() if len(names) == 1 else TUNING
+def _tuning(first: Series, second: Series) -> str:
+    names = {one.runs["tuning"].iloc[0] for one in (first, second)}
+    return names.pop() if len(names) == 1 else BOTH
 
 
 def _adjusted(p_values: dict[int, float]) -> dict[int, float]:
@@ -214,7 +214,7 @@ def overall(rows: pd.DataFrame) -> str:
     if BETTER in relations:
         among = known[known[["first", "second"]].isin(contenders(known)).all(axis=1)]
         is_open = (among["relation"] == UNDECIDED).any()
-        return PARTLY if is_open and rows["division"].iloc[0] != TUNING else BETTER
+        return PARTLY if is_open and rows["tuning"].iloc[0] != BOTH else BETTER
     if relations <= {UNDECIDED}:
         return UNDECIDED if relations else NOT_COMPARED
     return PARTLY if UNDECIDED in relations else EQUAL

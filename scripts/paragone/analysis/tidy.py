@@ -125,7 +125,7 @@ def _run_row(
         "model_settings": "; ".join(f"{key}={value}" for key, value in settings),
         "loss": workload.get("loss", "cross_entropy"),
         "precision": spec.precision,
-        "division": spec.division,
+        "tuning": spec.tuning_name,
         **{key: backend[key] for key in ("engine", "strategy", "device")},
         "feed": spec.feed,
         "loader": spec.loader or ARRAYS,

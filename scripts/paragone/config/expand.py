@@ -181,13 +181,13 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
 
 
 def _tuning(config: dict[str, Any], choice: dict[str, Any], where: str) -> dict[str, Any]:
-    """The backend's `tuned` block where the division asks for it; else none."""
-    if choice.get("division", AS_INSTALLED) != TUNED:
+    """The backend's block `tuned` where the row of the matrix asks for it, else nothing."""
+    if choice.get("tuning", AS_INSTALLED) != TUNED:
         return {}
     backend = choice["backend"]
     if "tuned" not in config["backends"][backend]:
         raise UserError(
-            f"{where}.division: nothing is tuned in backends.{backend}; give it a block `tuned`"
+            f"{where}.tuning: nothing is tuned in backends.{backend}; give it a block `tuned`"
         )
     return config["backends"][backend]["tuned"]
 

@@ -10,8 +10,8 @@ from typing import Any
 from paragone.config.run_spec import Spec
 
 # What the runs of a cell have in common; they differ by seed.
-CELL = ["workload", "backend", "replicas", "global_batch", "precision", "division"]
-# Whatever else a cell is, it is compared with those that do the same work in the same division.
+CELL = ["workload", "backend", "replicas", "global_batch", "precision", "tuning"]
+# Whatever else a cell is, it is compared with those that do the same work with the same tuning.
 _WORK = {"workload", "global_batch"}
 
 
@@ -30,9 +30,9 @@ def questions(config: dict[str, Any], experiments: dict[str, list[Spec]]) -> lis
 
 
 def compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Whether two cells are: same work and division, or the same but for their division."""
+    """Whether two cells are: same work and tuning, or the same but for their tuning."""
     other = {key for key in CELL if first[key] != second[key]}
-    return other == {"division"} or not other & (_WORK | {"division"})
+    return other == {"tuning"} or not other & (_WORK | {"tuning"})
 
 
 def cell(spec: Spec) -> tuple[tuple[str, Any], ...]:
@@ -43,6 +43,6 @@ def cell(spec: Spec) -> tuple[tuple[str, Any], ...]:
         "replicas": spec.replicas,
         "global_batch": spec.global_batch,
         "precision": spec.precision,
-        "division": spec.division,
+        "tuning": spec.tuning_name,
     }
     return tuple((key, values[key]) for key in CELL)

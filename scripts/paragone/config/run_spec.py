@@ -43,7 +43,7 @@ class Spec:
     a step over all replicas and of each. `steps_per_epoch`: None for all whole batches of the training split.
     `precision`: of weights and arithmetic, "float32" or "float64"; or "bfloat16", of the layers' arithmetic,
     with all else in float32 (mixed precision). `tuning`: the backend's `tuned` block, `variables` and
-    `options`; empty in the division as installed.
+    `options`; empty as installed.
     """
 
     workload: dict[str, Any]
@@ -119,8 +119,8 @@ class Spec:
         return self.backend.get("loader")
 
     @property
-    def division(self) -> str:
-        """What a user gets from the packages, or the best that experts know, semantics the same."""
+    def tuning_name(self) -> str:
+        """`as-installed`, what a user gets from the packages, or `tuned`."""
         return TUNED if self.tuning else AS_INSTALLED
 
     def tuned(self, option: str) -> Any:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from paragone.analysis import pairwise, tidy
 from paragone.analysis.metrics import named
-from paragone.analysis.pairwise import END_TO_END, NOT_COMPARED, SPEED, TUNING, UNDECIDED
+from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED
 from paragone.analysis.run_states import not_completed
 from paragone.base.errors import UserError
 from paragone.config.run_spec import TUNED
@@ -44,7 +44,7 @@ NOTHING = {
 NOT_RUN = "not run"
 # Reported even if undecided; all other metrics are reported only where they are decided.
 _ALWAYS = (SPEED, END_TO_END)
-_GROUP = ["metric", "workload", "global_batch", "division", "machine"]
+_GROUP = ["metric", "workload", "global_batch", "tuning", "machine"]
 # Columns whose empty cells are empty texts.
 _TEXTS = ("winner", "first_lacks", "second_lacks", "why", "unit", "family", "judge", "runs")
 
@@ -126,7 +126,7 @@ def answers(experiments: list[Tables], left_out: Sequence[str] = ()) -> list[Sec
 def _of_pairs(tables: Tables) -> Iterator[tuple[str, Answer]]:
     """The answers on pairs of backends, each with its heading."""
     if tables.differences.empty:
-        text = "no two backends did the same work in the same division: nothing to compare."
+        text = "no two backends did the same work with the same tuning: nothing to compare."
         yield OPEN, Answer(text, tables.lead, tables.name, "", NOT_COMPARED, NOT_COMPARED)
         return
     single = []
@@ -180,9 +180,9 @@ def _groups(table: pd.DataFrame, keys: list[str]) -> Iterator[pd.DataFrame]:
 
 def _subject(rows: pd.DataFrame, tables: Tables, heading: str) -> str:
     """The metric; the work, and the machine, where the experiment has several; whether it is exploratory."""
-    metric, workload, batch, division, machine = rows[_GROUP].iloc[0]
-    text = {TUNED: f"{metric} when tuned", TUNING: f"what tuning is worth in {metric}"}.get(
-        division, str(metric)
+    metric, workload, batch, tuning, machine = rows[_GROUP].iloc[0]
+    text = {TUNED: f"{metric} when tuned", BOTH: f"what tuning is worth in {metric}"}.get(
+        tuning, str(metric)
     )
     if len(tables.differences[["workload", "global_batch"]].drop_duplicates()) > 1:
         text += f" ({workload}, batch {batch:,})"

@@ -13,7 +13,7 @@ import pandas as pd
 
 from paragone.analysis import pairwise
 from paragone.analysis.metrics import Metric, margin_words, named
-from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, TUNING, UNDECIDED, loser
+from paragone.analysis.pairwise import BETTER, BOTH, EQUAL, NOT_COMPARED, UNDECIDED, loser
 from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, Reason
 from paragone.analysis.verdicts import NOT_COMPARABLE, VERDICTS, Finding
 
@@ -84,7 +84,7 @@ def sentence(rows: pd.DataFrame) -> str:
     if compared.empty:
         return f"not compared ({_lacking(others)})."
     metric, pairs = named(rows["metric"].iloc[0]), compared.to_dict("records")
-    if rows["division"].iloc[0] == TUNING:
+    if rows["tuning"].iloc[0] == BOTH:
         parts = [_wins([row], metric) for row in pairs if row["relation"] == BETTER]
         parts += _equal([row for row in pairs if row["relation"] == EQUAL], metric)
         parts += _undecided([row for row in pairs if row["relation"] == UNDECIDED])

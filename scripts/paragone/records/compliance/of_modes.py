@@ -8,13 +8,13 @@ from paragone.records.run_record import RunRecord
 CHECKS: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
 
 
-@CHECKS.rule("division")
-def division(record: RunRecord) -> Iterator[Finding]:
-    """What tunes the processes is what the division says."""
+@CHECKS.rule("tuning")
+def tuning(record: RunRecord) -> Iterator[Finding]:
+    """The variables that tune each process are those of the run's tuning."""
     asked = record.spec.tuning.get("variables", {})
     for at, process in enumerate(record.processes):
         if process.variables != asked:
-            wrong = f"{process.variables}, the run's division has {asked}"
+            wrong = f"{process.variables}, the run's tuning has {asked}"
             yield Finding(f"processes[{at}].variables", wrong)
 
 
