@@ -18,7 +18,6 @@ MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
 # What a process of pytest-xdist takes as a whole, if not a file; the last two: each test apart, by backend.
 GROUPS = (
     r"tests/pipeline/test_smoke",  # one run for all
-    r"tests/pipeline/test_fresh",
     r"tests/parity/test_gate",  # one set of probes for two files
     r"tests/(?:faults|nightly)/test_(?:kill|workers|statuses|random|nasty|stuck|many|other)\w*\.py::.*",
     r"(tests/parity/test_engines)\.py::\w+(\[\D+)",

@@ -1,6 +1,6 @@
 """What a config asks for: the project's own plan, and the number of jobs of each rule that follows from it.
 
-tests/pipeline/test_dag.py holds the one count made by hand.
+tests/unit/test_plan_of_calls.py holds the one count made by hand.
 """
 
 import copy

@@ -1,8 +1,7 @@
-"""One real run of the smoke preset, and one in fresh environments, for all the tests that look at them."""
+"""One real run of the smoke preset, for all the tests that look at it."""
 
 from dataclasses import dataclass
 
-import fresh as fresh_run
 import pytest
 import yaml
 from plan import Plan
@@ -61,9 +60,3 @@ def records(results):
 @pytest.fixture(scope="session")
 def completed(records):
     return [made for made in records if made.status == "completed"]
-
-
-@pytest.fixture(scope="session")
-def fresh(tmp_path_factory) -> fresh_run.Fresh:
-    """The whole workflow in environments of its own, on synthetic data."""
-    return fresh_run.run(tmp_path_factory.mktemp("fresh"))

@@ -92,7 +92,7 @@ def test_every_figure_in_every_format(results, experiment, figure):
 
 
 def test_no_figure_of_real_data_says_synthetic(results, mirror):
-    """As those of tests/pipeline/test_fresh_without_data.py do."""
+    """As those of tests/pipeline/test_fresh.py do."""
     for path in results.glob("figures/*/*.svg"):
         assert "SYNTHETIC" not in path.read_text()
 

@@ -1,0 +1,161 @@
+"""The plan of a call as data: which runs, files and options a config asks for, and what it refuses."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+from plan import Plan
+from workspace import CONFIG, ROOT
+
+from paragone.base.errors import UserError
+from paragone.config.plan import EXHIBITS, FIGURES, TABLES
+
+# Cells of each experiment's published matrix x seeds: the one count made by hand. All others in tests are
+# made by tests/plan.py, which must agree with it.
+PAPER = {
+    # Five kinds of work; six backends, two of them tuned as well; two precisions.
+    "one_device": 15 * 5 * (6 + 2) * 2,
+    "xla_fashion_cnn": 4 * 8,
+    "tpu_fashion_conv": 4 * 8,
+    "mirrored_mobilenet": 7 * 9,
+    "multiworker_mobilenet": 5 * 8,
+    "reuters_strategies": 10 * 10,
+    "batch_size_throughput": 3 * 12 * 11,
+    "batch_size_time_to_accuracy": 3 * 12 * 11,
+    "strong_scaling": 2 * 4 * 11,
+    "weak_scaling": 2 * 4 * 8,
+}
+SHARED = 2 * 8  # 8 replicas of 128 are a cell of both scaling experiments
+
+
+@pytest.fixture(scope="module")
+def default() -> Plan:
+    return Plan()
+
+
+def changed(**blocks) -> Plan:
+    """The plan of the default config with other values at its top level."""
+    return Plan(config=copy.deepcopy(CONFIG) | blocks)
+
+
+def with_exhibits(kind: str, experiment: str, names: list[str], **blocks) -> Plan:
+    """The plan where an experiment has other figures or tables."""
+    config = copy.deepcopy(CONFIG) | blocks
+    config["experiments"][experiment][kind] = names
+    return Plan(config=config)
+
+
+def test_the_paper_preset_is_the_whole_published_matrix():
+    plan = Plan("paper")
+    assert {name: len(runs) for name, runs in plan.experiments.items()} == PAPER
+    assert len(plan.runs) == sum(PAPER.values()) - SHARED == 2395
+    assert plan.workloads == sorted(CONFIG["workloads"])
+
+
+def test_runs_that_experiments_share_are_made_and_listed_once(default):
+    records = default.records()
+    assert len(set(records)) == len(records) == len(default.runs) == len(default.places)
+    assert sorted(default.places.values()) == list(range(1, len(records) + 1))
+    assert sum(len(default.runs_of(name)) for name in default.experiments) > len(records)
+
+
+def test_a_run_reads_its_data_its_weights_and_the_first_steps_it_is_compared_with(default):
+    for name, spec in default.runs.items():
+        assert default.manifest(spec) == f"<results>/data/{spec.workload['dataset']}/manifest.json"
+        pretrained = spec.workload["name"] == "mobilenet-v2"
+        assert default.weights(spec) == ["<results>/weights/mobilenet-v2.json"] * pretrained
+        compared = [path.split("/")[-1].removesuffix(".npz") for path in default.first_steps(name)]
+        assert all(default.references[each] == default.expected[name] for each in compared)
+    of_conv = [spec for spec in default.runs.values() if spec.workload["name"] == "fashion-conv"]
+    # Backends must take the same first steps, each tuned or as installed: one file per seed.
+    steps = {(spec.seed, *default.first_steps(spec.name)) for spec in of_conv}
+    assert len(steps) == len({spec.seed for spec in of_conv}) < len(of_conv)
+
+
+def test_the_gate_probes_each_workload_on_the_backends_that_train_it(default):
+    assert default.backends_of("fashion-conv") == ["tensorflow-mirrored", "torch"]
+    probed = {(spec.workload["name"], "torch") for spec in default.probes("torch")}
+    assert probed == {(spec.workload["name"], "torch") for spec in default.trained_by("torch")}
+    names = {spec.workload["name"] for spec in default.probes("reference")}
+    assert names == {*default.workloads}
+    assert default.parity_reports("tpu_fashion_conv") == ["<results>/parity/fashion-conv.json"]
+    assert default.manifests("tpu_fashion_conv") == ["<results>/data/fashion_mnist/manifest.json"]
+
+
+def test_figures_and_tables_are_made_in_the_formats_that_people_use(default):
+    files = default.files(FIGURES, section="strong_scaling")
+    assert files == [f"<results>/figures/strong_scaling/scaling.{x}" for x in ("svg", "pdf", "png")]
+    assert default.files(TABLES, "json", section="weak_scaling") == [
+        f"<results>/tables/weak_scaling/{name}.json" for name in ("differences", "scaling")
+    ]
+    assert len(default.files(FIGURES)) == 3 * len(default.names(FIGURES))
+    only = changed(only=["weak_scaling"])
+    assert {path.split("/")[2] for path in only.files(FIGURES)} == {"weak_scaling"}
+
+
+@pytest.mark.parametrize("kind", EXHIBITS)
+def test_every_figure_and_table_of_the_config_reads_files_that_the_plan_knows(default, kind):
+    for section, name in default.names(kind):
+        exhibit = default.exhibits[kind][name]
+        read = {each: default.reads[each](section) for each in exhibit.reads}
+        assert all(read.values())
+        options = default.options(exhibit, section)
+        title = options[options.index("--title") + 1]
+        assert title == default.sections[section]["title"]
+        assert ("--published" in options) is ("published" in exhibit.reads)
+        if exhibit.settings:
+            settings = json.loads(options[options.index("--settings") + 1])
+            assert [*settings] == [*exhibit.settings]
+            assert None not in settings.values()
+        assert Path(ROOT / "rules" / default.caption(kind, name)).is_file()
+
+
+def test_the_published_experiment_is_named_to_the_program(default):
+    options = default.options(EXHIBITS[TABLES]["comparison"], "mirrored_mobilenet")
+    assert "--published-experiment=mirrored_mobilenet" in options
+    assert f"torch={CONFIG['backends']['torch']['label']}" in options
+
+
+@pytest.mark.parametrize(
+    ("kind", "experiment", "names", "words"),
+    [
+        (
+            FIGURES,
+            "mirrored_mobilenet",
+            ["pie"],
+            ["figures of mirrored_mobilenet: no 'pie'", "scaling"],
+        ),
+        (
+            TABLES,
+            "mirrored_mobilenet",
+            ["pie"],
+            ["tables of mirrored_mobilenet: no 'pie'", "epochs"],
+        ),
+        (
+            FIGURES,
+            "batch_size_throughput",
+            ["scaling"],
+            ["batch_size_throughput", "'scaling' needs"],
+        ),
+    ],
+)
+def test_a_figure_or_table_that_cannot_be_made_is_refused(kind, experiment, names, words):
+    with pytest.raises(UserError) as caught:
+        with_exhibits(kind, experiment, names)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_from_records_alone_an_unknown_figure_is_left_out_with_a_notice():
+    plan = with_exhibits(FIGURES, "mirrored_mobilenet", ["pie", "epoch_time"], records_only=True)
+    assert plan.sections["mirrored_mobilenet"][FIGURES] == ["epoch_time"]
+    assert plan.notices == ["left out of mirrored_mobilenet, no such figures here: pie"]
+    assert plan.manifests() == []  # those that are there
+
+
+def test_given_runs_are_those_that_are_drawn(default):
+    listed = {name: ["a-run"] for name in default.experiments}
+    plan = changed(records_only=listed)
+    assert plan.records() == ["<results>/runs/a-run/record.json"]
+    assert plan.reads["predictions"]("one_device") == ["<results>/runs/a-run/predictions.npz"]
