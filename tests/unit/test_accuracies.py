@@ -6,10 +6,8 @@ import pandas as pd
 import pytest
 from make_records import make_record, typed
 from make_tables import write
-from workspace import ROOT
 
 from paragone.analysis import tidy
-from paragone.reporting.tables import pairs
 
 SETTINGS = ["--settings", json.dumps({"baseline": "torch"})]
 BASE = (0.80, 0.82, 0.81, 0.83, 0.79)
@@ -83,8 +81,3 @@ def test_without_the_baseline_the_message_names_it(tmp_path, capsys):
     with pytest.raises(SystemExit):
         rows_of(tmp_path, cell("torch-xla", 0, 0, 0, 0, 0))
     assert "error: baseline: torch does not train fashion-conv" in capsys.readouterr().err
-
-
-def test_the_margin_is_that_of_published_accuracies():
-    margins = pd.read_csv(ROOT / "published/margins.csv").set_index("metric")["margin"]
-    assert pairs.MARGIN == margins["test_accuracy"] == margins["train_accuracy"]

@@ -8,7 +8,7 @@ import pytest
 import training
 import workflow
 from product import Data
-from rows import NO, UNDECIDED, YES, Row, at_least, at_most, in_turn, quotients, stated
+from rows import NO, UNDECIDED, YES, at_least, at_most, in_turn, quotients, stated
 from workspace import ROOT, environment, small_copy
 
 pytestmark = pytest.mark.full
@@ -47,16 +47,6 @@ def test_measurements_on_both_sides_of_a_limit_may_decide_nothing(values, within
 def test_ratios_are_of_two_measurements_taken_in_turn_from_either_end():
     taken = iter([6.0, 2.0, 3.0, 9.0])
     assert quotients(in_turn(2, lambda: next(taken), lambda: next(taken))) == [3.0, 3.0]
-
-
-def test_a_measurement_that_fails_is_a_row_and_not_reached(capsys):
-    def broken() -> list[Row]:
-        raise subprocess.CalledProcessError(1, ["keras_fit.py"])
-
-    (row,) = bench.tried(broken)
-    assert row.part == "broken"
-    assert "keras_fit.py" in row.measured
-    assert row.reached == NO
 
 
 def test_each_measurement_has_a_name_that_picks_it(tmp_path):

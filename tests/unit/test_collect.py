@@ -23,7 +23,6 @@ from paragone.analysis.pairwise import differences
 from paragone.base.clock_names import PARTS
 from paragone.base.errors import UserError
 from paragone.records import parity_reports
-from paragone.records import record as records
 
 BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
 
@@ -44,14 +43,6 @@ def run_collect(folder, made, parity, experiment="one"):
 def passing(folder, **failed):
     verdicts = {**dict.fromkeys(BACKENDS, True), **failed}
     return [write_parity(folder, "fashion-conv", verdicts)]
-
-
-@pytest.mark.parametrize(
-    "status", ["completed", "diverged", "out_of_memory", "crashed", "unavailable", "unsupported"]
-)
-def test_the_generator_makes_valid_records(status):
-    records.check(make_record(status=status, resumed_at=None, target=0.8))
-    records.check(make_record(status=status, source="synthetic", replicas=8, global_batch=1024))
 
 
 def test_values_arrive_in_named_columns(tmp_path):
@@ -129,12 +120,6 @@ def test_a_run_whose_first_steps_fail_has_no_speed(tmp_path):
     assert runs["steady_examples_per_second"].isna().tolist() == [True, False]
 
 
-def test_parity_of_another_workload_proves_nothing(tmp_path):
-    parity = [write_parity(tmp_path, "fashion-cnn", {"torch": True})]
-    runs, _ = run_collect(tmp_path, [make_record("torch")], parity)
-    assert runs["parity"].tolist() == ["not checked"]
-
-
 def test_every_status_stays_a_row(tmp_path):
     statuses = ["completed", "diverged", "out_of_memory", "unavailable"]
     made = [make_record(seed=k, status=status) for k, status in enumerate(statuses)]
@@ -208,13 +193,6 @@ def test_experiments_share_runs(tmp_path):
     assert len(pd.read_csv(tmp_path / "epochs.csv")) == 6
 
 
-def test_tables_do_not_depend_on_the_order_of_records(tmp_path):
-    made = [make_record(name, seed=seed) for name in BACKENDS for seed in (0, 1)]
-    first, _ = tidy.tables(typed(made), "one", {})
-    second, _ = tidy.tables(typed(made[::-1]), "one", {})
-    pd.testing.assert_frame_equal(first, second)
-
-
 def test_machines_editions_and_batches_are_never_pooled():
     made = [
         make_record("torch", seed=0, host="node-1"),
@@ -274,11 +252,6 @@ def test_variants_are_compared_within_a_tuning_and_each_with_itself():
         ["tuned", "PyTorch (tuned)", "XLA (tuned)"],
         ["both", "XLA", "XLA (tuned)"],
     ]
-
-
-def test_a_tuned_run_is_called_so_where_all_are():
-    runs, _ = tidy.tables(typed([make_record("torch", tuning=TUNED)]), "one", {})
-    assert [one.label for one in series_of(runs, {"torch": "PyTorch"})] == ["PyTorch (tuned)"]
 
 
 def test_a_run_without_data_joins_its_series():

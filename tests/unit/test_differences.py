@@ -15,7 +15,6 @@ from paragone.analysis.pairwise import (
     NOT_COMPARED,
     PARTLY,
     UNDECIDED,
-    best,
     break_even,
     contenders,
     differences,
@@ -72,12 +71,6 @@ def test_faster_by_hand():
     assert row["p_equal_adjusted"] == 1
     assert row["n"] == 6
     assert len(row["runs"].split()) == 12
-
-
-def test_the_second_may_be_better():
-    row = two([0.9] * 6)
-    assert (row["relation"], row["winner"]) == (BETTER, "PyTorch/XLA SPMD")
-    assert row["effect"] == pytest.approx(0.9)
 
 
 def test_direction_and_p_value_are_of_one_statistic():
@@ -160,12 +153,6 @@ def test_what_pairs_say_together(rows, able, relation):
     table = relations(*rows)
     assert "".join(contenders(table[table["relation"] != NOT_COMPARED])) == able
     assert overall(table) == relation
-
-
-def test_best_is_who_is_not_shown_worse():
-    made = speeds({"torch": [2.0] * 8, "torch-xla": [1.0] * 8})
-    made.append(make_record(BACKENDS[0], status="out_of_memory"))  # ran nothing: is no best
-    assert best(pd.DataFrame(rows_of(made))) == ["PyTorch"]
 
 
 QUICK, FAST = ("Quick", "Fast", BETTER, 5.0, "Quick"), ("Quick", "Fast", BETTER, 0.5, "Fast")
@@ -333,11 +320,3 @@ def test_program_writes_three_formats(tmp_path, made):
         assert len(families) == 3  # nothing counted energy, no target was asked for
     assert r"A \& B" in latex
     assert "torch.r1" not in text + latex  # names of runs are for the CSV file
-
-
-def test_as_installed_and_tuned_are_not_compared_and_the_table_says_so(tmp_path):
-    tuning = {"variables": {"MALLOC_TOP_PAD_": "1"}}
-    made = [make_record("torch"), make_record("torch-xla", tuning=tuning)]
-    outputs = write(tmp_path, "differences", runs=tabulated(made))
-    text = " ".join(outputs["markdown"].read_text().split())
-    assert "the same workload at the same global batch with the same tuning: nothing" in text

@@ -13,7 +13,6 @@ from paragone.analysis import columns, tidy
 from paragone.analysis.grouping import series_of
 from paragone.machine import hardware, process_entry
 from paragone.machine.process_entry import git_state
-from paragone.records import record
 
 
 def test_a_machine_is_named_with_its_accelerators():
@@ -90,16 +89,3 @@ def test_git_state(tmp_path, monkeypatch):
     assert git_state(tmp_path)["dirty"] is False
     (tmp_path / "code.py").write_text("2")
     assert git_state(tmp_path) == {"commit": head, "dirty": True}
-
-
-def test_without_git_no_state(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert git_state() is None
-
-
-@pytest.mark.parametrize("key", ["config_sha256", "manifest_sha256"])
-def test_every_process_has_read_the_same(key):
-    made = make_record(resumed_at=2)
-    made["processes"][1][key] = "e" * 64
-    with pytest.raises(ValueError, match=key):
-        record.check(made)

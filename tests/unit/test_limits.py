@@ -69,12 +69,6 @@ def test_the_tightest_limit_counts(tree, membership, files, left):
     assert limits.available_bytes() == pytest.approx(expected, rel=0.2)
 
 
-def test_without_control_groups_the_machine_is_the_limit(tree):
-    assert cgroups.available_bytes() is None
-    free = psutil.virtual_memory().available
-    assert limits.available_bytes() == pytest.approx(free, rel=0.2)
-
-
 @pytest.mark.parametrize(
     ("membership", "file", "text", "counts"),
     [

@@ -208,10 +208,3 @@ def test_the_plan_knows_every_backend_of_the_config():
     unknown = {**CONFIG, "matmul": {**CONFIG["matmul"], "backends": ["nobody"]}}
     with pytest.raises(UserError, match=r"matmul\.backends: there is no 'nobody'"):
         measurement_plans.products(unknown)
-
-
-def test_accelerators_multiply_larger_squares_than_cpus():
-    backend = CONFIG["backends"]["torch"]
-    small = measurement_plans.squares(CONFIG, backend)
-    large = measurement_plans.squares(CONFIG, {**backend, "device": "gpu"})
-    assert max(small) < 8192 <= max(large)

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 from draw_figures import Drawing, texts_of
 from make_products import PUBLISHED, make_case, make_result, table_of, varied, varied_table
-from make_records import PALETTE
 from make_tables import beside, write
 
 import collect
@@ -20,12 +19,6 @@ def test_the_peak_is_the_highest_median_of_a_square():
     assert found.loc[("torch", "float32"), "median"] == pytest.approx(155e9)
     assert ("torch-xla", "bfloat16") not in found.index
     assert len(found) == 5
-
-
-def test_a_faster_product_that_is_no_square_is_no_peak():
-    cases = [make_case((64, 64, 64), gflops=(1, 1)), make_case((64, 64, 65), gflops=(9, 9))]
-    (peak,) = product_tables.peaks_document(table_of([make_result("torch", cases)]))["peaks"]
-    assert (peak["size"], peak["flops_per_second"], peak["n"]) == (64, pytest.approx(1e9), 2)
 
 
 def test_machines_are_not_pooled(tmp_path):
@@ -53,12 +46,6 @@ def test_programs_write_every_run_and_the_peaks(tmp_path):
     document = json.loads((tmp_path / "peaks.json").read_text())
     assert "highest median" in document["definition"]
     assert len(document["peaks"]) == 5
-
-
-def test_one_run_has_no_interval_in_the_peaks():
-    runs = table_of([make_result("torch", [make_case((64, 64, 64), gflops=(5,))])])
-    (peak,) = product_tables.peaks_document(runs)["peaks"]
-    assert (peak["n"], peak["low"], peak["high"]) == (1, None, None)
 
 
 def compared(folder, runs, experiment="device_matmul"):
@@ -95,13 +82,6 @@ def test_a_published_row_of_another_kind_is_named(tmp_path, capsys):
     assert "'TPU v1" in capsys.readouterr().err
 
 
-def test_comparison_in_three_formats(tmp_path):
-    found, written = compared(tmp_path, varied_table())
-    assert len(found) == 2
-    assert written["markdown"].read_text().count("not comparable") == 2
-    assert r"\bottomrule" in written["latex"].read_text()
-
-
 @pytest.fixture(scope="module")
 def drawing(tmp_path_factory):
     return Drawing(tmp_path_factory.mktemp("matmul"), products=varied_table())
@@ -136,19 +116,6 @@ def test_a_panel_has_no_place_for_a_product_that_was_not_measured_in_its_precisi
         [one.get_text() for one in axes.get_xticklabels()] for axes in drawing.figure("matmul").axes
     ]
     assert names == [["256", "512", "1k", "(10000,100)\n@(100,100000)"], ["256", "512", "1k"]]
-
-
-def test_lines_join_the_medians_of_the_squares(drawing):
-    shown = drawing.shown("matmul")
-    axes = drawing.figure("matmul").axes[0]
-    here = shown[shown["square"] & (shown["precision"] == "float32")].sort_values("m")
-    expected = here.groupby("backend")["median_gflops"].agg(list)
-    lines = [line for line in axes.lines if line.get_linestyle() == "-"]
-    found = {
-        line.get_color(): line.get_ydata().tolist() for line in lines if len(line.get_ydata()) > 2
-    }
-    for backend, values in expected.items():
-        assert found[PALETTE[backend]] == pytest.approx(values)
 
 
 @pytest.mark.filterwarnings("error")

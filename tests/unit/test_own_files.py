@@ -2,7 +2,6 @@
 
 import copy
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -199,18 +198,6 @@ def test_what_is_read_and_what_is_passed_over(folder):
     assert plugins.folders() == [folder / "my_folder"]
     assert plugins.caption("figures", "throughput") is None  # a caption alone replaces nothing
     assert plugins.caption("figures", "my_figure") == str(folder / CAPTION)
-
-
-def test_from_records_alone_nothing_of_a_plugin_is_asked_for(folder):
-    config = configured()
-    shutil.rmtree("my_folder")
-    config["records_only"] = True
-    config["backends"]["jax"]["strategy"] = "of another version"
-    narrow(config)
-    plugins.use(config["plugins"], drawing=True)
-    validate(config)
-    runs = expand(config, "my_question")
-    assert {run.workers for run in runs if run.backend["name"] in ("my-numpy", "jax")} == {1}
 
 
 def test_an_edit_of_what_an_engine_imports_beside_itself_reruns_it(folder):

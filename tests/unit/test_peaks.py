@@ -33,10 +33,6 @@ def test_the_fastest_product_on_the_device_is_the_peak():
     assert row["steady_peak_share"] == pytest.approx(row["steady_flop_per_second"] / 200e9)
 
 
-def test_logical_devices_share_the_cores():
-    assert shares(document(), replicas=4)["peak_flop_per_second"] == pytest.approx(200e9)
-
-
 @pytest.mark.parametrize(("key", "value"), [("precision", "bfloat16"), ("threads", 1)])
 def test_other_conditions_have_no_share(key, value):
     peaks = document()
@@ -45,10 +41,6 @@ def test_other_conditions_have_no_share(key, value):
     row = shares(peaks)
     assert row[["peak_flop_per_second", "steady_peak_share"]].isna().all()
     assert row["steady_flop_per_second"] > 0
-
-
-def test_another_machine_has_no_share():
-    assert shares(document(host="node-2")).isna()["steady_peak_share"]
 
 
 def test_without_parity_no_share():

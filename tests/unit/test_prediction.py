@@ -10,7 +10,6 @@ from make_tables import beside, write
 from paragone.analysis import published, verdicts
 from paragone.analysis.prediction import DIFFERS, REPRODUCED, UNDECIDED, Judgement, judge
 from paragone.analysis.statistics import holm
-from paragone.base.errors import UserError
 
 NONE = pd.Series(dtype=float)
 KNOWN = pd.Series(
@@ -111,14 +110,6 @@ def test_spread_of_runs_and_back(tmp_path):
     assert one.backend == "torch"
     assert one.fits(tabulated(made)[1])
     assert not one.fits(tabulated(with_accuracy([0.8], global_batch=500))[1])
-
-
-@pytest.mark.parametrize("text", ["", "workload,seed\nw,0\n"])
-def test_a_broken_spread_is_named(tmp_path, text):
-    path = tmp_path / "spread.csv"
-    path.write_text(text)
-    with pytest.raises(UserError, match=r"spread\.csv: not a table of spreads"):
-        published.read_spreads(path)
 
 
 def test_the_committed_files_cover_what_is_judged():

@@ -259,12 +259,6 @@ def test_numbers_without_runs(made, reason):
     assert (found.measured, found.has_runs) == (None, False)
 
 
-def test_an_unknown_metric_is_not_guessed():
-    rows = published.read_rows(CSV, "accelerator_reference")
-    found = verdicts.compare(rows[0], verdicts.Evidence({}), pd.DataFrame(), pd.DataFrame())
-    assert (found.verdict, found.reasons) == (NOT_COMPARABLE, (("no_quantity",),))
-
-
 def test_the_nearest_number_of_replicas_that_was_completed_is_compared():
     """Published are 8; runs over 4 and 8 diverged."""
     made = [
@@ -474,20 +468,6 @@ def test_ratios_that_cannot_be_judged():
     for one in small:
         one["data"]["input_shape"] = [64, 64, 3]
     assert reasons(small) == (("input_shape", "64 x 64 x 3", "224 x 224 x 3"),)
-
-
-@pytest.mark.parametrize(("width", "verdict"), [(10, REPRODUCED), (1, NOT_COMPARABLE)])
-def test_another_width_of_model_is_not_comparable(width, verdict):
-    made = [
-        make_record(
-            seed=k, global_batch=batch, workload="wide-resnet", model={"width": width},
-            train_examples=10_000, steps_per_epoch=2, epochs=2, speed=speed,
-        )
-        for k in range(3)
-        for batch, speed in ((8, 100.0), (512, 405.0))
-    ]  # fmt: skip
-    found = judge_ratio(made, which=5, experiment=SIZES)
-    assert (found.measured.value, found.verdict) == (pytest.approx(4.05), verdict)
 
 
 # Several series

@@ -45,10 +45,6 @@ def test_the_variance_of_an_earlier_run_counts_from_three_pairs_on(needed, n, ex
     assert rows(differences(needed, n))["first"]["pairs_needed"] == expected
 
 
-def test_a_hopeless_question_is_reported():
-    assert rows(differences(None))["first"]["decides"] == "nothing: its runs vary too much"
-
-
 @pytest.mark.parametrize(("budget", "expected"), [(1000, 9), (200, 4), (1, 1)])
 def test_a_budget_is_filled_with_what_is_needed_and_no_more(budget, expected):
     """A repeat of the first takes 41 s, of the second 11 s; each is run once, whatever the budget."""

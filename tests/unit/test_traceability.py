@@ -8,7 +8,6 @@ from draw_figures import FIGURES, Drawing, varied
 from judge_rows import REUTERS, tabulated
 from make_experiments import batch_sizes, mobilenet, multiworker, reuters, to_target
 from make_products import varied_table
-from make_records import make_record
 from make_tables import beside, write
 from tracing import named_runs
 
@@ -35,18 +34,6 @@ def test_every_point_of_a_figure_names_its_runs(tmp_path, figure):
     values = [name for name in ("value", "seconds", "steady_examples_per_second") if name in rows]
     for value in values:
         assert rows.loc[rows[value].notna(), column].notna().all()
-
-
-def test_n_is_the_number_of_runs_named(tmp_path):
-    """Where a point is a median over runs."""
-    for figure, records in RECORDS.items():
-        if figure in ("throughput", "clocks", "predictions"):  # a row a run, or a part of one
-            continue
-        (tmp_path / figure).mkdir()
-        rows = Drawing.of(tmp_path / figure, records()).shown(figure, BESIDE.get(figure, ""))
-        medians = rows[(rows["kind"] == "median") & rows["value"].notna()]
-        assert len(medians)
-        assert (medians["runs"].str.split().str.len() == medians["n"]).all(), figure
 
 
 @pytest.mark.parametrize(
@@ -77,14 +64,6 @@ def test_every_cell_of_a_table_by_epoch_names_its_runs(tmp_path):
     measured = table[table["source"] != "published"]
     assert named_runs(table) <= set(runs["run"])
     assert (measured["runs"].str.split().str.len() == measured["n"]).all()
-
-
-def test_every_row_of_the_differences_names_its_pairs(tmp_path):
-    made = [make_record(name, seed=k) for name in ("torch", "torch-xla") for k in range(3)]
-    runs, _ = tabulated(made)
-    table = pd.read_csv(write(tmp_path, "differences", labels={}, runs=runs)["csv"])
-    assert named_runs(table) == set(runs["run"])
-    assert (table["runs"].str.split().str.len() == 2 * table["n"]).all()
 
 
 @pytest.mark.parametrize(

@@ -96,11 +96,6 @@ def test_pairs_are_told(table, text):
     assert words.sentence(table) == f"{text} {OF_7}"
 
 
-def test_winners_in_a_circle_are_all_told():
-    rows = A_BEATS_B, ("B", "C", BETTER, 1.1, "B"), ("A", "C", BETTER, 0.9, "C")
-    assert words.sentence(pairs(*rows)).count(" faster than ") == 3
-
-
 def test_what_no_pair_has_is_told_once_for_all_that_lack_it():
     table = pairs(
         ("A", "B", NOT_COMPARED, math.nan),

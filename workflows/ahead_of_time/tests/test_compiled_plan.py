@@ -33,12 +33,6 @@ def test_a_step_is_exported_once_for_all_targets_of_as_many_devices():
     }
 
 
-def test_options_of_the_model_make_another_step():
-    (narrow,) = plan_of(config_of(workload="wide-resnet")).steps
-    (wide,) = plan_of(config_of(workload="wide-resnet", model={"width": 10})).steps
-    assert narrow != wide
-
-
 @pytest.mark.parametrize(
     ("row", "words"),
     [

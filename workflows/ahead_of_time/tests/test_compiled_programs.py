@@ -24,12 +24,6 @@ def test_collectives_in_every_form_that_hlo_has():
     ]
 
 
-def test_equal_collectives_are_counted():
-    line = "  %b = f32[4]{0} all-reduce(%a), replica_groups={{0,1}}, to_apply=%add"
-    (found,) = collectives_of(f"{line}\n{line}", devices=4)
-    assert (found.bytes, found.group, found.count) == (16, 2, 2)
-
-
 TRAFFIC = """
 %fused (p: f32[4]) -> f32[4] {
   ROOT %inside = f32[1024]{0} add(%p, %p)

@@ -9,7 +9,7 @@ import pytest
 import snakemake_server
 from make_page import EXPERIMENT
 from make_products import make_case, make_result
-from make_records import BACKENDS, LABELS, make_record, typed
+from make_records import typed
 from make_results import valid_records, write_results
 from plan import Plan
 from workspace import CONFIG, ROOT, environment, job_stats
@@ -17,11 +17,8 @@ from workspace import CONFIG, ROOT, environment, job_stats
 import bundle
 import unbundle
 from bundle_archive import Listing, pack, read, read_config, write
-from drawn_config import drawn, files_of_runs, opened
+from drawn_config import drawn, files_of_runs
 from paragone.analysis import tidy
-from paragone.analysis.grouping import series_of
-from paragone.analysis.pairwise import differences
-from paragone.base.errors import UserError
 
 SNAKEFILE = str(ROOT / "workflows/bundles/Snakefile")
 BLOCK = CONFIG["experiments"]["one_device"] | {
@@ -31,36 +28,6 @@ BLOCK = CONFIG["experiments"]["one_device"] | {
 }
 THEIRS = {**CONFIG, "experiments": {EXPERIMENT: BLOCK}}
 THEIRS["primary"] = CONFIG["primary"] | {"experiment": EXPERIMENT}
-
-
-def measured(label: str, speed: float):
-    """The runs of one bundle of the same machine: `speed` of PyTorch, another backend as fast as ever."""
-    made = [
-        make_record(name, seed=seed, speed=at * (1 + seed / 1000))
-        for name, at in (("torch", speed), ("torch-xla", 4000.0))
-        for seed in range(7)
-    ]
-    parity = {("fashion-conv", name): True for name in BACKENDS}
-    runs, _ = tidy.tables(typed(made), EXPERIMENT, parity)
-    return unbundle.apart(runs, label)
-
-
-@pytest.fixture(scope="module")
-def both():
-    return tidy.merge([measured("old", 8000.0), measured("new", 9600.0)])
-
-
-def test_backends_are_compared_within_a_bundle_alone(both):
-    """Seven pairs decide one comparison, not the two of both machines together at the level of Holm."""
-    assert both["run"].is_unique
-    assert {len(series.runs) for series in series_of(both, LABELS)} == {7}
-    found = differences(both, LABELS)
-    assert found.groupby("machine").size().tolist() == [len(found) // 2] * 2
-    for label in ("new", "old"):
-        alone = differences(both[both["machine"].str.startswith(label)], LABELS)
-        same = found[found["machine"].str.startswith(label)].reset_index(drop=True)
-        columns = ["metric", "n", "effect", "low", "high", "p_adjusted", "p_equal_adjusted"]
-        pd.testing.assert_frame_equal(same[columns], alone[columns])
 
 
 def listing_of(**experiments: list[str]) -> Listing:
@@ -106,14 +73,6 @@ def archive(tmp_path_factory):
     options += ["--config", json.dumps(THEIRS)]
     bundle.main([str(each) for each in ["write", *options, "--output", folder / "here.zip"]])
     return folder / "here.zip"
-
-
-def test_names_of_bundles_tell_them_apart(archive, tmp_path):
-    assert list(opened([str(archive)])) == ["here"]
-    with pytest.raises(UserError, match="two are named here"):
-        opened([str(archive), str(archive)])
-    with pytest.raises(UserError, match="name the file with letters"):
-        opened([str(tmp_path / "a b.zip")])
 
 
 def test_a_bundle_is_unpacked_and_tabulated(archive, tmp_path):
