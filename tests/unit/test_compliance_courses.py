@@ -17,23 +17,6 @@ def drop_an_epoch(records):
     add_up(record)
 
 
-def stop_early(records):
-    record = records[0]
-    record["epochs"].pop()
-    record["processes"][0]["epochs"].pop()
-    add_up(record)
-
-
-def resume_in_the_past(records):
-    resume(records[0])
-    records[0]["processes"][1]["started"] = "2025-01-01T00:00:00+00:00"
-
-
-def forget_the_resumption(records):
-    resume(records[0])
-    records[0]["processes"].pop()
-
-
 def lose_a_rank(records):
     """Of two, in what else is another run."""
     spec = Spec(**{**records[0]["spec"], "workers": 2})
@@ -80,9 +63,6 @@ def lack_a_seed(records):
     ("plant", "expected"),
     [
         (drop_an_epoch, {"epochs", "planned-epochs"}),
-        (stop_early, {"planned-epochs"}),
-        (resume_in_the_past, {"time-of-day"}),
-        (forget_the_resumption, {"clock-sum"}),
         (lose_a_rank, {"ranks"}),
         (overlap, {"alone"}),
         (run_backend_by_backend, {"order"}),

@@ -85,10 +85,10 @@ def changed(draw: Callable, document: Any) -> Any:
     return made["whole"]
 
 
-def message(read: Callable[[], Any]) -> str:
+def message(reader: Callable[[], Any]) -> str:
     """Why it cannot be read, empty if it can; any other error is a defect."""
     try:
-        read()
+        reader()
     except UserError as error:
         return str(error)
     return ""
@@ -105,7 +105,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("cases")
 
 
-DOCUMENTS = pytest.mark.injects(
+CHANGED_DOCUMENT = pytest.mark.injects(
     "4 input",
     "a record, report, manifest, specification or config with other values",
     "one to three at random places (hypothesis)",
@@ -113,7 +113,7 @@ DOCUMENTS = pytest.mark.injects(
 )
 
 
-@DOCUMENTS
+@CHANGED_DOCUMENT
 @CASES
 @given(changed(make_record("torch")), st.booleans())
 def test_a_record_is_refused_or_tabulated_and_checked(folder, document, is_sealed):
@@ -127,47 +127,40 @@ def test_a_record_is_refused_or_tabulated_and_checked(folder, document, is_seale
         differences(tidy.tables(both, "one", {})[0], LABELS)
 
 
-@DOCUMENTS
+def read_config(path: Path) -> None:
+    config = json.loads(path.read_text())
+    validate(config)
+    for name in config["experiments"]:
+        expand(config, name)
+
+
+# A valid document of each kind, and its reader.
+DOCUMENTS: dict[str, tuple[Any, Callable[[Path], Any]]] = {
+    "specification": (
+        make_record("torch")["spec"],
+        lambda path: Spec.from_json(path.read_text()).name,
+    ),
+    "parity report": (
+        {"workload": "w", "backends": {"torch": {"passed": True, "deviations": {}}}},
+        lambda path: parity_reports.read_parity([path]),
+    ),
+    "products": (
+        make_result("torch", [make_case((8, 8, 8), gflops=(1, 2))]),
+        lambda path: measurements.read(path, measurements.check_products),
+    ),
+    "manifest": (json.loads(MANIFEST), lambda path: load(path, path.parent)),
+    "config": (CONFIG, read_config),
+}
+
+
+@CHANGED_DOCUMENT
+@pytest.mark.parametrize("kind", DOCUMENTS)
 @CASES
-@given(changed(make_record("torch")["spec"]))
-def test_a_specification_has_a_name(document):
-    message(lambda: Spec.from_json(json.dumps(document)).name)
-
-
-@DOCUMENTS
-@CASES
-@given(changed({"workload": "w", "backends": {"torch": {"passed": True, "deviations": {}}}}))
-def test_a_parity_report(folder, document):
-    path = written(document, folder / "parity.json")
-    message(lambda: parity_reports.read_parity([path]))
-
-
-@DOCUMENTS
-@CASES
-@given(changed(make_result("torch", [make_case((8, 8, 8), gflops=(1, 2))])))
-def test_products(folder, document):
-    path = written(document, folder / "products.json")
-    message(lambda: measurements.read(path, measurements.check_products))
-
-
-@DOCUMENTS
-@CASES
-@given(changed(json.loads(MANIFEST)))
-def test_a_manifest(folder, document):
-    path = written(document, folder / "manifest.json")
-    message(lambda: load(path, folder))
-
-
-@DOCUMENTS
-@CASES
-@given(changed(CONFIG))
-def test_a_config(document):
-    def read() -> None:
-        validate(document)
-        for name in document["experiments"]:
-            expand(document, name)
-
-    message(read)
+@given(data=st.data())
+def test_a_document_is_read_or_refused(folder, kind, data):
+    document, reader = DOCUMENTS[kind]
+    path = written(data.draw(changed(document)), folder / "document.json")
+    message(lambda: reader(path))
 
 
 READERS = {
@@ -201,9 +194,12 @@ def test_a_published_table(folder, name, data):
     message(lambda: READERS[name](path))
 
 
-@pytest.fixture(scope="module")
-def archive(folder):
-    return next((ROOT / "records").glob("*.zip")).read_bytes()
+def damaged(content: bytes, seed: int, count: int) -> bytes:
+    """The content with `count` bytes replaced at random places."""
+    draw, changed = random.Random(seed), bytearray(content)
+    for _ in range(count):
+        changed[draw.randrange(len(changed))] = draw.randrange(256)
+    return bytes(changed)
 
 
 @pytest.mark.injects(
@@ -214,15 +210,11 @@ def archive(folder):
 )
 @TABLES
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 20))
-def test_a_bundle_with_other_bytes_is_refused_or_the_same(folder, archive, seed, count):
-    draw, damaged = random.Random(seed), bytearray(archive)
-    for _ in range(count):
-        damaged[draw.randrange(len(damaged))] = draw.randrange(256)
-    path = folder / "a.zip"
-    path.write_bytes(damaged)
+def test_a_bundle_with_other_bytes_is_refused_or_the_same(folder, seed, count):
+    whole, path = next((ROOT / "records").glob("*.zip")), folder / "a.zip"
+    path.write_bytes(damaged(whole.read_bytes(), seed, count))
     if not message(lambda: bundle_archive.read(path)):
-        (folder / "whole.zip").write_bytes(archive)
-        assert bundle_archive.read(path) == bundle_archive.read(folder / "whole.zip")
+        assert bundle_archive.read(path) == bundle_archive.read(whole)
 
 
 PROGRAMS = sorted(
@@ -255,11 +247,7 @@ def test_a_command_line_ends_in_a_message(program, words, folder, monkeypatch, c
     "4 input", "config files with other bytes", "one to five at random places", times=100
 )
 def test_a_config_file_with_other_bytes(tmp_path):
-    draw, text = random.Random(0), yaml.safe_dump(CONFIG).encode()
-    for _ in range(100):
-        damaged = bytearray(text)
-        for _ in range(draw.randint(1, 5)):
-            damaged[draw.randrange(len(damaged))] = draw.randrange(256)
-        (tmp_path / "config.yaml").write_bytes(damaged)
-        with contextlib.suppress(UserError):
-            read(tmp_path / "config.yaml")
+    path = tmp_path / "config.yaml"
+    for seed in range(100):
+        path.write_bytes(damaged(yaml.safe_dump(CONFIG).encode(), seed, 1 + seed % 5))
+        message(lambda: read(path))

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from make_products import make_case, make_result
 from workspace import CONFIG, call, command, refused, succeed
 
 from paragone.base.errors import UserError
@@ -26,19 +27,9 @@ def products(output, engine, device="cpu", **options):
     return command("measure_products", backend=backend, output=output, **{**defaults, **options})
 
 
-# Products on the others are measured in the smoke run.
-@pytest.mark.parametrize(
-    "engine",
-    [
-        "jax",
-        *(
-            pytest.param(one, marks=pytest.mark.full)
-            for one in ("torch", "tensorflow", "torch_xla")
-        ),
-    ],
-)
-def test_small_products_are_measured(tmp_path, engine):
-    printed = succeed(products(tmp_path / "out" / "one.json", engine))
+def test_small_products_are_measured(tmp_path):
+    """The smoke run measures products on the other engines."""
+    printed = succeed(products(tmp_path / "out" / "one.json", "jax"))
     made = measurements.read(tmp_path / "out" / "one.json", measurements.check_products)
     assert [(case.shape, case.precision) for case in made.cases] == [
         ([30, 20, 10], "float32"),  # in bfloat16 it is published nowhere
@@ -78,13 +69,9 @@ def test_a_missing_device_is_a_status(tmp_path):
     assert "unavailable: 1 replica(s) on tpu asked for" in printed
 
 
-def test_messages_for_people(tmp_path):
+def test_an_unknown_engine_and_a_shape_of_two_numbers_are_refused(tmp_path):
     output = tmp_path / "r.json"
-    refused(
-        call(products(output, "mxnet")),
-        "mxnet",
-        "scripts/paragone/microbenchmarks/products/mxnet.py",
-    )
+    refused(call(products(output, "mxnet")), "mxnet", "microbenchmarks/products/mxnet.py")
     refused(call(products(output, "torch", products=["1,2"])), "1,2", "m,k,n")
     assert not output.exists()
 
@@ -126,81 +113,56 @@ def test_a_wrong_product_gets_no_speed(wrong):
     assert "relative error" in case["reason"]
 
 
-def test_a_product_that_would_take_too_long_is_foreseen_and_not_tried(monkeypatch):
-    now, tried = [0.0], []
+class Timed(NumPy):
+    """A product takes `seconds(m, k, n)` of a clock of its own, and waiting for the device `late` more."""
 
-    def multiply(a, b):
-        tried.append(len(a))
-        speed = 1e6 if len(a) < 40 else 1e4  # FLOP/s: the larger, the slower
-        now[0] += 2 * a.shape[0] * a.shape[1] * b.shape[1] / speed
+    def __init__(self, monkeypatch, seconds, late=0.0):
+        super().__init__(self.start)
+        self.now, self.seconds, self.late, self.rows = 0.0, seconds, late, []
+        monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: self.now))
+
+    def start(self, a, b):
+        self.rows.append(len(a))
+        self.now += self.seconds(*a.shape, b.shape[1])
         return a @ b
 
-    monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    def wait(self, tensor):
+        self.now += self.late
+
+
+def test_a_product_that_would_take_too_long_is_foreseen_and_not_tried(monkeypatch):
+    # The larger, the slower: 1e6 and 1e4 FLOP/s.
+    timed = Timed(monkeypatch, lambda m, k, n: 2 * m * k * n / (1e6 if m < 40 else 1e4))
     shapes = [(100, 100, 100), (30, 30, 30), (40, 40, 40)]
-    cases = list(measure.measure_all(NumPy(multiply), shapes, "float32", 2))
-    assert [case["shape"][0] for case in cases] == [30, 40, 100]
-    assert [case["status"] for case in cases] == ["completed", "completed", "too_slow"]
+    cases = list(measure.measure_all(timed, shapes, "float32", 2))
+    statuses = [(case["shape"][0], case["status"]) for case in cases]
+    assert statuses == [(30, "completed"), (40, "completed"), (100, "too_slow")]
     assert cases[2]["reason"] == "200 s foreseen, from 0.0 GFLOP/s of the next smaller product"
-    assert 100 not in tried
+    assert 100 not in timed.rows
 
 
 def test_short_products_share_a_run_and_slow_cases_stop_early(monkeypatch):
-    now, calls = [0.0], []
-
-    def multiply(a, b):
-        calls.append(1)
-        now[0] += 0.01 if len(a) < 50 else 9.0
-        return a @ b
-
-    clock = SimpleNamespace(perf_counter=lambda: now[0])
-    monkeypatch.setattr(measure, "time", clock)
-    short = measure.measure(NumPy(multiply), (8, 8, 8), "float32", 4)
-    assert short["calls"] == 5
-    assert short["runs"] == pytest.approx([0.05] * 4)
-    calls.clear()
-    slow = measure.measure(NumPy(multiply), (64, 8, 8), "float32", 9)
+    timed = Timed(monkeypatch, lambda m, k, n: 0.01 if m < 50 else 9.0)
+    short = measure.measure(timed, (8, 8, 8), "float32", 4)
+    assert (short["calls"], short["runs"]) == (5, pytest.approx([0.05] * 4))
+    slow = measure.measure(timed, (64, 8, 8), "float32", 9)
     assert (slow["calls"], len(slow["runs"])) == (1, 3)  # 27 s: the third went past 20 s
-    assert len(calls) == 1 + 3  # one warm-up
+    assert timed.rows.count(64) == 1 + 3  # one warm-up
 
 
 def test_a_run_ends_with_its_work(monkeypatch):
     """A device works on after the call returns: the clock stops when it is done."""
-    now = [0.0]
-
-    class Late(NumPy):
-        def __init__(self):
-            super().__init__(self.start)
-
-        def start(self, a, b):
-            now[0] += 0.25
-            return a @ b
-
-        def wait(self, tensor):
-            now[0] += 1.0
-
-    monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    case = measure.measure(Late(), (8, 8, 8), "float32", 2)
+    timed = Timed(monkeypatch, lambda *shape: 0.25, late=1.0)
+    case = measure.measure(timed, (8, 8, 8), "float32", 2)
     assert (case["calls"], case["runs"]) == (1, [1.25, 1.25])
 
 
-def test_a_result_with_false_flop_is_not_written(tmp_path):
-    case = measure.measure(NumPy(), (4, 5, 6), "float32", 1)
-    with pytest.raises(ValueError, match="flop"):
-        measurements.check_products(_result([{**case, "flop": 120}]))
-    with pytest.raises(ValueError, match="runs"):
-        measurements.check_products(_result([{**case, "runs": []}]))
-    measurements.check_products(_result([case]))
-    broken = tmp_path / "r.json"
-    broken.write_text("{}")
-    with pytest.raises(UserError, match=r"r\.json"):
-        measurements.read(broken, measurements.check_products)
-
-
-def _result(cases):
-    from make_products import make_case, make_result
-
-    made = make_result("torch", [make_case((2, 2, 2), gflops=(1,))])
-    return {**made, "cases": cases}
+@pytest.mark.parametrize(("key", "value"), [("flop", 120), ("runs", [])])
+def test_a_result_with_false_flop_or_without_runs_is_not_written(key, value):
+    made = make_result("torch", [make_case((4, 5, 6), gflops=(1,))])
+    made["cases"][0][key] = value
+    with pytest.raises(ValueError, match=key):
+        measurements.check_products(made)
 
 
 def test_the_plan_knows_every_backend_of_the_config():
