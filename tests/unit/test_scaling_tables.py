@@ -7,7 +7,7 @@ from make_scaling import COUNTS, EACH, scaling, tabulated
 from make_tables import write
 
 from paragone.analysis import tidy
-from paragone.analysis.scaling import points_of, table_of
+from paragone.analysis.scaling import scaling_table
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def test_a_record_that_cannot_be_read_is_named_in_words(files, tmp_path):
     broken = (runs["backend"] == "torch-xla") & (runs["replicas"] == 4)
     runs.loc[broken, [name for name in runs if name not in known]] = pd.NA
     runs.loc[broken, ["status", "violations"]] = ["invalid", "schema"]
-    found = table_of(points_of(runs, LABELS))
+    found = scaling_table(runs, LABELS)
     row = found[(found["backend"] == "torch-xla") & (found["replicas"] == 4)].iloc[0]
     assert (row["per_replica_batch"], row["n"], row["ideal"]) == (EACH, 0, 1)
     assert row["words"]

@@ -3,7 +3,7 @@
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -110,10 +110,6 @@ class Inputs:
         """The known flaws of the source."""
         name = self.published_experiment
         return published.read_flaws(self._published("flaws"), name) if name else []
-
-    def published_beside(self, experiment: str) -> "Inputs":
-        """Return the same inputs with another published experiment."""
-        return replace(self, published_experiment=experiment)
 
     def paths(self, name: str) -> list[Path]:
         """Return the files of one kind. Raises `UserError` if none is named."""

@@ -13,8 +13,7 @@ import pandas as pd
 
 Specification = dict[str, Any]
 
-MEDIAN, RUN, PUBLISHED, MODEL = "median", "run", "published", "model"
-KINDS = (MEDIAN, RUN, PUBLISHED, MODEL)
+MEDIAN, RUN, PUBLISHED = KINDS = "median", "run", "published"
 COLUMNS = ["panel", "series", "backend", "kind", "x", "value", "low", "high", "n", "runs"]
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"  # names the format; nothing is fetched
@@ -47,12 +46,11 @@ class Panel:
     x_title: str
     y_title: str
     log_x: bool = False
-    heading: str = ""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """The points of an interactive chart, and its panels by name.
+    """The points of an interactive chart, and its panels by name; a panel without points is left out.
 
     `points` has the columns `COLUMNS`: `kind` is one of `KINDS`; `backend` is missing for published points;
     `low` and `high` bound the interval if there is one; `runs` names the runs of a point. `x` is a number, or
@@ -140,18 +138,13 @@ def _panel(name: str, rows: pd.DataFrame, panel: Panel, colors: dict[str, str]) 
         ),
     ]
     if is_number:
-        dashed = {"type": "line", "strokeWidth": 1.2, "strokeDash": [5, 3], "point": True}
-        layers += [
-            _layer([MEDIAN], {"type": "line", "strokeWidth": 1.5, "opacity": 0.8}),
-            _layer([MODEL], dashed, tooltip=hover),
-        ]
+        layers.append(_layer([MEDIAN], {"type": "line", "strokeWidth": 1.5, "opacity": 0.8}))
     color = {"domain": list(colors), "range": list(colors.values())}
     # Where each name is a series of its own, the baseline stands in another row.
     several = not (rows["x"] == rows["series"]).all()
     places = _numbers(rows["x"], panel) if is_number else _names(several)
     step = {"step": _ROW, "for": "offset"} if several else {"step": 2 * _ROW}
     return {
-        "title": {"text": panel.heading, "fontSize": 11},
         "data": {"name": name},
         "transform": _transform(several),
         "width": _WIDTH,

@@ -26,8 +26,6 @@ NO_VALUES = pd.Series(dtype="float64")
 NO_REFERENCE = "no reference"  # kind of a row whose denominator the config does not ask for
 BAR_WIDTH, BAR_GAP = 0.9, 0.6  # of a bar, and between categories, in bars
 
-# The dashes behind Matplotlib's names of lines, in line widths.
-_DASHES = {"-": "", "--": (3.7, 1.6), ":": (1, 1.65), "-.": (6.4, 1.6, 1, 1.6)}
 _LABEL, _WORDS = 21, 34  # characters per line that leave room for the rest in a single column
 _RIGHT_OF_A_MARK: dict[str, Any] = {"va": "center", "linespacing": 1.05}
 _OVER_THE_GRID = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
@@ -41,29 +39,12 @@ _BOX = {"facecolor": "white", "edgecolor": "none"}
 def draw_lines(
     axes: Axes, rows: pd.DataFrame, x: str, y: str, styles: dict[str, dict[str, Any]], **more: Any
 ) -> None:
-    """Draw one line per value of the column `series` through the columns `x` and `y`, without aggregation.
-
-    `styles` has color, marker and line style by series. `more` goes to all lines; `markers=False` leaves the
-    markers out.
-    """
-    known = rows.dropna(subset=[x, y]).astype({x: float, y: float})
-    if known.empty:
-        return
-    by_key = {key: {name: own[key] for name, own in styles.items()} for key in ("color", "marker")}
-    sns.lineplot(
-        known,
-        x=x,
-        y=y,
-        hue="series",
-        style="series",
-        palette=by_key["color"],
-        dashes={name: _DASHES[own["linestyle"]] for name, own in styles.items()},
-        estimator=None,
-        errorbar=None,
-        legend=False,
-        ax=axes,
-        **{"markers": by_key["marker"], **more},
-    )
+    """Draw one line per series of `styles` through the columns `x` and `y`; `more` overrides all styles."""
+    known = rows.dropna(subset=[x, y]).astype({x: float, y: float}).sort_values(x)
+    for name, own in styles.items():
+        line = known[known["series"] == name]
+        if len(line):
+            axes.plot(line[x], line[y], **{**own, **more})
 
 
 def draw_intervals(
@@ -152,9 +133,9 @@ def legend_mark(label: str, **options: Any) -> Line2D:
     return legend_line(label, **{"linestyle": "none", "marker": "o", **options})
 
 
-def legend_band(alpha: float) -> Patch:
+def legend_band() -> Patch:
     """Return the entry of intervals that are drawn as areas."""
-    return Patch(color=style.MUTED, alpha=alpha, linewidth=0, label="95 % interval")
+    return Patch(color=style.MUTED, alpha=0.25, linewidth=0, label="95 % interval")
 
 
 def legend_over_bars() -> list[Line2D]:

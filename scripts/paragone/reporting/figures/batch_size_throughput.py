@@ -23,6 +23,7 @@ from paragone.reporting.marks import (
 from paragone.reporting.style import Frame
 
 ACROSS = 3  # panels per row
+BATCH = "batch size (examples)"
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
@@ -81,21 +82,13 @@ def _base(cells: list[Series], batch: int | None) -> Series | None:
 
 def chart(points: pd.DataFrame) -> Chart:
     """Return a chart of the same panels."""
-    rows = long(points)
     titles = {
         "published": "published throughput (images/s)",
         "measured": "steady throughput (examples/s)",
         "relative": "throughput over the smallest batch",
     }
-    batch = "batch size (examples)"
-    return Chart(
-        rows,
-        {
-            name: Panel(batch, title, log_x=True)
-            for name, title in titles.items()
-            if (rows["panel"] == name).any()
-        },
-    )
+    axes = {name: Panel(BATCH, title, log_x=True) for name, title in titles.items()}
+    return Chart(long(points), axes)
 
 
 def remarks(points: pd.DataFrame, runs: pd.DataFrame, model: dict[str, str]) -> list[str]:
@@ -183,6 +176,6 @@ def _draw_relative(
 
 
 def _name_batches(axes: Axes) -> None:
-    axes.set_xlabel("batch size (examples)")
+    axes.set_xlabel(BATCH)
     if len(axes.get_xticks()) > 6:
         axes.tick_params(axis="x", labelsize=5.5)

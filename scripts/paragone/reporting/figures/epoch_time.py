@@ -131,11 +131,8 @@ def _category(replicas: int, batch: int) -> str:
 
 def chart(points: pd.DataFrame) -> Chart:
     """Return a chart of the same panels."""
-    rows = long(points)
     axes = {name: Panel("replicas and global batch", title) for name, title in PANELS.items()}
-    return Chart(
-        rows, {name: panel for name, panel in axes.items() if (rows["panel"] == name).any()}
-    )
+    return Chart(long(points), axes)
 
 
 def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:

@@ -40,19 +40,8 @@ STAR = {"color": style.PUBLISHED, "linestyle": "none", "markeredgewidth": 0}
 STARS = [
     {"marker": marker, "markersize": size} for marker, size in (("*", 6), ("X", 4.2), ("P", 4.2))
 ]
-COLUMNS = [
-    "kind",
-    "workload",
-    "series",
-    "backend",
-    "metric",
-    "epoch",
-    "value",
-    "low",
-    "high",
-    "n",
-    "runs",
-]
+COLUMNS = ["kind", "workload", "series", "backend", "metric", "epoch"]
+COLUMNS += ["value", "low", "high", "n", "runs"]
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
@@ -126,8 +115,7 @@ def conditions(inputs: Inputs) -> list[str]:
 def chart(points: pd.DataFrame) -> Chart:
     """Return a chart with a panel per metric and stopped runs one by one."""
     rows = long(points.replace({"kind": {"stopped": RUN}}), panel="metric", x="epoch")
-    shown = [name for name in METRICS if name in set(rows["panel"])]
-    return Chart(rows, {name: Panel("epoch", METRICS[name]) for name in shown})
+    return Chart(rows, {name: Panel("epoch", title) for name, title in METRICS.items()})
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
@@ -212,7 +200,7 @@ def _handles(
     if (points["kind"] == "stopped").any():
         handles.append(legend_line("stopped run", linewidth=0.7, marker="x", markeredgewidth=1))
     if points["low"].notna().any():
-        handles.append(legend_band(0.25))
+        handles.append(legend_band())
     early = points[(points["kind"] == "published") & (points["epoch"] <= _last_epoch(points))]
     for system in early["series"].unique():
         label = f"published: {system}" if len(stars) > 1 else "published"
@@ -224,7 +212,7 @@ def _draw_panel(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, Any]
     medians = here[here["kind"] == "median"].dropna(subset="epoch")  # a series may have none
     few = medians["epoch"].nunique() <= 12  # with many epochs markers would hide the line
     edge = {"markeredgecolor": "white", "markeredgewidth": 0.4}
-    more = edge if few else {"markers": False}
+    more = edge if few else {"marker": "none"}
     if medians["epoch"].nunique() <= 2:
         more = {**more, "linewidth": 0}  # two points are no curve
     if few and len(medians):

@@ -103,7 +103,7 @@ def _draw_panel(
     }
     x = [places[shape] for shape in _shapes(cases)]
     cases = cases.assign(x=x * cases["label"].map(offsets).astype(float)).sort_values("x")
-    draw_lines(axes, cases[cases["square"]], "x", "median_gflops", styles, markers=False)
+    draw_lines(axes, cases[cases["square"]], "x", "median_gflops", styles, marker="none")
     words = []
     for name in offsets:
         part, own = cases[cases["label"] == name], styles[name]

@@ -20,17 +20,8 @@ SIDE = 5
 # Inches: one image with its margins; the two lines above it, and each further one.
 CELL, TEXT, LINE = 0.66, 0.25, 0.1
 RIGHT, WRONG = style.INK, style.ALARM
-COLUMNS = [
-    "run",
-    "seed",
-    "series",
-    "backend",
-    "position",
-    "label",
-    "prediction",
-    "probability",
-    "right",
-]
+COLUMNS = ["run", "seed", "series", "backend", "position", "label", "prediction"]
+COLUMNS += ["probability", "right"]
 GRID = (
     "First 25 test images, each once: label, then \N{RIGHTWARDS ARROW} prediction; one line where all "
     "backends agree, else a line per prediction with the marks of those that made it. Wrong: red frame "

@@ -9,13 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
 from paragone.analysis.grouping import shares_cores
-from paragone.analysis.scaling import (
-    SHARED,
-    fixed_batch,
-    points_of,
-    scaling_kind,
-    table_of,
-)
+from paragone.analysis.scaling import SHARED, fixed_batch, scaling_kind, scaling_table
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import MEDIAN, Chart, Panel, wide
@@ -40,15 +34,14 @@ SHARED_IDEAL = {"linestyle": (0, (6, 2)), "linewidth": 0.7}
 
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per backend and number of replicas."""
-    return table_of(points_of(inputs.runs, inputs.labels))
+    return scaling_table(inputs.runs, inputs.labels)
 
 
 def chart(points: pd.DataFrame) -> Chart:
     """Return a chart of the same panels."""
     rows = wide(points.assign(kind=MEDIAN), list(PANELS), x="replicas")
-    rows["value"] *= rows["panel"].map({name: factor for name, (_, factor) in PANELS.items()})
-    for end in ("low", "high"):
-        rows[end] *= rows["panel"].map({name: factor for name, (_, factor) in PANELS.items()})
+    factors = rows["panel"].map({name: factor for name, (_, factor) in PANELS.items()})
+    rows[["value", "low", "high"]] = rows[["value", "low", "high"]].mul(factors, axis=0)
     return Chart(
         rows, {name: Panel("replicas", title, log_x=True) for name, (title, _) in PANELS.items()}
     )

@@ -223,7 +223,7 @@ def _handles(points: pd.DataFrame, styles: dict[str, dict[str, str]]) -> list[Ar
         handles.append(legend_mark("run that diverged (lower edge)", marker="x"))
     handles.append(legend_line("median", linewidth=1.4))
     if points["low"].notna().any():
-        handles.append(legend_band(0.25))
+        handles.append(legend_band())
     return handles
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from paragone.analysis.grouping import shares_cores
 from paragone.analysis.published import OUTCOMES, spread_of
-from paragone.analysis.scaling import SHARED, points_of, scaling_kind, table_of
+from paragone.analysis.scaling import SHARED, scaling_kind, scaling_table
 from paragone.reporting import footnotes
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import WIDE, Block, Table
@@ -17,7 +17,7 @@ SPEED_UP = (
 def scaling(inputs: Inputs) -> Table:
     """Show step time, speed-up and efficiency: one row per backend and number of replicas."""
     runs = inputs.runs
-    rows = table_of(points_of(runs, inputs.labels))
+    rows = scaling_table(runs, inputs.labels)
     shared = [SHARED] if shares_cores(runs) else []
     remarks = [*footnotes.about(runs, SPEED_UP, *shared), footnotes.repeats(rows["n"])]
     texts = {
