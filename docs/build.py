@@ -3,7 +3,7 @@
 python docs/build.py            writes
 python docs/build.py --check    exit status 1, and the names of the pages that are out of date
 
-docs/configuration.md           from config.yaml and its schemas
+docs/configuration.md           from config.yaml and the types of its keys
 docs/method.md, the rules       from rules/schemas/compliance.csv
 docs/architecture.md, the rooms from tests/unit/test_rooms.py and the rooms' docstrings
 """
@@ -18,11 +18,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
+from paragone.config.schema import (  # noqa: E402 - found through the line above
+    FORMS,
+    OPTIMIZERS,
+    Config,
+    Dataset,
+    Optimizer,
+)
 from paragone.reporting.tables import TABLES  # noqa: E402 - found through the line above
 
 SCHEMAS = ROOT / "rules" / "schemas"
@@ -31,9 +39,8 @@ MARKED = re.compile(r"<!-- (?P<what>\w+)(: (?P<name>[a-z-]+))? -->\n.*?<!-- end 
 INTRODUCTION = """\
 # Configuration
 
-*Written by `docs/build.py` from [`config.schema.yaml`](../rules/schemas/config.schema.yaml),
-[`data_config.schema.yaml`](../rules/schemas/data_config.schema.yaml) and
-[`datasets.schema.yaml`](../rules/schemas/datasets.schema.yaml): change those, not this page.*
+*Written by `docs/build.py` from [`schema.py`](../scripts/paragone/config/schema.py): change that, not this
+page.*
 
 [`config.yaml`](../config.yaml) is the default. Change it, or put what differs into a file of its own:
 
@@ -116,27 +123,38 @@ def purposes() -> str:
 
 def configuration() -> str:
     """The page that lists every key of the config."""
-    schema = yaml.safe_load((SCHEMAS / "config.schema.yaml").read_text())
-    apart = {
-        name: yaml.safe_load((SCHEMAS / f"{file}.schema.yaml").read_text())
-        for name, file in (("data", "data_config"), ("datasets", "datasets"))
-    }
+    schema = schema_of_config()
     values = yaml.safe_load((ROOT / "config.yaml").read_text())
+    walk = Walk(schema, values)
     text = [INTRODUCTION.rstrip()]
     single = []
-    for name in schema["properties"]:
-        root = apart.get(name, schema)
-        block = apart.get(name, schema["properties"][name])
-        required = name in schema["required"]
-        if block["type"] != "object":
-            single.append((name, block, required))
+    for name, node in schema["$defs"]["Config"]["properties"].items():
+        block = walk.resolved(node)
+        every = block.get("additionalProperties")
+        about = walk.resolved(every) if isinstance(every, dict) else block
+        if block.get("type") != "object":
+            single.append((name, block, True))
             continue
-        text.append(f"\n## {name}\n\n{_sentence(block['description'])}\n\n{_HEADER}")
-        text += [_row(*key) for key in Walk(root, values).keys(name, block)]
+        text.append(f"\n## {name}\n\n{_sentence(about['description'])}\n\n{_HEADER}")
+        text += [_row(*key) for key in walk.keys(name, block)]
     text.append(f"\n## Single keys\n\n{_HEADER}")
     text += [_row(name, block, required, values.get(name)) for name, block, required in single]
     text += [part for kind in ("figures", "tables") for part in _modules(kind)]
     return "\n".join(text) + "\n"
+
+
+def schema_of_config() -> dict[str, Any]:
+    """The JSON Schema of the config, with the keys of every form of data and every optimizer."""
+    schema = msgspec.json.schema(Config)
+    for general, special in ((Dataset, FORMS), (Optimizer, OPTIMIZERS)):
+        for kind in special.values():
+            own = msgspec.json.schema(kind)
+            schema["$defs"] = own["$defs"] | schema["$defs"]
+            known = schema["$defs"][general.__name__]["properties"]
+            schema["$defs"][general.__name__]["properties"] = (
+                own["$defs"][kind.__name__]["properties"] | known
+            )
+    return schema
 
 
 def _modules(kind: str) -> list[str]:
@@ -168,12 +186,8 @@ class Walk:
 
     def keys(self, path: str, node: dict[str, Any]) -> Iterator[tuple]:
         """Path, schema, whether it is required, and its value in config.yaml, for each key below."""
-        found: dict[str, dict] = {}
         needed = {*node.get("required", [])}
-        for part in [node, *(branch["then"] for branch in node.get("allOf", []))]:
-            for key, child in part.get("properties", {}).items():
-                if child:
-                    found[key] = self.resolved(child)
+        found = {key: self.resolved(child) for key, child in node.get("properties", {}).items()}
         for key, child in found.items():
             yield (f"{path}.{key}", child, key in needed, self._value(f"{path}.{key}"))
             yield from self.inside(f"{path}.{key}", child)
@@ -182,7 +196,7 @@ class Walk:
 
     def inside(self, path: str, node: dict[str, Any]) -> Iterator[tuple]:
         """The keys within a value: of an object, or of the objects that are a list's elements."""
-        items = [node, *(self.resolved(each) for each in node.get("oneOf", []))]
+        items = [node, *(self.resolved(each) for each in node.get("anyOf", []))]
         for each in items:
             if each.get("type") == "object":
                 yield from self.keys(path, each)
@@ -210,8 +224,9 @@ def _kind(node: dict[str, Any]) -> str:
     """What a value may be, in words."""
     if "enum" in node:
         return ", ".join(f"`{value}`" for value in node["enum"])
-    if "oneOf" in node:
-        return "one or a list"
+    if "anyOf" in node:
+        kinds = [_kind(option) or "object" for option in node["anyOf"]]
+        return "one or a list" if "list" in kinds else " or ".join(kinds)
     kinds = node.get("type", "")
     kind = " or ".join(kinds) if isinstance(kinds, list) else kinds
     if kind == "array":

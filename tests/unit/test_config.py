@@ -90,14 +90,14 @@ def test_unknown_key_at_each_level(path, known):
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (["seed"], -1, ["seed", "-1", "minimum of 0"]),
-        (["seed"], "0", ["seed", "integer"]),
-        (["deterministic"], "yes", ["deterministic", "boolean"]),
+        (["seed"], -1, ["seed: -1", "a whole number >= 0"]),
+        (["seed"], "0", ["seed", "whole number"]),
+        (["deterministic"], "yes", ["deterministic", "true or false"]),
         (["primary", "experiment"], "no_such", ["primary.experiment", "no_such", "one_device"]),
         (["primary", "metric"], "beauty", ["primary.metric", "end to end"]),
         (["data", "source"], "fake", ["data.source", '"auto", "real", "synthetic"']),
-        (["data", "mirrors"], "here", ["data.mirrors", "array"]),
-        (["datasets", "cats_vs_dogs", "size"], 0, ["datasets.cats_vs_dogs.size", "minimum of 8"]),
+        (["data", "mirrors"], "here", ["data.mirrors", "a list"]),
+        (["datasets", "cats_vs_dogs", "size"], 0, ["datasets.cats_vs_dogs.size", ">= 8"]),
         (["datasets", "reuters", "form"], "tape", ["datasets.reuters.form", "'tape'", "table"]),
         (["data", "folder"], ..., ["data", "'folder'", "add it"]),
         (["backends", "torch", "device"], "cuda", ["backends.torch.device", '"gpu"']),
@@ -108,20 +108,20 @@ def test_unknown_key_at_each_level(path, known):
             ["backends.torch.strategy", "engine torch has"],
         ),
         (["backends", "torch", "color"], "blue", ["backends.torch.color", "#[0-9A-Fa-f]{6}"]),
-        (["backends", "torch", "label"], "", ["backends.torch.label", "non-empty"]),
+        (["backends", "torch", "label"], "", ["backends.torch.label", "length >= 1"]),
         (["backends", "torch", "engine"], ..., ["backends.torch", "'engine'", "add it"]),
         (["backends", "torch", "engine"], "mxnet", ["backends.torch.engine", "engines/mxnet.py"]),
         (["backends", "torch", "environment"], "my", ["backends.torch.environment", "my.yaml"]),
         (["workloads", "fashion-cnn", "dataset"], "mnist", [f"{CNN}.dataset", "fashion_mnist"]),
         (["workloads", "fashion-cnn", "initializer"], "he", [f"{CNN}.initializer", "keras"]),
-        (["workloads", "fashion-cnn", "input", "std"], 0, [f"{CNN}.input.std", "minimum of 0"]),
+        (["workloads", "fashion-cnn", "input", "std"], 0, [f"{CNN}.input.std", "> 0"]),
         (["workloads", "fashion-cnn", "optimizer", "name"], "lamb", [f"{CNN}.optimizer", "adam"]),
         (["workloads", "fashion-cnn", "optimizer", "momentum"], 1, [f"{CNN}.optimizer.momentum"]),
         (["workloads", "fashion-cnn", "optimizer"], {"name": "sgd"}, ["'momentum'", "add it"]),
         (
             ["workloads", "fashion-cnn", "optimizer"],
             ADAM | {"epsilon": "1e-7"},
-            [f"{CNN}.optimizer.epsilon", "1e-7", "number"],
+            [f"{CNN}.optimizer.epsilon", "1e-7", "write the number 1.0e-07"],
         ),
         (
             ["workloads", "fashion-cnn", "learning_rate", "base"],
@@ -131,32 +131,36 @@ def test_unknown_key_at_each_level(path, known):
         (
             ["workloads", "fashion-cnn", "learning_rate", "decay"],
             [{"after": 0, "factor": 0.1}],
-            [f"{CNN}.learning_rate.decay.0.after", "minimum of 1"],
+            [f"{CNN}.learning_rate.decay.0.after", ">= 1"],
         ),
         (["workloads", "fashion-cnn", "global_batch"], 8, [CNN, "both global_batch and"]),
         (
             ["workloads", "fashion-cnn", "per_replica_batch"],
             0,
-            [f"{CNN}.per_replica_batch", "of 1"],
+            [f"{CNN}.per_replica_batch", ">= 1"],
         ),
-        (["workloads", "fashion-cnn", "epochs"], 0, [f"{CNN}.epochs", "minimum of 1"]),
-        (["workloads", "fashion-cnn", "epochs"], 1.5, [f"{CNN}.epochs", "integer"]),
-        (["workloads", "fashion-cnn", "epochs"], 5.0, [f"{CNN}.epochs", "integer"]),
-        (["seed"], 0.0, ["seed: 0.0", "integer"]),
+        (["workloads", "fashion-cnn", "epochs"], 0, [f"{CNN}.epochs", ">= 1"]),
+        (["workloads", "fashion-cnn", "epochs"], 1.5, [f"{CNN}.epochs", "whole number"]),
+        (["workloads", "fashion-cnn", "epochs"], 5.0, [f"{CNN}.epochs", "whole number"]),
+        (["seed"], 0.0, ["seed: 0.0", "whole number"]),
         (["workloads", "fashion-conv", "steps_per_epoch"], 0, ["fashion-conv.steps_per_epoch"]),
         (
             ["workloads", "fashion-cnn", "target"],
             {"accuracy": 90, "patience": 1, "stop": True},
-            [f"{CNN}.target.accuracy", "maximum of 1"],
+            [f"{CNN}.target.accuracy", "<= 1"],
         ),
         (
             ["workloads", "fashion-cnn", "target"],
             {"accuracy": 0.9},
             [f"{CNN}.target", "'patience'", "add it"],
         ),
-        (["workloads", "wide-resnet", "train_examples"], 0, ["wide-resnet.train_examples", "of 1"]),
+        (["workloads", "wide-resnet", "train_examples"], 0, ["wide-resnet.train_examples", ">= 1"]),
         (["workloads", "wide-resnet", "augmentation", "shift"], 1, ["augmentation.shift", "1"]),
-        (["workloads", "wide-resnet", "augmentation", "flip"], 1, ["augmentation.flip", "boolean"]),
+        (
+            ["workloads", "wide-resnet", "augmentation", "flip"],
+            1,
+            ["augmentation.flip", "true or false"],
+        ),
         (["workloads", "wide-resnet", "augmentation", "flip"], ..., ["'flip'", "add it"]),
         (
             ["workloads", "reuters-cnn-double-softmax", "loss"],
@@ -184,14 +188,14 @@ def test_unknown_key_at_each_level(path, known):
             [f"{CONV}.matrix.0.tuning", '"best"'],
         ),
         (["matmul", "squares"], [], ["matmul.squares"]),
-        (["matmul", "squares", 0], 0, ["matmul.squares.0", "minimum of 1"]),
+        (["matmul", "squares", 0], 0, ["matmul.squares.0", ">= 1"]),
         (["matmul", "products", 0], [1, 2], ["matmul.products.0"]),
         (["matmul", "precisions", 0], "int8", ["matmul.precisions.0", '"bfloat16"']),
         (["matmul"], ..., ["'matmul'", "add it"]),
         (["accelerator_reference"], ..., ["'accelerator_reference'", "add it"]),
         (["experiments"], {}, ["experiments"]),
         (["experiments", "tpu_fashion_conv", "workload"], ..., [CONV, "'workload'", "add it"]),
-        (["experiments", "tpu_fashion_conv", "repeats"], 0, [f"{CONV}.repeats", "minimum of 1"]),
+        (["experiments", "tpu_fashion_conv", "repeats"], 0, [f"{CONV}.repeats", ">= 1"]),
         (["experiments", "tpu_fashion_conv", "matrix"], [], [f"{CONV}.matrix"]),
         (
             ["experiments", "tpu_fashion_conv", "matrix", 0, "replicas"],
@@ -219,6 +223,28 @@ def test_names_that_cannot_be_file_names_are_refused():
         words = message(changed([block, "../up"], CONFIG[block][name]))
         assert words.startswith(block)
         assert "../up" in words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("backends: {2024: {}}", ["backends: ", "2024", "in quotes"]),
+        ("experiments: {on: {}}", ["experiments: ", "true", "in quotes"]),
+        ("null: 1", ["config: ", "null", "in quotes"]),
+        ("workloads: {2024-01-01: {}}", ["workloads: ", "2024-01-01", "in quotes"]),
+        ("speed_window: {seconds: .nan}", ["speed_window.seconds: nan", "finite"]),
+        ("workloads: {wide-resnet: {model: {width: -.inf}}}", ["wide-resnet.model.width: -inf"]),
+        ("speed_window: {seconds: 1e-2}", ["speed_window.seconds", "write the number 0.01"]),
+        ("matmul: {title: 2024-01-01}", ["matmul.title", "2024-01-01", "in quotes"]),
+        ("matmul: {titel: x}", ["matmul: 'titel'", "did you mean 'title'?"]),
+    ],
+)
+def test_what_yaml_reads_as_something_else_is_one_sentence(text, words):
+    config = copy.deepcopy(CONFIG)
+    update_config(config, yaml.safe_load(text))
+    found = message(config)
+    for word in words:
+        assert word in found
 
 
 @pytest.mark.parametrize(

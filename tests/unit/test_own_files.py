@@ -83,7 +83,7 @@ def at(file: str, words: str) -> str:
 # What is edited, (file, old, new), and the words of the message.
 MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
     "no folder": ((QUESTION, "[my_folder]", "[my_foldr]"), ["there is no folder 'my_foldr'"]),
-    "no name": ((QUESTION, "[my_folder]", "[5]"), ["plugins.0: 5: 5 is not of type"]),
+    "no name": ((QUESTION, "[my_folder]", "[5]"), ["plugins.0: YAML reads 5, which is no text"]),
     "no experiment": (
         (QUESTION, "only: [my_question]", "only: [mine]"),
         ["only: there is no experiment 'mine'; known are one_device"],

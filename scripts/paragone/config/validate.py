@@ -1,12 +1,13 @@
 """The config is checked before anything runs: unknown keys and impossible values are errors."""
 
+import difflib
 import json
-from functools import cache
+import math
+import types
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import jsonschema
-import yaml
+import msgspec
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
@@ -14,17 +15,36 @@ from paragone.config.datasets import block_of, form_module
 from paragone.config.engines import check_backend
 from paragone.config.expand import BATCH_SIZES
 from paragone.config.own_files import check_data
+from paragone.config.schema import FORMS, OPTIMIZERS, Config, Dataset, Optimizer
 
 ROOT = Path(__file__).parents[3]
-SCHEMAS = ROOT / "rules" / "schemas"
+
+
+# What msgspec calls the types of YAML's values.
+_PLAINLY = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "text",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "null",
+}
 
 
 def validate(config: dict[str, Any]) -> None:
     """Raise `UserError` that names the key, what is wrong and what would be right."""
-    error = jsonschema.exceptions.best_match(_validator().iter_errors(config))
-    if error:
-        key = ".".join(str(part) for part in error.absolute_path) or "config"
-        raise UserError(f"{key}: {_explain(error)}")
+    check(config, Config)
+    for name, block in config["datasets"].items():
+        check(block, FORMS.get(block["form"], Dataset), f"datasets.{name}")
+    for name, block in config["workloads"].items():
+        optimizer = block["optimizer"]
+        kind = OPTIMIZERS.get(optimizer["name"], Optimizer)
+        check(optimizer, kind, f"workloads.{name}.optimizer")
+        if block["initializer"] == "imagenet" and block["model"].get("outputs") != 1000:
+            raise UserError(
+                f"workloads.{name}.model.outputs: the weights of ImageNet have 1000 outputs; write 1000"
+            )
     if config["primary"]["experiment"] not in config["experiments"]:
         raise UserError(
             f"primary.experiment: no experiment {json.dumps(config['primary']['experiment'])}; "
@@ -89,34 +109,122 @@ def _check_optimizers(workloads: dict[str, Any]) -> None:
             )
 
 
-def _explain(error: jsonschema.ValidationError) -> str:
-    if error.validator == "additionalProperties":
-        allowed = ", ".join(error.schema["properties"])
-        return f"{error.message.split(' (')[-1].rstrip(')')}; known keys are {allowed}"
-    if error.validator == "required":
-        return f"{error.message}; add it"
-    if error.validator == "enum":
-        allowed = ", ".join(json.dumps(value) for value in error.validator_value)
-        return f"{json.dumps(error.instance)} is not one of {allowed}"
-    return f"{json.dumps(error.instance)}: {error.message}"
+def check(value: Any, kind: Any, path: str = "") -> None:
+    """Raise `UserError` with key, fault and remedy for a value that is not of a type of `schema`.
+
+    path: the key of the value; empty for the whole config.
+    """
+    _check_yaml(value, path)
+    if not _fits(value, kind):
+        raise UserError(_fault(value, kind, path))
 
 
-# An integer is one: for JSON Schema 5.0 is one, too, and not for what counts by it.
-_Strict = jsonschema.validators.extend(
-    jsonschema.Draft202012Validator,
-    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
-        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
-    ),
-)
+def _check_yaml(value: Any, path: str) -> None:
+    """Raise `UserError` for names that YAML reads as something else, and for numbers that are not finite."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UserError(f"{path}: {value} is not a finite number; write one that is")
+    entries = value.items() if isinstance(value, dict) else ()
+    for key, inner in entries:
+        if not isinstance(key, str):
+            raise UserError(
+                f"{path or 'config'}: YAML reads the name of a key as {_shown(key)}, which is no text; "
+                "write it in quotes"
+            )
+        _check_yaml(inner, _join(path, key))
+    for place, inner in enumerate(value if isinstance(value, list) else ()):
+        _check_yaml(inner, _join(path, place))
 
 
-@cache
-def _validator() -> jsonschema.Draft202012Validator:
-    schemas = {
-        path.name: yaml.safe_load(path.read_text(encoding="utf-8"))
-        for path in SCHEMAS.glob("*.schema.yaml")
-    }
-    schema = schemas["config.schema.yaml"]
-    for name, file in (("data", "data_config"), ("datasets", "datasets")):
-        schema["properties"][name] = {"$id": f"urn:{name}", **schemas[f"{file}.schema.yaml"]}
-    return _Strict(schema)
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _fault(value: Any, kind: Any, path: str) -> str:
+    """The message for a value that does not fit: that of the innermost key which is wrong."""
+    where, plain = path or "config", kind
+    while get_origin(plain) is Annotated:
+        plain, *_ = get_args(plain)
+    if get_origin(plain) in (Union, types.UnionType):
+        return _fault_of_union(value, kind, get_args(plain), path)
+    if isinstance(value, dict) and isinstance(plain, type) and issubclass(plain, msgspec.Struct):
+        fields = {field.name: field for field in msgspec.structs.fields(plain)}
+        if plain.__struct_config__.forbid_unknown_fields:
+            for key in value.keys() - fields.keys():
+                close = difflib.get_close_matches(key, fields, 1)
+                meant = f"; did you mean {close[0]!r}?" if close else ""
+                return f"{where}: {key!r} was unexpected{meant}; known keys are {', '.join(fields)}"
+        for name, field in fields.items():
+            if field.required and name not in value:
+                return f"{where}: {name!r} is missing; add it"
+        hints = get_type_hints(plain, include_extras=True)
+        inner = [(key, value[key], hints[key]) for key in fields if key in value]
+    elif isinstance(value, dict) and get_origin(plain) is dict:
+        of_names, of_values = get_args(plain)
+        for key in value:
+            if not _fits(key, of_names):
+                return _fault(key, of_names, f"{path}, the name {key!r}")
+        inner = [(key, entry, of_values) for key, entry in value.items()]
+    elif isinstance(value, list) and get_origin(plain) is list:
+        inner = [(place, entry, *get_args(plain)) for place, entry in enumerate(value)]
+    else:
+        inner = []
+    for key, entry, of_entry in inner:
+        if not _fits(entry, of_entry):
+            return _fault(entry, of_entry, _join(path, key))
+    return f"{where}: {_said(value, kind, plain)}"
+
+
+def _fault_of_union(value: Any, kind: Any, kinds: tuple[Any, ...], path: str) -> str:
+    """The message for a value that is of none of several types: of the list or block, if it is one."""
+    for option in kinds:
+        plain = option
+        while get_origin(plain) is Annotated:
+            plain, *_ = get_args(plain)
+        container = get_origin(plain) or plain
+        same = isinstance(value, list) and container is list
+        if same or (isinstance(value, dict) and container not in (list, Literal, str, int, bool)):
+            return _fault(value, option, path)
+    scalars = [option for option in kinds if get_origin(option) is Literal]
+    if scalars and not isinstance(value, list | dict):
+        return _fault(value, scalars[0], path)
+    return f"{path}: {_said(value, kind, kind)}"
+
+
+def _said(value: Any, kind: Any, plain: Any) -> str:
+    """What is wrong with a value by itself, and what would be right."""
+    if get_origin(plain) is Literal:
+        allowed = ", ".join(json.dumps(option) for option in get_args(plain))
+        return f"{_shown(value)} is not one of {allowed}"
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        words, _, _ = str(error).partition(" - at `")
+    if plain is float and isinstance(value, str):
+        try:
+            number = repr(float(value))
+            if "." not in number:
+                number = number.replace("e", ".0e")  # else it is text again
+            return f"YAML reads {_shown(value)} as text; write the number {number}"
+        except ValueError:
+            pass
+    if plain is str and not isinstance(value, str | list | dict):
+        return f"YAML reads {_shown(value)}, which is no text; write it in quotes"
+    if isinstance(value, dict) and words[:1].islower():  # of `__post_init__`
+        return words
+    for name, plainly in _PLAINLY.items():
+        words = words.replace(f"`{name}`", plainly)
+    return f"{_shown(value)}: {words[:1].lower()}{words[1:]}; correct it"
+
+
+def _shown(value: Any) -> str:
+    """A value as YAML or JSON has it, shortened."""
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _join(path: str, key: str | int) -> str:
+    return f"{path}.{key}" if path else str(key)

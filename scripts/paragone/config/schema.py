@@ -1,0 +1,616 @@
+"""The keys of config.yaml as types: what may be there, with bounds, defaults and a description of each key.
+
+docs/configuration.md is made from them. The values themselves stay what YAML makes of them.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+ABSENT: Any = None  # the default of a key that may be left out
+Text = Annotated[str, Meta(min_length=1)]
+Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]*$")]
+Word = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Count = Annotated[int, Meta(ge=1)]
+Sizes = Annotated[list[Count], Meta(min_length=1)]
+Names = Annotated[list[Name], Meta(min_length=1)]
+Positive = Annotated[float, Meta(gt=0)]
+Fraction = Annotated[float, Meta(ge=0, lt=1)]
+Precision = Literal["bfloat16", "float32", "float64"]
+Tuning = Literal["as-installed", "tuned"]
+Files = Annotated[
+    dict[Annotated[str, Meta(pattern="^[A-Za-z0-9_.-]+$")], Sha256], Meta(min_length=1)
+]
+KerasFile = Annotated[
+    dict[Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]+\.h5$")], Sha256],
+    Meta(min_length=1, max_length=1),
+]
+
+
+def says(description: str) -> Meta:
+    """The description of a key."""
+    return Meta(description=description)
+
+
+class Open(msgspec.Struct):
+    """A block that may have keys of a plugin's own."""
+
+
+class Closed(msgspec.Struct, forbid_unknown_fields=True):
+    """A block without other keys."""
+
+
+class Pathvars(Closed):
+    """where results are written"""
+
+    results: Annotated[Text, says("folder of all results, relative to the working directory")]
+
+
+class Data(Closed):
+    """where data come from and where their arrays are stored"""
+
+    folder: Annotated[Text, says("raw files and serialized arrays; several checkouts may share it")]
+    source: Annotated[
+        Literal["auto", "real", "synthetic"],
+        says(
+            "auto: mirrors, official address, synthetic stand-in; real: never the stand-in; synthetic: never "
+            "the network"
+        ),
+    ]
+    mirrors: Annotated[
+        list[Text],
+        says("folders or addresses with one folder per data set; PARAGONE_MIRRORS adds more"),
+    ]
+    lock: Annotated[
+        Text,
+        says(
+            "file with the checksums of data that no config lists, written by their first use; relative to "
+            "the working directory; keep it"
+        ),
+    ]
+    pretrained: Annotated[
+        dict[Literal["mobilenet-v2"], KerasFile],
+        says("published weights: model -> name of Keras' own file -> SHA-256"),
+    ]
+
+
+class OfSplit(Closed):
+    """one value for each split"""
+
+    train: Annotated[Text, says("of the training split")]
+    test: Annotated[Text, says("of the test split")]
+
+
+class About(Closed):
+    """facts for the manifest"""
+
+    licence: Annotated[str, says("terms of use")] = ABSENT
+    homepage: Annotated[str, says("address of a description")] = ABSENT
+    citation: Annotated[str, says("how to cite it")] = ABSENT
+
+
+class Examples(Closed):
+    """number of examples"""
+
+    train: Annotated[Count, says("training examples")]
+    test: Annotated[Count, says("test examples")]
+
+
+class StandIn(Closed):
+    """shapes of the synthetic stand-in, where neither other keys nor a first use give them"""
+
+    shape: Annotated[Sizes, says("of one example, channels last")] = ABSENT
+    dtype: Annotated[Literal["uint8", "float32"], says("of one example")] = "uint8"
+    classes: Annotated[int, Meta(ge=2), says("number of classes")] = ABSENT
+    vocabulary: Annotated[int, Meta(ge=4), says("number of word indices, of texts")] = ABSENT
+    examples: Examples = ABSENT
+
+
+class Dataset(Open):
+    """data sets that workloads name, one block each; `tfds/<builder>` needs none. See docs/data.md"""
+
+    form: Annotated[Word, says("what it is read from: module in scripts/paragone/data/forms/")]
+    held_out: Annotated[
+        float,
+        Meta(gt=0, lt=1),
+        says("fraction of the examples held out for testing, where there is no test split"),
+    ] = ABSENT
+    classes: Annotated[
+        list[Text],
+        Meta(min_length=2),
+        says("names of the classes, in their order; the data's own if absent"),
+    ] = ABSENT
+    about: About = ABSENT
+    stand_in: StandIn = ABSENT
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for classes of one name."""
+        if self.classes and len({*self.classes}) < len(self.classes):
+            raise ValueError("two of the classes have one name; rename one")
+
+
+Length = Annotated[
+    int,
+    Meta(ge=8, le=10000),
+    says("of texts: words of each; shorter ones are padded, longer ones lose their beginning"),
+]
+Vocabulary = Annotated[
+    Count, says("of texts: so many of the most frequent words of the training split have an index")
+]
+Place = Annotated[
+    Text | OfSplit,
+    says(
+        "of folder, arrays and table: file or folder, relative to the working directory; or one for train, "
+        "one for test"
+    ),
+]
+Side = Annotated[
+    int,
+    Meta(ge=8, le=1024),
+    says("of tfds and folder: pixels per side, to which images are resized"),
+]
+
+
+class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
+    """a builder of TensorFlow Datasets"""
+
+    builder: Annotated[
+        Word,
+        says("of tfds: a builder of TensorFlow Datasets, or of scripts/paragone/data/builders/"),
+    ]
+    config: Annotated[Text, says("of tfds: the builder's config; its default if absent")] = ABSENT
+    version: Annotated[
+        str,
+        Meta(pattern=r"^[0-9]+\.[0-9*]+\.[0-9*]+$"),
+        says("of tfds: the builder's version; its default if absent"),
+    ] = ABSENT
+    split: Annotated[
+        Text | OfSplit,
+        says("of tfds: the builder's splits, in its notation; train and test if absent"),
+    ] = ABSENT
+    input: Annotated[
+        Text, says("of tfds: the feature that a model sees; what the builder says if absent")
+    ] = ABSENT
+    label: Annotated[
+        Text,
+        says(
+            "of tfds: the feature, what the builder says if absent; of table: the column of labels, `label` "
+            "if absent"
+        ),
+    ] = ABSENT
+    order_by: Annotated[
+        Text,
+        says(
+            "of tfds: the feature by which examples are ordered before a part is held out; the builder's "
+            "order if absent"
+        ),
+    ] = ABSENT
+    files: Annotated[
+        list[str],
+        Meta(min_length=1),
+        says(
+            "of tfds: those of the builder's registered files that its config needs; all if absent"
+        ),
+    ] = ABSENT
+    address: Annotated[
+        str,
+        Meta(pattern="^https?://"),
+        says("of tfds: where the files of the edition `official` are published"),
+    ] = ABSENT
+    editions: Annotated[
+        dict[Annotated[str, Meta(pattern="^(?!synthetic$)[a-z0-9][a-z0-9-]*$")], Files],
+        Meta(min_length=1),
+        says(
+            "of tfds: edition -> file -> SHA-256; the first edition that is found is used. The files that "
+            "the builder registers if absent"
+        ),
+    ] = ABSENT
+    size: Side = ABSENT
+    length: Length = 300
+    words: Vocabulary = 20000
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for an address without the editions that are there."""
+        super().__post_init__()
+        if self.address and not self.editions:
+            raise ValueError("has an address and no editions; add the files' checksums")
+
+
+class Folder(Dataset, forbid_unknown_fields=True, kw_only=True):
+    """images in a folder per class"""
+
+    path: Place
+    size: Side
+    channels: Annotated[Literal[1, 3], says("of folder: 1 for gray, 3 for color")] = 3
+
+
+class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
+    """NumPy's files"""
+
+    path: Place
+    inputs: Annotated[
+        Text | OfSplit,
+        says(
+            "of arrays: name of the array in the .npz file, or of the .npy file in the folder; or one for "
+            "train, one for test"
+        ),
+    ] = "inputs"
+    labels: Annotated[Text | OfSplit, says("of arrays: likewise")] = "labels"
+    vocabulary: Annotated[
+        int, Meta(ge=2), says("of arrays: the inputs are indices of so many words")
+    ] = ABSENT
+
+
+class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
+    """texts in a CSV or Parquet file"""
+
+    path: Place
+    text: Annotated[Text, says("of table: the column of texts")] = "text"
+    label: Annotated[Text, says("of table: the column of labels")] = "label"
+    length: Length = 300
+    words: Vocabulary = 20000
+
+
+# The keys of the project's forms; a plugin's may have any.
+FORMS = {"tfds": Tfds, "folder": Folder, "arrays": Arrays, "table": Table}
+
+
+class SpeedWindow(Closed):
+    """training after the epochs of a run, to measure its speed; the state is restored"""
+
+    seconds: Annotated[
+        float, Meta(ge=0), says("of training at least; 0 for no window, and no speed")
+    ]
+    limit_seconds: Annotated[Positive, says("of training at most, for the least number of steps")]
+
+
+class Primary(Closed):
+    """the one question of the report; every other comparison of backends is exploratory"""
+
+    experiment: str
+    metric: Literal[
+        "speed", "end to end", "time to target", "test accuracy", "peak memory", "energy"
+    ]
+
+
+class Tuned(Closed):
+    """what the tuning `tuned` changes, with the same training semantics; see docs/method.md"""
+
+    variables: Annotated[
+        dict[str, str],
+        Meta(min_length=1),
+        says("environment variables that a worker is started with"),
+    ] = ABSENT
+    options: Annotated[
+        dict[str, bool | int],
+        Meta(min_length=1),
+        says("options of the engine, see tuned in scripts/paragone/config/engines.py"),
+    ] = ABSENT
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for an empty block."""
+        if self.variables is None and self.options is None:
+            raise ValueError("is empty; add variables or options, or leave it out")
+
+
+class Backend(Closed, kw_only=True):
+    """backends, by name; see docs/backends.md"""
+
+    engine: Annotated[
+        str, Meta(pattern="^[a-z][a-z0-9_]*$"), says("module in scripts/paragone/engines/")
+    ]
+    strategy: Annotated[
+        str, says("one of the engine's strategies in scripts/paragone/config/engines.py")
+    ]
+    device: Annotated[
+        Literal["cpu", "gpu", "tpu"],
+        says(
+            "the kind of device that replicas run on; a run that finds another one is `unavailable`"
+        ),
+    ]
+    environment: Annotated[
+        Name, says("envs/<environment>.yaml, used with --software-deployment-method conda")
+    ]
+    feed: Annotated[
+        Literal["batches", "pinned", "resident"],
+        says(
+            "how batches get to the device: each copied as it is drawn; from page-locked memory, one step "
+            "ahead (CUDA); or as rows of inputs that are all there; an engine has its feeds in "
+            "config/engines.py"
+        ),
+    ] = "batches"
+    loader: Annotated[
+        Word,
+        says(
+            "module in scripts/paragone/data/loaders/ that makes the training batches, as tutorials do it; "
+            "if absent they are read from the mapped arrays; see docs/backends.md#loaders"
+        ),
+    ] = ABSENT
+    parity: Annotated[
+        Literal["float32", "float64"],
+        says("precision of the parity gate; float32 where a device has no double precision"),
+    ] = "float64"
+    tuned: Tuned = ABSENT
+    label: Annotated[Text, says("name in figures and tables")]
+    color: Annotated[str, Meta(pattern="^#[0-9A-Fa-f]{6}$"), says("color in every figure, #rrggbb")]
+
+
+class Model(Open):
+    """what else is given are options of the model's function in scripts/paragone/models/"""
+
+    name: Annotated[Name, says("model in scripts/paragone/models/")]
+
+
+class Augmentation(Closed):
+    """random changes of training images; none if absent"""
+
+    shift: Annotated[Fraction, says("largest shift in each direction, as a fraction of a side")]
+    flip: Annotated[bool, says("exchange left and right with probability 1/2")]
+
+
+class Input(Closed):
+    """x = (stored / divide - mean) / std; absent for word indices"""
+
+    divide: Annotated[Positive, says("divisor of the stored pixel, 0 to 255")]
+    mean: Annotated[float, says("mean of the divided pixels")]
+    std: Annotated[Positive, says("standard deviation of the divided pixels")]
+
+
+class Optimizer(Open):
+    """by the rules that Keras has for these names, in every framework"""
+
+    name: Annotated[
+        Name,
+        says("update rule: sgd, adam, nadam, or one of a plugin, whose options are its own"),
+    ]
+
+
+class Sgd(Optimizer, forbid_unknown_fields=True):
+    """stochastic gradient descent"""
+
+    momentum: Annotated[Fraction, says("of sgd; 0 for none")]
+
+
+class Adam(Optimizer, forbid_unknown_fields=True):
+    """Adam"""
+
+    beta_1: Annotated[Fraction, says("of adam and nadam: decay of the mean of gradients")]
+    beta_2: Annotated[Fraction, says("of adam and nadam: decay of the mean of squared gradients")]
+    epsilon: Annotated[Positive, says("of adam and nadam, placed as Keras places it")]
+
+
+class Nadam(Adam):
+    """Adam with Nesterov's momentum"""
+
+    deduplicate: Annotated[
+        bool,
+        says("of nadam: add the gradients of a word that a batch repeats before they are squared"),
+    ] = True
+
+
+# The keys of the project's optimizers; a plugin's may have any.
+OPTIMIZERS = {"sgd": Sgd, "adam": Adam, "nadam": Nadam}
+
+
+class Decay(Closed):
+    """one step down"""
+
+    after: Annotated[Count, says("epochs after which this step holds")]
+    factor: Annotated[Positive, says("the rate is base x factor")]
+
+
+class LearningRate(Closed):
+    """the schedule, constant within an epoch"""
+
+    base: Annotated[Positive, says("rate before scaling and decay")]
+    per_batch: Annotated[
+        Count, says("the rate is base x global batch / per_batch; base itself if absent")
+    ] = ABSENT
+    decay: Annotated[list[Decay], says("steps down; none if absent")] = ABSENT
+
+
+class Target(Closed):
+    """quality target; none if absent"""
+
+    accuracy: Annotated[float, Meta(gt=0, le=1), says("test accuracy, as a fraction")]
+    patience: Annotated[Count, says("consecutive evaluations at or above it that are needed")]
+    stop: Annotated[bool, says("end the run when it is reached")]
+
+
+class Workload(Closed, kw_only=True):
+    """data set, model, optimizer and schedule, by name; the same for every framework"""
+
+    dataset: Annotated[
+        str,
+        Meta(pattern="^(tfds/)?[a-z][a-z0-9_]*$"),
+        says("one of datasets, or tfds/<builder>"),
+    ]
+    model: Model
+    train_examples: Annotated[Count, says("train on the first so many examples; all if absent")] = (
+        ABSENT
+    )
+    initializer: Annotated[
+        Literal["pytorch", "keras", "imagenet"],
+        says(
+            "rule by which initial weights are drawn; imagenet: the file of data.pretrained, or keras where "
+            "it cannot be found"
+        ),
+    ]
+    loss: Annotated[
+        Literal["cross_entropy", "double_softmax"],
+        says(
+            "double_softmax: probabilities given to a loss that expects logits, as one source has it"
+        ),
+    ] = "cross_entropy"
+    shuffle: Annotated[
+        Literal["each_epoch", "once"], says("once: every epoch has the order of the first")
+    ] = "each_epoch"
+    augmentation: Augmentation = ABSENT
+    input: Input = ABSENT
+    optimizer: Optimizer
+    learning_rate: LearningRate
+    global_batch: Annotated[
+        Count, says("examples of all replicas per step; this or per_replica_batch")
+    ] = ABSENT
+    per_replica_batch: Annotated[
+        Count, says("examples per replica and step; this or global_batch")
+    ] = ABSENT
+    epochs: Annotated[Count, says("passes over the training examples")]
+    steps_per_epoch: Annotated[Count | None, says("null or absent: all whole batches")] = None
+    precision: Annotated[
+        Precision,
+        says(
+            "of weights and arithmetic; bfloat16 is of the layers' arithmetic alone (mixed precision)"
+        ),
+    ] = "float32"
+    target: Target = ABSENT
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for a model that the published weights do not fit."""
+        if self.initializer == "imagenet" and self.model.name != "mobilenet-v2":
+            raise ValueError('has initializer "imagenet"; its model must be "mobilenet-v2"')
+
+
+class Cell(Closed, kw_only=True):
+    """each row is the product of its lists; each combination is a cell"""
+
+    workload: Annotated[Name, says("instead of the experiment's")] = ABSENT
+    # No patterns here: msgspec 0.22 crashes on a union of a text with a pattern and something else.
+    backend: Annotated[
+        Text | Annotated[list[Text], Meta(min_length=1)], says("one of backends, or several")
+    ]
+    replicas: Annotated[Count | Sizes, says("copies of the model, or several numbers of them")]
+    epochs: Annotated[Count, says("instead of the experiment's")] = ABSENT
+    steps_per_epoch: Annotated[
+        Count | None, says("instead of the experiment's; null: all whole batches")
+    ] = None
+    target: Annotated[Target, says("instead of the experiment's")] = ABSENT
+    workers: Annotated[
+        Count, says("processes; if absent what the strategy has: one, or one per replica")
+    ] = ABSENT
+    global_batch: Annotated[
+        Count | Sizes, says("instead of the experiment's batch size, or several")
+    ] = ABSENT
+    per_replica_batch: Annotated[
+        Count | Sizes, says("instead of the experiment's batch size, or several")
+    ] = ABSENT
+    precision: Annotated[
+        Precision | Annotated[list[Precision], Meta(min_length=1)],
+        says("instead of the workload's, or several"),
+    ] = ABSENT
+    tuning: Annotated[
+        Tuning | Annotated[list[Tuning], Meta(min_length=1)],
+        says("as-installed if absent; tuned needs the backend's `tuned`; or both"),
+    ] = ABSENT
+
+
+class Section(Closed):
+    """a part of the page"""
+
+    title: Annotated[Text, says("title of its figures and tables")]
+    figures: Annotated[list[str], says("names of figures, drawn to <results>/figures/<section>/")]
+    tables: Annotated[list[str], says("names of tables, written to <results>/tables/<section>/")]
+    published: Annotated[
+        str,
+        says("experiment in published/published.csv that it is compared with; empty for none"),
+    ]
+
+
+class Experiment(Section, kw_only=True):
+    """questions, by name; each is a matrix of runs and the figures and tables that answer it"""
+
+    workload: Annotated[Name, says("one of workloads")]
+    global_batch: Annotated[Count, says("instead of the workload's batch size")] = ABSENT
+    per_replica_batch: Annotated[Count, says("instead of the workload's batch size")] = ABSENT
+    epochs: Annotated[Count, says("instead of the workload's")] = ABSENT
+    steps_per_epoch: Annotated[
+        Count | None, says("instead of the workload's; null: all whole batches")
+    ] = None
+    train_examples: Annotated[Count, says("instead of the workload's")] = ABSENT
+    target: Annotated[Target, says("instead of the workload's")] = ABSENT
+    repeats: Annotated[Count, says("runs of each cell, which differ by seed")] = 1
+    matrix: Annotated[
+        list[Cell],
+        Meta(min_length=1),
+        says("each row is the product of its lists; each combination is a cell"),
+    ]
+
+
+class Matmul(Section):
+    """matrix products; the fastest square one of a device and precision is the peak of FLOP shares"""
+
+    backends: Annotated[Names, says("backends to measure, one device each")]
+    products: Annotated[
+        list[Annotated[list[Count], Meta(min_length=3, max_length=3)]],
+        says("(m, k) @ (k, n) as [m, k, n], in float32 as published"),
+    ]
+    squares: Annotated[Sizes, says("sizes n of square products (n, n) @ (n, n) on CPUs")]
+    accelerator_squares: Annotated[
+        Sizes, says("likewise on GPUs and TPUs, which small products do not fill")
+    ]
+    precisions: Annotated[
+        list[Literal["float32", "bfloat16", "float16", "float64"]],
+        Meta(min_length=1),
+        says("of the operands of square products"),
+    ]
+    repeats: Annotated[Count, says("timed runs of each product")]
+
+
+class AcceleratorReference(Section):
+    """published tables of accelerators, with this machine's measured peak"""
+
+
+class Config(Closed):
+    """config.yaml"""
+
+    pathvars: Pathvars
+    plugins: Annotated[
+        list[Text],
+        says(
+            "folders, relative to the working directory, with models, engines, forms of data, optimizers and "
+            "figures of your own; see docs/extending.md"
+        ),
+    ]
+    only: Annotated[
+        list[str],
+        says(
+            "names of experiments: all others are left out; the first is the primary question, unless that "
+            "is among them; [] for all"
+        ),
+    ]
+    frameworks: Annotated[
+        list[Literal["tensorflow", "torch", "torch-xla", "jax"]],
+        says(
+            "backends of other frameworks, and experiments that have no other, are left out; [] for all"
+        ),
+    ]
+    data: Data
+    datasets: dict[Word, Dataset]
+    seed: Annotated[
+        int,
+        Meta(ge=0, le=2147483647),
+        says("repeat k of every experiment uses seed + k on every backend"),
+    ]
+    speed_window: SpeedWindow
+    primary: Primary
+    baseline: Annotated[str, says("backend that the figure `ways` compares all others with")]
+    deterministic: Annotated[bool, says("bit-equal repetition where the framework offers it")]
+    budget: Annotated[
+        str,
+        Meta(pattern="^([0-9.]+(min|h))?$"),
+        says("time for all runs, of `snakemake plan`: 90min or 8h, say; empty for none"),
+    ]
+    records_only: Annotated[
+        bool | dict[str, list[str]],
+        says(
+            "draw from existing records; fetch, train and measure nothing. A mapping names the runs of each "
+            "experiment"
+        ),
+    ]
+    backends: dict[Name, Backend]
+    workloads: dict[Name, Workload]
+    experiments: Annotated[dict[Word, Experiment], Meta(min_length=1)]
+    matmul: Matmul
+    accelerator_reference: AcceleratorReference
