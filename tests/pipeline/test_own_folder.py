@@ -12,7 +12,7 @@ from own_folder import NEEDS_SCIKIT_LEARN, Own, own, succeed
 from workspace import ROOT
 
 pytestmark = [pytest.mark.full, NEEDS_SCIKIT_LEARN]
-BACKENDS = {"torch", "tensorflow-mirrored", "jax", "my-numpy"}
+BACKENDS = {"torch", "jax", "my-numpy"}
 
 
 @pytest.fixture(scope="module")
