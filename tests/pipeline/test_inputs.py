@@ -1,4 +1,4 @@
-"""The inputs that each job declares, tables and schemas, and the code that decides its result."""
+"""The code and the schemas that each job declares; and that braces in a config are text to Snakemake."""
 
 import re
 import shlex
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import pytest
 import snakemake_server
+import yaml
 from plan import Plan
 from workspace import ROOT, Checkout, environment
 
 from paragone.config.code_files import code_files
-from paragone.reporting.inputs import FILES
 
 PRESET = "smoke"
+BRACES = "{results} in {braces}, {0} and }{"
 # A message is the one thing of a dry run that shows all inputs of a job, and single parameters; `code` is the
 # files here, in place of their digest.
 SHOW_INPUTS = """
@@ -42,39 +43,30 @@ SCHEMAS = {
 
 @dataclass(frozen=True)
 class Job:
-    """One job of the dry run."""
+    """One job of the dry run; `words`: those of its first command."""
 
     rule: str
     code: set[str]
     inputs: set[str]
-    command: str
-
-    @property
-    def words(self) -> list[str]:
-        """The words of its first command."""
-        return shlex.split(self.command.replace("\\\n", " ").partition(">")[0])
-
-    def named(self, option: str) -> list[str]:
-        """The values of an option."""
-        words = self.words
-        if f"--{option}" not in words:
-            return []
-        rest = words[words.index(f"--{option}") + 1 :]
-        ends = [at for at, word in enumerate(rest) if word.startswith("--")]
-        return rest[: ends[0]] if ends else rest
+    words: list[str]
 
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory) -> list[Job]:
+    """All jobs of the smoke preset, where titles and a label hold what Snakemake would format."""
     made = Checkout(tmp_path_factory.mktemp("inputs") / "checkout")
     (made / "inputs.smk").write_text(SHOW_INPUTS)
+    titles = {name: {"title": BRACES} for name in made.config["experiments"]}
+    others = {name: {"title": BRACES} for name in ("matmul", "accelerator_reference")}
+    braces = {"experiments": titles, "backends": {"torch": {"label": BRACES}}, **others}
+    (made / "braces.yaml").write_text(yaml.safe_dump(braces))
     line = ["all", "--snakefile", "inputs.smk", "--configfile", f"presets/{PRESET}.yaml"]
-    line += ["--cores", "2", "--dry-run", "--printshellcmds"]
+    line += ["braces.yaml", "--cores", "2", "--dry-run", "--printshellcmds"]
     done = snakemake_server.call(line, made.folder, environment())
     assert done.returncode == 0, done.stdout
     shown = r"Job \d+: (\S+) runs (.*) reads (.*)\n(?:Reason: .*\n)?Shell command: ((?:.*\n)+?)\n"
     found = [
-        Job(rule, set(code.split()), set(inputs.split()), command)
+        Job(rule, {*code.split()}, {*inputs.split()}, words(command))
         for rule, code, inputs, command in re.findall(shown, done.stdout)
         if rule != "all"
     ]
@@ -84,15 +76,8 @@ def jobs(tmp_path_factory) -> list[Job]:
     return found
 
 
-def test_the_files_that_a_figure_or_table_reads_are_its_inputs(jobs):
-    """One that reads another file ends with a message that names its option."""
-    for job in jobs:
-        if job.rule.partition("_")[0] in FOLDERS:
-            given = {option for option in (*FILES, "published") if job.named(option)}
-            files = {file for option in given - {"published"} for file in job.named(option)}
-            files |= {"published/published.csv"} if "published" in given else set()
-            assert files
-            assert files <= job.inputs, job.rule
+def words(command: str) -> list[str]:
+    return shlex.split(command.replace("\\\n", " ").partition(">")[0])
 
 
 def loaded_by_name(job: Job) -> list[str]:
@@ -100,20 +85,25 @@ def loaded_by_name(job: Job) -> list[str]:
     kind, _, name = job.rule.partition("_")
     if kind in FOLDERS:
         return [f"paragone.reporting.{FOLDERS[kind]}.{name}"]
-    engine = re.search(r'"engine": ?"(\w+)"', job.command)
+    engine = re.search(r'"engine": ?"(\w+)"', " ".join(job.words))
     if not engine:
         return []
-    folders = {
-        "measure_products": "microbenchmarks.products",
-    }
-    own = [f"paragone.{folders.get(job.rule, 'engines')}.{engine[1]}"]
-    return ["train", *own] if job.rule == "train" else own
+    folder = "microbenchmarks.products" if job.rule == "measure_products" else "engines"
+    return [*["train"] * (job.rule == "train"), f"paragone.{folder}.{engine[1]}"]
 
 
 def test_code_decides_and_schemas_are_inputs(jobs):
     for job in jobs:
-        program = job.words[1].removeprefix("scripts/")
-        code = {str(path.relative_to(ROOT)) for path in code_files(program, *loaded_by_name(job))}
-        assert code <= job.code, job.rule
+        program = next(word for word in job.words if word.startswith("scripts/"))
+        files = code_files(program.removeprefix("scripts/"), *loaded_by_name(job))
+        assert {str(path.relative_to(ROOT)) for path in files} <= job.code, job.rule
         needed = {f"rules/schemas/{name}" for name in SCHEMAS.get(job.rule, ())}
         assert needed <= job.inputs, job.rule
+
+
+def test_braces_in_titles_and_labels_are_text(jobs):
+    """Snakemake formats categories, messages and shell commands; what people write stays as it is."""
+    for job in jobs:
+        if job.rule.partition("_")[0] in FOLDERS:
+            assert f"torch={BRACES}" in job.words
+            assert BRACES in job.words
