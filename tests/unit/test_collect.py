@@ -129,42 +129,25 @@ def test_every_status_stays_a_row(tmp_path):
     assert epochs["train_loss"].isna().sum() == 1  # the epoch that diverged
 
 
-@pytest.mark.parametrize(
-    ("spoil", "told"),
-    [
-        (lambda text: text[:100], "not a valid record"),
-        (lambda text: text.replace('"status": "completed"', '"status": "fine"'), "fine"),
-        (lambda text: text.replace('"schema": 1', '"schema": 1, "extra": 0'), "extra"),
-    ],
-)
-def test_broken_record_is_named_and_nothing_is_written(tmp_path, capsys, spoil, told):
+def test_broken_record_is_named_and_nothing_is_written(tmp_path, capsys):
     path = write_records(tmp_path, [make_record()])[0]
-    path.write_text(spoil(path.read_text()))
+    path.write_text(path.read_text().replace('"status": "completed"', '"status": "fine"'))
     outputs = [tmp_path / "runs.parquet", tmp_path / "epochs.parquet"]
+    line = ["runs", "--experiment", "one", "--records", path]
     with pytest.raises(SystemExit) as stopped:
-        collect.main(
-            [
-                *("runs", "--experiment", "one", "--records", str(path)),
-                *("--runs", str(outputs[0]), "--epochs", str(outputs[1])),
-            ]
-        )
+        collect.main([str(word) for word in (*line, "--runs", outputs[0], "--epochs", outputs[1])])
     message = capsys.readouterr().err
     assert stopped.value.code == 1
     assert str(path) in message
-    assert told in message
+    assert "fine" in message
     assert "Traceback" not in message
     assert not any(output.exists() for output in outputs)
 
 
 @pytest.mark.parametrize(
     "report",
-    [
-        {"workload": "fashion-conv", "backends": {"torch": "yes"}},
-        {"workload": 3, "backends": {"torch": {"passed": True}}},
-        {"workload": ["fashion-conv"], "backends": {}},
-        [],
-    ],
-)
+    [{"workload": "fashion-conv", "backends": {"torch": "yes"}}, {"workload": 3, "backends": {}}, []],
+)  # fmt: skip
 def test_broken_parity_report_is_named(tmp_path, report):
     path = tmp_path / "fashion-conv.json"
     path.write_text(json.dumps(report))

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 from make_records import clocks, set_times
-from make_results import BACKENDS, FIRST, add_up, broken_rules, find, of, resume, write_results
+from make_results import BACKENDS, FIRST, add_up, broken_rules, find, of, write_results
 
 from paragone.config.run_spec import Spec
 
@@ -77,14 +77,6 @@ def test_wrong_course_is_caught_by_its_rule(tmp_path, records, plant, expected):
     found = broken_rules(write_results(tmp_path, records))
     assert expected <= found
     assert found - expected <= {"alone", "epoch-clock", "time-of-day"}  # what follows from it
-
-
-def test_a_resumed_run_may_be_late(tmp_path, records):
-    resume(records[4])
-    for process in records[4]["processes"]:
-        for key in ("started", "ended"):
-            process[key] = process[key].replace("2026-01-01", "2026-01-02")
-    assert find(write_results(tmp_path, records)) == []
 
 
 def test_a_long_run_overlaps_all_that_begin_before_its_end(tmp_path, records):

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 from judge_rows import REUTERS, of_backend, tabulated
 from make_experiments import reuters
-from make_records import make_record
 from make_tables import beside, write
 
 
@@ -46,19 +45,3 @@ def test_ten_epoch_tables_in_markdown_and_latex(by_epoch):
     assert r"\multicolumn{4}{l}{training loss}" in latex
     counts = [line.count("&") for line in latex.splitlines() if line.startswith("10 &")]
     assert counts == [4 * 4, 5 * 4, 5 * 4]  # the first system prints no step time
-
-
-def test_a_final_value_stands_beside_its_epoch_only(tmp_path):
-    written = write_epochs(tmp_path, [make_record(epochs=3)], "tpu_fashion_conv", labels={})
-    table = pd.read_csv(written["csv"])
-    measured = table[table["source"] == "torch"]
-    assert set(measured["epoch"]) == {1, 2, 3}  # of the published five
-    assert "test_loss" not in set(measured["metric"])  # printed after the fifth alone
-    assert len(table[table["source"] == "published"]) == 17
-
-
-def test_no_values_by_epoch_is_an_error(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        write_epochs(tmp_path, [make_record()], "mirrored_mobilenet")
-    assert "no values by epoch" in capsys.readouterr().err
-    assert not (tmp_path / "epochs.csv").exists()

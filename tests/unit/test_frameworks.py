@@ -41,31 +41,9 @@ def test_only_backends_of_named_frameworks_are_left(framework):
     assert len(names) == 2
 
 
-def test_the_environment_tells_the_framework():
-    found = {
-        file.stem: framework_of(file.stem)
-        for file in (ROOT / "envs").glob("*.yaml")
-        if file.stem != "workflow"
-    }
-    assert {*found.values()} == {*FRAMEWORKS}
-    assert found["torch-xla-tpu"] == "torch-xla"
-    assert found["torch-cuda"] == found["torch"] == "torch"
-    assert framework_of("torchlight") is None
-
-
 def test_an_experiment_without_a_named_framework_is_an_error():
     with pytest.raises(UserError, match="no experiment has a backend of jax or torch-xla"):
         narrowed("jax", "torch-xla", only=["batch_size_throughput"])
-
-
-def test_products_are_those_of_a_backend_that_has_them():
-    """A plugin's engine has none."""
-    config = copy.deepcopy(CONFIG) | {"frameworks": ["jax"]}
-    own = {"engine": "mine", "environment": "mine"}
-    config["backends"] = {"mine": config["backends"]["jax"] | own} | config["backends"]
-    config["experiments"]["one_device"]["matrix"][0]["backend"] = ["mine", "jax"]
-    narrow(config)
-    assert config["matmul"]["backends"] == ["jax"]
 
 
 def test_the_baseline_is_of_the_experiment_that_draws_it():

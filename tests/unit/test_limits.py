@@ -54,8 +54,6 @@ def first(folder: str, limit: int, used: int, cached: int = 0) -> dict[str, obje
         ("0::/", second("", 100, 60), 40),  # a container of its own name space
         ("4:cpu:/\n3:memory:/job", first("memory__job__", 100, 70, 5) | first("memory__", 200, 90), 35),
         ("3:memory:/docker/abc", first("memory__", 100, 60), 40),  # that sees its own group alone
-        ("2:memory:/job\n0::/job", first("memory__job__", 100, 60), 40),
-        ("0::/", second("", 100, 160), 0),
         ("0::/job", second("job__", "max", 60), None),
         ("3:cpu:/job", first("memory__job__", 100, 60), None),
         ("", {}, None),
@@ -76,7 +74,6 @@ def test_the_tightest_limit_counts(tree, membership, files, left):
         ("0::/job", "job__memory_DOT_events", "oom 0\noom_kill 1", (1, 0)),  # for the whole host's
         ("3:memory:/job", "memory__job__memory_DOT_oom_control", "under_oom 0\noom_kill 3", (3, 0)),
         ("3:memory:/job", "memory__job__memory_DOT_failcnt", "4", (0, 4)),
-        ("0::/", "cpu_DOT_stat", "throttled_usec 5", (0, 0)),
         ("", "cpu_DOT_stat", "throttled_usec 5", (0, 0)),
     ],
 )

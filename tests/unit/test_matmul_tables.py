@@ -76,12 +76,6 @@ def test_a_gpu_fills_the_row_of_the_gpu(tmp_path):
     assert found.loc["CPU (Colab)", "PyTorch"] == "-"
 
 
-def test_a_published_row_of_another_kind_is_named(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        compared(tmp_path, varied_table(), "accelerator_reference")
-    assert "'TPU v1" in capsys.readouterr().err
-
-
 @pytest.fixture(scope="module")
 def drawing(tmp_path_factory):
     return Drawing(tmp_path_factory.mktemp("matmul"), products=varied_table())
@@ -109,17 +103,3 @@ def test_the_figure_says_what_has_no_speed(drawing):
     ):
         assert words in text
     assert len(figure.axes) == 2
-
-
-def test_a_panel_has_no_place_for_a_product_that_was_not_measured_in_its_precision(drawing):
-    names = [
-        [one.get_text() for one in axes.get_xticklabels()] for axes in drawing.figure("matmul").axes
-    ]
-    assert names == [["256", "512", "1k", "(10000,100)\n@(100,100000)"], ["256", "512", "1k"]]
-
-
-@pytest.mark.filterwarnings("error")
-def test_nothing_measured_is_still_a_figure(tmp_path):
-    runs = table_of([make_result("torch", [make_case((64, 64, 64), status="unavailable")])])
-    text = texts_of(Drawing(tmp_path, products=runs).figure("matmul"))
-    assert "PyTorch: not available" in text

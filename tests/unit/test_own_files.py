@@ -83,7 +83,6 @@ def at(file: str, words: str) -> str:
 # What is edited, (file, old, new), and the words of the message.
 MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
     "no folder": ((QUESTION, "[my_folder]", "[my_foldr]"), ["there is no folder 'my_foldr'"]),
-    "no name": ((QUESTION, "[my_folder]", "[5]"), ["plugins.0: YAML reads 5, which is no text"]),
     "no experiment": (
         (QUESTION, "only: [my_question]", "only: [mine]"),
         ["only: there is no experiment 'mine'; known are one_device"],
@@ -91,10 +90,6 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
     "syntax": ((MODEL, "import math", "import (math"), [f"{MODEL}, line 2: ", "correct it"]),
     "not text": ((MODEL, "import math", "\0"), [MODEL, "null bytes"]),
     "no table": ((MODEL, "MODELS", "MODULES"), [MODEL, "has no `MODELS = {...}`; add it"]),
-    "computed table": (
-        (MODEL, 'MODELS = {"my-mlp": my_mlp}', 'MODELS = dict([("my-mlp", my_mlp)])'),
-        [at(MODEL, "MODELS = ") + "MODELS is computed; write it out"],
-    ),
     "model of the project": (
         (MODEL, '"my-mlp"', '"my-mlp": my_mlp, "fashion-cnn"'),
         ["MODELS", "'fashion-cnn', which", "scripts/paragone/models/torch.py has", "rename it"],
@@ -102,10 +97,6 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
     "no model in one framework": (
         ("my_folder/models/jax.py", '"my-mlp"', '"my_mlp"'),
         ["workloads.my-digits.model.name: backend jax finds no", "add it in models/jax.py"],
-    ),
-    "no model for the gate": (
-        (MODEL, '"my-mlp"', '"my_mlp"'),
-        ["workloads.my-digits.model.name: the parity gate finds no 'my-mlp'", "models/torch.py"],
     ),
     "unknown optimizer": (
         (QUESTION, "name: sgd", "name: lion"),
@@ -126,12 +117,10 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
         ["backends.my-numpy.engine: there is no engines/my_nump.py", "add it or name one"],
     ),
     "undeclared figure": ((TOML, "figures.my", "figures.your"), [FIGURE, "[figures.my_figure]"]),
-    "label left out": ((TOML, "label =", "lable ="), [TOML, "figures[...]: ", "`lable`"]),
     "reads nothing known": (
         (TOML, '"runs"', '"rns"'),
         [TOML, "figures.my_figure reads 'rns', which is none of runs, epochs"],
     ),
-    "no function": ((FIGURE, "def draw", "def drawn"), [FIGURE, "has no function `draw`"]),
     "a form that reads nothing": (
         (QUESTION, "datasets:\n", "datasets:\n  mine: {form: mine}\n"),
         ["my_folder/data/forms/mine.py: has no `read`", "add it"],

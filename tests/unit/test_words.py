@@ -172,23 +172,15 @@ def test_answers_have_a_subject_and_a_heading():
 
 def test_tuning_works_and_machines_are_part_of_the_subject():
     parts = [
-        pairs(A_BEATS_B, tuning=tuning, machine=machine)
-        for tuning in ("as-installed", "tuned", "both")
-        for machine in ("new", "old")
+        pairs(A_BEATS_B, machine="new"),
+        pairs(A_BEATS_B, machine="old", tuning="tuned"),
+        pairs(A_BEATS_B, tuning="both", workload="fashion-cnn"),
     ]
-    other = pairs(A_BEATS_B, workload="fashion-cnn")
-    subjects = [
-        answer.text.partition(", once")[0] for answer in of(pd.concat([*parts, other]), BEST)
-    ]
-    work = "(fashion-conv, batch 1,000) on"
+    subjects = [answer.text.partition(", once")[0] for answer in of(pd.concat(parts), BEST)]
     assert subjects == [
-        f"speed {work} new",
-        f"speed {work} old",
-        f"speed when tuned {work} new",
-        f"speed when tuned {work} old",
-        f"what tuning is worth in speed {work} new",
-        f"what tuning is worth in speed {work} old",
-        "speed (fashion-cnn, batch 1,000) on here",
+        "speed (fashion-conv, batch 1,000) on new",
+        "speed when tuned (fashion-conv, batch 1,000) on old",
+        "what tuning is worth in speed (fashion-cnn, batch 1,000) on here",
     ]
 
 
@@ -312,23 +304,14 @@ def test_why_a_system_cannot_be_compared_is_the_reason_of_what_was_run():
     ("reason", "text"),
     [
         (("global_batch", 500, 1000), "global batch 500, published 1000"),
-        (("epoch_examples", 12_288, 60_000), "12,288 examples per epoch, published 60,000"),
-        (("no_batch", 128, [64]), "no run with global batch 128 (64 is there)"),
         (("no_batch", 128, [8, 64]), "no run with global batch 128 (8, 64 are there)"),
         (("no_replicas", 1), "no run with 1 replica"),
-        (("no_replicas", 8), "no run with 8 replicas"),
         (("none_completed", ["crashed", "diverged"]), "no run was completed: crashed; diverged"),
         (("difference", -0.00021), "published - measured = -0.0002"),
-        (("from_bound", 0.01), "published - measured = +0.0100 from the stated bound"),
-        (
-            ("wide", 0.031, 0.02, None),
-            "one more run may differ by 0.0310, the margin is 0.0200; no number of runs decides",
-        ),
         (
             ("wide", 0.031, 0.02, 4),
             "one more run may differ by 0.0310, the margin is 0.0200; 4 runs would decide",
         ),
-        (("times", 1.111, False), "published is 1.11 times the measured ratio"),
         (("times", 4.9, True), "published is 4.90 times the measured ratio, in the opposite direction"),
         (
             ("on_log_scale", ("no_spread",)),
