@@ -1,3 +1,1 @@
-"""What is to be run: validation, expansion, specifications, code inputs. Standard library only."""
-
-"""What is to be run: validation, expansion, specifications, code inputs. Standard library only."""
+"""What is to be run: validation, expansion, specifications, code inputs. No framework and no NumPy."""
