@@ -10,7 +10,7 @@
 # A run asks for all of `machine` and so trains alone. scripts/launch.py starts its workers, on several
 # nodes of a Slurm job if `nodes` is more than one. Its checkpoints are no declared outputs, because
 # Snakemake deletes those when a job fails; an interrupted run continues from them.
-# Runs have unique priorities, in the order that paragone.config.schedule draws (PLAN.places). All are negative, so that
+# Runs have unique priorities, in the order that paragone.config.questions draws (PLAN.places). All are negative, so that
 # whatever is not a run goes before: nothing delays one run of a pair and not the other.
 
 

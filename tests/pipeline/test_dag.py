@@ -6,7 +6,7 @@ import pytest
 from workspace import Checkout
 
 from paragone.config.expand import expand
-from paragone.config.schedule import schedule
+from paragone.config.questions import schedule
 
 # In place of the programs that train and compute first steps: here only the order counts.
 TOUCH = """

@@ -9,8 +9,7 @@ import yaml
 from workspace import CONFIG, ROOT, call, make_spec, train_command
 
 from paragone.base.errors import UserError
-from paragone.config.expand import expand
-from paragone.config.measurement_plans import products
+from paragone.config.expand import expand, products
 from paragone.config.narrow import FRAMEWORKS, framework_of, narrow
 from paragone.records import record
 

@@ -7,7 +7,7 @@ from plan import Plan
 from workspace import CONFIG
 
 from paragone.config.expand import expand
-from paragone.config.schedule import schedule
+from paragone.config.questions import schedule
 
 PAPER = Plan("paper")
 RUNS = PAPER.runs

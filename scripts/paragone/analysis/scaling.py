@@ -8,7 +8,7 @@ from paragone.analysis import run_states
 from paragone.analysis.grouping import Series, series_of, shares_cores, sweeps_of
 from paragone.analysis.statistics import Summary, summarize
 from paragone.base.errors import UserError
-from paragone.config.measurement_plans import STRONG, kind
+from paragone.config.questions import STRONG, kind
 
 SHARED = (
     "Replicas here are virtual: they share the cores of one machine, so the ideal speed-up is 1 and the "

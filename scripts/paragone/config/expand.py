@@ -239,3 +239,18 @@ def _known(blocks: dict[str, Any], name: str, where: str) -> str:
     if name not in blocks:
         raise UserError(f"{where}: there is no {name!r}; known are {', '.join(blocks)}")
     return name
+
+
+def products(config: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """What the block `matmul` asks for: backend name -> name, engine, strategy, device.
+
+    Raises `UserError` for an unknown name.
+    """
+    names = config["matmul"]["backends"]
+    return {name: named_backend(config, name, "matmul.backends") for name in names}
+
+
+def squares(config: dict[str, Any], backend: dict[str, str]) -> list[int]:
+    """The sides of the square products that are multiplied on the device of a backend."""
+    key = "squares" if backend["device"] == "cpu" else "accelerator_squares"
+    return config["matmul"][key]

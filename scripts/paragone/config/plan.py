@@ -15,13 +15,11 @@ from paragone.base.errors import UserError
 from paragone.config.code_files import code_of, loaded_modules
 from paragone.config.datasets import block_of
 from paragone.config.engines import Exhibit
-from paragone.config.expand import expand, first_steps, probes_of, with_reference
-from paragone.config.measurement_plans import kind, products, squares
+from paragone.config.expand import expand, first_steps, probes_of, products, squares, with_reference
 from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
-from paragone.config.questions import questions
+from paragone.config.questions import kind, questions, schedule
 from paragone.config.run_spec import Spec
-from paragone.config.schedule import schedule
 from paragone.config.validate import validate
 
 FIGURES, TABLES = "figures", "tables"

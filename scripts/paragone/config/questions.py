@@ -1,14 +1,17 @@
-"""What each experiment compares: its cells, and the pairs of them that did the same work.
+"""What each experiment compares, whether it scales, and the order in which its runs are trained.
 
 Standard library only: the Snakefile imports this module at parse time.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import combinations
+from random import Random
 from typing import Any
 
 from paragone.config.run_spec import Spec
 
+STRONG, WEAK = "strong", "weak"
 # What the runs of a cell have in common; they differ by seed.
 CELL = ["workload", "backend", "replicas", "global_batch", "precision", "tuning"]
 # Whatever else a cell is, it is compared with those that do the same work with the same tuning.
@@ -46,3 +49,47 @@ def cell(spec: Spec) -> tuple[tuple[str, Any], ...]:
         "tuning": spec.tuning_name,
     }
     return tuple((key, values[key]) for key in CELL)
+
+
+def kind(batches: Iterable[tuple[int, int]]) -> str | None:
+    """`strong` for one global batch, `weak` for one per-replica batch, None for neither.
+
+    `batches`: (global, per replica) of each run.
+    """
+    whole, each = (set(sizes) for sizes in zip(*batches, strict=True))
+    if len(whole) == 1:
+        return STRONG
+    return WEAK if len(each) == 1 else None
+
+
+def schedule(experiments: dict[str, list[Spec]], seed: int) -> list[str]:
+    """The names of all runs in the order in which they are trained.
+
+    One experiment after the other, first the one with the fewest runs of its own. A run of several
+    experiments is trained with the largest of them, so that the pairs which decide most stay neighbors.
+    """
+    largest_last = sorted(experiments, key=lambda name: len(experiments[name]))
+    owner = {spec.name: name for name in largest_last for spec in experiments[name]}
+    own = Counter(owner.values())
+    return [
+        spec.name
+        for name in sorted(experiments, key=lambda name: own[name])
+        for spec in _drawn(experiments[name], f"{seed} {name}")
+        if owner[spec.name] == name
+    ]
+
+
+def _drawn(runs: list[Spec], key: str) -> Iterator[Spec]:
+    """Repeat after repeat. Runs of one workload and global batch, which are compared, are neighbors; the
+    order among them, and of these groups, is random in each repeat."""
+    repeats: dict[int, dict[Hashable, list[Spec]]] = {}
+    for spec in runs:
+        compared = spec.workload["name"], spec.global_batch
+        repeats.setdefault(spec.seed, {}).setdefault(compared, []).append(spec)
+    for repeat in sorted(repeats):
+        random = Random(f"{key} {repeat}")
+        groups = list(repeats[repeat].values())
+        random.shuffle(groups)
+        for group in groups:
+            random.shuffle(group)
+            yield from group
