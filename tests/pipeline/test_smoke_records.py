@@ -77,16 +77,7 @@ def test_every_backend_starts_from_the_same_weights_and_learns(completed, plan):
         assert of[0].model.initial_weights not in ends
     runs = Counter(made.spec.workload["name"] for made in completed)
     several = {name for name, count in runs.items() if count > 1}
-    assert several == {"fashion-cnn", "fashion-conv"}
-
-
-def test_backends_agree_after_equal_epochs(completed, smoke):
-    """fashion-conv has no batch norm: 16 steps leave the backends no room to differ."""
-    of = [made for made in completed if made.spec.workload["name"] == "fashion-conv"]
-    assert len({made.spec.backend["name"] for made in of}) == len(of) == 2
-    accuracies = [made.epochs[-1].test_accuracy for made in of]
-    assert max(accuracies) - min(accuracies) < 0.01
-    assert min(accuracies) > (0.5 if smoke.real else 0.15)  # chance is 0.1
+    assert several == {"fashion-cnn"}
 
 
 def test_frameworks_count_the_same_operations(completed, plan):

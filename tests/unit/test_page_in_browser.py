@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from make_page import EXPERIMENT, FIGURES, make_results, records
+from make_page import EXPERIMENT, FIGURES, make_results
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 REQUIRED = "PARAGONE_CHROMIUM_REQUIRED" in os.environ
@@ -234,16 +234,3 @@ def test_every_drawing_is_shown_in_its_shape(opened):
     assert len(shapes) == len(FIGURES)
     for own, shown in shapes:
         assert shown == pytest.approx(own, rel=0.03)
-
-
-@pytest.mark.nightly
-def test_a_thousand_runs_are_one_page(browser, tmp_path):
-    """`pytest -s` prints its size, and the seconds until all controls work."""
-    made = make_results(tmp_path, records(seeds=500))
-    assert len(made.runs) > 1000
-    found = Opened(browser, made.page)
-    seconds, size = found.page.evaluate("performance.now()") / 1000, made.page.stat().st_size / 1e6
-    print(f"\n{len(made.runs)} runs: {size:.1f} MB, ready after {seconds:.2f} s")
-    assert size < 8
-    assert found.said == []
-    found.context.close()

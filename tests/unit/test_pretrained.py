@@ -21,6 +21,8 @@ from paragone.models.torch import mobilenet_v2
 from paragone.models.weights import draw, initial, read
 from paragone.reporting import footnotes
 
+pytestmark = pytest.mark.full
+
 MODEL = "mobilenet-v2"
 ((FILE, LISTED),) = CONFIG_DATA["pretrained"][MODEL].items()
 SPEC = make_spec(MODEL, "torch")
@@ -133,7 +135,6 @@ def test_real_never_falls_back(tmp_path, no_keras):
     assert not (tmp_path / "weights.json").exists()
 
 
-@pytest.mark.full
 def test_real_without_a_listed_file_is_an_error(tmp_path, published):
     done = provide(tmp_path, str(published), source="real", pretrained={})
     refused(done, "data.pretrained.mobilenet-v2 lists no file")
@@ -153,7 +154,6 @@ def test_wrong_checksum_never_falls_back(tmp_path, published, policy):
     assert not (tmp_path / "weights.json").exists()
 
 
-@pytest.mark.full
 def test_file_of_another_model_is_an_error(tmp_path):
     file = tmp_path / "mirror" / MODEL / FILE
     file.parent.mkdir(parents=True)
@@ -201,7 +201,6 @@ def test_second_call_does_nothing(converted, listed, no_keras):
     assert (converted / "weights.json").read_bytes() == before
 
 
-@pytest.mark.full
 def test_truncated_weights_are_converted_anew(tmp_path, converted, published, listed):
     found = described(converted)
     path = tmp_path / "data" / found["file"]

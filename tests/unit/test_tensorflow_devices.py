@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from workspace import ROOT, call
 
+pytestmark = pytest.mark.full
+
 
 def observed(what: str) -> dict:
     """What observe_tensorflow.py prints."""
@@ -29,12 +31,10 @@ def test_batches_are_split_on_the_host():
     assert found["input"] is None
 
 
-@pytest.mark.full
 def test_workers_on_gpus_ask_for_nccl():
     assert observed("nccl") == {"gpu": "NCCL", "cpu": "RING"}
 
 
-@pytest.mark.full
 def test_a_replica_takes_one_core_of_a_tpu():
     """The parity gate's steps are those of one replica, whatever number of cores there is."""
     found = observed("cores")
@@ -43,6 +43,5 @@ def test_a_replica_takes_one_core_of_a_tpu():
     assert found["16"].startswith("16 replica(s) on tpu asked for: ")
 
 
-@pytest.mark.nightly
 def test_a_tpu_has_no_op_determinism():
     assert observed("tpu") == {"deterministic": False, "asked": True}
