@@ -46,7 +46,8 @@ def passing(folder, **failed):
 
 
 def test_values_arrive_in_named_columns(tmp_path):
-    made = make_record("torch", seed=3, target=0.8, resumed_at=2, epochs=4)
+    accuracies = [0.5, 0.7, 0.9, 0.8]
+    made = make_record(seed=3, target=0.8, resumed_at=2, epochs=4, accuracies=accuracies)
     runs, epochs = run_collect(tmp_path, [made], passing(tmp_path))
     row = runs.iloc[0]
     assert list(runs.columns) == list(columns.RUN_COLUMNS)
@@ -58,7 +59,8 @@ def test_values_arrive_in_named_columns(tmp_path):
     assert bool(row["window_adequate"])
     assert row["compilation_seconds"] == made["clocks"]["cold"]["compilation"]
     assert row["end_to_end_seconds"] == pytest.approx(waited(made))
-    assert row["final_test_accuracy"] == made["epochs"][-1]["test_accuracy"]
+    assert (row["final_test_accuracy"], row["best_test_accuracy"]) == (0.8, 0.9)
+    assert row["best_test_epoch"] == 3
     assert row["target_first_hit_seconds"] == time_to_target(made).first_hit
     assert bool(row["resumed"])
     assert row["parity"] == "passed"
@@ -66,7 +68,7 @@ def test_values_arrive_in_named_columns(tmp_path):
     assert epochs["input_share"].tolist() == [pytest.approx(0.02)] * 4
     parts = sum(row[f"{part}_seconds"] for part in PARTS if part != "window")
     assert parts == pytest.approx(row["end_to_end_seconds"])
-    assert epochs["test_accuracy"].tolist() == [e["test_accuracy"] for e in made["epochs"]]
+    assert epochs["test_accuracy"].tolist() == accuracies
     elapsed = np.cumsum([e["train_seconds"] for e in made["epochs"]])
     assert epochs["elapsed_train_seconds"].tolist() == pytest.approx(elapsed)
     assert epochs["first_of_process"].tolist() == [True, True, False, False]
@@ -74,26 +76,10 @@ def test_values_arrive_in_named_columns(tmp_path):
     assert row["other_cpu_share"] == pytest.approx(0.02)
 
 
-def test_best_is_kept_apart_from_final(tmp_path):
-    made = make_record(accuracies=[0.5, 0.9, 0.7])
-    runs, _ = run_collect(tmp_path, [made], passing(tmp_path))
-    row = runs.iloc[0]
-    found = row["final_test_accuracy"], row["best_test_accuracy"], row["best_test_epoch"]
-    assert found == (0.7, 0.9, 2)
-
-
 def test_a_backend_that_could_not_run_did_not_fail_parity(tmp_path):
-    report = {
-        "workload": "fashion-conv",
-        "backends": {
-            name: {"passed": value} for name, value in zip("abc", (True, False, None), strict=True)
-        },
-    }
-    (tmp_path / "parity.json").write_text(json.dumps(report))
-    assert parity_reports.read_parity([tmp_path / "parity.json"]) == {
-        ("fashion-conv", "a"): True,
-        ("fashion-conv", "b"): False,
-    }
+    report = write_parity(tmp_path, "fashion-conv", {"a": True, "b": False, "c": None})
+    verdicts = {("fashion-conv", "a"): True, ("fashion-conv", "b"): False}
+    assert parity_reports.read_parity([report]) == verdicts
 
 
 @pytest.mark.parametrize(("passed", "word"), [(False, "failed"), (None, "not checked")])

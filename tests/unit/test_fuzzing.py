@@ -4,14 +4,11 @@ Documents that are right but for one to three values, tables with another cell, 
 What is read must also be of use: an accepted record is checked, tabulated and compared.
 """
 
-import contextlib
 import copy
 import csv
-import importlib
 import io
 import json
 import random
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,7 +45,6 @@ CASES = settings(
     suppress_health_check=[*HealthCheck],
 )
 TABLES = settings(CASES, max_examples=200)
-LINES = settings(CASES, max_examples=60)
 VALUES = st.recursive(
     st.none()
     | st.booleans()
@@ -215,32 +211,6 @@ def test_a_bundle_with_other_bytes_is_refused_or_the_same(folder, seed, count):
     path.write_bytes(damaged(whole.read_bytes(), seed, count))
     if not message(lambda: bundle_archive.read(path)):
         assert bundle_archive.read(path) == bundle_archive.read(whole)
-
-
-PROGRAMS = sorted(
-    path.stem for path in (ROOT / "scripts").glob("*.py") if path.stem not in ("launch", "train")
-)
-WORDS = st.text("abcxyz -=.{}[]\"'$;0123456789é", max_size=12) | st.sampled_from(
-    ["--spec", "--output", "--runs", "--results", "--config", "{}", "nan", "-1"]
-)
-
-
-@pytest.mark.injects(
-    "4 input",
-    "command lines of every program",
-    "random words and options (hypothesis)",
-    times=LINES.max_examples,
-)
-@pytest.mark.parametrize("program", PROGRAMS)
-@LINES
-@given(words=st.lists(WORDS, max_size=5))
-def test_a_command_line_ends_in_a_message(program, words, folder, monkeypatch, capsys):
-    """Never in a traceback, which any other exception would be."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", [program, *words])
-    with contextlib.suppress(SystemExit):
-        importlib.import_module(program).main()
-    assert "Traceback" not in capsys.readouterr().err
 
 
 @pytest.mark.injects(

@@ -158,11 +158,8 @@ def test_figures_warn_of_disturbed_runs():
     runs = pd.DataFrame(
         {"busy": [True, False, None], "other_cpu_share": [0.4, 0.01, None], "throttled": [None] * 3}
     ).astype({"busy": "boolean", "throttled": "boolean"})
-    (warning,) = footnotes.isolation(runs)
-    assert "BUSY MACHINE" in warning
-    assert "40 %" in warning
-    assert "1 of 3 runs" in warning
+    (busy,) = footnotes.isolation(runs)
+    assert all(words in busy for words in ("BUSY MACHINE", "40 %", "1 of 3 runs"))
     assert footnotes.isolation(runs.iloc[1:]) == []
-    slow = footnotes.isolation(runs.iloc[1:].assign(throttled=[True, False]))
-    assert len(slow) == 1
-    assert "THROTTLED" in slow[0]
+    (slow,) = footnotes.isolation(runs.iloc[1:].assign(throttled=[True, False]))
+    assert "THROTTLED" in slow

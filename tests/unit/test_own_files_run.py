@@ -1,7 +1,6 @@
 """What fails in a folder of one's own as it runs: one message with file and line, or a failed parity row."""
 
 import copy
-import json
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,11 +9,11 @@ import pytest
 import yaml
 from documents import files, line_of
 from snakemake.utils import update_config
-from workspace import CONFIG, ROOT, Arrays, call, command, refused, succeed, train_command
+from workspace import CONFIG, ROOT, call, refused, train_command
 
 from paragone.base import plugins
 from paragone.base.errors import UserError, as_user_error
-from paragone.config.expand import expand, probe
+from paragone.config.expand import expand
 from paragone.config.run_spec import Spec
 
 EXAMPLE = files(ROOT / "docs/extending.md")
@@ -63,11 +62,6 @@ FAILURES = {
         "my-numpy",
         {"my_numpy": ("        totals = np.zeros(3)\n", "        totals = 1 / 0\n")},
         [at(ENGINE, "totals = np") + "ZeroDivisionError: division by zero"],
-    ),
-    "engine cannot be imported": (
-        "my-numpy",
-        {"my_numpy": ("import numpy as np", "import numpie as np")},
-        [at(ENGINE, "import numpy") + "ModuleNotFoundError: No module named 'numpie'"],
     ),
     "model raises": (
         "torch",
@@ -119,27 +113,3 @@ def test_full_memory_and_disks_stay_what_they_are(tmp_path, monkeypatch, error):
     file.write_text("raise RuntimeError('shapes')\n")
     with pytest.raises(UserError, match=r"full\.py, line 1: RuntimeError"), plugins.explaining():
         runpy.run_path(str(file))
-
-
-def probed(config: dict, backend: str, arrays: Arrays, folder: Path) -> str:
-    """The file of what a backend computes for the parity gate."""
-    output = str(folder / f"{backend}.npz")
-    spec = probe(config, "my-digits", backend).to_json()
-    options = {"manifests": arrays.manifest, "data_folder": arrays.folder}
-    succeed(command("probe", specs=spec, outputs=output, **options))
-    return output
-
-
-def test_other_shapes_in_one_framework_are_a_failed_row(small, config, tmp_path, monkeypatch):
-    write(tmp_path, monkeypatch, jax=("    rngs =", "    hidden += 1\n    rngs ="))
-    reference, jax, numpy = (
-        probed(config, name, small, tmp_path) for name in ("reference", "jax", "my-numpy")
-    )
-    report = tmp_path / "parity.json"
-    options = {"workload": "my-digits", "reference": reference, "output": report}
-    printed = succeed(command("check_parity", probes=[jax, numpy], **options))
-    assert "NOT in parity" in printed
-    verdicts = json.loads(report.read_text())["backends"]
-    assert verdicts["my-numpy"]["passed"]
-    assert not verdicts["jax"]["passed"]
-    assert "trainable parameters, 25450 expected" in verdicts["jax"]["reason"]

@@ -59,15 +59,12 @@ def listed(archive: Path, **changes: object) -> dict[str, bytes]:
 def with_file(archive: Path, name: str, content: bytes, **about: object) -> Path:
     """A copy in which a file has another content, and the listing agrees, but for `about`."""
     files = dict(bundle_archive.read(archive)[0].files)
-    present = name in files
-    files[name] = File(
-        **{"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)} | about
-    )
+    listed_file = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)} | about
+    changed, added = ({name: content}, {}) if name in files else ({}, {name: content})
+    files[name] = File(**listed_file)
     whole = {key: {"sha256": file.sha256, "bytes": file.bytes} for key, file in files.items()}
-    changes = listed(archive, files=whole, digest=bundle_archive.digest(files))
-    if present:
-        return altered(archive, {**changes, name: content})
-    return altered(archive, changes, add={name: content})
+    listing = listed(archive, files=whole, digest=bundle_archive.digest(files))
+    return altered(archive, listing | changed, added)
 
 
 def refusal(path: Path) -> str:
