@@ -17,9 +17,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, required=True, help="index.html or paper.pdf")
     options = parser.parse_args(arguments)
     if options.output.suffix == ".pdf":
-        paper.write(paper.read(options), options.output)
+        paper.write(options)
     else:
-        page.write(page.read(options), options.output)
+        page.write(options)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from paragone.analysis.statistics import (
     pairs_needed,
     subsets,
     summarize,
-    summarize_by,
 )
 
 
@@ -64,15 +63,6 @@ def test_missing_values_do_not_count():
 def test_an_interval_is_the_same_each_time():
     values = list(np.random.default_rng(1).normal(100, 5, 12))
     assert summarize(values) == summarize(values)
-
-
-def test_summarize_by_keeps_groups_apart():
-    frame = pd.DataFrame({"epoch": [1, 1, 2], "loss": [1.0, 3.0, 9.0]})
-    rows = summarize_by(frame, ["epoch"], "loss")
-    assert rows["median"].tolist() == [2.0, 9.0]
-    assert rows["n"].tolist() == [2, 1]
-    with pytest.raises(KeyError):
-        summarize_by(frame, ["epoch"], "no such column")
 
 
 VALUES = [[1, 2, 3], [-1, 2, 4, 8], [0.5, -0.1, 2, 2, 3, -4, 1], [0.0, 0.0, 1.0]]

@@ -45,6 +45,21 @@ class Series:
         """The completed runs: the only ones that enter a median."""
         return self.runs[self.runs["status"] == "completed"]
 
+    @property
+    def replicas(self) -> int:
+        """Replicas of the first run, which all repeats of a cell share."""
+        return int(self.runs["replicas"].iloc[0])
+
+    @property
+    def global_batch(self) -> int:
+        """Global batch of the first run, which all repeats of a cell share."""
+        return int(self.runs["global_batch"].iloc[0])
+
+    @property
+    def speeds(self) -> pd.Series:
+        """Steady examples/s of the completed runs that have a speed, by seed."""
+        return self.measured.set_index("seed")["steady_examples_per_second"].dropna()
+
 
 def series_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Series]:
     """The series of an experiment's runs, in the order of `labels`, then of backend name.

@@ -39,9 +39,9 @@ def scaling_table(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
     """
     rows = []
     for sweep in sweeps_of(runs, labels):
-        cells = sorted(series_of(sweep.runs, labels), key=_replicas)
-        single = [cell for cell in cells if _replicas(cell) == 1]
-        base = _speeds(single[0]) if single else pd.Series(dtype="float64")
+        cells = sorted(series_of(sweep.runs, labels), key=lambda cell: cell.replicas)
+        single = [cell for cell in cells if cell.replicas == 1]
+        base = single[0].speeds if single else pd.Series(dtype="float64")
         name = labels.get(sweep.backend, sweep.backend) if len(cells) == 1 else sweep.label
         shared = shares_cores(sweep.runs)
         rows += [{"series": name, **_row(cell, base, shared)} for cell in cells]
@@ -50,8 +50,8 @@ def scaling_table(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
 
 def _row(cell: Series, base: pd.Series, shared: bool) -> dict[str, Any]:
     """Return the row of a cell; `base` has the throughputs of one replica by seed."""
-    speeds, batch = _speeds(cell), int(cell.runs["global_batch"].iloc[0])
-    replicas, words = _replicas(cell), run_states.no_speed(cell.runs)
+    speeds, batch = cell.speeds, cell.global_batch
+    replicas, words = cell.replicas, run_states.no_speed(cell.runs)
     step, gain = summarize(batch / speeds), summarize((speeds / base).dropna())
     if step.n and not gain.n:
         words = [*words, "no run of one replica with its seed"]
@@ -70,15 +70,6 @@ def _row(cell: Series, base: pd.Series, shared: bool) -> dict[str, Any]:
         "runs": " ".join(sorted(cell.measured["run"])),
         "words": "; ".join(words),
     }
-
-
-def _replicas(cell: Series) -> int:
-    return int(cell.runs["replicas"].iloc[0])
-
-
-def _speeds(cell: Series) -> pd.Series:
-    """Return steady examples/s of the completed runs, by seed."""
-    return cell.measured.set_index("seed")["steady_examples_per_second"].dropna()
 
 
 def _named(name: str, values: Summary, divisor: int = 1) -> dict[str, float]:

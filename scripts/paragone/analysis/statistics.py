@@ -46,7 +46,7 @@ class Summary:
         return self.n >= 2
 
 
-def summarize(values: pd.Series | list[float], seed: int = 0) -> Summary:
+def summarize(values: pd.Series | list[float]) -> Summary:
     """Median and 95 % percentile bootstrap interval of `values`; missing values are left out.
 
     Resampling is seeded: equal values give equal intervals. With one value there is no interval; with
@@ -66,23 +66,12 @@ def summarize(values: pd.Series | list[float], seed: int = 0) -> Summary:
         confidence_level=CONFIDENCE,
         n_resamples=RESAMPLES,
         method="percentile",  # BCa breaks down for the median of few or tied values
-        rng=np.random.default_rng(seed),
+        rng=np.random.default_rng(0),
     ).confidence_interval
     return Summary(len(known), median, float(interval.low), float(interval.high))
 
 
-def summarize_by(
-    frame: pd.DataFrame, keys: list[str], column: str, *, sort: bool = True
-) -> pd.DataFrame:
-    """One row per group of `keys` (sorted): the keys, `n`, `median`, `low`, `high` of `column`."""
-    rows = []
-    for group, part in frame.groupby(keys, sort=sort, dropna=False):
-        summary = summarize(part[column])
-        rows.append({**dict(zip(keys, group, strict=True)), **vars(summary)})
-    return pd.DataFrame(rows, columns=[*keys, "n", "median", "low", "high"])
-
-
-def summarize_times(seconds: pd.Series, reached: pd.Series, seed: int = 0) -> Summary:
+def summarize_times(seconds: pd.Series, reached: pd.Series) -> Summary:
     """Median time to a target and its interval, over all runs; a miss counts as infinitely late.
 
     A median or bound is infinite where too many runs missed.
@@ -90,7 +79,7 @@ def summarize_times(seconds: pd.Series, reached: pd.Series, seed: int = 0) -> Su
     # Finite, but so large that means and quantiles with it exceed any number of seconds.
     late = 1e100
     times = seconds.astype("float64").where(reached.astype(bool), late)
-    summary = summarize(times, seed)
+    summary = summarize(times)
     values = (summary.median, summary.low, summary.high)
     return Summary(summary.n, *(np.inf if value > late / 1e6 else value for value in values))
 

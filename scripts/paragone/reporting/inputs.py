@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -82,14 +82,12 @@ class Inputs:
     @cached_property
     def published(self) -> list[Row]:
         """The rows of the published experiment, none without one."""
-        name = self.published_experiment
-        return published.read_rows(self._published("published"), name) if name else []
+        return self._of_experiment("published", published.read_rows) or []
 
     @cached_property
     def protocols(self) -> dict[str, Protocol]:
         """The conditions of the published experiment by system."""
-        name = self.published_experiment
-        return published.read_protocols(self._published("protocols"), name) if name else {}
+        return self._of_experiment("protocols", published.read_protocols) or {}
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -102,20 +100,23 @@ class Inputs:
     @property
     def ratios(self) -> list[Ratio]:
         """The ratios of published numbers of the experiment."""
-        name, rows = self.published_experiment, self.published
-        return published.read_ratios(self._published("ratios"), name, rows) if name else []
+        return self._of_experiment("ratios", published.read_ratios, self.published) or []
 
     @property
     def flaws(self) -> list[str]:
         """The known flaws of the source."""
-        name = self.published_experiment
-        return published.read_flaws(self._published("flaws"), name) if name else []
+        return self._of_experiment("flaws", published.read_flaws) or []
 
     def paths(self, name: str) -> list[Path]:
         """Return the files of one kind. Raises `UserError` if none is named."""
         if not self.files.get(name):
             raise UserError(f"--{name}: missing; this figure or table reads {FILES[name]}")
         return self.files[name]
+
+    def _of_experiment(self, name: str, read: Callable[..., Any], *more: object) -> Any:
+        """Return what `read` makes of a file of published/, None without a published experiment."""
+        experiment = self.published_experiment
+        return read(self._published(name), experiment, *more) if experiment else None
 
     def _published(self, name: str) -> Path:
         if self.published_folder is None:
@@ -129,11 +130,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", required=True)
     for name, text in FILES.items():
         parser.add_argument(f"--{name}", type=Path, nargs="*", default=[], help=text)
-    for name, form in (("labels", "backend=Label"), ("palette", "backend=#hex")):
-        parser.add_argument(f"--{name}", type=pair, nargs="*", default=[], metavar=form)
+    add_labels(parser)
     parser.add_argument("--published", type=Path, metavar="FOLDER", help="published/")
     parser.add_argument("--published-experiment", default="", help="whose rows; empty for none")
     parser.add_argument("--settings", type=_object, default={}, help="values of the config, JSON")
+
+
+def add_labels(parser: argparse.ArgumentParser) -> None:
+    """Add the options with the label and the color of each backend to a program."""
+    for name, form in (("labels", "backend=Label"), ("palette", "backend=#hex")):
+        parser.add_argument(f"--{name}", type=pair, nargs="*", default=[], metavar=form)
 
 
 def from_options(options: argparse.Namespace) -> Inputs:

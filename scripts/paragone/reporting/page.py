@@ -23,7 +23,7 @@ from paragone.records import host_metrics, record, run_metrics
 from paragone.records.run_record import Process, RunRecord
 from paragone.reporting import exhibits, footnotes, interactive
 from paragone.reporting.exhibits import Results, verdict_class
-from paragone.reporting.inputs import pair
+from paragone.reporting.inputs import add_labels
 
 _LOG_LINES = 25  # shown of the end of a log
 # Columns of the table of all runs: heading, column of the tidy table, format.
@@ -79,23 +79,6 @@ class Run:
         ]
 
 
-@dataclass(frozen=True)
-class Page:
-    """All that the page shows: results, runs, labels and colors by backend, and text on all of it.
-
-    `facts` are true of all runs, by name; `synthetic` is a warning about synthetic data or empty; `method` is
-    HTML.
-    """
-
-    results: Results
-    runs: list[Run]
-    labels: dict[str, str]
-    palette: dict[str, str]
-    facts: dict[str, str]
-    synthetic: str
-    method: str
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the page to a program."""
     parser.add_argument(
@@ -104,44 +87,35 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="of a workflow that still runs: show the sections that are finished",
     )
     parser.add_argument("--logs", type=Path, help="folder of <run>.log; may be empty")
-    for name, form in (("labels", "backend=Label"), ("palette", "backend=#hex")):
-        parser.add_argument(f"--{name}", type=pair, nargs="*", default=[], metavar=form)
+    add_labels(parser)
 
 
-def read(options: argparse.Namespace) -> Page:
-    """Read what the page shows. Raises `UserError` if a file is missing."""
+def write(options: argparse.Namespace) -> None:
+    """Write the page, whole or not at all; the same results give the same bytes.
+
+    Raises `UserError` if a file of the results is missing.
+    """
+    templates = _templates()
     results = exhibits.read_so_far(options) if options.so_far else exhibits.read(options)
-    readable = results.table.loc[results.table["status"] != "unreadable", "run"]
+    table, palette = results.table, dict(options.palette)
     logs = options.logs or options.results / "logs/runs"
-    return Page(
-        results=results,
-        runs=[read_run(options.results, run, logs) for run in sorted(readable)],
-        labels=dict(options.labels),
-        palette=dict(options.palette),
-        facts=footnotes.facts(results.table, options.preset),
-        synthetic=footnotes.synthetic(results.table),
-        method=exhibits.caption(options.captions / "page.rst"),
-    )
-
-
-def write(page: Page, path: Path) -> None:
-    """Write the page, whole or not at all; the same results give the same bytes."""
-    templates, results = _templates(), page.results
-    invalid = set(results.table.loc[results.table["status"] != "completed", "run"])
+    readable = table.loc[table["status"] != "unreadable", "run"]
+    runs = [read_run(options.results, run, logs) for run in sorted(readable)]
+    invalid = set(table.loc[table["status"] != "completed", "run"])
     text = templates.get_template("page.html").render(
-        facts=page.facts,
-        synthetic=page.synthetic,
-        method=page.method,
+        facts=footnotes.facts(table, options.preset),
+        synthetic=footnotes.synthetic(table),
+        method=exhibits.caption(options.captions / "page.rst"),
         to_come=results.to_come,
         answers=results.answers,
-        failures=[run for run in page.runs if run.record.run in invalid],
+        failures=[run for run in runs if run.record.run in invalid],
         sections=results.sections,
         titles={one.name: one.title for one in results.sections},
-        series=_series(page),
+        series=_series(results, palette),
         figures_of={one.name: one.figures for one in results.sections},
-        index=_index(results.table, page.labels),
+        index=_index(table, dict(options.labels)),
         index_columns=[heading for heading, _, _ in _INDEX],
-        packed=Markup(_packed(page, templates.get_template("run.html"))),
+        packed=Markup(_packed(results, runs, palette, templates.get_template("run.html"))),
         scripts={
             "charts": _inline(_vega()),
             "tables": _inline(_tables_script()),
@@ -152,7 +126,7 @@ def write(page: Page, path: Path) -> None:
             "page": _inline(_template("page.css")),
         },
     )
-    write_text(text, path)
+    write_text(text, options.output)
 
 
 def _templates() -> jinja2.Environment:
@@ -178,29 +152,31 @@ def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
     return rows
 
 
-def _series(page: Page) -> dict[str, dict[str, str]]:
+def _series(results: Results, palette: dict[str, str]) -> dict[str, dict[str, str]]:
     """Return the colors of the series of each interactive chart, by the place of its figure."""
     return {
-        f"{section.name}.{figure.name}": interactive.series_colors(chart, page.palette)
-        for section in page.results.sections
+        f"{section.name}.{figure.name}": interactive.series_colors(chart, palette)
+        for section in results.sections
         for figure in section.figures
         if (chart := figure.chart)
     }
 
 
-def _packed(page: Page, template: jinja2.Template) -> str:
+def _packed(
+    results: Results, runs: list[Run], palette: dict[str, str], template: jinja2.Template
+) -> str:
     """Return sections of runs, interactive charts and files as compressed JSON in base64."""
     content: dict[str, dict[str, Any]] = {
-        "runs": {run.record.run: template.render(run=run) for run in page.runs},
+        "runs": {run.record.run: template.render(run=run) for run in runs},
         "charts": {},
-        "files": {"runs.csv": page.results.table.to_csv(index=False)},
+        "files": {"runs.csv": results.table.to_csv(index=False)},
     }
-    for section in page.results.sections:
+    for section in results.sections:
         for figure in section.figures:
             content["files"][f"{section.name}.{figure.name}.svg"] = figure.drawing
             content["files"][f"{section.name}.{figure.name}.csv"] = figure.points
             if chart := figure.chart:
-                specification = interactive.specification(chart, page.palette)
+                specification = interactive.specification(chart, palette)
                 content["charts"][f"{section.name}.{figure.name}"] = specification
         for table in section.tables:
             content["files"][f"{section.name}.{table.name}.csv"] = table.rows

@@ -4,7 +4,6 @@ import argparse
 import json
 import shutil
 import tempfile
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -33,88 +32,64 @@ _RUN = (  # columns of the appendix, with their formats
 )
 
 
-@dataclass(frozen=True)
-class Paper:
-    """All that the paper shows.
+def write(options: argparse.Namespace) -> None:
+    """Write the PDF file, whole or not at all; the same results give the same bytes.
 
-    `facts` are true of all runs, by name; `synthetic` is a warning about synthetic data or empty; `flaws` and
-    `sources` are pairs of a source's key and a text.
+    Raises `UserError` if a file of the results is missing.
     """
-
-    results: Results
-    facts: dict[str, str]
-    synthetic: str
-    method: str
-    flaws: list[tuple[str, str]]
-    sources: list[tuple[str, str]]
-
-
-def read(options: argparse.Namespace) -> Paper:
-    """Read what the paper shows. Raises `UserError` if a file is missing."""
-    results = exhibits.read(options)
-    flaws, sources = published.read_sources(options.published)
-    return Paper(
-        results=results,
-        facts=footnotes.facts(results.table, options.preset),
-        synthetic=footnotes.synthetic(results.table),
-        method=exhibits.caption_text(options.captions / "page.rst"),
-        flaws=flaws,
-        sources=sources,
-    )
-
-
-def write(paper: Paper, path: Path) -> None:
-    """Write the PDF file, whole or not at all; the same results give the same bytes."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        (root / "data.json").write_text(json.dumps(_data(paper, root)), encoding="utf-8")
+        (root / "data.json").write_text(json.dumps(_data(options, root)), encoding="utf-8")
         (root / "paper.typ").write_text(
             files(__package__).joinpath("templates/paper.typ").read_text(encoding="utf-8")
         )
         content = typst.compile(
             root / "paper.typ", root=root, ignore_system_fonts=True, timestamp=0
         )
-    write_bytes(content, path)
+    write_bytes(content, options.output)
 
 
-def _data(paper: Paper, root: Path) -> dict[str, Any]:
+def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
     """Return what the template reads, and copy the drawings to `root`."""
+    results = exhibits.read(options)
+    facts = footnotes.facts(results.table, options.preset)
+    flaws, sources = published.read_sources(options.published)
     return {
         "title": "Which way of training is best here, and do the published numbers hold?",
-        "subtitle": paper.facts["Machine"],
-        "synthetic": paper.synthetic,
+        "subtitle": facts["Machine"],
+        "synthetic": footnotes.synthetic(results.table),
         "abstract": [
             {
                 "heading": part.heading,
                 "note": part.note,
                 "answers": [_answer(one) for one in part.answers if one.outcome != NOT_COMPARABLE],
             }
-            for part in paper.results.answers[:2]
+            for part in results.answers[:2]
         ],
-        "method": paper.method.split("\n\n"),
-        "facts": list(paper.facts.items()),
-        "sections": [_section(one, paper, root) for one in paper.results.sections],
-        "flaws": paper.flaws,
-        "sources": paper.sources,
+        "method": exhibits.caption_text(options.captions / "page.rst").split("\n\n"),
+        "facts": list(facts.items()),
+        "sections": [_section(section, results, root) for section in results.sections],
+        "flaws": flaws,
+        "sources": sources,
         "runs": [
             {"title": one.title, "name": one.name, "lines": _lines(runs)}
-            for one in paper.results.sections
-            if len(runs := _runs(paper.results.table, one.name))
+            for one in results.sections
+            if len(runs := _runs(results.table, one.name))
         ],
     }
 
 
-def _section(section: Section, paper: Paper, root: Path) -> dict[str, Any]:
+def _section(section: Section, results: Results, root: Path) -> dict[str, Any]:
     answers = [
         _answer(one)
-        for part in paper.results.answers
+        for part in results.answers
         for one in part.answers
         if one.experiment == section.name
     ]
     return {
         "name": section.name,
         "title": section.title,
-        "has_runs": len(_runs(paper.results.table, section.name)) > 0,
+        "has_runs": len(_runs(results.table, section.name)) > 0,
         "answers": answers[:8],  # the page has all
         "figures": [
             {

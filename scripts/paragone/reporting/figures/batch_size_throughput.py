@@ -55,29 +55,21 @@ def _measured(sweep: Series, labels: dict[str, str], smallest: int | None) -> li
     cells = series_of(sweep.runs, labels)
     base = _base(cells, smallest)
     found = []
-    for one in cells:
-        names = one.measured.set_index("seed")["run"]
-        series, x, words = (sweep.label, sweep.backend), _batch(one), run_states.no_speed(one.runs)
-        found += bar_rows("measured", *series, x, _speeds(one).rename(names), words)
+    for cell in cells:
+        names = cell.measured.set_index("seed")["run"]
+        about = sweep.label, sweep.backend, cell.global_batch
+        words = run_states.no_speed(cell.runs)
+        found += bar_rows("measured", *about, cell.speeds.rename(names), words)
         if base is not None:
-            ratios = (_speeds(one) / _speeds(base)).dropna().rename(names)
-            found += bar_rows("relative", *series, x, ratios, words)
+            ratios = (cell.speeds / base.speeds).dropna().rename(names)
+            found += bar_rows("relative", *about, ratios, words)
     return found
 
 
-def _batch(one: Series) -> int:
-    return int(one.runs["global_batch"].iloc[0])
-
-
-def _speeds(one: Series) -> pd.Series:
-    """Return steady examples/s of the completed runs, by seed."""
-    return one.measured.set_index("seed")["steady_examples_per_second"].dropna()
-
-
 def _base(cells: list[Series], batch: int | None) -> Series | None:
-    speedy = [one for one in cells if len(_speeds(one))]
-    same = [one for one in speedy if _batch(one) == batch]
-    return same[0] if same else min(speedy, key=_batch, default=None)
+    speedy = [cell for cell in cells if len(cell.speeds)]
+    same = [cell for cell in speedy if cell.global_batch == batch]
+    return same[0] if same else min(speedy, key=lambda cell: cell.global_batch, default=None)
 
 
 def chart(points: pd.DataFrame) -> Chart:

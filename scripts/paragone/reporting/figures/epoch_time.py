@@ -121,8 +121,7 @@ def _one_replica(cells: list[Series]) -> Series | None:
 
 
 def _key(one: Series) -> tuple[int, int]:
-    first = one.runs.iloc[0]
-    return int(first["replicas"]), int(first["global_batch"])
+    return one.replicas, one.global_batch
 
 
 def _category(replicas: int, batch: int) -> str:

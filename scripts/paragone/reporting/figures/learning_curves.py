@@ -13,7 +13,7 @@ from paragone.analysis.cells import Cell
 from paragone.analysis.grouping import Series
 from paragone.analysis.prediction import Reason
 from paragone.analysis.published import Row
-from paragone.analysis.statistics import summarize_by
+from paragone.analysis.statistics import summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import RUN, Chart, Panel, long
@@ -79,9 +79,12 @@ def points(inputs: Inputs) -> pd.DataFrame:
 def _measured(one: Series, epochs: pd.DataFrame, metric: str) -> list[pd.DataFrame]:
     """Return the medians of the completed runs, and each run that stopped."""
     completed = epochs["run"].isin(one.measured["run"])
-    names = epochs[completed].groupby("epoch")["run"].agg(lambda run: " ".join(sorted(run)))
-    median = summarize_by(epochs[completed], ["epoch"], metric).rename(columns={"median": "value"})
-    median["runs"] = median["epoch"].map(names)
+    rows = [
+        {"epoch": epoch, **vars(summarize(part[metric])), "runs": " ".join(sorted(part["run"]))}
+        for epoch, part in epochs[completed].groupby("epoch")
+    ]
+    median = pd.DataFrame(rows, columns=["epoch", "n", "median", "low", "high", "runs"])
+    median = median.rename(columns={"median": "value"})
     stopped = epochs[epochs["run"].isin(one.runs["run"]) & ~completed]
     stopped = stopped.rename(columns={metric: "value", "run": "runs"})[["epoch", "value", "runs"]]
     about = {"workload": one.workload, "series": one.label, "backend": one.backend}

@@ -56,7 +56,7 @@ def _of_batch(label: str, one: Series, last: pd.Series, finals: pd.Series) -> li
     about = {
         "series": label,
         "backend": one.backend,
-        "global_batch": int(one.runs["global_batch"].iloc[0]),
+        "global_batch": one.global_batch,
         "words": "; ".join(_words(one.runs)),
     }
     tried = one.runs[one.runs["status"].isin(TRIED) & one.runs["target_accuracy"].notna()]
