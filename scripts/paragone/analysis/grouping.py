@@ -83,15 +83,6 @@ def sweeps_of(runs: pd.DataFrame, labels: dict[str, str], *apart: str) -> list[S
     return cells if len(cells) == len(found) else found  # one cell each: name it
 
 
-def by_work(series: list[Series]) -> dict[tuple[str, int], list[Series]]:
-    """The series that do the same work, by workload and global batch, in their order."""
-    found: dict[tuple[str, int], list[Series]] = {}
-    for one in series:
-        workload, batch = one.runs[["workload", "global_batch"]].iloc[0]
-        found.setdefault((str(workload), int(batch)), []).append(one)
-    return found
-
-
 def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> list[Series]:
     for known in (
         ["dataset", "data_source", "data_edition"],

@@ -6,11 +6,11 @@ alone, at the published protocols.
 """
 
 import math
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
+import msgspec
 import pandas as pd
 import scipy
 
@@ -19,6 +19,7 @@ from paragone.base.errors import UserError
 
 LOWER, UPPER = "lower", "upper"  # kinds of stated bounds
 Values = TypeVar("Values", float, pd.Series)
+Made = TypeVar("Made")
 _BOUNDS = {"": "", LOWER: "over ", UPPER: "under "}
 OUTCOMES = ["train_loss", "train_accuracy", "test_loss", "test_accuracy"]
 _PROTOCOL = ["workload", "backend", "data_edition", "global_batch", "steps"]
@@ -30,7 +31,7 @@ _SECONDS = {"s": 1.0, "ms": 1e-3}  # of the units of published times
 class Row:
     """One published number and what the source says of it.
 
-    `value` is as printed, with `decimals` digits after the point. `bound` is `LOWER` or `UPPER` where the
+    `value` is as printed. `bound` is `LOWER` or `UPPER` where the
     source states a bound, else empty. The number holds after `epoch`, which is the end of the run where
     `final`. The batch of a step is stated over all replicas or per replica, or not at all. `condition` and
     `note` are prose for readers.
@@ -40,9 +41,8 @@ class Row:
     condition: str
     system: str
     value: str
-    unit: str
-    note: str
-    decimals: int = 0
+    unit: str = ""
+    note: str = ""
     bound: str = ""
     epoch: int | None = None
     final: bool = False
@@ -53,11 +53,6 @@ class Row:
     def number(self) -> float:
         """The value as a number."""
         return float(self.value)
-
-    @property
-    def tolerance(self) -> float:
-        """Half a unit of the last digit that the source prints."""
-        return 0.5 * 10.0**-self.decimals
 
     @property
     def seconds(self) -> float:
@@ -124,16 +119,6 @@ class Ratio:
         return self.of(self.row.number, self.reference.number)
 
     @property
-    def rounding(self) -> tuple[float, float]:
-        """The least and the largest ratio within the rounding of the two published values."""
-        above, below = (
-            (row.number - row.tolerance, row.number + row.tolerance)
-            for row in (self.row, self.reference)
-        )
-        corners = [self.of(row, reference) for row, reference in product(above, below)]
-        return min(corners), max(corners)
-
-    @property
     def system(self) -> str:
         """The system, or both if they differ."""
         return " against ".join(dict.fromkeys([self.row.system, self.reference.system]))
@@ -148,10 +133,6 @@ class Ratio:
         """The ratio and the two numbers that it is computed from."""
         pair = self.row.value, self.reference.value
         return f"{self.value:.2f} = {' / '.join(reversed(pair) if self.inverse else pair)}"
-
-
-_TEXTS = ["metric", "condition", "system", "value", "unit", "note", "bound"]
-_COUNTS = ["epoch", "global_batch", "per_replica_batch"]
 
 
 @dataclass(frozen=True)
@@ -220,7 +201,7 @@ def read_margins(path: Path) -> dict[str, Margin]:
 
 def read_rows(path: Path, experiment: str) -> list[Row]:
     """The published rows of one experiment, in file order. Raises `UserError` if there is none."""
-    table = _of_experiment(path, experiment, *_TEXTS, *_COUNTS, "decimals", "final")
+    table = _of_experiment(path, experiment, *(field.name for field in fields(Row)))
     if table.empty:
         raise UserError(
             f"{path}: no row of experiment {experiment!r}; correct `published` in the config"
@@ -230,15 +211,7 @@ def read_rows(path: Path, experiment: str) -> list[Row]:
     for value in table["value"]:
         _number(path, value)
     try:
-        return [
-            Row(
-                **row[_TEXTS],
-                decimals=int(row["decimals"]),
-                final=row["final"] == "yes",
-                **_counts(row, _COUNTS),
-            )
-            for _, row in table.iterrows()
-        ]
+        return [_made(Row, row, final=row["final"] == "yes") for _, row in table.iterrows()]
     except ValueError as error:
         raise UserError(f"{path}: not a table of published numbers ({error})") from None
 
@@ -246,17 +219,9 @@ def read_rows(path: Path, experiment: str) -> list[Row]:
 def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
     """The protocol of each system of one experiment. Raises `UserError` if it is none."""
     table = _of_experiment(path, experiment)
-    texts = "workload training_time input_shape device precision"
-    counts = (
-        "replicas global_batch steps_per_epoch epoch_examples vocabulary parameters_per_word m k n"
-    )
     try:
         return {
-            row["system"]: Protocol(
-                model=settings(row["model"]),
-                **{name: row[name] for name in texts.split()},
-                **_counts(row, counts.split()),
-            )
+            row["system"]: _made(Protocol, row, model=settings(row["model"]))
             for _, row in table.iterrows()
         }
     except (KeyError, ValueError) as error:
@@ -326,9 +291,9 @@ def _of_experiment(path: Path, experiment: str, *needs: str) -> pd.DataFrame:
     return table[table["experiment"] == experiment]
 
 
-def _counts(row: pd.Series, names: list[str]) -> dict[str, Any]:
-    """Integers of a row of a file; None where a cell is empty."""
-    return {name: int(row[name]) if row[name] else None for name in names}
+def _made(kind: type[Made], row: pd.Series, **values: object) -> Made:
+    """Return a row of a file as a dataclass, with its defaults for empty cells; `values` go first."""
+    return msgspec.convert({**row[row != ""], **values}, kind, strict=False)
 
 
 def _number(path: Path, text: str) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from paragone.analysis import published, tidy
-from paragone.analysis.grouping import Series, by_work, is_usual, series_of, sweeps_of
+from paragone.analysis.grouping import Series, is_usual, series_of, sweeps_of
 from paragone.analysis.published import Protocol, Ratio, Row
 from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
@@ -70,8 +70,11 @@ class Inputs:
         `UserError` where it does none of the work.
         """
         name = self.settings["baseline"]
-        for (workload, batch), same in by_work(self.series).items():
-            usual = [one for one in same if one.backend == name and is_usual(one.runs.iloc[0])]
+        works: dict[tuple[str, int], list[Series]] = {}
+        for series in self.series:
+            works.setdefault((series.workload, series.global_batch), []).append(series)
+        for (workload, batch), same in works.items():
+            usual = [each for each in same if each.backend == name and is_usual(each.runs.iloc[0])]
             if not usual:
                 raise UserError(
                     f"baseline: {name} does not train {workload} at batch {batch:,} in float32 as installed; "

@@ -110,12 +110,9 @@ def plain_numbers(axis: Axis) -> None:
     axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
 
 
-def plain_logarithms(axis: Axis, subs: Sequence[int] = (1, 2, 5), most: int | None = None) -> None:
-    """Put the ticks of a logarithmic axis at `subs` times the powers of ten, as plain numbers.
-
-    `most`: the number of powers shown at most; None leaves it to Matplotlib.
-    """
-    axis.set_major_locator(LogLocator(subs=subs, numticks=most))
+def plain_logarithms(axis: Axis, subs: Sequence[int] = (1, 2, 5)) -> None:
+    """Put the ticks of a logarithmic axis at `subs` times the powers of ten, as plain numbers."""
+    axis.set_major_locator(LogLocator(subs=subs))
     axis.set_minor_locator(NullLocator())
     plain_numbers(axis)
 

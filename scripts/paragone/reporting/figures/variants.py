@@ -9,7 +9,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import LogLocator, NullLocator
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
@@ -22,6 +21,7 @@ from paragone.reporting.marks import (
     legend_line,
     legend_mark,
     name_rows,
+    plain_logarithms,
     plain_numbers,
     row_axes,
     write,
@@ -137,9 +137,7 @@ def _draw_ratios(
 ) -> None:
     row_axes(axes, names, f"{AXES[metric]}, multiple of {part['baseline'].iloc[0]}")
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_minor_locator(NullLocator())
-    plain_numbers(axes.xaxis)
+    plain_logarithms(axes.xaxis)
     axes.axvline(1, color=style.MUTED, linewidth=0.8)
     known = part[part["metric"] == metric]
     for row, name in enumerate(names):
