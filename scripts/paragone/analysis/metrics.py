@@ -38,7 +38,7 @@ class Metric:
 
     def effects(self, first: pd.Series, second: pd.Series) -> pd.Series:
         """By how much the first is better, by seed: log of a ratio, or difference; seeds of both alone."""
-        first, second = (one.astype("float64") for one in (first, second))
+        first, second = (values.astype("float64") for values in (first, second))
         found = np.log(first / second) if self.by_ratio else first - second
         return (found if self.more_is_better else -found).dropna()
 
@@ -90,7 +90,7 @@ OPTIONAL = {"time to target", "energy"}
 
 def named(name: str) -> Metric:
     """The metric of that name."""
-    return next(one for one in METRICS if one.name == name)
+    return next(metric for metric in METRICS if metric.name == name)
 
 
 def margin_words(metric: Metric) -> str:

@@ -82,9 +82,9 @@ def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame) -> pd.DataFra
 
 def _comparable(pair: tuple[Series, Series]) -> bool:
     """Whether two series are cells that are compared, on the same machine and edition of the data."""
-    one, other = (series.runs.iloc[0] for series in pair)
-    same = one[SHARED].astype(str).tolist() == other[SHARED].astype(str).tolist()
-    return same and compared(one, other)
+    first, other = (series.runs.iloc[0] for series in pair)
+    same = first[SHARED].astype(str).tolist() == other[SHARED].astype(str).tolist()
+    return same and compared(first, other)
 
 
 def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str, Any]]:
@@ -122,7 +122,7 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
 
 
 def _tuning(first: Series, second: Series) -> str:
-    names = {one.runs["tuning"].iloc[0] for one in (first, second)}
+    names = {series.runs["tuning"].iloc[0] for series in (first, second)}
     return names.pop() if len(names) == 1 else BOTH
 
 
@@ -142,29 +142,29 @@ def _verdict(row: dict[str, Any], effects: Effects) -> dict[str, str]:
     }
 
 
-def by_seed(one: Series, metric: Metric) -> pd.Series:
+def by_seed(series: Series, metric: Metric) -> pd.Series:
     """The values that count of a series, by seed."""
-    runs = (one.runs if metric.by_all else one.measured).set_index("seed")
+    runs = (series.runs if metric.by_all else series.measured).set_index("seed")
     values = runs[metric.column]
     if metric.needs:
         values = values.where(runs[metric.needs].fillna(False).astype(bool))
     return values[[]] if metric.by_all and values.isna().any() else values.dropna()
 
 
-def _runs_of(one: Series, seeds: pd.Index) -> list[str]:
-    return one.measured.loc[one.measured["seed"].isin(seeds), "run"].tolist()
+def _runs_of(series: Series, seeds: pd.Index) -> list[str]:
+    return series.measured.loc[series.measured["seed"].isin(seeds), "run"].tolist()
 
 
-def _lacks(metric: Metric, one: Series, values: pd.Series) -> str:
+def _lacks(metric: Metric, series: Series, values: pd.Series) -> str:
     """Why a series has no value of a metric; empty if it has."""
     if len(values):
         return ""
     states = run_states.no_speed if metric.speed else run_states.not_completed
-    return "; ".join(states(one.runs)) or _missing(metric, one)
+    return "; ".join(states(series.runs)) or _missing(metric, series)
 
 
-def _missing(metric: Metric, one: Series) -> str:
-    if metric.needs and one.measured[metric.column].notna().any():
+def _missing(metric: Metric, series: Series) -> str:
+    if metric.needs and series.measured[metric.column].notna().any():
         return "speed window too short"
     return f"not each run has a {metric.name}"
 

@@ -179,14 +179,14 @@ class Spread:
         """
         found = pd.DataFrame({key: self.values(*key) for key in published}).reset_index(drop=True)
         found.loc[len(found)] = pd.Series(published)
-        counts = [_inside(found.loc[one], found.drop(one)) for one in found.index]
+        counts = [_inside(found.loc[row], found.drop(row)) for row in found.index]
         return counts[-1], sum(count <= counts[-1] for count in counts) / len(counts)
 
 
-def _inside(one: pd.Series, others: pd.DataFrame) -> int:
+def _inside(row: pd.Series, others: pd.DataFrame) -> int:
     n = len(others)
     half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * others.std() * math.sqrt(1 + 1 / n)
-    return int(((one - others.mean()).abs() <= half).sum())
+    return int(((row - others.mean()).abs() <= half).sum())
 
 
 def read_margins(path: Path) -> dict[str, Margin]:

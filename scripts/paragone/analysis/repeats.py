@@ -41,20 +41,22 @@ def plan(
     """
     known = _seconds_of_a_run(runs) if len(runs) else {}
     rows = []
-    for one in sorted(questions, key=lambda one: one["name"] != primary["experiment"]):
-        needed, source = _pairs_needed(one, differences.get(one["name"]))
+    for question in sorted(
+        questions, key=lambda question: question["name"] != primary["experiment"]
+    ):
+        needed, source = _pairs_needed(question, differences.get(question["name"]))
         seconds = [
-            known.get(tuple(cell[key] for key in CELL), float("nan")) for cell in one["cells"]
+            known.get(tuple(cell[key] for key in CELL), float("nan")) for cell in question["cells"]
         ]
         rows.append(
             {
-                "experiment": one["name"],
-                "repeats": one["repeats"],
-                "comparisons": one["comparisons"],
+                "experiment": question["name"],
+                "repeats": question["repeats"],
+                "comparisons": question["comparisons"],
                 "pairs_needed": needed,
                 "from": source,
                 "seconds": sum(seconds),
-                "proposed": one["repeats"],
+                "proposed": question["repeats"],
             }
         )
     found = pd.DataFrame(rows)

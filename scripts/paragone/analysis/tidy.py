@@ -41,7 +41,7 @@ _PARITY = {True: "passed", False: "failed", None: "not checked"}
 
 def read_records(paths: Iterable[Path], violations: Iterable[Violation]) -> list[RunRecord]:
     """The records that `violations` do not call unreadable. Raises as `record.read` does."""
-    unreadable = {one.file for one in violations if one.rule in UNREADABLE}
+    unreadable = {violation.file for violation in violations if violation.rule in UNREADABLE}
     return [record.read(path) for path in paths if str(path) not in unreadable]
 
 
@@ -61,7 +61,9 @@ def tables(
     Raises `UserError` when two records are of the same run.
     """
     broken = by_run(violations)
-    unreadable = [run for run, found in broken.items() if {one.rule for one in found} & UNREADABLE]
+    unreadable = [
+        run for run, found in broken.items() if {violation.rule for violation in found} & UNREADABLE
+    ]
     runs = pd.DataFrame(
         [_run_row(record, experiment, parity, broken.get(record.run, [])) for record in records]
         + [_unreadable_row(run, experiment, parity, broken[run]) for run in unreadable]
@@ -170,9 +172,11 @@ def _unreadable_row(run: str, experiment: str, parity: Parity, violations: list[
 
 def _status(status: str, reason: str | None, violations: list[Violation]) -> Row:
     """How the run ended, or that it is invalid; the rules that it breaks."""
-    broken = " ".join(dict.fromkeys(one.rule for one in violations)) or None
-    if invalid := [one for one in violations if one.severity == INVALID]:
-        why = "; ".join(f"{one.rule}: {one.where} {one.value}" for one in invalid)
+    broken = " ".join(dict.fromkeys(violation.rule for violation in violations)) or None
+    if invalid := [violation for violation in violations if violation.severity == INVALID]:
+        why = "; ".join(
+            f"{violation.rule}: {violation.where} {violation.value}" for violation in invalid
+        )
         status, reason = "invalid", f"was {status}; {why}"
     return {"status": status, "reason": reason, "violations": broken}
 
@@ -211,13 +215,13 @@ def _seconds(record: RunRecord) -> Row:
 
 def _processes(processes: list[Process]) -> Row:
     first = processes[0]
-    memory, programs = [one.memory for one in processes], [one.programs for one in processes]
+    memory, programs = [each.memory for each in processes], [each.programs for each in processes]
     modes = processes[-1].modes
     machines = dict.fromkeys(map(machine_label, processes))
-    shares = [share for one in processes for share in host_metrics.shares(one).values()]
+    shares = [share for each in processes for share in host_metrics.shares(each).values()]
     return {
         **columns_of_process(first),
-        "resumed": any(one.first_epoch > 1 for one in processes),
+        "resumed": any(each.first_epoch > 1 for each in processes),
         "processes": len(processes),
         # A run whose processes saw several machines belongs to that set, not to its first member.
         "machine": "; ".join(machines),
@@ -226,11 +230,11 @@ def _processes(processes: list[Process]) -> Row:
         "devices": "; ".join(first.devices),
         **({"math_mode": modes.math_mode, "collectives": modes.collectives} if modes else {}),
         **of_others(shares),
-        "throttled": known(any, (host_metrics.throttled(one.load) for one in processes)),
-        "peak_host_bytes": known(max, (one.peak_host_bytes for one in memory)),
-        "peak_device_bytes": known(max, (one.peak_device_bytes for one in memory)),
-        "programs_compiled": known(sum, (one.compiled if one else None for one in programs)),
-        "programs_cached": known(sum, (one.cached if one else None for one in programs)),
+        "throttled": known(any, (host_metrics.throttled(each.load) for each in processes)),
+        "peak_host_bytes": known(max, (each.peak_host_bytes for each in memory)),
+        "peak_device_bytes": known(max, (each.peak_device_bytes for each in memory)),
+        "programs_compiled": known(sum, (each.compiled if each else None for each in programs)),
+        "programs_cached": known(sum, (each.cached if each else None for each in programs)),
         "steady_cpu_joules": host_metrics.joules(processes, "cpu"),
         "steady_accelerator_joules": host_metrics.joules(processes, "accelerator"),
         "config_sha256": first.config_sha256,
@@ -259,7 +263,7 @@ def _host(windows: list[Activity]) -> Row:
     waiting = ("cpu_waiting", "io_waiting")
     return {
         "other_cpu_share": host_metrics.other_cpu_share(windows),
-        **{key: known(max, (getattr(one, key) for one in windows)) for key in waiting},
+        **{key: known(max, (getattr(window, key) for window in windows)) for key in waiting},
     }
 
 

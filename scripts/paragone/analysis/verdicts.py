@@ -173,20 +173,22 @@ def overall(findings: dict[str, Finding], judge_label: str | None = None) -> tup
     Columns train with the same seeds, so they are no repeats of each other. `judge_label` if that could be
     compared, else the first that could.
     """
-    able = [label for label, one in findings.items() if one.verdict != NOT_COMPARABLE]
+    able = [label for label, finding in findings.items() if finding.verdict != NOT_COMPARABLE]
     label = judge_label if judge_label in able else (able or list(findings))[0]
     return label, findings[label]
 
 
 def adjusted(findings: list[Finding]) -> list[Finding]:
     """The primary findings of a system: one that differs does so with a p value adjusted for their number."""
-    judged = [one.judgement for one in findings]
-    p_values = holm([1.0 if one is None else one.p for one in judged])
+    judged = [finding.judgement for finding in findings]
+    p_values = holm([1.0 if finding is None else finding.p for finding in judged])
     return [
-        replace(one, verdict=UNDECIDED, reasons=(*one.reasons, ("adjusted", len(findings), p)))
-        if one.verdict == DIFFERS and one.judgement and p > 1 - CONFIDENCE
-        else one
-        for one, p in zip(findings, p_values, strict=True)
+        replace(
+            finding, verdict=UNDECIDED, reasons=(*finding.reasons, ("adjusted", len(findings), p))
+        )
+        if finding.verdict == DIFFERS and finding.judgement and p > 1 - CONFIDENCE
+        else finding
+        for finding, p in zip(findings, p_values, strict=True)
     ]
 
 

@@ -106,7 +106,7 @@ def violations(runs: pd.DataFrame) -> list[str]:
 
 def unproven(series: list[Series]) -> list[str]:
     """Return a sentence that names the series without proven parity, none if all have passed."""
-    names = [one.label for one in series if (one.runs["parity"] != "passed").any()]
+    names = [each.label for each in series if (each.runs["parity"] != "passed").any()]
     return [f"Parity failed or not checked: {', '.join(names)}."] if names else []
 
 

@@ -81,10 +81,10 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
 
 def _section(section: Section, results: Results, root: Path) -> dict[str, Any]:
     answers = [
-        _answer(one)
+        _answer(answer)
         for part in results.answers
-        for one in part.answers
-        if one.experiment == section.name
+        for answer in part.answers
+        if answer.experiment == section.name
     ]
     return {
         "name": section.name,
@@ -104,14 +104,14 @@ def _section(section: Section, results: Results, root: Path) -> dict[str, Any]:
     }
 
 
-def _answer(one: Answer) -> dict[str, Any]:
+def _answer(answer: Answer) -> dict[str, Any]:
     return {
-        "verdict": one.verdict,
-        "kind": verdict_class(one.outcome),
-        "lead": one.lead,
-        "text": one.text,
-        "experiment": one.experiment,
-        "count": len(one.runs),
+        "verdict": answer.verdict,
+        "kind": verdict_class(answer.outcome),
+        "lead": answer.lead,
+        "text": answer.text,
+        "experiment": answer.experiment,
+        "count": len(answer.runs),
     }
 
 

@@ -55,7 +55,13 @@ def find(
     order = list(table())
     return sorted(
         set(found),
-        key=lambda one: (one.experiment, order.index(one.rule), one.run, one.where, one.value),
+        key=lambda violation: (
+            violation.experiment,
+            order.index(violation.rule),
+            violation.run,
+            violation.where,
+            violation.value,
+        ),
     )
 
 
@@ -93,7 +99,9 @@ def _one_by_one(
         else:
             whole.append((path, record))
     # Of two records of a run the one in the run's own folder counts.
-    for path, record in sorted(whole, key=lambda one: (one[0].parent.name != one[1].run, one[0])):
+    for path, record in sorted(
+        whole, key=lambda pair: (pair[0].parent.name != pair[1].run, pair[0])
+    ):
         run = record.run
         if run in records:
             broken.append(("one-record", run, path, Finding("run", f"also in {files[run]}")))

@@ -110,7 +110,11 @@ def flop(records: list[RunRecord]) -> Found:
 @CHECKS.rule("too-fast")
 def too_fast_to_be_true(records: list[RunRecord]) -> Found:
     """Epochs to the target against the reference backend's; p adjusted over the cells of the experiment."""
-    verdicts = [(cell, one, one.p) for cell, one in _convergence(records) if one.p is not None]
+    verdicts = [
+        (cell, verdict, verdict.p)
+        for cell, verdict in _convergence(records)
+        if verdict.p is not None
+    ]
     adjusted = holm([p for _, _, p in verdicts])
     for (cell, verdict, _), p in zip(verdicts, adjusted, strict=True):
         if p <= limit("too-fast"):
@@ -121,12 +125,14 @@ def too_fast_to_be_true(records: list[RunRecord]) -> Found:
 
 def _convergence(records: list[RunRecord]) -> Iterator[tuple[list[RunRecord], Convergence]]:
     """Each cell, and how it converges beside the reference: same workload, batch, data and target."""
-    ended = [one for one in records if one.status in ("completed", "diverged")]
-    for same in _grouped([one for one in ended if time_to_target(one)], _question).values():
+    ended = [record for record in records if record.status in ("completed", "diverged")]
+    for same in _grouped(
+        [record for record in ended if time_to_target(record)], _question
+    ).values():
         reference = [_epochs_to(time_to_target(record)) for record in same if _is_reference(record)]
         others = [record for record in same if not _is_reference(record)]
         for cell in _grouped(others, _cell).values():
-            yield cell, too_fast([_epochs_to(time_to_target(one)) for one in cell], reference)
+            yield cell, too_fast([_epochs_to(time_to_target(record)) for record in cell], reference)
 
 
 def _workload(record: RunRecord) -> str:
@@ -160,7 +166,7 @@ def _threads_per_host(record: RunRecord) -> list[int]:
     ranks = defaultdict(set)  # per host; a resumed run has several processes per rank
     for process in record.processes:
         ranks[process.machine.host].add(process.rank)
-    return sorted({one.threads * len(ranks[one.machine.host]) for one in record.processes})
+    return sorted({each.threads * len(ranks[each.machine.host]) for each in record.processes})
 
 
 def _is_reference(record: RunRecord) -> bool:
@@ -202,7 +208,7 @@ _EQUAL: dict[str, list[tuple[str, Callable[[Any], Hashable], Callable[[Any], obj
     "initial-weights": [
         (
             "model.initial_weights",
-            lambda one: (_workload(one), one.spec.seed, one.model.initializer),
+            lambda record: (_workload(record), record.spec.seed, record.model.initializer),
             attrgetter("model.initial_weights"),
         )
     ],
@@ -224,7 +230,7 @@ _EQUAL: dict[str, list[tuple[str, Callable[[Any], Hashable], Callable[[Any], obj
         (
             "data.edition",
             attrgetter("data.dataset"),
-            lambda one: f"{one.data.source}, {one.data.edition}",
+            lambda record: f"{record.data.source}, {record.data.edition}",
         )
     ],
     "one-setting": [
@@ -240,11 +246,11 @@ def _odd_ones_out(rule: str, records: list[RunRecord]) -> Found:
 
     Of equally frequent values that of the reference backend is right, or else that of the first run by name.
     """
-    first = sorted(records, key=lambda one: (not _is_reference(one), one.run))
+    first = sorted(records, key=lambda record: (not _is_reference(record), record.run))
     for where, key, value in _EQUAL[rule]:
         part = where.split(".")[0]  # the model or the data may be null
-        for same in _grouped((one for one in first if getattr(one, part)), key).values():
-            values = {one.run: str(value(one)) for one in same}
+        for same in _grouped((record for record in first if getattr(record, part)), key).values():
+            values = {record.run: str(value(record)) for record in same}
             # Of equal counts `most_common` returns the first that was counted.
             right, count = Counter(values.values()).most_common(1)[0]
             for run, found in values.items():

@@ -103,7 +103,7 @@ def remarks(points: pd.DataFrame, runs: pd.DataFrame, model: dict[str, str]) -> 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw one bar chart per system over the same batch sizes, and all relative in one."""
-    names = {one.label: one.backend for one in inputs.sweeps(*BY_BATCH)}
+    names = {sweep.label: sweep.backend for sweep in inputs.sweeps(*BY_BATCH)}
     styles = style.series_styles(names, names.values(), inputs.palette)
     colors = {name: own["color"] for name, own in styles.items()}
     if (points["panel"] == "published").any():

@@ -41,21 +41,21 @@ BARS = (
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per series and part: the seconds drawn, their run, and the total with its interval."""
     rows = []
-    for one in inputs.series:
-        run, words = _typical(one), "; ".join(_words(one))
-        total = summarize(one.measured["end_to_end_seconds"])
+    for series in inputs.series:
+        run, words = _typical(series), "; ".join(_words(series))
+        total = summarize(series.measured["end_to_end_seconds"])
         if run is None:
-            rows.append({"series": one.label, "backend": one.backend, "words": words})
+            rows.append({"series": series.label, "backend": series.backend, "words": words})
             continue
         rows += [
             {
-                "series": one.label,
-                "backend": one.backend,
+                "series": series.label,
+                "backend": series.backend,
                 "run": run["run"],
                 "part": part,
                 "seconds": run[f"{part}_seconds"],
                 "end_to_end_seconds": run["end_to_end_seconds"],
-                "runs": " ".join(one.measured["run"]),
+                "runs": " ".join(series.measured["run"]),
                 **{f"end_to_end_{key}": value for key, value in vars(total).items()},
                 "words": words,
             }
@@ -64,19 +64,21 @@ def points(inputs: Inputs) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _typical(one: Series) -> pd.Series | None:
+def _typical(series: Series) -> pd.Series | None:
     """Return the completed run with the median end-to-end time (the lower of two), None without any.
 
     Parts of one run add up to its total; medians of parts would not.
     """
-    timed = one.measured.dropna(subset="end_to_end_seconds")
+    timed = series.measured.dropna(subset="end_to_end_seconds")
     ordered = timed.sort_values(["end_to_end_seconds", "run"])
     return None if timed.empty else ordered.iloc[(len(ordered) - 1) // 2]
 
 
-def _words(one: Series) -> list[str]:
-    unproven = one.runs[(one.runs["status"] == "completed") & (one.runs["parity"] != "passed")]
-    return run_states.not_completed(one.runs) + run_states.no_speed(unproven)
+def _words(series: Series) -> list[str]:
+    unproven = series.runs[
+        (series.runs["status"] == "completed") & (series.runs["parity"] != "passed")
+    ]
+    return run_states.not_completed(series.runs) + run_states.no_speed(unproven)
 
 
 def chart(points: pd.DataFrame) -> Chart:
@@ -99,7 +101,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         Patch(facecolor=face, hatch=hatch, label=part, **EDGE)
         for part, (face, hatch, _) in PART_STYLES.items()
     ]
-    counts = [int(one.measured["end_to_end_seconds"].count()) for one in inputs.series]
+    counts = [int(each.measured["end_to_end_seconds"].count()) for each in inputs.series]
     remarks = [BARS, footnotes.repeats(counts)]
     height = ROW * len(series) + 0.36
     frame = Frame(style.DOUBLE, height, inputs.title, inputs.runs, remarks, handles)

@@ -57,7 +57,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
 def _published(inputs: Inputs) -> list[dict]:
     shown = [("published", row, float(row.value), row.printed) for row in inputs.published]
-    shown += [("speed_up", one.row, one.value, one.printed) for one in inputs.ratios]
+    shown += [("speed_up", ratio.row, ratio.value, ratio.printed) for ratio in inputs.ratios]
     found = []
     for panel, row, value, printed in shown:
         protocol = inputs.protocols[row.system]
@@ -74,17 +74,17 @@ def _published(inputs: Inputs) -> list[dict]:
 
 
 def _measured(
-    sweep: Series, one: Series, base: Series | None, epochs: pd.DataFrame, examples: int
+    sweep: Series, cell: Series, base: Series | None, epochs: pd.DataFrame, examples: int
 ) -> list[dict]:
-    key = _key(one)
-    values = _seconds(one, epochs, examples)
+    key = _key(cell)
+    values = _seconds(cell, epochs, examples)
     about = {
         **dict(zip(_KEY, key, strict=True)),
         "epoch_examples": examples,
-        "extrapolated": not _cell(one, epochs, examples).whole_epochs() if len(values) else None,
+        "extrapolated": not _cell(cell, epochs, examples).whole_epochs() if len(values) else None,
     }
-    words = run_states.no_speed(one.runs)
-    names = one.measured.set_index("seed")["run"]
+    words = run_states.no_speed(cell.runs)
+    names = cell.measured.set_index("seed")["run"]
     series = sweep.label, sweep.backend
     rows = bar_rows("measured", *series, _category(*key), values.rename(names), words)
     if base is not None and key[0] > 1:
@@ -102,26 +102,26 @@ def _no_reference(sweep: Series, key: tuple[int, int]) -> dict:
     return {**row, **about, **dict(zip(_KEY, key, strict=True))}
 
 
-def _cell(one: Series, epochs: pd.DataFrame, examples: int) -> Cell:
-    runs = one.measured.dropna(subset="steady_examples_per_second")
-    protocol = Protocol(one.workload, {}, epoch_examples=examples)
+def _cell(series: Series, epochs: pd.DataFrame, examples: int) -> Cell:
+    runs = series.measured.dropna(subset="steady_examples_per_second")
+    protocol = Protocol(series.workload, {}, epoch_examples=examples)
     return Cell(runs, epochs[epochs["run"].isin(runs["run"])], protocol)
 
 
-def _seconds(one: Series, epochs: pd.DataFrame, examples: int) -> pd.Series:
+def _seconds(series: Series, epochs: pd.DataFrame, examples: int) -> pd.Series:
     """Return seconds per epoch, by seed; empty if the series has no speed."""
-    cell = _cell(one, epochs, examples)
+    cell = _cell(series, epochs, examples)
     return epoch_seconds(cell) if len(cell.runs) else NO_VALUES
 
 
 def _one_replica(cells: list[Series]) -> Series | None:
     """Return the reference of speed-ups: one replica with the smallest batch."""
-    single = [one for one in cells if _key(one)[0] == 1]
+    single = [cell for cell in cells if _key(cell)[0] == 1]
     return min(single, key=_key, default=None)
 
 
-def _key(one: Series) -> tuple[int, int]:
-    return one.replicas, one.global_batch
+def _key(series: Series) -> tuple[int, int]:
+    return series.replicas, series.global_batch
 
 
 def _category(replicas: int, batch: int) -> str:
@@ -165,7 +165,9 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw published and measured epoch times, and the speed-ups of both."""
     # Several machines of a backend share its color.
-    measured = {one.label: style.color(inputs.palette, one.backend) for one in inputs.sweeps()}
+    measured = {
+        series.label: style.color(inputs.palette, series.backend) for series in inputs.sweeps()
+    }
     published = {"published": PUBLISHED_BARS}
     handles = [Patch(color=color, alpha=0.5, label=name) for name, color in measured.items()]
     if (points["kind"] == "published").any():

@@ -50,14 +50,14 @@ def points(inputs: Inputs) -> pd.DataFrame:
     `kind` is median (over completed runs), stopped (a run that was not completed) or published. Test loss is
     included if the sources print it by epoch.
     """
-    published = _published(inputs, {one.workload for one in inputs.series})
+    published = _published(inputs, {series.workload for series in inputs.series})
     printed = {row.epoch for row, _ in published if row.metric == "test_loss"}
     metrics = [name for name in METRICS if name != "test_loss" or len(printed) > 1]
     parts = [
         part
-        for one in inputs.series
+        for series in inputs.series
         for metric in metrics
-        for part in _measured(one, inputs.epochs, metric)
+        for part in _measured(series, inputs.epochs, metric)
     ]
     rows = [
         {
@@ -76,18 +76,18 @@ def points(inputs: Inputs) -> pd.DataFrame:
     return pd.concat(filled, ignore_index=True).reindex(columns=COLUMNS)
 
 
-def _measured(one: Series, epochs: pd.DataFrame, metric: str) -> list[pd.DataFrame]:
+def _measured(series: Series, epochs: pd.DataFrame, metric: str) -> list[pd.DataFrame]:
     """Return the medians of the completed runs, and each run that stopped."""
-    completed = epochs["run"].isin(one.measured["run"])
+    completed = epochs["run"].isin(series.measured["run"])
     rows = [
         {"epoch": epoch, **vars(summarize(part[metric])), "runs": " ".join(sorted(part["run"]))}
         for epoch, part in epochs[completed].groupby("epoch")
     ]
     median = pd.DataFrame(rows, columns=["epoch", "n", "median", "low", "high", "runs"])
     median = median.rename(columns={"median": "value"})
-    stopped = epochs[epochs["run"].isin(one.runs["run"]) & ~completed]
+    stopped = epochs[epochs["run"].isin(series.runs["run"]) & ~completed]
     stopped = stopped.rename(columns={metric: "value", "run": "runs"})[["epoch", "value", "runs"]]
-    about = {"workload": one.workload, "series": one.label, "backend": one.backend}
+    about = {"workload": series.workload, "series": series.label, "backend": series.backend}
     about["metric"] = metric
     return [median.assign(kind="median", **about), stopped.assign(n=1, kind="stopped", **about)]
 
@@ -125,11 +125,12 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw one row of panels or, of several workloads, a row per metric and a column per workload."""
     series = inputs.series
     styles = {
-        one.label: style.series_style(inputs.palette, one.backend, one.number) for one in series
+        curve.label: style.series_style(inputs.palette, curve.backend, curve.number)
+        for curve in series
     }
     published = points.loc[points["kind"] == "published", "series"].unique()
     stars = {name: STARS[at % len(STARS)] for at, name in enumerate(published)}
-    workloads = sorted({one.workload for one in series})
+    workloads = sorted({curve.workload for curve in series})
     metrics = [name for name in METRICS if (points["metric"] == name).any()]
     several = len(workloads) > 1
     frame = Frame(
@@ -160,11 +161,11 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
 
 def _remarks(series: list[Series]) -> list[str]:
     stopped = [
-        f"{one.label}: {'; '.join(words)}"
-        for one in series
-        if (words := run_states.not_completed(one.runs))
+        f"{curve.label}: {'; '.join(words)}"
+        for curve in series
+        if (words := run_states.not_completed(curve.runs))
     ]
-    remark = footnotes.repeats([len(one.measured) for one in series])
+    remark = footnotes.repeats([len(curve.measured) for curve in series])
     if stopped:
         remark += f" Not completed, not in any median: {' | '.join(stopped)}."
     return [remark, *footnotes.unproven(series)]
@@ -194,9 +195,9 @@ def _handles(
     series: list[Series], points: pd.DataFrame, styles: dict[str, Any], stars: dict[str, Any]
 ) -> list[Artist]:
     handles: list[Artist] = []
-    for name in dict.fromkeys(one.name for one in series):
-        same = [one for one in series if one.name == name]
-        nothing = all(one.measured.empty for one in same)
+    for name in dict.fromkeys(curve.name for curve in series):
+        same = [curve for curve in series if curve.name == name]
+        nothing = all(curve.measured.empty for curve in same)
         words = run_states.not_completed(same[0].runs) if nothing else []
         label = name + (f": {'; '.join(words)}" if words else "")
         handles.append(legend_line(label, **styles[same[0].label]))

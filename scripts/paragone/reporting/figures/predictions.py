@@ -38,15 +38,15 @@ def points(inputs: Inputs) -> pd.DataFrame:
     """
     paths = {path.parent.name: path for path in inputs.paths("predictions")}
     parts = []
-    for one in inputs.series:
-        runs = one.measured[one.measured["run"].isin(list(paths))].sort_values("seed")
+    for series in inputs.series:
+        runs = series.measured[series.measured["run"].isin(list(paths))].sort_values("seed")
         for _, run in runs.head(1).iterrows():
-            parts.append(_grid(one, run, paths[run["run"]]))
+            parts.append(_grid(series, run, paths[run["run"]]))
     nothing = pd.DataFrame(columns=[*COLUMNS, "_image"])
     return pd.concat(parts, ignore_index=True) if parts else nothing
 
 
-def _grid(one: Series, run: pd.Series, path: Path) -> pd.DataFrame:
+def _grid(series: Series, run: pd.Series, path: Path) -> pd.DataFrame:
     found = read(path)
     images = found.pop("images")
     names = {kind: found["class_names"][found[f"{kind}s"]] for kind in ("label", "prediction")}
@@ -54,8 +54,8 @@ def _grid(one: Series, run: pd.Series, path: Path) -> pd.DataFrame:
     about = {
         "run": run["run"],
         "seed": int(run["seed"]),
-        "series": one.label,
-        "backend": one.backend,
+        "series": series.label,
+        "backend": series.backend,
     }
     return pd.DataFrame(
         {
@@ -86,8 +86,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw each image once, with the prediction of each backend where they disagree."""
     series = points.drop_duplicates("series") if len(points) else points
     styles = {
-        one["series"]: style.series_style(inputs.palette, one["backend"])
-        for one in series.to_dict("records")
+        first["series"]: style.series_style(inputs.palette, first["backend"])
+        for first in series.to_dict("records")
     }
     cells = [cell for _, cell in points.groupby("position", sort=True)]
     lines = max((cell["prediction"].nunique() for cell in cells), default=1)

@@ -33,14 +33,14 @@ SPEED, SHARE = "steady_examples_per_second", "steady_peak_share"
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per run, with n, median and interval of its series."""
     parts = []
-    for one in inputs.series:
+    for series in inputs.series:
         columns = ["run", "seed", "status", "parity", SPEED, "steady_flop_per_second", SHARE]
         about = {
-            **vars(summarize(one.measured[SPEED])),
-            "words": "; ".join(run_states.no_speed(one.runs)),
-            "backend": one.backend,
+            **vars(summarize(series.measured[SPEED])),
+            "words": "; ".join(run_states.no_speed(series.runs)),
+            "backend": series.backend,
         }
-        parts.append(one.runs[columns].assign(series=one.label, **about))
+        parts.append(series.runs[columns].assign(series=series.label, **about))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -49,7 +49,7 @@ def chart(points: pd.DataFrame) -> Chart:
     points = points.assign(panel="speed", x=points["series"])
     names = points.groupby("series")["run"].agg(" ".join)
     medians = points.drop_duplicates("series").assign(
-        kind=MEDIAN, runs=lambda one: one["series"].map(names)
+        kind=MEDIAN, runs=lambda table: table["series"].map(names)
     )
     runs = points.drop(columns=["low", "high"]).assign(kind=RUN, n=1)
     rows = [long(medians, value="median"), long(runs, value=SPEED, runs="run")]
@@ -72,7 +72,9 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         _handles(series),
     )
     axes = frame.figure.subplots()
-    colors = {name: style.color(inputs.palette, one["backend"]) for name, one in series.iterrows()}
+    colors = {
+        name: style.color(inputs.palette, about["backend"]) for name, about in series.iterrows()
+    }
     same: dict[str, Any] = {
         "y": "series",
         "order": list(colors),
@@ -91,15 +93,15 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     row_axes(axes, list(colors), "steady training throughput (examples/s)")
     axes.set_xlim(0, 1 if known.empty else known[SPEED].max() * 1.04)
     texts = []
-    for row, (name, one) in enumerate(series.iterrows()):
+    for row, (name, about) in enumerate(series.iterrows()):
         runs = known[known["series"] == name]
         if runs.empty:
-            write_words(axes, row, one["words"])
+            write_words(axes, row, about["words"])
             continue
         share = summarize(runs[SHARE]).median
         of_peak = "" if pd.isna(share) else f"\n{100 * share:.2g} % of peak"
-        text = f"{one['median']:,.0f} (n = {one['n']}){of_peak}"
-        texts.append(write_value(axes, row, runs[SPEED].max(), text, one["words"]))
+        text = f"{about['median']:,.0f} (n = {about['n']}){of_peak}"
+        texts.append(write_value(axes, row, runs[SPEED].max(), text, about["words"]))
     make_room(axes, texts)
     return frame.figure
 

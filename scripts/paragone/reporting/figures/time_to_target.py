@@ -47,19 +47,19 @@ def points(inputs: Inputs) -> pd.DataFrame:
     finals = inputs.epochs.sort_values("epoch").groupby("run")["test_accuracy"].last()
     found = []
     for sweep in inputs.sweeps(*BY_BATCH):
-        for one in series_of(sweep.runs, inputs.labels):
-            found += _of_batch(sweep.label, one, ends, finals)
+        for cell in series_of(sweep.runs, inputs.labels):
+            found += _of_batch(sweep.label, cell, ends, finals)
     return pd.DataFrame(found).reindex(columns=COLUMNS)
 
 
-def _of_batch(label: str, one: Series, last: pd.Series, finals: pd.Series) -> list[dict]:
+def _of_batch(label: str, cell: Series, last: pd.Series, finals: pd.Series) -> list[dict]:
     about = {
         "series": label,
-        "backend": one.backend,
-        "global_batch": one.global_batch,
-        "words": "; ".join(_words(one.runs)),
+        "backend": cell.backend,
+        "global_batch": cell.global_batch,
+        "words": "; ".join(_words(cell.runs)),
     }
-    tried = one.runs[one.runs["status"].isin(TRIED) & one.runs["target_accuracy"].notna()]
+    tried = cell.runs[cell.runs["status"].isin(TRIED) & cell.runs["target_accuracy"].notna()]
     hits = tried["target_reached"].fillna(False).astype(bool)
     rows = [
         {

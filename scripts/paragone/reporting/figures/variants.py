@@ -31,7 +31,7 @@ from paragone.reporting.marks import (
 from paragone.reporting.style import Frame
 
 ROW = 0.3  # inches per series
-RATIOS = [one for one in METRICS if one.name in ("speed", "time to target")]
+RATIOS = [metric for metric in METRICS if metric.name in ("speed", "time to target")]
 AXES = {"speed": "steady speed", "time to target": "quickness to the target"}
 WHOLE, COMPILATION = "#D8D3EA", "#6E4A12"  # as in the figure `clocks`
 OF_PAIRS = "Dots: pairs of runs of one seed; tick: their geometric mean; line: its 95 % interval."
@@ -47,17 +47,17 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
 
 def _of_work(work: str, baseline: Series, same: list[Series]) -> Iterator[dict[str, Any]]:
-    for one in same:
+    for series in same:
         about = {
             "work": work,
-            "series": one.label,
-            "backend": one.backend,
+            "series": series.label,
+            "backend": series.backend,
             "baseline": baseline.label,
-            "words": "; ".join(run_states.no_speed(one.runs)),
+            "words": "; ".join(run_states.no_speed(series.runs)),
         }
         for metric in RATIOS:
-            yield from ({**about, **row} for row in _ratios(metric, one, baseline))
-        runs = one.measured
+            yield from ({**about, **row} for row in _ratios(metric, series, baseline))
+        runs = series.measured
         total = summarize(runs["end_to_end_seconds"])
         yield {
             **about,
@@ -69,9 +69,9 @@ def _of_work(work: str, baseline: Series, same: list[Series]) -> Iterator[dict[s
         }
 
 
-def _ratios(metric: Metric, one: Series, baseline: Series) -> Iterator[dict[str, Any]]:
+def _ratios(metric: Metric, series: Series, baseline: Series) -> Iterator[dict[str, Any]]:
     """Yield the ratios of one metric by seed; those of the baseline itself are 1."""
-    effects = metric.effects(by_seed(one, metric), by_seed(baseline, metric))
+    effects = metric.effects(by_seed(series, metric), by_seed(baseline, metric))
     found = Effects(effects.to_numpy())
     low, high = (metric.shown(end) if math.isfinite(end) else math.nan for end in found.interval())
     for seed, effect in effects.items():
@@ -83,18 +83,18 @@ def _ratios(metric: Metric, one: Series, baseline: Series) -> Iterator[dict[str,
             "low": low,
             "high": high,
             "n": len(effects),
-            "runs": " ".join(sorted({_run(each, seed) for each in (one, baseline)})),
+            "runs": " ".join(sorted({_run(each, seed) for each in (series, baseline)})),
         }
 
 
-def _run(one: Series, seed: int) -> str:
-    return one.runs.loc[one.runs["seed"] == seed, "run"].iloc[0]
+def _run(series: Series, seed: int) -> str:
+    return series.runs.loc[series.runs["seed"] == seed, "run"].iloc[0]
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw a row of axes per workload and batch, and a column per metric."""
     works = dict(list(points.groupby("work", sort=False)))
-    columns = [one.name for one in RATIOS if one.name in set(points["metric"])]
+    columns = [metric.name for metric in RATIOS if metric.name in set(points["metric"])]
     rows = [part["series"].nunique() for part in works.values()]
     height = ROW * sum(rows) + 0.42 * len(works) + 0.2
     frame = Frame(
@@ -141,18 +141,18 @@ def _draw_ratios(
     axes.axvline(1, color=style.MUTED, linewidth=0.8)
     known = part[part["metric"] == metric]
     for row, name in enumerate(names):
-        one = known[known["series"] == name]
-        if one.empty:
+        pairs = known[known["series"] == name]
+        if pairs.empty:
             words = part.loc[part["series"] == name, "words"].iloc[0] or f"no {metric}"
             write_words(axes, row, words)
             continue
-        first = one.iloc[0]
+        first = pairs.iloc[0]
         color = style.color(inputs.palette, first["backend"])
         dots = {"color": color, "alpha": 0.5, "linewidth": 0, "s": 8}
-        axes.scatter(one["value"], [row] * len(one), **dots)
+        axes.scatter(pairs["value"], [row] * len(pairs), **dots)
         axes.hlines(row, first["low"], first["high"], color=color, linewidth=1.2)
         axes.vlines(first["mean"], row - 0.25, row + 0.25, color=color, linewidth=1.6)
-        ends = [first["high"], one["value"].max()]
+        ends = [first["high"], pairs["value"].max()]
         text = "baseline" if name == first["baseline"] else f"{first['mean']:.2f} x"
         write_value(axes, row, max(ends), f"{text} (n = {first['n']:.0f})", "")
     low, high = axes.get_xlim()

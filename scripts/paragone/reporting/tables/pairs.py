@@ -22,7 +22,7 @@ PAIRED = (
     "over the pairs of a metric; a verdict at p <= 0.05. Effect: by how much the first is better, so that a "
     "ratio below 1, or a difference below 0, speaks for the second, whatever the metric."
 )
-MARGINS = f"Margins: {', '.join(f'{one.name} {margin_words(one)}' for one in METRICS)}."
+MARGINS = f"Margins: {', '.join(f'{metric.name} {margin_words(metric)}' for metric in METRICS)}."
 NOTHING = (
     "No two backends trained the same workload at the same global batch with the same tuning: "
     "nothing to compare."
@@ -125,9 +125,9 @@ def accuracies(inputs: Inputs) -> Table:
     rows, baselines = [], []
     for work, baseline, same in inputs.with_baseline():
         rows += [
-            {"work": work, **_accuracy_row(one, baseline, split)}
+            {"work": work, **_accuracy_row(series, baseline, split)}
             for split in ("test", "train")
-            for one in same
+            for series in same
         ]
         baselines.append(baseline.name)
     table = pd.DataFrame(rows)
@@ -142,22 +142,22 @@ def accuracies(inputs: Inputs) -> Table:
     return Table(table, title, footnotes.about(inputs.runs, method), [block])
 
 
-def _accuracy_row(one: Series, baseline: Series, split: str) -> dict[str, Any]:
+def _accuracy_row(series: Series, baseline: Series, split: str) -> dict[str, Any]:
     """Return a row; `difference`, `low` and `high` are missing for the baseline itself."""
-    accuracy, other = (_accuracy_by_seed(each, split) for each in (one, baseline))
+    accuracy, other = (_accuracy_by_seed(each, split) for each in (series, baseline))
     row: dict[str, Any] = {
         "split": split,
-        "series": one.label,
-        "backend": one.backend,
-        "precision": one.runs["precision"].iloc[0],
+        "series": series.label,
+        "backend": series.backend,
+        "precision": series.runs["precision"].iloc[0],
         "n": len(accuracy),
         "accuracy": accuracy.mean(),
         "deviation": accuracy.std(),
-        "majority": one.runs[f"{split}_majority"].astype("float64").max(),
-        "runs": " ".join(one.measured["run"]),
-        "words": "; ".join(run_states.not_completed(one.runs)),
+        "majority": series.runs[f"{split}_majority"].astype("float64").max(),
+        "runs": " ".join(series.measured["run"]),
+        "words": "; ".join(run_states.not_completed(series.runs)),
     }
-    if one is baseline:
+    if series is baseline:
         nothing = dict.fromkeys(("difference", "low", "high"), math.nan)
         return row | nothing | {"verdict": "baseline"}
     pairs = (accuracy - other).dropna()
@@ -166,8 +166,8 @@ def _accuracy_row(one: Series, baseline: Series, split: str) -> dict[str, Any]:
     return row | {"difference": pairs.mean(), "low": low, "high": high, "verdict": verdict}
 
 
-def _accuracy_by_seed(one: Series, split: str) -> pd.Series:
-    return one.measured.set_index("seed")[f"final_{split}_accuracy"].astype("float64")
+def _accuracy_by_seed(series: Series, split: str) -> pd.Series:
+    return series.measured.set_index("seed")[f"final_{split}_accuracy"].astype("float64")
 
 
 def _interval(pairs: pd.Series) -> tuple[float, float]:

@@ -52,7 +52,10 @@ def comparison(inputs: Inputs) -> Table:
     """
     evidence, sweeps = inputs.evidence, inputs.sweeps()
     findings = [
-        {one.label: verdicts.compare(row, evidence, one.runs, inputs.epochs) for one in sweeps}
+        {
+            series.label: verdicts.compare(row, evidence, series.runs, inputs.epochs)
+            for series in sweeps
+        }
         for row in inputs.published
     ]
     judged = [
@@ -73,8 +76,8 @@ def comparison(inputs: Inputs) -> Table:
     ]
     for ratio in inputs.ratios:
         by_series = {
-            one.label: verdicts.compare_ratio(ratio, evidence, one.runs, inputs.epochs)
-            for one in sweeps
+            series.label: verdicts.compare_ratio(ratio, evidence, series.runs, inputs.epochs)
+            for series in sweeps
         }
         lines.append(_line((ratio.name, ratio.condition, ratio.system, ratio.printed), by_series))
     for line in lines:
@@ -87,7 +90,9 @@ def _judge(inputs: Inputs, row: Row, sweeps: list[Series]) -> str | None:
     """Return the series that judges a row: that of the backend of the committed spread."""
     protocol = inputs.evidence.protocols.get(row.system)
     spread = inputs.evidence.spreads.get(protocol.workload) if protocol else None
-    return next((one.label for one in sweeps if spread and one.backend == spread.backend), None)
+    return next(
+        (series.label for series in sweeps if spread and series.backend == spread.backend), None
+    )
 
 
 def _families(rows: list[Row], judged: list[tuple[str, Finding]]) -> list[str]:
@@ -140,7 +145,7 @@ def _line(
     numbers = finding.judgement
     return {
         **dict(zip(_BEFORE, about, strict=True)),
-        **{label: words.measured(one) for label, one in findings.items()},
+        **{label: words.measured(each) for label, each in findings.items()},
         "verdict": finding.verdict,
         "why": _why(
             {label: finding} if finding.verdict != NOT_COMPARABLE else findings, len(findings)
@@ -150,17 +155,17 @@ def _line(
         "judge": label,
         "value": number[0],
         "unit": "" if number[1] in ("fraction", "count") else number[1],
-        "has_runs": all(one.has_runs for one in findings.values()),
+        "has_runs": all(each.has_runs for each in findings.values()),
         **{name: getattr(numbers, name, math.nan) for name in JUDGED},
-        "runs": " ".join(dict.fromkeys(run for one in findings.values() for run in one.runs)),
+        "runs": " ".join(dict.fromkeys(run for each in findings.values() for run in each.runs)),
     }
 
 
 def _why(findings: dict[str, Finding], columns: int) -> str:
     """Return the reason of the series that judges, or of each that cannot be compared, equal ones once."""
     reasons: dict[str, list[str]] = {}
-    for label, one in findings.items():
-        reasons.setdefault(words.reasons(one), []).append(label)
+    for label, each in findings.items():
+        reasons.setdefault(words.reasons(each), []).append(label)
     if columns == 1 or (len(reasons) == 1 and len(findings) > 1):
         return "; ".join(reasons)
     return "; ".join(f"{', '.join(labels)}: {why}" for why, labels in reasons.items())
@@ -199,7 +204,7 @@ def epochs(inputs: Inputs) -> Table:
             f"published experiment {inputs.published_experiment!r} has no values by epoch"
         )
     values, missing = _by_epoch(rows, inputs.protocols, inputs.sweeps(), inputs.epochs)
-    counts = [len(one.measured) for one in inputs.series]
+    counts = [len(series.measured) for series in inputs.series]
     remarks = [*footnotes.about(inputs.runs, EPOCHS, *missing), footnotes.repeats(counts)]
     blocks = []
     for system, part in values.groupby("system", sort=False):
@@ -219,22 +224,22 @@ def _by_epoch(
     for row in rows:
         about = {"system": row.system, "epoch": row.epoch, "metric": row.metric}
         values.append({**about, "source": "published", "value": float(row.value)})
-        for one in sweeps:
+        for series in sweeps:
             quantity = QUANTITIES[row.metric]
             try:
-                cell = pick(row, protocols[row.system], one.runs, epochs, exact=quantity.exact)
+                cell = pick(row, protocols[row.system], series.runs, epochs, exact=quantity.exact)
                 measured = quantity.values(cell, row)
             except Missing as error:
                 why = words.reason(error.reason)
-                missing[f"{one.label}, for {row.system}: {why}."] = None
+                missing[f"{series.label}, for {row.system}: {why}."] = None
                 continue
             if quantity.remark(cell, row):  # a value of another epoch
                 continue
             for other in cell.other_replicas(row):
-                missing[f"{one.label}, for {row.system}: {words.reason(other)}."] = None
+                missing[f"{series.label}, for {row.system}: {words.reason(other)}."] = None
             summary = {**vars(summarize(measured)), "runs": " ".join(cell.runs["run"])}
             summary["value"] = summary.pop("median")
-            values.append({**about, "source": one.label, **summary})
+            values.append({**about, "source": series.label, **summary})
     columns = ["system", "epoch", "metric", "source", "value", "low", "high", "n", "runs"]
     return pd.DataFrame(values).reindex(columns=columns), list(missing)
 
