@@ -9,7 +9,7 @@ from make_products import make_case, make_result
 from workspace import CONFIG, call, command, refused, succeed
 
 from paragone.base.errors import UserError
-from paragone.config import measurement_plans
+from paragone.config import expand
 from paragone.microbenchmarks.products import measure
 from paragone.records import measurements
 
@@ -166,7 +166,7 @@ def test_a_result_with_false_flop_or_without_runs_is_not_written(key, value):
 
 
 def test_the_plan_knows_every_backend_of_the_config():
-    assert list(measurement_plans.products(CONFIG)) == CONFIG["matmul"]["backends"]
+    assert list(expand.products(CONFIG)) == CONFIG["matmul"]["backends"]
     unknown = {**CONFIG, "matmul": {**CONFIG["matmul"], "backends": ["nobody"]}}
     with pytest.raises(UserError, match=r"matmul\.backends: there is no 'nobody'"):
-        measurement_plans.products(unknown)
+        expand.products(unknown)
