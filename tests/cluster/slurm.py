@@ -18,17 +18,7 @@ from pathlib import Path
 import psutil
 
 PROGRAMS = {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "srun": "slurm-wlm", "munged": "munge"}
-CLIENTS = (
-    "sacct",
-    "sacctmgr",
-    "sbatch",
-    "scancel",
-    "scontrol",
-    "sinfo",
-    "squeue",
-    "srun",
-    "sshare",
-)
+CLIENTS = "sacct", "sacctmgr", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun", "sshare"
 NODES = ("n1", "n2")
 CPUS = 2  # of each node, in Slurm's books
 MEMORY = 12_000  # MB, likewise
@@ -88,11 +78,7 @@ def missing() -> list[str]:
 
 
 class Cluster:
-    """The running cluster; `start` and `stop` it.
-
-    `state`: its folder, with every log. `variables`: what a process needs in its environment to
-    submit to it.
-    """
+    """The running cluster; `start` and `stop` it. `state`: its folder, with every log."""
 
     def __init__(self) -> None:
         # Not pytest's: the path of munge's socket must be short.
@@ -117,14 +103,15 @@ class Cluster:
         self._spawn("slurmctld", "-D", "-c")
         for name in NODES:
             self._spawn("slurmd", "-D", "-N", name)
-        idle = ["idle"] * len(NODES)
-        self._wait(lambda: self.query("sinfo", "-hNo%T").split() == idle, "both nodes to be idle")
+        states = ["idle"] * len(NODES)
+        idle = lambda: self.call("sinfo", "-hNo%T").stdout.split() == states  # noqa: E731
+        self._wait(idle, "both nodes to be idle")
 
     def stop(self) -> None:
         """End the jobs, then the daemons, and remove their folder. Fails if a process is left."""
         try:
             self.call("scancel", f"--partition={PARTITION}")
-            self._wait(lambda: not self.query("squeue", "-h"), "the last jobs to end")
+            self._wait(lambda: not self.call("squeue", "-h").stdout, "the last jobs to end")
         finally:
             for daemon in reversed(self._daemons):
                 daemon.terminate()
@@ -148,13 +135,9 @@ class Cluster:
             timeout=SECONDS,
         )
 
-    def query(self, *line: str) -> str:
-        """What a client prints."""
-        return self.call(*line).stdout
-
     def jobs(self) -> list[dict[str, str]]:
         """Every job since the start, as `scontrol show job` describes it, in order of submission."""
-        text = self.query("scontrol", "show", "job", "--oneliner")
+        text = self.call("scontrol", "show", "job", "--oneliner").stdout
         jobs = [
             dict(word.partition("=")[::2] for word in line.split() if "=" in word)
             for line in text.splitlines()

@@ -46,17 +46,11 @@ class Submitted:
 
 @pytest.fixture(scope="module")
 def submitted(cluster, slurm_checkout, tmp_path_factory) -> Submitted:
-    """One call from data to records: an ordinary run, a plugin's, one that wants GPUs, two of two workers.
-
-    And the matrix products up to their tables.
-    """
+    """One call: runs of PyTorch, of a plugin, of a backend on GPUs, of two workers; and matrix products."""
     made = slurm_checkout(tmp_path_factory.mktemp("submitted"))
-    made.config["backends"]["tensorflow-gpu"] = {
-        **made.config["backends"]["tensorflow-mirrored"],
-        "device": "gpu",
-        "label": "TensorFlow on GPUs",
-        "color": "#000000",
-    }
+    gpu = {"device": "gpu", "label": "TensorFlow on GPUs"}
+    backends = made.config["backends"]
+    backends["tensorflow-gpu"] = backends["tensorflow-mirrored"] | gpu
     plug_in(made, "my-torch")
     made.only(EXPERIMENT, ["torch", "my-torch"], epochs=2, steps_per_epoch=4)
     block = made.config["experiments"][EXPERIMENT]
@@ -84,15 +78,10 @@ def test_every_job_went_through_slurm_and_ended_well(submitted):
     assert {job["JobState"] for job in submitted.jobs} == {"COMPLETED"}
     assert {job["Partition"] for job in submitted.jobs} == {PARTITION}
     assert (submitted.checkout / PEAKS).is_file()
-
-
-@pytest.mark.parametrize("backend", ["torch", "my-torch"])
-def test_ordinary_run_trains_on_one_node(submitted, backend):
-    assert submitted.train_job(backend)["NumNodes"] == "1"
-    assert submitted.records[backend].status == "completed"
-
-
-def test_timed_jobs_have_their_nodes_alone(submitted):
+    for backend in ("torch", "my-torch"):
+        assert submitted.train_job(backend)["NumNodes"] == "1"
+        assert submitted.records[backend].status == "completed"
+    # Timed jobs have their nodes alone.
     timed = [*submitted.jobs_of("train"), *submitted.jobs_of("measure_products")]
     assert len(timed) == 6
     for job in submitted.jobs:

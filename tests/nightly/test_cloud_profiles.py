@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from cluster.test_profiles import CLOUDS, dry_run, whole  # noqa: F401 - a fixture
+from cluster.test_profiles import CLOUDS, dry_run
+from plan import Plan
 from workspace import ROOT
 
 
@@ -23,14 +24,14 @@ def cloud_python(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("profile", sorted(CLOUDS))
-def test_cloud_profile_would_submit_the_whole_workflow(checkout, whole, cloud_python, profile):  # noqa: F811
+def test_cloud_profile_would_submit_the_whole_workflow(checkout, cloud_python, profile):
     made = checkout()
     path = made / f"profiles/{profile}/profile.yaml"
     edited = yaml.safe_load(path.read_text())
     # The volume, as it would be mounted where Snakemake is called.
     edited["default-storage-prefix"] = str(made.folder)
     path.write_text(yaml.safe_dump(edited))
-    assert dry_run(made, cloud_python, profile) == whole
+    assert dry_run(made, cloud_python, profile) == Plan().jobs()
 
 
 @pytest.mark.parametrize("profile", sorted(CLOUDS))
