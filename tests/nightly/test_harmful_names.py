@@ -2,8 +2,6 @@
 
 import pytest
 
-pytestmark = pytest.mark.nightly
-
 
 @pytest.mark.injects(
     "4 input",
