@@ -58,7 +58,7 @@ def test_editing_a_measurement_rule_checks_again_and_trains_nothing(smoke):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("#0072B2", "#123456"), ("label: PyTorch eager\n", "label: Torch\n")]
+    ("old", "new"), [("#0072B2", "#123456"), ("label: PyTorch eager,", "label: Torch,")]
 )
 def test_another_color_or_label_redraws_without_training(smoke, old, new):
     with smoke.checkout.edited("config.yaml", lambda text: text.replace(old, new)):
