@@ -241,3 +241,9 @@ def test_a_run_without_data_joins_its_series():
 def test_only_virtual_devices_of_one_machine_share_cores(devices, machines, shared):
     counts = pd.Series(machines, dtype="Int64")
     assert shares_cores(pd.DataFrame({"device": devices, "machines": counts})) is shared
+
+
+def test_parity_of_another_workload_proves_nothing(tmp_path):
+    parity = [write_parity(tmp_path, "fashion-cnn", {"torch": True})]
+    runs, _ = run_collect(tmp_path, [make_record("torch")], parity)
+    assert runs["parity"].tolist() == ["not checked"]

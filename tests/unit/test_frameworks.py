@@ -3,12 +3,13 @@
 import copy
 import re
 import subprocess
+from importlib import import_module
 
 import pytest
 import yaml
 from workspace import CONFIG, ROOT, call, make_spec, train_command
 
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, needing_packages
 from paragone.config.expand import expand, products
 from paragone.config.narrow import FRAMEWORKS, framework_of, narrow
 from paragone.records import record
@@ -108,3 +109,15 @@ def test_a_run_without_its_framework_is_unavailable(small, tmp_path, without_jax
     found = record.read(tmp_path / "record.json")
     assert (found.status, found.reason) == ("unavailable", "jax is not installed here")
     assert "Traceback" not in done.stderr
+
+
+def test_a_backend_of_ones_own_environment_stays():
+    config = copy.deepcopy(CONFIG) | {"frameworks": ["jax"]}
+    config["backends"]["torch"]["environment"] = "mine"
+    narrow(config)
+    assert "torch" in {spec.backend["name"] for spec in expand(config, "one_device")}
+
+
+def test_a_module_that_the_project_lacks_is_no_missing_framework():
+    with pytest.raises(ModuleNotFoundError), needing_packages():
+        import_module("paragone.engines.misspelled")

@@ -1,6 +1,7 @@
 """A busy neighbour is seen, one's own work is none, and what no sensor reports is null."""
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -163,3 +164,26 @@ def test_figures_warn_of_disturbed_runs():
     assert footnotes.isolation(runs.iloc[1:]) == []
     (slow,) = footnotes.isolation(runs.iloc[1:].assign(throttled=[True, False]))
     assert "THROTTLED" in slow
+
+
+def test_a_rank_that_has_ended_is_no_error():
+    with neighbours(1) as (other,):
+        watch, found = HostWatch([os.getpid(), other.pid]), []
+    with watch.window(found):
+        pass
+    assert found[0]["run"] >= 0
+
+
+def test_the_work_of_children_is_own_work():
+    """Of those that have ended and were waited for."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    line = [sys.executable, "-c", "sum(range(10**7))"]
+    window, _ = watched(0, lambda _: subprocess.run(line, check=True))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = sum(after[:2]) - sum(before[:2])
+    assert used > 0.05
+    assert window.run > used - 0.03  # counted in hundredths of a second
+
+
+def test_no_sensor_no_energy(tmp_path):
+    assert EnergyMeter(tmp_path).joules()["cpu_joules"] is None

@@ -103,3 +103,9 @@ def test_the_figure_says_what_has_no_speed(drawing):
     ):
         assert words in text
     assert len(figure.axes) == 2
+
+
+def test_a_faster_product_that_is_no_square_is_no_peak():
+    cases = [make_case((64, 64, 64), gflops=(1, 1)), make_case((64, 64, 65), gflops=(9, 9))]
+    (peak,) = product_tables.peaks_document(table_of([make_result("torch", cases)]))["peaks"]
+    assert (peak["size"], peak["flops_per_second"], peak["n"]) == (64, pytest.approx(1e9), 2)

@@ -1,4 +1,4 @@
-"""What fails in a folder of one's own as it runs: one message with file and line, or a failed parity row."""
+"""What fails in a folder of one's own as it runs: one message with file and line."""
 
 import copy
 import runpy
@@ -11,6 +11,7 @@ from documents import files, line_of
 from snakemake.utils import update_config
 from workspace import CONFIG, ROOT, call, refused, train_command
 
+import train
 from paragone.base import plugins
 from paragone.base.errors import UserError, as_user_error
 from paragone.config.expand import expand
@@ -113,3 +114,21 @@ def test_full_memory_and_disks_stay_what_they_are(tmp_path, monkeypatch, error):
     file.write_text("raise RuntimeError('shapes')\n")
     with pytest.raises(UserError, match=r"full\.py, line 1: RuntimeError"), plugins.explaining():
         runpy.run_path(str(file))
+
+
+def test_layers_that_do_not_fit_are_told_with_the_framework_s_traceback(
+    small, config, tmp_path, monkeypatch
+):
+    write(tmp_path, monkeypatch, torch=("nn.Linear(hidden,", "nn.Linear(hidden + 1,"))
+    done = call(train_command(spec_of(config, "torch"), small, tmp_path / "run"))
+    assert done.returncode == 1
+    *above, error = done.stderr.splitlines()
+    assert "models/torch.py: model 'my-mlp' on backend torch: RuntimeError" in error
+    assert any(line.startswith("Traceback") for line in above)
+
+
+def test_an_error_of_the_project_is_not_blamed_on_a_model(config, tmp_path, monkeypatch):
+    write(tmp_path, monkeypatch)
+    with pytest.raises(KeyError) as error:
+        train.Ledger().add({"no such clock": 1.0})
+    assert train.of_own_model(error.value, spec_of(config, "torch")) is None

@@ -55,3 +55,7 @@ def test_read(tmp_path):
     path.write_text('{"peaks": [{}]}')
     with pytest.raises(UserError, match=r"peaks\.json"):
         read_peaks(path)
+
+
+def test_another_machine_has_no_share():
+    assert shares(document(host="node-2")).isna()["steady_peak_share"]

@@ -163,3 +163,11 @@ def test_the_program_checks_and_prints_what_is_in_a_bundle(archive, capsys):
     with pytest.raises(SystemExit):
         bundle.main(["check", str(archive)])
     assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_a_missing_file_is_refused(archive):
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(archive.with_name("b.zip"), "w") as new:
+        for name in old.namelist()[:-1]:
+            new.writestr(name, old.read(name))
+        last = old.namelist()[-1]
+    assert f"{last} is missing" in refusal(archive.with_name("b.zip"))
