@@ -50,7 +50,7 @@ def main() -> None:
                 rows.append(row)
     minutes, machine = (time.monotonic() - begun) / 60, hardware.describe()
     print(markdown(rows))
-    print(f"{machine['processor']}, two cores, commit {commit()}; {minutes:.0f} minutes.")
+    print(f"{machine.processor}, two cores, commit {commit()}; {minutes:.0f} minutes.")
     print(f"Data: {', '.join(data.sources())}.")
     if not rows or any(row[2].startswith("failed: ") for row in rows):
         sys.exit(1)

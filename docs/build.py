@@ -5,6 +5,7 @@ python docs/build.py --check    exit status 1, and the names of the pages that a
 
 docs/configuration.md           from config.yaml and the types of its keys
 docs/method.md, the rules       from rules/schemas/compliance.csv
+rules/schemas/record.schema.json from the types of records
 docs/architecture.md, the rooms from tests/unit/test_rooms.py and the rooms' docstrings
 """
 
@@ -31,6 +32,7 @@ from paragone.config.schema import (  # noqa: E402 - found through the line abov
     Dataset,
     Optimizer,
 )
+from paragone.records.run_record import RunRecord  # noqa: E402 - likewise
 from paragone.reporting.tables import TABLES  # noqa: E402 - found through the line above
 
 SCHEMAS = ROOT / "rules" / "schemas"
@@ -56,7 +58,11 @@ you choose, `[]` for each element of a list.
 
 def pages() -> dict[Path, str]:
     """Every page with made parts, as it should be."""
-    made = {ROOT / "docs/configuration.md": configuration()}
+    schema = json.dumps(msgspec.json.schema(RunRecord), indent=1)
+    made = {
+        ROOT / "docs/configuration.md": configuration(),
+        SCHEMAS / "record.schema.json": f"{schema}\n",
+    }
     for name in ("method", "architecture"):
         path = ROOT / f"docs/{name}.md"
         made[path] = MARKED.sub(_fill, path.read_text())

@@ -42,7 +42,6 @@ rule check_parity:
 rule collect:
     input:
         rules=PLAN.path("rules/schemas/compliance.csv"),
-        schema=PLAN.path("rules/schemas/record.schema.json"),
         records=lambda wildcards: PLAN.records(wildcards.experiment),
         parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
         manifests=lambda wildcards: PLAN.manifests(wildcards.experiment),
@@ -82,7 +81,6 @@ rule collect:
 
 rule collect_products:
     input:
-        schema=PLAN.path("rules/schemas/matmul.schema.json"),
         results=collect("<results>/matmul/{backend}.json", backend=list(PLAN.products)),
     output:
         csv=report(

@@ -5,8 +5,6 @@
 
 
 rule measure_products:
-    input:
-        schema=PLAN.path("rules/schemas/matmul.schema.json"),
     output:
         result="<results>/matmul/{backend}.json",
     log:

@@ -16,7 +16,6 @@
 
 rule train:
     input:
-        schema=PLAN.path("rules/schemas/record.schema.json"),
         manifest=lambda wildcards: PLAN.manifest(PLAN.runs[wildcards.run]),
         weights=lambda wildcards: PLAN.weights(PLAN.runs[wildcards.run]),
         first_steps=lambda wildcards: PLAN.first_steps(wildcards.run),

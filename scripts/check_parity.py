@@ -1,12 +1,12 @@
 """Judge the backends of one workload by the parity gate."""
 
 import argparse
-import json
 from pathlib import Path
 
-from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
+from paragone.base.typed_json import typed, write
 from paragone.parity.compare import report
+from paragone.records.parity_reports import ParityReport
 
 VERDICTS = {True: "in parity", False: "NOT in parity", None: "not available"}
 
@@ -20,12 +20,10 @@ def main() -> None:
     parser.add_argument("--probes", required=True, type=Path, nargs="+", help="<backend>.npz")
     parser.add_argument("--output", required=True, type=Path, help="parity.json to write")
     options = parser.parse_args()
-    found = report(options.workload, options.reference, options.probes)
-    for backend, verdict in found["backends"].items():
-        passed = VERDICTS[verdict["passed"]]
-        print(f"[{options.workload} {backend}] {passed}", verdict["reason"] or "")
-    # Not `write_json`: a deviation may be infinite or not a number.
-    write_text(json.dumps(found, indent=1) + "\n", options.output)
+    made = typed(ParityReport, report(options.workload, options.reference, options.probes))
+    for backend, verdict in made.backends.items():
+        print(f"[{made.workload} {backend}] {VERDICTS[verdict.passed]}", verdict.reason or "")
+    write(made, options.output)
 
 
 if __name__ == "__main__":

@@ -13,10 +13,11 @@ from paragone.analysis import product_tables, tidy
 from paragone.analysis.compliance import checks
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
+from paragone.base.typed_json import read
 from paragone.records import parity_reports
 from paragone.records.compliance import violations
 from paragone.records.compliance.rules import REMARK
-from paragone.records.measurements import check_products, read
+from paragone.records.measurements import Products
 
 
 @entry_point
@@ -113,7 +114,7 @@ def _join(options: argparse.Namespace) -> None:
 
 
 def _collect_products(options: argparse.Namespace) -> None:
-    runs = product_tables.table([read(path, check_products) for path in options.results])
+    runs = product_tables.table([read(Products, path, "result") for path in options.results])
     write_json(product_tables.peaks_document(runs), options.peaks)
     for path in options.output:
         tidy.write(runs, path)

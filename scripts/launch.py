@@ -70,14 +70,20 @@ def conclude(
     status, reason = judge(failed, spec.workers, meeting, memory_was_full=memory_was_full)
     # Imported here: a run that ends well needs none of it.
     from paragone import data
-    from paragone.records.outcome import Outcome
+    from paragone.records.run_record import RunRecord
     from paragone.training import results
 
     dataset = data.load(options.manifest, options.data_folder)
-    outcome = Outcome(processes(meeting, spec.workers), status, reason)
+    record = RunRecord(
+        run=spec.name,
+        status=status,
+        reason=reason,
+        spec=spec,
+        processes=processes(meeting, spec.workers),
+    )
     print(f"[{spec.name}] {status}: {reason}", flush=True)
     results.write_predictions(options.predictions, dataset, None)
-    results.write_record(options, spec, dataset, outcome, None, None)
+    results.write_record(options, dataset, record, None)
 
 
 if __name__ == "__main__":

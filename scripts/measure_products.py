@@ -7,9 +7,10 @@ import importlib
 
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
 from paragone.base.processes import end_process
+from paragone.base.typed_json import typed, write
 from paragone.microbenchmarks.products.measure import TOLERANCES, measure_all, not_tried
 from paragone.microbenchmarks.program import Measuring, measuring_parser, module_of
-from paragone.records.measurements import check_products, write
+from paragone.records.measurements import Products
 
 
 @entry_point
@@ -47,18 +48,15 @@ def main(arguments: list[str] | None = None) -> None:
         for case in measure_all(framework, wanted, precision, options.repeats):
             cases.append(case)
             print(f"[{backend['name']}] {summary(case)}", flush=True)
-    write(
-        {
-            "schema": 1,
-            "backend": backend,
-            "device_name": device_name,
-            "process": measuring.stop(),
-            "repeats": options.repeats,
-            "cases": cases,
-        },
-        options.output,
-        check_products,
-    )
+    result = {
+        "schema": 1,
+        "backend": backend,
+        "device_name": device_name,
+        "process": measuring.stop(),
+        "repeats": options.repeats,
+        "cases": cases,
+    }
+    write(typed(Products, result), options.output)
 
 
 def shape_of(text: str) -> tuple[int, int, int]:

@@ -7,21 +7,24 @@ import sys
 import traceback
 from pathlib import Path
 
+from msgspec import structs
+
 from paragone import data, engines
 from paragone.base.errors import Unavailable, UserError, as_user_error, entry_point, first_line
 from paragone.base.plugins import LIBRARY
-from paragone.base.processes import end_process
+from paragone.base.processes import end_process, tuning_variables
+from paragone.base.ranks import World
 from paragone.config.code_files import digest_of, loaded_modules
 from paragone.config.own_files import model_file
 from paragone.config.run_spec import Spec
 from paragone.machine import limits, process_entry
 from paragone.machine.activity import HostWatch
 from paragone.models.weights import Pretrained, read
-from paragone.records.outcome import Outcome
+from paragone.records.run_record import Process, RunRecord
 from paragone.training import results
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
-from paragone.training.loop import train
+from paragone.training.loop import Result, Run, train
 from paragone.training.speed_window import SpeedWindow
 from paragone.workers.rendezvous import Rendezvous
 from paragone.workers.run_options import run_parser
@@ -47,27 +50,21 @@ def main(arguments: list[str] | None = None) -> None:
 
 def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> None:
     """The work of one worker. Only rank 0 writes, and only after every rank has trained to the end."""
-    process = process_entry.process_entry(limits.claim_cores(options.threads))
+    limits.claim_cores(options.threads)
+    start = process_entry.at_start()
     world = meeting.join()
     host = HostWatch(world.host_pids)
-    process["rank"] = world.rank
     threads = limits.claim_cores(options.threads, world.core_rank, world.core_workers)
-    process["threads"] = threads
-    if spec.backend["device"] == "cpu":
-        limits.limit_memory(len(world.host_pids))
-    if world.rank == 0 and not world.on_one_host:
-        print(
-            f"warning: workers listen on {', '.join(world.addresses)} without authentication; use a "
-            "private network or a firewall",
-            flush=True,
-        )
+    prepare(spec, world)
     ledger.switch("data")  # before the framework: missing data is found in a second
     dataset = data.load(options.manifest, options.data_folder)
-    process |= {
-        "config_sha256": spec.sha256,
-        "manifest_sha256": dataset.manifest_sha256,
-        **process_entry.unknown_usage(),
-    }
+    process = Process(
+        **structs.asdict(structs.replace(start, threads=threads)),
+        rank=world.rank,
+        variables=tuning_variables(),
+        config_sha256=spec.sha256,
+        manifest_sha256=dataset.manifest_sha256,
+    )
     pretrained = read(options.weights, options.data_folder)
     checkpoints = Checkpoints(options.checkpoints, context(spec, dataset, pretrained), meeting)
     ledger.switch("imports")
@@ -78,56 +75,87 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     if options.window_seconds:
         limit = options.window_limit or math.inf
         window = SpeedWindow(options.window_seconds, limit, meeting)
-    try:
-        outcome = train(
-            engine,
-            spec,
-            dataset,
-            threads,
-            ledger,
-            checkpoints,
-            processes,
-            host,
-            world,
-            pretrained,
-            window,
-            options.first_steps,
-        )
-        observed = getattr(engine, "devices", None)  # the memory may be full before they are known
-        process["devices"] = getattr(engine, "device_names", [])
-    except Unavailable as error:
-        outcome = Outcome(processes, status="unavailable", reason=str(error))
-        observed = None
-    except Exception as error:
-        if blamed := of_own_model(error, spec):
-            raise blamed from error
-        raise
-    if outcome.status != "completed" and world.rank == 0:
-        print(f"[{spec.name}] {outcome.status}: {outcome.reason}", flush=True)
-    opened = hasattr(engine, "devices")  # not where the run was unavailable
-    programs = engine.programs() if opened else None
-    process_entry.add_usage(process, outcome.peak_device_bytes, programs)
-    process["load"]["life"] = host.life()
-    process_entry.mark_end(process)
-    if world.workers > 1 and outcome.status in (
-        "unavailable",
-        "unsupported",
-        "out_of_memory",
-    ):
+    run = Run(
+        engine=engine,
+        spec=spec,
+        dataset=dataset,
+        threads=threads,
+        ledger=ledger,
+        checkpoints=checkpoints,
+        processes=processes,
+        host=host,
+        world=world,
+        pretrained=pretrained,
+        speed_window=window,
+        expected_steps=options.first_steps,
+    )
+    result = trained(run)
+    record = result.record
+    if record.status != "completed" and world.rank == 0:
+        print(f"[{spec.name}] {record.status}: {record.reason}", flush=True)
+    process = used(run, result)
+    if world.workers > 1 and record.status in ("unavailable", "unsupported", "out_of_memory"):
         # The others may wait without knowing: launch.py ends them and writes the record.
-        meeting.report(outcome.status, outcome.reason)
+        meeting.report(record.status, record.reason)
         sys.exit(1)
-    ends = meeting.meet("end-of-training", process)
-    for one, end in zip(processes, ends, strict=True):
-        one.update(end)  # what each worker knows only at its end
+    # Each worker knows its use of the machine only at its end.
+    record.processes[-world.workers :] = meeting.meet("end-of-training", process)
     if world.rank == 0:
-        results.write_predictions(options.predictions, dataset, outcome.probabilities)
+        results.write_predictions(options.predictions, dataset, result.probabilities)
         ledger.switch("other")
-        process_entry.mark_end(process, ledger.mark)
-        results.write_record(options, spec, dataset, outcome, observed, ledger.seconds)
+        first = -world.workers
+        record.processes[first] = process_entry.ending(record.processes[first], ledger.mark)
+        results.write_record(options, dataset, record, ledger.seconds)
         checkpoints.remove()
     # A worker that left earlier would look like a dead one to its framework.
     meeting.meet("end", {})
+
+
+def prepare(spec: Spec, world: World) -> None:
+    """Limit the memory of a run on CPUs, and warn of workers that others can reach."""
+    if spec.backend["device"] == "cpu":
+        limits.limit_memory(len(world.host_pids))
+    if world.rank == 0 and not world.on_one_host:
+        print(
+            f"warning: workers listen on {', '.join(world.addresses)} without authentication; use a "
+            "private network or a firewall",
+            flush=True,
+        )
+
+
+def trained(run: Run) -> Result:
+    """The result of training, also where the devices are not there."""
+    try:
+        return train(run)
+    except Unavailable as error:
+        record = RunRecord(
+            run=run.spec.name,
+            status="unavailable",
+            reason=str(error),
+            spec=run.spec,
+            processes=run.processes,
+        )
+        return Result(record)
+    except Exception as error:
+        if blamed := of_own_model(error, run.spec):
+            raise blamed from error
+        raise
+
+
+def used(run: Run, result: Result) -> Process:
+    """This process with what it has used. Call it right after the last timed work."""
+    process = result.record.processes[run.world.rank - run.world.workers]
+    opened = hasattr(run.engine, "devices")  # not where the run was unavailable
+    return process_entry.ending(
+        structs.replace(
+            process,
+            devices=list(getattr(run.engine, "device_names", [])),
+            load=process_entry.load_at_end(process.load, run.host.life()),
+            system_threads=process_entry.system_threads(),
+            memory=process_entry.peak_memory(result.peak_device_bytes),
+            programs=run.engine.programs() if opened else None,
+        )
+    )
 
 
 def of_own_model(error: Exception, spec: Spec) -> UserError | None:

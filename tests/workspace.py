@@ -10,13 +10,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import snakemake_server
 import yaml
+from msgspec.structs import replace
 
 from paragone.base import processes
 from paragone.config.expand import expand

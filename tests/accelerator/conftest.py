@@ -3,11 +3,11 @@
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from workspace import CONFIG, ROOT, Arrays, call, make_spec, train_command
 
 from paragone.config.run_spec import Spec

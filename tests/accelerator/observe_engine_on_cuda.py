@@ -6,11 +6,11 @@ Writes the canonical weights after the epoch.
 """
 
 import sys
-from dataclasses import replace
 
 import numpy as np
 import torch
 from made_images import make_images, make_texts
+from msgspec.structs import replace
 from workspace import make_spec
 
 from paragone.base.engine_reports import Metrics

@@ -8,12 +8,12 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from accelerator.conftest import KIND, config_on, lacking, replicas_on, spec_on
+from msgspec.structs import replace
 from parity.probing import dataset_of, judge, observe
 from workspace import CONFIG, ROOT, call, command, environment, succeed, train_command, wait_for
 

@@ -2,10 +2,10 @@
 
 import signal
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 from workspace import Arrays, environment, make_spec, succeed, train_command, wait_for
 
 from paragone.analysis.compliance import checks

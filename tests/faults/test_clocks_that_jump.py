@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 from workspace import Arrays, environment, make_spec, train_command, wait_for
 
 from paragone.analysis.compliance import checks
@@ -38,7 +39,7 @@ def judged(made: RunRecord, took: float) -> set[str]:
     assert len(made.epochs) == EPOCHS
     cold = made.clocks.cold
     parts = [
-        *vars(cold).values(),
+        *asdict(cold).values(),
         made.clocks.window,
         *(epoch.train_seconds for epoch in made.epochs),
     ]

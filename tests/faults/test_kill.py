@@ -2,10 +2,10 @@
 
 import signal
 import subprocess
-from dataclasses import replace
 
 import pytest
 from faults.killing import checkpoints, random_spec, resumes_to_the_same_bits, small_spec
+from msgspec.structs import replace
 from workspace import call, environment, refused, small_copy, succeed, train_command, wait_for
 
 from paragone.records import record

@@ -2,9 +2,9 @@
 
 import re
 import shutil
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from workspace import call, make_spec, refused, train_command
 
 SPEC = make_spec("fashion-conv", "torch", global_batch=200, epochs=1, steps_per_epoch=1)

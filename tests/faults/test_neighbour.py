@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import pandas as pd
 import psutil
 import pytest
+from msgspec.structs import replace
 from workspace import command, make_spec, succeed, train_command
 
 from paragone.records import host_metrics, record, run_metrics

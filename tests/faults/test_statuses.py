@@ -1,9 +1,8 @@
 """A run that cannot be completed is a result: recorded, and no crash. In figures: test_holes.py."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from workspace import call, make_spec, succeed, train_command
 
 from paragone.records import record, run_metrics

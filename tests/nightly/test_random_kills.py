@@ -7,13 +7,13 @@ import signal
 import subprocess
 import time
 import uuid
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
 from faults.killing import alike
+from msgspec.structs import replace
 from workspace import CELLS, environment, make_spec, small_copy, succeed, train_command
 
 from paragone.config.run_spec import Spec

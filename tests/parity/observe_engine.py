@@ -8,11 +8,11 @@ Writes arrays "<workload>/<series>/<weight>" and a JSON text "facts" with one ob
 import json
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
 import numpy as np
+from msgspec.structs import replace
 from workspace import make_spec
 
 from paragone import data, engines

@@ -13,13 +13,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from msgspec.structs import replace
 from observe_engine import Lab
 
 from paragone import data, engines

@@ -6,10 +6,10 @@ Rank 0 writes the canonical weights after one epoch, "loss" and "accuracy" of tr
 """
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from paragone import data, engines
 from paragone.base.engine_reports import Metrics

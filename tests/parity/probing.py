@@ -1,9 +1,9 @@
 """Probes of every backend through the programs: what the tests of the parity gate share."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from plan import Plan
 from workspace import CONFIG, INDUCTOR, ROOT, Arrays, call, command, succeed
 

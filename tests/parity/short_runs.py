@@ -2,11 +2,11 @@
 
 import os
 import sys
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from workspace import CONFIG, ROOT, Arrays, call, command, environment, make_spec, succeed
 from workspace import train_command as train
 

@@ -6,10 +6,10 @@ That a run with a window ends with the weights of one without: tests/faults/test
 import json
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from workspace import ROOT, environment, make_spec
 
 from paragone.workers import supervisor

@@ -2,12 +2,13 @@
 
 import importlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from workspace import CONFIG
 
 from paragone import data

@@ -21,7 +21,7 @@ def make_process(first_epoch: int, host: str, rank: int, config: str) -> dict:
     """A process of the made machine of this name; its times are not set."""
     return {
         "rank": rank,
-        "started": None,
+        "started": "2026-01-01T00:00:00+00:00",  # until its times are set
         "ended": None,
         "age": None,
         "first_epoch": first_epoch,

@@ -3,6 +3,7 @@
 from unit.make_processes import make_load, make_machine
 
 from paragone.analysis import product_tables
+from paragone.base import typed_json
 from paragone.records import measurements
 
 
@@ -38,7 +39,7 @@ def make_result(backend, cases, device="cpu", host="node-1"):
         "repeats": 3,
         "cases": cases,
     }
-    measurements.check_products(made)
+    typed_json.typed(measurements.Products, made)
     return made
 
 
@@ -62,7 +63,7 @@ def varied():
 
 def table_of(made):
     """The table of made results."""
-    return product_tables.table([measurements.check_products(one) for one in made])
+    return product_tables.table([typed_json.typed(measurements.Products, one) for one in made])
 
 
 def varied_table():

@@ -100,7 +100,7 @@ def make_record(
     count = {"kind": device, "replicas": replicas, "workers": workers}
     window = _window(steady_rows) if status == "completed" else []
     record = {
-        "schema": 1,
+        "schema": 2,
         "run": f"{workload}.{backend}.r{replicas}.b{global_batch}.s{seed}.{host.replace('_', '-')}"
         f"{'' if precision == 'float32' else '-mixed'}{'-tuned' if tuning else ''}",
         "status": status,
@@ -199,8 +199,11 @@ def time_to_target(record: dict) -> run_metrics.Target:
 
 def sealed(record: dict) -> dict:
     """The same with the digest that its other fields have."""
-    content = {key: value for key, value in record.items() if key != "digest"}
-    return {**content, "digest": digests.sha256_of(content)}
+    try:
+        return RunRecord.from_json({**record, "digest": None}).sealed().to_json()
+    except ValueError:  # what is no record has a digest, too
+        rest = {key: value for key, value in record.items() if key != "digest"}
+        return {**rest, "digest": digests.sha256_of(rest)}
 
 
 def typed(made: list[dict]) -> list[RunRecord]:

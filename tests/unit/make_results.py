@@ -3,10 +3,10 @@
 import copy
 import hashlib
 import json
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from msgspec.structs import replace
 from unit.make_records import make_record, sealed, set_times, write_parity
 from workspace import make_spec
 

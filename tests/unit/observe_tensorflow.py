@@ -8,11 +8,11 @@ Prints facts as JSON.
 import json
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from types import SimpleNamespace
 from unittest.mock import patch
 
 from made_images import make_images
+from msgspec.structs import asdict, replace
 from workspace import make_spec
 
 from paragone.base.errors import Unavailable
@@ -38,7 +38,7 @@ def mirrored() -> dict:
     unplaced = [node.name for node in nodes if node.op == "Split" and not node.device]
     modes = engine.modes()
     return {
-        "modes": vars(modes),
+        "modes": asdict(modes),
         "splits": splits,
         "unplaced": unplaced,
         "input": engine.input_seconds(),

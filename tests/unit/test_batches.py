@@ -1,10 +1,11 @@
 """The input pipeline: every example where it belongs, and each test example once."""
 
-from dataclasses import replace
+import dataclasses
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from workspace import make_spec
 
 from paragone.base.errors import UserError
@@ -113,7 +114,7 @@ def test_each_batch_and_epoch_is_augmented_anew():
     """An image alone is never seen twice in the same place."""
     random = np.random.default_rng(0)
     one = random.integers(0, 256, (1, 28, 28, 1), np.uint8)
-    data = replace(dataset(8, 1), train_inputs=np.repeat(one, 8, axis=0))
+    data = dataclasses.replace(dataset(8, 1), train_inputs=np.repeat(one, 8, axis=0))
     spec = spec_of(4, **AUGMENTED)
     batches = [inputs for epoch in (1, 2) for inputs, _ in train_batches(data, spec, epoch)]
     images = np.concatenate(batches).reshape(16, -1)
@@ -159,7 +160,9 @@ def test_shards_put_together_give_the_whole_batches(cuts, workload):
     """Augmentation included: what is drawn for an image does not depend on who feeds it."""
     shards = [Shard(a, b, 4) for a, b in pairwise(cuts)]
     random = np.random.default_rng(0)
-    data = replace(dataset(), train_inputs=random.integers(0, 256, (100, 8, 8, 1), np.uint8))
+    data = dataclasses.replace(
+        dataset(), train_inputs=random.integers(0, 256, (100, 8, 8, 1), np.uint8)
+    )
     spec = spec_of(16, **workload)
     for whole, parts in (
         (train_batches(data, spec, 1), [train_batches(data, spec, 1, s) for s in shards]),

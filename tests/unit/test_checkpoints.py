@@ -46,14 +46,14 @@ def two_ranks(folder, monkeypatch) -> list[Rendezvous]:
 
 
 def test_nothing_to_resume_at_first(tmp_path):
-    assert Checkpoints(tmp_path / "run", "context").last() is None
+    assert Checkpoints(tmp_path / "run", "context").last(dict) is None
 
 
 def test_last_checkpoint_is_found_by_the_next_process(tmp_path):
     checkpoints = Checkpoints(tmp_path, "context")
     checkpoints.save(9, write("nine"), {"epochs": [1]})
     checkpoints.save(10, write("ten"), {"epochs": [1, 2]})
-    saved = reopened(checkpoints, tmp_path).last()
+    saved = reopened(checkpoints, tmp_path).last(dict)
     assert (saved.epoch, saved.progress) == (10, {"epochs": [1, 2]})
     assert (saved.folder / "state").read_text() == "ten"
     assert sorted(path.name for path in saved.folder.parent.iterdir()) == [
@@ -73,8 +73,8 @@ def test_another_context_does_not_resume(tmp_path):
     checkpoints = Checkpoints(tmp_path, "context")
     checkpoints.save(1, write("one"), {})
     other = reopened(checkpoints, tmp_path, "changed")
-    assert other.last() is None
-    assert reopened(other, tmp_path).last().epoch == 1
+    assert other.last(dict) is None
+    assert reopened(other, tmp_path).last(dict).epoch == 1
 
 
 def test_failed_write_leaves_the_checkpoint_before(tmp_path):
@@ -89,9 +89,9 @@ def test_failed_write_leaves_the_checkpoint_before(tmp_path):
         checkpoints.save(2, full, {})
     assert not list(tmp_path.glob("*/unfinished-*")), "what is half written takes room"
     checkpoints = reopened(checkpoints, tmp_path)
-    assert checkpoints.last().epoch == 1
+    assert checkpoints.last(dict).epoch == 1
     checkpoints.save(2, write("two"), {})
-    assert (checkpoints.last().folder / "state").read_text() == "two"
+    assert (checkpoints.last(dict).folder / "state").read_text() == "two"
 
 
 @pytest.mark.parametrize("message", ["CUDA out of memory", "OOM when allocating tensor"])
@@ -138,10 +138,10 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
         checkpoints.save(epoch, state, {"done": epoch})
     damage(tmp_path / "context/epoch-0002" / name)
     checkpoints = reopened(checkpoints, tmp_path)
-    assert (checkpoints.last().epoch, checkpoints.last().progress) == (1, {"done": 1})
+    assert (checkpoints.last(dict).epoch, checkpoints.last(dict).progress) == (1, {"done": 1})
     assert "epoch-0002" in capsys.readouterr().out
     checkpoints.save(2, state, {"done": 2})
-    assert checkpoints.last().epoch == 2
+    assert checkpoints.last(dict).epoch == 2
 
 
 @pytest.mark.parametrize("name", ["state", "progress.json", "digests.json"])
@@ -152,7 +152,7 @@ def test_a_file_that_is_seen_late_is_waited_for(tmp_path, name, capsys):
     path.rename(hidden)
     arrival = Timer(0.5, hidden.rename, [path])
     arrival.start()
-    assert reopened(checkpoints, tmp_path).last().progress == {"done": 1}
+    assert reopened(checkpoints, tmp_path).last(dict).progress == {"done": 1}
     arrival.join()
     assert capsys.readouterr().out == ""
 
@@ -161,7 +161,7 @@ def test_without_any_undamaged_checkpoint_the_run_begins_again(tmp_path):
     checkpoints = Checkpoints(tmp_path, "context")
     checkpoints.save(1, write("one"), {})
     tear(tmp_path / "context/epoch-0001/state")
-    assert checkpoints.last() is None
+    assert checkpoints.last(dict) is None
 
 
 def test_every_rank_takes_the_checkpoint_that_the_first_has_chosen(tmp_path, monkeypatch):
@@ -171,7 +171,7 @@ def test_every_rank_takes_the_checkpoint_that_the_first_has_chosen(tmp_path, mon
     second = Checkpoints(tmp_path / "run", "context", meetings[1])
     (tmp_path / "run/context/epoch-0002").mkdir()  # not whole: seen by the first alone to be so
     with ThreadPoolExecutor(1) as pool:
-        found = pool.submit(second.last)
+        found = pool.submit(second.last, dict)
         assert meetings[0].meet("checkpoint", {"epoch": 1})[1] == {"epoch": None}
         assert found.result().epoch == 1
 
@@ -183,7 +183,7 @@ def test_a_rank_that_never_sees_the_checkpoint_says_so(tmp_path, monkeypatch):
     second = Checkpoints(tmp_path / "run", "context", meetings[1])
     (tmp_path / "run/context/epoch-0001/state").unlink()
     with ThreadPoolExecutor(1) as pool:
-        found = pool.submit(second.last)
+        found = pool.submit(second.last, dict)
         meetings[0].meet("checkpoint", {"epoch": 1})
         with pytest.raises(UserError, match=r"epoch-0001: .*state.* as rank 1 sees it"):
             found.result()
@@ -211,9 +211,9 @@ checkpoints.save(2, write, {})
     assert subprocess.run(line, check=False).returncode == -9
     assert list(tmp_path.glob("*/unfinished-0/state"))
     checkpoints = Checkpoints(tmp_path, "context")
-    assert checkpoints.last().epoch == 1
+    assert checkpoints.last(dict).epoch == 1
     checkpoints.save(2, write_nothing, {})
-    assert not list(checkpoints.last().folder.glob("state"))
+    assert not list(checkpoints.last(dict).folder.glob("state"))
 
 
 def write_nothing(folder):
@@ -223,10 +223,10 @@ def write_nothing(folder):
 def test_kill_between_the_new_and_the_removal_of_the_old_takes_the_new(tmp_path):
     checkpoints = Checkpoints(tmp_path, "context")
     checkpoints.save(1, write("one"), {"n": 1})
-    old = checkpoints.last().folder
+    old = checkpoints.last(dict).folder
     checkpoints.save(2, write("two"), {"n": 2})
     assert old.exists()
-    assert reopened(checkpoints, tmp_path).last().epoch == 2
+    assert reopened(checkpoints, tmp_path).last(dict).epoch == 2
 
 
 def test_the_old_is_removed_only_when_the_new_is_there(tmp_path, monkeypatch):
@@ -241,7 +241,7 @@ def test_the_old_is_removed_only_when_the_new_is_there(tmp_path, monkeypatch):
     monkeypatch.setattr("paragone.training.checkpoints.shutil.rmtree", end)
     with pytest.raises(KeyboardInterrupt):
         checkpoints.save(3, write("three"), {})
-    assert reopened(checkpoints, tmp_path).last().epoch == 3
+    assert reopened(checkpoints, tmp_path).last(dict).epoch == 3
 
 
 def test_second_process_is_refused_by_name_until_the_first_ends(tmp_path):

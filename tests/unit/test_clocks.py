@@ -10,7 +10,7 @@ import pytest
 from workspace import ROOT
 
 from paragone.base.clock_names import COLD, PARTS
-from paragone.machine.process_entry import mark_end
+from paragone.machine.process_entry import age
 from paragone.training.clocks import Ledger
 
 PROGRAM = """
@@ -60,9 +60,7 @@ def test_a_process_that_waits_for_a_core_between_two_clocks_has_the_same_age(mon
     waits.append(0.1)
     ledger.switch("other")
     time.sleep(0.1)
-    process: dict[str, float] = {}
-    mark_end(process, ledger.mark)
-    assert process["age"] == pytest.approx(math.fsum(ledger.seconds.values()), abs=0.01)
+    assert age(ledger.mark) == pytest.approx(math.fsum(ledger.seconds.values()), abs=0.01)
 
 
 def test_windows_are_what_is_added():

@@ -1,12 +1,12 @@
 """The measurement rules on how runs went: their epochs, starts, ranks, order, and seeds."""
 
 import copy
-from dataclasses import asdict
 from datetime import datetime
 
 import pytest
 from make_records import clocks, set_times
 from make_results import BACKENDS, FIRST, add_up, broken_rules, find, of, write_results
+from msgspec.structs import asdict
 
 from paragone.config.run_spec import Spec
 

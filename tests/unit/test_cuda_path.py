@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 from made_images import make_images, make_texts
+from msgspec.structs import asdict
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from workspace import make_spec
@@ -107,7 +108,7 @@ def on_stand_in(monkeypatch):
 
 def spec_of(workload: str, **backend: str) -> Spec:
     spec = make_spec(workload, "torch", global_batch=16, steps_per_epoch=4)
-    return Spec(**vars(spec) | {"backend": spec.backend | {"device": "gpu"} | backend})
+    return Spec(**asdict(spec) | {"backend": spec.backend | {"device": "gpu"} | backend})
 
 
 CASES = [("fashion-cnn", make_images), ("fashion-conv", make_images), ("reuters-cnn", make_texts)]

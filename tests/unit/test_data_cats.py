@@ -2,12 +2,12 @@
 
 import io
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from data_programs import DATASETS, prepare
+from msgspec.structs import replace
 from PIL import Image
 from workspace import make_spec
 

@@ -1,15 +1,16 @@
 """Any builder of TensorFlow Datasets, by its name alone."""
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 from data_programs import CONFIG_DATA, FASHION_FILES, lock_of, prepare
+from msgspec.structs import replace
 from workspace import make_spec
 
 from paragone.base.digests import sha256
@@ -87,7 +88,7 @@ def test_the_loader_needs_the_prepared_files_and_those_of_these_arrays(prepared,
     copy = tmp_path / "copy"
     shutil.copytree(prepared, copy)
     dataset, spec = loaded(copy / "results/manifest.json", copy / "data")
-    other = replace(dataset, train_inputs=255 - dataset.train_inputs)
+    other = dataclasses.replace(dataset, train_inputs=255 - dataset.train_inputs)
     with pytest.raises(UserError, match="are not those that the arrays of small were made of"):
         train_batches(other, spec, 1)
     shutil.rmtree(copy / "data/tfds")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from made_images import make_images
+from msgspec.structs import asdict
 from workspace import CONFIG, make_spec
 
 from paragone.base.errors import Unavailable, UserError
@@ -23,7 +24,7 @@ DATASET = make_images()
 
 def spec_of(feed: str) -> Spec:
     spec = make_spec("fashion-cnn", "torch", global_batch=16, steps_per_epoch=4)
-    return Spec(**vars(spec) | {"backend": spec.backend | {"feed": feed}})
+    return Spec(**asdict(spec) | {"backend": spec.backend | {"feed": feed}})
 
 
 def trained(feed: str) -> tuple[dict[str, np.ndarray], list]:

@@ -2,17 +2,18 @@
 
 import subprocess
 import time
-from dataclasses import replace
 from datetime import datetime
 
 import psutil
 import pytest
 from make_records import make_record, typed
+from msgspec.structs import replace
 
 from paragone.analysis import columns, tidy
 from paragone.analysis.grouping import series_of
 from paragone.machine import hardware, process_entry
 from paragone.machine.process_entry import git_state
+from paragone.records.run_record import GitState
 
 
 def test_a_machine_is_named_with_its_accelerators():
@@ -29,7 +30,7 @@ def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):
     first = hardware.describe()
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
     assert hardware.describe() == first
-    assert process_entry.process_entry(threads=1)["cores"] == 1
+    assert process_entry.at_start().cores == 1
 
 
 @pytest.mark.parametrize(
@@ -44,9 +45,9 @@ def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):
     ],
 )
 def test_another_machine_has_another_fingerprint(monkeypatch, name, value):
-    before = hardware.describe()["fingerprint"]
+    before = hardware.describe().fingerprint
     monkeypatch.setattr(name, lambda *_: value)
-    assert hardware.describe()["fingerprint"] != before
+    assert hardware.describe().fingerprint != before
 
 
 def test_machines_that_share_a_name_are_kept_apart():
@@ -59,14 +60,15 @@ def test_machines_that_share_a_name_are_kept_apart():
 
 
 def test_the_start_is_the_ledgers_zero():
-    entry = process_entry.process_entry(threads=1)
-    started = datetime.fromisoformat(entry["started"]).timestamp()
+    made = typed([make_record()])[0].processes[0]
+    start = process_entry.at_start().started
+    started = datetime.fromisoformat(start).timestamp()
     boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
     ticks = psutil.Process().create_time() - psutil.boot_time()  # exact since boot
     assert started == pytest.approx(boot + ticks, abs=0.05)
-    process_entry.mark_end(entry)
-    passed = datetime.fromisoformat(entry["ended"]).timestamp() - started
-    assert entry["age"] == pytest.approx(passed, abs=0.01)
+    entry = process_entry.ending(made)
+    passed = datetime.fromisoformat(entry.ended).timestamp() - started
+    assert entry.age == pytest.approx(passed, abs=0.01)
 
 
 def git(folder, *arguments):
@@ -84,8 +86,8 @@ def test_git_state(tmp_path, monkeypatch):
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-m", "one")
     head = git(tmp_path, "rev-parse", "HEAD").strip()
-    assert git_state(tmp_path) == {"commit": head, "dirty": False}
+    assert git_state(tmp_path) == GitState(head, dirty=False)
     (tmp_path / "results.txt").write_text("not tracked")
-    assert git_state(tmp_path)["dirty"] is False
+    assert git_state(tmp_path).dirty is False
     (tmp_path / "code.py").write_text("2")
-    assert git_state(tmp_path) == {"commit": head, "dirty": True}
+    assert git_state(tmp_path) == GitState(head, dirty=True)

@@ -1,10 +1,10 @@
 """A run's first steps beside those of the reference, on made-up images."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from unit.test_torch_engine import dataset
 from workspace import make_spec
 

@@ -26,6 +26,7 @@ import bundle_archive
 from paragone.analysis import published, tidy
 from paragone.analysis.compliance import checks
 from paragone.analysis.pairwise import differences
+from paragone.base import typed_json
 from paragone.base.errors import UserError
 from paragone.config.expand import expand
 from paragone.config.read import read
@@ -142,7 +143,7 @@ DOCUMENTS: dict[str, tuple[Any, Callable[[Path], Any]]] = {
     ),
     "products": (
         make_result("torch", [make_case((8, 8, 8), gflops=(1, 2))]),
-        lambda path: measurements.read(path, measurements.check_products),
+        lambda path: typed_json.read(measurements.Products, path, "result"),
     ),
     "manifest": (json.loads(MANIFEST), lambda path: load(path, path.parent)),
     "config": (CONFIG, read_config),

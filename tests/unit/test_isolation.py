@@ -12,6 +12,7 @@ import psutil
 import pytest
 from make_processes import make_activity
 from make_records import make_record, typed
+from msgspec.structs import replace
 
 from paragone.machine.activity import HostWatch, stalled_seconds, throttle_files, throttles
 from paragone.machine.energy import EnergyMeter
@@ -41,10 +42,10 @@ def seconds(processes: list[psutil.Process]) -> float:
 
 def watched(seconds: float, work=time.sleep) -> tuple[Activity, HostWatch]:
     """What the host did while this process worked for so long."""
-    watch, found = HostWatch([os.getpid()]), []
-    with watch.window(found):
-        work(seconds)
-    return Activity(**found[0]), watch
+    watch = HostWatch([os.getpid()])
+    mark = watch.mark()
+    work(seconds)
+    return watch.since(mark)[0], watch
 
 
 def test_a_busy_neighbour_is_seen():
@@ -56,7 +57,7 @@ def test_a_busy_neighbour_is_seen():
         used = seconds(processes) - before
     share = used / window.seconds / os.cpu_count()
     assert other_cpu_share([window]) > 0.8 * share > 0
-    assert watch.life()["busy"] >= window.busy
+    assert watch.life().busy >= window.busy
 
 
 def spin(seconds: float) -> None:
@@ -75,15 +76,13 @@ def test_own_work_is_no_neighbour():
 def test_another_rank_of_the_run_is_no_neighbour():
     """One process of a host reads for all of them; the others find nothing."""
     with neighbours(1) as (other,):
-        watch, found = HostWatch([os.getpid(), other.pid]), []
-        with watch.window(found):
-            time.sleep(SECONDS)
-        second = HostWatch([other.pid, os.getpid()])
-        with second.window(found):
-            pass
+        first, second = HostWatch([os.getpid(), other.pid]), HostWatch([other.pid, os.getpid()])
+        marks = first.mark(), second.mark()
+        time.sleep(SECONDS)
+        (window,), nothing = first.since(marks[0]), second.since(marks[1])
     assert second.life() is None
-    (window,) = found
-    assert window["run"] > 0.1 * SECONDS
+    assert nothing == []
+    assert window.run > 0.1 * SECONDS
 
 
 def test_shares_are_of_all_windows_together():
@@ -145,14 +144,16 @@ def test_energy_of_all_packages_across_a_wrap(tmp_path):
 def test_energy_is_that_of_the_speed_window_of_every_host_once():
     """Two ranks of a host and one of another: the second rank has none of its own."""
     (made,) = typed([make_record("torch-ddp", replicas=3)])
-    first, second, third = made.processes
-    first.window = [Activity(**make_activity(1.0, cpu_joules=joules)) for joules in (20.0, 30.0)]
-    third.window = [Activity(**make_activity(1.0, cpu_joules=5.0))]
-    second.window = []
-    assert host_metrics.joules(made.processes, "cpu") == 55
-    assert host_metrics.joules(made.processes, "accelerator") is None
-    third.window[0].cpu_joules = None
-    assert host_metrics.joules(made.processes, "cpu") is None
+
+    def drawn(last: float | None, kind: str = "cpu") -> float | None:
+        by_rank = ((20.0, 30.0), (), (last,))
+        windows = [[Activity(**make_activity(1.0, cpu_joules=j)) for j in of] for of in by_rank]
+        pairs = zip(made.processes, windows, strict=True)
+        return host_metrics.joules([replace(one, window=window) for one, window in pairs], kind)
+
+    assert drawn(5.0) == 55
+    assert drawn(5.0, "accelerator") is None
+    assert drawn(None) is None
 
 
 def test_figures_warn_of_disturbed_runs():

@@ -1,12 +1,13 @@
 """Loaders yield the batches of the mapped arrays, bit by bit; what they cannot feed is refused."""
 
+import dataclasses
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from made_images import make_images, make_texts
+from msgspec.structs import replace
 from workspace import CONFIG, make_spec
 
 from paragone.base import plugins
@@ -33,7 +34,7 @@ def spec_of(loader: str | None, **workload) -> Spec:
 
 def colored() -> Dataset:
     images = np.random.default_rng(1).integers(0, 256, (64, 8, 6, 3), np.uint8)
-    return replace(IMAGES, train_inputs=images)
+    return dataclasses.replace(IMAGES, train_inputs=images)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,11 @@ def colored() -> Dataset:
         (IMAGES, Shard(0, 1, 1), {"augmentation": SHIFTED}),
         (IMAGES, Shard(1, 2, 2), {"augmentation": SHIFTED}),
         (colored(), Shard(0, 1, 1), {}),
-        (replace(IMAGES, train_inputs=IMAGES.train_inputs / np.float32(7)), Shard(0, 1, 1), {}),
+        (
+            dataclasses.replace(IMAGES, train_inputs=IMAGES.train_inputs / np.float32(7)),
+            Shard(0, 1, 1),
+            {},
+        ),
         (make_texts(), Shard(0, 1, 1), {}),
     ],
     ids=["augmented", "second worker", "colors", "numbers", "texts"],

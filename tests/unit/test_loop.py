@@ -2,11 +2,13 @@
 
 import math
 import os
-from dataclasses import replace
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
+from unit.make_processes import make_process
 from workspace import make_spec
 
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes
@@ -16,9 +18,10 @@ from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import epoch_order, framework_seed
 from paragone.machine.activity import HostWatch
+from paragone.records.run_record import Process
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
-from paragone.training.loop import train
+from paragone.training.loop import Run, train
 from paragone.training.speed_window import SpeedWindow
 from paragone.workers.rendezvous import Rendezvous
 
@@ -115,6 +118,7 @@ def clock(monkeypatch) -> Clock:
     made = Clock()
     monkeypatch.setattr("paragone.training.clocks.time", made)
     monkeypatch.setattr("paragone.training.clocks.age", lambda moment: 0.0)
+    monkeypatch.setattr("paragone.machine.process_entry.age", lambda moment=None: 0.0)
     return made
 
 
@@ -139,20 +143,22 @@ def run(engine: Engine, folder, asked: Spec | None = None, window: float = 0):
     """The outcome of training, and the ledger. `window`: seconds of the speed window."""
     ledger = Ledger()
     checkpoints = Checkpoints(folder / "checkpoints", "context")
-    processes = [{"rank": 0, "first_epoch": 1, "epochs": [], "window": []}]
+    processes = [msgspec.convert(make_process(1, "node-1", 0, "c" * 64), Process)]
     speed_window = SpeedWindow(window, 1000.0, Rendezvous(None, 1, 0)) if window else None
-    outcome = train(
-        engine,
-        asked or spec(),
-        dataset(),
-        1,
-        ledger,
-        checkpoints,
-        processes,
-        HostWatch([os.getpid()]),
-        speed_window=speed_window,
+    result = train(
+        Run(
+            engine,
+            asked or spec(),
+            dataset(),
+            1,
+            ledger,
+            checkpoints,
+            processes,
+            HostWatch([os.getpid()]),
+            speed_window=speed_window,
+        )
     )
-    return SimpleNamespace(outcome=outcome, ledger=ledger)
+    return SimpleNamespace(outcome=result.record, ledger=ledger, peak=result.peak_device_bytes)
 
 
 def test_each_epoch_has_its_seed_rate_and_order(clock, tmp_path):
@@ -163,7 +169,7 @@ def test_each_epoch_has_its_seed_rate_and_order(clock, tmp_path):
         (framework_seed(seed, epoch), rate, epoch_order(100, seed, epoch)[:10].tolist(), 10)
         for epoch, rate in ((1, 0.1), (2, 0.1), (3, 0.05))
     ]
-    assert [row["learning_rate"] for row in outcome.epochs] == [0.1, 0.1, 0.05]
+    assert [row.learning_rate for row in outcome.epochs] == [0.1, 0.1, 0.05]
     assert outcome.status == "completed"
 
 
@@ -171,7 +177,7 @@ def test_each_second_is_on_its_own_clock(clock, tmp_path):
     """Training, evaluation and checkpoints; none after the last epoch."""
     made = run(Engine(clock, [1.0, 1.0, 1.0]), tmp_path)
     for row in made.outcome.epochs:
-        assert (row["train_seconds"], row["evaluate_seconds"]) == (TRAINING, EVALUATION)
+        assert (row.train_seconds, row.evaluate_seconds) == (TRAINING, EVALUATION)
     expected = {"train": 3 * TRAINING, "evaluate": 3 * EVALUATION, "checkpoint": 2 * SAVING}
     expected["compilation"] = 1.0
     assert {part: made.ledger.seconds[part] for part in expected} == expected
@@ -185,10 +191,10 @@ def test_a_resumed_run_goes_on_where_it_stopped(clock, tmp_path):
     resumed = Engine(clock, [1.0])
     made = run(resumed, tmp_path)
     rows = made.outcome.epochs
-    assert [row["epoch"] for row in rows] == [1, 2, 3]
+    assert [row.epoch for row in rows] == [1, 2, 3]
     assert made.ledger.seconds["train"] == 3 * TRAINING
-    assert [one["first_epoch"] for one in made.outcome.processes] == [1, 3]
-    assert [len(one["epochs"]) for one in made.outcome.processes] == [2, 1]
+    assert [one.first_epoch for one in made.outcome.processes] == [1, 3]
+    assert [len(one.epochs) for one in made.outcome.processes] == [2, 1]
     assert resumed.trained[0][0] == framework_seed(spec().seed, 3)
 
 
@@ -202,7 +208,7 @@ def test_a_completed_run_trains_on_in_its_speed_window(clock, tmp_path):
     ]
     assert made.ledger.seconds["window"] == 6 * TRAINING
     (process,) = made.outcome.processes
-    assert [len(process[key]) for key in ("epochs", "window")] == [3, 6]
+    assert [len(part) for part in (process.epochs, process.window)] == [3, 6]
     assert made.ledger.seconds["train"] == 3 * TRAINING
     assert len(epochs) == 3
     assert engine.restored == engine.trained[:3]
@@ -243,7 +249,7 @@ def test_a_reached_target_ends_the_run(clock, tmp_path):
 def test_peak_memory_is_that_of_the_epochs(clock, tmp_path):
     """Not of warm-up and speed window, which hold a copy of the state."""
     made = run(Engine(clock, [1.0] * 9), tmp_path, window=60.0)
-    assert made.outcome.peak_device_bytes == 3
+    assert made.peak == 3
 
 
 def test_an_operation_without_a_kernel_ends_the_run_as_unsupported(clock, tmp_path):
@@ -251,14 +257,15 @@ def test_an_operation_without_a_kernel_ends_the_run_as_unsupported(clock, tmp_pa
         def train_epoch(self, *_: object) -> Metrics:
             raise RuntimeError("there is no deterministic kernel for this. Turn it off\nor wait")
 
-    outcome = run(Lacking(clock, []), tmp_path).outcome
+    made = run(Lacking(clock, []), tmp_path)
+    outcome = made.outcome
     assert outcome.status == "unsupported"
     assert outcome.reason == "there is no deterministic kernel for this"
-    assert outcome.peak_device_bytes == 0
+    assert made.peak == 0
     (process,) = outcome.processes
-    assert process["modes"] == {"math_mode": "ieee", "deterministic": True, "collectives": None}
+    assert process.modes == Modes("ieee", True, None)
 
 
 def test_each_epoch_says_how_long_its_input_took(clock, tmp_path):
     rows = run(Engine(clock, [1.0, 1.0, 1.0]), tmp_path).outcome.epochs
-    assert [row["input_seconds"] for row in rows] == [TRAINING / 2] * 3
+    assert [row.input_seconds for row in rows] == [TRAINING / 2] * 3

@@ -8,6 +8,7 @@ import pytest
 from make_products import make_case, make_result
 from workspace import CONFIG, call, command, refused, succeed
 
+from paragone.base import typed_json
 from paragone.base.errors import UserError
 from paragone.config import expand
 from paragone.microbenchmarks.products import measure
@@ -30,8 +31,8 @@ def products(output, engine, device="cpu", **options):
 def test_small_products_are_measured(tmp_path):
     """The smoke run measures products on the other engines."""
     printed = succeed(products(tmp_path / "out" / "one.json", "jax"))
-    made = measurements.read(tmp_path / "out" / "one.json", measurements.check_products)
-    assert [(case.shape, case.precision) for case in made.cases] == [
+    made = typed_json.read(measurements.Products, tmp_path / "out" / "one.json", "result")
+    assert [([*case.shape], case.precision) for case in made.cases] == [
         ([30, 20, 10], "float32"),  # in bfloat16 it is published nowhere
         ([64, 64, 64], "float32"),
         ([64, 64, 64], "bfloat16"),
@@ -52,7 +53,7 @@ def test_a_product_beyond_the_memory_is_refused_before_it_is_tried(tmp_path):
         tmp_path / "r.json", "torch", products=["4000000,1,4000000"], precisions=["float32"]
     )
     succeed(huge, timeout=60)
-    square, too_large = measurements.read(tmp_path / "r.json", measurements.check_products).cases
+    square, too_large = typed_json.read(measurements.Products, tmp_path / "r.json", "result").cases
     assert (too_large.status, too_large.runs) == ("out_of_memory", [])
     assert "64,000" in too_large.reason
     assert square.status == "completed"
@@ -60,7 +61,7 @@ def test_a_product_beyond_the_memory_is_refused_before_it_is_tried(tmp_path):
 
 def test_a_missing_device_is_a_status(tmp_path):
     printed = succeed(products(tmp_path / "r.json", "torch", device="tpu"))
-    made = measurements.read(tmp_path / "r.json", measurements.check_products)
+    made = typed_json.read(measurements.Products, tmp_path / "r.json", "result")
     assert made.device_name is None
     assert {case.status for case in made.cases} == {"unavailable"}
     assert {case.reason for case in made.cases} == {
@@ -162,7 +163,7 @@ def test_a_result_with_false_flop_or_without_runs_is_not_written(key, value):
     made = make_result("torch", [make_case((4, 5, 6), gflops=(1,))])
     made["cases"][0][key] = value
     with pytest.raises(ValueError, match=key):
-        measurements.check_products(made)
+        typed_json.typed(measurements.Products, made)
 
 
 def test_the_plan_knows_every_backend_of_the_config():

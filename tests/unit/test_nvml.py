@@ -12,16 +12,18 @@ from paragone.machine import nvml, own_accelerators
 
 SECONDS = 0.6
 PROGRAM = f"""
-import json, os, time
-from paragone.machine import hardware, load, nvml
+import os, time
+import msgspec
+from paragone.machine import hardware, nvml, process_entry
 from paragone.machine.activity import HostWatch
-watch, windows = HostWatch([os.getpid()]), []
-with watch.window(windows):
-    time.sleep({SECONDS})
-with watch.window(windows):
-    pass  # shorter than the time between two samples
-machine = hardware.describe()
-print(json.dumps([machine, load.at_end(), windows, watch.life(), nvml.uuids()]))
+from paragone.records.run_record import Load
+watch = HostWatch([os.getpid()])
+mark = watch.mark()
+time.sleep({SECONDS})
+windows = [*watch.since(mark), *watch.since(watch.mark())]  # the second shorter than between samples
+load = process_entry.load_at_end(Load(0.0), None)
+found = [hardware.describe(), load, windows, watch.life(), nvml.uuids()]
+print(msgspec.json.encode(found).decode())
 """
 
 

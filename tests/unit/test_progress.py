@@ -4,6 +4,7 @@ import re
 
 from workspace import make_spec
 
+from paragone.records.run_record import Epoch
 from paragone.training import progress
 from paragone.training.progress import Progress
 
@@ -11,13 +12,8 @@ SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, global_batch=1024, epoc
 PREFIX = "[fashion-cnn torch-xla x8 seed 3] "
 
 
-def row(epoch: int) -> dict:
-    return {
-        "epoch": epoch,
-        "train_seconds": 8.0,
-        "evaluate_seconds": 2.0,
-        "test_accuracy": 0.81236,
-    }
+def row(epoch: int) -> Epoch:
+    return Epoch(epoch, 0.1, 20, 8.0, None, 1.0, 0.8, 2.0, 1.0, test_accuracy=0.81236)
 
 
 def test_epoch_line(capsys):

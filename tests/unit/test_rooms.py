@@ -11,7 +11,7 @@ LIBRARY = SCRIPTS / "paragone"
 # Directly below each room. Whatever lies below those is open to it as well: see `below`.
 NEXT_BELOW = {
     "base": [],
-    "machine": ["base"],
+    "machine": ["records"],
     "config": ["base"],
     "data": ["config"],
     "models": ["data"],

@@ -1,10 +1,10 @@
 """Time to target: the first of `patience` evaluations in a row at or above an accuracy."""
 
 import math
-from dataclasses import replace
 
 import pytest
 from make_records import make_record, typed
+from msgspec.structs import replace
 
 from paragone.records.run_metrics import Target, time_to_target
 from paragone.training.loop import stops

@@ -20,7 +20,6 @@ from paragone.base.atomic_files import write_bytes, writing
 from paragone.base.errors import UserError
 from paragone.records import record
 from paragone.records.run_record import RunRecord
-from paragone.records.schemas import valid
 
 SCHEMA = 1
 LISTING, CONFIG = "bundle.json", "config.json"
@@ -200,7 +199,7 @@ def _check_arrays(where: str, content: bytes) -> None:
 
 def _check_record(where: str, content: bytes, run: str) -> None:
     try:
-        made = valid(RunRecord, json.loads(content), "record")
+        made = RunRecord.from_json(json.loads(content))
     except ValueError as error:
         raise UserError(f"{where}: not a valid record ({error}); {_ASK}") from None
     if made.run != run:

@@ -20,8 +20,9 @@ from paragone.analysis import product_tables, tidy
 from paragone.analysis.compliance import checks
 from paragone.base.atomic_files import write_bytes, write_json
 from paragone.base.errors import entry_point
+from paragone.base.typed_json import read
 from paragone.records import parity_reports
-from paragone.records.measurements import check_products, read
+from paragone.records.measurements import Products
 
 PRODUCTS = "device_matmul/matmul"
 
@@ -57,7 +58,7 @@ def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
     parity = sorted(folder.glob("parity/*.json"))
     manifests = sorted(folder.glob("data/**/manifest.json"))
     verdicts = parity_reports.read_parity(parity)
-    products = [read(path, check_products) for path in sorted(folder.glob("matmul/*.json"))]
+    products = [read(Products, path, "result") for path in sorted(folder.glob("matmul/*.json"))]
     tables = {PRODUCTS: product_tables.table(products)}
     peaks = product_tables.peaks_document(tables[PRODUCTS])["peaks"]
     for name, runs in listing.experiments.items():

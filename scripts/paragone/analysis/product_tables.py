@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from msgspec.structs import asdict
 
 from paragone.analysis.columns import COUNT, FLAG, REAL, TEXT, columns_of_result, typed
 from paragone.analysis.statistics import INTERVAL, summarize
@@ -123,7 +124,7 @@ def _rows(result: Products) -> list[dict[str, Any]]:
     shared, rows = {**columns_of_result(result), "device_name": result.device_name}, []
     for case in result.cases:
         m, k, n = case.shape
-        about = {**shared, **vars(case), "m": m, "k": k, "n": n, "square": m == k == n}
+        about = {**shared, **asdict(case), "m": m, "k": k, "n": n, "square": m == k == n}
         calls = case.calls or 1
         timed = [
             {

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from paragone.analysis.columns import (
     EPOCH_COLUMNS,
@@ -139,11 +141,11 @@ def _run_row(
         **_status(record.status, record.reason, violations),
         "parity": _PARITY[_proven(record, parity)],
         **(_data(record.data) if record.data else {}),
-        **(vars(model) if model else {}),
+        **(asdict(model) if model else {}),
         **_results(record.epochs),
         **_prefixed("steady", window),
         "window_adequate": adequate(window),
-        **(vars(efficiency) if efficiency else {}),
+        **(asdict(efficiency) if efficiency else {}),
         "steady_flop_per_second": run_metrics.flop_per_second(record),
         **_target(run_metrics.time_to_target(record)),
         **_processes(record.processes),
@@ -184,7 +186,7 @@ def _status(status: str, reason: str | None, violations: list[Violation]) -> Row
 def _data(data: DataRead) -> Row:
     shape = " x ".join(map(str, data.input_shape))
     edition = {"data_source": data.source, "data_edition": data.edition}
-    return {**vars(data), **edition, "input_shape": shape}
+    return {**asdict(data), **edition, "input_shape": shape}
 
 
 def _results(epochs: list[Epoch]) -> Row:
@@ -238,7 +240,7 @@ def _processes(processes: list[Process]) -> Row:
         "steady_cpu_joules": host_metrics.joules(processes, "cpu"),
         "steady_accelerator_joules": host_metrics.joules(processes, "accelerator"),
         "config_sha256": first.config_sha256,
-        **(vars(first.git) if first.git else {}),
+        **(asdict(first.git) if first.git else {}),
     }
 
 
@@ -246,7 +248,7 @@ def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
     shared = _cell(record, experiment)
     return [
         {
-            **vars(epoch),
+            **asdict(epoch),
             **shared,
             "input_share": run_metrics.input_share(epoch),
             "examples": run_metrics.examples(record, epoch),
@@ -280,5 +282,5 @@ def _cell(record: RunRecord, experiment: str) -> Row:
     }
 
 
-def _prefixed(prefix: str, part: object) -> Row:
-    return {f"{prefix}_{key}": value for key, value in vars(part).items()} if part else {}
+def _prefixed(prefix: str, part: Struct | None) -> Row:
+    return {f"{prefix}_{key}": value for key, value in asdict(part).items()} if part else {}

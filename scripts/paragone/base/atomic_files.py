@@ -58,9 +58,9 @@ def write_text(text: str, path: Path, *, durable: bool = True) -> None:
         file.write(text)
 
 
-def write_bytes(content: bytes, path: Path) -> None:
+def write_bytes(content: bytes, path: Path, *, durable: bool = True) -> None:
     """Write bytes, as `writing` does."""
-    with writing(path, "wb") as file:
+    with writing(path, "wb", durable=durable) as file:
         file.write(content)
 
 

@@ -1,40 +1,43 @@
 """What engines report and records hold: devices, metrics, programs, FLOP."""
 
-from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
+
+from paragone.base.typed_json import Part
+
+Count = Annotated[int, Meta(ge=1)]
+Whole = Annotated[int, Meta(ge=0)]
 
 
-@dataclass(frozen=True)
-class Devices:
+class Devices(Part, frozen=True):
     """What a run trains on: the kind of device, copies of the model, and processes."""
 
-    kind: str
-    replicas: int
-    workers: int
+    kind: Annotated[str, Meta(pattern="^(cpu|gpu|tpu)$")]
+    replicas: Count
+    workers: Count
 
 
-@dataclass(frozen=True)
-class Metrics:
+class Metrics(Part, frozen=True):
     """Mean loss (nats; not finite when the run diverged) and accuracy (fraction) over examples."""
 
     loss: float
     accuracy: float
 
 
-@dataclass(frozen=True)
-class Programs:
+class Programs(Part, frozen=True):
     """How many programs a framework has compiled for a run, and how many it has found in its cache."""
 
-    compiled: int
-    cached: int
+    compiled: Whole
+    cached: Whole
 
 
-@dataclass(frozen=True)
-class Modes:
-    """What a framework has in force, as it says itself.
+class Modes(Part, frozen=True):
+    """The modes that a framework reports as in force.
 
     `math_mode`: how it multiplies float32 matrices: "ieee", or "tf32" or "bfloat16" where it rounds them
-    first. `deterministic`: whether it takes kernels alone that repeat to the last bit. `collectives`: the
-    library that adds up over devices or processes, None with one.
+    first. `deterministic`: whether it uses only kernels that repeat to the last bit. `collectives`: the
+    library that adds up over devices or processes (nccl, gloo, ring, xla), None with one.
     """
 
     math_mode: str
@@ -42,13 +45,12 @@ class Modes:
     collectives: str | None
 
 
-@dataclass(frozen=True)
-class FlopCount:
-    """FLOP of training on one example, forward and backward, and by what they were counted.
+class FlopCount(Part, frozen=True):
+    """FLOP of training on one example, forward and backward, and what counted them.
 
-    Those of convolutions and products of matrices, as the peak that they are compared with counts them:
-    a multiplication with its addition is two. Nothing else of a model, nor the optimizer, is counted.
+    Only convolutions and matrix products count, as in the peak that they are compared with: a
+    multiplication with its addition is two. The rest of a model and the optimizer are not counted.
     """
 
-    per_example: int
+    per_example: Count
     counter: str

@@ -4,11 +4,13 @@ Standard library only: the Snakefile imports this module at parse time.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from msgspec.structs import replace
+
 from paragone.base.errors import UserError
+from paragone.base.typed_json import typed
 from paragone.config.engines import (
     ONE_REPLICA_EACH,
     ONE_WORKER,
@@ -162,20 +164,21 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
     global_batch, per_replica_batch = _batch_sizes(workload, choice["replicas"], where)
     check_augmentation(backend, workload, where)
     try:
-        return Spec(
-            global_batch=global_batch,
-            per_replica_batch=per_replica_batch,
-            epochs=workload.pop("epochs"),
-            steps_per_epoch=workload.pop("steps_per_epoch", None),
-            precision=workload.pop("precision", "float32"),
-            workload=workload,
-            backend=backend,
-            replicas=choice["replicas"],
-            workers=_workers(choice, backend, where),
-            seed=seed,
-            deterministic=config["deterministic"],
-            tuning=_tuning(config, choice, where),
-        )
+        choices = {
+            "global_batch": global_batch,
+            "per_replica_batch": per_replica_batch,
+            "epochs": workload.pop("epochs"),
+            "steps_per_epoch": workload.pop("steps_per_epoch", None),
+            "precision": workload.pop("precision", "float32"),
+            "workload": workload,
+            "backend": backend,
+            "replicas": choice["replicas"],
+            "workers": _workers(choice, backend, where),
+            "seed": seed,
+            "deterministic": config["deterministic"],
+            "tuning": _tuning(config, choice, where),
+        }
+        return typed(Spec, choices)
     except ValueError as error:  # a count beyond what counts can be
         raise UserError(f"{where}: {error}") from error
 

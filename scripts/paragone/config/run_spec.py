@@ -4,11 +4,12 @@ Standard library only: the Snakefile imports this module at parse time.
 """
 
 import hashlib
-import json
 import re
-from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from paragone.base.digests import canonical
 from paragone.base.engine_reports import Devices
@@ -21,20 +22,10 @@ BATCHES, RESIDENT = (
 )  # feeds: each batch is copied; rows of inputs that are there
 ARRAYS = "arrays"  # in tables, in the place of a loader: batches are read from the mapped arrays
 AS_INSTALLED, TUNED = "as-installed", "tuned"
-# What every specification has: places by kind.
-_KINDS: dict[type, str] = {
-    int: "replicas workers global_batch per_replica_batch epochs steps_per_epoch seed",
-    str: "workload.name workload.dataset workload.initializer workload.model.name precision "
-    "backend.name backend.engine backend.strategy backend.device",
-    bool: "deterministic",
-    dict: "tuning",
-}
-_PLACES = [(kind, place) for kind, places in _KINDS.items() for place in places.split()]
-_WORDS = {int: "a count", str: "a text", bool: "true or false", dict: "a mapping"}
+Count = Annotated[int, Meta(ge=0, lt=2**53)]
 
 
-@dataclass(frozen=True)
-class Spec:
+class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """One cell of an experiment's matrix at one repeat.
 
     `workload`: the validated `workloads` block without its batch size and schedule length, plus its name.
@@ -48,40 +39,45 @@ class Spec:
 
     workload: dict[str, Any]
     backend: dict[str, str]
-    replicas: int
-    workers: int
-    global_batch: int
-    per_replica_batch: int
-    epochs: int
-    steps_per_epoch: int | None
+    replicas: Count
+    workers: Count
+    global_batch: Count
+    per_replica_batch: Count
+    epochs: Count
+    steps_per_epoch: Count | None
     precision: str
-    seed: int
+    seed: Count
     deterministic: bool
     tuning: dict[str, dict[str, Any]]
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for what no specification has: it may come from a command line or a record."""
-        for kind, place in _PLACES:
-            value: Any = self.__dict__
-            for key in place.split("."):
-                value = value.get(key) if isinstance(value, dict) else None
-            if place == "steps_per_epoch" and value is None:
-                continue
-            fits = isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
-            if not fits or (kind is int and not 0 <= value < 2**53):
-                raise ValueError(f"{place}: {value!r} is not {_WORDS[kind]}")
+        """Raise `ValueError` for a workload or a backend that lacks a name that the run is identified by."""
+        model = self.workload.get("model")
+        for place, value in (
+            *(
+                (f"workload.{key}", self.workload.get(key))
+                for key in ("name", "dataset", "initializer")
+            ),
+            ("workload.model.name", model.get("name") if isinstance(model, dict) else None),
+            *(
+                (f"backend.{key}", self.backend.get(key))
+                for key in ("name", "engine", "strategy", "device")
+            ),
+        ):
+            if not isinstance(value, str):
+                raise ValueError(f"{place}: {value!r} is not a text")
 
     @classmethod
     def from_json(cls, text: str) -> "Spec":
         """Read what `to_json` wrote; `UserError` if it is something else."""
         try:
-            return cls(**json.loads(text))
-        except (ValueError, TypeError) as error:
+            return msgspec.json.decode(text, type=cls)
+        except (msgspec.MsgspecError, UnicodeError) as error:
             raise UserError(f"--spec: not the specification of a run: {error}") from error
 
     def to_json(self) -> str:
         """Canonical JSON: sorted keys, no spaces. The run's identity is the hash of this text."""
-        return canonical(asdict(self))
+        return canonical(msgspec.to_builtins(self))
 
     @cached_property
     def sha256(self) -> str:

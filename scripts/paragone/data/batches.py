@@ -5,10 +5,11 @@ names one reads the same batches through it, which shows what the loader costs (
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, count, islice
 
 import numpy as np
+from msgspec.structs import replace
 
 from paragone.config.run_spec import RESIDENT, Spec
 from paragone.data import Dataset, loaders

@@ -6,6 +6,7 @@ What NVML says after the work is of idle accelerators, which tells nothing of th
 import time
 from dataclasses import dataclass
 from threading import Thread
+from typing import Any
 
 from paragone.machine import nvml
 
@@ -36,7 +37,7 @@ class AcceleratorSamples:
         """Where the samples are now, for `since`."""
         return self._sums
 
-    def since(self, before: Sums) -> dict[str, list[float] | None]:
+    def since(self, before: Sums) -> dict[str, Any]:
         """By accelerator the mean clock and the shares of held samples; None without a sample."""
         now = self._sums
         taken = now.samples - before.samples

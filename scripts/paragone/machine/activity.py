@@ -2,8 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ import psutil
 from paragone.machine import cgroups
 from paragone.machine.accelerator_samples import AcceleratorSamples, Sums
 from paragone.machine.energy import EnergyMeter
+from paragone.records.run_record import Activity
 
 Counters = dict[str, float | None]
-# The windows of one list: see `HostWatch.window`.
-Watch = Callable[[], AbstractContextManager[None]]
+Mark = tuple[Counters, Sums]
 
 _CPUS = Path("/sys/devices/system/cpu")
 _PRESSURE = Path("/proc/pressure")
@@ -25,34 +25,37 @@ class HostWatch:
     """Reads the counters of this host from its creation on; it costs a millisecond at each edge of a window.
 
     `pids`: the run's processes on this host. The counters are the host's, so that only one of them reads,
-    the first; the others find nothing.
+    the first; the others report nothing.
     """
 
     def __init__(self, pids: Sequence[int]) -> None:
         self._reads = pids[0] == os.getpid()
+        self._created: Mark | None = None
         if self._reads:
             self._own = [psutil.Process(pid) for pid in pids]
             self._energy, self._throttles = EnergyMeter(), throttle_files()
             self._accelerators = AcceleratorSamples()
             self._created = self._counters(), self._accelerators.sums()
 
-    def life(self) -> dict[str, Any] | None:
-        """What the host did since the creation of this object."""
-        return self._since(*self._created) if self._reads else None
+    def life(self) -> Activity | None:
+        """What the host did since the creation of this object; None where another process reads."""
+        return next(iter(self.since(self._created)), None)
 
-    @contextmanager
-    def window(self, windows: list[Any]) -> Iterator[None]:
-        """Append what the host did during the block. Its clock is read next to the block, on both sides."""
+    def mark(self) -> Mark | None:
+        """The counters right before timed work, for `since`; the clock is read last."""
         if not self._reads:
-            yield
-            return
+            return None
         before, sums = self._counters(), self._accelerators.sums()
         before["seconds"] = _since_boot()
-        yield
-        windows.append(self._since(before, sums))
+        return before, sums
 
-    def _since(self, before: Counters, sums: Sums) -> dict[str, Any]:
-        return _differences(before, self._counters()) | self._accelerators.since(sums)
+    def since(self, mark: Mark | None) -> list[Activity]:
+        """What the host did since a mark, the clock read first; empty where another process reads."""
+        if mark is None:
+            return []
+        before, sums = mark
+        differences: dict[str, Any] = _differences(before, self._counters())
+        return [Activity(**differences, **self._accelerators.since(sums))]
 
     def _counters(self) -> Counters:
         now, cpu = _since_boot(), psutil.cpu_times()

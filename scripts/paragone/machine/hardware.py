@@ -8,15 +8,16 @@ import psutil
 
 from paragone.base import digests
 from paragone.machine import nvml
+from paragone.records.run_record import Machine
 
 
-def describe() -> dict[str, Any]:
-    """The `machine` block of a record: what distinguishes machines, and the hash of it.
+def describe() -> Machine:
+    """What distinguishes this machine from others, and the hash of that.
 
     Memory is in GiB: the kernel's own share of it differs from boot to boot. What a single process may
     use of the machine is no part of it.
     """
-    machine = {
+    machine: dict[str, Any] = {
         "host": platform.node(),
         "system": platform.platform(),
         "processor": _processor(),
@@ -25,7 +26,7 @@ def describe() -> dict[str, Any]:
         "accelerators": nvml.names(),
         "driver": nvml.driver(),
     }
-    return {"fingerprint": digests.sha256_of(machine), **machine}
+    return Machine(fingerprint=digests.sha256_of(machine), **machine)
 
 
 def _processor() -> str:

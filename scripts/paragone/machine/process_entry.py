@@ -1,4 +1,4 @@
-"""One process in a result: machine, software and code at its start, what it used at its end."""
+"""What a record says of this process: machine, software and code at its start, its use of them at its end."""
 
 import os
 import resource
@@ -8,13 +8,19 @@ import time
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import psutil
+from msgspec.structs import replace
 
-from paragone.base import processes
-from paragone.base.engine_reports import Programs
-from paragone.machine import hardware, load
+from paragone.machine import hardware, nvml
+from paragone.records.run_record import (
+    Activity,
+    GitState,
+    Load,
+    MeasuringProcess,
+    Memory,
+    Process,
+)
 
 PACKAGES = (
     "flax",
@@ -35,56 +41,43 @@ PACKAGES = (
 _CODE = Path(__file__).parents[2]
 
 
-def process_entry(threads: int) -> dict[str, Any]:
-    """The record's `processes` entry of this process, as far as it is known at its start."""
+def at_start() -> MeasuringProcess:
+    """This process as far as it is known at its start; `threads` is all of its cores until it is known."""
     started = datetime.now(UTC) - timedelta(seconds=age())  # the ledger's zero
-    return {
-        "rank": 0,
-        "started": started.isoformat(timespec="milliseconds"),
-        "ended": None,
-        "age": None,
-        "first_epoch": 1,
-        "machine": hardware.describe(),
-        "cores": len(os.sched_getaffinity(0)),
-        "devices": [],
-        "threads": threads,
-        "variables": processes.tuning_variables(),
-        "software": software(),
-        "git": git_state(),
-        "load": load.at_start(),
-    }
+    cores = len(os.sched_getaffinity(0))
+    return MeasuringProcess(
+        started=started.isoformat(timespec="milliseconds"),
+        machine=hardware.describe(),
+        cores=cores,
+        threads=cores,
+        software=software(),
+        git=git_state(),
+        load=Load(before=os.getloadavg()[0]),
+    )
 
 
-def unknown_usage() -> dict[str, Any]:
-    """What the loop, `add_usage` and the host's watch fill in; it stays so if the process is killed."""
-    return {
-        "system_threads": None,
-        "memory": {"peak_host_bytes": None, "peak_device_bytes": None},
-        "modes": None,
-        "programs": None,
-        "epochs": [],
-        "window": [],
-    }
+def load_at_end(load: Load, life: Activity | None) -> Load:
+    """The load with the clock and the limits at this moment: call it right after the work."""
+    frequency = psutil.cpu_freq()
+    mhz = frequency.current if frequency else None
+    return Load(load.before, mhz, nvml.power_limits(), life)
 
 
-def add_usage(
-    process: dict[str, Any], peak_device_bytes: int | None, programs: Programs | None
-) -> None:
-    """Fill in what this process has used. Call it right after the last timed work."""
-    process["load"] |= load.at_end()
-    process["system_threads"] = psutil.Process().num_threads()
-    process["memory"] = {
-        # Linux reports KiB.
-        "peak_host_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "peak_device_bytes": peak_device_bytes,
-    }
-    process["programs"] = vars(programs) if programs else None
+def peak_memory(peak_device_bytes: int | None) -> Memory:
+    """The peaks of this process so far."""
+    # Linux reports KiB.
+    return Memory(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, peak_device_bytes)
 
 
-def mark_end(process: dict[str, Any], moment: float | None = None) -> None:
-    """Fill in `ended` and `age`: what the entry and its clocks say is of this moment, see `age`."""
-    process["age"] = age(moment)
-    process["ended"] = datetime.now(UTC).isoformat(timespec="milliseconds")
+def system_threads() -> int:
+    """The threads of this process now."""
+    return psutil.Process().num_threads()
+
+
+def ending(process: Process, moment: float | None = None) -> Process:
+    """The process with `ended` and `age` of this moment, or of that of `time.perf_counter`: see `age`."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return replace(process, ended=now, age=age(moment))
 
 
 def age(moment: float | None = None) -> float:
@@ -108,7 +101,7 @@ def _clocks() -> tuple[float, float, float]:
     return after - before, (before + after) / 2, boot
 
 
-def git_state(folder: Path = _CODE) -> dict[str, Any] | None:
+def git_state(folder: Path = _CODE) -> GitState | None:
     """The commit that `folder` is checked out at, and whether tracked files differ from it (`dirty`).
 
     None outside a repository, before its first commit, or without git.
@@ -120,9 +113,9 @@ def git_state(folder: Path = _CODE) -> dict[str, Any] | None:
         return None
     lines = done.stdout.splitlines()
     commit = next((text.split()[-1] for text in lines if text.startswith("# branch.oid")), None)
-    if done.returncode or commit in (None, "(initial)"):
+    if done.returncode or commit is None or commit == "(initial)":
         return None
-    return {"commit": commit, "dirty": any(not text.startswith("#") for text in lines)}
+    return GitState(commit, any(not text.startswith("#") for text in lines))
 
 
 def software() -> dict[str, str]:

@@ -5,14 +5,13 @@ import json
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+
+from msgspec.structs import replace
 
 from paragone.base.errors import UserError
-from paragone.machine import limits, load
+from paragone.machine import limits, process_entry
 from paragone.machine.activity import HostWatch
-from paragone.machine.process_entry import process_entry
-
-ONLY_OF_RUNS = ("rank", "ended", "age", "first_epoch", "devices", "variables")
+from paragone.records.run_record import MeasuringProcess
 
 
 def measuring_parser(description: str | None) -> argparse.ArgumentParser:
@@ -33,12 +32,12 @@ class Measuring:
     def __init__(self, threads: int) -> None:
         self._host = HostWatch([os.getpid()])
         self.threads = limits.claim_cores(threads)
-        self._entry = process_entry(self.threads)
+        self._process = replace(process_entry.at_start(), threads=self.threads)
 
-    def stop(self) -> dict[str, Any]:
-        """The result's `process`. Call it right after the work."""
-        self._entry["load"] |= load.at_end() | {"life": self._host.life()}
-        return {key: value for key, value in self._entry.items() if key not in ONLY_OF_RUNS}
+    def stop(self) -> MeasuringProcess:
+        """The process as the result holds it. Call it right after the work."""
+        load = process_entry.load_at_end(self._process.load, self._host.life())
+        return replace(self._process, load=load)
 
 
 def module_of(engine: str, package: str, what: str, remedy: str) -> str:

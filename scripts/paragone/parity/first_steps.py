@@ -5,11 +5,11 @@ two runs can be compared without their arrays.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from paragone import engines
 from paragone.base.atomic_files import writing

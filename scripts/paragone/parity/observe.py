@@ -1,10 +1,10 @@
 """The parity gate's observation of a backend, on given weights and after a few training steps."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from paragone import data, engines
 from paragone.base.atomic_files import writing

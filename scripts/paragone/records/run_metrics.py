@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from statistics import linear_regression
 
+from msgspec.structs import asdict
+
 from paragone.base.clock_names import PARTS
+from paragone.base.typed_json import Part
 from paragone.records.run_record import Epoch, RunRecord, Timed
 
 # Nats per training example. A probability of 1e-46, which no float32 can represent, costs 106.
@@ -14,8 +16,7 @@ DIVERGED = 1e6
 LEAST_STEPS = 20  # of a speed window; its least seconds are the limit of the rule `window`
 
 
-@dataclass
-class Steady:
+class Steady(Part, frozen=True):
     """What a speed window measured: examples/s, and `constant_seconds` per epoch beside its steps.
 
     `constant_seconds`: None if all epochs have the same length, or are too short to fit both.
@@ -42,8 +43,7 @@ def steady(window: Sequence[Timed], batch: int) -> Steady | None:
     return Steady(len(window), sum(steps), math.fsum(seconds), batch / step, constant)
 
 
-@dataclass
-class Target:
+class Target(Part, frozen=True):
     """Time to target on the train clock, in seconds: the interval (last_miss, first_hit]."""
 
     accuracy: float
@@ -88,7 +88,7 @@ def parts(record: RunRecord) -> dict[str, float] | None:
     """Seconds by part of `clock_names.PARTS`; None where there are no clocks."""
     if record.clocks is None:
         return None
-    known = {**vars(record.clocks.cold), **vars(record.clocks)}
+    known = {**asdict(record.clocks.cold), **asdict(record.clocks)}
     for part in ("train", "evaluate"):
         known[part] = math.fsum(getattr(epoch, f"{part}_seconds") for epoch in record.epochs)
     return {part: known[part] for part in PARTS}

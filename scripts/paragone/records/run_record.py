@@ -1,223 +1,275 @@
-"""The record of a run as typed objects, and the way from JSON to them and back.
+"""The record of a run: the types of its parts, in the order of their keys in the file.
 
-Fields, their units and what a null means are described in rules/schemas/record.schema.json. The order of the
-fields is the order of the keys in the file. JSON is validated against the schema before it gets types.
+Times are in seconds, losses in nats, accuracies are fractions. What follows from a record (sums,
+throughput, time to target) is computed in `run_metrics`; rules beyond types are in `compliance`.
+To add a field, add it to its type here and measure it where the type is built.
 """
 
 from collections import Counter
-from dataclasses import asdict, dataclass, is_dataclass, replace
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, field
 
 from paragone.base import digests
-from paragone.base.engine_reports import Devices, Modes, Programs
+from paragone.base.engine_reports import Count, Devices, Modes, Programs, Whole
+from paragone.base.typed_json import Part, typed
 from paragone.config.run_spec import Spec
 
 Json = dict[str, Any]
-Part = TypeVar("Part")
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Time = Annotated[
+    str, Meta(pattern=r"^\d{4}-(0\d|1[0-2])-[0-3]\dT[0-2]\d:[0-5]\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$")
+]
+Number = Annotated[float, Meta(ge=0)]
+Positive = Annotated[float, Meta(gt=0)]
+Fraction = Annotated[float, Meta(ge=0, le=1)]
+Initializer = Annotated[str, Meta(pattern="^(pytorch|keras|imagenet)$")]
+# crashed: a signal such as SIGSEGV ended the only worker. unavailable: the devices or the framework are not
+# there. unsupported: the framework has no kernel for an operation as the run asks for it.
+Status = Annotated[
+    str, Meta(pattern="^(completed|diverged|out_of_memory|crashed|unavailable|unsupported)$")
+]
 
 
-@dataclass
-class Schedule:
+class Schedule(Part, frozen=True):
     """Place of the run, from 1 on, in the drawn order of all runs of the workflow."""
 
-    place: int
-    of: int
+    place: Count
+    of: Count
 
 
-@dataclass
-class DataRead:
-    """The data set that was read: which edition, how many examples, the shape of one input.
+class DataRead(Part, frozen=True):
+    """The data set that was read.
 
-    `train_majority`, `test_majority`: the share of the most frequent class, which a model that learned
-    nothing can reach.
+    `train_examples`: those that the run draws from. `train_majority`, `test_majority`: the share of the
+    most frequent class, which a model that learned nothing can reach. `input_shape`: of one example, height,
+    width and channels, or words.
     """
 
     dataset: str
-    source: str
+    source: Annotated[str, Meta(pattern="^(real|synthetic)$")]
     edition: str
-    manifest_sha256: str
-    train_examples: int
-    test_examples: int
-    train_majority: float
-    test_majority: float
-    input_shape: list[int]
+    manifest_sha256: Sha256
+    train_examples: Count
+    test_examples: Count
+    train_majority: Annotated[float, Meta(gt=0, le=1)]
+    test_majority: Annotated[float, Meta(gt=0, le=1)]
+    input_shape: Annotated[list[Count], Meta(min_length=1)]
 
 
-@dataclass
-class Model:
-    """The model that was trained, and the SHA-256 of its canonical weights before and after."""
+class Model(Part, frozen=True):
+    """The trainable parameters, and the SHA-256 of the canonical weights before and after training.
 
-    parameters: int
-    initializer: str
-    initial_weights: str
-    final_weights: str | None
+    `initializer`: the one that was used, keras where the ImageNet weights that the workload asks for were
+    not available. `final_weights`: None when no epoch was completed.
+    """
+
+    parameters: Count
+    initializer: Initializer
+    initial_weights: Sha256
+    final_weights: Sha256 | None
 
 
-@dataclass
-class Machine:
-    """What distinguishes a machine from others; `fingerprint` is the hash of all the rest."""
+class Machine(Part, frozen=True):
+    """What distinguishes a machine from others; `fingerprint` is the hash of the other fields.
 
-    fingerprint: str
+    `cores`: all of the machine's. `memory_gib`: rounded, because the kernel's share differs from boot to
+    boot. `accelerators`, `driver`: as NVML names them.
+    """
+
+    fingerprint: Sha256
     host: str
     system: str
     processor: str
-    cores: int
-    memory_gib: int
+    cores: Count
+    memory_gib: Whole
     accelerators: list[str]
     driver: str | None
 
     def named_accelerators(self) -> list[str]:
-        """Equal ones once, with their number: "8 x NVIDIA H100 80GB HBM3"."""
+        """The accelerators, equal ones once with their number: "8 x NVIDIA H100 80GB HBM3"."""
         counts = Counter(self.accelerators).items()
         return [name if count == 1 else f"{count} x {name}" for name, count in counts]
 
     def expected_fingerprint(self) -> str:
         """The hash that the other fields have."""
-        return digests.sha256_of(
-            {key: value for key, value in vars(self).items() if key != "fingerprint"}
-        )
+        fields = msgspec.structs.asdict(self)
+        del fields["fingerprint"]
+        return digests.sha256_of(fields)
 
 
-@dataclass
-class GitState:
+class GitState(Part, frozen=True):
     """The commit that was checked out, and whether tracked files differed from it."""
 
-    commit: str
+    commit: Annotated[str, Meta(pattern="^[0-9a-f]{40,64}$")]
     dirty: bool
 
 
-@dataclass
-class Activity:
-    """What a host did for some time: seconds, events, joules, and of each accelerator its mean
-    clock and the shares of time in which power or heat held it down; None where the system does not say."""
+class Activity(Part, frozen=True):
+    """What a host did for some time; None where the system does not report it.
 
-    seconds: float
-    run: float
-    busy: float
-    idle: float
-    stolen: float
-    cpu_waiting: float | None
-    io_waiting: float | None
-    quota_throttled: float | None
-    heat_throttles: int | None
-    cpu_joules: float | None
-    accelerator_joules: float | None
-    accelerator_mhz: list[float] | None
-    accelerator_power_capped: list[float] | None
-    accelerator_slowed: list[float] | None
+    `seconds`: by the kernel's clock since boot. `run`, `busy`, `idle`, `stolen`: CPU seconds of the run's
+    processes, of all processes, of none, and those that a hypervisor gave to other machines. `cpu_waiting`,
+    `io_waiting`: seconds in which some process waited for a CPU or a disk. `quota_throttled`: seconds that
+    CPU quotas held the process back. `heat_throttles`: how often heat slowed cores or packages down.
+    `cpu_joules` (RAPL), `accelerator_joules` (NVML): of all packages and accelerators. Per accelerator:
+    the mean clock of its multiprocessors in MHz, the shares of samples in which its power limit, or heat or a
+    failing supply, held the clock down.
+    """
+
+    seconds: Number
+    run: Number
+    busy: Number
+    idle: Number
+    stolen: Number
+    cpu_waiting: Number | None = None
+    io_waiting: Number | None = None
+    quota_throttled: Number | None = None
+    heat_throttles: Whole | None = None
+    cpu_joules: Number | None = None
+    accelerator_joules: Number | None = None
+    accelerator_mhz: list[Number] | None = None
+    accelerator_power_capped: list[Number] | None = None
+    accelerator_slowed: list[Number] | None = None
 
 
-@dataclass
-class Load:
-    """The load before, clock and limits after the work; `life`: of one process per host, else None."""
+class Load(Part, frozen=True):
+    """The state of the host around the work; None where it is not reported, or the process was killed.
+
+    `before`: one-minute load average at process start. `cpu_mhz`: mean clock of the cores right after the
+    work. `accelerator_power_limits`: watts that each accelerator may draw. `life`: what the host did from
+    the meeting of the workers to the end of the work; of one process per host.
+    """
 
     before: float
-    cpu_mhz: float | None
-    accelerator_power_limits: list[float] | None
-    life: Activity | None
+    cpu_mhz: float | None = None
+    accelerator_power_limits: list[float] | None = None
+    life: Activity | None = None
 
 
-@dataclass
-class Memory:
-    """Peaks of one process, in bytes."""
+class Memory(Part, frozen=True):
+    """Peaks of one process in bytes; None where they are not reported, or the process was killed.
 
-    peak_host_bytes: int | None
-    peak_device_bytes: int | None
+    `peak_device_bytes`: most memory of one accelerator that the framework had allocated in the epochs; with
+    JAX and PyTorch/XLA, whose counter cannot be reset, the warm-up's copy of the state is included.
+    """
+
+    peak_host_bytes: Count | None = None
+    peak_device_bytes: Whole | None = None
 
 
-@dataclass
-class Process:
-    """One process that worked on the run: a rank of one start."""
+class MeasuringProcess(Part, frozen=True, kw_only=True):
+    """A process that measures, and its machine.
 
-    rank: int
-    started: str
-    ended: str | None
-    age: float | None
-    first_epoch: int
+    `cores`: that it may use. `threads`: intra-operation threads given to the framework. `software`:
+    versions of packages. `git`: of the code that ran, None outside a repository.
+    """
+
+    started: Time
     machine: Machine
-    cores: int
-    devices: list[str]
-    threads: int
-    variables: dict[str, str]
+    cores: Count
+    threads: Count
     software: dict[str, str]
     git: GitState | None
     load: Load
-    config_sha256: str
-    manifest_sha256: str
-    system_threads: int | None
-    memory: Memory
-    modes: Modes | None
-    programs: Programs | None
-    epochs: list[Activity]
-    window: list[Activity]
 
 
-@dataclass
-class ColdClocks:
-    """Seconds from process start to the first trained step."""
+class Process(MeasuringProcess, frozen=True, kw_only=True):
+    """One process that worked on the run: a rank of one start.
 
-    imports: float
-    devices: float
-    data: float
-    compilation: float
+    `ended`, `age`: when its part of the record was complete, and seconds since its start by the kernel's
+    clock since boot; of a process that was killed, those of its last checkpoint. `first_epoch`: 1, or the
+    epoch after the checkpoint that it resumed from. `devices`: as the framework names them. `variables`:
+    tuning variables in its environment. `config_sha256`, `manifest_sha256`: of the specification and the
+    data manifest that it read. `epochs`, `window`: what its host did in the training of each epoch and in
+    each epoch of the speed window; empty for all but the first process of a host.
+    """
+
+    rank: Whole
+    ended: Time | None = None
+    age: Number | None = None
+    first_epoch: Count = 1
+    devices: list[str] = field(default_factory=list)
+    variables: dict[str, str]
+    config_sha256: Sha256
+    manifest_sha256: Sha256
+    system_threads: Count | None = None
+    memory: Memory = Memory()
+    modes: Modes | None = None
+    programs: Programs | None = None
+    epochs: list[Activity] = field(default_factory=list)
+    window: list[Activity] = field(default_factory=list)
 
 
-@dataclass
-class Clocks:
-    """Seconds of the parts of a run that its epochs do not hold."""
+class ColdClocks(Part, frozen=True):
+    """Seconds from process start to the first trained step, added over the processes of the run."""
+
+    imports: Number
+    devices: Number
+    data: Number
+    compilation: Number
+
+
+class Clocks(Part, frozen=True):
+    """Seconds of the parts of a run that its epochs do not hold, by the process's own clock.
+
+    `window`: what only measuring needs, the parity gate's first steps and the whole speed window. `other`
+    includes an epoch that was not finished.
+    """
 
     cold: ColdClocks
-    checkpoint: float
-    window: float
-    other: float
+    checkpoint: Number
+    window: Number
+    other: Number
 
 
-@dataclass
-class Timed:
+class Timed(Part, frozen=True):
     """Training steps, and the seconds that they took together."""
 
-    steps: int
-    seconds: float
+    steps: Count
+    seconds: Positive
 
 
-@dataclass
-class Efficiency:
-    """FLOP of training on one example."""
+class Efficiency(Part, frozen=True):
+    """FLOP of convolutions and matrix products in training on one example, and what counted them."""
 
-    train_flop_per_example: int
-    counter: str
+    train_flop_per_example: Count
+    counter: Annotated[str, Meta(min_length=1)]
 
 
-@dataclass
-class Epoch:
-    """One epoch: losses in nats, accuracies as fractions, times in seconds."""
+class Epoch(Part, frozen=True):
+    """One epoch. Losses are None where they are not finite.
 
-    epoch: int
-    learning_rate: float
-    steps: int
-    train_seconds: float
-    input_seconds: float | None
+    `input_seconds`: of `train_seconds`, those in which the thread that trains drew and copied batches; None
+    where the framework does that in threads of its own.
+    """
+
+    epoch: Count
+    learning_rate: Number
+    steps: Count
+    train_seconds: Number
+    input_seconds: Number | None
     train_loss: float | None
-    train_accuracy: float
-    evaluate_seconds: float
+    train_accuracy: Fraction
+    evaluate_seconds: Number
     test_loss: float | None
-    test_accuracy: float
+    test_accuracy: Fraction
 
 
-@dataclass
-class FirstSteps:
-    """The run's own first steps beside those of the parity gate's reference; empty if there was none.
+class FirstSteps(Part, frozen=True):
+    """The run's first steps compared with the parity gate's reference; empty if there was none.
 
-    Of each group the largest deviation, None where it is not finite, and what is allowed. `reason`: what is
-    wrong, with the array that deviates most.
+    Of each group the largest deviation, relative, None where it is not finite, and what is allowed.
+    `reason`: what is wrong, with the array that deviates most, or why there is no reference.
     """
 
     reason: str | None
-    deviations: dict[str, float | None]
-    allowed: dict[str, float]
+    deviations: dict[str, Number | None]
+    allowed: dict[str, Positive]
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` where nothing says what is allowed."""
+        """Raise `ValueError` for a group without an allowed deviation."""
         if lacking := self.deviations.keys() - self.allowed.keys():
             raise ValueError(f"first_steps: nothing is allowed for {min(lacking)!r}")
 
@@ -227,69 +279,55 @@ class FirstSteps:
         if not self.deviations:
             return None
         return all(
-            found is not None and found <= self.allowed[group]
-            for group, found in self.deviations.items()
+            deviation is not None and deviation <= self.allowed[group]
+            for group, deviation in self.deviations.items()
         )
 
 
-@dataclass
-class RunRecord:
-    """The result of one run: what was measured. What follows from it is in `run_metrics`."""
+class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The result of one run.
 
-    schema: int
-    run: str
-    status: str
-    reason: str | None
+    `reason`: one sentence when the run is not completed. `schedule`: None outside the workflow. `devices`:
+    those that the framework found, None where the run was unavailable or crashed. `first_steps`: None where
+    dropout draws differ or the run did not get so far. `processes`: in the order of time, one per rank and
+    start. `efficiency`: None when training did not come to its end. `digest`: SHA-256 of all other fields.
+    """
+
+    schema: Literal[2] = 2
+    run: Annotated[str, Meta(pattern="^[a-z0-9.-]+$")]
+    status: Status = "completed"
+    reason: str | None = None
     spec: Spec
-    schedule: Schedule | None
-    data: DataRead | None
-    model: Model | None
-    devices: Devices | None
-    first_steps: FirstSteps | None
-    processes: list[Process]
-    clocks: Clocks | None
-    efficiency: Efficiency | None
-    epochs: list[Epoch]
-    window: list[Timed]
-    digest: str | None = None
+    schedule: Schedule | None = None
+    data: DataRead | None = None
+    model: Model | None = None
+    devices: Devices | None = None
+    first_steps: FirstSteps | None = None
+    processes: Annotated[list[Process], Meta(min_length=1)]
+    clocks: Clocks | None = None
+    efficiency: Efficiency | None = None
+    epochs: list[Epoch] = field(default_factory=list)
+    window: list[Timed] = field(default_factory=list)
+    digest: Sha256 | None = None
 
     @classmethod
     def from_json(cls, data: Json) -> "RunRecord":
-        """The record in JSON data that is valid against the schema.
-
-        Raises `ValueError` if its `spec` is not the specification of a run.
-        """
-        return from_json(cls, data)
+        """The record in JSON data; `ValueError` names the key that is wrong."""
+        return typed(cls, data)
 
     def to_json(self) -> Json:
         """The record as JSON data, keys in the order of the fields."""
-        return asdict(self)
+        data: Json = msgspec.to_builtins(self)
+        return data
 
     def sealed(self) -> "RunRecord":
-        """A copy with the digest that its other fields have."""
-        return replace(self, digest=self.expected_digest())
+        """A valid copy with the digest that its other fields have; `ValueError` for a wrong value."""
+        valid = typed(RunRecord, self)
+        valid.digest = valid.expected_digest()
+        return valid
 
     def expected_digest(self) -> str:
         """SHA-256 of the canonical JSON of all fields but the digest."""
         data = self.to_json()
         del data["digest"]
         return digests.sha256_of(data)
-
-
-def from_json(kind: type[Part], data: Json) -> Part:
-    """The dataclass `kind` made of a JSON object with a key per field; `ValueError` for other keys."""
-    types = get_type_hints(kind)
-    try:
-        return kind(**{key: _typed(types.get(key), value) for key, value in data.items()})
-    except TypeError as error:
-        raise ValueError(f"{kind.__name__}: {error}") from error
-
-
-def _typed(kind: Any, value: Any) -> Any:
-    """A JSON value as the dataclass that `kind` is, has a list of, or has beside None; or as it is."""
-    part: Any = next(filter(is_dataclass, [kind, *get_args(kind)]), None)
-    if part is None or value is None:
-        return value
-    if isinstance(value, list):
-        return [from_json(part, one) for one in value]
-    return from_json(part, value)

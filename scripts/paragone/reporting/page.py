@@ -5,7 +5,7 @@ import base64
 import gzip
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +16,7 @@ import pandas as pd
 import vl_convert
 import yaml
 from markupsafe import Markup
+from msgspec.structs import asdict, replace
 
 from paragone.analysis import run_states
 from paragone.base.atomic_files import write_text
@@ -71,7 +72,7 @@ class Run:
         elapsed = run_metrics.elapsed(self.record)
         return [
             {
-                **vars(epoch),
+                **asdict(epoch),
                 "elapsed": seconds,
                 "others": host_metrics.other_cpu_share(host_metrics.of_epoch(self.record, epoch)),
             }
@@ -220,7 +221,7 @@ def read_run(results: Path, run: str, logs: Path) -> Run:
     whole = sum(parts.values())
     timeline = [Part(name, seconds, seconds / whole) for name, seconds in parts.items() if seconds]
     window = run_metrics.steady(measured.window, measured.spec.global_batch)
-    specification = yaml.safe_dump(vars(measured.spec), sort_keys=False, width=100)
+    specification = yaml.safe_dump(asdict(measured.spec), sort_keys=False, width=100)
     return Run(
         measured,
         run_states.words_of(measured.status),

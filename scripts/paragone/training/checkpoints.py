@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
-from paragone.base.atomic_files import sync, sync_tree, write_json, write_text
+import msgspec
+
+from paragone.base.atomic_files import sync, sync_tree, write_bytes, write_json
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError, first_line, says_memory_is_full
 from paragone.base.locks import Held, Lock
@@ -29,13 +31,16 @@ POLL = 0.2  # seconds between two looks at it
 ALONE = Rendezvous(None, workers=1, timeout=0)
 
 
+Kind = TypeVar("Kind")
+
+
 @dataclass(frozen=True)
-class Saved:
+class Saved(Generic[Kind]):
     """A checkpoint: the state of the engine in `folder`, that of the loop in `progress`."""
 
     epoch: int
     folder: Path
-    progress: dict[str, Any]
+    progress: Kind
 
 
 class Checkpoints:
@@ -53,9 +58,7 @@ class Checkpoints:
             self._lock = _locked(folder)
         self._folder.mkdir(parents=True, exist_ok=True)
 
-    def save(
-        self, epoch: int, write_state: Callable[[Path], None], progress: dict[str, Any]
-    ) -> None:
+    def save(self, epoch: int, write_state: Callable[[Path], None], progress: object) -> None:
         """Write the checkpoint of `epoch`, then remove all but it and the one before.
 
         Raises `UserError` if it cannot be written: those before it are kept.
@@ -67,8 +70,7 @@ class Checkpoints:
             # On every rank: TensorFlow reduces statistics over them meanwhile.
             write_state(unfinished)
             if self._meeting.rank == 0:
-                # A test loss may be infinite: Python's JSON, not that of `write_json`.
-                write_text(json.dumps(progress), unfinished / PROGRESS, durable=False)
+                write_bytes(msgspec.json.encode(progress), unfinished / PROGRESS, durable=False)
                 files = [path for path in unfinished.rglob("*") if path.is_file()]
                 found = {path.relative_to(unfinished).as_posix(): sha256(path) for path in files}
                 write_json(found, unfinished / DIGESTS, durable=False)
@@ -81,8 +83,8 @@ class Checkpoints:
         for each in self._epochs()[:-KEPT]:
             shutil.rmtree(self._at(each))
 
-    def last(self) -> Saved | None:
-        """The newest checkpoint that is undamaged, the same one on every rank, or None."""
+    def last(self, kind: type[Kind]) -> Saved[Kind] | None:
+        """The newest undamaged checkpoint, the same on every rank, its progress as a `kind`; or None."""
         own = self._newest_undamaged() if self._meeting.rank == 0 else None
         epoch = self._meeting.meet("checkpoint", {"epoch": own})[0]["epoch"]
         if epoch is None:
@@ -93,7 +95,8 @@ class Checkpoints:
                 f"{folder}: {found}, as rank {self._meeting.rank} sees it; rank 0 sees all of it: look at "
                 "how their hosts mount it, then run again"
             )
-        return Saved(epoch, folder, json.loads((folder / PROGRESS).read_text(encoding="utf-8")))
+        content = (folder / PROGRESS).read_bytes()
+        return Saved(epoch, folder, msgspec.json.decode(content, type=kind))
 
     def remove(self) -> None:
         """Delete the whole folder: the record is written, nothing is left to resume."""

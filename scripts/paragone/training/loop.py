@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
-from paragone.base.engine_reports import Metrics
+from paragone.base.engine_reports import Modes
 from paragone.base.errors import Unavailable, UserError
 from paragone.base.ranks import ALONE, World
+from paragone.base.typed_json import Part
 from paragone.config.run_spec import Spec, requested
 from paragone.data import Dataset
 from paragone.data.batches import (
@@ -24,11 +25,19 @@ from paragone.data.batches import (
 from paragone.data.random_streams import framework_seed
 from paragone.engines import Engine
 from paragone.machine import process_entry
-from paragone.machine.activity import HostWatch, Watch
+from paragone.machine.activity import HostWatch
 from paragone.models.weights import Pretrained, digest, parameter_count, starting
 from paragone.parity import first_steps
-from paragone.records.outcome import Outcome
 from paragone.records.run_metrics import DIVERGED
+from paragone.records.run_record import (
+    Activity,
+    Efficiency,
+    Epoch,
+    FirstSteps,
+    Model,
+    Process,
+    RunRecord,
+)
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.failures import failure_of
@@ -37,167 +46,221 @@ from paragone.training.results import SAMPLES
 from paragone.training.speed_window import SpeedWindow
 
 
-def train(
-    engine: Engine,
-    spec: Spec,
-    dataset: Dataset,
-    threads: int,
-    ledger: Ledger,
-    checkpoints: Checkpoints,
-    processes: list[dict[str, Any]],
-    host: HostWatch,
-    world: World = ALONE,
-    pretrained: Pretrained | None = None,
-    speed_window: SpeedWindow | None = None,
-    expected_steps: Path | None = None,
-) -> Outcome:
+@dataclass(frozen=True)
+class Run:
+    """What one worker trains with.
+
+    `processes`: those of this start, one a rank; every rank runs the loop. `threads`: for the framework.
+    `host`: counts what this host does meanwhile. `expected_steps`: the file of the reference's first steps.
+    """
+
+    engine: Engine
+    spec: Spec
+    dataset: Dataset
+    threads: int
+    ledger: Ledger
+    checkpoints: Checkpoints
+    processes: list[Process]
+    host: HostWatch
+    world: World = ALONE
+    pretrained: Pretrained | None = None
+    speed_window: SpeedWindow | None = None
+    expected_steps: Path | None = None
+
+
+@dataclass
+class Result:
+    """What training has measured.
+
+    `record`: without data, schedule and clocks; its last processes are those of this start. `probabilities`:
+    of the first test examples, (n, classes). `peak_device_bytes`: of the epochs.
+    """
+
+    record: RunRecord
+    probabilities: np.ndarray | None = None
+    peak_device_bytes: int | None = None
+
+
+class Trained(Part, frozen=True):
+    """What a checkpoint keeps of a run: `seconds` by part of `clock_names.PARTS`, over all starts."""
+
+    epochs: list[Epoch]
+    processes: list[Process]
+    seconds: dict[str, float]
+
+
+@dataclass
+class _Measured:
+    """What this process has measured of itself so far."""
+
+    first_epoch: int = 1
+    modes: Modes | None = None
+    epochs: list[Activity] = field(default_factory=list)
+    window: list[Activity] = field(default_factory=list)
+
+
+def train(run: Run) -> Result:
     """Train one run to its end, from its last checkpoint if there is one.
 
     Statuses other than `completed` are results, not errors: `diverged` when a training loss is above
     `DIVERGED` or not finite, `out_of_memory`, `unsupported`. Raises `Unavailable` if the devices are not
     there, `UserError` if the workload does not fit the data set or the pretrained weights, or the devices are
-    others than asked for. `processes`: the entries of this start, one a rank; every rank runs this loop.
-    `host`: what fills in the `epochs` and `window` of the own entry.
+    others than asked for.
     """
-    outcome, process = Outcome(processes), processes[world.rank]
-    steps = spec.steps(train_examples(dataset, spec))
-    progress = Progress(spec, steps, quiet=world.rank > 0)
-    ledger.switch("devices")
+    record = RunRecord(run=run.spec.name, spec=run.spec, processes=run.processes)
+    result, measured = Result(record), _Measured()
     try:
-        engine.build(spec, dataset, threads, world)
-        if engine.devices != requested(spec):
-            raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
-        ledger.switch("data")
-        loader_of(dataset, spec)  # what it prepares is no part of an epoch
-        ledger.switch("devices")
-        weights, initializer = starting(engine.weights(), spec, pretrained)
-        engine.set_weights(weights)
-        outcome.model = {
-            "parameters": parameter_count(weights),
-            "initializer": initializer,
-            "initial_weights": digest(weights),
-            "final_weights": None,
-        }
-        process["modes"] = asdict(engine.modes())
-        ledger.switch("compilation")
-        engine.warm_up(spec.learning_rate(1), *noise_batches(dataset, spec, engine.shard))
-        if expected_steps:
-            ledger.switch("window")
-            outcome.first_steps = _first_steps(engine, spec, dataset, expected_steps)
-        engine.reset_peak_memory()  # warm-up and first steps held a copy of the state
-        ledger.switch("checkpoint")
-        if saved := checkpoints.last():
-            engine.load(saved.folder)
-            ledger.add(saved.progress["seconds"])
-            outcome.epochs = saved.progress["epochs"]
-            outcome.processes = [*saved.progress["processes"], *processes]
-            for one in processes:
-                one["first_epoch"] = saved.epoch + 1
-            progress.say(f"resumed after epoch {saved.epoch}")
-        watch = partial(host.window, process["epochs"])
-        for row in _epochs(engine, spec, dataset, steps, ledger, watch, progress, outcome):
-            outcome.epochs.append(row)
-            progress.epoch_done(row)
-            if not row["train_loss"] <= DIVERGED:
-                outcome.status = "diverged"
-                outcome.reason = _divergence(row)
-                break
-            if stops(spec.workload.get("target"), outcome.epochs):
-                break
-            if row["epoch"] < spec.epochs:
-                ledger.switch("checkpoint")
-                process_entry.mark_end(process, ledger.mark)
-                checkpoints.save(row["epoch"], engine.save, _progress(outcome, ledger))
-        outcome.peak_device_bytes = engine.peak_device_memory()
-        if speed_window and outcome.status == "completed":
-            ledger.switch("window")
-            last = outcome.epochs[-1]
-            watch = partial(host.window, process["window"])
-            outcome.window = speed_window.measure(engine, spec, dataset, last, ledger, watch)
-            progress.window_done(outcome.window)
-        ledger.switch("other")
-        outcome.model["final_weights"] = digest(engine.weights())
-        # A copy: PyTorch warns of arrays that cannot be written to.
-        outcome.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
-        outcome.flop = engine.count_flop(spec, dataset)
+        _train(run, result, measured)
     except Unavailable:
         raise
     except Exception as error:
-        if outcome.peak_device_bytes is None and hasattr(engine, "devices"):
-            outcome.peak_device_bytes = engine.peak_device_memory()
-        if (failure := failure_of(engine, error)) is None:
+        if result.peak_device_bytes is None and hasattr(run.engine, "devices"):
+            result.peak_device_bytes = run.engine.peak_device_memory()
+        if (failure := failure_of(run.engine, error)) is None:
             raise
-        outcome.status, outcome.reason = failure
-    return outcome
+        record.status, record.reason = failure
+    record.devices = getattr(run.engine, "devices", None)  # the memory may be full before
+    earlier = record.processes[: -len(run.processes)]
+    record.processes = [*earlier, *_processes(run, measured)]
+    return result
 
 
-def _first_steps(engine: Engine, spec: Spec, dataset: Dataset, expected: Path) -> dict[str, Any]:
+def _train(run: Run, result: Result, measured: _Measured) -> None:
+    engine, spec, dataset, ledger = run.engine, run.spec, run.dataset, run.ledger
+    record = result.record
+    steps = spec.steps(train_examples(dataset, spec))
+    progress = Progress(spec, steps, quiet=run.world.rank > 0)
+    ledger.switch("devices")
+    engine.build(spec, dataset, run.threads, run.world)
+    if engine.devices != requested(spec):
+        raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
+    ledger.switch("data")
+    loader_of(dataset, spec)  # what it prepares is no part of an epoch
+    ledger.switch("devices")
+    weights, initializer = starting(engine.weights(), spec, run.pretrained)
+    engine.set_weights(weights)
+    record.model = Model(parameter_count(weights), initializer, digest(weights), None)
+    measured.modes = engine.modes()
+    ledger.switch("compilation")
+    engine.warm_up(spec.learning_rate(1), *noise_batches(dataset, spec, engine.shard))
+    if run.expected_steps:
+        ledger.switch("window")
+        record.first_steps = _first_steps(run, run.expected_steps)
+    engine.reset_peak_memory()  # warm-up and first steps held a copy of the state
+    ledger.switch("checkpoint")
+    if saved := run.checkpoints.last(Trained):
+        engine.load(saved.folder)
+        ledger.add(saved.progress.seconds)
+        record.epochs = saved.progress.epochs
+        record.processes = [*saved.progress.processes, *run.processes]
+        measured.first_epoch = saved.epoch + 1
+        progress.say(f"resumed after epoch {saved.epoch}")
+    earlier = record.processes[: -len(run.processes)]
+    for epoch, loss in _epochs(run, steps, progress, len(record.epochs), measured.epochs):
+        record.epochs.append(epoch)
+        progress.epoch_done(epoch)
+        if not loss <= DIVERGED:
+            record.status, record.reason = "diverged", _divergence(epoch.epoch, loss)
+            break
+        if stops(spec.workload.get("target"), record.epochs):
+            break
+        if epoch.epoch < spec.epochs:
+            ledger.switch("checkpoint")
+            here = _processes(run, measured)
+            here[run.world.rank] = process_entry.ending(here[run.world.rank], ledger.mark)
+            done = Trained(record.epochs, [*earlier, *here], ledger.seconds)
+            run.checkpoints.save(epoch.epoch, engine.save, done)
+    result.peak_device_bytes = engine.peak_device_memory()
+    if run.speed_window and record.status == "completed":
+        ledger.switch("window")
+        record.window, measured.window = run.speed_window.measure(
+            engine, spec, dataset, record.epochs[-1], ledger, run.host
+        )
+        progress.window_done(record.window)
+    ledger.switch("other")
+    record.model = replace(record.model, final_weights=digest(engine.weights()))
+    # A copy: PyTorch warns of arrays that cannot be written to.
+    result.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
+    if flop := engine.count_flop(spec, dataset):
+        record.efficiency = Efficiency(flop.per_example, flop.counter)
+
+
+def _processes(run: Run, measured: _Measured) -> list[Process]:
+    """The processes of this start, this one with what it has measured."""
+    here = [replace(process, first_epoch=measured.first_epoch) for process in run.processes]
+    here[run.world.rank] = replace(
+        here[run.world.rank],
+        modes=measured.modes,
+        epochs=[*measured.epochs],
+        window=[*measured.window],
+    )
+    return here
+
+
+def _first_steps(run: Run, expected: Path) -> FirstSteps:
     """The parity gate's verdict on the first steps; the engine's state is unchanged."""
+    engine = run.engine
     before = engine.snapshot()
-    found = first_steps.compared(
-        expected, lambda steps: first_steps.take(engine, spec, dataset, steps), spec.precision
+    verdict = first_steps.compared(
+        expected,
+        lambda steps: first_steps.take(engine, run.spec, run.dataset, steps),
+        run.spec.precision,
     )
     engine.restore(before)
-    return found
+    deviations = {group: _finite(value) for group, value in verdict["deviations"].items()}
+    return FirstSteps(verdict["reason"], deviations, verdict["allowed"])
 
 
-def _divergence(row: dict[str, Any]) -> str:
-    loss, begin = row["train_loss"], f"the training loss of epoch {row['epoch']} is"
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _divergence(epoch: int, loss: float) -> str:
+    begin = f"the training loss of epoch {epoch} is"
     return f"{begin} {loss:.3g}" if math.isfinite(loss) else f"{begin} not finite"
 
 
-def _progress(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
-    return {
-        "epochs": outcome.epochs,
-        "processes": outcome.processes,
-        "seconds": ledger.seconds,
-    }
-
-
 def _epochs(
-    engine: Engine,
-    spec: Spec,
-    dataset: Dataset,
-    steps: int,
-    ledger: Ledger,
-    watch: Watch,
-    progress: Progress,
-    outcome: Outcome,
-) -> Iterator[dict[str, Any]]:
-    """Train and evaluate epoch by epoch; the device is idle at both edges of every window."""
+    run: Run, steps: int, progress: Progress, done: int, activity: list[Activity]
+) -> Iterator[tuple[Epoch, float]]:
+    """Train and evaluate the epochs after the first `done`; each with its training loss, finite or not.
+
+    The device is idle at both edges of every timed part. What the host did is added to `activity`.
+    """
+    engine, spec, dataset, ledger = run.engine, run.spec, run.dataset, run.ledger
     tests = math.ceil(len(dataset.test_labels) / spec.evaluation_batch)
-    for epoch in range(len(outcome.epochs) + 1, spec.epochs + 1):
+    for epoch in range(done + 1, spec.epochs + 1):
         rate = spec.learning_rate(epoch)
         batches = progress.watch(epoch, train_batches(dataset, spec, epoch, engine.shard))
-        with watch():
-            ledger.switch("train")
-            during = engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
-            train_seconds = ledger.switch("other")
+        mark = run.host.mark()
+        ledger.switch("train")
+        during = engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
+        train_seconds = ledger.switch("other")
+        activity += run.host.since(mark)
         input_seconds = engine.input_seconds()  # of this pass, not of the evaluation
         ledger.switch("evaluate")
         after = engine.evaluate(evaluation_batches(dataset, spec, engine.shard), tests)
         evaluate_seconds = ledger.switch("other")
-        yield {
-            "epoch": epoch,
-            "learning_rate": rate,
-            "steps": steps,
-            "train_seconds": train_seconds,
-            "input_seconds": input_seconds,
-            **_named("train", during),
-            "evaluate_seconds": evaluate_seconds,
-            **_named("test", after),
-        }
+        measured = Epoch(
+            epoch=epoch,
+            learning_rate=rate,
+            steps=steps,
+            train_seconds=train_seconds,
+            input_seconds=input_seconds,
+            train_loss=_finite(during.loss),
+            train_accuracy=float(during.accuracy),
+            evaluate_seconds=evaluate_seconds,
+            test_loss=_finite(after.loss),
+            test_accuracy=float(after.accuracy),
+        )
+        yield measured, during.loss
 
 
-def _named(split: str, metrics: Metrics) -> dict[str, float]:
-    return {f"{split}_{name}": value for name, value in asdict(metrics).items()}
-
-
-def stops(target: dict[str, Any] | None, epochs: list[dict[str, Any]]) -> bool:
+def stops(target: dict[str, Any] | None, epochs: list[Epoch]) -> bool:
     """Whether the last `patience` evaluations are at or above a target that ends the run."""
     if not target or not target["stop"]:
         return False
     last = epochs[-target["patience"] :]
     return len(last) == target["patience"] and all(
-        row["test_accuracy"] >= target["accuracy"] for row in last
+        epoch.test_accuracy >= target["accuracy"] for epoch in last
     )

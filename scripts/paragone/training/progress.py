@@ -7,7 +7,7 @@ from typing import Any
 
 from paragone.config.run_spec import Spec
 from paragone.records.run_metrics import steady
-from paragone.records.run_record import Timed
+from paragone.records.run_record import Epoch, Timed
 
 SILENCE = 10.0  # seconds without a line after which an unfinished epoch reports itself
 
@@ -49,16 +49,16 @@ class Progress:
                 )
             yield batch
 
-    def epoch_done(self, row: dict[str, Any]) -> None:
+    def epoch_done(self, row: Epoch) -> None:
         """Report a finished epoch from its row in the record."""
-        seconds = row["train_seconds"] + row["evaluate_seconds"]
+        seconds = row.train_seconds + row.evaluate_seconds
         self._epoch_seconds.append(seconds)
         recent = self._epoch_seconds[-3:]
-        left = sum(recent) / len(recent) * (self._epochs - row["epoch"])
+        left = sum(recent) / len(recent) * (self._epochs - row.epoch)
         self.say(
-            f"epoch {row['epoch']}/{self._epochs}: "
-            f"{self._examples / row['train_seconds']:,.0f} examples/s, "
-            f"test accuracy {row['test_accuracy']:.4f}, {_clock(left)} left"
+            f"epoch {row.epoch}/{self._epochs}: "
+            f"{self._examples / row.train_seconds:,.0f} examples/s, "
+            f"test accuracy {row.test_accuracy:.4f}, {_clock(left)} left"
         )
 
     def window_done(self, window: list[Timed]) -> None:

@@ -1,38 +1,41 @@
 """The files of a run: its record, and sample predictions for people to look at."""
 
+import math
 from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
 
 from paragone.base.atomic_files import writing
-from paragone.base.engine_reports import Devices
+from paragone.base.clock_names import COLD
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import train_examples
 from paragone.records import record
-from paragone.records.assemble import assemble
-from paragone.records.outcome import Outcome
-from paragone.records.run_record import DataRead, Schedule
+from paragone.records.run_record import Clocks, ColdClocks, DataRead, Epoch, RunRecord, Schedule
 
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
 THUMBNAIL = 4096  # bytes; larger images are not kept with the predictions
 
 
 def write_record(
-    options: Namespace,
-    spec: Spec,
-    dataset: Dataset,
-    outcome: Outcome,
-    observed: Devices | None,
-    seconds: dict[str, float] | None,
+    options: Namespace, dataset: Dataset, result: RunRecord, seconds: dict[str, float] | None
 ) -> None:
-    """Assemble, check and write it; for `observed` and `seconds` see `records.assemble`.
+    """Complete a run's record with data, schedule and clocks; check and write it.
 
-    `options`: those of the run, with the path and the place in the schedule.
+    `options`: those of the run, with the path and the place in the schedule. `seconds`: of each part of
+    `clock_names.PARTS`, summed over the starts of rank 0; None when the process that measured them is gone.
     """
+    result.data = data_read(dataset, result.spec)
+    result.schedule = Schedule(options.place, options.places) if options.place else None
+    result.clocks = clocks(seconds, result.epochs) if seconds else None
+    record.write(result, options.record)
+
+
+def data_read(dataset: Dataset, spec: Spec) -> DataRead:
+    """What a run reads of its data set."""
     examples = train_examples(dataset, spec)
-    data = DataRead(
+    return DataRead(
         dataset=dataset.name,
         source=dataset.source,
         edition=dataset.edition,
@@ -43,8 +46,18 @@ def write_record(
         test_majority=_majority(dataset.test_labels),
         input_shape=list(dataset.train_inputs.shape[1:]),
     )
-    schedule = Schedule(options.place, options.places) if options.place else None
-    record.write(assemble(spec, schedule, data, outcome, observed, seconds), options.record)
+
+
+def clocks(seconds: dict[str, float], epochs: list[Epoch]) -> Clocks:
+    """The clocks that epochs do not hold; the time of one that a full memory has ended is `other`."""
+    unfinished = seconds["train"] + seconds["evaluate"]
+    unfinished -= math.fsum(epoch.train_seconds + epoch.evaluate_seconds for epoch in epochs)
+    return Clocks(
+        cold=ColdClocks(**{part: seconds[part] for part in COLD}),
+        checkpoint=seconds["checkpoint"],
+        window=seconds["window"],
+        other=seconds["other"] + unfinished,
+    )
 
 
 def _majority(labels: np.ndarray) -> float:

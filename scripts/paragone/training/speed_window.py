@@ -7,16 +7,15 @@ epoch.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.engines import Engine
-from paragone.machine.activity import Watch
+from paragone.machine.activity import HostWatch
 from paragone.records.run_metrics import LEAST_STEPS
-from paragone.records.run_record import Timed
+from paragone.records.run_record import Activity, Epoch, Timed
 from paragone.training.clocks import Ledger
 from paragone.workers.rendezvous import Rendezvous
 
@@ -38,30 +37,32 @@ class SpeedWindow:
         engine: Engine,
         spec: Spec,
         dataset: Dataset,
-        last: dict[str, Any],
+        last: Epoch,
         ledger: Ledger,
-        watch: Watch,
-    ) -> list[Timed]:
-        """Steps and seconds of the window's epochs; the engine's state is unchanged.
+        host: HostWatch,
+    ) -> tuple[list[Timed], list[Activity]]:
+        """The window's epochs, and what the host did in each; the engine's state is unchanged.
 
-        `last`: the row of the last epoch of training, whose learning rate and numbering they continue.
+        `last`: the last epoch of training, whose learning rate and numbering they continue.
         """
         before = engine.snapshot()
         found: list[Timed] = []
-        known = Timed(last["steps"], last["train_seconds"])
+        activity: list[Activity] = []
+        known = Timed(last.steps, last.train_seconds)
         while lengths := self._agreed(found, known.seconds / known.steps):
             for steps in lengths:
-                epoch = last["epoch"] + 1 + len(found)
+                epoch = last.epoch + 1 + len(found)
                 seed = framework_seed(spec.seed, epoch)
                 # Of whole epochs, however few steps one of the run has: between two an order is drawn.
                 batches = train_batches(dataset, spec, epoch, engine.shard, steps)
-                with watch():
-                    ledger.switch("window")
-                    engine.train_epoch(seed, last["learning_rate"], batches, steps)
-                    found.append(Timed(steps, ledger.switch("window")))
+                mark = host.mark()
+                ledger.switch("window")
+                engine.train_epoch(seed, last.learning_rate, batches, steps)
+                found.append(Timed(steps, ledger.switch("window")))
+                activity += host.since(mark)
             known = total(found)
         engine.restore(before)
-        return found
+        return found, activity
 
     def _agreed(self, found: list[Timed], step: float) -> list[int]:
         own = plan(found, step, self.seconds, self.limit)

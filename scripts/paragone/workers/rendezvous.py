@@ -5,7 +5,6 @@ time limit, independent of the framework, and a report outlives its process.
 """
 
 import errno
-import json
 import os
 import socket
 import time
@@ -13,15 +12,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from paragone.base.atomic_files import is_own, write_json
+import msgspec
+
+from paragone.base.atomic_files import is_own, write_bytes
 from paragone.base.errors import UserError, as_user_error
 from paragone.base.ranks import ALONE, World
+from paragone.base.typed_json import Part
 from paragone.machine import own_accelerators
 
 LOOPBACK = "127.0.0.1"
 POLL = 0.05  # seconds between two looks at the folder
+
+
+Facts = TypeVar("Facts")
+
+
+class Report(Part, frozen=True):
+    """How the run ends for a rank, and when it said so, in seconds since the epoch."""
+
+    status: str
+    reason: str | None
+    time: float
 
 
 class Rendezvous:
@@ -57,18 +70,20 @@ class Rendezvous:
         }
         return _world(self.rank, self.meet("start", own), self._timeout)
 
-    def meet(self, point: str, facts: dict[str, Any]) -> list[dict[str, Any]]:
-        """Wait until every worker is at this point; the facts of each, by rank.
+    def meet(self, point: str, facts: Facts) -> list[Facts]:
+        """Wait until every worker is at this point; the facts of each, of one type, by rank.
 
         The own entry is `facts` itself. Raises `UserError` that names the missing ranks.
         """
         if self._folder is None:
             return [facts]
-        write_json(facts, place(self._folder, point, self.rank), durable=False)
+        write_bytes(
+            msgspec.json.encode(facts), place(self._folder, point, self.rank), durable=False
+        )
         found = {self.rank: facts}
         end = time.monotonic() + self._timeout
         while missing := [rank for rank in range(self._workers) if rank not in found]:
-            read = {rank: _read(place(self._folder, point, rank)) for rank in missing}
+            read = {rank: _read(type(facts), place(self._folder, point, rank)) for rank in missing}
             found |= {rank: one for rank, one in read.items() if one is not None}
             if len(found) == self._workers:
                 break
@@ -85,9 +100,9 @@ class Rendezvous:
         """Store that the run ends here, and why; the first report stands."""
         path = place(self._folder, "report", self.rank) if self._folder else None
         if path and not path.exists():
-            facts = {"status": status, "reason": reason, "time": time.time()}
+            content = msgspec.json.encode(Report(status, reason, time.time()))
             with suppress(OSError):  # of a full disk: the worker's own lines say so
-                write_json(facts, path, durable=False)
+                write_bytes(content, path, durable=False)
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
@@ -115,12 +130,11 @@ def place(folder: Path, point: str, rank: int) -> Path:
     return folder / f"{point}-{rank}.json"
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read(kind: type[Facts], path: Path) -> Facts | None:
     """The facts in a file; None as long as a shared file system does not have it, or not all of it."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return found
-    except ValueError:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except msgspec.MsgspecError:
         return None
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ESTALE):

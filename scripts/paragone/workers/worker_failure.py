@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
+import msgspec
+
 from paragone.base.errors import UserError
-from paragone.workers.rendezvous import place
+from paragone.records.run_record import Process
+from paragone.workers.rendezvous import Report, place
 from paragone.workers.supervisor import Child
 
 # Signals that a program causes itself. All others come from outside: the run can be resumed.
@@ -16,7 +19,9 @@ CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.
 _TASK = re.compile(r"srun: error: \S+: tasks? (\d+)[^:]*: (.*)")
 
 
-def judge(failed: Child, workers: int, meeting: Path, *, memory_was_full: bool) -> tuple[str, str]:
+def judge(
+    failed: Child, workers: int, meeting: Path, *, memory_was_full: bool
+) -> tuple[str, str | None]:
     """Status and reason of a run that failed as a result; raises for what is no result.
 
     `UserError` where the run can be started again, otherwise as `explain`. `failed`: the first to fail,
@@ -24,9 +29,9 @@ def judge(failed: Child, workers: int, meeting: Path, *, memory_was_full: bool) 
     has killed a process of this control group for its memory meanwhile.
     """
     reports = _reports(meeting, workers)
-    for report in sorted(reports.values(), key=lambda one: one["time"]):
-        if report["status"] not in ("refused", "failed"):
-            return report["status"], report["reason"]
+    for report in sorted(reports.values(), key=lambda one: one.time):
+        if report.status not in ("refused", "failed"):
+            return report.status, report.reason
     met = all(place(meeting, "devices", rank).exists() for rank in range(workers))
     if failed.status == -signal.SIGKILL and memory_was_full and met:
         return (
@@ -58,40 +63,42 @@ def ending(status: int) -> str:
     return f"{number.name} ({(signal.strsignal(number) or '').lower()})"
 
 
-def processes(meeting: Path, workers: int) -> list[dict[str, Any]]:
-    """The entries of the record's `processes` that the workers stored at the point "devices"."""
-    return [_content(place(meeting, "devices", rank)) for rank in range(workers)]
+def processes(meeting: Path, workers: int) -> list[Process]:
+    """The processes of the record that the workers stored at the point "devices"."""
+    paths = [place(meeting, "devices", rank) for rank in range(workers)]
+    return [msgspec.json.decode(path.read_bytes(), type=Process) for path in paths]
 
 
-def _content(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
-
-
-def _reports(meeting: Path, workers: int) -> dict[int, dict[str, Any]]:
+def _reports(meeting: Path, workers: int) -> dict[int, Report]:
     """The reports of the ranks that have made one."""
     paths = {rank: place(meeting, "report", rank) for rank in range(workers)}
-    return {rank: _content(path) for rank, path in paths.items() if path.exists()}
+    return {
+        rank: msgspec.json.decode(path.read_bytes(), type=Report)
+        for rank, path in paths.items()
+        if path.exists()
+    }
 
 
-def _message(failed: Child, workers: int, reports: dict[int, dict[str, Any]], meeting: Path) -> str:
+def _message(failed: Child, workers: int, reports: dict[int, Report], meeting: Path) -> str:
     rank, how = _cause(failed, reports)
     if rank is None:
         return f"the workers {how}; last lines:{_shown(failed.tails.get(None))}"
     entry = place(meeting, "devices", rank)
-    where = f" on {_content(entry)['machine']['host']}" if entry.exists() else ""
-    report = reports.get(rank, {"status": None})
-    if report["status"] == "refused":  # a message for the user: complete
-        return f"rank {rank} of {workers}{where}: {report['reason']}"
-    reason = f" ({report['reason']})" if report["status"] else ""
+    where = ""
+    if entry.exists():
+        where = f" on {json.loads(entry.read_bytes())['machine']['host']}"
+    report = reports.get(rank)
+    if report and report.status == "refused":  # a message for the user: complete
+        return f"rank {rank} of {workers}{where}: {report.reason}"
+    reason = f" ({report.reason})" if report else ""
     return f"rank {rank} of {workers}{where} {how}{reason}; its last lines:{_shown(failed.tails.get(rank))}"
 
 
-def _cause(failed: Child, reports: dict[int, dict[str, Any]]) -> tuple[int | None, str]:
+def _cause(failed: Child, reports: dict[int, Report]) -> tuple[int | None, str]:
     """The rank that failed first, and how it ended."""
     if failed.stopped:
         gave_up = "; ".join(
-            f"rank {rank}: {one['reason']}" for rank, one in sorted(reports.items())
+            f"rank {rank}: {report.reason}" for rank, report in sorted(reports.items())
         )
         others = f" ({gave_up})" if gave_up else ""
         return failed.stopped[0], f"is stopped (SIGSTOP), and the others gave up{others}"
@@ -103,7 +110,7 @@ def _cause(failed: Child, reports: dict[int, dict[str, Any]]) -> tuple[int | Non
         return failed.rank, f"was ended by {signal.Signals(-failed.status).name}"
     if reports:
         # A rank that raises an error reports it at once, and may end later than those that miss it.
-        return min(reports, key=lambda rank: reports[rank]["time"]), "failed"
+        return min(reports, key=lambda rank: reports[rank].time), "failed"
     return failed.rank, f"ended with status {failed.status}"
 
 

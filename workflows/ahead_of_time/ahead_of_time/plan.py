@@ -4,12 +4,13 @@ No framework and no numpy: the Snakefile imports this module at parse time.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ahead_of_time.records import Example, Strict, Target
 from paragone.base.errors import UserError

@@ -1,9 +1,8 @@
 """Training steps under each framework's own profiler, and runs that cannot be profiled."""
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 from workspace import CONFIG, INDUCTOR, ROOT, call, command, make_spec, refused
 
 import profile_steps

@@ -16,7 +16,6 @@ from paragone.records.compliance.violations import Violation
 from paragone.records.run_record import RunRecord
 
 ALONE = ""  # the name of the experiment of records that belong to none
-OF_JSON = {"schema": asserted.schema, "specification": of_record.specification}
 OF_ONE = asserted.CHECKS | of_record.CHECKS | of_first_steps.CHECKS | of_modes.CHECKS
 ELSEWHERE = ("one-record", "missing", "parity", "manifest")  # rules about files, checked here
 
@@ -121,21 +120,23 @@ def _read(path: Path) -> tuple[RunRecord | None, list[tuple[str, Finding]]]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         return None, [("schema", Finding("record", f"cannot be read: {error}"))]
-    for rule, check in OF_JSON.items():
-        if findings := list(check(data)):
-            return None, [(rule, finding) for finding in findings]
     try:
-        return RunRecord.from_json(data), []
+        record = RunRecord.from_json(data)
     except ValueError as error:
         return None, [("schema", Finding("record", str(error)))]
+    try:
+        record.spec.learning_rate(1)
+    except (TypeError, KeyError, ValueError) as error:
+        finding = Finding("spec", f"not the specification of a run: {error!r}")
+        return None, [("specification", finding)]
+    return record, []
 
 
 def _verdicts(parity: Iterable[Path]) -> dict[tuple[str, str], bool | None]:
     """(workload, backend) -> passed; None where the backend could not run."""
     verdicts: dict[tuple[str, str], bool | None] = {}
     for path in parity:
-        workload, of_backends = parity_reports.read_verdicts(path)
-        verdicts |= {(workload, backend): passed for backend, passed in of_backends.items()}
+        verdicts |= parity_reports.read_verdicts(path)
     return verdicts
 
 

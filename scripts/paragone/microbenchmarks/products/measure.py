@@ -45,7 +45,7 @@ def measure(
     repeats: int,
     speed: float = 0.0,
 ) -> dict[str, Any]:
-    """One case of the result (rules/schemas/matmul.schema.json): an (m, k) @ (k, n) product.
+    """One case of the result (`records.measurements.ProductCase`): an (m, k) @ (k, n) product.
 
     `speed`: FLOP/s of the next smaller product, 0 where there is none; at it, this one must not take more
     than `LONGEST`. So slow is PyTorch's bfloat16, say, on a processor without instructions for it: a

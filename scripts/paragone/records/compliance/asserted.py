@@ -1,25 +1,19 @@
-"""The rules that a record must obey to be written at all: its shape, its epochs, its devices, its sources.
+"""The rules that a record must obey to be written at all: its epochs, its devices, its sources.
 
-One function per rule: it yields what breaks the rule. A violation is a mistake of the program that trained,
-so `records.record` asserts them. `schema` reads JSON; all others read records that are valid against it.
+One function per rule: it yields what breaks the rule. A violation is a bug of the program that trained,
+so `records.record` asserts them.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from typing import Any
+
+import msgspec
 
 from paragone.config import run_spec
 from paragone.records.compliance.rules import Checks, Finding
 from paragone.records.run_record import Json, RunRecord
-from paragone.records.schemas import schema_errors
 
 CHECKS: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
-
-
-def schema(data: Json) -> Iterator[Finding]:
-    """Shape, types and ranges."""
-    for where, message in schema_errors(data, "record"):
-        yield Finding(where, message)
 
 
 @CHECKS.rule("epochs")
@@ -54,4 +48,4 @@ def devices(record: RunRecord) -> Iterator[Finding]:
 
 def as_json(part: Any) -> Json | None:
     """A part of a record as the JSON data that a finding shows."""
-    return asdict(part) if part else None
+    return msgspec.to_builtins(part) if part else None

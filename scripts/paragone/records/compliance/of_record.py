@@ -1,7 +1,6 @@
 """The rules that one record must obey, one function per rule: it yields what breaks the rule.
 
-Those that are asserted when a record is written are in `asserted`. `specification` reads JSON that is valid
-against the schema; all others read records whose specification is valid, too.
+Those that are asserted when a record is written are in `asserted`.
 """
 
 import math
@@ -9,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from paragone.config.run_spec import Spec
 from paragone.records import host_metrics
 from paragone.records.compliance.asserted import as_json
 from paragone.records.compliance.rules import Checks, Finding, limit
@@ -23,17 +21,9 @@ from paragone.records.run_metrics import (
     steady,
     time_to_target,
 )
-from paragone.records.run_record import Activity, Json, RunRecord
+from paragone.records.run_record import Activity, RunRecord
 
 CHECKS: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
-
-
-def specification(data: Json) -> Iterator[Finding]:
-    """The keys that identity, schedule and cell are derived from."""
-    try:
-        Spec(**data["spec"]).learning_rate(1)
-    except (TypeError, KeyError, ValueError) as error:
-        yield Finding("spec", f"not the specification of a run: {error}")
 
 
 @CHECKS.rule("name")

@@ -1,11 +1,11 @@
 """JAX: the engine's own step, lowered for a mesh of devices that are described and not there."""
 
-from dataclasses import replace
 from typing import Any
 
 import jax
 import numpy as np
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
+from msgspec.structs import replace
 
 from ahead_of_time.records import Exported
 from paragone.config.run_spec import Spec

@@ -4,8 +4,9 @@ So does `TPUStrategy`: every core runs one program on its part of the batch, and
 operation of that program. A sparse gradient is made dense for that.
 """
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ahead_of_time.records import Exported
 from paragone.base.ranks import World

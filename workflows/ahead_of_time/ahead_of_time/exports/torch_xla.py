@@ -1,8 +1,8 @@
 """PyTorch/XLA: the engine's own step as traced over virtual CPU devices, taken before it is compiled."""
 
 from contextlib import suppress
-from dataclasses import replace
 
+from msgspec.structs import replace
 from torch_xla.core import xla_model
 
 from ahead_of_time.records import Exported
