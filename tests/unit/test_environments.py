@@ -107,7 +107,7 @@ def test_environment_of_an_accelerator_differs_by_the_accelerator_only(name):
     """Each framework asks for its own versions of NVIDIA's libraries and the TPU's; all else agrees."""
     there, workflow = pins(f"{name}.linux-64"), pins("requirements")
     differing = {p for p in set(there) & set(workflow) if there[p] != workflow[p]}
-    assert {"jsonschema", "numpy", "psutil"} <= set(there)
+    assert {"msgspec", "numpy", "psutil"} <= set(there)
     assert [each for each in differing if not each.startswith(("nvidia-", "libtpu"))] == []
 
 

@@ -136,7 +136,7 @@ def test_config_is_left_as_it_was():
         (
             [{"backend": "torch", "replicas": 1}],
             {"epochs": 10**20},
-            ["experiments.one.matrix[0]: $.epochs"],
+            ["experiments.one.matrix[0]", "$.epochs"],
         ),
         (
             [{"backend": "torch", "replicas": 1}],
