@@ -54,16 +54,16 @@ def _measured(sweep: Series, labels: dict[str, str], smallest: int | None) -> li
     """Return the rows of one backend; `smallest` is the smallest published batch."""
     cells = series_of(sweep.runs, labels)
     base = _base(cells, smallest)
-    found = []
+    rows = []
     for cell in cells:
         names = cell.measured.set_index("seed")["run"]
         about = sweep.label, sweep.backend, cell.global_batch
         words = run_states.no_speed(cell.runs)
-        found += bar_rows("measured", *about, cell.speeds.rename(names), words)
+        rows += bar_rows("measured", *about, cell.speeds.rename(names), words)
         if base is not None:
             ratios = (cell.speeds / base.speeds).dropna().rename(names)
-            found += bar_rows("relative", *about, ratios, words)
-    return found
+            rows += bar_rows("relative", *about, ratios, words)
+    return rows
 
 
 def _base(cells: list[Series], batch: int | None) -> Series | None:
@@ -85,9 +85,9 @@ def chart(points: pd.DataFrame) -> Chart:
 
 def remarks(points: pd.DataFrame, runs: pd.DataFrame, model: dict[str, str]) -> list[str]:
     """Return remarks on intervals, and on the published `model` where it differs from the measured one."""
-    found = [footnotes.STEADY]
+    texts = [footnotes.STEADY]
     if (points["panel"] == "published").any():
-        found.append("Published on other hardware: compare the shape, not the height.")
+        texts.append("Published on other hardware: compare the shape, not the height.")
     settings = sorted(set(runs["model_settings"].dropna()))
     others = [
         f"{key} {here}, published {there}"
@@ -96,9 +96,9 @@ def remarks(points: pd.DataFrame, runs: pd.DataFrame, model: dict[str, str]) -> 
         if here != there
     ]
     if others:
-        found.append(f"Not the published model: {'; '.join(others)}.")
+        texts.append(f"Not the published model: {'; '.join(others)}.")
     medians = points[(points["panel"] == "measured") & (points["kind"] == "median")]
-    return [*found, footnotes.repeats(medians["n"])]
+    return [*texts, footnotes.repeats(medians["n"])]
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

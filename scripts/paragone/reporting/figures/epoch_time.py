@@ -41,16 +41,16 @@ def points(inputs: Inputs) -> pd.DataFrame:
     """
     whole = [one.epoch_examples for one in inputs.protocols.values() if one.epoch_examples]
     examples = whole[0] if whole else int(inputs.runs["train_examples"].max())
-    found = _published(inputs)
+    rows = _published(inputs)
     for sweep in inputs.sweeps():
         cells = series_of(sweep.runs, inputs.labels)
         base = _one_replica(cells)
         for one in cells:
-            found += _measured(sweep, one, base, inputs.epochs, examples)
-        if base is None and any(row["panel"] == "speed_up" for row in found):
+            rows += _measured(sweep, one, base, inputs.epochs, examples)
+        if base is None and any(row["panel"] == "speed_up" for row in rows):
             several = sorted(key for key in map(_key, cells) if key[0] > 1)
-            found += [_no_reference(sweep, key) for key in several]
-    table = pd.DataFrame(found)
+            rows += [_no_reference(sweep, key) for key in several]
+    table = pd.DataFrame(rows)
     table = table.reindex(columns=[*BAR_COLUMNS, *_KEY, "epoch_examples", "extrapolated"])
     return table.sort_values(_KEY, kind="stable", ignore_index=True)
 
@@ -58,19 +58,19 @@ def points(inputs: Inputs) -> pd.DataFrame:
 def _published(inputs: Inputs) -> list[dict]:
     shown = [("published", row, float(row.value), row.printed) for row in inputs.published]
     shown += [("speed_up", ratio.row, ratio.value, ratio.printed) for ratio in inputs.ratios]
-    found = []
+    rows = []
     for panel, row, value, printed in shown:
         protocol = inputs.protocols[row.system]
         replicas, batch = key = protocol.replicas, protocol.batch_of(row)
         if replicas is None or batch is None:
             continue  # the source leaves the cell open
-        found.append(
+        rows.append(
             {
                 **published_row(panel, _category(replicas, batch), value, printed),
                 **dict(zip(_KEY, key, strict=True)),
             }
         )
-    return found
+    return rows
 
 
 def _measured(

@@ -105,14 +105,14 @@ def _published(inputs: Inputs, workloads: set[str]) -> list[tuple[Row, str]]:
 def conditions(inputs: Inputs) -> list[str]:
     """Return a sentence on what differs from the published conditions, none if nothing does."""
     completed = inputs.runs[inputs.runs["status"] == "completed"]
-    found: dict[Reason, None] = {}
+    reasons: dict[Reason, None] = {}
     for row, workload in _published(inputs, set(completed["workload"])):
         same = completed[completed["workload"] == workload]
         epochs = inputs.epochs[inputs.epochs["run"].isin(same["run"])]
         cell = Cell(same, epochs, inputs.protocols[row.system])
-        found |= dict.fromkeys(cell.differences(row))
-    differences = "; ".join(map(reason, found))
-    return [f"Not the published conditions: {differences}."] if found else []
+        reasons |= dict.fromkeys(cell.differences(row))
+    differences = "; ".join(map(reason, reasons))
+    return [f"Not the published conditions: {differences}."] if reasons else []
 
 
 def chart(points: pd.DataFrame) -> Chart:

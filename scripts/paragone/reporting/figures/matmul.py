@@ -37,8 +37,8 @@ Shape = tuple[int, int, int]
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per case: GFLOP/s (median, low, high), runs, and whether it is the series' peak."""
     cases = with_labels(medians(inputs.products, "flops_per_second"), inputs.labels)
-    found = peaks(inputs.products).rename(columns={"size": "m"})[[*SERIES, "precision", "m"]]
-    cases = cases.merge(found.assign(peak=True), how="left", on=[*SERIES, "precision", "m"])
+    highest = peaks(inputs.products).rename(columns={"size": "m"})[[*SERIES, "precision", "m"]]
+    cases = cases.merge(highest.assign(peak=True), how="left", on=[*SERIES, "precision", "m"])
     cases["peak"] = cases["peak"].eq(True) & cases["square"]
     for column in ("median", "low", "high"):
         cases[column] /= 1e9

@@ -47,10 +47,10 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
 
 def _grid(series: Series, run: pd.Series, path: Path) -> pd.DataFrame:
-    found = read(path)
-    images = found.pop("images")
-    names = {kind: found["class_names"][found[f"{kind}s"]] for kind in ("label", "prediction")}
-    right = found["labels"] == found["predictions"]
+    arrays = read(path)
+    images = arrays.pop("images")
+    names = {kind: arrays["class_names"][arrays[f"{kind}s"]] for kind in ("label", "prediction")}
+    right = arrays["labels"] == arrays["predictions"]
     about = {
         "run": run["run"],
         "seed": int(run["seed"]),
@@ -62,7 +62,7 @@ def _grid(series: Series, run: pd.Series, path: Path) -> pd.DataFrame:
             **about,
             "position": range(len(images)),
             **{kind: text.astype(object) for kind, text in names.items()},
-            "probability": found["probabilities"].astype(float),
+            "probability": arrays["probabilities"].astype(float),
             "right": right,
             "_image": list(images),
         }

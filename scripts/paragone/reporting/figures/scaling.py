@@ -109,12 +109,12 @@ def remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     """Return which batch is fixed, and what has no value."""
     how = scaling_kind(runs)
     fixed = "global batch" if how == "strong" else "batch per replica"
-    found = [f"{how.capitalize()} scaling: {fixed} {fixed_batch(runs):,}."]
+    texts = [f"{how.capitalize()} scaling: {fixed} {fixed_batch(runs):,}."]
     if shares_cores(runs):
-        found.append(SHARED)
+        texts.append(SHARED)
     gone = points[points["words"].astype(bool)]
-    found += [
+    texts += [
         f"{row['series']}, {row['replicas']} replica(s): {row['words']}."
         for _, row in gone.iterrows()
     ]
-    return [*found, footnotes.repeats(points["n"])]
+    return [*texts, footnotes.repeats(points["n"])]

@@ -117,9 +117,9 @@ def _handles(series: pd.DataFrame) -> list:
 
 
 def _remarks(counts: list[int], runs: pd.DataFrame) -> list[str]:
-    found = [footnotes.STEADY, footnotes.repeats(counts)]
+    texts = [footnotes.STEADY, footnotes.repeats(counts)]
     if runs[SHARE].notna().any():
-        found.append(PEAK)
+        texts.append(PEAK)
     if shares_cores(runs) and runs["replicas"].max() > 1:
-        found.append(footnotes.SHARED_CORES)
-    return found
+        texts.append(footnotes.SHARED_CORES)
+    return texts

@@ -45,11 +45,11 @@ def points(inputs: Inputs) -> pd.DataFrame:
         )
     ends = inputs.epochs.groupby("run")["elapsed_train_seconds"].max()
     finals = inputs.epochs.sort_values("epoch").groupby("run")["test_accuracy"].last()
-    found = []
+    rows = []
     for sweep in inputs.sweeps(*BY_BATCH):
         for cell in series_of(sweep.runs, inputs.labels):
-            found += _of_batch(sweep.label, cell, ends, finals)
-    return pd.DataFrame(found).reindex(columns=COLUMNS)
+            rows += _of_batch(sweep.label, cell, ends, finals)
+    return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
 def _of_batch(label: str, cell: Series, last: pd.Series, finals: pd.Series) -> list[dict]:
