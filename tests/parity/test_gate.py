@@ -6,21 +6,10 @@ what it shows of fashion-cnn is not repeated here.
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
-from parity.probing import (
-    ABSENT,
-    BACKENDS,
-    NIGHTLY,
-    SLOW,
-    WORKLOADS,
-    backends_of,
-    dataset_of,
-    judge,
-    observe,
-)
+from parity.probing import ABSENT, BACKENDS, WORKLOADS, backends_of, dataset_of, judge
 from workspace import CONFIG
 
 from paragone import data
@@ -66,26 +55,6 @@ def test_every_backend_passes(verdicts_of, workload):
             assert "tpu" in verdict["reason"].lower()
         else:
             check_passed(workload, verdict)
-
-
-@pytest.fixture(scope="module")
-def slow_references(in_one_folder, tmp_path_factory) -> Path:
-    """The slow workloads on the reference."""
-    folder = tmp_path_factory.mktemp("slow_references")
-    observe("reference", SLOW, in_one_folder, folder)
-    return folder
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("backend", NIGHTLY)
-def test_slow_workloads_pass_on_the_other_backends(
-    slow_references, in_one_folder, tmp_path, backend
-):
-    observe(backend, NIGHTLY[backend], in_one_folder, tmp_path)
-    for workload in NIGHTLY[backend]:
-        reference, found = slow_references / workload / "reference.npz", tmp_path / workload
-        probes = [found / f"{backend}.npz"]
-        check_passed(workload, judge(workload, reference, probes, found / "v.json")[backend])
 
 
 def check_passed(workload: str, verdict: dict) -> None:

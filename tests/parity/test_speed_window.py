@@ -14,24 +14,19 @@ from workspace import ROOT, environment, make_spec
 
 from paragone.workers import supervisor
 
+pytestmark = pytest.mark.full
+
 ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
-CELLS = [("torch", 1), ("torch-ddp", 2)]
-FULL = [
-    *(("tensorflow-mirrored", replicas) for replicas in (1, 3)),
+CELLS = [
+    ("torch", 1),
+    ("torch-ddp", 2),
+    ("tensorflow-mirrored", 3),
+    ("tensorflow-multiworker", 2),
     ("torch-xla", 2),
 ]
-NIGHTLY = [("tensorflow-mirrored", 2), ("torch-xla", 1), ("tensorflow-multiworker", 2)]
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        *CELLS,
-        *(pytest.param(cell, marks=pytest.mark.full) for cell in FULL),
-        *(pytest.param(cell, marks=pytest.mark.nightly) for cell in NIGHTLY),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_the_state_after_a_window_is_that_before_it(small, tmp_path, monkeypatch, cell):
     """Weights, batch-norm statistics, Adam's moments and step counts, of every rank, to the last bit."""
     spec = make_spec("fashion-cnn", *cell, global_batch=60, steps_per_epoch=4)

@@ -8,13 +8,9 @@ from pathlib import Path
 import pytest
 from workspace import ROOT, call
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.full]
 
-BACKENDS = [
-    "torch",
-    pytest.param("tensorflow-mirrored", marks=pytest.mark.full),
-    pytest.param("torch-xla", marks=pytest.mark.full),
-]
+BACKENDS = ["torch", "tensorflow-mirrored", "torch-xla"]
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
@@ -67,7 +63,6 @@ def test_work_enqueued_with_the_last_batch_is_inside_the_window(facts):
     assert window["left"] < 0.25 * window["alone"], window
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(("backend", "replicas"), [("tensorflow-mirrored", 8), ("torch-xla", 8)])
 def test_a_window_ends_with_its_work(small, backend, replicas):
     """tf.data's own tuning made windows of many replicas end long after their last batch."""
