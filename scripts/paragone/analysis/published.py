@@ -6,7 +6,7 @@ alone, at the published protocols.
 """
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TypeVar
 
@@ -77,8 +77,8 @@ class Protocol:
     `device`, `precision` and `m`, `k`, `n`: of a published product of matrices (m, k) @ (k, n).
     """
 
-    workload: str
-    model: dict[str, str]
+    workload: str = ""
+    model: dict[str, str] = field(default_factory=dict)
     replicas: int | None = None
     global_batch: int | None = None
     steps_per_epoch: int | None = None
