@@ -10,7 +10,6 @@ FOLDERS = (".", "benchmarks", "docs", "published", "records", "tests", "workflow
 PAGES = sorted(path for folder in FOLDERS for path in ROOT.glob(f"{folder}/*.md"))
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _IN_COMMENT = re.compile(r"^#   (snakemake .*(?:\n#     .*)*)", re.MULTILINE)
-_FILE = re.compile(r"(?:#|\.\.) (\S+\.\w+)\n")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 _ANCHOR = re.compile(r'<a id="([^"]+)">')
@@ -61,15 +60,18 @@ def prose(page: Path) -> str:
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    """The blocks of code of a page in this language, but for those of `files`."""
-    found = _FENCED.findall(page.read_text())
-    return [block for name, block in found if name == language and not _FILE.match(block)]
+    """The blocks of code of a page in this language."""
+    return [block for name, block in _FENCED.findall(page.read_text()) if name == language]
 
 
-def files(page: Path) -> dict[str, str]:
-    """The files that a page writes out, by path: blocks whose first line names them in a comment."""
-    found = (block for _, block in _FENCED.findall(page.read_text()))
-    return {name[1]: block for block in found if (name := _FILE.match(block))}
+def example(name: str) -> dict[str, str]:
+    """The files of a folder in examples/, by path."""
+    folder = ROOT / "examples" / name
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in (".py", ".yaml", ".toml", ".rst")
+    }
 
 
 def line_of(file: str, words: str) -> int:

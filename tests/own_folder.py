@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import snakemake_server
 import yaml
-from documents import commands, files
+from documents import commands
 from workspace import Checkout, environment, job_stats
 
 from paragone.records import record
@@ -77,10 +77,10 @@ class Own:
         return job_stats(done.stdout)
 
 
-def own(base: Path, page: Path, brief: dict) -> Own:
-    """Write a page's files beside a checkout, and run its commands; `brief` is a config on top of its own."""
+def own(base: Path, written: dict[str, str], page: Path, brief: dict) -> Own:
+    """Write files next to a checkout, and run the page's commands; `brief` is a config on top of its own."""
     checkout, folder = Checkout(base / "paragone"), base / "mine"
-    for name, content in files(page).items():
+    for name, content in written.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(content)
     (folder / "brief.yaml").write_text(yaml.safe_dump(BRIEF | brief))

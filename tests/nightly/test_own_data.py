@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from documents import example
 from own_folder import NEEDS_SCIKIT_LEARN, Own, own
 from workspace import ROOT
 
@@ -12,7 +13,7 @@ pytestmark = [pytest.mark.nightly, NEEDS_SCIKIT_LEARN]
 @pytest.fixture(scope="module")
 def three(tmp_path_factory) -> Own:
     """The example as the page has it."""
-    return own(tmp_path_factory.mktemp("three"), ROOT / "docs/data.md", {})
+    return own(tmp_path_factory.mktemp("three"), example("three_forms"), ROOT / "docs/data.md", {})
 
 
 @pytest.mark.parametrize("name", ["digits", "drawings", "docstrings"])

@@ -1,4 +1,4 @@
-"""The example of docs/extending.md: made and run as the page says, beside a checkout."""
+"""The example of docs/extending.md, examples/digits/: run as the page says, next to a checkout."""
 
 import os
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from documents import example
 from own_folder import NEEDS_SCIKIT_LEARN, Own, own, succeed
 from workspace import ROOT
 
@@ -22,7 +23,9 @@ def question(tmp_path_factory) -> Own:
         "workloads": {"my-digits": {"epochs": 1}},
         "experiments": {"my_question": {"repeats": 1}},
     }
-    return own(tmp_path_factory.mktemp("question"), ROOT / "docs/extending.md", brief)
+    return own(
+        tmp_path_factory.mktemp("question"), example("digits"), ROOT / "docs/extending.md", brief
+    )
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import snakemake_server
 import yaml
-from documents import files, line_of
+from documents import example, line_of
 from snakemake.utils import update_config
 from workspace import CONFIG, ROOT, environment
 
@@ -20,7 +20,7 @@ from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
 from paragone.config.validate import validate
 
-EXAMPLE = files(ROOT / "docs/extending.md")
+EXAMPLE = example("digits")
 QUESTION = "my_question.yaml"
 MODEL, ENGINE = "my_folder/models/torch.py", "my_folder/engines/my_numpy.py"
 TOML = "my_folder/plugin.toml"
@@ -30,7 +30,7 @@ CAPTION = FIGURE.replace(".py", ".rst")
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    """A user's working directory with the example of docs/extending.md."""
+    """A user's working directory with the example of docs/extending.md, examples/digits/."""
     for name, content in EXAMPLE.items():
         write(tmp_path / name, content)
     monkeypatch.chdir(tmp_path)
@@ -87,7 +87,7 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
         (QUESTION, "only: [my_question]", "only: [mine]"),
         ["only: there is no experiment 'mine'; known are one_device"],
     ),
-    "syntax": ((MODEL, "import math", "import (math"), [f"{MODEL}, line 2: ", "correct it"]),
+    "syntax": ((MODEL, "import math", "import (math"), [at(MODEL, "import math"), "correct it"]),
     "not text": ((MODEL, "import math", "\0"), [MODEL, "null bytes"]),
     "no table": ((MODEL, "MODELS", "MODULES"), [MODEL, "has no `MODELS = {...}`; add it"]),
     "model of the project": (
@@ -214,4 +214,4 @@ def test_the_workflow_prints_the_message_and_stops(folder):
     done = snakemake_server.call([*line, "--dry-run"], folder, environment())
     assert done.returncode == 1
     assert "Traceback" not in done.stdout
-    assert f"config: {folder / MODEL}, line 2" in done.stdout
+    assert f"config: {folder}/{at(MODEL, 'import math')}" in done.stdout

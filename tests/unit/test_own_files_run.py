@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from documents import files, line_of
+from documents import example, line_of
 from snakemake.utils import update_config
-from workspace import CONFIG, ROOT, call, refused, train_command
+from workspace import CONFIG, call, refused, train_command
 
 import train
 from paragone.base import plugins
@@ -17,7 +17,7 @@ from paragone.base.errors import UserError, as_user_error
 from paragone.config.expand import expand
 from paragone.config.run_spec import Spec
 
-EXAMPLE = files(ROOT / "docs/extending.md")
+EXAMPLE = example("digits")
 ENGINE, TORCH = "my_folder/engines/my_numpy.py", "my_folder/models/torch.py"
 
 
