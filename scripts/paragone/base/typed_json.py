@@ -18,9 +18,16 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def typed(kind: type[Kind], data: Any) -> Kind:
     """JSON data, or another object, as a valid `kind`; `ValueError` names the key that is wrong."""
     try:
-        return msgspec.convert(msgspec.to_builtins(data), kind)
+        return msgspec.convert(msgspec.to_builtins(data, enc_hook=_number), kind)
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from None
+
+
+def _number(value: Any) -> Any:
+    """The number in a NumPy scalar, which frameworks return; `TypeError` for anything else."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
 def read(kind: type[Kind], path: Path, what: str) -> Kind:
