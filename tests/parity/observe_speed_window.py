@@ -7,8 +7,8 @@ steps, and how many programs were compiled in its epochs.
 """
 
 import json
+import os
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 from observe_windows import TOOLS, state
@@ -18,6 +18,8 @@ from paragone import data, engines
 from paragone.config.run_spec import Spec
 from paragone.data.batches import noise_batches, train_batches
 from paragone.data.random_streams import framework_seed
+from paragone.machine.activity import HostWatch
+from paragone.records.run_record import Epoch
 from paragone.training.clocks import Ledger
 from paragone.training.speed_window import SpeedWindow
 from paragone.workers.rendezvous import Rendezvous
@@ -48,9 +50,20 @@ def main() -> None:
         return metrics
 
     engine.train_epoch = counted
-    last = {"epoch": 1, "learning_rate": rate, "steps": 1, "train_seconds": 0.1 * (1 + world.rank)}
-    window = SpeedWindow(0.3, 60.0, meeting).measure(
-        engine, spec, dataset, last, Ledger(), nullcontext
+    last = Epoch(
+        epoch=1,
+        learning_rate=rate,
+        steps=1,
+        train_seconds=0.1 * (1 + world.rank),
+        input_seconds=None,
+        train_loss=1.0,
+        train_accuracy=0.0,
+        evaluate_seconds=0.0,
+        test_loss=1.0,
+        test_accuracy=0.0,
+    )
+    window, _ = SpeedWindow(0.3, 60.0, meeting).measure(
+        engine, spec, dataset, last, Ledger(), HostWatch([os.getpid()])
     )
     facts = {"before": before, "after": state(engine, read), "compiled": sum(compiled)}
     facts["steps"] = [one.steps for one in window]

@@ -168,6 +168,16 @@ def is_here(engine: str) -> bool:
     return plugins.file_of(f"engines/{engine}.py") is not None
 
 
+def check_strategy(name: str, backend: dict[str, Any]) -> None:
+    """Raise `UserError` naming the key for a strategy that the engine of a backend does not have."""
+    strategies = engine_named(backend["engine"]).strategies
+    if backend["strategy"] not in strategies:
+        raise UserError(
+            f"backends.{name}.strategy: {json.dumps(backend['strategy'])} is not one of "
+            f"{', '.join(map(json.dumps, strategies))}, which engine {backend['engine']} has"
+        )
+
+
 def check_backend(name: str, backend: dict[str, Any]) -> None:
     """Raise `UserError` naming the key for what the engine or the loader of a backend cannot do."""
     where = f"backends.{name}"
@@ -177,11 +187,7 @@ def check_backend(name: str, backend: dict[str, Any]) -> None:
         raise UserError(
             f"{where}.feed: engine {backend['engine']} has {', '.join(engine.feeds)} alone"
         )
-    if backend["strategy"] not in engine.strategies:
-        raise UserError(
-            f"{where}.strategy: {json.dumps(backend['strategy'])} is not one of "
-            f"{', '.join(map(json.dumps, engine.strategies))}, which engine {backend['engine']} has"
-        )
+    check_strategy(name, backend)
     if "loader" in backend:
         _check_loader(backend, where)
     for option in backend.get("tuned", {}).get("options", {}):

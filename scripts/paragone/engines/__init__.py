@@ -15,6 +15,7 @@ from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Pro
 from paragone.base.errors import Unavailable, UserError, needing_packages
 from paragone.base.processes import ignore_keras_settings
 from paragone.base.ranks import ALONE, World
+from paragone.config.engines import check_strategy
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard
@@ -182,7 +183,8 @@ class _NotInstalled:
 def create(spec: Spec) -> Engine:
     """Import the engine's framework, which is slow, and return the engine unbuilt.
 
-    If the framework is not installed, `build` of the returned engine raises `Unavailable`.
+    If the framework is not installed, `build` of the returned engine raises `Unavailable`. Raises `UserError`
+    for a strategy that the engine does not have.
     """
     engine = spec.backend["engine"]
     try:
@@ -191,6 +193,7 @@ def create(spec: Spec) -> Engine:
     except Unavailable as reason:
         return cast(Engine, _NotInstalled(reason))
     _check_methods(module)
+    check_strategy(spec.backend["name"], spec.backend)
     return module.ENGINE()
 
 
