@@ -29,7 +29,7 @@ def run(
     In this process, which has imported TensorFlow once for all; in its own if `alone`, or with plugins, whose
     modules a process finds once.
     """
-    if alone or "PARAGONE_PLUGINS" in os.environ:
+    if alone or os.environ.get("PARAGONE_PLUGINS"):
         return subprocess.run(
             [sys.executable, str(ROOT / "scripts" / f"{program}.py"), *options],
             env=os.environ | {"PARAGONE_MIRRORS": environment},

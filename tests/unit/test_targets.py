@@ -1,6 +1,7 @@
 """Time to target: the first of `patience` evaluations in a row at or above an accuracy."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 from make_records import make_record, typed
@@ -57,6 +58,6 @@ def test_target_missed_is_censored(accuracies, patience):
     ],
 )
 def test_run_stops_after_patience(accuracies, stop, expected):
-    rows = [{"test_accuracy": accuracy} for accuracy in accuracies]
-    assert stops({**TARGET, "stop": stop}, rows) is expected
-    assert stops(None, rows) is False
+    epochs = [SimpleNamespace(test_accuracy=accuracy) for accuracy in accuracies]
+    assert stops({**TARGET, "stop": stop}, epochs) is expected
+    assert stops(None, epochs) is False
