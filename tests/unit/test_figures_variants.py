@@ -1,4 +1,4 @@
-"""Ways beside their baseline: what is drawn are the ratios of the records' runs."""
+"""Variants relative to the baseline: what is drawn are the ratios of the records' runs."""
 
 import json
 
@@ -15,14 +15,20 @@ CELLS = [("torch", None), ("torch", TUNED), ("tensorflow-mirrored", None)]
 SPEEDS = (1000.0, 2000.0, 1500.0)
 
 
-def made() -> list[dict]:
-    """Seven runs of each cell with a known speed, and a way that was not there."""
+def made(host: str = "node-1", factor: float = 1.0) -> list[dict]:
+    """Seven runs of each cell with a known speed, and a variant whose device is absent."""
     found = [
-        make_record(backend, seed=seed, tuning=tuning, speed=value * (1 + 0.01 * (seed % 3)))
+        make_record(
+            backend,
+            seed=seed,
+            tuning=tuning,
+            speed=factor * value * (1 + 0.01 * (seed % 3)),
+            host=host,
+        )
         for (backend, tuning), value in zip(CELLS, SPEEDS, strict=True)
         for seed in range(7)
     ]
-    return [*found, make_record("tensorflow-tpu", status="unavailable")]
+    return [*found, make_record("tensorflow-tpu", status="unavailable", host=host)]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +59,7 @@ def test_each_dot_is_the_ratio_of_a_pair(drawing):
     assert np.allclose(mean["TensorFlow Mirrored"], 1.5, rtol=0.02)
 
 
-def test_a_way_that_was_not_there_stands_in_words(drawing):
+def test_a_variant_without_a_device_is_named_with_the_reason(drawing):
     text = texts_of(drawing.figure("variants"))
     assert "TensorFlow TPU" in text
     assert "device not available" in text
@@ -61,7 +67,7 @@ def test_a_way_that_was_not_there_stands_in_words(drawing):
     assert "n = 0 or 7 runs" in text
 
 
-def test_the_best_is_on_top_and_what_was_not_there_below(drawing):
+def test_the_best_is_on_top_and_what_did_not_run_is_below(drawing):
     rows = [label.get_text() for label in drawing.figure("variants").axes[0].get_yticklabels()]
     assert [one.replace("\n", " ") for one in rows] == [
         "PyTorch (tuned)",
@@ -79,6 +85,21 @@ def test_without_any_speed_whole_runs_are_drawn_in_the_configs_order(tmp_path):
     bare.settings = {"baseline": "torch"}
     (axes,) = bare.figure("variants").axes
     assert len(axes.patches) == 4  # of each run the whole, and of it the compilation
+
+
+def test_no_run_is_compared_with_the_baseline_of_another_machine(tmp_path):
+    """The second machine is three times as fast; each variant keeps its ratio on both."""
+    both = Drawing.of(tmp_path, [*made(), *made("node-2", 3.0)])
+    both.settings = {"baseline": "torch"}
+    shown = both.shown("variants")
+    ratios = shown[shown["metric"] == "speed"]
+    assert sorted(work.split(", ")[2][:6] for work in set(ratios["work"])) == ["node-1", "node-2"]
+    assert set(ratios["baseline"]) == {"PyTorch"}
+    for _, here in ratios.groupby("work"):
+        means = here.groupby("series")["mean"].first()
+        assert means.to_dict() == pytest.approx(
+            {"PyTorch": 1, "PyTorch (tuned)": 2, "TensorFlow Mirrored": 1.5}, rel=0.02
+        )
 
 
 def test_a_missing_baseline_names_the_key(drawing, tmp_path):

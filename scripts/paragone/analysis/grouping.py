@@ -4,7 +4,7 @@ Figures and comparisons have one row, curve or column per series, so records of 
 or of real and synthetic data, are never pooled.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -70,6 +70,19 @@ def series_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Series]:
     the others if they share one.
     """
     return _grouped(runs, labels, [*CELL, *_SETTING])
+
+
+def by_machine(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the name and the runs of each machine, which are never compared with those of another.
+
+    A run whose machine is not known belongs to the only machine, if there is one.
+    """
+    names = runs["machine_name"].dropna()
+    if len(set(runs["machine"].dropna())) <= 1:
+        yield (names.iloc[0] if len(names) else ""), runs
+        return
+    for _, same in runs.groupby("machine", sort=True):
+        yield same["machine_name"].iloc[0], same
 
 
 def sweeps_of(runs: pd.DataFrame, labels: dict[str, str], *apart: str) -> list[Series]:

@@ -1,13 +1,12 @@
 """Which of two backends is better, by how much, or whether they are equal: tests of runs paired by seed."""
 
-from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
 import pandas as pd
 
 from paragone.analysis import run_states
-from paragone.analysis.grouping import Series, series_of
+from paragone.analysis.grouping import Series, by_machine, series_of
 from paragone.analysis.metrics import METRICS, OPTIONAL, Metric
 from paragone.analysis.statistics import ALPHA, Effects, holm, pairs_that_decide
 from paragone.config.questions import compared
@@ -37,26 +36,15 @@ def differences(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
     `first_lacks`, `second_lacks`: why a series has no value, empty if it has.
 
     The p values are adjusted over the pairs of a metric on one machine, which are a family: what is best is
-    asked of each machine. Labels name no machine:
-    the column `machine` does.
+    asked of each machine. Labels name no machine: the column `machine` does.
     """
     runs = with_energy(runs)
     parts = [
         judged(pairs, runs).assign(machine=machine)
-        for machine, same in _by_machine(runs)
+        for machine, same in by_machine(runs)
         if (pairs := [*filter(_comparable, combinations(series_of(same, labels), 2))])
     ]
     return pd.concat(parts or [judged([], runs).assign(machine="")], ignore_index=True)
-
-
-def _by_machine(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The runs of each machine; a run that was not started anywhere belongs to the only one, if it is."""
-    names = runs["machine_name"].dropna()
-    if len(set(runs["machine"].dropna())) <= 1:
-        yield (names.iloc[0] if len(names) else ""), runs
-        return
-    for _, same in runs.groupby("machine", sort=True):
-        yield same["machine_name"].iloc[0], same
 
 
 def with_energy(runs: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from paragone.analysis import published, tidy
-from paragone.analysis.grouping import Series, is_usual, series_of, sweeps_of
+from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, sweeps_of
 from paragone.analysis.published import Protocol, Ratio, Row
 from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
@@ -64,23 +64,26 @@ class Inputs:
         return sweeps_of(self.runs, self.labels, *apart)
 
     def with_baseline(self) -> Iterator[tuple[str, Series, list[Series]]]:
-        """Yield, for each workload and global batch, its name, the baseline's series and all series.
+        """Yield each workload and global batch on a machine: its name, the baseline's series, and all series.
 
-        The baseline is the backend that the setting `baseline` names, in float32 as installed. Raises
-        `UserError` where it does none of the work.
+        The baseline is the backend that the setting `baseline` names, in float32 as installed, on the same
+        machine. Raises `UserError` where it does none of the work.
         """
         name = self.settings["baseline"]
-        works: dict[tuple[str, int], list[Series]] = {}
-        for series in self.series:
-            works.setdefault((series.workload, series.global_batch), []).append(series)
-        for (workload, batch), same in works.items():
+        machines = list(by_machine(self.runs))
+        works: dict[tuple[str, int, str], list[Series]] = {}
+        for machine, runs in machines:
+            suffix = f", {machine}" if len(machines) > 1 else ""
+            for series in series_of(runs, self.labels):
+                works.setdefault((series.workload, series.global_batch, suffix), []).append(series)
+        for (workload, batch, suffix), same in works.items():
             usual = [each for each in same if each.backend == name and is_usual(each.runs.iloc[0])]
             if not usual:
                 raise UserError(
                     f"baseline: {name} does not train {workload} at batch {batch:,} in float32 as installed; "
                     "name another one, or leave out what is relative to it"
                 )
-            yield f"{workload}, batch {batch:,}", usual[0], same
+            yield f"{workload}, batch {batch:,}{suffix}", usual[0], same
 
     @cached_property
     def published(self) -> list[Row]:
