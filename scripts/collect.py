@@ -9,8 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from paragone.analysis import product_tables, tidy
-from paragone.analysis.compliance import checks
+from paragone.analysis import compliance, product_tables, tidy
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
 from paragone.base.typed_json import read
@@ -92,7 +91,7 @@ def _collect_runs(options: argparse.Namespace) -> None:
     broken = []
     if options.violations:
         runs_of = {options.experiment: {path.parent.name for path in options.records}}
-        broken = checks.find(options.records, options.parity, options.manifests, runs_of)
+        broken = compliance.find(options.records, options.parity, options.manifests, runs_of)
         print(violations.describe(broken, len(options.records)))
     runs, epochs = tidy.tables(
         tidy.read_records(options.records, broken),
@@ -121,8 +120,8 @@ def _collect_products(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    records, parity, manifests, experiments = checks.in_folder(options.folder)
-    broken = checks.find(records, parity, manifests, experiments)
+    records, parity, manifests, experiments = compliance.in_folder(options.folder)
+    broken = compliance.find(records, parity, manifests, experiments)
     print(violations.describe(broken, len(records)))
     if any(violation.severity != REMARK for violation in broken):
         sys.exit(1)

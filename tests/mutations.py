@@ -9,7 +9,7 @@ from typing import Any
 
 from unit.make_records import sealed
 
-from paragone.analysis.compliance import checks
+from paragone.analysis import compliance
 
 Broken = set[tuple[str, str, str]]  # rule, run, key
 
@@ -87,7 +87,7 @@ class Mutations:
         return self._broken() - self._whole
 
     def _broken(self) -> Broken:
-        found = checks.find(self._records, *self._inputs)
+        found = compliance.find(self._records, *self._inputs)
         return {(one.rule, one.run, one.where) for one in found}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 from workspace import Arrays, environment, make_spec, succeed, train_command, wait_for
 
-from paragone.analysis.compliance import checks
+from paragone.analysis import compliance
 from paragone.config.run_spec import Spec
 from paragone.records import record
 from paragone.records.compliance import rules
@@ -80,5 +80,7 @@ def alike(one: RunRecord, two: RunRecord) -> None:
     for measured, again in zip(one.epochs, two.epochs, strict=True):
         for key in ("epoch", "learning_rate", "steps", "train_loss", "test_loss", "test_accuracy"):
             assert getattr(again, key) == getattr(measured, key)
-    invalid = [rule for rule in checks.OF_ONE if rules.table()[rule].severity == rules.INVALID]
-    assert [rule for rule in invalid if list(checks.OF_ONE[rule](two))] == []
+    invalid = [
+        rule for rule in compliance.OF_RECORD if rules.table()[rule].severity == rules.INVALID
+    ]
+    assert [rule for rule in invalid if list(compliance.OF_RECORD[rule](two))] == []

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import asdict
 from workspace import Arrays, environment, make_spec, train_command, wait_for
 
-from paragone.analysis.compliance import checks
+from paragone.analysis import compliance
 from paragone.records import record
 from paragone.records.compliance import rules
 from paragone.records.run_record import RunRecord
@@ -45,7 +45,7 @@ def judged(made: RunRecord, took: float) -> set[str]:
     ]
     assert all(0 <= seconds < took for seconds in parts if seconds is not None)
     assert all(0 < process.age < took for process in made.processes)
-    broken = {rule for rule in checks.OF_ONE if list(checks.OF_ONE[rule](made))}
+    broken = {rule for rule in compliance.OF_RECORD if list(compliance.OF_RECORD[rule](made))}
     invalid = {rule for rule in broken if rules.table()[rule].severity == rules.INVALID}
     assert invalid == {"tuning"}, "a preloaded library is no part of a tuning"
     return broken

@@ -12,7 +12,7 @@ from unit.tracing import named_runs
 from workspace import CONFIG, job_stats
 
 import collect
-from paragone.analysis.compliance import checks
+from paragone.analysis import compliance
 from paragone.analysis.statistics import fewest
 
 PLAN = Plan("smoke")
@@ -135,7 +135,7 @@ def test_all_records_obey_the_rules(results, capsys):
     """The command of the README on a fresh run, and what the workflow wrote of each experiment."""
     collect.main(["check", str(results)])
     assert f"{len(PLAN.runs)} records" in capsys.readouterr().out
-    *_, experiments = checks.in_folder(results)
+    *_, experiments = compliance.in_folder(results)
     assert {name: len(runs) for name, runs in experiments.items()} == COUNTS
     for experiment in EXPERIMENTS:
         found = pd.read_csv(results / "tables" / experiment / "compliance.csv")

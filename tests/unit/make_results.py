@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from unit.make_records import make_record, sealed, set_times, write_parity
 from workspace import make_spec
 
-from paragone.analysis.compliance import checks
+from paragone.analysis import compliance
 from paragone.config.run_spec import Spec
 from paragone.records.compliance.violations import Violation
 
@@ -93,7 +93,7 @@ def write_results(folder: Path, records: list[dict], **passed: bool | None) -> P
 
 def find(folder: Path) -> list[Violation]:
     """What the compliance program finds in a folder."""
-    return checks.find(*checks.in_folder(folder))
+    return compliance.find(*compliance.in_folder(folder))
 
 
 VALID = valid_records()

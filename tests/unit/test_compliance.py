@@ -11,7 +11,7 @@ from make_results import FIRST, VALID, find, resume, valid_records, write_result
 from msgspec.structs import replace
 
 import collect
-from paragone.analysis.compliance import checks, of_experiment
+from paragone.analysis import compliance
 from paragone.base.clock_names import COLD, PARTS
 from paragone.config.run_spec import Spec
 from paragone.records.compliance import rules
@@ -27,7 +27,13 @@ def test_a_valid_folder_breaks_no_rule(tmp_path, records, capsys):
 
 
 def test_every_rule_of_the_table_has_one_check_and_every_check_a_rule():
-    checked = ["schema", "specification", *checks.OF_ONE, *of_experiment.CHECKS, *checks.ELSEWHERE]
+    checked = [
+        "schema",
+        "specification",
+        *compliance.OF_RECORD,
+        *compliance.OF_EXPERIMENT,
+        *compliance.OF_FILES,
+    ]
     assert sorted(checked) == sorted(rules.table())
     for rule in rules.table().values():
         assert rule.severity in rules.SEVERITIES
@@ -146,7 +152,7 @@ def test_each_part_of_the_clocks_must_add_up(records, part, change):
         clocks_of, key = made["epochs"][1], f"{part}_seconds"
     clocks_of[key] += change
     (record,) = typed([made])
-    (first, *_) = checks.OF_ONE["clock-sum"](record)
+    (first, *_) = compliance.OF_RECORD["clock-sum"](record)
     assert first.where == "processes.age"
 
 

@@ -3,7 +3,7 @@
 import pytest
 from make_results import find, valid_records, write_results
 
-from paragone.analysis.convergence import MISSED, too_fast
+from paragone.analysis.compliance import MISSED, p_of_fewer
 
 SLOW, FAST, NEVER = [0.5] * 7 + [0.81] * 2 + [0.7], [0.81] * 10, [0.5] * 10
 
@@ -40,12 +40,16 @@ def test_several_backends_are_a_family(tmp_path):
     assert all("p = 0.0143, 0.0286 adjusted for 2" in one.value for one in found)
 
 
-def test_the_p_value_of_convergence_by_hand():
-    """Of the C(6,3) = 20 arrangements of six distinct values, one has the three least first."""
-    assert too_fast([1, 2, 3], [4, 5, MISSED]).p == pytest.approx(1 / 20)
-    assert too_fast([1, 2, 4], [3, 5, 6]).p == pytest.approx(2 / 20)
-    assert too_fast([1, 2], [3, 4]).p is None
-    assert too_fast([], [3, 4]).p is None
-    equal = too_fast([3, 3, 3, 3], [3, 3, 3, 3])
-    assert equal.p == 1
-    assert (equal.median, equal.reference) == (3, 3)
+@pytest.mark.parametrize(
+    ("epochs", "reference", "p"),
+    [
+        # Of the C(6,3) = 20 arrangements of six distinct values, one has the three least first.
+        ([1, 2, 3], [4, 5, MISSED], 1 / 20),
+        ([1, 2, 4], [3, 5, 6], 2 / 20),
+        ([3, 3, 3, 3], [3, 3, 3, 3], 1),
+        ([1, 2], [3, 4], None),
+        ([], [3, 4], None),
+    ],
+)
+def test_the_p_value_of_convergence_by_hand(epochs, reference, p):
+    assert p_of_fewer(epochs, reference) == (p and pytest.approx(p))

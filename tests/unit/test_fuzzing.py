@@ -23,8 +23,7 @@ from make_results import MANIFEST
 from workspace import CONFIG, ROOT
 
 import bundle_archive
-from paragone.analysis import published, tidy
-from paragone.analysis.compliance import checks
+from paragone.analysis import compliance, published, tidy
 from paragone.analysis.pairwise import differences
 from paragone.base import typed_json
 from paragone.base.errors import UserError
@@ -116,7 +115,7 @@ CHANGED_DOCUMENT = pytest.mark.injects(
 def test_a_record_is_refused_or_tabulated_and_checked(folder, document, is_sealed):
     path = folder / "record.json"
     written(sealed(document) if is_sealed and isinstance(document, dict) else document, path)
-    checks.find([path], [], [], {})
+    compliance.find([path], [], [], {})
     why = message(lambda: record.read(path))
     assert not why or str(path) in why
     if not why:

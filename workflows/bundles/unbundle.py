@@ -16,8 +16,7 @@ import pandas as pd
 import bundle_archive
 from bundle_archive import Listing
 from drawn_config import named
-from paragone.analysis import product_tables, tidy
-from paragone.analysis.compliance import checks
+from paragone.analysis import compliance, product_tables, tidy
 from paragone.base.atomic_files import write_bytes, write_json
 from paragone.base.errors import entry_point
 from paragone.base.typed_json import read
@@ -63,7 +62,7 @@ def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
     peaks = product_tables.peaks_document(tables[PRODUCTS])["peaks"]
     for name, runs in listing.experiments.items():
         paths = [folder / "runs" / run / "record.json" for run in runs]
-        broken = checks.find(paths, parity, manifests, {name: set(runs)})
+        broken = compliance.find(paths, parity, manifests, {name: set(runs)})
         records = tidy.read_records(paths, broken)
         of_runs, of_epochs = tidy.tables(records, name, verdicts, peaks, broken)
         tables |= {f"{name}/runs": of_runs, f"{name}/epochs": of_epochs}

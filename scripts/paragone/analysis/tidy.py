@@ -57,7 +57,7 @@ def tables(
     """The runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
 
     `peaks`: FLOP/s of matrix products; runs on other machines or in other precisions have no share.
-    `violations`: those that `compliance.checks.find` found. A run whose record cannot be read is a row with
+    `violations`: those that `compliance.find` found. A run whose record cannot be read is a row with
     the columns that its name gives.
 
     Raises `UserError` when two records are of the same run.

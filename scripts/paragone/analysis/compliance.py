@@ -1,0 +1,461 @@
+"""All measurement rules on a folder of records: its experiments, and the rules that they break.
+
+Rules on one record are in `records.compliance`. Those on the records of an experiment are here: a function
+takes valid records and yields the run that breaks its rule, with what was found there; rules that values are
+equal are in one table, `_EQUAL`.
+"""
+
+import hashlib
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from datetime import datetime
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import scipy
+
+from paragone.analysis import tidy
+from paragone.analysis.statistics import holm
+from paragone.base.errors import UserError
+from paragone.config import questions
+from paragone.records import parity_reports
+from paragone.records.compliance import asserted, of_first_steps, of_modes, of_record
+from paragone.records.compliance.asserted import as_json
+from paragone.records.compliance.rules import Checks, Finding, limit, table
+from paragone.records.compliance.violations import Violation
+from paragone.records.run_metrics import time_to_target
+from paragone.records.run_record import RunRecord
+
+OF_RECORD = asserted.CHECKS | of_record.CHECKS | of_first_steps.CHECKS | of_modes.CHECKS
+OF_FILES = ("one-record", "missing", "parity", "manifest")  # checked by `find` itself
+ALONE = ""  # the name of the experiment of records that belong to none
+MISSED = math.inf  # epochs of a run that did not reach its target
+ENUMERATED = 20_000  # arrangements: all for up to 8 runs against 8, beyond that a random sample
+
+Verdicts = dict[tuple[str, str], bool | None]  # (workload, backend): passed; None: could not run
+Found = Iterator[tuple[str, Finding]]
+OF_EXPERIMENT: Checks[Callable[[list[RunRecord]], Found]] = Checks()
+
+
+# A folder of results
+
+
+def find(
+    paths: Iterable[Path],
+    parity: Iterable[Path],
+    manifests: Iterable[Path],
+    experiments: dict[str, set[str]],
+) -> list[Violation]:
+    """Every violation in the records at `paths`, in the order of experiment, rule and run.
+
+    `parity`: reports of the parity gate. `manifests`: of data sets. `experiments`: the runs of each
+    experiment. Records that belong to none are compared with those of the same protocol, by their
+    specification.
+    """
+    broken, files, records = _one_by_one(paths)
+    verdicts: Verdicts = {}
+    for path in parity:
+        verdicts |= parity_reports.read_verdicts(path)
+    texts = [path.read_bytes() for path in manifests]
+    sources = {hashlib.sha256(text).hexdigest(): json.loads(text) for text in texts}
+    for run, record in records.items():
+        broken += [("parity", run, files[run], finding) for finding in _unproven(record, verdicts)]
+        broken += [("manifest", run, files[run], finding) for finding in _unlike(record, sources)]
+    groups = _groups(records, experiments)
+    found = [
+        (name, *violation)
+        for violation in broken
+        for name in [name for name, runs in groups.items() if violation[1] in runs] or [ALONE]
+    ]
+    for name, runs in groups.items():
+        of_group = [records[run] for run in sorted(runs & records.keys())]
+        for rule, check in OF_EXPERIMENT.items():
+            found += [(name, rule, run, files[run], finding) for run, finding in check(of_group)]
+        for run in runs - files.keys():
+            finding = Finding("runs", f"no record of {run}")
+            found.append((name, "missing", run, Path(f"runs/{run}/record.json"), finding))
+    order = list(table())
+    violations = {
+        Violation(name, rule, table()[rule].severity, run, str(path), finding.where, finding.value)
+        for name, rule, run, path, finding in found
+    }
+    return sorted(
+        violations,
+        key=lambda each: (
+            each.experiment,
+            order.index(each.rule),
+            each.run,
+            each.where,
+            each.value,
+        ),
+    )
+
+
+def in_folder(folder: Path) -> tuple[list[Path], list[Path], list[Path], dict[str, set[str]]]:
+    """What `find` checks below a folder of results: records, parity reports, manifests, experiments.
+
+    Raises `UserError` if there is no record.
+    """
+    records = sorted(folder.rglob("record.json"))
+    if not records:
+        raise UserError(f"{folder}: no record.json below it; name the folder of results")
+    known = {
+        path.parent.name: set(frame["run"])
+        for path in sorted(folder.glob("tables/*/runs.parquet"))
+        if "experiment" in (frame := tidy.read(path))
+    }
+    parity, manifests = (
+        sorted(folder.glob(to)) for to in ("parity/*.json", "data/*/manifest.json")
+    )
+    return records, parity, manifests, known
+
+
+def _one_by_one(
+    paths: Iterable[Path],
+) -> tuple[list[tuple[str, str, Path, Finding]], dict[str, Path], dict[str, RunRecord]]:
+    """Violations of the rules of single records (rule, run, file, finding); the file of each run, and
+    its record if it could be read."""
+    broken, files, records, whole = [], {}, {}, []
+    for path in paths:
+        record = _read(path)
+        if isinstance(record, RunRecord):
+            whole.append((path, record))
+        else:
+            run, (rule, finding) = path.parent.name, record
+            broken.append((rule, run, path, finding))
+            files[run] = path
+    # Of two records of a run the one in the run's own folder counts.
+    for path, record in sorted(
+        whole, key=lambda pair: (pair[0].parent.name != pair[1].run, pair[0])
+    ):
+        run = record.run
+        if run in records:
+            broken.append(("one-record", run, path, Finding("run", f"also in {files[run]}")))
+            continue
+        if path.parent.name != run:
+            finding = Finding("run", f"{run}, in the folder {path.parent.name}")
+            broken.append(("name", run, path, finding))
+        files[run], records[run] = path, record
+        for rule, check in OF_RECORD.items():
+            broken += [(rule, run, path, finding) for finding in check(record)]
+    return broken, files, records
+
+
+def _read(path: Path) -> RunRecord | tuple[str, Finding]:
+    """A record that the other rules can read; of another the rule that it breaks, and how."""
+    try:
+        record = RunRecord.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        return "schema", Finding("record", f"cannot be read: {error}")
+    try:
+        record.spec.learning_rate(1)
+    except (TypeError, KeyError, ValueError) as error:
+        return "specification", Finding("spec", f"not the specification of a run: {error!r}")
+    return record
+
+
+def _unproven(record: RunRecord, verdicts: Verdicts) -> list[Finding]:
+    cell = record.spec.workload["name"], record.spec.backend["name"]
+    if cell not in verdicts:
+        return [Finding("parity", f"no report on {cell[0]} on {cell[1]}")]
+    if verdicts[cell] or record.status in ("unavailable", "unsupported"):
+        return []
+    word = "failed" if verdicts[cell] is False else "the gate could not run the backend"
+    return [Finding("parity", f"{cell[0]} on {cell[1]}: {word}")]
+
+
+def _unlike(record: RunRecord, manifests: dict[str, dict[str, Any]]) -> Iterator[Finding]:
+    """Where the data of a record are not those of its manifest, if that is there."""
+    if record.data is None or record.data.manifest_sha256 not in manifests:
+        return
+    manifest = manifests[record.data.manifest_sha256]
+    (train, *shape), (test, *_) = (
+        manifest["arrays"][f"{split}_inputs"]["shape"] for split in ("train", "test")
+    )
+    trained = min(train, record.spec.workload.get("train_examples", train))
+    expected = {
+        **{key: manifest[key] for key in ("dataset", "source", "edition")},
+        "train_examples": trained,
+        "test_examples": test,
+        "input_shape": shape,
+    }
+    for split, share in manifest.get("majority", {}).items():  # of contributed records some lack it
+        if split == "test" or trained == train:  # that of a part of the examples is not in it
+            expected[f"{split}_majority"] = share
+    for key, value in expected.items():
+        if (found := getattr(record.data, key)) != value:
+            yield Finding(f"data.{key}", f"{found}, by its manifest it is {value}")
+
+
+def _groups(records: dict[str, RunRecord], experiments: dict[str, set[str]]) -> dict[str, set[str]]:
+    """The runs to check together, by name of the experiment or protocol."""
+    groups = {name: set(runs) for name, runs in experiments.items()}
+    known = set().union(*groups.values())
+    for run, record in records.items():
+        if run not in known:
+            groups.setdefault(_protocol(record), set()).add(run)
+    return groups
+
+
+def _protocol(record: RunRecord) -> str:
+    """What all runs of one question share: a name in place of the experiment's."""
+    spec = record.spec
+    target = spec.workload.get("target") or {}
+    goal = f", target {target['accuracy']:g}" if target else ""
+    steps = f" of {spec.steps_per_epoch} steps" if spec.steps_per_epoch else ""
+    return f"{spec.workload['name']}, {spec.epochs} epochs{steps}{goal}"
+
+
+# The records of an experiment together
+
+
+@OF_EXPERIMENT.rule("seed-repeated")
+def seed_repeated(records: list[RunRecord]) -> Found:
+    """Distinct seeds within a cell."""
+    for cell in _grouped(records, _cell).values():
+        counts = Counter(record.spec.seed for record in cell)
+        for record in cell:
+            if (count := counts[record.spec.seed]) > 1:
+                yield record.run, Finding("spec.seed", f"{record.spec.seed}, in {count} runs")
+
+
+@OF_EXPERIMENT.rule("seed-used")
+def seed_used(records: list[RunRecord]) -> Found:
+    """Distinct final weights within a cell."""
+    for cell in _grouped(records, _cell).values():
+        trained = [record for record in cell if record.model and record.model.final_weights]
+        for digest, same in _grouped(trained, attrgetter("model.final_weights")).items():
+            if len({record.spec.seed for record in same}) > 1:
+                for record in same:
+                    finding = Finding("model.final_weights", f"{digest}, with {len(same)} seeds")
+                    yield record.run, finding
+
+
+@OF_EXPERIMENT.rule("seeds")
+def seeds(records: list[RunRecord]) -> Found:
+    """The same seeds in every cell."""
+    every = {record.spec.seed for record in records}
+    for cell in _grouped(records, _cell).values():
+        if lacking := sorted(every - {record.spec.seed for record in cell}):
+            for record in cell:
+                yield record.run, Finding("spec.seed", f"its cell has no run of seed {lacking}")
+
+
+@OF_EXPERIMENT.rule("order")
+def order(records: list[RunRecord]) -> Found:
+    """No run begins after one of a later place in the same schedule."""
+    starts = defaultdict(list)
+    for record in records:
+        if record.schedule and all(process.first_epoch == 1 for process in record.processes):
+            same = record.processes[0].machine.host, record.schedule.of
+            starts[same].append((_start(record), record.schedule.place, record.run))
+    for of_schedule in starts.values():
+        latest, holder = 0, ""
+        for _, place, run in sorted(of_schedule):
+            if place < latest:
+                yield run, Finding("schedule.place", f"{place}, begun after {latest}, {holder}")
+            else:
+                latest, holder = place, run
+
+
+@OF_EXPERIMENT.rule("alone")
+def alone(records: list[RunRecord]) -> Found:
+    """No overlap on a host; of a killed process the last checkpoint is known and not the end."""
+    windows = defaultdict(list)
+    for record in records:
+        for process in record.processes:
+            if process.ended:
+                begun, end = map(datetime.fromisoformat, (process.started, process.ended))
+                windows[process.machine.host].append((begun, end, record.run))
+    for of_host in windows.values():
+        of_host.sort()
+        _, last, holder = of_host[0]
+        for begun, end, run in of_host[1:]:
+            overlap = (last - begun).total_seconds()
+            if run != holder and overlap > limit("alone"):
+                yield run, Finding("processes[0].started", f"{overlap:.1f} s before {holder} ended")
+            if end > last:
+                last, holder = end, run
+
+
+@OF_EXPERIMENT.rule("flop")
+def flop(records: list[RunRecord]) -> Found:
+    """Counts of one model, by the counters of different frameworks."""
+    where = "efficiency.train_flop_per_example"
+    counted = [record for record in records if record.efficiency]
+    for same in _grouped(counted, _workload).values():
+        counts = {record.run: attrgetter(where)(record) for record in same}
+        middle = median(counts.values())
+        for run, count in counts.items():
+            if abs(count / middle - 1) > limit("flop"):
+                wrong = f"{count}, the median of {len(same)} runs is {middle:g}"
+                yield run, Finding(where, wrong)
+
+
+@OF_EXPERIMENT.rule("too-fast")
+def too_fast_to_be_true(records: list[RunRecord]) -> Found:
+    """Epochs to the target against the reference backend's; p adjusted over the cells of the experiment.
+
+    A backend that needs significantly fewer does not compute the same. So MLPerf's reference convergence
+    points (mlcommons/logging, rcp_checker), by a t-test of mean epochs; here ranks are compared, because a
+    run that missed its target has no number of epochs, but is later than all that reached it.
+    """
+    ended = [record for record in records if record.status in ("completed", "diverged")]
+    judged = []
+    for same in _grouped(filter(time_to_target, ended), _question).values():
+        reference = [_epochs_to_target(record) for record in same if _is_reference(record)]
+        others = [record for record in same if not _is_reference(record)]
+        for cell in _grouped(others, _cell).values():
+            epochs = [_epochs_to_target(record) for record in cell]
+            if (p := p_of_fewer(epochs, reference)) is not None:
+                judged.append((cell, epochs, reference, p))
+    adjusted = holm([p for *_, p in judged])
+    for (cell, epochs, reference, p), p_adjusted in zip(judged, adjusted, strict=True):
+        if p_adjusted <= limit("too-fast"):
+            found = (
+                f"median {median(epochs):g} epochs (n = {len(epochs)}), "
+                f"reference {median(reference):g} (n = {len(reference)}), "
+                f"one-sided p = {p:.4f}, {p_adjusted:.4f} adjusted for {len(judged)}"
+            )
+            for record in cell:
+                yield record.run, Finding("target.epoch", found)
+
+
+def p_of_fewer(epochs: list[float], reference: list[float]) -> float | None:
+    """Probability of epochs as few as these under the null hypothesis of no difference from the reference.
+
+    One-sided Mann-Whitney test over all rearrangements of these values, so that ties and misses are
+    accounted for. None where too few runs cannot reach p <= 0.05.
+    """
+    n, m = len(epochs), len(reference)
+    if math.comb(n + m, n) < 20:  # the one extreme arrangement has p = 1 / comb
+        return None
+    ranked = np.nan_to_num([*epochs, *reference], posinf=1e9)
+    method = scipy.stats.PermutationMethod(n_resamples=ENUMERATED, rng=np.random.default_rng(0))
+    found = scipy.stats.mannwhitneyu(ranked[:n], ranked[n:], alternative="less", method=method)
+    return float(found.pvalue)
+
+
+def _workload(record: RunRecord) -> str:
+    return str(record.spec.workload["name"])
+
+
+def _cell(record: RunRecord) -> Hashable:
+    return questions.cell(record.spec)
+
+
+def _question(record: RunRecord) -> Hashable:
+    """What is the same for runs whose epochs to the target are compared."""
+    goal = record.spec.workload.get("target")
+    return _workload(record), record.spec.global_batch, str(goal), str(as_json(record.data))
+
+
+def _grouped(
+    records: Iterable[RunRecord], key: Callable[[Any], Hashable]
+) -> dict[Hashable, list[RunRecord]]:
+    groups = defaultdict(list)
+    for record in records:
+        groups[key(record)].append(record)
+    return groups
+
+
+def _threads_per_host(record: RunRecord) -> list[int]:
+    ranks = defaultdict(set)  # per host; a resumed run has several processes per rank
+    for process in record.processes:
+        ranks[process.machine.host].add(process.rank)
+    return sorted({each.threads * len(ranks[each.machine.host]) for each in record.processes})
+
+
+def _is_reference(record: RunRecord) -> bool:
+    return (record.spec.backend["engine"], record.spec.backend["strategy"]) == ("torch", "single")
+
+
+def _epochs_to_target(record: RunRecord) -> float:
+    target = time_to_target(record)
+    return target.epoch if target and target.reached and target.epoch is not None else MISSED
+
+
+def _start(record: RunRecord) -> datetime:
+    return datetime.fromisoformat(record.processes[0].started)
+
+
+def _joined(names: Iterable[str]) -> str:
+    return "; ".join(sorted(set(names)))
+
+
+def _machines(record: RunRecord) -> str:
+    return _joined(process.machine.fingerprint for process in record.processes)
+
+
+def _commits(record: RunRecord) -> str:
+    return _joined(process.git.commit if process.git else "none" for process in record.processes)
+
+
+def _software(record: RunRecord) -> str:
+    pairs = (pair for process in record.processes for pair in process.software.items())
+    return _joined(f"{name} {version}" for name, version in pairs)
+
+
+def _experiment(record: RunRecord) -> None:
+    """The key that all records have."""
+
+
+# Rule, where, key and value: records of equal keys must have equal values. Threads are compared per host of
+# the experiment, because workers on one host divide its cores.
+_EQUAL: list[tuple[str, str, Callable[[Any], Hashable], Callable[[Any], object]]] = [
+    (
+        "initial-weights",
+        "model.initial_weights",
+        lambda record: (_workload(record), record.spec.seed, record.model.initializer),
+        attrgetter("model.initial_weights"),
+    ),
+    ("parameters", "model.parameters", _workload, attrgetter("model.parameters")),
+    (
+        "same-data",
+        "data.manifest_sha256",
+        attrgetter("data.dataset", "data.source", "data.edition"),
+        attrgetter("data.manifest_sha256"),
+    ),
+    (
+        "same-data",
+        "data.input_shape",
+        attrgetter("data.manifest_sha256"),
+        attrgetter("data.input_shape", "data.test_examples"),
+    ),
+    ("one-machine", "processes.machine", _experiment, _machines),
+    (
+        "one-edition",
+        "data.edition",
+        attrgetter("data.dataset"),
+        lambda record: f"{record.data.source}, {record.data.edition}",
+    ),
+    ("one-setting", "processes.software", _cell, _software),
+    ("one-setting", "processes.threads", _experiment, _threads_per_host),
+    ("one-code", "processes.git.commit", _experiment, _commits),
+]
+
+
+def _odd_ones_out(rule: str, records: list[RunRecord]) -> Found:
+    """The records whose value is not that of most records of the same key.
+
+    Of equally frequent values that of the reference backend is right, or else that of the first run by name.
+    """
+    first = sorted(records, key=lambda record: (not _is_reference(record), record.run))
+    for where, key, value in [row[1:] for row in _EQUAL if row[0] == rule]:
+        part = where.split(".")[0]  # the model or the data may be null
+        for same in _grouped((record for record in first if getattr(record, part)), key).values():
+            values = {record.run: str(value(record)) for record in same}
+            # Of equal counts `most_common` returns the first that was counted.
+            right, count = Counter(values.values()).most_common(1)[0]
+            for run, found in values.items():
+                if found != right:
+                    yield run, Finding(where, f"{found}, {count} other(s) have {right}")
+
+
+OF_EXPERIMENT |= {rule: partial(_odd_ones_out, rule) for rule, *_ in _EQUAL}
