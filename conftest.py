@@ -1,6 +1,5 @@
 """Fixtures of all folders: real data, decoded once, and clean checkouts; which tests share a process."""
 
-import fcntl
 import os
 import re
 import shutil
@@ -9,18 +8,17 @@ from pathlib import Path
 
 import pytest
 from unit.data_programs import prepare
-from workspace import CONFIG, Arrays, Checkout, small_copy
+from workspace import CONFIG, Arrays, Checkout, made_once, small_copy
 
 # Where it is set, each of a thousand processes would compile scripts/ anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
-# What a process of pytest-xdist takes as a whole, if not a file; the last two: each test apart, by backend.
+# What a process of pytest-xdist takes as a whole, if not a file; the last two: each test apart.
 GROUPS = (
     r"tests/pipeline/test_smoke",  # one run for all
-    r"tests/parity/test_gate",  # one set of probes for two files
     r"tests/(?:faults|nightly)/test_(?:kill|workers|statuses|random|nasty|stuck|many|other)\w*\.py::.*",
-    r"(tests/parity/test_engines)\.py::\w+(\[\D+)",
+    r"tests/parity/test_(?:engines|first_steps|wrong)\w*\.py::.*",
 )
 DATASETS = sorted(CONFIG["datasets"])
 
@@ -79,26 +77,6 @@ def mirror() -> Path:
         f"PARAGONE_MIRRORS is {MIRRORS}: none of it is a folder that holds {', '.join(DATASETS)} "
         "with the files that config.yaml lists"
     )
-
-
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """A folder that `make` fills, once for all processes and sessions that share PARAGONE_TEST_DATA.
-
-    tests/run.sh sets it. Without it: once per session, however many processes share its tests.
-    """
-    base = factory.getbasetemp()
-    if "PARAGONE_TEST_DATA" in os.environ:
-        base = Path(os.environ["PARAGONE_TEST_DATA"])
-    elif "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent
-    folder = base / name
-    with open(base / f"{name}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            unfinished = base / f"{name}.unfinished"
-            make(unfinished)
-            unfinished.rename(folder)
-    return folder
 
 
 def fashion_and_a_copy(folder: Path) -> None:

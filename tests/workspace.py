@@ -1,5 +1,6 @@
 """Clean checkouts, command lines and specifications, for tests of whole processes."""
 
+import fcntl
 import json
 import os
 import resource
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import snakemake_server
 import yaml
 from msgspec.structs import replace
@@ -77,6 +79,26 @@ def small_copy(arrays: Arrays, to: Path, **counts: int) -> Arrays:
         entry |= {"shape": values.shape, "bytes": (target / entry["file"]).stat().st_size}
     (to / "manifest.json").write_text(json.dumps(manifest))
     return Arrays(to / "manifest.json", to / "data")
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that `make` fills, once for all processes and sessions that share PARAGONE_TEST_DATA.
+
+    tests/run.sh sets it. Without it: once per session, however many processes share its tests.
+    """
+    base = factory.getbasetemp()
+    if "PARAGONE_TEST_DATA" in os.environ:
+        base = Path(os.environ["PARAGONE_TEST_DATA"])
+    elif "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    folder = base / name
+    with open(base / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            unfinished = base / f"{name}.unfinished"
+            make(unfinished)
+            unfinished.rename(folder)
+    return folder
 
 
 def make_spec(

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from accelerator.conftest import KIND, config_on, lacking, replicas_on, spec_on
 from msgspec.structs import replace
-from parity.probing import dataset_of, judge, observe
+from parity.probing import judge, observe
 from workspace import CONFIG, ROOT, call, command, environment, succeed, train_command, wait_for
 
 from paragone.config.expand import first_steps
@@ -48,7 +48,7 @@ def test_its_first_steps_are_those_of_the_reference(run, small, tmp_path, backen
 
 @pytest.mark.parametrize("workload", ["fashion-cnn", "fashion-conv", "reuters-cnn"])
 def test_it_passes_the_parity_gate(data_of, tmp_path, backend, workload):
-    arrays = [data_of[dataset_of(workload)]]
+    arrays = [data_of[CONFIG["workloads"][workload]["dataset"]]]
     observe("reference", [workload], arrays, tmp_path, config_on())
     observe(backend, [workload], arrays, tmp_path, config_on(), replicas=replicas_on(backend))
     probes = [tmp_path / workload / f"{backend}.npz"]

@@ -7,20 +7,50 @@ refuse an engine for its reason. `which`: all, shallow or deep workloads; `refer
 <workload>/reference.npz.
 """
 
+import importlib
 import json
 import sys
 from pathlib import Path
 
-from parity.wrong_engines import loaded, not_as_expected, wrong_engines
+import pytest
+from parity.wrong_engines import ANYWHERE
+from workspace import CONFIG
+
+from paragone import data
+from paragone.base import plugins
+from paragone.config.expand import probe
+from paragone.parity import compare
+from paragone.parity.observe import observe
+
+MODULES = {"tensorflow-mirrored": "wrong_tensorflow", "jax": "wrong_jax"}
 
 
 def main() -> None:
     """Run the program."""
     backend, precision, which, folder, references, *manifests = sys.argv[1:]
-    datasets = loaded(map(Path, manifests), Path(folder))
-    wrongs = wrong_engines(backend, {"all": None, "shallow": False, "deep": True}[which])
-    unexpected = not_as_expected(wrongs, backend, precision, datasets, Path(references))
-    print(json.dumps({"tried": len(wrongs), "unexpected": unexpected}))
+    loaded = [data.load(Path(manifest), Path(folder)) for manifest in manifests]
+    datasets = {dataset.name: dataset for dataset in loaded}
+    own = importlib.import_module(f"parity.{MODULES.get(backend, 'wrong_torch')}")
+    block = CONFIG["backends"][backend] | {"parity": precision}
+    config = CONFIG | {"backends": {backend: block}}
+    engine = plugins.load("engines", block["engine"]).ENGINE
+    tried, unexpected = 0, {}
+    for (workload, group), bugs in [*ANYWHERE.items(), *own.WRONG.items()]:
+        if which not in ("all", "deep" if workload == "wide-resnet" else "shallow"):
+            continue
+        spec = probe(config, workload, backend)
+        reference = compare.read(Path(references) / workload / "reference.npz")
+        for name, plant in bugs.items():
+            if name in getattr(own, "WITHOUT", {}).get(backend, ()):
+                continue
+            with pytest.MonkeyPatch.context() as patch:
+                plant(patch, engine)
+                arrays = observe(spec, datasets[spec.workload["dataset"]])
+            verdict = compare.verdict(compare.Observation.of(arrays), reference)
+            tried += 1
+            if not (verdict["reason"] or "").startswith(f"{group} deviate by "):
+                unexpected[name] = verdict["reason"] or "passed"
+    print(json.dumps({"tried": tried, "unexpected": unexpected}))
 
 
 if __name__ == "__main__":

@@ -1,139 +1,213 @@
-"""Observe one backend with one number of replicas: a program, since a process sets its devices once.
+"""Drive one engine as the training loop does: a program, since a process sets its devices once.
 
-    python observe_engine.py <backend> <replicas> <output.npz> <workload>=<manifest>=<data folder>...
+    python observe_engine.py <what> <specification> <manifest> <data folder> <rendezvous folder>
 
-Writes arrays "<workload>/<series>/<weight>" and a JSON text "facts" with one object a workload.
+Every worker of a run is such a process; rank 0 writes facts.json to the rendezvous folder. `what`: a function
+of `WHAT`.
 """
 
 import json
+import os
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from msgspec.structs import replace
-from workspace import make_spec
 
 from paragone import data, engines
-from paragone.base import engine_reports
 from paragone.config.run_spec import Spec
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.data.random_streams import framework_seed
+from paragone.machine.activity import HostWatch
 from paragone.models.weights import digest, initial
+from paragone.records.run_record import Epoch
+from paragone.training.clocks import Ledger
+from paragone.training.speed_window import SpeedWindow
+from paragone.workers.rendezvous import Rendezvous
 
-BATCH, STEPS, EPOCHS = 64, 5, 2
-SHORT = {"mobilenet-v2": 2, "wide-resnet": 2}  # steps of the deep ones
-UNEVEN = 768  # divides over 4 replicas, does not divide 10,000
+UNEVEN = 768  # divides over replicas, does not divide the number of test examples
+LASTS = 1.4  # seconds of an epoch whose batches come slowly
 
 
 class Lab:
-    """One workload on one backend, built as often as asked for."""
+    """One engine of a run, on its initial weights."""
 
-    def __init__(self, workload: str, backend: str, replicas: int, dataset: data.Dataset) -> None:
-        steps = SHORT.get(workload, STEPS)
-        self.spec = make_spec(workload, backend, replicas, BATCH, steps_per_epoch=steps)
-        self.dataset = dataset
+    def __init__(self, spec: Spec, dataset: data.Dataset, meeting: Rendezvous) -> None:
+        self.spec, self.dataset, self.meeting = spec, dataset, meeting
+        world = meeting.join()
+        self.engine = engines.create(spec)
+        self.engine.build(spec, dataset, max(1, 2 // spec.workers), world)
+        shapes = {name: values.shape for name, values in self.engine.weights().items()}
+        self.engine.set_weights(initial(shapes, spec, None)[0])
 
-    def fresh(self) -> engines.Engine:
-        """A new engine on the initial weights."""
-        engine = engines.create(self.spec)
-        engine.build(self.spec, self.dataset, threads=2)
-        engine.set_weights(self.initial(engine))
-        return engine
+    def warm_up(self) -> None:
+        noise = noise_batches(self.dataset, self.spec, self.engine.shard)
+        self.engine.warm_up(self.spec.learning_rate(1), *noise)
 
-    def initial(self, engine: engines.Engine) -> dict:
-        shapes = {name: values.shape for name, values in engine.weights().items()}
-        return initial(shapes, self.spec, None)[0]
+    def train(self, epoch: int, change: Callable = iter, **other: Any) -> list[float]:
+        """Loss and accuracy of an epoch; `other`: fields of the specification, such as another length."""
+        spec = replace(self.spec, **other)
+        batches = change(train_batches(self.dataset, spec, epoch, self.engine.shard))
+        seed, rate = framework_seed(spec.seed, epoch), spec.learning_rate(epoch)
+        metrics = self.engine.train_epoch(seed, rate, batches, spec.steps_per_epoch)
+        return [metrics.loss, metrics.accuracy]
 
-    def train(
-        self, engine: engines.Engine, epoch: int, spec: Spec | None = None
-    ) -> engine_reports.Metrics:
-        """One epoch of this specification, or of another batch and length."""
-        spec = spec or self.spec
-        batches = train_batches(self.dataset, spec, epoch, engine.shard)
-        seed = framework_seed(spec.seed, epoch)
-        return engine.train_epoch(seed, spec.learning_rate(epoch), batches, spec.steps_per_epoch)
+    def speed_window(self) -> list[int]:
+        """The steps of each epoch of a window; every rank expects another length of a step."""
+        seconds = 0.1 * (1 + self.meeting.rank)
+        last = Epoch(1, self.spec.learning_rate(1), 1, seconds, None, 1.0, 0.0, 0.0, 1.0, 0.0)
+        window, _ = SpeedWindow(0.3, 60.0, self.meeting).measure(
+            self.engine, self.spec, self.dataset, last, Ledger(), HostWatch([os.getpid()])
+        )
+        return [part.steps for part in window]
 
-    def plain_and_warmed(self) -> tuple[dict, dict]:
-        """Weights and metrics of the same epochs without and with a warm-up before them."""
-        series, facts = {}, {}
-        for name in ("plain", "warmed"):
-            engine = self.fresh()
-            if name == "warmed":
-                noise = noise_batches(self.dataset, self.spec, engine.shard)
-                engine.warm_up(self.spec.learning_rate(1), *noise)
-                facts["after_warm_up"] = digest(engine.weights())
-                facts["initial"] = digest(self.initial(engine))
-            metrics = [self.train(engine, epoch) for epoch in range(1, EPOCHS + 1)]
-            facts[f"{name}_metrics"] = [[one.loss, one.accuracy] for one in metrics]
-            series[name] = engine.weights()
-        self.engine = engine
-        return series, facts
 
-    def evaluation(self) -> dict:
-        """What the engine's evaluation says, and the same from its predictions one by one."""
-        tests = len(self.dataset.test_labels)
-        spec = replace(self.spec, global_batch=UNEVEN, per_replica_batch=UNEVEN)
-        batches = evaluation_batches(self.dataset, spec, self.engine.shard)
-        found = self.engine.evaluate(batches, -(-tests // UNEVEN))
-        chances = self.engine.predict(np.asarray(self.dataset.test_inputs))
-        labels = np.asarray(self.dataset.test_labels)
-        return {
-            "evaluated": [found.loss, found.accuracy],
-            "correct": int((chances.argmax(1) == labels).sum()),
-            "loss": float(-np.log(chances[np.arange(tests), labels].astype(np.float64)).mean()),
-        }
+def contract(lab: Lab) -> dict[str, Any]:
+    """What an engine owes the loop: it keeps its state, compiles in the warm-up, and waits once an epoch."""
+    engine, name = lab.engine, lab.spec.backend["engine"]
+    compiled = COMPILED.get(name, lambda _: 0)
+    before = digest(engine.weights())
+    lab.warm_up()
+    facts: dict[str, Any] = {"warm_up_keeps": digest(engine.weights()) == before}
+    programs = compiled(engine)
+    lab.train(1)
+    with TemporaryDirectory() as folder:
+        engine.save(Path(folder))
+        second = lab.train(2), digest(engine.weights())
+        facts["compiled"] = compiled(engine) - programs
+        engine.load(Path(folder))
+        facts["window"] = lab.speed_window()
+        lab.warm_up()
+        facts["repeated"] = (lab.train(2), digest(engine.weights())) == second
+    if waits := WAITS.get(name):
+        facts["waits"] = [
+            waits(lambda steps=steps: lab.train(3, steps_per_epoch=steps)) for steps in (2, 6)
+        ]
+    facts |= evaluation(lab)
+    if lab.spec.workers == 1:
+        facts["leak"] = leak(lab)
+        if name == "torch":
+            lab.engine = Late(engine)
+            facts["leak_of_a_late_engine"] = leak(lab)
+    return facts
 
-    def leak(self, engine: engines.Engine) -> list[float]:
-        """Work still to be waited for after an epoch, as a share of the epoch, in each of 5."""
-        shares = []
-        big = replace(self.spec, global_batch=1000, per_replica_batch=1000, steps_per_epoch=2)
-        self.train(engine, 1, big)
-        engine.weights()
-        for epoch in range(2, 7):
-            begun = time.perf_counter()
-            self.train(engine, epoch, big)
-            returned = time.perf_counter()
-            engine.weights()
-            shares.append((time.perf_counter() - returned) / (returned - begun))
-        return shares
+
+def evaluation(lab: Lab) -> dict[str, Any]:
+    """What the engine's evaluation says in uneven batches, and the same from its predictions one by one."""
+    tests, labels = len(lab.dataset.test_labels), np.asarray(lab.dataset.test_labels)
+    spec = replace(lab.spec, global_batch=UNEVEN, per_replica_batch=UNEVEN // lab.spec.replicas)
+    batches = evaluation_batches(lab.dataset, spec, lab.engine.shard)
+    metrics = lab.engine.evaluate(batches, -(-tests // UNEVEN))
+    chances = lab.engine.predict(np.asarray(lab.dataset.test_inputs)).astype(np.float64)
+    loss = -np.log(chances[np.arange(tests), labels]).mean()
+    return {
+        "evaluated": [metrics.loss, metrics.accuracy],
+        "predicted": [float(loss), float((chances.argmax(1) == labels).mean())],
+    }
+
+
+def leak(lab: Lab) -> list[float]:
+    """Work still to be waited for after an epoch, as a share of the epoch, in each of 5."""
+    batch = 960 // lab.spec.replicas * lab.spec.replicas
+    big = {"global_batch": batch, "per_replica_batch": batch // lab.spec.replicas}
+    shares = []
+    for epoch in range(1, 7):
+        begun = time.perf_counter()
+        lab.train(epoch, steps_per_epoch=2, **big)
+        returned = time.perf_counter()
+        lab.engine.weights()
+        shares.append((time.perf_counter() - returned) / (returned - begun))
+    return shares[1:]
 
 
 class Late:
     """An engine that returns from training before its work is done, as none may."""
 
     def __init__(self, engine: engines.Engine) -> None:
-        self.engine = engine
-        self.shard = engine.shard
+        self.engine, self.shard = engine, engine.shard
 
-    def train_epoch(self, *arguments: object) -> None:
+    def train_epoch(self, *arguments: object) -> Any:
         self.work = Thread(target=self.engine.train_epoch, args=arguments)
         self.work.start()
+        return engines.Metrics(0.0, 0.0)
 
     def weights(self) -> dict:
         self.work.join()
         return self.engine.weights()
 
 
+def tails(lab: Lab) -> dict[str, Any]:
+    """Seconds of each epoch after its last batch, which comes so slowly that the epoch is mostly waiting."""
+    handed_over = 0.0
+
+    def slow(batches: Iterator[tuple]) -> Iterator[tuple]:
+        nonlocal handed_over
+        for batch in batches:
+            time.sleep(LASTS / lab.spec.steps_per_epoch)
+            handed_over = time.perf_counter()
+            yield batch
+
+    found = []
+    lab.train(1)  # compiles
+    for epoch in range(2, 6):
+        lab.train(epoch, slow)
+        found.append(time.perf_counter() - handed_over)
+    return {"tails": found}
+
+
+def waits_of_xla(run: Callable) -> int:
+    """How often `run` transfers from the device."""
+    from torch_xla.debug import metrics
+
+    before = metrics.metric_data("TransferFromDeviceTime")[0]
+    run()
+    return metrics.metric_data("TransferFromDeviceTime")[0] - before
+
+
+def waits_of_tensorflow(run: Callable) -> int:
+    """How often `run` reads a tensor's value on the host."""
+    from tensorflow.python.framework import ops
+
+    read = ops._EagerTensorBase._numpy
+    with patch.object(ops._EagerTensorBase, "_numpy", autospec=True, side_effect=read) as reading:
+        run()
+    return reading.call_count
+
+
+def compiled_by_xla(_: engines.Engine) -> int:
+    """How many programs this process has compiled."""
+    from torch_xla.debug import metrics
+
+    return (metrics.metric_data("CompileTime") or (0,))[0]
+
+
+# By engine: how many programs of an epoch there are by now. Eager PyTorch has none.
+COMPILED: dict[str, Callable[[engines.Engine], int]] = {
+    "torch_xla": compiled_by_xla,
+    "tensorflow": lambda engine: engine._train_loop.experimental_get_tracing_count(),
+    "jax": lambda engine: engine._train_step._cache_size(),
+}
+# Of PyTorch: unit/test_cuda_path.py.
+WAITS = {"torch_xla": waits_of_xla, "tensorflow": waits_of_tensorflow}
+WHAT = {"contract": contract, "tails": tails}
+
+
 def main() -> None:
     """Run the program."""
-    backend, replicas, output, *named = sys.argv[1:]
-    arrays, facts = {}, {}
-    for name in named:
-        workload, manifest, folder = name.split("=")
-        lab = Lab(workload, backend, int(replicas), data.load(manifest, folder))
-        series, facts[workload] = lab.plain_and_warmed()
-        for name, weights in series.items():
-            arrays |= {f"{workload}/{name}/{key}": values for key, values in weights.items()}
-        facts[workload]["replicas"] = lab.engine.devices.replicas
-        if workload == "fashion-cnn":
-            facts[workload] |= lab.evaluation()
-        elif workload == "fashion-conv" and replicas == "1":
-            facts[workload]["leak"] = lab.leak(lab.engine)
-            if backend == "torch":
-                facts[workload]["leak_of_a_late_engine"] = lab.leak(Late(lab.engine))
-    np.savez(Path(output), facts=np.array(json.dumps(facts)), **arrays)
+    what, spec, manifest, folder, place = sys.argv[1:]
+    meeting = Rendezvous(Path(place), Spec.from_json(spec).workers, timeout=120)
+    lab = Lab(Spec.from_json(spec), data.load(Path(manifest), Path(folder)), meeting)
+    facts = WHAT[what](lab)
+    everyone = meeting.meet("end", {"facts": facts})
+    if meeting.rank == 0:
+        text = json.dumps([each["facts"] for each in everyone])
+        (Path(place) / "facts.json").write_text(text)
 
 
 if __name__ == "__main__":

@@ -1,28 +1,57 @@
-"""The parity gate on slow workloads, through the backends that test_gate.py leaves out."""
-
-from pathlib import Path
+"""The gate on what test_gate.py leaves out, on examples/ as configured, and with other seeds."""
 
 import pytest
-from parity.probing import NIGHTLY, SLOW, judge, observe
-from parity.test_gate import check_passed
+from parity import test_examples, test_gate
+from parity.probing import judge, probe_command
+from workspace import CONFIG, OF_EXAMPLES, succeed
+
+from paragone.config.expand import probe
 
 pytestmark = pytest.mark.nightly
 
+WORKLOADS = ["fashion-conv", "mobilenet-v2", "wide-resnet"]
+# MobileNetV2 and WideResNet compile for minutes.
+PROBED = dict.fromkeys(
+    [
+        "jax",
+        "torch-compile",
+        "torch-xla",
+        "torch-ddp",
+        "torch-fsdp",
+        "tensorflow-multiworker",
+        "keras-fit",
+    ],
+    WORKLOADS,
+)
+SEEDS = range(1, 21)
+SEEDED = ["reference", "torch", "tensorflow-mirrored", "jax", "torch-xla", "torch-compile"]
+probes = test_gate.probes
+test_every_backend_passes = test_gate.test_every_backend_passes
 
-@pytest.fixture(scope="module")
-def slow_references(in_one_folder, tmp_path_factory) -> Path:
-    """The slow workloads on the reference."""
-    folder = tmp_path_factory.mktemp("slow_references")
-    observe("reference", SLOW, in_one_folder, folder)
-    return folder
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_examples_pass_as_configured(stand_ins_in_one_folder, tmp_path, precision):
+    backends = [*test_examples.BACKENDS, "torch-compile", "torch-xla"]
+    verdicts = test_examples.verdicts(
+        backends, stand_ins_in_one_folder, tmp_path, precision=precision, options={}
+    )
+    for workload in OF_EXAMPLES:
+        for backend, verdict in verdicts[workload].items():
+            assert verdict["passed"] is True, f"{workload} on {backend}: {verdict['reason']}"
 
 
-@pytest.mark.parametrize("backend", NIGHTLY)
-def test_slow_workloads_pass_on_the_other_backends(
-    slow_references, in_one_folder, tmp_path, backend
-):
-    observe(backend, NIGHTLY[backend], in_one_folder, tmp_path)
-    for workload in NIGHTLY[backend]:
-        reference, found = slow_references / workload / "reference.npz", tmp_path / workload
-        probes = [found / f"{backend}.npz"]
-        check_passed(workload, judge(workload, reference, probes, found / "v.json")[backend])
+@pytest.mark.parametrize("name", ["fashion-cnn", "fashion-conv", "reuters-cnn", "wide-resnet"])
+def test_every_backend_passes_with_every_seed(data_of, tmp_path, name):
+    """One process per backend probes all seeds: a gate that refuses one in some hundred is no gate."""
+    arrays = data_of[CONFIG["workloads"][name]["dataset"]]
+    for backend in SEEDED:
+        specs = [probe({**CONFIG, "seed": seed}, name, backend) for seed in SEEDS]
+        outputs = [tmp_path / str(seed) / f"{backend}.npz" for seed in SEEDS]
+        succeed(probe_command(specs, [arrays], outputs), timeout=3600)
+    for seed in SEEDS:
+        files = [tmp_path / str(seed) / f"{backend}.npz" for backend in SEEDED]
+        verdicts = judge(name, files[0], files[1:], tmp_path / f"{seed}.json")
+        failed = {
+            backend: each["reason"] for backend, each in verdicts.items() if not each["passed"]
+        }
+        assert failed == {}, seed

@@ -18,10 +18,9 @@ def main() -> None:
     backend, name, *options = sys.argv[1:]
     framework = "torch" if backend.startswith("torch") else "tensorflow"
     bugs = importlib.import_module(f"parity.wrong_{framework}").OF_REPLICAS[backend]
-    (wrong,) = (bug for bug in bugs if bug.name == name)
     engine = plugins.load("engines", CONFIG["backends"][backend]["engine"]).ENGINE
     with pytest.MonkeyPatch.context() as patch:
-        wrong.plant(patch, engine)
+        bugs[name](patch, engine)
         train.main(options)
 
 

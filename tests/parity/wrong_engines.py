@@ -1,41 +1,18 @@
-"""Wrong engines, each with one bug that the parity gate must refuse."""
+"""Wrong engines, each with one bug that the parity gate must refuse; these bugs every framework can have.
 
-import importlib
+A bug is a function that patches an engine's class, or a function that the engine calls. Tables of bugs have
+them by name below (the workload that shows the bug, the first group of deviations that fails).
+"""
+
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from workspace import CONFIG
-
-from paragone import data
-from paragone.base import plugins
-from paragone.config.expand import probe, with_reference
-from paragone.config.run_spec import Spec
-from paragone.data import Dataset
-from paragone.parity import compare
-from paragone.parity.compare import Observation
-from paragone.parity.observe import observe
 
 Plant = Callable[[pytest.MonkeyPatch, type], None]
-
-
-@dataclass(frozen=True)
-class WrongEngine:
-    """A bug: `plant` patches an engine's class, or a function that it calls.
-
-    `workload`: the one that shows it; `group`: of deviations, the first that fails; `without`: backends on
-    which the bug changes nothing or ends the process.
-    """
-
-    name: str
-    workload: str
-    group: str
-    plant: Plant
-    without: tuple[str, ...] = ()
+Bugs = dict[tuple[str, str], dict[str, Plant]]
 
 
 def wrapped(method: str, wrong: Callable[..., Any]) -> Plant:
@@ -64,12 +41,16 @@ def optimizer(**options: Any) -> Plant:
     return workload(lambda right: {"optimizer": right["optimizer"] | options})
 
 
-def dropout(change: Callable[[float], float]) -> Plant:
-    return workload(lambda right: {"model": right["model"] | _rate(right["model"], change)})
+def dropout(factor: float) -> Plant:
+    """The observation without dropout is built without it, and stays so."""
 
+    def change(right: dict[str, Any]) -> dict[str, Any]:
+        model = right["model"]
+        return (
+            {"model": model | {"dropout": factor * model["dropout"]}} if "dropout" in model else {}
+        )
 
-def _rate(model: dict[str, Any], change: Callable[[float], float]) -> dict[str, float]:
-    return {"dropout": change(model["dropout"])} if "dropout" in model else {}
+    return workload(change)
 
 
 def training(change: Callable[[Any, int, float], tuple[int, float]]) -> Plant:
@@ -82,19 +63,17 @@ def training(change: Callable[[Any, int, float], tuple[int, float]]) -> Plant:
 
 def batches(change: Callable[[np.ndarray, np.ndarray], tuple]) -> Plant:
     """Feed other training batches, (inputs, labels)."""
-    plants = (
-        wrapped(
-            "train_epoch",
-            lambda right, engine, seed, rate, each, steps: right(
-                engine, seed, rate, [change(*batch) for batch in each], steps
-            ),
-        ),
-        wrapped("probe", lambda right, engine, batch: right(engine, change(*batch))),
-    )
 
     def plant(patch: pytest.MonkeyPatch, engine: type) -> None:
-        for each in plants:
-            each(patch, engine)
+        train, probe = engine.train_epoch, engine.probe
+        patch.setattr(
+            engine,
+            "train_epoch",
+            lambda self, seed, rate, each, steps: train(
+                self, seed, rate, [change(*batch) for batch in each], steps
+            ),
+        )
+        patch.setattr(engine, "probe", lambda self, batch: probe(self, change(*batch)))
 
     return plant
 
@@ -123,131 +102,45 @@ def first_rate(engine: Any, seed: int, rate: float) -> tuple[int, float]:
     return seed, engine.first_rate
 
 
-# Bugs that every framework can have.
-ANYWHERE = [
-    WrongEngine("no-step", "fashion-cnn", "updates", training(lambda _, seed, rate: (seed, 0.0))),
-    WrongEngine(
-        "rate-of-101-percent",
-        "fashion-conv",
-        "updates",
-        training(lambda _, seed, rate: (seed, 1.01 * rate)),
-    ),
-    WrongEngine("rate-of-the-first-epoch-stays", "wide-resnet", "updates", training(first_rate)),
-    WrongEngine("no-momentum", "fashion-cnn", "updates", optimizer(momentum=0.0)),
-    WrongEngine("epsilon-of-pytorch", "reuters-cnn", "updates", optimizer(epsilon=1e-8)),
-    WrongEngine("beta-2-of-99-percent", "reuters-cnn", "updates", optimizer(beta_2=0.99)),
-    WrongEngine("adam-for-nadam", "reuters-cnn", "updates", optimizer(name="adam")),
-    WrongEngine("words-deduplicated", "reuters-cnn", "updates", optimizer(deduplicate=True)),
-    WrongEngine(
-        "shifted-labels",
-        "fashion-cnn",
-        "loss",
-        batches(lambda inputs, labels: (inputs, np.roll(labels, 1))),
-    ),
-    WrongEngine(
-        "one-softmax",
-        "reuters-cnn-double-softmax",
-        "logits",
-        workload(lambda right: {"loss": "cross_entropy"}),
-    ),
-    WrongEngine(
-        "images-not-normalized",
-        "fashion-cnn",
-        "logits",
-        workload(lambda right: {"input": right["input"] | {"mean": 0.0, "std": 1.0}}),
-    ),
-    WrongEngine(
-        "images-transposed",
-        "fashion-cnn",
-        "logits",
-        batches(lambda inputs, labels: (np.ascontiguousarray(inputs.swapaxes(1, 2)), labels)),
-    ),
-    WrongEngine(
-        "augmented-images-in-whole-grays",
-        "wide-resnet",
-        "logits",
-        batches(lambda inputs, labels: (np.round(inputs), labels)),
-    ),
-    WrongEngine(
-        "padding-is-evaluated", "fashion-cnn", "evaluation", wrapped("evaluate", padding_counts)
-    ),
-    WrongEngine(
-        "biases-start-at-zero", "fashion-cnn", "logits", wrapped("set_weights", without_biases)
-    ),
-    WrongEngine(
-        "dropout-without-seed",
-        "wide-resnet",
-        "dropout",
-        training(lambda _, seed, rate: (0, rate)),
-    ),
-    WrongEngine("no-dropout", "wide-resnet", "dropout", dropout(lambda rate: 0.0)),
-    WrongEngine("tenfold-dropout", "wide-resnet", "dropout", dropout(lambda rate: 10 * rate)),
-]
-MODULES = {
-    "torch": "wrong_torch",
-    "torch-xla": "wrong_torch",
-    "tensorflow-mirrored": "wrong_tensorflow",
-    "jax": "wrong_jax",
+ANYWHERE: Bugs = {
+    ("fashion-cnn", "logits"): {
+        "images-not-normalized": workload(
+            lambda right: {"input": right["input"] | {"mean": 0.0, "std": 1.0}}
+        ),
+        "images-transposed": batches(
+            lambda inputs, labels: (np.ascontiguousarray(inputs.swapaxes(1, 2)), labels)
+        ),
+        "biases-start-at-zero": wrapped("set_weights", without_biases),
+    },
+    ("fashion-cnn", "loss"): {
+        "shifted-labels": batches(lambda inputs, labels: (inputs, np.roll(labels, 1))),
+    },
+    ("fashion-cnn", "updates"): {
+        "no-step": training(lambda _, seed, rate: (seed, 0.0)),
+        "no-momentum": optimizer(momentum=0.0),
+    },
+    ("fashion-cnn", "evaluation"): {"padding-is-evaluated": wrapped("evaluate", padding_counts)},
+    ("fashion-conv", "updates"): {
+        "rate-of-101-percent": training(lambda _, seed, rate: (seed, 1.01 * rate)),
+    },
+    ("reuters-cnn", "updates"): {
+        "epsilon-of-pytorch": optimizer(epsilon=1e-8),
+        "beta-2-of-99-percent": optimizer(beta_2=0.99),
+        "adam-for-nadam": optimizer(name="adam"),
+        "words-deduplicated": optimizer(deduplicate=True),
+    },
+    ("reuters-cnn-double-softmax", "logits"): {
+        "one-softmax": workload(lambda right: {"loss": "cross_entropy"}),
+    },
+    ("wide-resnet", "logits"): {
+        "augmented-images-in-whole-grays": batches(
+            lambda inputs, labels: (np.round(inputs), labels)
+        ),
+    },
+    ("wide-resnet", "updates"): {"rate-of-the-first-epoch-stays": training(first_rate)},
+    ("wide-resnet", "dropout"): {
+        "dropout-without-seed": training(lambda _, seed, rate: (0, rate)),
+        "no-dropout": dropout(0.0),
+        "tenfold-dropout": dropout(10.0),
+    },
 }
-
-
-def wrong_engines(backend: str, deep: bool | None = None) -> list[WrongEngine]:
-    """Those of every framework, and those of the backend's own; imports its framework.
-
-    `deep`: only those on WideResNet, or only the others.
-    """
-    own = importlib.import_module(f"parity.{MODULES[backend]}").WRONG
-    return [
-        wrong
-        for wrong in [*ANYWHERE, *own]
-        if backend not in wrong.without and deep in (None, wrong.workload == "wide-resnet")
-    ]
-
-
-def spec_of(backend: str, workload: str, precision: str) -> Spec:
-    """The specification of a probe in a precision."""
-    block = with_reference(CONFIG)["backends"][backend] | {"parity": precision}
-    return probe(CONFIG | {"backends": {backend: block}}, workload, backend)
-
-
-def verdict(
-    wrong: WrongEngine,
-    backend: str,
-    precision: str,
-    datasets: dict[str, Dataset],
-    reference: Observation | compare.NoObservation,
-) -> dict[str, Any]:
-    """The gate's verdict on a wrong engine that is made in this process."""
-    spec = spec_of(backend, wrong.workload, precision)
-    engine = plugins.load("engines", spec.backend["engine"]).ENGINE
-    with pytest.MonkeyPatch.context() as patch:
-        wrong.plant(patch, engine)
-        arrays = observe(spec, datasets[spec.workload["dataset"]])
-    return compare.verdict(Observation.of(arrays), reference)
-
-
-def refused_for_its_reason(wrong: WrongEngine, verdict: dict[str, Any]) -> bool:
-    return verdict["passed"] is False and verdict["reason"].startswith(f"{wrong.group} deviate by ")
-
-
-def not_as_expected(
-    wrongs: list[WrongEngine],
-    backend: str,
-    precision: str,
-    datasets: dict[str, Dataset],
-    references: Path,
-) -> dict[str, str]:
-    """What the gate says of the wrong engines that it does not refuse for their reasons, by name."""
-    unexpected = {}
-    for wrong in wrongs:
-        reference = compare.read(references / wrong.workload / "reference.npz")
-        found = verdict(wrong, backend, precision, datasets, reference)
-        if not refused_for_its_reason(wrong, found):
-            unexpected[wrong.name] = found["reason"] or "passed"
-    return unexpected
-
-
-def loaded(manifests: Iterable[Path], folder: Path) -> dict[str, Dataset]:
-    """Data sets by name."""
-    found = [data.load(manifest, folder) for manifest in manifests]
-    return {dataset.name: dataset for dataset in found}

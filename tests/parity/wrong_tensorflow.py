@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from parity.wrong_engines import Plant, WrongEngine, after_build, optimizer, wrapped
+from parity.wrong_engines import Bugs, Plant, after_build, optimizer, wrapped
 
 from paragone.base.tensorflow import keras, tf
 from paragone.engines.tensorflow import Statistics
@@ -62,41 +62,28 @@ def dropout_in_evaluation(patch: pytest.MonkeyPatch, engine: type) -> None:
     patch.setattr(keras.layers, "Dropout", AlwaysDropout)
 
 
-WRONG = [
-    WrongEngine(
-        "sum-for-mean",
-        "fashion-cnn",
-        "gradients",
-        after_build(lambda engine: setattr(engine, "_global_batch", 1)),
-    ),
-    WrongEngine("frozen-layer", "fashion-cnn", "updates", after_build(frozen_layer)),
-    WrongEngine("weight-decay", "fashion-cnn", "updates", optimizer(weight_decay=1e-3)),
-    WrongEngine("clipped-gradient", "fashion-cnn", "updates", optimizer(global_clipnorm=0.5)),
-    WrongEngine("smoothed-labels", "fashion-cnn", "loss", wrapped("_forward", smoothed_labels)),
-    WrongEngine(
-        "batch-norm-evaluates-in-training", "fashion-cnn", "logits", batch_norm_always(False)
-    ),
-    WrongEngine(
-        "batch-norm-trains-in-evaluation", "fashion-cnn", "evaluation", batch_norm_always(True)
-    ),
-    WrongEngine(
-        "accuracy-of-other-examples",
-        "fashion-cnn",
-        "training",
-        wrapped("_count", accuracy_of_other_examples),
-    ),
-    WrongEngine(
-        "momentum-of-batch-norm", "fashion-cnn", "statistics", batch_norm("momentum", 0.99)
-    ),
-    WrongEngine("epsilon-of-batch-norm", "fashion-cnn", "logits", batch_norm("epsilon", 1e-3)),
-    WrongEngine("mean-pooling", "fashion-conv", "logits", mean_pooling),
-    WrongEngine(
-        "dropout-in-evaluation",
-        "wide-resnet",
-        "evaluation",
-        dropout_in_evaluation,
-    ),
-]
+WRONG: Bugs = {
+    ("fashion-cnn", "logits"): {
+        "batch-norm-evaluates-in-training": batch_norm_always(False),
+        "epsilon-of-batch-norm": batch_norm("epsilon", 1e-3),
+    },
+    ("fashion-cnn", "loss"): {"smoothed-labels": wrapped("_forward", smoothed_labels)},
+    ("fashion-cnn", "gradients"): {
+        "sum-for-mean": after_build(lambda engine: setattr(engine, "_global_batch", 1)),
+    },
+    ("fashion-cnn", "updates"): {
+        "frozen-layer": after_build(frozen_layer),
+        "weight-decay": optimizer(weight_decay=1e-3),
+        "clipped-gradient": optimizer(global_clipnorm=0.5),
+    },
+    ("fashion-cnn", "statistics"): {"momentum-of-batch-norm": batch_norm("momentum", 0.99)},
+    ("fashion-cnn", "training"): {
+        "accuracy-of-other-examples": wrapped("_count", accuracy_of_other_examples),
+    },
+    ("fashion-cnn", "evaluation"): {"batch-norm-trains-in-evaluation": batch_norm_always(True)},
+    ("fashion-conv", "logits"): {"mean-pooling": mean_pooling},
+    ("wide-resnet", "evaluation"): {"dropout-in-evaluation": dropout_in_evaluation},
+}
 
 
 def first_part_for_all(right: Callable, engine: Any, batch: tuple) -> Any:
@@ -120,20 +107,11 @@ def mean_over_a_replica(engine: Any) -> None:
 
 
 OF_REPLICAS = {
-    "tensorflow-mirrored": [
-        WrongEngine(
-            "mean-over-a-replica", "fashion-cnn", "updates", after_build(mean_over_a_replica)
-        ),
-        WrongEngine(
-            "each-replica-has-the-first-part",
-            "fashion-cnn",
-            "updates",
-            wrapped("_parts", first_part_for_all),
-        ),
-        WrongEngine(
-            "statistics-of-the-first-replica", "fashion-cnn", "means", statistics_on_their_own
-        ),
-    ],
+    "tensorflow-mirrored": {
+        "mean-over-a-replica": after_build(mean_over_a_replica),
+        "each-replica-has-the-first-part": wrapped("_parts", first_part_for_all),
+        "statistics-of-the-first-replica": statistics_on_their_own,
+    },
     # Its training goes through Keras' `fit`, not through the loop of the engine that it is made from.
-    "keras-fit": [WrongEngine("on-probabilities", "fashion-cnn", "updates", on_probabilities)],
+    "keras-fit": {"on-probabilities": on_probabilities},
 }

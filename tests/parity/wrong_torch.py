@@ -1,11 +1,12 @@
 """Bugs of PyTorch's engines, eager and lazy; see wrong_engines.py."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
-from parity.wrong_engines import WrongEngine, after_build, wrapped
+from parity.wrong_engines import Bugs, after_build, wrapped
 from torch import distributed, nn
 from torch.nn import functional
 
@@ -71,75 +72,36 @@ def seed_of_another_device(patch: pytest.MonkeyPatch, engine: type) -> None:
     patch.setattr(engine, "set_seed", lambda self, seed: torch.manual_seed(seed))
 
 
-WRONG = [
-    WrongEngine(
-        "gradients-add-up",
-        "fashion-cnn",
-        "updates",
-        after_build(lambda engine: setattr(engine.optimizer, "zero_grad", lambda: None)),
-    ),
-    WrongEngine(
-        "sum-for-mean",
-        "fashion-cnn",
-        "loss",
-        loss(lambda logits, labels: functional.cross_entropy(logits, labels, reduction="sum")),
-    ),
-    WrongEngine(
-        "smoothed-labels",
-        "fashion-cnn",
-        "loss",
-        loss(lambda logits, labels: functional.cross_entropy(logits, labels, label_smoothing=0.01)),
-    ),
-    WrongEngine(
-        "frozen-layer",
-        "fashion-conv",
-        "updates",
-        gradients(lambda weights: weights[0].grad.zero_()),
-    ),
-    WrongEngine(
-        "clipped-gradient",
-        "fashion-cnn",
-        "updates",
-        gradients(lambda weights: nn.utils.clip_grad_norm_(weights, 0.5)),
-    ),
-    WrongEngine(
-        "batch-norm-evaluates-in-training",
-        "fashion-cnn",
-        "updates",
-        wrapped("train_step", evaluates_in_training),
-        without=("torch-xla",),  # XLA refuses the shapes
-    ),
-    WrongEngine(
-        "batch-norm-trains-in-evaluation",
-        "fashion-cnn",
-        "evaluation",
-        after_build(trains_in_evaluation),
-    ),
-    WrongEngine(
-        "dropout-in-evaluation",
-        "wide-resnet",
-        "evaluation",
-        after_build(drops_in_evaluation),
-    ),
-    WrongEngine("weight-decay", "fashion-cnn", "updates", in_every_group(weight_decay=1e-3)),
-    WrongEngine(
-        "epsilon-after-the-correction", "fashion-conv", "updates", epsilon_after_the_correction
-    ),
-    WrongEngine(
-        "nadam-without-its-schedule", "reuters-cnn", "updates", in_every_group(momentum_decay=0.0)
-    ),
-    WrongEngine(
-        "features-flattened-in-another-order", "fashion-cnn", "logits", flattened_in_another_order
-    ),
-    WrongEngine("momentum-of-batch-norm", "wide-resnet", "statistics", momentum_of_batch_norm),
-    WrongEngine(
-        "seed-of-another-device",
-        "wide-resnet",
-        "dropout",
-        seed_of_another_device,
-        without=("torch",),  # its own
-    ),
-]
+WRONG: Bugs = {
+    ("fashion-cnn", "logits"): {"features-flattened-in-another-order": flattened_in_another_order},
+    ("fashion-cnn", "loss"): {
+        "sum-for-mean": loss(partial(functional.cross_entropy, reduction="sum")),
+        "smoothed-labels": loss(partial(functional.cross_entropy, label_smoothing=0.01)),
+    },
+    ("fashion-cnn", "updates"): {
+        "gradients-add-up": after_build(
+            lambda engine: setattr(engine.optimizer, "zero_grad", lambda: None)
+        ),
+        "clipped-gradient": gradients(lambda weights: nn.utils.clip_grad_norm_(weights, 0.5)),
+        "batch-norm-evaluates-in-training": wrapped("train_step", evaluates_in_training),
+        "weight-decay": in_every_group(weight_decay=1e-3),
+    },
+    ("fashion-cnn", "evaluation"): {
+        "batch-norm-trains-in-evaluation": after_build(trains_in_evaluation),
+    },
+    ("fashion-conv", "updates"): {
+        "frozen-layer": gradients(lambda weights: weights[0].grad.zero_()),
+        "epsilon-after-the-correction": epsilon_after_the_correction,
+    },
+    ("reuters-cnn", "updates"): {
+        "nadam-without-its-schedule": in_every_group(momentum_decay=0.0),
+    },
+    ("wide-resnet", "statistics"): {"momentum-of-batch-norm": momentum_of_batch_norm},
+    ("wide-resnet", "evaluation"): {"dropout-in-evaluation": after_build(drops_in_evaluation)},
+    ("wide-resnet", "dropout"): {"seed-of-another-device": seed_of_another_device},
+}
+# By backend, the bugs that it cannot have: PyTorch's seed is its own, and XLA refuses the shapes.
+WITHOUT = {"torch": ["seed-of-another-device"], "torch-xla": ["batch-norm-evaluates-in-training"]}
 
 
 def end_of_epoch(of_buffer: Callable[[torch.Tensor], Any]) -> Callable:
@@ -162,27 +124,16 @@ def meshes_of_one(patch: pytest.MonkeyPatch, engine: type) -> None:
 
 
 OF_REPLICAS = {
-    "torch-ddp": [
-        WrongEngine(
-            "replicas-on-their-own",
-            "fashion-cnn",
-            "updates",
-            after_build(lambda engine: setattr(engine, "wrapped", engine.model)),
+    "torch-ddp": {
+        "replicas-on-their-own": after_build(
+            lambda engine: setattr(engine, "wrapped", engine.model)
         ),
-        WrongEngine(
-            "statistics-of-the-second-replica",
-            "fashion-cnn",
-            "means",
-            end_of_epoch(lambda buffer: distributed.broadcast(buffer, src=1)),
+        "statistics-of-the-second-replica": end_of_epoch(
+            lambda buffer: distributed.broadcast(buffer, src=1)
         ),
-    ],
-    "torch-fsdp": [
-        WrongEngine(
-            "statistics-twice-those-of-the-first-replica",
-            "fashion-cnn",
-            "means",
-            end_of_epoch(lambda buffer: buffer.mul_(2)),
-        ),
-        WrongEngine("replicas-on-their-own", "fashion-cnn", "updates", meshes_of_one),
-    ],
+    },
+    "torch-fsdp": {
+        "statistics-twice-those-of-the-first-replica": end_of_epoch(lambda buffer: buffer.mul_(2)),
+        "replicas-on-their-own": meshes_of_one,
+    },
 }

@@ -11,7 +11,7 @@ RANDOM = np.random.default_rng(0)
 BOTH = {"shift": 0.2, "flip": True}
 
 
-def reference(image: np.ndarray, down: float, right: float, flip: float) -> np.ndarray:
+def by_scipy(image: np.ndarray, down: float, right: float, flip: float) -> np.ndarray:
     """One (height, width, channels) image by SciPy's spline of order 1, the edge repeated."""
     height, width, _ = image.shape
     distances = (-down * height, -right * width, 0)  # SciPy moves the content, not the window
@@ -23,61 +23,37 @@ def reference(image: np.ndarray, down: float, right: float, flip: float) -> np.n
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_images_are_those_of_scipy(shape, dtype):
     images = RANDOM.integers(0, 256, (40, *shape)).astype(dtype)
+    before = images.copy()
     drawn = draw(40, {"shift": 0.5, "flip": True}, np.random.default_rng(1))
     assert 5 < drawn[:, 2].sum() < 35
-    found = augment(images, drawn)
-    assert (found.dtype, found.shape) == (np.float32, images.shape)
-    assert found.flags.c_contiguous
-    for image, by, augmented in zip(images, drawn, found, strict=True):
-        np.testing.assert_allclose(augmented, reference(image, *by), atol=2e-3)
-
-
-@pytest.mark.parametrize(("down", "right"), [(0.25, 0.0), (0.0, 0.5), (-0.25, 0.25)])
-def test_shift_by_whole_pixels_moves_rows_and_columns(down, right):
-    image = np.arange(16, dtype=np.uint8).reshape(1, 4, 4, 1)
-    rows = np.clip(np.arange(4) + int(4 * down), 0, 3)
-    columns = np.clip(np.arange(4) + int(4 * right), 0, 3)
-    found = augment(image, np.array([[down, right, 0.0]]))
-    assert np.array_equal(found[0, :, :, 0], image[0, rows][:, columns, 0])
-
-
-def test_half_a_pixel_is_the_mean_of_two():
-    image = np.array([0, 10, 40, 90], np.uint8).reshape(1, 1, 4, 1)
-    found = augment(image, np.array([[0.0, 0.125, 0.0]]))
-    assert found.ravel().tolist() == [5, 25, 65, 90]
-
-
-def test_flip_is_left_and_right():
-    image = np.arange(6, dtype=np.uint8).reshape(1, 2, 3, 1)
-    found = augment(image, np.array([[0.0, 0.0, 1.0]]))
-    assert found.reshape(2, 3).tolist() == [[2, 1, 0], [5, 4, 3]]
-
-
-def test_images_given_are_not_changed():
-    images = RANDOM.random((5, 8, 8, 1)).astype(np.float32)
-    before = images.copy()
-    augment(images, draw(5, BOTH, np.random.default_rng(1)))
+    augmented = augment(images, drawn)
     assert np.array_equal(images, before)
+    assert (augmented.dtype, augmented.shape) == (np.float32, images.shape)
+    assert augmented.flags.c_contiguous
+    for image, by, made in zip(images, drawn, augmented, strict=True):
+        np.testing.assert_allclose(made, by_scipy(image, *by), atol=2e-3)
+
+
+def test_half_a_pixel_is_the_mean_of_two_and_a_flip_is_left_and_right():
+    image = np.array([0, 10, 40, 90], np.uint8).reshape(1, 1, 4, 1)
+    for by, expected in (((0, 0.125, 0), [5, 25, 65, 90]), ((0, 0, 1), [90, 40, 10, 0])):
+        assert augment(image, np.array([by])).ravel().tolist() == expected
 
 
 def test_draws_fill_their_range_and_flip_every_second():
     drawn = draw(20_000, BOTH, np.random.default_rng(2))
     assert drawn.shape == (20_000, 3)
-    for column in (0, 1):
-        shifts = drawn[:, column]
+    for shifts in drawn.T[:2]:
         assert -0.2 <= shifts.min() < -0.199
         assert 0.199 < shifts.max() <= 0.2
         assert shifts.std() == pytest.approx(0.4 / np.sqrt(12), rel=0.02)
     assert set(drawn[:, 2]) == {0.0, 1.0}
     assert drawn[:, 2].mean() == pytest.approx(0.5, abs=0.015)
     assert np.abs(np.corrcoef(drawn.T) - np.eye(3)).max() < 0.03
-
-
-@pytest.mark.parametrize("options", [{"shift": 0.0, "flip": True}, {"shift": 0.3, "flip": False}])
-def test_options_switch_each_part_off(options):
-    drawn = draw(1000, options, np.random.default_rng(3))
-    assert drawn[:, :2].any() == bool(options["shift"])
-    assert drawn[:, 2].any() == options["flip"]
+    for options in ({"shift": 0.0, "flip": True}, {"shift": 0.3, "flip": False}):
+        drawn = draw(1000, options, np.random.default_rng(3))
+        assert drawn[:, :2].any() == bool(options["shift"])
+        assert drawn[:, 2].any() == options["flip"]
 
 
 def test_draws_stay_what_they_were():

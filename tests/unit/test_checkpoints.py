@@ -15,19 +15,43 @@ from paragone.base.errors import UserError
 from paragone.training.checkpoints import Checkpoints
 from paragone.workers.rendezvous import Rendezvous
 
-HOLD = """
-import sys
+START = """
+import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from paragone.training.checkpoints import Checkpoints
-held = Checkpoints(Path(sys.argv[2]), "context")
+checkpoints = Checkpoints(Path(sys.argv[2]), "context")
+"""
+HOLDS = (
+    START
+    + """
 print("held", flush=True)
 sys.stdin.read()
 """
+)
+IS_KILLED = (
+    START
+    + """
+def write(folder):
+    (folder / "state").write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+checkpoints.save(1, lambda folder: None, {})
+checkpoints.save(2, write, {})
+"""
+)
 
 
 def write(text: str):
     return lambda folder: (folder / "state").write_text(text) and None
+
+
+@pytest.fixture
+def checkpoints(tmp_path) -> Checkpoints:
+    """With one checkpoint, of epoch 1."""
+    made = Checkpoints(tmp_path, "context")
+    made.save(1, write("first"), {"done": 1})
+    return made
 
 
 def reopened(checkpoints: Checkpoints, folder, context="context") -> Checkpoints:
@@ -35,52 +59,32 @@ def reopened(checkpoints: Checkpoints, folder, context="context") -> Checkpoints
     return Checkpoints(folder, context)
 
 
-def two_ranks(folder, monkeypatch) -> list[Rendezvous]:
-    """The views of two workers that meet in a folder."""
-    folder.mkdir()
+def second_of_two(tmp_path, monkeypatch) -> tuple[Rendezvous, Checkpoints]:
+    """The first rank's view of a meeting, and the second rank's view of a folder with a checkpoint."""
+    Checkpoints(tmp_path / "run", "context").save(1, write("first"), {"done": 1})
+    (tmp_path / "meeting").mkdir()
     meetings = []
     for rank in range(2):
         monkeypatch.setenv("RANK", str(rank))
-        meetings.append(Rendezvous(folder, 2, timeout=10))
-    return meetings
+        meetings.append(Rendezvous(tmp_path / "meeting", 2, timeout=10))
+    return meetings[0], Checkpoints(tmp_path / "run", "context", meetings[1])
 
 
-def test_nothing_to_resume_at_first(tmp_path):
-    assert Checkpoints(tmp_path / "run", "context").last(dict) is None
-
-
-def test_last_checkpoint_is_found_by_the_next_process(tmp_path):
+def test_the_newest_two_are_kept_and_the_last_is_taken_by_the_next_process(tmp_path):
     checkpoints = Checkpoints(tmp_path, "context")
-    checkpoints.save(9, write("nine"), {"epochs": [1]})
-    checkpoints.save(10, write("ten"), {"epochs": [1, 2]})
-    saved = reopened(checkpoints, tmp_path).last(dict)
-    assert (saved.epoch, saved.progress) == (10, {"epochs": [1, 2]})
-    assert (saved.folder / "state").read_text() == "ten"
-    assert sorted(path.name for path in saved.folder.parent.iterdir()) == [
-        "epoch-0009",
-        "epoch-0010",
-    ]
-
-
-def test_the_newest_two_are_kept(tmp_path):
-    checkpoints = Checkpoints(tmp_path, "context")
-    for epoch in (1, 2, 3):
-        checkpoints.save(epoch, write(str(epoch)), {})
-    assert sorted(path.name for path in tmp_path.glob("*/epoch-*")) == ["epoch-0002", "epoch-0003"]
-
-
-def test_another_context_does_not_resume(tmp_path):
-    checkpoints = Checkpoints(tmp_path, "context")
-    checkpoints.save(1, write("one"), {})
+    assert checkpoints.last(dict) is None
+    for epoch in (8, 9, 10):
+        checkpoints.save(epoch, write(str(epoch)), {"epochs": [epoch]})
+    names = sorted(path.name for path in tmp_path.glob("*/*"))
+    assert names == ["epoch-0009", "epoch-0010"]
     other = reopened(checkpoints, tmp_path, "changed")
-    assert other.last(dict) is None
-    assert reopened(other, tmp_path).last(dict).epoch == 1
+    assert other.last(dict) is None, "another context does not resume"
+    saved = reopened(other, tmp_path).last(dict)
+    assert (saved.epoch, saved.progress) == (10, {"epochs": [10]})
+    assert (saved.folder / "state").read_text() == "10"
 
 
-def test_failed_write_leaves_the_checkpoint_before(tmp_path):
-    checkpoints = Checkpoints(tmp_path, "context")
-    checkpoints.save(1, write("one"), {})
-
+def test_failed_write_leaves_the_checkpoint_before(tmp_path, checkpoints):
     def full(folder):
         (folder / "state").write_text("half")
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -90,17 +94,17 @@ def test_failed_write_leaves_the_checkpoint_before(tmp_path):
     assert not list(tmp_path.glob("*/unfinished-*")), "what is half written takes room"
     checkpoints = reopened(checkpoints, tmp_path)
     assert checkpoints.last(dict).epoch == 1
-    checkpoints.save(2, write("two"), {})
-    assert (checkpoints.last(dict).folder / "state").read_text() == "two"
+    checkpoints.save(2, write("second"), {})
+    assert (checkpoints.last(dict).folder / "state").read_text() == "second"
 
 
 @pytest.mark.parametrize("message", ["CUDA out of memory", "OOM when allocating tensor"])
-def test_a_full_memory_while_it_is_written_is_no_full_disk(tmp_path, message):
+def test_a_full_memory_while_it_is_written_is_no_full_disk(checkpoints, message):
     def full(folder):
         raise RuntimeError(message)
 
     with pytest.raises(RuntimeError, match=message):
-        Checkpoints(tmp_path, "context").save(1, full, {})
+        checkpoints.save(2, full, {})
 
 
 def flip(path):
@@ -109,8 +113,12 @@ def flip(path):
     path.write_bytes(content)
 
 
-def tear(path):
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+DAMAGES = {
+    "torn": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "flipped": flip,
+    "emptied": lambda path: os.truncate(path, 0),
+    "deleted": os.unlink,
+}
 
 
 @pytest.mark.injects(
@@ -120,11 +128,9 @@ def tear(path):
     lost="one epoch, trained again",
 )
 @pytest.mark.parametrize("name", ["state", "progress.json", "digests.json", "deep/part"])
-@pytest.mark.parametrize(
-    "damage", [flip, tear, lambda path: path.write_bytes(b""), lambda path: path.unlink()]
-)
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
-    tmp_path, capsys, monkeypatch, damage, name
+    tmp_path, capsys, monkeypatch, checkpoints, damage, name
 ):
     monkeypatch.setattr("paragone.training.checkpoints.LATE", 0)
 
@@ -133,21 +139,19 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
         (folder / "deep").mkdir()
         (folder / "deep/part").write_bytes(b"part" * 100)
 
-    checkpoints = Checkpoints(tmp_path, "context")
-    for epoch in (1, 2):
-        checkpoints.save(epoch, state, {"done": epoch})
+    checkpoints.save(2, state, {"done": 2})
     damage(tmp_path / "context/epoch-0002" / name)
     checkpoints = reopened(checkpoints, tmp_path)
     assert (checkpoints.last(dict).epoch, checkpoints.last(dict).progress) == (1, {"done": 1})
     assert "epoch-0002" in capsys.readouterr().out
+    flip(tmp_path / "context/epoch-0001/state")
+    assert checkpoints.last(dict) is None, "with none undamaged the run begins again"
     checkpoints.save(2, state, {"done": 2})
     assert checkpoints.last(dict).epoch == 2
 
 
 @pytest.mark.parametrize("name", ["state", "progress.json", "digests.json"])
-def test_a_file_that_is_seen_late_is_waited_for(tmp_path, name, capsys):
-    checkpoints = Checkpoints(tmp_path, "context")
-    checkpoints.save(1, write("one"), {"done": 1})
+def test_a_file_that_is_seen_late_is_waited_for(tmp_path, checkpoints, name, capsys):
     path, hidden = tmp_path / "context/epoch-0001" / name, tmp_path / "hidden"
     path.rename(hidden)
     arrival = Timer(0.5, hidden.rename, [path])
@@ -157,82 +161,42 @@ def test_a_file_that_is_seen_late_is_waited_for(tmp_path, name, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_without_any_undamaged_checkpoint_the_run_begins_again(tmp_path):
-    checkpoints = Checkpoints(tmp_path, "context")
-    checkpoints.save(1, write("one"), {})
-    tear(tmp_path / "context/epoch-0001/state")
-    assert checkpoints.last(dict) is None
-
-
 def test_every_rank_takes_the_checkpoint_that_the_first_has_chosen(tmp_path, monkeypatch):
     """Whatever its own look into the folder finds: shared file systems show news late."""
-    Checkpoints(tmp_path / "run", "context").save(1, write("one"), {"done": 1})
-    meetings = two_ranks(tmp_path / "meeting", monkeypatch)
-    second = Checkpoints(tmp_path / "run", "context", meetings[1])
+    first, second = second_of_two(tmp_path, monkeypatch)
     (tmp_path / "run/context/epoch-0002").mkdir()  # not whole: seen by the first alone to be so
     with ThreadPoolExecutor(1) as pool:
-        found = pool.submit(second.last, dict)
-        assert meetings[0].meet("checkpoint", {"epoch": 1})[1] == {"epoch": None}
-        assert found.result().epoch == 1
+        taken = pool.submit(second.last, dict)
+        assert first.meet("checkpoint", {"epoch": 1})[1] == {"epoch": None}
+        assert taken.result().epoch == 1
 
 
 def test_a_rank_that_never_sees_the_checkpoint_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr("paragone.training.checkpoints.LATE", 0)
-    Checkpoints(tmp_path / "run", "context").save(1, write("one"), {"done": 1})
-    meetings = two_ranks(tmp_path / "meeting", monkeypatch)
-    second = Checkpoints(tmp_path / "run", "context", meetings[1])
+    first, second = second_of_two(tmp_path, monkeypatch)
     (tmp_path / "run/context/epoch-0001/state").unlink()
     with ThreadPoolExecutor(1) as pool:
-        found = pool.submit(second.last, dict)
-        meetings[0].meet("checkpoint", {"epoch": 1})
+        taken = pool.submit(second.last, dict)
+        first.meet("checkpoint", {"epoch": 1})
         with pytest.raises(UserError, match=r"epoch-0001: .*state.* as rank 1 sees it"):
-            found.result()
+            taken.result()
 
 
 @pytest.mark.injects(
     "1 kills", "a process killed while it writes a checkpoint", "SIGKILL between two of its files"
 )
 def test_kill_in_the_middle_of_a_write_leaves_the_checkpoint_before(tmp_path):
-    program = """
-import os, signal, sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-from paragone.training.checkpoints import Checkpoints
-
-def write(folder):
-    (folder / "state").write_text("half")
-    os.kill(os.getpid(), signal.SIGKILL)
-
-checkpoints = Checkpoints(Path(sys.argv[2]), "context")
-checkpoints.save(1, lambda folder: None, {})
-checkpoints.save(2, write, {})
-"""
-    line = [sys.executable, "-c", program, str(ROOT / "scripts"), str(tmp_path)]
+    line = [sys.executable, "-c", IS_KILLED, str(ROOT / "scripts"), str(tmp_path)]
     assert subprocess.run(line, check=False).returncode == -9
     assert list(tmp_path.glob("*/unfinished-0/state"))
     checkpoints = Checkpoints(tmp_path, "context")
     assert checkpoints.last(dict).epoch == 1
-    checkpoints.save(2, write_nothing, {})
+    checkpoints.save(2, lambda folder: None, {})
     assert not list(checkpoints.last(dict).folder.glob("state"))
 
 
-def write_nothing(folder):
-    """A state without files."""
-
-
-def test_kill_between_the_new_and_the_removal_of_the_old_takes_the_new(tmp_path):
-    checkpoints = Checkpoints(tmp_path, "context")
-    checkpoints.save(1, write("one"), {"n": 1})
-    old = checkpoints.last(dict).folder
-    checkpoints.save(2, write("two"), {"n": 2})
-    assert old.exists()
-    assert reopened(checkpoints, tmp_path).last(dict).epoch == 2
-
-
-def test_the_old_is_removed_only_when_the_new_is_there(tmp_path, monkeypatch):
-    checkpoints = Checkpoints(tmp_path, "context")
-    checkpoints.save(1, write("one"), {})
-    checkpoints.save(2, write("two"), {})
+def test_the_old_is_removed_only_when_the_new_is_there(tmp_path, checkpoints, monkeypatch):
+    checkpoints.save(2, write("second"), {})
 
     def end(folder, **_):
         if folder.name.startswith("epoch-"):
@@ -240,21 +204,19 @@ def test_the_old_is_removed_only_when_the_new_is_there(tmp_path, monkeypatch):
 
     monkeypatch.setattr("paragone.training.checkpoints.shutil.rmtree", end)
     with pytest.raises(KeyboardInterrupt):
-        checkpoints.save(3, write("three"), {})
+        checkpoints.save(3, write("third"), {})
     assert reopened(checkpoints, tmp_path).last(dict).epoch == 3
 
 
 def test_second_process_is_refused_by_name_until_the_first_ends(tmp_path):
-    line = [sys.executable, "-c", HOLD, str(ROOT / "scripts"), str(tmp_path)]
+    line = [sys.executable, "-c", HOLDS, str(ROOT / "scripts"), str(tmp_path)]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
         assert first.stdout.readline() == b"held\n"
         for context in ("context", "another"):
             with pytest.raises(UserError) as caught:
                 Checkpoints(tmp_path, context)
-            assert str(tmp_path) in str(caught.value)
-            assert f"process {first.pid} on {socket.gethostname()} still trains" in str(
-                caught.value
-            )
+            for words in (f"process {first.pid} on {socket.gethostname()} still trains", tmp_path):
+                assert str(words) in str(caught.value)
         first.kill()
     held = Checkpoints(tmp_path, "context")
     assert (tmp_path / "lock").read_text().split()[1] == str(os.getpid())

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from made_images import make_images, make_texts
-from msgspec.structs import asdict
+from msgspec.structs import replace
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from workspace import make_spec
@@ -31,50 +31,50 @@ FROM_HOST = {"new_tensor", "tensor", "as_tensor", "scalar_tensor"}
 READING = {"_local_scalar_dense", "item", "nonzero", "equal", "is_nonzero"}
 
 
+def there(value: object) -> bool:
+    return isinstance(value, torch.Tensor) and value.device == STAND_IN
+
+
 class Operators(TorchDispatchMode):
     """Reads and blocking copies, as operators."""
 
-    def __init__(self, found: list[str]) -> None:
+    def __init__(self, seen: list[str]) -> None:
         super().__init__()
-        self.found = found
+        self.seen = seen
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None) -> Any:
         name = function.overloadpacket.__name__
         kwargs = kwargs or {}
-        if name in READING and any(_there(one) for one in args):
-            self.found.append(name)
+        if name in READING and any(map(there, args)):
+            self.seen.append(name)
         if name in ("_to_copy", "copy_") and not kwargs.get("non_blocking"):
-            devices = {one.device.type for one in args if isinstance(one, torch.Tensor)}
+            devices = {arg.device.type for arg in args if isinstance(arg, torch.Tensor)}
             devices |= {torch.device(kwargs["device"]).type} if kwargs.get("device") else set()
             if len(devices) > 1 and not (name == "copy_" and args[2:] == (True,)):
-                self.found.append(name)
+                self.seen.append(name)
         return function(*args, **kwargs)
 
 
 class Functions(TorchFunctionMode):
     """Copies that PyTorch makes below its operators, as calls from Python."""
 
-    def __init__(self, found: list[str]) -> None:
+    def __init__(self, seen: list[str]) -> None:
         super().__init__()
-        self.found = found
+        self.seen = seen
 
     def __torch_function__(self, function, types, args=(), kwargs=None) -> Any:
         name, kwargs = getattr(function, "__name__", ""), kwargs or {}
-        there = torch.device(kwargs["device"]) == STAND_IN if kwargs.get("device") else False
-        if name in FROM_HOST and (there or any(_there(one) for one in args)):
-            self.found.append(name)
+        to_there = torch.device(kwargs["device"]) == STAND_IN if kwargs.get("device") else False
+        if name in FROM_HOST and (to_there or any(map(there, args))):
+            self.seen.append(name)
         return function(*args, **kwargs)
-
-
-def _there(value: object) -> bool:
-    return isinstance(value, torch.Tensor) and value.device == STAND_IN
 
 
 @contextmanager
 def waits() -> Iterator[list[str]]:
-    found: list[str] = []
-    with Functions(found), Operators(found):
-        yield found
+    seen: list[str] = []
+    with Functions(seen), Operators(seen):
+        yield seen
 
 
 class Unread(Torch):
@@ -108,14 +108,14 @@ def on_stand_in(monkeypatch):
 
 def spec_of(workload: str, **backend: str) -> Spec:
     spec = make_spec(workload, "torch", global_batch=16, steps_per_epoch=4)
-    return Spec(**asdict(spec) | {"backend": spec.backend | {"device": "gpu"} | backend})
-
-
-CASES = [("fashion-cnn", make_images), ("fashion-conv", make_images), ("reuters-cnn", make_texts)]
+    return replace(spec, backend=spec.backend | {"device": "gpu"} | backend)
 
 
 @pytest.mark.parametrize("feed", ["batches", "resident"])
-@pytest.mark.parametrize(("workload", "data"), CASES)
+@pytest.mark.parametrize(
+    ("workload", "data"),
+    [("fashion-cnn", make_images), ("fashion-conv", make_images), ("reuters-cnn", make_texts)],
+)
 def test_the_host_waits_for_the_device_at_the_end_of_an_epoch_alone(
     on_stand_in, workload, data, feed
 ):
@@ -124,10 +124,10 @@ def test_the_host_waits_for_the_device_at_the_end_of_an_epoch_alone(
     batches = list(train_batches(dataset, spec, 1))
     tested = list(evaluation_batches(dataset, spec))
     engine.restore(engine.snapshot())  # as after a warm-up
-    with waits() as found:
+    with waits() as seen:
         engine.train_epoch(0, 0.01, batches, len(batches))
         engine.evaluate(tested, len(tested))
-    assert found == []
+    assert seen == []
     assert engine.read == 2  # once an epoch
 
 
@@ -143,9 +143,9 @@ def test_what_waits_would_be_seen(on_stand_in):
 
     dataset, spec = make_images(), spec_of("fashion-cnn")
     engine = on_stand_in(spec, dataset, Late)
-    with waits() as found:
+    with waits() as seen:
         engine.train_epoch(0, 0.01, list(train_batches(dataset, spec, 1)), 4)
-    assert found == ["new_tensor", "_to_copy"] * 4
+    assert seen == ["new_tensor", "_to_copy"] * 4
     with pytest.raises(RuntimeError, match="no data"):
         Torch.metrics(engine, torch.zeros(3, device=STAND_IN))  # reads
 

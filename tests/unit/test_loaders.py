@@ -16,11 +16,12 @@ from paragone.config.code_files import code_files, loaded_modules
 from paragone.config.expand import expand, first_steps, probe
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
-from paragone.data import Dataset, loaders
+from paragone.data import loaders
 from paragone.data.batches import Shard, loader_of, train_batches
 from paragone.engines.torch import Torch
 
 IMAGES = make_images()
+COLORS = np.random.default_rng(1).integers(0, 256, (64, 8, 6, 3), np.uint8)
 NAMES = plugins.names_in("data/loaders")
 SHIFTED = {"shift": 0.2, "flip": True}
 
@@ -32,17 +33,12 @@ def spec_of(loader: str | None, **workload) -> Spec:
     return replace(spec, backend=backend, workload=spec.workload | workload)
 
 
-def colored() -> Dataset:
-    images = np.random.default_rng(1).integers(0, 256, (64, 8, 6, 3), np.uint8)
-    return dataclasses.replace(IMAGES, train_inputs=images)
-
-
 @pytest.mark.parametrize(
     ("dataset", "shard", "workload"),
     [
         (IMAGES, Shard(0, 1, 1), {"augmentation": SHIFTED}),
         (IMAGES, Shard(1, 2, 2), {"augmentation": SHIFTED}),
-        (colored(), Shard(0, 1, 1), {}),
+        (dataclasses.replace(IMAGES, train_inputs=COLORS), Shard(0, 1, 1), {}),
         (
             dataclasses.replace(IMAGES, train_inputs=IMAGES.train_inputs / np.float32(7)),
             Shard(0, 1, 1),
@@ -53,12 +49,12 @@ def colored() -> Dataset:
     ids=["augmented", "second worker", "colors", "numbers", "texts"],
 )
 def test_batches_are_those_of_the_mapped_arrays(dataset, shard, workload):
-    expected, found = (
+    expected, loaded = (
         list(train_batches(dataset, spec_of(name, **workload), 2, shard))
         for name in (None, "data_loader")
     )
-    assert len(found) == len(expected) == 3
-    for batch, right in zip(found, expected, strict=True):
+    assert len(loaded) == len(expected) == 3
+    for batch, right in zip(loaded, expected, strict=True):
         for array, other in zip(batch, right, strict=True):
             assert (array.dtype, array.shape) == (other.dtype, other.shape)
             assert array.flags.c_contiguous
@@ -71,30 +67,24 @@ def test_as_many_steps_as_are_asked_for_over_whole_epochs(loader):
     """An epoch of the run has three steps, a pass over the data has four."""
     whole = replace(spec_of(None), steps_per_epoch=None)
     expected = itertools.chain(*(train_batches(IMAGES, whole, epoch) for epoch in (5, 6)))
-    found = list(train_batches(IMAGES, spec_of(loader), 5, steps=6))
-    assert len(found) == 6
-    for (inputs, _), (right, _) in zip(found, expected, strict=False):
+    batches = list(train_batches(IMAGES, spec_of(loader), 5, steps=6))
+    assert len(batches) == 6
+    for (inputs, _), (right, _) in zip(batches, expected, strict=False):
         assert np.array_equal(inputs, right)
 
 
 def test_a_loader_trains_to_the_last_bit_as_the_arrays_do():
-    """With dropout: a loader must not draw from the framework's generator."""
-    assert trained("data_loader") == trained(None)
-
-
-def trained(loader: str | None) -> list:
-    """Weights, as bytes, and metrics of an epoch."""
-    model = {"name": "wide-resnet", "width": 1, "dropout": 0.3}
-    spec, engine = spec_of(loader, model=model, augmentation=SHIFTED), Torch()
-    engine.build(spec, IMAGES, 1)
-    torch.manual_seed(0)
-    during = engine.train_epoch(0, 0.01, train_batches(IMAGES, spec, 1), 3)
-    assert engine.input_seconds() > 0
-    return [during, *(values.tobytes() for values in engine.weights().values())]
-
-
-def test_a_loader_is_created_once_per_data_set():
-    spec = spec_of("data_loader")
+    """With dropout: a loader must not draw from the framework's generator. There is one per data set."""
+    trained = []
+    for loader in (None, "data_loader"):
+        model = {"name": "wide-resnet", "width": 1, "dropout": 0.3}
+        spec, engine = spec_of(loader, model=model, augmentation=SHIFTED), Torch()
+        engine.build(spec, IMAGES, 1)
+        torch.manual_seed(0)
+        metrics = engine.train_epoch(0, 0.01, train_batches(IMAGES, spec, 1), 3)
+        assert engine.input_seconds() > 0
+        trained.append([metrics, *(values.tobytes() for values in engine.weights().values())])
+    assert trained[0] == trained[1]
     assert loader_of(IMAGES, spec) is loader_of(IMAGES, replace(spec, seed=9))
     assert loader_of(IMAGES, spec) is not loader_of(make_images(), spec)
     assert loader_of(IMAGES, spec_of(None)) is None
@@ -106,10 +96,12 @@ def test_data_that_a_loader_cannot_read_make_the_run_unavailable():
 
 
 def config_of(**block) -> dict:
-    """The config with keys of the backend `torch` changed, and an experiment of it."""
-    backends = {**CONFIG["backends"], "torch": {**CONFIG["backends"]["torch"], **block}}
+    """The config with keys of the backend `torch` changed, without tuning, and an experiment of it."""
+    torch_block = {**CONFIG["backends"]["torch"], **block}
+    del torch_block["tuned"]
+    backends = {**CONFIG["backends"], "torch": torch_block}
     cell = {"backend": "torch", "replicas": 1, "global_batch": 16}
-    experiments = {"one": {"workload": "wide-resnet", "matrix": [cell]}}
+    experiments = {"own": {"workload": "wide-resnet", "matrix": [cell]}}
     return {**CONFIG, "backends": backends, "experiments": experiments}
 
 
@@ -118,58 +110,48 @@ def config_of(**block) -> dict:
     [
         (
             {"loader": "no_such"},
-            f"backends.torch.loader: there is no loader 'no_such'; there are {', '.join(NAMES)}",
+            f"loader: there is no loader 'no_such'; there are {', '.join(NAMES)}",
+        ),
+        ({"loader": "tf_data"}, "loader: tf_data feeds tensorflow, keras_fit alone, not engine"),
+        ({"loader": "data_loader", "feed": "resident"}, "loader: resident inputs"),
+        ({"loader": "../x"}, "loader"),
+        ({"feed": "resident"}, "feed: resident inputs are not augmented"),
+        (
+            {"engine": "jax", "strategy": "spmd", "feed": "pinned"},
+            "feed: engine jax has batches alone",
         ),
         (
-            {"loader": "tf_data"},
-            "backends.torch.loader: tf_data feeds tensorflow, keras_fit alone, not engine",
+            {"engine": "tensorflow", "strategy": "mirrored", "loader": "tf_data"},
+            "loader: tf_data does not augment",
         ),
-        ({"loader": "data_loader", "feed": "resident"}, "backends.torch.loader: resident inputs"),
-        ({"loader": "../x"}, "backends.torch.loader"),
     ],
     ids=str,
 )
-def test_a_loader_that_cannot_feed_is_refused_by_the_key(block, words):
+def test_what_cannot_feed_is_refused_by_the_key(block, words):
+    def check(config: dict) -> None:
+        validate({**CONFIG, "backends": config["backends"]})
+        expand(config, "own")
+
     with pytest.raises(UserError) as caught:
-        validate({**CONFIG, "backends": config_of(**block)["backends"]})
-    assert str(caught.value).startswith(words)
-
-
-def test_a_loader_that_does_not_augment_is_refused_by_the_key():
-    config = config_of(engine="tensorflow", strategy="mirrored", loader="tf_data")
-    with pytest.raises(
-        UserError, match=r"^backends\.torch\.loader: tf_data does not augment.*one\.matrix"
-    ):
-        expand(config, "one")
-
-
-def test_without_the_key_a_specification_is_what_it_was():
-    """Its hash is the name of runs that were recorded before there were loaders."""
-    assert spec_of(None).to_json().count("loader") == 0
-    plain, other = (expand(config_of(**one), "one")[0] for one in ({}, {"loader": "data_loader"}))
-    assert plain.backend == make_spec("wide-resnet", "torch", global_batch=16).backend
-    assert other.sha256 != plain.sha256
-    assert Spec.from_json(other.to_json()).loader == "data_loader"
-
-
-def test_the_gate_compares_without_it_and_first_steps_share_a_reference():
-    config = config_of(loader="data_loader")
-    assert probe(config, "fashion-cnn", "torch") == probe(CONFIG, "fashion-cnn", "torch")
-    assert first_steps(spec_of("data_loader")) == first_steps(spec_of(None))
+        check(config_of(**block))
+    assert str(caught.value).startswith(f"backends.torch.{words}")
 
 
 def test_a_run_depends_on_its_own_loader_alone():
+    """The hash of a specification is the name of runs that were recorded before there were loaders."""
+    assert "loader" not in spec_of(None).to_json()
+    config = config_of(loader="data_loader")
+    assert probe(config, "fashion-cnn", "torch") == probe(CONFIG, "fashion-cnn", "torch")
+    assert first_steps(spec_of("data_loader")) == first_steps(spec_of(None))
+    assert expand(config, "own")[0].backend["loader"] == "data_loader"
     for name in (None, *NAMES):
-        found = {
-            path.name
-            for path in code_files("train.py", *loaded_modules(spec_of(name)))
-            if path.parent.name == "loaders"
-        }
-        assert found == {"__init__.py"} | ({f"{name}.py"} if name else set())
+        files = code_files("train.py", *loaded_modules(spec_of(name)))
+        of_loaders = {path.name for path in files if path.parent.name == "loaders"}
+        assert of_loaders == {"__init__.py"} | ({f"{name}.py"} if name else set())
 
 
 def test_a_loader_of_a_plugin(here, monkeypatch):
-    """Found by its name, with what it declares; an error of it names file and line."""
+    """It has its name, and declares what it feeds; an error of it names file and line."""
     folder = here / "own/data/loaders"
     folder.mkdir(parents=True)
     (folder / "mine.py").write_text("def LOADER(dataset, examples):\n    return 1 / 0\n")
@@ -180,9 +162,8 @@ def test_a_loader_of_a_plugin(here, monkeypatch):
             train_batches(IMAGES, spec_of("mine"), 1)
         with pytest.raises(UserError, match=r"mine\.py: add a table \[loaders\.mine\]"):
             validate({**CONFIG, "backends": config_of(loader="mine")["backends"]})
-        (here / "own/plugin.toml").write_text(
-            "[loaders.mine]\nengines = ['jax']\naugments = true\n"
-        )
+        declared = "[loaders.mine]\nengines = ['jax']\naugments = true\n"
+        (here / "own/plugin.toml").write_text(declared)
         with pytest.raises(UserError, match="mine feeds jax alone, not engine torch"):
             validate({**CONFIG, "backends": config_of(loader="mine")["backends"]})
     finally:

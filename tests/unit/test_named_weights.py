@@ -1,4 +1,4 @@
-"""A weight that has no canonical name is refused by name: the parity gate would not see it."""
+"""Every weight has a canonical name; one without is refused by name, as the parity gate would not see it."""
 
 from importlib import import_module
 
@@ -17,26 +17,31 @@ torch_weights = import_module("paragone.engines.torch_weights")
 keras_weights = import_module("paragone.models.keras_weights")
 jax_weights = import_module("paragone.models.jax_layers")
 
-
-def test_of_torch():
-    with pytest.raises(UserError, match=r"'1\.weight' belongs to GroupNorm"):
-        torch_weights.known(nn.Sequential(nn.Linear(4, 4), nn.GroupNorm(2, 4)))
-    with pytest.raises(UserError, match="belongs to MultiheadAttention"):
-        torch_weights.known(nn.MultiheadAttention(8, 2))
-
-
-def test_of_keras():
-    layers = [keras.layers.Input((4,)), keras.layers.Dense(4), keras.layers.GroupNormalization(2)]
-    with pytest.raises(UserError, match=r"group_normalization.*belongs to a layer"):
-        keras_weights.known(keras.Sequential(layers))
+OF_KERAS = [
+    keras.layers.Input((4,)),
+    keras.layers.Dense(4),
+    keras.layers.GroupNormalization(2),
+]
+OF_FLAX = [nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.GroupNorm(4, 2, rngs=nnx.Rngs(0))]
 
 
-def test_of_flax():
-    model = nnx.Sequential(
-        nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.GroupNorm(4, 2, rngs=nnx.Rngs(0))
-    )
-    with pytest.raises(UserError, match="belongs to a layer"):
-        jax_weights.known(model)
+@pytest.mark.parametrize(
+    ("known", "model", "words"),
+    [
+        (
+            torch_weights.known,
+            nn.Sequential(nn.Linear(4, 4), nn.GroupNorm(2, 4)),
+            r"'1\.weight' belongs to GroupNorm",
+        ),
+        (torch_weights.known, nn.MultiheadAttention(8, 2), "belongs to MultiheadAttention"),
+        (keras_weights.known, keras.Sequential(OF_KERAS), r"group_norm.*belongs to a layer"),
+        (jax_weights.known, nnx.Sequential(*OF_FLAX), "belongs to a layer"),
+    ],
+    ids=["torch", "torch attention", "keras", "flax"],
+)
+def test_a_weight_without_a_canonical_name_is_refused(known, model, words):
+    with pytest.raises(UserError, match=words):
+        known(model)
 
 
 class Zebra(nnx.Module):
@@ -58,7 +63,7 @@ def test_flax_layers_have_the_order_of_their_assignment_and_heads_are_one_axis()
         assert np.array_equal(layout.canonical(layout.native(values)), values)
 
 
-def test_keras_layers_inside_layers_are_found_and_heads_are_one_axis():
+def test_keras_layers_inside_layers_are_named_and_heads_are_one_axis():
     inputs = keras.layers.Input((5, 4))
     inner = keras.Sequential([keras.layers.Dense(8), keras.layers.Dense(4)])
     outputs = keras.layers.MultiHeadAttention(2, 2)(inner(inputs), inputs)

@@ -10,8 +10,7 @@ from workspace import ROOT, environment
 
 from paragone.machine import nvml, own_accelerators
 
-SECONDS = 0.6
-PROGRAM = f"""
+PROGRAM = """
 import os, time
 import msgspec
 from paragone.machine import hardware, nvml, process_entry
@@ -19,11 +18,11 @@ from paragone.machine.activity import HostWatch
 from paragone.records.run_record import Load
 watch = HostWatch([os.getpid()])
 mark = watch.mark()
-time.sleep({SECONDS})
+time.sleep(0.6)
 windows = [*watch.since(mark), *watch.since(watch.mark())]  # the second shorter than between samples
 load = process_entry.load_at_end(Load(0.0), None)
-found = [hardware.describe(), load, windows, watch.life(), nvml.uuids()]
-print(msgspec.json.encode(found).decode())
+facts = [hardware.describe(), load, windows, watch.life(), nvml.uuids()]
+print(msgspec.json.encode(facts).decode())
 """
 
 
@@ -37,31 +36,31 @@ def library(tmp_path_factory) -> Path:
     return folder
 
 
-def asked(library: Path, mode: str = "") -> list:
-    """What a process with this library finds: machine, load, windows, life, identities."""
+@pytest.mark.parametrize(
+    ("mode", "slowed", "counts_energy"),
+    [("", [0.0, 0.0], True), ("hot", [0.0, 1.0], True), ("mute", [0.0, 0.0], False)],
+)
+def test_clocks_power_and_energy_are_those_of_the_window(library, mode, slowed, counts_energy):
+    """Heat is told from the power limit; an accelerator without a counter of energy has none."""
     variables = {"LD_LIBRARY_PATH": str(library), "NVML_STAND_IN": mode}
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         env=environment(PYTHONPATH=str(ROOT / "scripts"), **variables),
         capture_output=True,
-        text=True,
         check=True,
         timeout=60,
     )
-    return json.loads(found.stdout)
-
-
-def test_clocks_power_and_energy_are_those_of_the_window(library):
-    machine, load, (window, empty), life, uuids = asked(library)
+    machine, load, (window, empty), life, uuids = json.loads(done.stdout)
     assert machine["accelerators"] == ["Stand-in"] * 2
     assert machine["driver"] == "570.00"
     assert load["accelerator_power_limits"] == [700.0, 350.0]
     assert uuids == ["GPU-0", "GPU-1"]
-    assert window["accelerator_joules"] == pytest.approx(360 * window["seconds"], rel=0.1)
-    for found in (window, life):
-        assert found["accelerator_mhz"] == [1980.0, 345.0]
-        assert found["accelerator_power_capped"] == [1.0, 0.0]
-        assert found["accelerator_slowed"] == [0.0, 0.0]
+    joules = pytest.approx(360 * window["seconds"], rel=0.1)
+    assert window["accelerator_joules"] == (joules if counts_energy else None)
+    for part in (window, life):
+        assert part["accelerator_mhz"] == [1980.0, 345.0]
+        assert part["accelerator_power_capped"] == [1.0, 0.0]
+        assert part["accelerator_slowed"] == slowed
     assert empty["accelerator_mhz"] in (None, [1980.0, 345.0])
 
 
@@ -81,15 +80,3 @@ def test_accelerators_are_told_apart_by_their_uuids(monkeypatch, variables, expe
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(nvml, "uuids", lambda: ["GPU-0", "GPU-1"])
     assert own_accelerators.identities() == expected
-
-
-def test_heat_is_told_from_the_power_limit(library):
-    _, _, (window, _), _, _ = asked(library, "hot")
-    assert window["accelerator_power_capped"] == [1.0, 0.0]
-    assert window["accelerator_slowed"] == [0.0, 1.0]
-
-
-def test_an_accelerator_without_a_counter_of_energy_has_none(library):
-    _, _, (window, _), _, _ = asked(library, "mute")
-    assert window["accelerator_joules"] is None
-    assert window["accelerator_mhz"] == [1980.0, 345.0]

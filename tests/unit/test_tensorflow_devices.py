@@ -1,47 +1,124 @@
-"""What TensorFlow is asked for on devices that this machine may lack."""
+"""What TensorFlow is asked for on devices that this machine may lack; each in a process of its own."""
 
-import json
 import os
 import sys
-from pathlib import Path
+from contextlib import suppress
+from types import SimpleNamespace
+from unittest.mock import patch
 
+import numpy as np
 import pytest
-from workspace import ROOT, call
+from made_images import make_images
+from msgspec.structs import replace
+from workspace import ROOT, call, make_spec
+
+from paragone.base.engine_reports import Modes
+from paragone.base.errors import Unavailable
+from paragone.base.ranks import ALONE
+from paragone.data.batches import train_batches
 
 pytestmark = pytest.mark.full
 
+SPEC = make_spec("fashion-conv", "tensorflow-mirrored", 2, global_batch=16, steps_per_epoch=2)
+ON_TPU = replace(SPEC, backend={**SPEC.backend, "strategy": "tpu", "device": "tpu"})
 
-def observed(what: str) -> dict:
-    """What observe_tensorflow.py prints."""
-    folders = ("scripts", "tests", "tests/unit")
-    paths = os.pathsep.join(str(ROOT / folder) for folder in folders)
-    program = Path(__file__).with_name("observe_tensorflow.py")
-    done = call([sys.executable, str(program), what], PYTHONPATH=paths, TPU_SKIP_MDS_QUERY="1")
+
+def batches_are_split_on_the_host():
+    """Else they would all go to the first GPU, and from there to the others; here two logical CPUs."""
+    import tensorflow as tf
+
+    from paragone.engines.tensorflow import TensorFlow
+
+    dataset, engine = make_images(), TensorFlow()
+    engine.build(SPEC, dataset, 1)
+    engine._batches = train_batches(dataset, SPEC, 1)
+    iterator = iter(engine._train_pipeline)
+    graph = engine._train_loop.get_concrete_function(iterator, tf.constant(2)).graph.as_graph_def()
+    nodes = [*graph.node, *(node for each in graph.library.function for node in each.node_def)]
+    splits = [node.device for node in nodes if node.op == "Split"]
+    assert splits
+    assert all(device.endswith("CPU:0") for device in splits)
+    assert engine.modes() == Modes("ieee", True, "ring")
+    assert engine.input_seconds() is None
+
+
+def workers_on_gpus_ask_for_nccl():
+    from paragone.engines import tensorflow_devices
+
+    for kind, library in (("gpu", "NCCL"), ("cpu", "RING")):
+        strategy = tensorflow_devices._multiworker_strategy(ALONE, kind)
+        assert strategy.extended._communication_options.implementation.value == library
+
+
+def a_replica_takes_one_core_of_a_tpu_which_has_no_op_determinism():
+    """The parity gate's steps are those of one replica, whatever the cores; a v2-8's topology, no TPU."""
+    import tensorflow as tf
+    from tensorflow.python.framework.config import is_op_determinism_enabled
+
+    from paragone.engines import tensorflow_devices
+    from paragone.engines.tensorflow import TensorFlow
+
+    places = [[x, y, 0, core] for y in range(2) for x in range(2) for core in range(2)]
+    topology = tf.tpu.experimental.Topology(
+        mesh_shape=[2, 2, 1, 2], device_coordinates=np.array([places], np.int32)
+    )
+    cores = []
+
+    def strategy(resolver, experimental_device_assignment):
+        taken = experimental_device_assignment
+        names = [taken.tpu_device(replica) for replica in range(taken.num_replicas)]
+        cores.append([int(name.rpartition(":")[2]) for name in names])
+        return SimpleNamespace(num_replicas_in_sync=taken.num_replicas)
+
+    with (
+        patch.object(tensorflow_devices, "start_tpu", lambda: (None, topology)),
+        patch.object(tf.distribute, "TPUStrategy", strategy),
+    ):
+        for replicas in (1, 8):
+            tensorflow_devices.create_strategy(ON_TPU.backend, replicas, ALONE)
+        with pytest.raises(Unavailable, match=r"16 replica\(s\) on tpu asked for: "):
+            tensorflow_devices.create_strategy(ON_TPU.backend, 16, ALONE)
+    assert cores == [[0], [*range(8)]]
+    assert ON_TPU.deterministic
+    with suppress(Unavailable):
+        TensorFlow().build(ON_TPU, make_images(), 1)
+    assert not is_op_determinism_enabled()
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        batches_are_split_on_the_host,
+        workers_on_gpus_ask_for_nccl,
+        a_replica_takes_one_core_of_a_tpu_which_has_no_op_determinism,
+    ],
+)
+def test_tensorflow_is_asked_for(what):
+    paths = os.pathsep.join(str(ROOT / name) for name in ("scripts", "tests", "tests/unit"))
+    line = [sys.executable, __file__, what.__name__]
+    done = call(line, PYTHONPATH=paths, TPU_SKIP_MDS_QUERY="1")
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_batches_are_split_on_the_host():
-    """Else they would all go to the first GPU, and from there to the others."""
-    found = observed("mirrored")
-    assert found["splits"]
-    assert all(device.endswith("CPU:0") for device in found["splits"])
-    assert found["unplaced"] == []
-    assert found["modes"] == {"math_mode": "ieee", "deterministic": True, "collectives": "ring"}
-    assert found["input"] is None
+@pytest.mark.parametrize("at_once", [1, 130, 2**20])
+def test_batches_come_out_of_a_pipeline_as_they_went_in(monkeypatch, at_once):
+    """However many one call of the generator hands over: one, several and a rest, all."""
+    import tensorflow as tf
+
+    from paragone.engines import tensorflow
+
+    monkeypatch.setattr(tensorflow, "AT_ONCE", at_once)
+    batches = [(np.full((4, 3), step, np.uint8), np.arange(4) + step) for step in range(7)]
+    pipeline = tensorflow.pipeline(
+        lambda: given, tf.TensorSpec((None, 3), tf.uint8), tf.TensorSpec((None,), tf.int64)
+    )
+    for source, count in ((batches, 7), (iter(batches[:2]), 2), (batches[:1], 1), ([], 0)):
+        given = source
+        made = list(pipeline.as_numpy_iterator())
+        assert len(made) == count
+        for batch, right in zip(made, batches, strict=False):
+            assert all(map(np.array_equal, batch, right))
 
 
-def test_workers_on_gpus_ask_for_nccl():
-    assert observed("nccl") == {"gpu": "NCCL", "cpu": "RING"}
-
-
-def test_a_replica_takes_one_core_of_a_tpu():
-    """The parity gate's steps are those of one replica, whatever number of cores there is."""
-    found = observed("cores")
-    assert [name.rpartition(":")[2] for name in found["1"]] == ["0"]
-    assert [name.rpartition(":")[2] for name in found["8"]] == list("01234567")
-    assert found["16"].startswith("16 replica(s) on tpu asked for: ")
-
-
-def test_a_tpu_has_no_op_determinism():
-    assert observed("tpu") == {"deterministic": False, "asked": True}
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

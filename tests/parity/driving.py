@@ -1,0 +1,31 @@
+"""Starts tests/parity/observe_engine.py, and other programs of this folder that are the workers of a run."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from workspace import INDUCTOR, ROOT, Arrays, environment
+
+from paragone.config.run_spec import Spec
+from paragone.workers import supervisor
+
+PATHS = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
+
+
+def run_workers(program: str, workers: int, *options: object) -> None:
+    """Run every worker of a program of this folder to its end; each must succeed."""
+    line = [sys.executable, str(Path(__file__).with_name(program)), *map(str, options)]
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment(PYTHONPATH=PATHS, **INDUCTOR).items():
+            patch.setenv(name, value)
+        failed = supervisor.run(line, workers, seconds=600)
+    assert failed is None, failed.tails
+
+
+def observe_engine(what: str, spec: Spec, arrays: Arrays, place: Path) -> list[dict]:
+    """The facts of each rank; `place`: an empty folder in which the workers meet."""
+    options = (what, spec.to_json(), arrays.manifest, arrays.folder, place)
+    run_workers("observe_engine.py", spec.workers, *options)
+    return json.loads((place / "facts.json").read_text())
