@@ -87,7 +87,7 @@ rule serialize:
             --folder {params.folder:q} \
             --lock {params.lock:q} \
             --output {output.manifest:q} \
-            >{log:q} 2>&1
+            2>&1 | tee {log:q}
         """
 
 

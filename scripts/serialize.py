@@ -9,6 +9,7 @@ from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
 from paragone.base.processes import end_process
 from paragone.data import serializer
+from paragone.records import data_summary
 
 
 @entry_point
@@ -27,6 +28,15 @@ def main() -> None:
     source = json.loads(options.source.read_bytes())
     manifest = serializer.serialize(source, options.folder, options.lock)
     write_bytes(manifest.read_bytes(), options.output)
+    if summary := data_summary.read(manifest):
+        print(f"{source['dataset']}: {summary.what}")
+        print(*(f"  {name} {train:,} + {test:,}" for name, train, test, _ in summary.rows), sep=";")
+        print(*(f"  {fact}\n" for fact in summary.facts), sep="", end="")
+        print(
+            *(f"NOTICE: {source['dataset']}: {notice}\n" for notice in summary.notices),
+            sep="",
+            end="",
+        )
 
 
 if __name__ == "__main__":

@@ -156,14 +156,7 @@ def test_folders_that_cannot_be_read(here):
     pictures(Path("one"), {"d": (0, 0, 0)})
     wrong(block | {"path": path}, "one has the classes a, d", "two has b, c", name="second")
     Path("two/b/3.png").write_text("no image")
-    wrong(block | {"path": "two"}, "two/b/3.png", "not a PNG", name="third")
-
-
-def test_an_image_of_another_kind_is_not_decoded(here):
-    """TensorFlow decodes more formats than those whose size is checked first."""
-    pictures(Path("two"), {"b": (0, 0, 0), "c": (0, 0, 0)})
-    Image.new("L", (30, 20)).save("two/b/4.png", "WEBP")
-    wrong({"form": "folder", "path": "two", "size": 8, "held_out": 0.2}, "two/b/4.png: not a PNG")
+    wrong(block | {"path": "two"}, "two/b/3.png", "not an image that is known", name="third")
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP"])
@@ -176,7 +169,7 @@ def test_an_image_of_too_many_pixels_is_not_decoded(kind):
     check_pixels(small.getvalue(), "small")
     Image.new("L", (60_000, 1_200)).save(large, kind)
     with pytest.raises(UserError, match="large: an image of 60000 x 1200 pixels"):
-        check_pixels(large.getvalue()[:1000], "large")
+        check_pixels(large.getvalue()[:100_000], "large")
 
 
 # Texts
@@ -215,8 +208,10 @@ def test_parquet_and_tsv_give_what_csv_gives(here):
     parquet.write_table(table, "a.parquet")
     csv.write_csv(table, "a.tsv", csv.WriteOptions(delimiter="\t"))
     found = [
-        made({"form": "table", "path": f"a.{kind}", "label": "kind", "held_out": 0.25}, kind)[0]
-        for kind in ("csv", "parquet", "tsv")
+        made(
+            {"form": "table", "path": f"a.{kind}", "label": "kind", "held_out": 0.25} | more, kind
+        )[0]
+        for kind, more in (("csv", {}), ("parquet", {}), ("tsv", {"quoting": True}))
     ]
     for other in found[1:]:
         assert np.array_equal(other.train_inputs, found[0].train_inputs)
@@ -236,7 +231,7 @@ def test_numbered_labels_are_in_the_order_of_numbers(here):
     [
         ("text,kind\nwell,1\n", ["no column 'label'", "text, kind"]),
         ("text,label\nwell,1\n,2\n", ["row 2", "'text'"]),
-        ("text,label\nwell,1\nill\n", ["mine.csv", "cannot be read"]),
+        ("text,label\nwell,1\nill\n", ["mine.csv", "row 2 has 1 fields"]),
         ("", ["mine.csv", "cannot be read"]),
     ],
 )

@@ -13,7 +13,7 @@ NEXT_BELOW = {
     "base": [],
     "machine": ["records"],
     "config": ["base"],
-    "data": ["config"],
+    "data": ["records"],
     "models": ["data"],
     "engines": ["models", "machine"],
     "parity": ["engines"],

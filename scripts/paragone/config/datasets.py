@@ -4,6 +4,8 @@ Standard library only: the Snakefile imports this module at parse time.
 """
 
 import hashlib
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,10 +89,36 @@ def state_of_files(block: dict[str, Any]) -> str:
     """
     found = []
     for path in map(Path, data_paths(block)):
-        files = (
-            [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
-        )
-        for file in files:
-            about = file.stat()
+        for file in sorted(files_below(path)) if path.is_dir() else [path]:
+            about = file.stat() if file.exists() else file.lstat()
             found.append(f"{file.relative_to(path)}\0{about.st_size}\0{about.st_mtime_ns}")
     return hashlib.sha256("\n".join(found).encode(errors="surrogateescape")).hexdigest()
+
+
+# What systems and programs leave in folders, and nobody means as data.
+_LEFT_BEHIND = {"__macosx", "__pycache__", "@eadir", "$recycle.bin", "system volume information"}
+_LEFT_BEHIND |= {"lost+found", "thumbs.db", "ehthumbs.db", "desktop.ini"}
+
+
+def left_behind(name: str) -> bool:
+    """Whether a file or folder of this name is hidden, or was left by a system, and is no data."""
+    return name.startswith(".") or name.lower() in _LEFT_BEHIND
+
+
+def files_below(folder: Path, above: tuple[tuple[int, int], ...] = ()) -> Iterator[Path]:
+    """All files in a folder and the folders in it, also through links; not what is `left_behind`.
+
+    A link to a folder above itself is not followed. A link to nothing is a file, which cannot be read.
+    """
+    about = folder.stat()
+    here = (about.st_dev, about.st_ino)
+    if here in above:
+        return
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if left_behind(entry.name):
+                continue
+            if entry.is_dir():
+                yield from files_below(Path(entry.path), (*above, here))
+            elif entry.is_file() or not os.path.exists(entry.path):
+                yield Path(entry.path)

@@ -224,6 +224,19 @@ class Folder(Dataset, forbid_unknown_fields=True, kw_only=True):
     path: Place
     size: Side
     channels: Annotated[Literal[1, 3], says("of folder: 1 for gray, 3 for color")] = 3
+    range: Annotated[
+        list[float],
+        Meta(min_length=2, max_length=2),
+        says(
+            "of folder: the values that become 0 and 255, of images with more than 8 bits per value"
+        ),
+    ] = ABSENT
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for a range that does not rise."""
+        super().__post_init__()
+        if self.range and not self.range[0] < self.range[1]:
+            raise ValueError("has a range that does not rise; write the lower value first")
 
 
 class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
@@ -244,13 +257,37 @@ class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
 
 
 class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
-    """texts in a CSV or Parquet file"""
+    """texts in a CSV, TSV or Parquet file"""
 
     path: Place
     text: Annotated[Text, says("of table: the column of texts")] = "text"
     label: Annotated[Text, says("of table: the column of labels")] = "label"
+    delimiter: Annotated[
+        str,
+        Meta(min_length=1, max_length=1),
+        says("of table: between fields; a tab in a .tsv or .tab file, else a comma if absent"),
+    ] = ABSENT
+    quoting: Annotated[
+        bool,
+        says(
+            "of table: whether quotation marks enclose a field; if absent they do, unless fields end at tabs"
+        ),
+    ] = ABSENT
+    encoding: Annotated[
+        Text, says("of table: of the file, where it is not UTF-8 and has no byte order mark")
+    ] = "utf-8"
     length: Length = 300
     words: Vocabulary = 20000
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for an encoding that Python does not know."""
+        super().__post_init__()
+        try:
+            "".encode(self.encoding)
+        except LookupError:
+            raise ValueError(
+                f"has an encoding {self.encoding!r} that is not known; write utf-8, cp1252 or gb18030, say"
+            ) from None
 
 
 # The keys of the project's forms; a plugin's may have any.

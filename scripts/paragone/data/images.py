@@ -1,31 +1,64 @@
-"""Images as arrays of one shape. Imports TensorFlow, whose resizing the published programs use."""
+"""Images as arrays of one shape: decoded by Pillow, resized by TensorFlow, as in the published programs."""
 
-import struct
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import numpy as np
+from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
 
-from paragone.base.errors import UserError
+from paragone.base.errors import UserError, first_line
 from paragone.base.tensorflow import tf
 
 MOST_PIXELS = 2**26  # per image; decoding takes three bytes for each
-# First bytes of a format -> offset of width and height in the file, and how they are packed.
-_JPEG = b"\xff\xd8\xff"
-_SIZES = {b"\x89PNG": (16, ">II"), b"GIF8": (6, "<HH"), b"BM": (18, "<ii")}
+# What is decoded, whatever the name of the file says. The files of many phones (MPO) begin as JPEG.
+FORMATS = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
+NAMES = "JPEG, PNG, GIF, BMP, TIFF, WebP and PPM"
+# First bytes that tell what a file is instead, from the 5th on where an ISO container begins.
+_OTHERS = {
+    b"": "an empty file",
+    b"%PDF": "a PDF document",
+    b"<svg": "a drawing (SVG)",
+    b"<?xml": "a drawing (SVG) or other XML",
+    b"<!doctype html": "a web page",
+    b"<html": "a web page",
+    b"version https://git-lfs": "a pointer of Git LFS; run `git lfs pull`",
+    b"PK\x03\x04": "an archive",
+    b"ftyphei": "HEIC",
+    b"ftypmif1": "HEIC",
+    b"ftypavif": "AVIF",
+    b"ftypcrx": "a camera's raw file",
+}
+WHITE = (255, 255, 255, 255)
+TURNED = "turned upright, as their EXIF orientation says"
+FRAMES = "of several frames or pages, of which the first is taken"
+ON_WHITE = "transparent, drawn on white"
+CMYK = "in CMYK, converted to RGB without a color profile"
+SCALED = "of more than 8 bits per value, scaled by `range`"
+Image.MAX_IMAGE_PIXELS = None  # `_opened` refuses too many pixels, with a message of its own
+
+
+@contextmanager
+def _opened(file: IO[bytes], name: str) -> Iterator[ImageFile.ImageFile]:
+    """The image of a file, not decoded yet. Raises `UserError` for one of more than `MOST_PIXELS`."""
+    with Image.open(file, formats=FORMATS) as image:
+        width, height = image.size
+        if width * height > MOST_PIXELS:
+            raise UserError(
+                f"{name}: an image of {width} x {height} pixels; no more than {MOST_PIXELS:,} are decoded"
+            )
+        yield image
 
 
 def check_pixels(content: bytes, name: str) -> None:
-    """Raise `UserError` for an image of more than `MOST_PIXELS`; files of other formats pass."""
-    width = height = 0
-    if content.startswith(_JPEG):
-        height, width, _ = (int(side) for side in tf.io.extract_jpeg_shape(content).numpy())
-    for first_bytes, (offset, form) in _SIZES.items():
-        if content.startswith(first_bytes) and len(content) >= offset + struct.calcsize(form):
-            width, height = struct.unpack_from(form, content, offset)
-    if abs(width * height) > MOST_PIXELS:
-        raise UserError(
-            f"{name}: an image of {width} x {height} pixels; no more than {MOST_PIXELS:,} are decoded"
-        )
+    """Raise `UserError` for an image of more than `MOST_PIXELS`; what is no image passes."""
+    try:
+        with _opened(io.BytesIO(content), name):
+            pass
+    except (OSError, ValueError, SyntaxError):
+        return
 
 
 def resized(image: tf.Tensor, size: int) -> tf.Tensor:
@@ -37,21 +70,97 @@ def resized(image: tf.Tensor, size: int) -> tf.Tensor:
     return tf.cast(tf.round(tf.clip_by_value(values, 0, 255)), tf.uint8)
 
 
-def decoded(path: Path, size: int, channels: int) -> np.ndarray:
-    """The PNG, JPEG, GIF or BMP image of a file, (size, size, channels) uint8; the first of several frames.
+def decoded(
+    path: Path, size: int, channels: int, limits: list[float] | None
+) -> tuple[np.ndarray, list[str]]:
+    """The image of a file, (size, size, channels) uint8, and what was converted, in words.
 
-    Raises `UserError` for another file, and for too many pixels.
+    limits: the values that become 0 and 255, of an image with more than 8 bits per value. Raises `UserError`
+    for what is no image, is damaged, or has too many pixels or bits.
     """
-    content = path.read_bytes()
-    if not content.startswith((_JPEG, *_SIZES)):
-        raise UserError(_no_image(path))
+    with path.open("rb") as file:
+        begin = file.read(64)
+        file.seek(0)
+        try:
+            with _opened(file, str(path)) as image:
+                values, treated = _converted(image, channels, limits, str(path))
+        except UnidentifiedImageError:
+            raise UserError(
+                f"{path}: is {_kind(begin)}, and {NAMES} are decoded; convert or remove it"
+            ) from None
+        except (UserError, MemoryError):
+            raise
+        except Exception as error:  # of any decoder, which has errors of its own
+            raise UserError(
+                f"{path}: the image is cut off or damaged ({first_line(error)}); remove or replace it"
+            ) from None
+    return (values if values.shape[:2] == (size, size) else resized(values, size).numpy()), treated
+
+
+def _kind(begin: bytes) -> str:
+    for first, kind in _OTHERS.items():
+        if begin == first or (first and begin[:100].lstrip().lower().startswith(first.lower())):
+            return kind
+        if first.startswith(b"ftyp") and begin[4:].startswith(first):
+            return kind
+    return "not an image that is known here"
+
+
+def _converted(
+    opened: ImageFile.ImageFile, channels: int, limits: list[float] | None, name: str
+) -> tuple[np.ndarray, list[str]]:
+    """(height, width, channels) uint8 as people see the image, and what was converted."""
+    treated = [FRAMES] if getattr(opened, "is_animated", False) and opened.format != "MPO" else []
+    deep = _is_deep(opened)  # which what is loaded no longer tells
+    opened.load()
+    image: Image.Image = opened
+    if image.getexif().get(0x0112, 1) != 1:
+        treated.append(TURNED)
+        image = ImageOps.exif_transpose(image)
+    if deep:
+        image = _of_eight_bits(image, limits, name)
+        treated.append(SCALED)
+    if image.has_transparency_data:
+        above = image.convert("RGBA")
+        treated += [ON_WHITE] if np.asarray(above)[..., 3].min() < 255 else []
+        image = Image.alpha_composite(Image.new("RGBA", above.size, WHITE), above)
+    if image.mode == "CMYK":
+        treated.append(CMYK)
     try:
-        check_pixels(content, str(path))
-        image = tf.io.decode_image(content, channels=channels, expand_animations=False)
-    except tf.errors.InvalidArgumentError:
-        raise UserError(_no_image(path)) from None
-    return (image if image.shape[:2] == (size, size) else resized(image, size)).numpy()
+        # Palettes and CMYK have no gray of their own: by way of RGB.
+        image = image if image.mode in ("1", "L") else image.convert("RGB")
+        values = np.asarray(image.convert("L" if channels == 1 else "RGB"))
+    except ValueError:
+        raise UserError(
+            f"{name}: its colors are {image.mode}, which are not converted; save it in RGB"
+        ) from None
+    return values.reshape(*values.shape[:2], channels), treated
 
 
-def _no_image(path: Path) -> str:
-    return f"{path}: not a PNG, JPEG, GIF or BMP image; remove or replace it"
+def _is_deep(image: ImageFile.ImageFile) -> bool:
+    """Whether the file has more than 8 bits per value, which Pillow reads as such only without color."""
+    raw = [
+        tile.args if isinstance(tile.args, str) else (tile.args or ("",))[0] for tile in image.tile
+    ]
+    return image.mode[0] in "IF" or any(";16" in str(mode) for mode in raw)
+
+
+def _of_eight_bits(image: Image.Image, limits: list[float] | None, name: str) -> Image.Image:
+    """A gray image scaled so that `limits` become 0 and 255. Raises `UserError` without them or for color."""
+    if image.mode[0] not in "IF":
+        raise UserError(
+            f"{name}: has color of 16 bits per value, which is not read; save it with 8, or store the images "
+            "as arrays (form: arrays)"
+        )
+    values = np.asarray(image).astype(np.float64)
+    if not np.isfinite(values).all():
+        raise UserError(f"{name}: has a value that is not finite; remove or replace it")
+    if limits is None:
+        raise UserError(
+            f"{name}: has more than 8 bits per value, here {values.min():g} to {values.max():g}; say which "
+            "values become 0 and 255, `range: [0, 65535]` or `range: [0, 4095]` say, or store the images as "
+            "arrays (form: arrays)"
+        )
+    low, high = limits
+    scaled = np.clip((values - low) / (high - low), 0, 1)
+    return Image.fromarray(np.round(scaled * 255).astype(np.uint8))

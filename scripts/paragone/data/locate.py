@@ -16,7 +16,7 @@ from paragone.base.atomic_files import write_json
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
 from paragone.base.locks import locked
-from paragone.config.datasets import SPLITS, TFDS, of_split, shaping
+from paragone.config.datasets import SPLITS, TFDS, files_below, left_behind, of_split, shaping
 from paragone.data import store, synthetic
 from paragone.data.places import Address, Editions, Folder, Found, Unreachable, mirror
 
@@ -195,7 +195,7 @@ def local_files(path: str | dict[str, str]) -> list[dict[str, Any]]:
     """Name, path, bytes and SHA-256 of each file at a block's `path`; [] if one is missing.
 
     A folder is represented by its direct entries. A folder among these, which may hold any number of files,
-    is one entry. Hidden files are ignored.
+    is one entry. What is `left_behind` is ignored.
     """
     files = []
     for split in SPLITS if isinstance(path, dict) else SPLITS[:1]:
@@ -207,7 +207,7 @@ def local_files(path: str | dict[str, str]) -> list[dict[str, Any]]:
         files += [
             {"name": f"{prefix}{entry.name}", "path": str(entry), **_measured(entry)}
             for entry in entries
-            if entry == named or not entry.name.startswith(".")
+            if entry == named or not left_behind(entry.name)
         ]
     return files
 
@@ -222,19 +222,12 @@ def _measured(path: Path) -> dict[str, Any]:
         return {"bytes": path.stat().st_size, "sha256": sha256(path)}
     # The digest of a folder is the SHA-256 of what `sha256sum` prints of its files, sorted by name.
     digest, size = hashlib.sha256(), 0
-    for file in files_below(path):
+    for name, file in sorted(
+        (file.relative_to(path).as_posix(), file) for file in files_below(path)
+    ):
         size += file.stat().st_size
-        digest.update(f"{sha256(file)}  {file.relative_to(path).as_posix()}\n".encode())
+        digest.update(f"{sha256(file)}  {name}\n".encode(errors="surrogateescape"))
     return {"bytes": size, "sha256": digest.hexdigest()}
-
-
-def files_below(folder: Path) -> list[Path]:
-    """All files in a folder and the folders in it, sorted by path; hidden ones are left out."""
-    names = {path: path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
-    visible = [
-        path for path, name in names.items() if not any(part[0] == "." for part in name.parts)
-    ]
-    return sorted(visible, key=lambda path: names[path].as_posix())
 
 
 def lock_entry(lock: Path, dataset: str) -> dict[str, Any]:

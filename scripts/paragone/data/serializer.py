@@ -12,6 +12,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from paragone.base.atomic_files import write_json
@@ -19,11 +20,14 @@ from paragone.base.digests import sha256
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS
 from paragone.data import forms, store, synthetic
-from paragone.data.forms import ARRAYS, TEXTS, WHOLE, Raw
+from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw
 from paragone.data.locate import checksums, local_files, lock_entry, update_lock
+from paragone.data.summary import summarize
 from paragone.data.words import Vocabulary, pad
+from paragone.records.data_summary import MOST_SHOWN
 
-LENGTH, WORDS = 300, 20_000  # of texts, unless the block says otherwise
+LENGTH, MOST_WORDS = 300, 20_000  # of texts, unless the block says otherwise
+SAMPLE = 12  # words of a text that people see
 
 
 def serialize(source: dict, folder: Path, lock: Path) -> Path:
@@ -69,6 +73,9 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path, lock: Path) -
             "licence": "none, generated",
             **made["about"],
             "made_by": made["made_by"],
+            "summary": msgspec.to_builtins(
+                summarize(partial, made["class_names"], made["vocabulary"], **made.get("seen", {}))
+            ),
             "recipe": recipe,
         }
         if real and lock_entry(lock, dataset):
@@ -92,13 +99,15 @@ def _from_files(source: dict, folder: Path, partial: Path) -> dict[str, Any]:
     scratch.mkdir()
     with _temporary_files_in(partial / "temporary"):
         raw = forms.read(source, scratch, kept)
-        vocabulary = _write(raw, source, partial)
+        vocabulary, texts = _write(raw, source, partial)
     shutil.rmtree(scratch)
+    seen = {"labels_from": raw.labels_from, "treated": raw.treated, "notices": raw.notices}
     return {
         "class_names": raw.class_names,
         "vocabulary": vocabulary,
         "about": {"licence": "not stated", **raw.about, **source["about"]},
         "made_by": raw.made_by,
+        "seen": seen | {"texts": texts},
     }
 
 
@@ -140,10 +149,11 @@ def _describe(path: Path) -> dict:
     }
 
 
-def _write(raw: Raw, source: dict, target: Path) -> int | None:
-    """Write <split>_inputs.npy and <split>_labels.npy into `target`; return the number of word indices.
+def _write(raw: Raw, source: dict, target: Path) -> tuple[int | None, dict[str, str] | None]:
+    """Write <split>_inputs.npy and <split>_labels.npy into `target`.
 
-    Raises `UserError` for an empty split or a label that is no class.
+    Returns the number of word indices, and the first words of a text of each class; None for what is no text.
+    Raises `UserError` for an empty split, a label that is no class, and numbers that are none.
     """
     where = f"datasets.{source['dataset']}"
     options = source["parameters"]
@@ -158,6 +168,7 @@ def _write(raw: Raw, source: dict, target: Path) -> int | None:
         }
         for role, shape, dtype in (("inputs", rows.shape, rows.dtype), ("labels", (), np.int32))
     )
+    texts: dict[str, str] = {}
     for split, positions, chunk, classes in splits.chunks():
         if classes.min() < 0 or classes.max() >= len(raw.class_names):
             raise UserError(
@@ -166,9 +177,34 @@ def _write(raw: Raw, source: dict, target: Path) -> int | None:
             )
         inputs[split][positions] = rows.of(chunk)
         labels[split][positions] = classes
+        for text, label in zip(chunk if raw.kind == TEXTS else (), classes, strict=False):
+            name = raw.class_names[label]
+            if split == "train" and name not in texts and len(texts) < MOST_SHOWN:
+                texts[name] = " ".join(text.split()[:SAMPLE])[: 8 * SAMPLE]
     for array in (*inputs.values(), *labels.values()):
         array.flush()
-    return rows.vocabulary
+    return rows.vocabulary, texts if raw.kind == TEXTS else None
+
+
+def _check_numbers(name: str, kind: str, start: int, inputs: Any) -> None:
+    """Raise `UserError` naming the row for a number that is not finite, or for an index below 0.
+
+    name: what the inputs are read from. start: the row of the first of `inputs`, from 0 on.
+    """
+    if kind == WORDS:
+        lowest = [min(row, default=0) for row in inputs]
+        if min(lowest, default=0) < 0:
+            at = int(np.argmin(lowest))
+            raise UserError(
+                f"{name}: row {start + at} has the word index {lowest[at]}; indices are 0, which pads, and "
+                "above; replace it, or name an input that holds words"
+            )
+    elif kind == ARRAYS and inputs.dtype.kind == "f" and not np.isfinite(inputs).all():
+        at = np.argwhere(~np.isfinite(inputs))[0]
+        raise UserError(
+            f"{name}: row {start + at[0]} has the value {inputs[tuple(at)]} as float32, which is not finite; "
+            "replace it, or leave the row out"
+        )
 
 
 class _Numbers:
@@ -198,7 +234,7 @@ class _Words:
         self._encoder = None
         self._highest = 0
         if raw.kind == TEXTS:
-            self._encoder = Vocabulary(splits.training_inputs(), options.get("words", WORDS))
+            self._encoder = Vocabulary(splits.training_inputs(), options.get("words", MOST_WORDS))
 
     def of(self, chunk: Any) -> np.ndarray:
         """The rows to store."""
@@ -245,6 +281,8 @@ class _Splits:
                     raise self._mismatch(name, end, len(inputs) - len(labels))
                 if not len(labels):
                     continue
+                title = stream.title or f"{self._where}, {name}"
+                _check_numbers(title, self._raw.kind, start, inputs)
                 if self._places is None:
                     yield name, slice(start, end), inputs, labels
                 else:

@@ -29,7 +29,7 @@ from paragone.base.errors import UserError
 from paragone.base.locks import locked
 
 # Raise this when the code that decodes, resizes, splits or generates changes its result.
-RECIPE = 1
+RECIPE = 2
 
 
 def recipe(dataset: str, edition: str, files: dict[str, str], parameters: dict) -> dict:

@@ -5,19 +5,24 @@ in the training split, equally frequent ones in alphabetical order. Texts are pa
 `keras.utils.pad_sequences` does by default.
 """
 
-import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import regex
 
 START, UNKNOWN, FIRST_WORD = 1, 2, 3
-_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
+# From a letter, digit or mark to the next word boundary of Unicode (UAX 29).
+_WORD = regex.compile(r"(?w)\b\w.*?\b", regex.V1 | regex.DOTALL)
 
 
 def split(text: str) -> list[str]:
-    """The words of a text in lower case: letters, digits and apostrophes inside words."""
-    return _WORD.findall(text.lower())
+    """The words of a text by Unicode's own rules, in lower case and composed form (NFC).
+
+    In scripts without spaces, such as Chinese and Thai, each character is a word.
+    """
+    return _WORD.findall(unicodedata.normalize("NFC", text.lower()))
 
 
 class Vocabulary:

@@ -7,6 +7,7 @@ key for what it cannot read.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,11 +31,13 @@ class Stream:
     """Examples in their order; each call of `chunks` reads them again, a part at a time.
 
     `chunks` yields (inputs, labels). inputs: an array (n, *shape) for ARRAYS, n sequences of word indices for
-    WORDS, n strings for TEXTS. labels: (n,) integers from 0.
+    WORDS, n strings for TEXTS. labels: (n,) integers from 0. `title`: what inputs are read
+    from, in words.
     """
 
     examples: int
     chunks: Callable[[], Iterator[tuple[Sequence[Any] | np.ndarray, np.ndarray]]]
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,9 @@ class Raw:
     `kind`: ARRAYS, WORDS or TEXTS. `streams`: by "train" and "test", or one by WHOLE. `shape`, `dtype`: of an
     example of ARRAYS. `vocabulary`: the number of word indices, for ARRAYS of these. `rank`: (examples,) of a
     WHOLE stream, the position of each example in an order that does not depend on how the data are stored;
-    None for the order of the stream. `about`: homepage and citation.
+    None for the order of the stream. `about`: homepage and citation. `labels_from`: what the labels are read
+    from, in words. `treated`: what was skipped or converted, in words, and how often; it may grow while
+    chunks are read. `notices`: sentences on what is legal and odd.
     """
 
     kind: str
@@ -56,6 +61,9 @@ class Raw:
     vocabulary: int | None = None
     rank: np.ndarray | None = None
     about: dict[str, str] = field(default_factory=dict)
+    labels_from: str = ""
+    treated: Counter[str] = field(default_factory=Counter)
+    notices: list[str] = field(default_factory=list)
 
 
 def read(source: dict, scratch: Path, kept: Path) -> Raw:
@@ -69,6 +77,11 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     if not isinstance(raw, Raw):
         raise UserError(
             f"{module.__file__}: read returned {type(raw).__name__}, no Raw of paragone.data.forms"
+        )
+    if len(raw.class_names) < 2:
+        raise UserError(
+            f"{raw.labels_from or module.__file__}: has {', '.join(raw.class_names) or 'no label'} as its "
+            "only class; a classifier needs two or more"
         )
     named = tuple(source["parameters"].get("classes", raw.class_names))
     if len(named) != len(raw.class_names):

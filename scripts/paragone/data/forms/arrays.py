@@ -40,6 +40,11 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     )
     known = {name: _labels(array) for name, array in labels.items()}
     values = np.unique(np.concatenate(list(known.values())))
+    notices = []
+    if values.dtype.kind == "i" and len(values) and values[0] < 0:
+        notices.append(
+            f"label {values[0]} is a class; if it means that there is none, leave it out"
+        )
     vocabulary = options.get("vocabulary")
     first = inputs[named[0]]
     shape, dtype = _target(first, vocabulary)
@@ -62,7 +67,23 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
         shape=shape,
         dtype=dtype,
         vocabulary=vocabulary,
+        labels_from=", ".join(dict.fromkeys(array.name for array in labels.values())),
+        notices=[*notices, *_axes(first)],
     )
+
+
+def _axes(array: _Stored) -> list[str]:
+    """A notice where channels seem to be the first axis of images; `UserError` where they clearly are."""
+    _, *axes = array.shape
+    if len(axes) != 3 or axes[0] not in (1, 3, 4) or axes[2] <= 4:
+        return []
+    text = (
+        f"{array.name}: its shape {array.shape} is read as (examples, height, width, channels), and the "
+        "channels seem to be the first axis; store numpy.moveaxis(images, 1, -1)"
+    )
+    if axes[1] == axes[2]:
+        raise UserError(text)
+    return [f"{text} if so"]
 
 
 def _target(array: _Stored, vocabulary: int | None) -> tuple[tuple[int, ...], Any]:
@@ -80,10 +101,17 @@ def _target(array: _Stored, vocabulary: int | None) -> tuple[tuple[int, ...], An
 
 
 def _labels(array: _Stored) -> np.ndarray:
+    """The labels, integers or strings. Raises `UserError` with the remedy for others."""
     if array.dtype.kind not in "biuU" or len(array.shape) != 1:
+        of_kind = {"f": "labels.astype(int)", "S": "labels.astype(str)"}.get(array.dtype.kind, "")
+        remedy = of_kind if len(array.shape) == 1 else ""
+        if len(array.shape) == 2:
+            remedy = (
+                "labels[:, 0]" if array.shape[1] == 1 else "labels.argmax(1), if they are one-hot"
+            )
         raise UserError(
             f"{array.name}: {array.dtype} of shape {array.shape}; labels are integers or strings of shape "
-            "(examples,)"
+            f"(examples,){remedy and f': store {remedy}'}"
         )
     return np.concatenate([np.zeros(0, array.dtype), *array.parts(1_000_000)])
 
@@ -93,10 +121,14 @@ def _stream(inputs: _Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: 
         larger = max(np.dtype(dtype), inputs.dtype, key=lambda each: each.itemsize)
         rows, start = rows_at_a_time(shape, larger), 0
         for part in inputs.parts(rows):
-            yield part.reshape(-1, *shape).astype(dtype), labels[start : start + len(part)]
+            with np.errstate(
+                over="ignore"
+            ):  # what float32 cannot hold is found with what is not finite
+                rows_of_part = part.reshape(-1, *shape).astype(dtype)
+            yield rows_of_part, labels[start : start + len(part)]
             start += len(part)
 
-    return Stream(len(labels), chunks)
+    return Stream(len(labels), chunks, inputs.name)
 
 
 def _open(path: Path, name: str) -> _Stored:

@@ -1,20 +1,23 @@
 """A folder of images: one folder per class in it, named after the class."""
 
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from PIL import __version__ as pillow
 
 from paragone.base.errors import UserError
 from paragone.base.tensorflow import tf
-from paragone.config.datasets import SPLITS, of_split
+from paragone.config.datasets import SPLITS, files_below, left_behind, of_split
 from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream, rows_at_a_time, shuffled
 from paragone.data.images import decoded
-from paragone.data.locate import files_below
 
 Labelled = list[tuple[Path, int]]
+# Names of folders that hold a split, not a class, where two of them are there.
+SPLIT_NAMES = {"train", "training", "test", "testing", "val", "valid", "validation", "dev", "eval"}
 
 
 def read(source: dict, scratch: Path, kept: Path) -> Raw:
@@ -23,7 +26,8 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     path = source["path"]
     named = SPLITS if isinstance(path, dict) else (WHOLE,)
     roots = {name: Path(of_split(path, name)) for name in named}
-    classes = {name: _classes(root) for name, root in roots.items()}
+    treated: Counter[str] = Counter()
+    classes = {name: _classes(root, treated) for name, root in roots.items()}
     names = classes[named[0]]
     for name, others in classes.items():
         if others != names:
@@ -32,38 +36,107 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
                 f"{roots[named[0]]} has {', '.join(names)}"
             )
     shape = (options["size"], options["size"], options.get("channels", 3))
+    images = {name: _images(root, names) for name, root in roots.items()}
     return Raw(
         kind=ARRAYS,
-        streams={name: _stream(_images(root, names), shape) for name, root in roots.items()},
+        streams={
+            name: _stream(images[name], shape, options.get("range"), f"images of {root}", treated)
+            for name, root in roots.items()
+        },
         class_names=names,
-        made_by=f"tensorflow {tf.__version__}",
+        made_by=f"pillow {pillow}, tensorflow {tf.__version__}",
+        labels_from=f"the folders of {source['path']}",
         shape=shape,
+        treated=treated,
+        notices=_nested(images, roots, names),
     )
 
 
-def _classes(root: Path) -> tuple[str, ...]:
-    folders = (path.name for path in root.iterdir() if path.is_dir())
-    classes = tuple(sorted(name for name in folders if not name.startswith(".")))
+def _classes(root: Path, treated: Counter[str]) -> tuple[str, ...]:
+    """The names of the classes. Raises `UserError` for folders that are splits, or fewer than two classes."""
+    inside = [path for path in root.iterdir() if not left_behind(path.name)]
+    classes = tuple(sorted(path.name for path in inside if path.is_dir()))
+    splits = [name for name in classes if name.lower() in SPLIT_NAMES]
+    if len(splits) > 1:
+        train, test = sorted(splits, key=lambda name: (name[:2] != "tr", name[:2] != "te"))[:2]
+        raise UserError(
+            f"{root}: holds the splits {', '.join(splits)}, not classes; write `path: {{train: "
+            f"{root / train}, test: {root / test}}}`"
+        )
     if len(classes) < 2:
-        raise UserError(f"{root}: not a folder with two or more folders in it, one for each class")
+        deeper = [path for path in inside if path.is_dir() and _folders(path) > 1]
+        remedy = f"; write `path: {deeper[0]}`, which has some" if deeper else ""
+        raise UserError(
+            f"{root}: not a folder with two or more folders in it, one for each class{remedy}"
+        )
+    treated["files beside the folders of the classes, not read"] += len(inside) - len(classes)
+    treated["left by a system or hidden, not read"] += sum(
+        left_behind(path.name) for path in root.iterdir()
+    )
     return classes
 
 
+def _folders(root: Path) -> int:
+    return sum(path.is_dir() and not left_behind(path.name) for path in root.iterdir())
+
+
 def _images(root: Path, names: tuple[str, ...]) -> Labelled:
-    """Every image with its label, in a fixed random order, so that every chunk has all classes."""
-    images = [
-        (path, label) for label, name in enumerate(names) for path in files_below(root / name)
-    ]
+    """Every image with its label, in a fixed random order, so that every chunk has all classes.
+
+    Raises `UserError` for a class without an image.
+    """
+    images = []
+    for label, name in enumerate(names):
+        # Sorted by name in the folder of the class, wherever that is.
+        files = sorted(
+            (path.relative_to(root).as_posix(), path) for path in files_below(root / name)
+        )
+        if not files:
+            raise UserError(
+                f"{root / name}: has no image, so it is no class; remove it, or put its images there"
+            )
+        images += [(path, label) for _, path in files]
     return [images[index] for index in shuffled(len(images))]
 
 
-def _stream(images: Labelled, shape: tuple[int, int, int]) -> Stream:
+def _nested(
+    images: dict[str, Labelled], roots: dict[str, Path], names: tuple[str, ...]
+) -> list[str]:
+    """A notice where classes have folders of the same names in them, which may be the classes meant."""
+    folders: dict[str, set[int]] = {}
+    for name, labelled in images.items():
+        for path, label in labelled:
+            _, *between, _ = path.relative_to(roots[name]).parts
+            for folder in between[:1]:
+                folders.setdefault(folder, set()).add(label)
+    shared = sorted(folder for folder, labels in folders.items() if len(labels) > 1)
+    return (
+        [
+            f"folders of the same names are in several classes: {', '.join(shared[:5])}; if these are the "
+            f"classes, name the folder above them, not that of {names[0]}"
+        ]
+        if len(shared) > 1
+        else []
+    )
+
+
+def _stream(
+    images: Labelled,
+    shape: tuple[int, int, int],
+    limits: list[float] | None,
+    title: str,
+    treated: Counter[str],
+) -> Stream:
     def chunks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         rows = rows_at_a_time(shape, np.uint8)
-        with ThreadPoolExecutor() as pool:  # TensorFlow decodes without the GIL
+        decode = partial(decoded, size=shape[0], channels=shape[2], limits=limits)
+        with (
+            ThreadPoolExecutor() as pool
+        ):  # Pillow and TensorFlow decode and resize without the GIL
             for start in range(0, len(images), rows):
                 paths, labels = zip(*images[start : start + rows], strict=True)
-                decode = partial(decoded, size=shape[0], channels=shape[2])
-                yield np.stack(list(pool.map(decode, paths))), np.array(labels)
+                values, words = zip(*pool.map(decode, paths), strict=True)
+                treated.update(f"images {word}" for of_image in words for word in of_image)
+                yield np.stack(values), np.array(labels)
 
-    return Stream(len(images), chunks)
+    return Stream(len(images), chunks, title)

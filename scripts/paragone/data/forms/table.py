@@ -1,19 +1,45 @@
 """Texts in a CSV, TSV or Parquet file: one column of texts, one of labels."""
 
+import bz2
+import codecs
+import csv
+import gzip
+import io
+import lzma
+import math
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv, parquet
+from pyarrow import parquet
 
 from paragone.base.errors import UserError, first_sentence
 from paragone.config.datasets import SPLITS, of_split
 from paragone.data.forms import TEXTS, WHOLE, Raw, Stream
 
-ROWS = 1000  # of a Parquet file that are read at a time
+ROWS = 1000  # that are read at a time
+csv.field_size_limit(2**31 - 1)  # a text may be a book
+_PACKED: dict[str, Callable[..., Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
+# What begins a file, its encoding. UTF-32 before UTF-16, whose mark it begins with.
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_NO_TEXT = {b"PK\x03\x04": "an Excel file or an archive", b"\xd0\xcf\x11\xe0": "an old Excel file"}
+_UNDECODED = re.compile("[\udc80-\udcff]")
+Part = list[tuple[str, ...]]
 
 
 def read(source: dict, scratch: Path, kept: Path) -> Raw:
@@ -22,83 +48,156 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     named = SPLITS if isinstance(path, dict) else (WHOLE,)
     text, label = options.get("text", "text"), options.get("label", "label")
     files = {name: Path(of_split(path, name)) for name in named}
-    counts = {name: _count(file, label) for name, file in files.items()}
+    treated: Counter[str] = Counter()
+    counts: dict[str, Counter[str]] = {name: Counter() for name in named}
+    for name, file in files.items():
+        for part in _columns(file, [text, label], options, treated):
+            counts[name].update(value for _, value in part)
+            texts = [each.strip() for each, _ in part]
+            treated["texts of several lines"] += sum("\n" in each for each in texts)
+            marked = (len(each) > 1 and each[0] == each[-1] == '"' for each in texts)
+            treated["texts between quotation marks, which are kept as part of them"] += sum(marked)
     names = tuple(sorted({value for count in counts.values() for value in count}, key=_by_number))
+    codes = {name: code for code, name in enumerate(names)}
+
+    def stream(name: str) -> Stream:
+        def chunks() -> Iterator[tuple[list[str], np.ndarray]]:
+            for part in _columns(files[name], [text, label], options, Counter()):
+                yield [each for each, _ in part], np.array([codes[value] for _, value in part])
+
+        title = f"column {text!r} of {files[name]}"
+        return Stream(sum(counts[name].values()), chunks, title)
+
     return Raw(
         kind=TEXTS,
-        streams={
-            name: _stream(file, text, label, names, sum(counts[name].values()))
-            for name, file in files.items()
-        },
+        streams={name: stream(name) for name in named},
         class_names=names,
         made_by=f"pyarrow {pa.__version__}",
+        labels_from=f"column {label!r} of {', '.join(map(str, files.values()))}",
+        treated=treated,
     )
 
 
 def _by_number(name: str) -> tuple[float, str]:
     """The key that sorts numbers as numbers, before other labels."""
-    return (float(name), name) if name.removeprefix("-").isdecimal() else (np.inf, name)
-
-
-def _count(file: Path, label: str) -> Counter[str]:
-    """The number of rows of each label."""
-    counts: Counter[str] = Counter()
-    for (labels,) in _columns(file, [label]):
-        counts.update(labels)
-    return counts
-
-
-def _stream(file: Path, text: str, label: str, names: tuple[str, ...], examples: int) -> Stream:
-    codes = {name: code for code, name in enumerate(names)}
-
-    def chunks() -> Iterator[tuple[list[str], np.ndarray]]:
-        for texts, labels in _columns(file, [text, label]):
-            yield texts, np.array([codes[value] for value in labels])
-
-    return Stream(examples, chunks)
-
-
-def _columns(file: Path, names: list[str]) -> Iterator[list[list[str]]]:
-    """Yield parts of these columns as strings. Raises `UserError` for missing columns and empty fields."""
-    row = 0
     try:
-        for batch in _batches(file, names):
-            columns = [column.cast(pa.string()) for column in batch.columns]
-            for name, column in zip(names, columns, strict=True):
-                if column.null_count:
-                    missing = row + column.is_null().index(True).as_py() + 1
-                    raise UserError(f"{file}: row {missing} has no {name!r}; remove or fill it")
-            row += len(batch)
-            if len(batch):
-                yield [column.to_pylist() for column in columns]
-    except (pa.ArrowException, OSError) as error:
+        number = float(name)
+    except ValueError:
+        return math.inf, name
+    return (number if math.isfinite(number) else math.inf), name
+
+
+def _columns(file: Path, names: list[str], options: dict, treated: Counter[str]) -> Iterator[Part]:
+    """Yield parts of the rows, the values of these columns as strings.
+
+    Raises `UserError` that names the row, from 1 on after the header, for a field that is empty or missing.
+    """
+    first = 1
+    try:
+        with file.open("rb") as content:
+            columnar = file.suffix == ".parquet" or content.read(4) == b"PAR1"
+        reading = _parquet if columnar else _delimited
+        for part in reading(file, names, options, treated):
+            for row, values in enumerate(part, first):
+                for name, value in zip(names, values, strict=True):
+                    if not value.strip():
+                        raise UserError(f"{file}: row {row} has no {name!r}; remove or fill it")
+            first += len(part)
+            yield part
+    except (pa.ArrowException, OSError, EOFError, lzma.LZMAError) as error:
         raise UserError(f"{file}: cannot be read: {first_sentence(error)}") from None
 
 
-def _batches(file: Path, names: list[str]) -> Iterator[Any]:
-    if file.suffix == ".parquet":
-        table = parquet.ParquetFile(file)
-        _require(file, names, table.schema_arrow.names)
-        for batch in table.iter_batches(batch_size=ROWS, columns=names):
-            yield batch.select(names)
-        return
-    parse = csv.ParseOptions(
-        delimiter="\t" if file.suffix == ".tsv" else ",", newlines_in_values=True
-    )
-    # Every column is read as strings, so that "007" stays what it is. An empty field is a missing value.
-    convert = csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()),
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-        null_values=[""],
-    )
-    with csv.open_csv(file, parse_options=parse, convert_options=convert) as reader:
-        _require(file, names, reader.schema.names)
-        for batch in reader:
-            yield batch.select(names)
+def _parquet(file: Path, names: list[str], options: dict, treated: Counter[str]) -> Iterator[Part]:
+    table = parquet.ParquetFile(file)
+    _require(file, names, table.schema_arrow.names)
+    for batch in table.iter_batches(batch_size=ROWS, columns=names):
+        columns = [batch.column(name).cast(pa.string()).fill_null("") for name in names]
+        yield list(zip(*(column.to_pylist() for column in columns), strict=True))
 
 
-def _require(file: Path, names: list[str], present: list[str]) -> None:
+def _delimited(
+    file: Path, names: list[str], options: dict, treated: Counter[str]
+) -> Iterator[Part]:
+    """Rows of a CSV or TSV file, which may be packed. Every field is a string; only `names` are looked at."""
+    packed = _PACKED.get(file.suffix)
+    tabs = (file.with_suffix("") if packed else file).suffix in (".tsv", ".tab")
+    delimiter = options.get("delimiter", "\t" if tabs else ",")
+    quoting = options.get("quoting", delimiter != "\t")
+    with (packed or open)(file, "rb") as content:
+        lines = _lines(file, content, options.get("encoding", "utf-8"))
+        # Strict: a quotation mark that nothing closes, or after which a field goes on, is an error.
+        reader = csv.reader(
+            lines,
+            delimiter=delimiter,
+            quoting=csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE,
+            strict=True,
+        )
+        header = next(_rows(file, reader, quoting), [])
+        _require(file, names, header, delimiter)
+        at = [header.index(name) for name in names]
+        rows = _chosen(file, _rows(file, reader, quoting), len(header), at, treated)
+        while part := list(islice(rows, ROWS)):
+            yield part
+
+
+def _lines(file: Path, content: IO[bytes], encoding: str) -> Iterator[str]:
+    """The lines of a file as text, with their ends. Raises `UserError` for what is no text in it."""
+    begin = content.read(4)
+    content.seek(0)
+    if kind := _NO_TEXT.get(begin):
+        raise UserError(f"{file}: is {kind}; save the table as CSV")
+    encoding = next((known for mark, known in _MARKS.items() if begin.startswith(mark)), encoding)
+    remedy = "say which one it has, `encoding: cp1252` or `encoding: utf-16` say"
+    text = io.TextIOWrapper(content, encoding, errors="surrogateescape", newline="")
+    try:
+        for number, line in enumerate(text, 1):
+            if "\0" in line or _UNDECODED.search(line):
+                raise UserError(f"{file}: line {number} is not text in {encoding}; {remedy}")
+            yield line
+    except UnicodeError:
+        raise UserError(f"{file}: is not text in {encoding}; {remedy}") from None
+
+
+def _rows(file: Path, reader: Any, quoting: bool) -> Iterator[list[str]]:
+    """The rows of a reader. Raises `UserError` for a quotation mark that is not as in CSV files."""
+    try:
+        yield from reader
+    except csv.Error as error:
+        remedy = "; where marks are characters of the text, say `quoting: false`" if quoting else ""
+        raise UserError(f"{file}: line {reader.line_num}: {error}{remedy}") from None
+
+
+def _chosen(
+    file: Path, rows: Iterator[list[str]], fields: int, at: list[int], treated: Counter[str]
+) -> Iterator[tuple[str, ...]]:
+    """The fields at the places `at` of each row. Raises `UserError` for a row of more or fewer fields."""
+    number = 0
+    for row in rows:
+        if not row:
+            treated["empty lines, not read"] += 1
+            continue
+        number += 1
+        if len(row) != fields:
+            raise UserError(
+                f"{file}: row {number} has {len(row)} fields, and the header has {fields}; correct the row, "
+                "or the keys `delimiter` and `quoting` of the data set"
+            )
+        yield tuple(row[place] for place in at)
+
+
+def _require(file: Path, names: list[str], present: list[str], delimiter: str = ",") -> None:
+    if not present:
+        raise UserError(f"{file}: cannot be read: it is empty; a table has a header and rows")
     for name in names:
         if name not in present:
-            raise UserError(f"{file}: there is no column {name!r}; there are {', '.join(present)}")
+            other = next((mark for mark in ";\t|," if mark != delimiter and mark in present[0]), "")
+            remedy = f"; say `delimiter: {other!r}`" if len(present) == 1 and other else ""
+            remedy = "; say `quoting: true`" if f'"{name}"' in present else remedy
+            raise UserError(
+                f"{file}: there is no column {name!r}; there are {', '.join(present)}{remedy}"
+            )
+        if present.count(name) > 1:
+            raise UserError(
+                f"{file}: has {present.count(name)} columns {name!r}; rename one of them"
+            )

@@ -86,7 +86,11 @@ class _Reader:
         return Raw(
             kind=kind,
             streams={
-                name: Stream(self._examples(split), partial(self._checked, chunks, split))
+                name: Stream(
+                    self._examples(split),
+                    partial(self._checked, chunks, split),
+                    f"feature {self._input!r} of {self._builder.name}, split {split!r}",
+                )
                 for name, split in named.items()
             },
             class_names=tuple(self._features[self._label].names),
@@ -95,6 +99,7 @@ class _Reader:
             dtype=dtype,
             rank=self._rank(named) if "order_by" in self._options else None,
             about={"homepage": info.homepage, "citation": info.citation},
+            labels_from=f"feature {self._label!r} of {self._builder.name}",
         )
 
     def _named(self) -> dict[str, str]:

@@ -1,0 +1,171 @@
+"""The summary of a serialized data set, made from its arrays and from what its form saw."""
+
+import base64
+import io
+import unicodedata
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from paragone.base.errors import UserError
+from paragone.config.datasets import SPLITS
+from paragone.data.drawing import drawable
+from paragone.data.words import START, UNKNOWN
+from paragone.records.data_summary import MOST_SHOWN, Summary
+
+SIDE = 40  # pixels of a thumbnail
+ROWS = 5000  # read at a time
+FEW = 5  # training examples of a class, below which there is a notice
+EXACT = 2**24  # whole numbers up to here are themselves in float32
+
+
+def summarize(
+    folder: Path,
+    classes: list[str],
+    vocabulary: int | None,
+    *,
+    labels_from: str = "",
+    treated: dict[str, int] | None = None,
+    notices: list[str] | None = None,
+    texts: dict[str, str] | None = None,
+) -> Summary:
+    """The summary of the four arrays in `folder`.
+
+    labels_from: what the labels were read from, in words. texts: class -> the first of its texts, of arrays
+    that were texts. Raises `UserError` for fewer than two classes with training examples.
+    """
+    inputs, labels = (
+        {split: np.load(folder / f"{split}_{role}.npy", mmap_mode="r") for split in SPLITS}
+        for role in ("inputs", "labels")
+    )
+    examples = {
+        split: np.bincount(each, minlength=len(classes)).tolist() for split, each in labels.items()
+    }
+    present = [name for name, count in zip(classes, examples["train"], strict=True) if count]
+    if len(present) < 2:
+        raise UserError(
+            f"{labels_from or 'the labels'}: one class, {', '.join(present)}, has training examples; a "
+            "classifier needs two or more"
+        )
+    low, high = float(_over(inputs, np.min).min()), float(_over(inputs, np.max).max())
+    counted = {words: count for words, count in (treated or {}).items() if count}
+    unknown, more = {}, []
+    if texts is not None:
+        unknown = {split: _unknown(each) for split, each in inputs.items()}
+        for words, rows in (
+            ("texts longer than `length`, which lose their beginning", lambda a: a[:, 0] > START),
+            ("texts without a word", lambda a: a[:, -1] == START),
+        ):
+            if found := sum(int(rows(each).sum()) for each in inputs.values()):
+                counted[words] = found
+        if unknown["test"] > 0.5:
+            more.append(
+                f"{unknown['test']:.0%} of the words of the test split are unknown: raise `words`, or give "
+                "more training examples"
+            )
+    elif vocabulary is None and low == high:
+        more.append(f"all inputs are {low:g}")
+    elif vocabulary is None and inputs["train"].dtype == np.uint8 and high <= 1:
+        more.append("the inputs are bytes of 0 and 1: as images they are black")
+    elif vocabulary is None and max(-low, high) > EXACT and inputs["train"].dtype == np.float32:
+        more.append(f"values beyond {EXACT:,} lose digits as float32")
+    values = None if vocabulary is not None else (low, high)
+    return Summary(
+        classes=list(classes),
+        examples=examples,
+        shape=list(inputs["train"].shape[1:]),
+        dtype=str(inputs["train"].dtype),
+        values=values,
+        vocabulary=vocabulary,
+        unknown=unknown,
+        treated=counted,
+        notices=[*(notices or []), *more, *_odd(classes, examples, labels), *_shared(inputs)],
+        samples=texts
+        if texts is not None
+        else _thumbnails(inputs["train"], labels["train"], classes, values),
+    )
+
+
+def _parts(array: np.ndarray) -> Iterator[np.ndarray]:
+    for start in range(0, len(array), ROWS):
+        yield array[start : start + ROWS]
+
+
+def _over(arrays: dict[str, np.ndarray], function: Callable[[np.ndarray], float]) -> np.ndarray:
+    return np.array([function(part) for each in arrays.values() for part in _parts(each)])
+
+
+def _unknown(rows: np.ndarray) -> float:
+    """The share of unknown words in a split."""
+    words = sum(int((part > START).sum()) for part in _parts(rows))
+    unknown = sum(int((part == UNKNOWN).sum()) for part in _parts(rows))
+    return unknown / words if words else 0.0
+
+
+def _odd(
+    classes: list[str], examples: dict[str, list[int]], labels: dict[str, np.ndarray]
+) -> Iterator[str]:
+    """Notices on classes and labels."""
+    train, test = (np.array(examples[split]) for split in SPLITS)
+    for lacking, there, split in ((test, train, "test"), (train, test, "training")):
+        if names := [classes[at] for at in np.flatnonzero((lacking == 0) & (there > 0))]:
+            yield f"{_listed(names)}: no {split} example"
+    if names := [classes[at] for at in np.flatnonzero((train > 0) & (train < FEW))]:
+        yield f"{_listed(names)}: fewer than {FEW} training examples"
+    if 2 * len(classes) > train.sum():
+        yield (
+            f"there are {len(classes):,} classes for {train.sum():,} training examples: are the labels "
+            "classes?"
+        )
+    alike: dict[str, list[str]] = {}
+    for name in classes:
+        plain = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        alike.setdefault(plain, []).append(name)
+    for names in alike.values():
+        if len(names) > 1:
+            yield f"{_listed(names)}: classes whose names differ by blanks or case alone"
+    if (np.diff(labels["train"]) >= 0).all():
+        yield (
+            "the training rows are sorted by class: with `train_examples`, a workload sees the first classes "
+            "alone"
+        )
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(repr(name) for name in names[:5]) + more
+
+
+def _shared(inputs: dict[str, np.ndarray]) -> Iterator[str]:
+    """A notice on test examples that are training examples, too."""
+    train, test = (
+        np.fromiter(
+            (hash(row.tobytes()) for part in _parts(inputs[split]) for row in part), np.int64
+        )
+        for split in SPLITS
+    )
+    if found := int(np.isin(test, train).sum()):
+        yield f"{found:,} of the {len(test):,} test examples are training examples, too"
+
+
+def _thumbnails(
+    inputs: np.ndarray,
+    labels: np.ndarray,
+    classes: list[str],
+    values: tuple[float, float] | None,
+) -> dict[str, str]:
+    """The first training image of each of the first classes, PNG in base64; none of what are no images."""
+    if inputs.ndim != 4 or values is None:
+        return {}
+    present, first = np.unique(labels, return_index=True)
+    samples = {}
+    for label, row in zip(present[:MOST_SHOWN], first, strict=False):
+        (drawn,) = drawable(inputs[row : row + 1], values)
+        image = Image.fromarray(drawn.squeeze(-1) if drawn.shape[-1] == 1 else drawn)
+        image.thumbnail((SIDE, SIDE))
+        file = io.BytesIO()
+        image.save(file, "PNG", optimize=True)
+        samples[classes[label]] = base64.b64encode(file.getvalue()).decode()
+    return samples

@@ -1,0 +1,71 @@
+"""What was understood of a data set, for people: part of its manifest, shown in the log and on the page."""
+
+import json
+from pathlib import Path
+
+import msgspec
+
+MOST_SHOWN = 24  # classes that are listed, with a sample each, of a data set with more
+
+
+class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Counts, values and oddities of a serialized data set.
+
+    `examples`: split -> number of each class, in the order of `classes`. `shape`: of one example as stored,
+    channels last. `values`: lowest and highest over both splits; None for words. `vocabulary`: number of word
+    indices; None for numbers. `unknown`: split -> share of its words that are outside of the vocabulary;
+    empty for what was no text. `treated`: what was skipped or converted, in words, and how often.
+    `notices`: sentences on what is legal and odd. `samples`: class -> its first training example, a PNG image
+    in base64 or the first words of a text; empty for other numbers, and of the first classes alone.
+    """
+
+    classes: list[str]
+    examples: dict[str, list[int]]
+    shape: list[int]
+    dtype: str
+    values: tuple[float, float] | None
+    vocabulary: int | None
+    unknown: dict[str, float]
+    treated: dict[str, int]
+    notices: list[str]
+    samples: dict[str, str]
+
+    @property
+    def what(self) -> str:
+        """One sentence: how many examples of what."""
+        train, test = (f"{sum(counts):,}" for counts in self.examples.values())
+        content = (
+            f"values {self.values[0]:g} to {self.values[1]:g}"
+            if self.values
+            else f"{self.vocabulary or 0:,} word indices"
+        )
+        return (
+            f"{train} training and {test} test examples of {len(self.classes):,} classes, each "
+            f"{' x '.join(map(str, self.shape))} {self.dtype}, {content}"
+        )
+
+    @property
+    def rows(self) -> list[tuple[str, int, int, str]]:
+        """Of each class that is listed: its name, number of training and of test examples, and its sample."""
+        counts = zip(self.classes, *self.examples.values(), strict=True)
+        shown = list(counts)[:MOST_SHOWN]
+        return [(name, train, test, self.samples.get(name, "")) for name, train, test in shown]
+
+    @property
+    def facts(self) -> list[str]:
+        """What else a person should see at once: shares of unknown words, what was skipped and converted."""
+        more = len(self.classes) - MOST_SHOWN
+        return [
+            *([f"{more:,} more classes are not listed"] if more > 0 else []),
+            *(
+                f"{share:.0%} of the words of the {split} split are unknown"
+                for split, share in self.unknown.items()
+            ),
+            *(f"{count:,} {words}" for words, count in self.treated.items()),
+        ]
+
+
+def read(manifest: Path) -> Summary | None:
+    """The summary in a manifest; None in one of an earlier version, which had none."""
+    content = json.loads(manifest.read_bytes())
+    return msgspec.convert(content["summary"], Summary) if "summary" in content else None
