@@ -9,67 +9,31 @@ import platform
 import re
 import subprocess
 import time
-from collections import defaultdict
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/faults.md"
-HEAD = [
-    "| fault | how it was injected | times | what was lost | result |",
-    "| --- | --- | --- | --- | --- |",
-]
-
-
-@dataclass
-class Row:
-    """One kind of fault. `times`: faults injected by tests that passed; `seen`: what these measured."""
-
-    lost: str
-    times: int = 0
-    seen: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-
-    @property
-    def result(self) -> str:
-        """The last column."""
-        if self.failed:
-            return "**FAILED**: " + ", ".join(self.failed)
-        if not self.times:
-            return f"not run: {self.skipped[0]}"
-        return "; ".join(["survived", *self.seen])
-
-
 START = time.monotonic()
-rows: dict[tuple[str, str, str], Row] = {}
+# By (item, fault, how injected, what was lost), the reports of all tests.
+rows: dict[tuple[str, str, str, str], list[pytest.TestReport]] = {}
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Attach the mark to the test's report, which also comes from other processes."""
     if mark := item.get_closest_marker("injects"):
         more = {"lost": "nothing", "times": 1} | mark.kwargs
-        item.user_properties.append(("injects", (*mark.args, more["lost"], more["times"])))
+        item.user_properties += [("injects", (*mark.args, more["lost"])), ("times", more["times"])]
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Count one phase of one test."""
+    """Keep the report of a test, or of a phase before or after it that did not pass."""
     properties = dict(report.user_properties)
-    if "injects" not in properties or (report.when != "call" and report.outcome == "passed"):
-        return
-    item, fault, how, lost, times = properties["injects"]
-    row = rows.setdefault((item, fault, how), Row(lost))
-    if report.failed:
-        row.failed.append(report.nodeid.rpartition("::")[2])
-    elif report.skipped:
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
-        row.skipped.append(str(reason).removeprefix("Skipped: "))
-    else:
-        row.times += properties.get("times", times)
-        row.seen += [properties["seen"]] if "seen" in properties else []
+    if "injects" in properties and (report.when == "call" or report.outcome != "passed"):
+        rows.setdefault(tuple(properties["injects"]), []).append(report)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -79,30 +43,44 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if session.config.option.keyword:
         print("\n" + table())
         return
-    text = PAGE.read_text()
-    new = re.sub(
-        r"(?s)(<!-- table -->\n).*(<!-- end -->)", lambda at: at[1] + table() + at[2], text
-    )
-    PAGE.write_text(new)
+    parts = re.split(r"(?<=<!-- table -->\n)|(?=<!-- end -->)", PAGE.read_text())
+    PAGE.write_text(parts[0] + table() + parts[-1])
+
+
+def times_of(reports: list[pytest.TestReport]) -> int:
+    """How many faults the tests that passed have injected; what a test measured goes before its mark."""
+    return sum(dict(report.user_properties)["times"] for report in reports if report.passed)
+
+
+def result_of(reports: list[pytest.TestReport]) -> str:
+    """The last column of a row."""
+    if failed := [report.nodeid.rpartition("::")[2] for report in reports if report.failed]:
+        return "**FAILED**: " + ", ".join(failed)
+    if not times_of(reports):
+        reason = reports[0].longrepr[2] if isinstance(reports[0].longrepr, tuple) else ""
+        return f"not run: {str(reason).removeprefix('Skipped: ')}"
+    properties = [dict(report.user_properties) for report in reports]
+    return "; ".join(["survived", *(each["seen"] for each in properties if "seen" in each)])
 
 
 def table() -> str:
     """The table by item of the definition, below a line on the whole campaign."""
     minutes = (time.monotonic() - START) / 60
-    total = sum(row.times for row in rows.values())
-    failed = sum(bool(row.failed) for row in rows.values())
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
-    ).stdout.strip()
-    summary = (
-        f"{total:,} faults, {failed} kinds not survived; {datetime.now(UTC):%Y-%m-%d}, commit {commit}, "
-        f"{minutes:.0f} minutes on {os.cpu_count()} cores, Python {platform.python_version()}.\n"
-    )
-    lines = [*HEAD]
-    by_item = defaultdict(list)
-    for (item, fault, how), row in sorted(rows.items(), key=lambda each: each[0]):
-        result = f"{row.times:,} | {row.lost} | {row.result}"
-        by_item[item].append(f"| {fault} | {how} | {result} |")
-    for item, faults in by_item.items():
-        lines += [f"| **{item}** | | | | |", *faults]
-    return "\n".join([summary, *lines]) + "\n"
+    failed = sum(any(report.failed for report in reports) for reports in rows.values())
+    line = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(line, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    lines = [
+        f"{sum(map(times_of, rows.values())):,} faults, {failed} kinds not survived; "
+        f"{datetime.now(UTC):%Y-%m-%d}, commit {commit}, {minutes:.0f} minutes on {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}.\n",
+        "| fault | how it was injected | times | what was lost | result |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for item, of_item in groupby(sorted(rows), key=lambda row: row[0]):
+        lines.append(f"| **{item}** | | | | |")
+        for row in of_item:
+            _, fault, how, lost = row
+            reports = rows[row]
+            times = f"{times_of(reports):,}"
+            lines.append(f"| {fault} | {how} | {times} | {lost} | {result_of(reports)} |")
+    return "\n".join(lines) + "\n"

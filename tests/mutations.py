@@ -40,24 +40,21 @@ def fields(data: Any, prefix: str = "") -> Iterator[tuple[Any, Any, str]]:
 
 
 def mutate(value: Any, draw: random.Random) -> Any:
-    """Another value: of a number a few percent more or less, or one digit or letter in place of another."""
+    """Another value: of a number a few percent more or less, or another digit or letter at one place."""
     if isinstance(value, bool):
         return not value
     while True:
         if isinstance(value, str) or draw.random() < 0.5:
-            found = _other_character(str(value), draw)
+            text = str(value)
+            at = draw.choice([place for place, letter in enumerate(text) if letter.isalnum()])
+            others = "0123456789" if text[at].isdigit() else "abcdef"
+            text = text[:at] + draw.choice(others.replace(text[at], "")) + text[at + 1 :]
         else:
-            found = str(type(value)(value * (1 + draw.choice([-1, 1]) * draw.uniform(0.01, 0.05))))
-        if isinstance(value, str) or re.fullmatch(r"(0|[1-9]\d*)(\.\d+)?(e[+-]\d+)?", found):
-            other = type(value)(found)
+            text = str(type(value)(value * (1 + draw.choice([-1, 1]) * draw.uniform(0.01, 0.05))))
+        if isinstance(value, str) or re.fullmatch(r"(0|[1-9]\d*)(\.\d+)?(e[+-]\d+)?", text):
+            other = type(value)(text)
             if other != value:
                 return other
-
-
-def _other_character(text: str, draw: random.Random) -> str:
-    at = draw.choice([place for place, one in enumerate(text) if one.isalnum()])
-    others = "0123456789" if text[at].isdigit() else "abcdef"
-    return text[:at] + draw.choice(others.replace(text[at], "")) + text[at + 1 :]
 
 
 class Mutations:
@@ -65,7 +62,7 @@ class Mutations:
 
     def __init__(self, records: list[Path], parity: list[Path], manifests: list[Path]) -> None:
         self._records = records
-        self._inputs = parity, manifests, {"one": {path.parent.name for path in records}}
+        self._inputs = parity, manifests, {"real": {path.parent.name for path in records}}
         self._whole = self._broken()
 
     def run(self, count: int, seed: int) -> Iterator[tuple[str, Broken, Broken]]:
@@ -87,8 +84,8 @@ class Mutations:
         return self._broken() - self._whole
 
     def _broken(self) -> Broken:
-        found = compliance.find(self._records, *self._inputs)
-        return {(one.rule, one.run, one.where) for one in found}
+        breaches = compliance.find(self._records, *self._inputs)
+        return {(one.rule, one.run, one.where) for one in breaches}
 
 
 def _draw_field(data: dict[str, Any], draw: random.Random) -> tuple[Any, Any, str]:

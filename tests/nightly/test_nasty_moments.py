@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from faults.killing import alike
-from nightly.test_random_kills import spec_of
-from workspace import environment, small_copy, succeed, train_command
+from nightly.conftest import random_spec
+from workspace import environment, succeed, train_command
 
 from paragone.records import record
 
@@ -27,14 +27,9 @@ pytestmark = pytest.mark.skipif(
 # What makes, names, syncs or deletes files and folders; and what fills them.
 NAMING = "mkdir,rename,fsync,unlink,unlinkat,rmdir"
 FILLING = "write,pwrite64,writev,fallocate,ftruncate,mkdir,rename,fsync"
-ERRORS = ["ENOSPC", "EDQUOT", "EIO"]
+KILL = ["signal=SIGKILL"]
+ERRORS = ["error=ENOSPC", "error=EDQUOT", "error=EIO"]
 BACKENDS = ["torch", "tensorflow-mirrored", "jax", "torch-xla"]
-
-
-@pytest.fixture(scope="module")
-def tiny(small, tmp_path_factory):
-    """The first 400 training and 64 test images."""
-    return small_copy(small, tmp_path_factory.mktemp("tiny"), train=400, test=64)
 
 
 def strace(line: list[str], *options: str) -> list[str]:
@@ -42,51 +37,47 @@ def strace(line: list[str], *options: str) -> list[str]:
     return ["strace", "--follow-forks", "--quiet=all", *options, *line]
 
 
-def calls_of(line: list[str], calls: str, log: Path) -> dict[str, int]:
-    """How often the busiest thread of a run left alone makes each of these calls."""
+def drawn(line: list[str], calls: str, log: Path, count: int) -> list[tuple[str, int]]:
+    """A random sample of the calls of a run left alone: the name, and the number of the call in a thread."""
     succeed(strace(line, f"--trace={calls}", f"--output={log}"), timeout=600)
-    found = re.findall(r"^(\d+) +(\w+)\(", log.read_text(errors="replace"), re.MULTILINE)
-    most: dict[str, int] = {}
-    for (_, call), count in Counter(found).items():
-        most[call] = max(count, most.get(call, 0))
-    return most
-
-
-def chosen(total: dict[str, int], count: int) -> list[tuple[str, int]]:
-    """A random sample of these calls: the name, and the number of the call in a thread."""
+    made = re.findall(r"^(\d+) +(\w+)\(", log.read_text(errors="replace"), re.MULTILINE)
+    busiest: dict[str, int] = {}
+    for (_, call), times in Counter(made).items():
+        busiest[call] = max(times, busiest.get(call, 0))
     draw = random.Random(0)
-    kinds = [draw.choice(sorted(total)) for _ in range(count)]
-    return sorted({(kind, draw.randint(1, total[kind])) for kind in kinds})
+    kinds = [draw.choice(sorted(busiest)) for _ in range(count)]
+    return sorted({(kind, draw.randint(1, busiest[kind])) for kind in kinds})
 
 
-class Runs:
-    """A run of one backend, left alone, and the same with a fault."""
-
-    def __init__(self, backend: str, arrays, folder: Path) -> None:
-        self._spec, self._arrays, self._folder = spec_of(backend, 1), arrays, folder
-        succeed(self.line("whole"), timeout=600)
-
-    def line(self, name: str) -> list[str]:
-        return train_command(self._spec, self._arrays, self._folder / name)
-
-    def injected(self, name: str, call: str, fault: str) -> subprocess.CompletedProcess:
-        options = [f"--trace={call}", f"--inject={call}:{fault}", f"--output={os.devnull}"]
-        return subprocess.run(
-            strace(self.line(name), *options),
+def survived(backend: str, arrays, folder: Path, calls: str, faults: list[str], count: int) -> int:
+    """How many of `count` runs a fault at a random call has ended; each then ends as one left alone."""
+    spec, ended = random_spec(backend, 1), 0
+    whole = folder / "whole"
+    succeed(train_command(spec, arrays, whole), timeout=600)
+    counted = train_command(spec, arrays, folder / "counted")
+    sample = drawn(counted, calls, folder / "calls", count)
+    for (call, n), fault in zip(sample, itertools.cycle(faults), strict=False):
+        place = folder / f"{call}-{n}"
+        line = train_command(spec, arrays, place)
+        options = [f"--trace={call}", f"--inject={call}:{fault}:when={n}", f"--output={os.devnull}"]
+        done = subprocess.run(
+            strace(line, *options),
             env=environment(),
             capture_output=True,
             text=True,
             check=False,
             timeout=600,
         )
-
-    def ends_well(self, name: str) -> None:
-        """The same command, without a fault, ends as the run that was left alone, and leaves nothing."""
-        folder = self._folder / name
-        if not (folder / "record.json").exists() or (folder / "checkpoints").exists():
-            succeed(self.line(name), timeout=600)
-        alike(record.read(self._folder / "whole/record.json"), record.read(folder / "record.json"))
-        assert {path.name for path in folder.iterdir()} == {"predictions.npz", "record.json"}
+        ended += done.returncode != 0
+        assert "Traceback" not in done.stderr, f"{call} {n} {fault}: {done.stderr}"
+        if done.returncode > 0 and faults is ERRORS:
+            errors = [text for text in done.stderr.splitlines() if text.startswith("error: ")]
+            assert len(errors) == 1, f"{call} {n} {fault}: {done.stderr}"
+        if not (place / "record.json").exists() or (place / "checkpoints").exists():
+            succeed(line, timeout=600)
+        alike(record.read(whole / "record.json"), record.read(place / "record.json"))
+        assert {path.name for path in place.iterdir()} == {"predictions.npz", "record.json"}
+    return ended
 
 
 @pytest.mark.injects(
@@ -96,13 +87,7 @@ class Runs:
 )
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_killed_at_the_nth_call_it_ends_alike(tiny, tmp_path, backend, record_property):
-    runs = Runs(backend, tiny, tmp_path)
-    total = calls_of(runs.line("counted"), NAMING, tmp_path / "calls")
-    kills = 0
-    for call, n in chosen(total, 6):
-        done = runs.injected(f"{call}-{n}", call, f"signal=SIGKILL:when={n}")
-        kills += done.returncode != 0
-        runs.ends_well(f"{call}-{n}")
+    kills = survived(backend, tiny, tmp_path, NAMING, KILL, 6)
     assert kills
     record_property("times", kills)
 
@@ -114,14 +99,5 @@ def test_killed_at_the_nth_call_it_ends_alike(tiny, tmp_path, backend, record_pr
 )
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_failing_nth_write_is_one_message_or_nothing(tiny, tmp_path, backend, record_property):
-    runs = Runs(backend, tiny, tmp_path)
-    total = calls_of(runs.line("counted"), FILLING, tmp_path / "calls")
-    faults = chosen(total, 12)
-    for (call, n), error in zip(faults, itertools.cycle(ERRORS), strict=False):
-        done = runs.injected(f"{call}-{n}", call, f"error={error}:when={n}")
-        assert "Traceback" not in done.stderr, f"{call} {n} {error}: {done.stderr}"
-        if done.returncode:
-            errors = [text for text in done.stderr.splitlines() if text.startswith("error: ")]
-            assert len(errors) == 1, f"{call} {n} {error}: {done.stderr}"
-        runs.ends_well(f"{call}-{n}")
-    record_property("times", len(faults))
+    survived(backend, tiny, tmp_path, FILLING, ERRORS, 12)
+    record_property("times", 12)

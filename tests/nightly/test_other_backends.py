@@ -6,14 +6,7 @@ import pytest
 from faults.test_clocks_that_jump import clock, jumps  # noqa: F401 - a fixture
 from faults.test_disk import full_disk
 from faults.test_strangers import listens
-from workspace import (
-    INDUCTOR,
-    call,
-    environment,
-    make_spec,
-    succeed,
-    train_command,
-)
+from workspace import INDUCTOR, call, environment, make_spec, succeed, train_command
 
 from paragone.records import record
 

@@ -7,59 +7,31 @@ import signal
 import subprocess
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
 from faults.killing import alike
-from msgspec.structs import replace
-from workspace import CELLS, environment, make_spec, small_copy, succeed, train_command
+from nightly.conftest import random_spec
+from workspace import CELLS, environment, succeed, train_command
 
-from paragone.config.run_spec import Spec
 from paragone.records import record, run_metrics
 
 KILLS = 4  # of each cell
 MARK = "PARAGONE_TEST_MARK"  # in the environment of all processes that a test starts
 ALL_CELLS = [*CELLS, ("torch-compile", 1), ("keras-fit", 2)]
-VICTIMS = ("the launcher", "one worker", "all of them")
-DEEP = {
-    "torch",
-    "torch-ddp",
-    "tensorflow-mirrored",
-}  # the others compile the deep model for a minute
-
-
-@pytest.fixture(scope="module")
-def tiny(small, tmp_path_factory):
-    """The first 400 training and 64 test images."""
-    return small_copy(small, tmp_path_factory.mktemp("tiny"), train=400, test=64)
-
-
-def spec_of(backend: str, replicas: int) -> Spec:
-    """Augmentation, momentum and, in the deep model, dropout: draws and a state in every step."""
-    name, steps = ("wide-resnet", 2) if backend in DEEP else ("fashion-cnn", 10)
-    spec = make_spec(name, backend, replicas, global_batch=20, epochs=8, steps_per_epoch=steps)
-    workload = {
-        **spec.workload,
-        "optimizer": {"name": "sgd", "momentum": 0.9},
-        "augmentation": {"shift": 0.1, "flip": True},
-    }
-    if name == "wide-resnet":
-        workload["model"] = {**workload["model"], "dropout": 0.3}
-    return replace(spec, workload=workload)
 
 
 def marked(mark: str) -> list[psutil.Process]:
     """The living processes that a test has started."""
-    found = []
+    living = []
     for process in psutil.process_iter():
-        try:
+        with suppress(psutil.Error):
             if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
+                living.append(process)
+    return living
 
 
 def none_left(mark: str, seconds: float = 20) -> bool:
@@ -71,30 +43,25 @@ def none_left(mark: str, seconds: float = 20) -> bool:
     return True
 
 
-def kill_in(seconds: float, line: list[str], mark: str, draw: random.Random, log: Path) -> str:
-    """Start a run and kill a part of it after `seconds`; the victim, or "" if the run had ended."""
+def kill_in(seconds: float, line: list[str], draw: random.Random, log: Path) -> bool:
+    """Start a run and kill launcher, a worker or all of it after `seconds`; False if it had ended."""
+    mark = uuid.uuid4().hex
     with (
         open(log, "a") as out,
         subprocess.Popen(line, env=environment(**{MARK: mark}), stdout=out, stderr=out) as run,
     ):
         try:
             run.wait(seconds)
-            return ""
+            return False
         except subprocess.TimeoutExpired:
-            victim = draw.choice(VICTIMS)
-            workers = [one for one in marked(mark) if one.pid != run.pid and one.ppid() == run.pid]
-            chosen = {
-                "the launcher": [run.pid],
-                "one worker": [draw.choice(workers or [run]).pid],
-                "all of them": [run.pid, *(one.pid for one in workers)],
-            }[victim]
-            for pid in chosen:
-                try:
+            workers = [process.pid for process in marked(mark) if process.ppid() == run.pid]
+            victims = [[run.pid], [draw.choice(workers or [run.pid])], [run.pid, *workers]]
+            for pid in draw.choice(victims):
+                with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
             run.wait(60)
-            return victim
+    assert none_left(mark)
+    return True
 
 
 @pytest.mark.injects(
@@ -105,7 +72,7 @@ def kill_in(seconds: float, line: list[str], mark: str, draw: random.Random, log
 @pytest.mark.parametrize("cell", ALL_CELLS, ids=str)
 def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell, record_property):
     """Each run is killed and started again until it ends."""
-    spec, whole = spec_of(*cell), tmp_path / "whole"
+    spec, whole = random_spec(*cell), tmp_path / "whole"
     succeed(train_command(spec, tiny, whole, "launch"), timeout=600)
     expected = record.read(whole / "record.json")
     seconds = run_metrics.end_to_end(expected)
@@ -113,17 +80,15 @@ def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell, record_property):
     kills = 0
     for seed in itertools.count():
         draw, killed = random.Random(seed), tmp_path / f"killed-{seed}"
-        mark, log = uuid.uuid4().hex, tmp_path / f"{seed}.log"
         line = train_command(spec, tiny, killed, "launch", window_seconds=0.1)
         for _ in range(min(8, KILLS - kills)):
-            kills += bool(kill_in(draw.uniform(0, 1.1) * seconds, line, mark, draw, log))
-            assert none_left(mark)
+            kills += kill_in(draw.uniform(0, 1.1) * seconds, line, draw, tmp_path / "log")
             if (killed / "record.json").exists():
                 break
         succeed(line, timeout=600)
         alike(expected, record.read(killed / "record.json"))
-        with np.load(whole / "predictions.npz") as one, np.load(killed / "predictions.npz") as two:
-            assert all(np.array_equal(one[name], two[name]) for name in one.files)
+        predicted = [np.load(folder / "predictions.npz") for folder in (whole, killed)]
+        assert all(np.array_equal(*(each[name] for each in predicted)) for name in predicted[0])
         assert {path.name for path in killed.iterdir()} == {"predictions.npz", "record.json"}
         if kills == KILLS:
             break

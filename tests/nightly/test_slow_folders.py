@@ -2,9 +2,7 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 
 import pytest
 from workspace import environment, make_spec, train_command
@@ -17,28 +15,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def injected(error: str, path: Path, log: Path) -> list[str]:
-    """The start of a command whose first ten openings of a file fail so."""
-    fault = ["--trace=openat", f"--inject=openat:error={error}:when=1..10"]
-    options = ["--follow-forks", "--quiet=all", f"--trace-path={path}", f"--output={log}"]
-    return ["strace", *fault, *options]
-
-
-@contextmanager
-def ranks(*lines: list[str]) -> Iterator[list[subprocess.Popen]]:
-    """Workers of one run, which end with the block."""
-    started = [
-        subprocess.Popen(line, env=environment(RANK=str(rank)), stdout=subprocess.PIPE, text=True)
-        for rank, line in enumerate(lines)
-    ]
-    try:
-        yield started
-    finally:
-        for one in started:
-            one.kill()
-            one.communicate()
-
-
 @pytest.mark.injects(
     "5 time and place",
     "what another rank has written is not there yet, or stale",
@@ -47,13 +23,19 @@ def ranks(*lines: list[str]) -> Iterator[list[subprocess.Popen]]:
 @pytest.mark.parametrize("error", ["ENOENT", "ESTALE"])
 @pytest.mark.parametrize("point", ["start", "checkpoint"])
 def test_news_that_come_late_are_waited_for(small, tmp_path, error, point):
-    meeting = tmp_path / "meeting"
+    meeting, log = tmp_path / "meeting", tmp_path / "calls"
     meeting.mkdir(mode=0o700)
     spec = make_spec("fashion-cnn", "torch-ddp", 2, global_batch=200, epochs=2, steps_per_epoch=5)
     line = train_command(spec, small, tmp_path / "run", rendezvous=meeting, join_timeout=60)
-    log = tmp_path / "calls"
-    before = injected(error, meeting / f"{point}-0.json", log)
-    with ranks(line, [*before, *line]) as started:
-        assert [one.wait(180) for one in started] == [0, 0]
+    fault = ["--trace=openat", f"--inject=openat:error={error}:when=1..10"]
+    options = ["--follow-forks", "--quiet=all", f"--output={log}"]
+    late = ["strace", *fault, *options, f"--trace-path={meeting / f'{point}-0.json'}", *line]
+    with ExitStack() as stack:
+        ranks = []
+        for rank, command in enumerate((line, late)):
+            process = subprocess.Popen(command, env=environment(RANK=str(rank)))
+            ranks.append(stack.enter_context(process))
+            stack.callback(process.kill)
+        assert [process.wait(180) for process in ranks] == [0, 0]
     assert log.read_text().count("(INJECTED)") == 10
-    assert record.read(Path(tmp_path / "run/record.json")).status == "completed"
+    assert record.read(tmp_path / "run/record.json").status == "completed"

@@ -15,7 +15,7 @@ def test_counts(record_property):
     record_property("seen", "3 of them late")
 
 @killed
-def test_one(): pass
+def test_counts_once(): pass
 
 @pytest.mark.injects("2 disk", "a full disk", "a tmpfs", lost="an epoch")
 def test_skipped(): pytest.skip("needs root")
