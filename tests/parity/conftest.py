@@ -1,6 +1,7 @@
 """Data, references and short runs that the tests of parity share; tests of several tiers share parameters."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from parity.probing import observe
 from parity.short_runs import ShortRuns
 from workspace import CONFIG, Arrays, made_once
 
+DEEP = ["mobilenet-v2", "wide-resnet"]
 PARAMETERS = {"cell": "CELLS", "wrong": "WRONG", "workload": "WORKLOADS"}
 
 
@@ -44,13 +46,21 @@ def stand_ins_in_one_folder(stand_ins, tmp_path_factory) -> list[Arrays]:
 
 
 @pytest.fixture(scope="session")
-def references(in_one_folder, tmp_path_factory) -> Path:
-    """A folder with <workload>/reference.npz: every workload by the reference, once for all processes."""
+def references(in_one_folder, tmp_path_factory) -> Callable[[str], Path]:
+    """The reference's probe of a workload; deep and other ones are made together, once for all processes."""
 
-    def make(folder: Path) -> None:
-        observe("reference", sorted(CONFIG["workloads"]), in_one_folder, folder)
+    def reference(workload: str) -> Path:
+        kind = "deep" if workload in DEEP else "shallow"
+        together = [
+            name for name in sorted(CONFIG["workloads"]) if (name in DEEP) == (kind == "deep")
+        ]
 
-    return made_once(tmp_path_factory, "references", make)
+        def make(folder: Path) -> None:
+            observe("reference", together, in_one_folder, folder)
+
+        return made_once(tmp_path_factory, f"{kind}-references", make) / workload / "reference.npz"
+
+    return reference
 
 
 @pytest.fixture(scope="session")

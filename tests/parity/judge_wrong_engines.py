@@ -1,10 +1,10 @@
 """Run the gate on all wrong engines of a backend, in one process, and print what it said unexpectedly.
 
-    python judge_wrong_engines.py <backend> <precision> <which> <data folder> <references> <manifest>...
+    python judge_wrong_engines.py <backend> <precision> <data folder> <references> <manifest>...
 
 Prints one JSON object: how many were "tried"; "unexpected": the gate's reasons, by name, where it did not
-refuse an engine for its reason. `which`: all, shallow or deep workloads; `references`: a folder with
-<workload>/reference.npz.
+refuse an engine for its reason. `references`: a folder with <workload>/reference.npz of the workloads whose
+bugs are tried.
 """
 
 import importlib
@@ -27,7 +27,7 @@ MODULES = {"tensorflow-mirrored": "wrong_tensorflow", "jax": "wrong_jax"}
 
 def main() -> None:
     """Run the program."""
-    backend, precision, which, folder, references, *manifests = sys.argv[1:]
+    backend, precision, folder, references, *manifests = sys.argv[1:]
     loaded = [data.load(Path(manifest), Path(folder)) for manifest in manifests]
     datasets = {dataset.name: dataset for dataset in loaded}
     own = importlib.import_module(f"parity.{MODULES.get(backend, 'wrong_torch')}")
@@ -36,10 +36,10 @@ def main() -> None:
     engine = plugins.load("engines", block["engine"]).ENGINE
     tried, unexpected = 0, {}
     for (workload, group), bugs in [*ANYWHERE.items(), *own.WRONG.items()]:
-        if which not in ("all", "deep" if workload == "wide-resnet" else "shallow"):
+        path = Path(references) / workload / "reference.npz"
+        if not path.exists():
             continue
-        spec = probe(config, workload, backend)
-        reference = compare.read(Path(references) / workload / "reference.npz")
+        spec, reference = probe(config, workload, backend), compare.read(path)
         for name, plant in bugs.items():
             if name in getattr(own, "WITHOUT", {}).get(backend, ()):
                 continue

@@ -59,7 +59,7 @@ def probes(request, in_one_folder, tmp_path_factory):
 
 
 def test_every_backend_passes(references, probes, tmp_path, workload):
-    reference = references / workload / "reference.npz"
+    reference = references(workload)
     verdicts = judge(
         workload, reference, sorted((probes / workload).glob("*.npz")), tmp_path / "parity.json"
     )
@@ -74,7 +74,7 @@ def test_every_backend_passes(references, probes, tmp_path, workload):
 
 def test_the_reference_trains(references, workload):
     """Every array has a gradient: what is never trained would pass on its initial weights."""
-    with np.load(references / workload / "reference.npz") as reference:
+    with np.load(references(workload)) as reference:
         gradients = [reference[name] for name in reference.files if name.startswith("gradients/")]
         assert len(gradients) >= 4
         assert all(np.linalg.norm(gradient) > 0 for gradient in gradients)
@@ -93,7 +93,7 @@ def test_double_softmax_by_hand(references, data_of):
     dataset = data.load(arrays.manifest, arrays.folder)
     _, labels = next(train_batches(dataset, probe(CONFIG, "reuters-cnn", "reference"), 1))
     rows = np.arange(len(labels))
-    plain, double = (np.load(references / workload / "reference.npz") for workload in TEXTS)
+    plain, double = (np.load(references(workload)) for workload in TEXTS)
     chances = softmax(plain["logits"])
     assert plain["loss"] == pytest.approx(-np.log(chances[rows, labels]).mean(), rel=1e-12)
     np.testing.assert_allclose(double["logits"], chances, rtol=1e-10)

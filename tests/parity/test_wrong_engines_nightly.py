@@ -6,11 +6,15 @@ from parity import test_wrong_engines
 pytestmark = pytest.mark.nightly
 
 CELLS = [
-    ("torch-xla", "all", "float64", 31),
-    ("jax", "deep", "float64", 5),
-    ("torch", "all", "float32", 31),
-    ("tensorflow-mirrored", "all", "float32", 30),
-    ("jax", "all", "float32", 31),
+    ("torch-xla", "fashion-cnn", "float64", 23),
+    ("torch-xla", "wide-resnet", "float64", 8),
+    ("jax", "wide-resnet", "float64", 5),
+    ("torch", "fashion-cnn", "float32", 24),
+    ("torch", "wide-resnet", "float32", 7),
+    ("tensorflow-mirrored", "fashion-cnn", "float32", 24),
+    ("tensorflow-mirrored", "wide-resnet", "float32", 6),
+    ("jax", "fashion-cnn", "float32", 26),
+    ("jax", "wide-resnet", "float32", 5),
 ]
 test_every_wrong_engine_is_refused_for_its_reason = (
     test_wrong_engines.test_every_wrong_engine_is_refused_for_its_reason

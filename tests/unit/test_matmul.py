@@ -1,6 +1,7 @@
 """Matrix products: measured through the program, proven right, refused or explained when not."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,66 +16,57 @@ from paragone.microbenchmarks.products import measure
 from paragone.records import measurements
 
 
-def products(output, engine, device="cpu", **options):
+def products(output: Path, engine: str, device: str = "cpu", **options: object) -> list[str]:
     backend = {"name": f"a-{engine}", "engine": engine, "strategy": "single", "device": device}
-    defaults = {
-        "products": ["30,20,10"],
-        "squares": [64],
-        "precisions": ["float32", "bfloat16"],
-        "repeats": 3,
-        "threads": 1,
-    }
-    backend = json.dumps(backend)
-    return command("measure_products", backend=backend, output=output, **{**defaults, **options})
+    usual = {"products": ["30,20,10"], "squares": [64], "precisions": ["float32", "bfloat16"]}
+    usual |= {"repeats": 3, "threads": 1}
+    return command(
+        "measure_products", backend=json.dumps(backend), output=output, **(usual | options)
+    )
+
+
+def measured(output: Path, *arguments: object, **options: object) -> tuple[list, str]:
+    """The cases of the program's result, and what it printed."""
+    printed = succeed(products(output, *arguments, **options), timeout=60)
+    return typed_json.read(measurements.Products, output, "result").cases, printed
 
 
 def test_small_products_are_measured(tmp_path):
     """The smoke run measures products on the other engines."""
-    printed = succeed(products(tmp_path / "out" / "one.json", "jax"))
-    made = typed_json.read(measurements.Products, tmp_path / "out" / "one.json", "result")
-    assert [([*case.shape], case.precision) for case in made.cases] == [
+    output = tmp_path / "out" / "products.json"
+    cases, printed = measured(output, "jax")
+    assert [([*case.shape], case.precision) for case in cases] == [
         ([30, 20, 10], "float32"),  # in bfloat16 it is published nowhere
         ([64, 64, 64], "float32"),
         ([64, 64, 64], "bfloat16"),
     ]
-    for case in made.cases:
+    for case in cases:
         assert (case.status, case.flop) == ("completed", 2 * np.prod(case.shape))
         assert len(case.runs) == 3
         # bfloat16 rounds to 8 bits, float32 to 24: neither stands in for the other.
         bounds = {"float32": (0, 1e-6), "bfloat16": (1e-4, 8e-3)}[case.precision]
         assert bounds[0] <= case.relative_error < bounds[1]
-    assert made.process.threads == 1
-    assert made.process.software["numpy"] == np.__version__
+    process = typed_json.read(measurements.Products, output, "result").process
+    assert (process.threads, process.software["numpy"]) == (1, np.__version__)
     assert printed.count("GFLOP/s") == 3
 
 
-def test_a_product_beyond_the_memory_is_refused_before_it_is_tried(tmp_path):
-    huge = products(
-        tmp_path / "r.json", "torch", products=["4000000,1,4000000"], precisions=["float32"]
-    )
-    succeed(huge, timeout=60)
-    square, too_large = typed_json.read(measurements.Products, tmp_path / "r.json", "result").cases
-    assert (too_large.status, too_large.runs) == ("out_of_memory", [])
+def test_what_cannot_be_measured_is_a_status_or_one_message(tmp_path):
+    """A product beyond the memory before it is tried, a missing device; an unknown engine, two numbers."""
+    output = tmp_path / "products.json"
+    huge = {"products": ["4000000,1,4000000"], "precisions": ["float32"]}
+    (square, too_large), _ = measured(output, "torch", **huge)
+    assert (square.status, too_large.status, too_large.runs) == ("completed", "out_of_memory", [])
     assert "64,000" in too_large.reason
-    assert square.status == "completed"
-
-
-def test_a_missing_device_is_a_status(tmp_path):
-    printed = succeed(products(tmp_path / "r.json", "torch", device="tpu"))
-    made = typed_json.read(measurements.Products, tmp_path / "r.json", "result")
-    assert made.device_name is None
-    assert {case.status for case in made.cases} == {"unavailable"}
-    assert {case.reason for case in made.cases} == {
-        "1 replica(s) on tpu asked for; PyTorch sees no tpu here"
-    }
-    assert "unavailable: 1 replica(s) on tpu asked for" in printed
-
-
-def test_an_unknown_engine_and_a_shape_of_two_numbers_are_refused(tmp_path):
-    output = tmp_path / "r.json"
-    refused(call(products(output, "mxnet")), "mxnet", "microbenchmarks/products/mxnet.py")
-    refused(call(products(output, "torch", products=["1,2"])), "1,2", "m,k,n")
-    assert not output.exists()
+    cases, printed = measured(output, "torch", device="tpu")
+    assert {case.status for case in cases} == {"unavailable"}
+    reason = "1 replica(s) on tpu asked for; PyTorch sees no tpu here"
+    assert {case.reason for case in cases} == {reason}
+    assert f"unavailable: {reason}" in printed
+    other = tmp_path / "other.json"
+    refused(call(products(other, "mxnet")), "mxnet", "microbenchmarks/products/mxnet.py")
+    refused(call(products(other, "torch", products=["1,2"])), "1,2", "m,k,n")
+    assert not other.exists()
 
 
 class NumPy:
