@@ -85,7 +85,7 @@ class Mutations:
 
     def _broken(self) -> Broken:
         breaches = compliance.find(self._records, *self._inputs)
-        return {(one.rule, one.run, one.where) for one in breaches}
+        return {(breach.rule, breach.run, breach.where) for breach in breaches}
 
 
 def _draw_field(data: dict[str, Any], draw: random.Random) -> tuple[Any, Any, str]:

@@ -19,19 +19,19 @@ def test_an_example_learns_in_every_framework(mirror, tmp_path, name):
     line = ("all", "--cores", "2", "--configfile", f"examples/{name}/config.yaml")
     done = checkout.snakemake(*line, timeout=7200, PARAGONE_MIRRORS=str(mirror))
     assert done.returncode == 0, done.stdout
-    found: dict[str, list[float]] = {}
+    accuracies: dict[str, list[float]] = {}
     for path in sorted(checkout.folder.glob("results/runs/*/record.json")):
         run = record.read(path)
         assert run.status == "completed", run.reason
         last = run.epochs[-1].test_accuracy
         assert last >= run.data.test_majority + ABOVE_MAJORITY
-        found.setdefault(run.spec.backend["name"], []).append(last)
-    print(name, found)
-    assert sorted(found) == ["jax", "tensorflow-mirrored", "torch"]
-    assert {len(each) for each in found.values()} == {3}
-    of_seeds = max(np.ptp(each) for each in found.values())
-    for one, other in combinations(found.values(), 2):
-        assert abs(np.mean(one) - np.mean(other)) <= of_seeds
+        accuracies.setdefault(run.spec.backend["name"], []).append(last)
+    print(name, accuracies)
+    assert sorted(accuracies) == ["jax", "tensorflow-mirrored", "torch"]
+    assert {len(each) for each in accuracies.values()} == {3}
+    of_seeds = max(np.ptp(each) for each in accuracies.values())
+    for first, second in combinations(accuracies.values(), 2):
+        assert abs(np.mean(first) - np.mean(second)) <= of_seeds
     for path in checkout.folder.glob("results/parity/*.json"):
         verdicts = json.loads(path.read_text())["backends"]
         assert {verdict["passed"] for verdict in verdicts.values()} == {True}

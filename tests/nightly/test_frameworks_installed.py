@@ -26,7 +26,7 @@ def test_one_framework_is_enough(tmp_path, framework):
         capture_output=True,
         check=True,
     ).stdout
-    installed = {one["name"] for one in json.loads(listed)}
+    installed = {package["name"] for package in json.loads(listed)}
     assert {name for name, package in PACKAGES.items() if package in installed} <= {framework}
     records = [
         json.loads(path.read_text()) for path in checkout.folder.glob("results/runs/*/record.json")

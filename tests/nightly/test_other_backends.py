@@ -103,9 +103,7 @@ def test_no_backend_needs_a_home(small, tmp_path, backend, home):
     "folders with spaces, quotes, newlines, commands, 200 bytes",
     "where a run writes",
 )
-@pytest.mark.parametrize(
-    "name", ["with space", "with'\"quotes", "with\nnewline", "$(touch x)", "; touch x", "ü" * 100]
-)
+@pytest.mark.parametrize("name", ["with'\"quotes\nand line", "$(touch x); touch x", "ü" * 100])
 def test_a_run_in_an_odd_folder(small, tmp_path, name):
     folder = tmp_path / name
     succeed(train_command(one_step(), small, folder, "launch"))

@@ -101,8 +101,8 @@ def test_a_sketch_is_linear_and_keeps_norms():
     sketches = [first_steps.sketch("0.dense.kernel", values) for values in (a, b, a - 3 * b)]
     np.testing.assert_allclose(sketches[2], sketches[0] - 3 * sketches[1], rtol=1e-9)
     assert sketches[0].shape == (first_steps.BUCKETS,)
-    for values, found in zip((a, b, a - 3 * b), sketches, strict=True):
-        assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(values), rel=0.3)
+    for values, sketch in zip((a, b, a - 3 * b), sketches, strict=True):
+        assert np.linalg.norm(sketch) == pytest.approx(np.linalg.norm(values), rel=0.3)
     small = a[0, : first_steps.BUCKETS]
     np.testing.assert_array_equal(first_steps.sketch("0.dense.bias", small), small)
 
@@ -120,11 +120,11 @@ def test_a_sketch_is_linear_and_keeps_norms():
 def test_what_a_run_is_compared_with(backend, replicas, strategy, parts):
     """The same for all runs that must agree: whatever normalizes alike, and whatever comes after."""
     run = make_spec("fashion-cnn", backend, replicas, epochs=5, steps_per_epoch=9)
-    found = of_run(run)
-    assert (found.backend["strategy"], found.replicas, found.workers) == (strategy, parts, 1)
-    assert (found.precision, found.steps_per_epoch) == ("float32", 2)
-    assert found == of_run(replace(run, epochs=7, precision="float64", steps_per_epoch=None))
-    assert found != of_run(replace(run, precision="bfloat16"))
+    steps = of_run(run)
+    assert (steps.backend["strategy"], steps.replicas, steps.workers) == (strategy, parts, 1)
+    assert (steps.precision, steps.steps_per_epoch) == ("float32", 2)
+    assert steps == of_run(replace(run, epochs=7, precision="float64", steps_per_epoch=None))
+    assert steps != of_run(replace(run, precision="bfloat16"))
 
 
 def test_runs_with_dropout_are_compared_with_nothing():

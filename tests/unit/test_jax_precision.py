@@ -31,8 +31,8 @@ def test_gradients_of_biases_are_summed_in_single_precision(name):
     def loss(layer: nnx.Module) -> jax.Array:
         return (layer(inputs) * cotangents).astype(jnp.float32).sum()
 
-    found, usual = (nnx.jit(nnx.grad(loss))(one) for one in (layer, plain))
+    gradients, usual = (nnx.jit(nnx.grad(loss))(each) for each in (layer, plain))
     axes = tuple(range(cotangents.ndim - 1))
     expected = np.asarray(cotangents, np.float64).sum(axes)
-    np.testing.assert_allclose(found["bias"][...], expected, rtol=1e-4, atol=1e-2)
-    assert jnp.array_equal(found["kernel"][...], usual["kernel"][...])
+    np.testing.assert_allclose(gradients["bias"][...], expected, rtol=1e-4, atol=1e-2)
+    assert jnp.array_equal(gradients["kernel"][...], usual["kernel"][...])
