@@ -77,9 +77,8 @@ def test_outputs_that_come_too_late_are_one_message_and_not_lost(made, record, t
     done = made.snakemake(TABLE, "--cores", "2", "--latency-wait", "1", **variables)
     assert done.returncode == 1
     assert "Traceback" not in done.stdout
-    messages = re.findall(r"MissingOutputException[^\n]*\n([^\n]*)", done.stdout)
-    assert len(messages) == 1, done.stdout
-    assert "increase the wait time with --latency-wait" in messages[0]
+    (message,) = re.findall(r"MissingOutputException[^\n]*\n([^\n]*)", done.stdout)
+    assert "increase the wait time with --latency-wait" in message
     assert list(made.folder.glob("results/runs/*/*")) == []
     end = time.monotonic() + 60
     while len(list(record.parent.glob("*"))) < 2:

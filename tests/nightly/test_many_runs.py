@@ -30,16 +30,15 @@ TABLE = "results/tables/xla_fashion_cnn/runs.parquet"
 # Two runs at once, of a thread each: nothing here is a speed.
 PAIRS = ["--cores", "2", "--set-threads", "train=1", "--resources", "machine=200"]
 # What may grow from the second to the last quarter of the runs, of Snakemake's process.
-GROWTH = {"MB": 50, "descriptors": 10, "threads": 10, "processes": 10, "temporary": 10}
+GROWTH = {"MB": 50, "descriptors": 10, "threads": 10, "processes": 10}
 
 
-def sample(process: psutil.Process, temporary: Path) -> dict[str, float]:
+def sample(process: psutil.Process) -> dict[str, float]:
     return {
         "MB": process.memory_info().rss / 1e6,
         "descriptors": process.num_fds(),
         "threads": process.num_threads(),
         "processes": len(process.children(recursive=True)),
-        "temporary": len(list(temporary.rglob("*"))),
     }
 
 
@@ -56,7 +55,7 @@ def called(made: Checkout, log: Path, temporary: Path) -> list[tuple[int, dict[s
         while run.poll() is None:
             ended = len(list(made.folder.glob("results/runs/*/record.json")))
             try:
-                samples.append((ended, sample(process, temporary)))
+                samples.append((ended, sample(process)))
             except psutil.Error:  # it ends
                 break
             time.sleep(1)

@@ -27,9 +27,17 @@ pytestmark = pytest.mark.skipif(
 # What makes, names, syncs or deletes files and folders; and what fills them.
 NAMING = "mkdir,rename,fsync,unlink,unlinkat,rmdir"
 FILLING = "write,pwrite64,writev,fallocate,ftruncate,mkdir,rename,fsync"
-KILL = ["signal=SIGKILL"]
 ERRORS = ["error=ENOSPC", "error=EDQUOT", "error=EIO"]
-BACKENDS = ["torch", "tensorflow-mirrored", "jax", "torch-xla"]
+KILLED = pytest.mark.injects(
+    "1 kills",
+    "a trainer killed as it makes, renames, syncs or deletes a file or folder",
+    "SIGKILL at the n-th such system call of a run (strace), over checkpoints, renames and record",
+)
+FAILING = pytest.mark.injects(
+    "2 disk and memory",
+    "a full disk, or one that fails, at any write of a trainer",
+    "ENOSPC, EDQUOT or EIO at the n-th call that writes, makes, renames or syncs (strace), n over a run",
+)
 
 
 def strace(line: list[str], *options: str) -> list[str]:
@@ -49,16 +57,24 @@ def drawn(line: list[str], calls: str, log: Path, count: int) -> list[tuple[str,
     return sorted({(kind, draw.randint(1, busiest[kind])) for kind in kinds})
 
 
-def survived(backend: str, arrays, folder: Path, calls: str, faults: list[str], count: int) -> int:
-    """How many of `count` runs a fault at a random call has ended; each then ends as one left alone."""
-    spec, ended = random_spec(backend, 1), 0
-    whole = folder / "whole"
-    succeed(train_command(spec, arrays, whole), timeout=600)
-    counted = train_command(spec, arrays, folder / "counted")
-    sample = drawn(counted, calls, folder / "calls", count)
+@pytest.mark.parametrize(
+    ("calls", "faults", "count"),
+    [
+        pytest.param(NAMING, ["signal=SIGKILL"], 6, marks=KILLED, id="killed"),
+        pytest.param(FILLING, ERRORS, 12, marks=FAILING, id="failing"),
+    ],
+)
+@pytest.mark.parametrize("backend", ["torch", "tensorflow-mirrored", "jax", "torch-xla"])
+def test_a_fault_at_any_call_is_survived(
+    tiny, tmp_path, backend, calls, faults, count, record_property
+):
+    spec, whole, ended = random_spec(backend, 1), tmp_path / "whole", 0
+    succeed(train_command(spec, tiny, whole), timeout=600)
+    line = train_command(spec, tiny, tmp_path / "counted")
+    sample = drawn(line, calls, tmp_path / "calls", count)
     for (call, n), fault in zip(sample, itertools.cycle(faults), strict=False):
-        place = folder / f"{call}-{n}"
-        line = train_command(spec, arrays, place)
+        folder = tmp_path / f"{call}-{n}"
+        line = train_command(spec, tiny, folder)
         options = [f"--trace={call}", f"--inject={call}:{fault}:when={n}", f"--output={os.devnull}"]
         done = subprocess.run(
             strace(line, *options),
@@ -69,35 +85,12 @@ def survived(backend: str, arrays, folder: Path, calls: str, faults: list[str], 
             timeout=600,
         )
         ended += done.returncode != 0
+        errors = [text for text in done.stderr.splitlines() if text.startswith("error: ")]
         assert "Traceback" not in done.stderr, f"{call} {n} {fault}: {done.stderr}"
-        if done.returncode > 0 and faults is ERRORS:
-            errors = [text for text in done.stderr.splitlines() if text.startswith("error: ")]
-            assert len(errors) == 1, f"{call} {n} {fault}: {done.stderr}"
-        if not (place / "record.json").exists() or (place / "checkpoints").exists():
+        assert len(errors) == (done.returncode > 0), f"{call} {n} {fault}: {done.stderr}"
+        if not (folder / "record.json").exists() or (folder / "checkpoints").exists():
             succeed(line, timeout=600)
-        alike(record.read(whole / "record.json"), record.read(place / "record.json"))
-        assert {path.name for path in place.iterdir()} == {"predictions.npz", "record.json"}
-    return ended
-
-
-@pytest.mark.injects(
-    "1 kills",
-    "a trainer killed as it makes, renames, syncs or deletes a file or folder",
-    "SIGKILL at the n-th such system call of a run (strace), over checkpoints, renames and record",
-)
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_killed_at_the_nth_call_it_ends_alike(tiny, tmp_path, backend, record_property):
-    kills = survived(backend, tiny, tmp_path, NAMING, KILL, 6)
-    assert kills
-    record_property("times", kills)
-
-
-@pytest.mark.injects(
-    "2 disk and memory",
-    "a full disk, or one that fails, at any write of a trainer",
-    "ENOSPC, EDQUOT or EIO at the n-th call that writes, makes, renames or syncs (strace), n over a run",
-)
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_failing_nth_write_is_one_message_or_nothing(tiny, tmp_path, backend, record_property):
-    survived(backend, tiny, tmp_path, FILLING, ERRORS, 12)
-    record_property("times", 12)
+        alike(record.read(whole / "record.json"), record.read(folder / "record.json"))
+        assert {path.name for path in folder.iterdir()} == {"predictions.npz", "record.json"}
+    assert ended
+    record_property("times", ended)

@@ -1,7 +1,7 @@
 """The parity gate through its programs: every backend passes, every workload; more in test_gate_nightly.py.
 
-What the smoke run shows is left out: fashion-cnn on seven backends, the other workloads on PyTorch, DDP and
-TensorFlow (pipeline/test_smoke_records.py).
+What others show is left out: pipeline/test_smoke_records.py fashion-cnn on seven backends, other workloads
+on PyTorch, DDP or TensorFlow; test_first_steps*.py the backends of several workers.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -26,10 +26,7 @@ PROBED = {
     "tensorflow-mirrored": ["mobilenet-v2", "wide-resnet", *TEXTS],
     "torch-compile": TEXTS,
     "torch": ["fashion-conv", "mobilenet-v2", "wide-resnet"],
-    "torch-fsdp": ["fashion-cnn", *TEXTS],
     "keras-fit": ["fashion-cnn", *TEXTS],
-    "tensorflow-multiworker": TEXTS,
-    "torch-ddp": ["fashion-cnn", *TEXTS],
 }
 WORKLOADS = sorted(CONFIG["workloads"])
 # Trainable parameters: as published for the text CNN (at the official vocabulary of 30,982 words);

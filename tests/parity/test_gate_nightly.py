@@ -9,20 +9,12 @@ from paragone.config.expand import probe
 
 pytestmark = pytest.mark.nightly
 
-WORKLOADS = ["fashion-conv", "mobilenet-v2", "wide-resnet"]
-# MobileNetV2 and WideResNet compile for minutes.
-PROBED = dict.fromkeys(
-    [
-        "jax",
-        "torch-compile",
-        "torch-xla",
-        "torch-ddp",
-        "torch-fsdp",
-        "tensorflow-multiworker",
-        "keras-fit",
-    ],
-    WORKLOADS,
-)
+WORKLOADS = test_gate.WORKLOADS
+DEEP = ["fashion-conv", "mobilenet-v2", "wide-resnet"]
+PROBED = {
+    **dict.fromkeys(["torch-xla", "jax", "torch-compile", "keras-fit"], DEEP),
+    **dict.fromkeys(["torch-ddp", "torch-fsdp", "tensorflow-multiworker"], WORKLOADS),
+}
 SEEDS = range(1, 21)
 SEEDED = ["reference", "torch", "tensorflow-mirrored", "jax", "torch-xla", "torch-compile"]
 probes = test_gate.probes
