@@ -45,7 +45,7 @@ gpu-compiler: $(VENV)/gpu-compiler
 
 # Faults injected into real processes, and the table of docs/faults.md; some: make faults ONLY=killed
 faults: $(VENV)/dev
-	source $(BIN)/activate && PYTHONPATH=tests OMP_WAIT_POLICY=passive pytest tests -m injects -p campaign \
+	source $(BIN)/activate && PYTHONPATH=tests pytest tests -m injects -p campaign \
 		--numprocesses 2 -k "$(ONLY)"
 
 # Changes of the modules that make verdicts, one at a time: which does no test see? Hours on one core.

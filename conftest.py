@@ -12,6 +12,8 @@ from workspace import CONFIG, Arrays, Checkout, made_once, small_copy
 
 # Where it is set, each of a thousand processes would compile scripts/ anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Threads of PyTorch that wait give their core to the test beside them: here, and in the programs.
+os.environ |= {"PARAGONE_SHARED_CORES": "1", "OMP_WAIT_POLICY": "passive"}
 
 MIRRORS = os.environ.get("PARAGONE_MIRRORS", "")
 # What a process of pytest-xdist takes as a whole, if not a file; the last two: each test apart.

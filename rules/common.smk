@@ -10,10 +10,12 @@ sys.path.insert(0, str(PROJECT / "scripts"))
 
 from paragone.base.errors import UserError
 from paragone.base.locks import hold_results
+from paragone.base.processes import mattering, name_user
 from paragone.config.plan import FIGURES, TABLES, Plan
 from paragone.config.read import fill, read
 
 START = time.time()
+name_user()
 try:
     DEFAULTS = read(
         PROJECT / "config.yaml"
@@ -31,6 +33,11 @@ try:
     PLAN = Plan(config, PROJECT)
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
+if not PLAN.from_records and (names := ", ".join(mattering())):
+    PLAN.notices.append(
+        f"frameworks are started without these variables of the shell: {names}; to measure with one, name it "
+        "in tuned.variables of a backend"
+    )
 for notice in PLAN.notices if workflow.is_main_process else ():
     print(f"notice: {notice}", file=sys.stderr)
 

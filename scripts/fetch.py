@@ -6,6 +6,7 @@ from pathlib import Path
 
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
+from paragone.base.processes import take_environment
 from paragone.data import locate
 from paragone.models import pretrained
 
@@ -41,4 +42,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    take_environment(network=True)
     main()

@@ -6,7 +6,7 @@ Square products are measured in every precision asked for, the others in float32
 import importlib
 
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
-from paragone.base.processes import end_process
+from paragone.base.processes import end_process, take_environment
 from paragone.base.typed_json import typed, write
 from paragone.microbenchmarks.products.measure import TOLERANCES, measure_all, not_tried
 from paragone.microbenchmarks.program import Measuring, measuring_parser, module_of
@@ -83,5 +83,6 @@ def summary(case: dict) -> str:
 
 
 if __name__ == "__main__":
+    take_environment()
     main()
     end_process()

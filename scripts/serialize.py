@@ -7,7 +7,7 @@ from pathlib import Path
 
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
-from paragone.base.processes import end_process
+from paragone.base.processes import end_process, take_environment
 from paragone.data import serializer
 from paragone.records import data_summary
 
@@ -24,7 +24,7 @@ def main() -> None:
     # Decoding needs no GPU and must not take one from a training job; TensorFlow's start-up notes
     # are no news to the reader of this log.
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     source = json.loads(options.source.read_bytes())
     manifest = serializer.serialize(source, options.folder, options.lock)
     write_bytes(manifest.read_bytes(), options.output)
@@ -40,5 +40,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    take_environment(network=True)
     main()
     end_process()

@@ -12,7 +12,7 @@ import numpy as np
 
 from paragone import data
 from paragone.base.errors import entry_point, reason_of
-from paragone.base.processes import end_process
+from paragone.base.processes import end_process, take_environment
 from paragone.config.run_spec import Spec
 from paragone.machine import limits
 from paragone.models.weights import read
@@ -48,5 +48,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    take_environment()
     main()
     end_process()

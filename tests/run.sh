@@ -11,8 +11,6 @@ accelerator) PARAGONE_ACCELERATOR="${PARAGONE_ACCELERATOR:-auto}" exec pytest te
     exit 2
     ;;
 esac
-# Threads of PyTorch that wait give their core to the test beside them.
-export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 [ "${1:-test}" = nightly ] || bash tests/lint.sh
 PARAGONE_TEST_DATA="$(mktemp --directory)"
 export PARAGONE_TEST_DATA

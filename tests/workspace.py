@@ -119,7 +119,9 @@ def environment(**changes: str) -> dict[str, str]:
     Tuning variables are left out: importing scikit-learn, as Keras does, sets some.
     """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return processes.environment({"PATH": path} | changes)
+    tuning = processes.tuning_variables()
+    usual = {name: value for name, value in os.environ.items() if name not in tuning}
+    return usual | {"PATH": path} | changes
 
 
 def command(program: str, **options: object) -> list[str]:

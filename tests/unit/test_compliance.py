@@ -113,6 +113,7 @@ VALUES = [
     ("data.input_shape", [28, 28, 3], {"manifest", "same-data"}),
     ("data.test_examples", 5000, {"manifest", "same-data"}),
     ("data.train_majority", 0.2, {"manifest"}),
+    ("processes.0.removed_variables", ["OMP_NUM_THREADS"], {"environment"}),
     ("processes.0.git.dirty", True, {"clean-code"}),
     ("processes.0.git.commit", "d" * 40, {"one-code"}),
     ("processes.0.config_sha256", "d" * 64, {"read"}),

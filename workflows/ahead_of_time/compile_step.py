@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 from ahead_of_time import records
 from ahead_of_time.records import Compilation, NotCompiled, Status, Step, Target
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
-from paragone.base.processes import end_process
+from paragone.base.processes import end_process, take_environment
 from paragone.machine.process_entry import software
 
 
@@ -68,5 +68,6 @@ def compiled(step: Step, stablehlo: str, target: Target) -> Compilation:
 
 
 if __name__ == "__main__":
+    take_environment()
     main()
     end_process()

@@ -17,7 +17,7 @@ from ahead_of_time.plan import exporter_of
 from ahead_of_time.records import Example
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point, reason_of
-from paragone.base.processes import end_process
+from paragone.base.processes import end_process, take_environment
 from paragone.config.run_spec import Spec
 
 
@@ -48,5 +48,6 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
+    take_environment()
     main()
     end_process()

@@ -22,7 +22,7 @@ from ahead_of_time.exports import dataset_of, step_of
 from ahead_of_time.exports.jax import StepOfJax
 from ahead_of_time.records import Example, MeasuredStep, Speed
 from paragone.base.errors import entry_point
-from paragone.base.processes import end_process
+from paragone.base.processes import end_process, take_environment
 from paragone.config.run_spec import Spec
 
 SHORTEST = 0.2  # seconds of a timed run at least
@@ -103,5 +103,6 @@ def _timed(work: Callable[[], Any]) -> tuple[int, list[float]]:
 
 
 if __name__ == "__main__":
+    take_environment()
     main()
     end_process()

@@ -156,10 +156,10 @@ def entry_point(main: Callable[..., None]) -> Callable[..., None]:
     """
 
     @functools.wraps(main)
-    def program(*arguments: object) -> None:
+    def program(*arguments: object, **options: object) -> None:
         _print_anything()
         try:
-            main(*arguments)
+            main(*arguments, **options)
         except Interrupted as interruption:
             signal.signal(interruption.number, signal.SIG_DFL)
             os.kill(os.getpid(), interruption.number)

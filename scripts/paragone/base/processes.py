@@ -1,53 +1,187 @@
-"""How a process starts and ends: its tuning variables, settings and imports, and a quick end.
+"""How a process starts and ends: the environment it is given, settings and imports, and a quick end.
 
 Standard library only: the Snakefile imports this module at parse time.
 """
 
 import atexit
+import getpass
 import os
+import site
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
 from typing import NoReturn
 
-# First parts of the names of variables that allocators, math libraries, compilers and frameworks read at
-# their start. OMP_WAIT_POLICY is not among them: it only keeps processes that share cores, as tests do, from
-# disturbing each other.
-BEGINNINGS = (
-    "DNNL_",
-    "GLIBC_TUNABLES",
-    "KMP_",
-    "LD_PRELOAD",
-    "LIBTPU_INIT_ARGS",
-    "MALLOC_",
-    "MKL_",
-    "NVIDIA_TF32_OVERRIDE",
-    "OMP_NUM_THREADS",
-    "OMP_PLACES",
-    "OMP_PROC_BIND",
-    "ONEDNN_",
-    "PYTORCH_ALLOC_CONF",
-    "PYTORCH_CUDA_ALLOC_CONF",
-    "TORCHINDUCTOR_CPP_",
-    "TORCHINDUCTOR_FREEZING",
-    "TORCHINDUCTOR_MAX_AUTOTUNE",
-    "TORCHINDUCTOR_VEC_ISA_OK",
-    "TF_ENABLE_ONEDNN_OPTS",
-    "TF_XLA_FLAGS",
-    "XLA_FLAGS",
+from paragone.base.atomic_files import is_own
+from paragone.base.errors import UserError, entry_point
+
+# Beginnings of the names of variables that change what frameworks, their libraries, Python or the loader of
+# programs execute, or how fast.
+MATTERING = (
+    *("ATEN_", "BLIS_", "C10_", "CUBLAS_", "CUDA_", "CUDNN_", "DNNL_", "FLAX_", "GLIBC_TUNABLES"),
+    *("GLOO_", "GOMP_", "HIP_", "HSA_", "JAX_", "KERAS_", "KMP_", "LD_AUDIT", "LD_BIND_"),
+    *("LD_PRELOAD", "LIBTPU_", "MALLOC_", "MIOPEN_", "MKL_", "NCCL_", "NPY_"),
+    *("NVIDIA_TF32_OVERRIDE", "OMP_", "ONEDNN_", "OPENBLAS_", "PJRT_", "PYTHONHASHSEED"),
+    *("PYTHONHOME", "PYTHONMALLOC", "PYTHONOPTIMIZE", "PYTHONPATH", "PYTHONWARNINGS"),
+    *(
+        "PYTHON_CPU_COUNT",
+        "PYTHON_GIL",
+        "PYTHON_JIT",
+        "PYTORCH_",
+        "TF_",
+        "TORCH",
+        "TRITON_",
+        "XLA_",
+    ),
 )
+# Of those, what images of containers and shell profiles have, and what changes messages alone.
+_HARMLESS = ("CUDA_VERSION", "CUDNN_VERSION", "NCCL_VERSION", "TF_CLI_", "TF_CPP_", "TORCH_HOME")
+# What a process that executes a framework keeps of the shell: where things are, language and time zone, and
+# the devices and network interfaces that scheduler and site give it.
+_KEPT = (
+    *("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "CC", "CXX"),
+    *("LD_LIBRARY_PATH", "VIRTUAL_ENV", "XDG_CACHE_HOME", "TORCHINDUCTOR_CACHE_DIR"),
+    *("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+    *("CUDA_HOME", "CUDA_PATH", "CUDA_MPS_LOG_DIRECTORY", "CUDA_MPS_PIPE_DIRECTORY"),
+    *("NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_VISIBLE_DEVICES"),
+    *("GLOO_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME"),
+)
+_KEPT_BEGINNINGS = ("CONDA_", "LC_", "PARAGONE_", "PMI", "SLURM_", "SRUN_", "TPU_")
+# What a process that may download keeps in addition, and every variable that ends so.
+_OF_NETWORK = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE")
+_PROXY = "_proxy"
+_REMOVED = "PARAGONE_REMOVED"  # names, from the process that made the environment to its children
+_ROOM = 64 * 2**20  # bytes that compilers need for their files
+_LONGEST = 70  # characters of a folder in which sockets are made: their paths have at most 107
+
+
+def given() -> dict[str, str]:
+    """What every process that executes a framework is given, unless its tuning says otherwise."""
+    fixed = {
+        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",  # otherwise matrix products are not deterministic
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # number GPUs as NVML does
+        "KERAS_HOME": os.devnull,  # see `ignore_keras_settings`
+        "PJRT_DEVICE": "CPU",  # otherwise torch_xla asks every plug-in for devices
+        "PYTHONNOUSERSITE": "1",  # packages of the environment, not those in the user's home
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+        "TORCH_WARM_POOL": "0",  # torch.compile's worker processes, which a CPU never uses
+    }
+    # Where other work shares the cores, as beside tests, threads that wait must not spin.
+    return fixed | ({"OMP_WAIT_POLICY": "passive"} if "PARAGONE_SHARED_CORES" in os.environ else {})
+
+
+def environment(
+    tuned: Mapping[str, str] = MappingProxyType({}), *, network: bool = False
+) -> dict[str, str]:
+    """The environment of a process that executes a framework: made, not inherited.
+
+    `tuned`: the variables of the run's tuning. `network`: whether it may download, through proxies. Raises
+    `UserError` if there is no folder for temporary files.
+    """
+    name_user()
+    kept = {name: value for name, value in os.environ.items() if _is_kept(name, network)}
+    made = given() | kept | _folders(kept) | dict(tuned)
+    return made | {_REMOVED: " ".join(sorted({*removed_variables(), *_changed(made)}))}
+
+
+def removed_variables() -> list[str]:
+    """The names of variables that matter and that this process was started without."""
+    return os.environ.get(_REMOVED, "").split()
+
+
+def mattering() -> list[str]:
+    """The names of variables of this process that one which executes a framework would be started without."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return sorted(_changed(given() | kept))
 
 
 def tuning_variables() -> dict[str, str]:
-    """The tuning variables in this process's environment."""
-    return {name: value for name, value in os.environ.items() if name.startswith(BEGINNINGS)}
+    """The variables of this process that tune it: those of `mattering`."""
+    return {name: os.environ[name] for name in mattering()}
 
 
-def environment(tuned: Mapping[str, str]) -> dict[str, str]:
-    """This process's environment with `tuned` in place of its tuning variables: that of a worker."""
-    tuning = tuning_variables()
-    return {key: value for key, value in os.environ.items() if key not in tuning} | dict(tuned)
+def tunes(name: str) -> bool:
+    """Whether a variable may be one of a run's tuning."""
+    return name.startswith(MATTERING) and not name.startswith((*_HARMLESS, *_KEPT))
+
+
+def _changed(made: Mapping[str, str]) -> set[str]:
+    """The names of this process's variables that matter and are not, or are others, in `made`."""
+    return {name for name, value in os.environ.items() if tunes(name) and made.get(name) != value}
+
+
+def _is_kept(name: str, network: bool) -> bool:
+    of_network = name in _OF_NETWORK or name.lower().endswith(_PROXY)
+    return name in _KEPT or name.startswith(_KEPT_BEGINNINGS) or (network and of_network)
+
+
+@entry_point
+def take_environment(*, network: bool = False) -> None:
+    """Give this process the environment that `environment` makes.
+
+    What Python and the loader have read cannot be taken back: then the program is executed again.
+    """
+    made = environment(network=network)
+    with_home = site.ENABLE_USER_SITE and site.getusersitepackages() in sys.path
+    if with_home or _changed(made):
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], made)
+    os.environ.clear()
+    os.environ.update(made)
+
+
+def name_user() -> None:
+    """Take the user's number for a name where the system knows none, as in a container started as any number.
+
+    Snakemake, PyTorch and others ask for the name of the user, and fail without one.
+    """
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):
+        os.environ["LOGNAME"] = str(os.getuid())
+
+
+def _folders(kept: Mapping[str, str]) -> dict[str, str]:
+    """A folder for temporary files, and a home, where those of the shell do not serve."""
+    made = {"TMPDIR": _temporary(kept.get("TMPDIR"))}
+    home = kept.get("HOME", "")
+    if not (home and os.access(home, os.R_OK | os.W_OK | os.X_OK)):
+        own = Path(made["TMPDIR"], f"paragone-{os.getuid()}")
+        own.mkdir(mode=0o700, exist_ok=True)
+        if not is_own(own):
+            raise UserError(f"HOME: {home or 'not set'}, and {own} belongs to another user; set it")
+        made["HOME"] = str(own)
+    return made
+
+
+def _temporary(named: str | None) -> str:
+    """The first folder that serves: the one that TMPDIR names, those of the system, the working directory."""
+    faults: dict[str, str] = {}
+    for folder in filter(None, [named, "/tmp", "/var/tmp", str(Path.cwd())]):
+        if not (fault := _fault(folder)):
+            if named and named != folder:
+                print(f"notice: TMPDIR: {named} {faults[named]}; using {folder}", file=sys.stderr)
+            return folder
+        faults[folder] = fault
+    said = "; ".join(f"{folder} {fault}" for folder, fault in faults.items())
+    raise UserError(f"TMPDIR: no folder for temporary files: {said}; name one that serves")
+
+
+def _fault(folder: str) -> str | None:
+    """Why programs cannot be compiled, executed and connected in a folder; None if they can."""
+    try:
+        system = os.statvfs(folder)
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return "cannot be written"
+    if system.f_flag & os.ST_NOEXEC:
+        return "is mounted without execution (noexec)"
+    if system.f_bavail * system.f_frsize < _ROOM or (system.f_files and not system.f_favail):
+        return "is full"
+    return "has a path too long for sockets" if len(folder) > _LONGEST else None
 
 
 def ignore_keras_settings() -> None:

@@ -12,7 +12,7 @@ import msgspec
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.base.processes import BEGINNINGS
+from paragone.base.processes import MATTERING, tunes
 from paragone.base.source_files import names_of
 from paragone.config.run_spec import BATCHES, RESIDENT
 
@@ -197,10 +197,10 @@ def check_backend(name: str, backend: dict[str, Any]) -> None:
                 f"{where}.tuned.options.{option}: engine {backend['engine']} has {allowed}"
             )
     for variable in backend.get("tuned", {}).get("variables", {}):
-        if not variable.startswith(BEGINNINGS):
+        if not tunes(variable):
             raise UserError(
                 f"{where}.tuned.variables.{variable}: is not known to tune a process; names begin with "
-                f"{', '.join(BEGINNINGS)}"
+                f"{', '.join(MATTERING)}"
             )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from paragone.base import plugins
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
 from paragone.base.errors import Unavailable, UserError, needing_packages
-from paragone.base.processes import ignore_keras_settings
+from paragone.base.processes import given, ignore_keras_settings
 from paragone.base.ranks import ALONE, World
 from paragone.config.engines import check_strategy
 from paragone.config.run_spec import Spec
@@ -26,15 +26,8 @@ __path__ = plugins.extended(__path__, "engines")
 # Frameworks read these variables when they are imported. Python executes a package before its modules, so
 # this code runs before any engine and any module that opens devices.
 ignore_keras_settings()  # an engine in a plugin may import Keras without paragone.base.tensorflow
-os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # number GPUs as NVML does
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-os.environ.setdefault("PJRT_DEVICE", "CPU")  # otherwise torch_xla asks every plug-in for devices
-os.environ.setdefault(
-    "CUBLAS_WORKSPACE_CONFIG", ":4096:8"
-)  # otherwise matrix products are not deterministic
-os.environ.setdefault(
-    "TORCH_WARM_POOL", "0"
-)  # torch.compile's worker processes, which a CPU never uses
+for _name, _value in given().items():  # a worker has them; not so a process started in another way
+    os.environ.setdefault(_name, _value)
 
 
 @dataclass(frozen=True)

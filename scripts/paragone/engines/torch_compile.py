@@ -5,6 +5,7 @@ its programs in TORCHINDUCTOR_CACHE_DIR, by default a folder of a known name in 
 options and versions, so that a changed model is compiled anew.
 """
 
+import os
 from pathlib import Path
 
 import torch
@@ -61,6 +62,10 @@ def require_own_cache() -> None:
         raise UserError(
             f"TORCHINDUCTOR_CACHE_DIR: {folder} belongs to another user, whose programs would be executed; "
             "set it to a folder of your own"
+        )
+    if os.statvfs(folder).f_flag & os.ST_NOEXEC:
+        raise UserError(
+            f"TORCHINDUCTOR_CACHE_DIR: {folder} is mounted without execution (noexec); name another folder"
         )
     if folder == Path(default_cache_dir()):  # in /tmp; a folder that the user chose keeps its mode
         folder.chmod(0o700)

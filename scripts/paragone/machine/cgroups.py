@@ -60,6 +60,18 @@ def memory_counts() -> tuple[int, int]:
     return next((count for count in kills if count is not None), 0), sum(reached)
 
 
+def cpu_quota() -> float | None:
+    """The cores that the tightest CPU quota is worth; None without any."""
+    quotas = []
+    for group in groups("cpu"):
+        second = " ".join(_lines(group / "cpu.max")).split()
+        first = [*_lines(group / "cpu.cfs_quota_us"), *_lines(group / "cpu.cfs_period_us")]
+        for quota, period in (pair for pair in (second, first) if len(pair) == 2):
+            if quota.isdecimal():  # neither "max" nor -1
+                quotas.append(int(quota) / int(period))
+    return min(quotas, default=None)
+
+
 def throttled_seconds() -> float | None:
     """How long CPU quotas have held this process's groups back; None if the kernel does not count."""
     units = (("throttled_usec", 1e6), ("throttled_time", 1e9))

@@ -14,11 +14,14 @@ _libc = ctypes.CDLL(None)
 
 
 def claim_cores(threads: int, part: int = 0, parts: int = 1) -> int:
-    """Restrict this process to at most `threads` of its cores; return how many.
+    """Restrict this process to at most `threads` of its cores, and to its CPU quota; return how many.
 
+    A quota of 2.5 cores is two: threads beyond it would be held back in the middle of a step.
     Of several workers on the same cores each takes its part of them; where there are fewer cores than
     workers, they share. Affinity is the only limit that every framework obeys; PyTorch/XLA has no other.
     """
+    if quota := cgroups.cpu_quota():
+        threads = min(threads, max(1, int(quota)))
     cores = sorted(os.sched_getaffinity(0))[:threads]
     own = cores[part * len(cores) // parts : (part + 1) * len(cores) // parts]
     own = own or [cores[part % len(cores)]]

@@ -10,8 +10,10 @@ from importlib import metadata
 from pathlib import Path
 
 import psutil
+from msgspec import UNSET
 from msgspec.structs import replace
 
+from paragone.base.processes import removed_variables
 from paragone.machine import hardware, nvml
 from paragone.records.run_record import (
     Activity,
@@ -51,6 +53,7 @@ def at_start() -> MeasuringProcess:
         cores=cores,
         threads=cores,
         software=software(),
+        removed_variables=removed_variables() or UNSET,
         git=git_state(),
         load=Load(before=os.getloadavg()[0]),
     )
@@ -106,7 +109,9 @@ def git_state(folder: Path = _CODE) -> GitState | None:
 
     None outside a repository, before its first commit, or without git.
     """
-    line = ["git", "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
+    # The code of this checkout runs already, so git may read it, too, whoever owns it.
+    line = ["git", "-c", "safe.directory=*", "status"]
+    line += ["--porcelain=v2", "--branch", "--untracked-files=no"]
     try:
         done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
     except OSError:

@@ -94,7 +94,7 @@ def _complete(target: Path) -> bool:
 def _convert(model: str, path: Path, sha256: str, origin: str, target: Path, folder: Path) -> None:
     # Must not take a GPU from a training job, and needs none; without start-up messages.
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     # Imported here: TensorFlow is needed only when there is something to convert.
     from paragone.models import keras_weights
 

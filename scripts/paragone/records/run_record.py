@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from paragone.base import digests
 from paragone.base.engine_reports import Count, Devices, Modes, Programs, Whole
@@ -163,7 +163,8 @@ class MeasuringProcess(Part, frozen=True, kw_only=True):
     """A process that measures, and its machine.
 
     `cores`: that it may use. `threads`: intra-operation threads given to the framework. `software`:
-    versions of packages. `git`: of the code that ran, None outside a repository.
+    versions of packages. `removed_variables`: of the shell, that would have changed what a framework does,
+    so that it was started without. `git`: of the code that ran, None outside a repository.
     """
 
     started: Time
@@ -171,6 +172,7 @@ class MeasuringProcess(Part, frozen=True, kw_only=True):
     cores: Count
     threads: Count
     software: dict[str, str]
+    removed_variables: list[str] | UnsetType = UNSET  # absent where there are none
     git: GitState | None
     load: Load
 

@@ -136,6 +136,7 @@ def start(
         f"--nodes={nodes}",
         f"--ntasks={ranks}",
         f"--cpus-per-task={cores}",
+        "--export=ALL",  # also in a job that was submitted with --export=NONE
         "--label",
         "--kill-on-bad-exit=1",
     ]

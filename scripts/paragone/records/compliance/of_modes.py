@@ -18,6 +18,16 @@ def tuning(record: RunRecord) -> Iterator[Finding]:
             yield Finding(f"processes[{at}].variables", wrong)
 
 
+@CHECKS.rule("environment")
+def environment(record: RunRecord) -> Iterator[Finding]:
+    """No process was started without variables of its shell that would have mattered."""
+    for at, process in enumerate(record.processes):
+        if process.removed_variables:
+            yield Finding(
+                f"processes[{at}].removed_variables", ", ".join(process.removed_variables)
+            )
+
+
 @CHECKS.rule("modes")
 def modes(record: RunRecord) -> Iterator[Finding]:
     """Deterministic kernels where they are asked for, and no rounded float32, of every process."""
