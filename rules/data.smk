@@ -55,8 +55,7 @@ rule fetch:
         r"""
         PARAGONE_MIRRORS={resources.mirrors:q} python {params.code[0]:q} \
             --dataset {wildcards.dataset:q} \
-            --block {params.block:q} \
-            --config-data {params.settings:q} \
+            @<(printf '%s\n' --block {params.block:q} --config-data {params.settings:q}) \
             --output {output.source:q} \
             2>&1 | tee {log:q}
         """
@@ -119,7 +118,7 @@ rule pretrained:
         r"""
         PARAGONE_MIRRORS={resources.mirrors:q} python {params.code[0]:q} \
             --model {wildcards.model:q} \
-            --config-data {params.settings:q} \
+            @<(printf '%s\n' --config-data {params.settings:q}) \
             --output {output.weights:q} \
             2>&1 | tee {log:q}
         """

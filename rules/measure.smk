@@ -32,7 +32,7 @@ rule measure_products:
     shell:
         r"""
         python {params.code[0]:q} \
-            --backend {params.backend:q} \
+            @<(printf '%s\n' --backend {params.backend:q}) \
             --products {params.products:q} \
             --squares {params.squares:q} \
             --precisions {params.precisions:q} \

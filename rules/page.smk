@@ -35,6 +35,7 @@ rule page:
             None,
             *(f"paragone.reporting.figures.{name}" for name in PLAN.exhibits[FIGURES]),
         ),
+        outline=lambda _: PLAN.outline(),
         results=subpath(output.page, parent=True),
         name="index.html",
         options=lambda _: PLAN.page_options(workflow.configfiles),
@@ -45,6 +46,7 @@ rule page:
         python {params.code[0]:q} \
             --results {params.results:q} \
             --logs {params.results:q}/logs/runs \
+            @<(printf '%s\n' --outline {params.outline:q}) \
             {params.options:q} \
             --output {params.results:q}/{params.name} \
             >{log:q} 2>&1
@@ -63,6 +65,7 @@ use rule page as page_so_far with:
         machine=100,  # one at a time: all write the same file
     params:
         code=rules.page.params.code,
+        outline=rules.page.params.outline,
         results=subpath(output[0], ancestor=3),
         name="so_far.html",
         options=lambda wildcards: [
@@ -107,7 +110,7 @@ rule paper:
         r"""
         python {params.code[0]:q} \
             --results {params.results:q} \
-            --outline {params.outline:q} \
+            @<(printf '%s\n' --outline {params.outline:q}) \
             --captions {params.captions:q} \
             --preset={params.preset:q} \
             --published {params.published:q} \

@@ -26,8 +26,7 @@ rule plan:
     shell:
         r"""
         python {params.code:q} \
-            --questions {params.questions:q} \
-            --primary {params.primary:q} \
+            @<(printf '%s\n' --questions {params.questions:q} --primary {params.primary:q}) \
             --tables {params.results:q}/tables \
             --budget={params.budget:q} \
             --preset {params.results:q}/plan.yaml \

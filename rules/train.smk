@@ -53,7 +53,7 @@ rule train:
     shell:
         r"""
         python {params.code[0]:q} \
-            --spec {params.spec:q} \
+            @<(printf '%s\n' --spec {params.spec:q}) \
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \
             {params.weights:q} \
@@ -103,7 +103,7 @@ for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in PLAN.
         shell:
             r"""
             python {params.code[0]:q} \
-                --specs {params.specs:q} \
+                @<(printf '%s\n' --specs {params.specs:q}) \
                 --manifests {input.manifests:q} \
                 --data-folder {params.data_folder:q} \
                 {params.weights:q} \
@@ -135,7 +135,7 @@ rule first_steps:
     shell:
         r"""
         python {params.code[0]:q} \
-            --spec {params.spec:q} \
+            @<(printf '%s\n' --spec {params.spec:q}) \
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \
             {params.weights:q} \

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
-from paragone.base.processes import take_environment
+from paragone.base.processes import IN_FILE, take_environment
 from paragone.data import locate
 from paragone.models import pretrained
 
@@ -14,7 +14,7 @@ from paragone.models import pretrained
 @entry_point
 def main() -> None:
     """Run the program; for the content of its output see `locate.find` and `pretrained.provide`."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
     wanted = parser.add_mutually_exclusive_group(required=True)
     wanted.add_argument("--dataset")
     wanted.add_argument("--model")

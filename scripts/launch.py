@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from paragone.base.errors import UserError, entry_point
+from paragone.base.processes import in_file
 from paragone.config.run_spec import Spec
 from paragone.machine import cgroups
 from paragone.workers import supervisor
@@ -38,7 +39,8 @@ def main(arguments: list[str] | None = None) -> None:
         meeting_folder(options.checkpoints.parent) as meeting,
         free_cores(options.threads) as cores,
     ):
-        line = [sys.executable, str(program), *run_arguments(options), f"--rendezvous={meeting}"]
+        again = in_file(run_arguments(options), meeting)
+        line = [sys.executable, str(program), again, f"--rendezvous={meeting}"]
         tuned, before = spec.tuning.get("variables", {}), cgroups.memory_counts()
         if failed := supervisor.run(
             line, spec.workers, options.nodes, options.threads, tuned=tuned, affinity=cores

@@ -11,12 +11,13 @@ from paragone.analysis import tidy
 from paragone.analysis.repeats import plan, seconds_of
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
+from paragone.base.processes import IN_FILE
 
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Run the program."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
     parser.add_argument("--questions", required=True, help="of paragone.config.questions, JSON")
     parser.add_argument("--primary", required=True, help="`primary` of the config, JSON")
     parser.add_argument("--tables", required=True, type=Path, help="of an earlier run, if any")

@@ -6,6 +6,7 @@ A workload whose probe fails, or ends the process, costs the others nothing: its
 import argparse
 import json
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 from paragone import data
 from paragone.base.errors import UserError, entry_point, reason_of
-from paragone.base.processes import end_process
+from paragone.base.processes import IN_FILE, end_process, in_file
 from paragone.config.run_spec import Spec
 from paragone.models.weights import Pretrained, read
 from paragone.parity.observe import failed, observe, write
@@ -23,7 +24,7 @@ from paragone.workers.worker_failure import ending
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
     several: dict[str, Any] = {"nargs": "+", "action": "extend", "required": True}
     parser.add_argument("--specs", **several, help="one specification per workload, JSON")
     parser.add_argument("--outputs", **several, type=Path, help="probe.npz to write, one per spec")
@@ -48,16 +49,25 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 @entry_point
 def main() -> None:
     """Run the program."""
-    arguments = sys.argv[1:]
-    options = parse(arguments)
+    options = parse(sys.argv[1:])
     inputs = Inputs(options)
     if options.unsupervised:
         for index, (spec, output) in enumerate(missing(inputs.specs, options.outputs)):
             probe(spec, inputs, output, alone=index == 0)
     else:
-        supervise(
-            [sys.executable, __file__, *arguments, "--unsupervised"], inputs.specs, options.outputs
-        )
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = in_file(again(options), Path(folder))
+            line = [sys.executable, __file__, arguments, "--unsupervised"]
+            supervise(line, inputs.specs, options.outputs)
+
+
+def again(options: argparse.Namespace) -> list[object]:
+    """The arguments that give another process the same options."""
+    return [
+        *("--specs", *options.specs, "--outputs", *options.outputs),
+        *("--manifests", *options.manifests, "--data-folder", options.data_folder),
+        *(f"--weights={path}" for path in options.weights),
+    ]
 
 
 class Inputs:

@@ -12,7 +12,7 @@ import numpy as np
 
 from paragone import data
 from paragone.base.errors import entry_point, reason_of
-from paragone.base.processes import end_process, take_environment
+from paragone.base.processes import IN_FILE, end_process, take_environment
 from paragone.config.run_spec import Spec
 from paragone.machine import limits
 from paragone.models.weights import read
@@ -22,7 +22,7 @@ from paragone.parity.first_steps import reference, write
 @entry_point
 def main() -> None:
     """Run the program."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
     parser.add_argument("--spec", required=True, help="of `expand.first_steps`, JSON")
     parser.add_argument("--output", required=True, type=Path, help=".npz to write")
     parser.add_argument("--manifest", required=True, type=Path, help="of the data set")

@@ -10,13 +10,21 @@ from pathlib import Path
 from msgspec import structs
 
 from paragone import data, engines
-from paragone.base.errors import Unavailable, UserError, as_user_error, entry_point, first_line
+from paragone.base.errors import (
+    Unavailable,
+    UserError,
+    as_user_error,
+    entry_point,
+    first_line,
+    keep_traceback,
+)
 from paragone.base.plugins import LIBRARY
 from paragone.base.processes import end_process, tuning_variables
 from paragone.base.ranks import World
 from paragone.config.code_files import digest_of, loaded_modules
 from paragone.config.own_files import model_file
 from paragone.config.run_spec import Spec
+from paragone.engines import has
 from paragone.machine import limits, process_entry
 from paragone.machine.activity import HostWatch
 from paragone.models.weights import Pretrained, read
@@ -145,11 +153,11 @@ def trained(run: Run) -> Result:
 def used(run: Run, result: Result) -> Process:
     """This process with what it has used. Call it right after the last timed work."""
     process = result.record.processes[run.world.rank - run.world.workers]
-    opened = hasattr(run.engine, "devices")  # not where the run was unavailable
+    opened = has(run.engine, "devices")  # not where the run was unavailable
     return process_entry.ending(
         structs.replace(
             process,
-            devices=list(getattr(run.engine, "device_names", [])),
+            devices=run.engine.device_names if has(run.engine, "device_names") else [],
             load=process_entry.load_at_end(process.load, run.host.life()),
             system_threads=process_entry.system_threads(),
             memory=process_entry.peak_memory(result.peak_device_bytes),
@@ -167,9 +175,11 @@ def of_own_model(error: Exception, spec: Spec) -> UserError | None:
         return None
     if (file := model_file(spec)) is None:
         return None
-    traceback.print_exc()
     where = f"model {spec.workload['model']['name']!r} on backend {spec.backend['name']}"
-    return UserError(f"{file}: {where}: {type(error).__name__}: {first_line(error)}")
+    return UserError(
+        f"{file}: {where}: {type(error).__name__}: {first_line(error)}; the traceback is in "
+        f"{keep_traceback(error)}"
+    )
 
 
 def in_engine(error: Exception) -> bool:

@@ -4,13 +4,14 @@ import argparse
 from pathlib import Path
 
 from paragone.base.errors import entry_point
+from paragone.base.processes import IN_FILE
 from paragone.reporting import exhibits, page, paper
 
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Read the results and write the file."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
     exhibits.add_options(parser)
     page.add_options(parser)
     parser.add_argument("--published", type=Path, help="published/, which the paper cites")

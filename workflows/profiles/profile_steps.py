@@ -19,7 +19,7 @@ import msgspec
 from paragone import data, engines
 from paragone.base.atomic_files import write_json
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
-from paragone.base.processes import end_process
+from paragone.base.processes import IN_FILE, end_process, in_file
 from paragone.base.ranks import JOIN_TIMEOUT, World
 from paragone.config.run_spec import Spec, requested
 from paragone.data import Dataset
@@ -48,7 +48,7 @@ Profiler = Callable[[Callable[[], float], str], Profile]
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     """Read the command line; workers get that of the program, and `--rendezvous`."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
     parser.add_argument("--spec", required=True, help="specification of the run, JSON")
     parser.add_argument("--manifest", required=True, type=Path, help="manifest of its data set")
     parser.add_argument(
@@ -83,8 +83,8 @@ def run_workers(
     """Status, reason and profile of the run's workers. Raises as `worker_failure.judge` does."""
     if spec.backend["engine"] not in PROFILERS:
         return "no_profiler", f"engine {spec.backend['engine']} has no profiler", None
-    line = [sys.executable, __file__, *sys.argv[1:]]
     with meeting_folder(options.output.parent) as meeting:
+        line = [sys.executable, __file__, in_file(again(options), meeting)]
         tuned, before = spec.tuning.get("variables", {}), cgroups.memory_counts()
         line.append(f"--rendezvous={meeting}")
         if failed := supervisor.run(line, spec.workers, cores=options.threads, tuned=tuned):
@@ -93,6 +93,12 @@ def run_workers(
             return *judge(failed, spec.workers, meeting, memory_was_full=full), None
         profile = json.loads((meeting / PROFILE).read_text(encoding="utf-8"))
     return "completed", None, msgspec.convert(profile, StepProfile)
+
+
+def again(options: argparse.Namespace) -> list[str]:
+    """The arguments that give a worker the same options."""
+    values = {name.replace("_", "-"): value for name, value in vars(options).items()}
+    return [f"--{name}={value}" for name, value in values.items() if value is not None]
 
 
 def take_part(options: argparse.Namespace, spec: Spec) -> None:

@@ -1,13 +1,18 @@
-"""Errors for users: one message, no traceback, a non-zero exit."""
+"""Errors for users: one message, the traceback in a file, a non-zero exit."""
 
 import errno
 import functools
+import inspect
 import io
 import os
 import signal
 import sys
+import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
 
 from paragone.base.plugin_folders import place_in_plugin
 
@@ -88,8 +93,33 @@ def as_user_error(error: BaseException) -> UserError | None:
 
 def of_plugin(error: BaseException) -> UserError | None:
     """The error with file and line of the plugin that raised it; None for an error of the project."""
+    error = _in_property(error)
     place = place_in_plugin(error)
     return UserError(f"{place}: {type(error).__name__}: {first_line(error)}") if place else None
+
+
+def _in_property(error: BaseException) -> BaseException:
+    """The error of a property, where a class's `__getattr__` has hidden it.
+
+    Python takes an AttributeError in a property for the absence of the property, and `torch.nn.Module` then
+    says that there is none.
+    """
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    if (
+        isinstance(error, AttributeError)
+        and trace
+        and trace.tb_frame.f_code.co_name == "__getattr__"
+    ):
+        owner, name, *_ = trace.tb_frame.f_locals.values()
+        hidden = inspect.getattr_static(type(owner), name, None)
+        if isinstance(hidden, property) and hidden.fget:
+            try:
+                hidden.fget(owner)
+            except Exception as own:
+                return own
+    return error
 
 
 def _subject(error: OSError) -> str:
@@ -150,7 +180,7 @@ class Interrupted(BaseException):
 
 
 def entry_point(main: Callable[..., None]) -> Callable[..., None]:
-    """Make `main` a program: an error that `as_user_error` knows becomes `error: ...` on stderr, status 1.
+    """Make `main` a program: an error becomes one line, `error: ...`, on stderr, and status 1; see `report`.
 
     After `Interrupted` the process ends by the signal that it received.
     """
@@ -164,12 +194,34 @@ def entry_point(main: Callable[..., None]) -> Callable[..., None]:
             signal.signal(interruption.number, signal.SIG_DFL)
             os.kill(os.getpid(), interruption.number)
         except Exception as error:
-            if not (message := as_user_error(error)):
-                raise
-            print(f"error: {message}", file=sys.stderr)
+            print(f"error: {report(error)}", file=sys.stderr)
             sys.exit(1)
 
     return program
+
+
+def report(error: Exception) -> str:
+    """What a user is told of an error. The traceback of one that is not the user's is kept in a file."""
+    message = as_user_error(error)
+    others = (cause for cause in _with_causes(error) if not isinstance(cause, UserError))
+    if message and not any(map(of_plugin, others)):
+        return str(message)
+    said = message or f"{reason_of(error)}; this is a bug in Paragone"
+    return f"{said}; the traceback is in {keep_traceback(error)}"
+
+
+def keep_traceback(error: Exception) -> str:
+    """Write a traceback beside Snakemake's logs, or into the folder for temporary files; the file's name."""
+    folder = Path(".snakemake/log")
+    program = Path(sys.argv[0]).stem or "python"
+    name = f"{datetime.now():%Y-%m-%dT%H%M%S}.{program}.{os.getpid()}.traceback"
+    file = (folder if folder.is_dir() else Path(tempfile.gettempdir())) / name
+    try:
+        with file.open("a", encoding="utf-8", errors="backslashreplace") as kept:
+            traceback.print_exception(error, file=kept)
+    except OSError as reason:
+        return f"no file: {file}: {reason.strerror}"
+    return str(file)
 
 
 def _print_anything() -> None:

@@ -9,7 +9,7 @@ import os
 import site
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -53,6 +53,7 @@ _KEPT_BEGINNINGS = ("CONDA_", "LC_", "PARAGONE_", "PMI", "SLURM_", "SRUN_", "TPU
 # What a process that may download keeps in addition, and every variable that ends so.
 _OF_NETWORK = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE")
 _PROXY = "_proxy"
+IN_FILE = "@"  # before the name of a file with more arguments, for `argparse`
 _REMOVED = "PARAGONE_REMOVED"  # names, from the process that made the environment to its children
 _ROOM = 64 * 2**20  # bytes that compilers need for their files
 _LONGEST = 70  # characters of a folder in which sockets are made: their paths have at most 107
@@ -182,6 +183,16 @@ def _fault(folder: str) -> str | None:
     if system.f_bavail * system.f_frsize < _ROOM or (system.f_files and not system.f_favail):
         return "is full"
     return "has a path too long for sockets" if len(folder) > _LONGEST else None
+
+
+def in_file(arguments: Sequence[object], folder: Path) -> str:
+    """The argument that stands for these: the name of a new file in `folder`, with one of them in each line.
+
+    An argument on a command line has at most 128 KiB; a block of the config may have more.
+    """
+    path = folder / "arguments"
+    path.write_text("\n".join(map(str, arguments)), encoding="utf-8")
+    return f"{IN_FILE}{path}"
 
 
 def ignore_keras_settings() -> None:

@@ -268,7 +268,7 @@ class Plan:
         """The options of the page's program that come from the config, read from files at `paths`."""
         captions = ("--captions", self.path("rules/report"))
         preset = f"--preset={self.overlays(paths)}"
-        return ["--outline", self.outline(), *captions, preset, *self.labels()]
+        return [*captions, preset, *self.labels()]
 
     def declaring(self, table: str) -> list[str]:
         """The experiments that have a table."""

@@ -1,5 +1,6 @@
 """The protocol of an engine: the methods that a framework supplies to the one training loop."""
 
+import inspect
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -188,6 +189,11 @@ def create(spec: Spec) -> Engine:
     _check_methods(module)
     check_strategy(spec.backend["name"], spec.backend)
     return module.ENGINE()
+
+
+def has(engine: Engine, name: str) -> bool:
+    """Whether an engine has an attribute by now. An error in a property is not taken for its absence."""
+    return inspect.getattr_static(engine, name, None) is not None
 
 
 def _check_methods(module: Any) -> None:

@@ -135,6 +135,9 @@ class Reference:
         named = torch_weights.export(self.model, by_parameter.get)
         return Probe(logits.numpy(), losses.mean().item(), named, unbiased)
 
+    def unsupported(self, error: Exception) -> bool:
+        return False
+
     def weights(self) -> Weights:
         return torch_weights.export(self.model)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from paragone.base.errors import UserError
+from paragone.base.processes import IN_FILE
 from paragone.machine import limits, process_entry
 from paragone.machine.activity import HostWatch
 from paragone.records.run_record import MeasuringProcess
@@ -16,7 +17,7 @@ from paragone.records.run_record import MeasuringProcess
 
 def measuring_parser(description: str | None) -> argparse.ArgumentParser:
     """The options that both programs have."""
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(description=description, fromfile_prefix_chars=IN_FILE)
     parser.add_argument(
         "--backend", type=_backend, required=True, help="JSON: name, engine, strategy, device"
     )

@@ -1,5 +1,6 @@
 """The models of the workloads: a module per framework with a function per model."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -29,10 +30,17 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
         options["vocabulary"] = dataset.vocabulary
     shape, classes = dataset.train_inputs.shape[1:], len(dataset.class_names)
     try:
-        with plugins.explaining():
-            return models[name](shape, classes, **options)
+        inspect.signature(models[name]).bind(shape, classes, **options)
     except TypeError as error:
-        raise UserError(f"workloads.{spec.workload['name']}.model: {error}") from error
+        raise UserError(
+            f"workloads.{spec.workload['name']}.model: {name!r} is called with the shape of an example, the "
+            f"number of classes and the options of the block: {error}"
+        ) from error
+    with plugins.explaining():
+        made = models[name](shape, classes, **options)
+    if made is None:
+        raise UserError(f"workloads.{spec.workload['name']}.model: {name!r} returns no model")
+    return made
 
 
 def _check_input(workload: dict[str, Any], dataset: Dataset) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from paragone.data.batches import (
     train_examples,
 )
 from paragone.data.random_streams import framework_seed
-from paragone.engines import Engine
+from paragone.engines import Engine, has
 from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch
 from paragone.models.weights import Pretrained, digest, parameter_count, starting
@@ -114,12 +115,14 @@ def train(run: Run) -> Result:
     except Unavailable:
         raise
     except Exception as error:
-        if result.peak_device_bytes is None and hasattr(run.engine, "devices"):
-            result.peak_device_bytes = run.engine.peak_device_memory()
+        if result.peak_device_bytes is None and has(run.engine, "devices"):
+            with suppress(Exception):  # the first error is the one to tell
+                result.peak_device_bytes = run.engine.peak_device_memory()
         if (failure := failure_of(run.engine, error)) is None:
             raise
         record.status, record.reason = failure
-    record.devices = getattr(run.engine, "devices", None)  # the memory may be full before
+    if has(run.engine, "devices"):  # the memory may be full before
+        record.devices = run.engine.devices
     earlier = record.processes[: -len(run.processes)]
     record.processes = [*earlier, *_processes(run, measured)]
     return result

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from paragone.base.atomic_files import is_own, write_bytes
-from paragone.base.errors import UserError, as_user_error
+from paragone.base.errors import UserError, as_user_error, reason_of
 from paragone.base.ranks import ALONE, World
 from paragone.base.typed_json import Part
 from paragone.machine import own_accelerators
@@ -113,7 +113,7 @@ class Rendezvous:
             if message := as_user_error(error):
                 self.report("refused", str(message))
             else:
-                self.report("failed", f"{type(error).__name__}: {error}")
+                self.report("failed", reason_of(error))
             raise
 
 

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from paragone.base.processes import IN_FILE
 from paragone.base.ranks import JOIN_TIMEOUT
 
 _OPTIONS = {
@@ -24,7 +25,7 @@ _OPTIONS = {
 
 def run_parser(description: str | None) -> argparse.ArgumentParser:
     """The options that launch.py and train.py share."""
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(description=description, fromfile_prefix_chars=IN_FILE)
     for name, (kind, required, text) in _OPTIONS.items():
         parser.add_argument(f"--{name}", type=kind, required=required, help=text)
     parser.add_argument(
