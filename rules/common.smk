@@ -57,12 +57,26 @@ onstart:
         raise WorkflowError(str(error)) from None
 
 
+onerror:
+    print_notices()
+
+
 onsuccess:
+    print_notices()
     results = Path(config["pathvars"]["results"])
     answers, page = results / "answers.md", results / "index.html"
     if answers.exists() and answers.stat().st_mtime >= START:
         print("", answers.read_text(encoding="utf-8"), sep="\n")
         print(f"All of it, with figures, tables and runs: {page}" if page.exists() else "")
+
+
+def print_notices():
+    """Print what the programs of this call that draw have said to their logs, each notice once."""
+    logs = Path(config["pathvars"]["results"], "logs")
+    drawing = [*logs.glob("figures/*/*.log"), *logs.glob("paper.log")]
+    texts = [log.read_text(encoding="utf-8") for log in drawing if log.stat().st_mtime >= START]
+    lines = [line for text in texts for line in text.splitlines() if line.startswith("notice: ")]
+    print(*dict.fromkeys(lines), sep="\n", file=sys.stderr)
 
 
 def check_submission():

@@ -6,7 +6,7 @@ from pathlib import Path
 from paragone.analysis import tidy
 from paragone.base.errors import entry_point
 from paragone.base.processes import end_process
-from paragone.reporting import figures, inputs, style
+from paragone.reporting import figures, fonts, inputs, style
 
 
 @entry_point
@@ -31,8 +31,15 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     figure, given = figures.load(options.name), inputs.from_options(options)
     shown = figure.points(given)
+    named = shown.select_dtypes(["object", "string"]).to_numpy().ravel()
+    fonts.use_fonts_for([given.title, *given.labels.values(), *filter(is_text, named)])
     style.save(figure.draw(shown, given), options.output)
     tidy.write(shown.loc[:, ~shown.columns.str.startswith("_")], options.sidecar)
+
+
+def is_text(value: object) -> bool:
+    """Whether a cell holds a text."""
+    return isinstance(value, str)
 
 
 if __name__ == "__main__":

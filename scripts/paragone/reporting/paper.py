@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import typst
+from matplotlib.font_manager import findfont
 
 from paragone.analysis import published, run_states
 from paragone.analysis.verdicts import NOT_COMPARABLE
@@ -17,6 +18,7 @@ from paragone.base.atomic_files import write_bytes
 from paragone.reporting import exhibits, footnotes
 from paragone.reporting.answers import Answer
 from paragone.reporting.exhibits import Figure, Results, Section, Table, verdict_class
+from paragone.reporting.fonts import OWN, use_fonts_for
 
 LINES = 24  # of a table at most; the rest is in its CSV file
 LARGEST = 17.0, 15.0  # width and height of a drawing, in centimeters
@@ -39,12 +41,22 @@ def write(options: argparse.Namespace) -> None:
     """
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        (root / "data.json").write_text(json.dumps(_data(options, root)), encoding="utf-8")
+        text = json.dumps(_data(options, root), ensure_ascii=False)
+        (root / "data.json").write_text(text, encoding="utf-8")
         (root / "paper.typ").write_text(
             files(__package__).joinpath("templates/paper.typ").read_text(encoding="utf-8")
         )
+        # Typst has fonts for Latin, Greek and Cyrillic. The others are named, for the same bytes on machines
+        # with the same of them.
+        others = use_fonts_for([text])
+        for file in (Path(findfont(OWN)), *others):
+            (root / file.name).symlink_to(file)
         content = typst.compile(
-            root / "paper.typ", root=root, ignore_system_fonts=True, timestamp=0
+            root / "paper.typ",
+            root=root,
+            font_paths=[root],
+            ignore_system_fonts=True,
+            timestamp=0,
         )
     write_bytes(content, options.output)
 

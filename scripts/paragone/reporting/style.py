@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
@@ -20,6 +21,7 @@ from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.base.processes import without
 from paragone.reporting import footnotes
+from paragone.reporting.fonts import OWN
 
 # Importing these takes as long as all the rest of a figure; seaborn needs them for kernel densities only.
 with without("scipy.stats", "scipy.cluster"):
@@ -39,7 +41,7 @@ _GAP = 0.05  # inches, between the parts of the frame
 _HANDLE = 0.48  # inches of a legend's entry besides its label: handle and gaps
 
 _SETTINGS = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
+    "font.family": OWN,
     "font.size": 7,  # of labels and legends, too
     "text.parse_math": False,  # titles and labels are plain text, with $ and braces
     "axes.titlesize": "medium",
@@ -84,7 +86,9 @@ _METADATA = {
 }
 
 
-# Set on import, because artists take their defaults when they are made.
+# Set on import, because artists take their defaults when they are made; a matplotlibrc of the user counts for
+# nothing.
+matplotlib.rcdefaults()
 sns.set_theme(context=None, style="ticks", rc=_SETTINGS)
 
 
@@ -254,8 +258,17 @@ def _wrapped(text: str, width: float, size: float, weight: str = "normal") -> li
     return textwrap.wrap(text, columns, break_on_hyphens=False)  # keeps names of rules whole
 
 
+def shortened(text: str, width: float, size: float) -> str:
+    """Return a text in at most `width` inches, with an ellipsis in the place of what is too much."""
+    text = " ".join(text.split())
+    kept = len(text)
+    while kept and _text_width(f"{text[:kept]}…", size) > width:
+        kept -= 1
+    return text if _text_width(text, size) <= width else f"{text[:kept].rstrip()}…"
+
+
 def _text_width(text: str, size: float, weight: str = "normal") -> float:
-    """Return the width of a text in inches, by the metrics of the figure's font."""
-    font = FontProperties(family="DejaVu Sans", size=size, weight=weight)
+    """Return the width of a text in inches, by the metrics of the figure's fonts."""
+    font = FontProperties(family=matplotlib.rcParams["font.family"], size=size, weight=weight)
     width: float = text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]
     return width / 72

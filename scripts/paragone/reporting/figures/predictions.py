@@ -134,8 +134,14 @@ def _draw_cell(
     frame.set(linestyle="--" if wrong and cell["right"].any() else "-")
     axes.add_patch(frame)
     said = list(cell.groupby("prediction", sort=False))
-    words = {"size": 6, "va": "baseline", "ha": "left"}  # not bottom: descenders would stand higher
-    axes.text(left, top - 0.05 - LINE * len(said), first["label"], color=RIGHT, **words)
+    room = column - 0.06
+    words: dict[str, Any] = {
+        "size": 6,
+        "va": "baseline",
+        "ha": "left",
+    }  # not bottom: descenders would stand higher
+    label = style.shortened(first["label"], room, words["size"])
+    axes.text(left, top - 0.05 - LINE * len(said), label, color=RIGHT, **words)
     for at, (prediction, part) in enumerate(said):
         y = top - 0.05 - LINE * (len(said) - 1 - at)
         right = bool(part["right"].all())
@@ -147,6 +153,5 @@ def _draw_cell(
                 axes.plot([left + 0.03 + offset], [y - 0.03], clip_on=False, **dot)
                 offset += 0.07
         color = RIGHT if right else WRONG
-        axes.text(
-            left + offset, y, f"\N{RIGHTWARDS ARROW} {prediction}{mark}", color=color, **words
-        )
+        name = style.shortened(prediction, room - offset - 0.2, words["size"])
+        axes.text(left + offset, y, f"\N{RIGHTWARDS ARROW} {name}{mark}", color=color, **words)
