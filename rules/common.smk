@@ -8,7 +8,7 @@ import time
 
 sys.path.insert(0, str(PROJECT / "scripts"))
 
-from paragone.base.errors import UserError, report
+from paragone.base.errors import UserError, message_of
 from paragone.base.locks import hold_results
 from paragone.base.processes import mattering, name_user
 from paragone.config.plan import FIGURES, TABLES, Plan
@@ -28,11 +28,13 @@ configfile: PROJECT / "config.yaml"
 
 
 try:
+    for path in workflow.configfiles:
+        read(Path(path))  # Snakemake takes what `read` refuses
     if DEFAULTS.keys() - config.keys():  # where this is a module, `config` may hold changes only
         fill(config, DEFAULTS)
     PLAN = Plan(config, PROJECT)
 except Exception as error:
-    raise WorkflowError(f"config: {report(error)}") from None
+    raise WorkflowError(f"config: {message_of(error)}") from None
 if not PLAN.from_records and (names := ", ".join(mattering())):
     PLAN.notices.append(
         f"frameworks are started without these variables of the shell: {names}; to measure with one, name it "

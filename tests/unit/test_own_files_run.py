@@ -122,9 +122,10 @@ def test_layers_that_do_not_fit_are_told_with_the_framework_s_traceback(
     write(tmp_path, monkeypatch, torch=("nn.Linear(hidden,", "nn.Linear(hidden + 1,"))
     done = call(train_command(spec_of(config, "torch"), small, tmp_path / "run"))
     assert done.returncode == 1
-    *above, error = done.stderr.splitlines()
+    assert "Traceback" not in done.stderr
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert "models/torch.py: model 'my-mlp' on backend torch: RuntimeError" in error
-    assert any(line.startswith("Traceback") for line in above)
+    assert Path(error.rpartition("the traceback is in ")[2]).read_text().startswith("Traceback")
 
 
 def test_an_error_of_the_project_is_not_blamed_on_a_model(config, tmp_path, monkeypatch):

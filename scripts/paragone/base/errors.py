@@ -107,12 +107,10 @@ def _in_property(error: BaseException) -> BaseException:
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next
-    if (
-        isinstance(error, AttributeError)
-        and trace
-        and trace.tb_frame.f_code.co_name == "__getattr__"
-    ):
-        owner, name, *_ = trace.tb_frame.f_locals.values()
+    code = trace.tb_frame.f_code if trace else None
+    if isinstance(error, AttributeError) and trace and code and code.co_name == "__getattr__":
+        values = [trace.tb_frame.f_locals.get(name) for name in code.co_varnames[:2]]
+        owner, name = values[0], str(values[-1])
         hidden = inspect.getattr_static(type(owner), name, None)
         if isinstance(hidden, property) and hidden.fget:
             try:
@@ -180,7 +178,7 @@ class Interrupted(BaseException):
 
 
 def entry_point(main: Callable[..., None]) -> Callable[..., None]:
-    """Make `main` a program: an error becomes one line, `error: ...`, on stderr, and status 1; see `report`.
+    """Make `main` a program: an error becomes `error: ...` on stderr, and status 1; see `message_of`.
 
     After `Interrupted` the process ends by the signal that it received.
     """
@@ -194,13 +192,13 @@ def entry_point(main: Callable[..., None]) -> Callable[..., None]:
             signal.signal(interruption.number, signal.SIG_DFL)
             os.kill(os.getpid(), interruption.number)
         except Exception as error:
-            print(f"error: {report(error)}", file=sys.stderr)
+            print(f"error: {message_of(error)}", file=sys.stderr)
             sys.exit(1)
 
     return program
 
 
-def report(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """What a user is told of an error. The traceback of one that is not the user's is kept in a file."""
     message = as_user_error(error)
     others = (cause for cause in _with_causes(error) if not isinstance(cause, UserError))

@@ -9,10 +9,58 @@ import yaml
 from paragone.base.errors import UserError
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML 1.1 as Snakemake reads it; what its writer has hardly meant is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
+        """Refuse keys that are no texts, and keys that a mapping has twice."""
+        known: set[str] = set()
+        for key, _ in node.value:
+            if key.tag == "tag:yaml.org,2002:merge":  # of an alias, whose keys are defaults
+                continue
+            if not isinstance(name := self.construct_object(key, deep=True), str):
+                raise _fault(
+                    key, f"the key {key.value or 'null'} is read as no text; write it in quotes"
+                )
+            if name in known:
+                raise _fault(key, f"the key {name} is there twice; leave one of them")
+            known.add(name)
+        return super().construct_mapping(node, deep)
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        """Refuse what YAML 1.1 reads as sexagesimal or octal."""
+        number, digits = super().construct_yaml_int(node), node.value.lstrip("+-")
+        if ":" in digits or (digits[0] == "0" and digits.isdecimal() and number):
+            raise _fault(
+                node, f"{node.value} is read as {number}; write that, or the text in quotes"
+            )
+        return number
+
+    def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
+        """Refuse what YAML 1.1 reads as sexagesimal."""
+        number = super().construct_yaml_float(node)
+        if ":" in node.value:
+            raise _fault(
+                node, f"{node.value} is read as {number}; write that, or the text in quotes"
+            )
+        return number
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
+
+
+def _fault(node: yaml.Node, words: str) -> yaml.MarkedYAMLError:
+    return yaml.constructor.ConstructorError(None, None, words, node.start_mark)
+
+
 def read(path: Path) -> dict[str, Any]:
     """The content of a config file. Raises `UserError` that names the file and what is wrong."""
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix == ".json":  # which may be indented by tabs
+            text = json.dumps(json.loads(text))
+        found = yaml.load(text, _Loader)  # of a subclass of the safe one
         json.dumps(found, default=str)  # follows every alias
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
@@ -20,6 +68,8 @@ def read(path: Path) -> dict[str, Any]:
         raise UserError(
             f"{path}: not UTF-8 (byte {error.start}); save the file with that encoding"
         ) from None
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}: {error.msg} (line {error.lineno}); correct it") from None
     except ValueError:
         raise UserError(
             f"{path}: an alias refers to a node that contains it; write the values out"
@@ -28,7 +78,9 @@ def read(path: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark else ""
         problem = getattr(error, "problem", None) or "not YAML"
-        raise UserError(f"{path}: {problem}{where}; correct it") from None
+        problem = problem.replace("found character '\\t'", "found a tab in the place of spaces,")
+        remedy = "" if ";" in problem else "; correct it"
+        raise UserError(f"{path}{where}: {problem}{remedy}") from None
     if not isinstance(found, dict):
         raise UserError(f"{path}: not a mapping of keys to values; see config.yaml")
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+import yaml
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
@@ -203,14 +204,23 @@ def _said(value: Any, kind: Any, plain: Any) -> str:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         words, _, _ = str(error).partition(" - at `")
-    if plain is float and isinstance(value, str):
+    if plain in (int, float) and isinstance(value, str):
         try:
+            if isinstance(yaml.safe_load(value), int | float):
+                return (
+                    f"{_shown(value)} is text, not {_PLAINLY[plain.__name__]}; write it without quotes, or, as "
+                    "a block of --config holds nothing but texts, in a file for --configfile"
+                )
             number = repr(float(value))
+            if not math.isfinite(float(value)):
+                return f"{_shown(value)} is not a finite number; write one that is"
             if "." not in number:
                 number = number.replace("e", ".0e")  # else it is text again
             return f"YAML reads {_shown(value)} as text; write the number {number}"
-        except ValueError:
+        except (ValueError, yaml.YAMLError):
             pass
+    if value is None:
+        return "has no value; write one, or leave the key out"
     if plain is str and not isinstance(value, str | list | dict):
         return f"YAML reads {_shown(value)}, which is no text; write it in quotes"
     if isinstance(value, dict) and words[:1].islower():  # of `__post_init__`
