@@ -1,11 +1,17 @@
 """What an engine's errors mean: a full memory, or an operation that has no kernel of the kind asked for."""
 
+import runpy
+import subprocess
+import sys
+
 import pytest
 import torch
-from workspace import make_spec
+from msgspec.structs import replace
+from workspace import ROOT, make_spec
 
 from paragone.base.errors import (
     Unavailable,
+    as_user_error,
     first_line,
     first_sentence,
     reason_of,
@@ -77,3 +83,48 @@ def test_an_operation_without_a_deterministic_kernel_is_not_available_and_costs_
     assert "does not have a deterministic implementation" in reason
     with pytest.raises(RuntimeError, match="shapes"):
         observe.observe(spec, None)
+    errors.append(AttributeError("own"))  # the reference says what it is, too
+    with pytest.raises(AttributeError, match="own"):
+        observe.observe(
+            replace(spec, backend={**spec.backend, "engine": "reference", "strategy": "whole"}),
+            None,
+        )
+
+
+def test_an_error_in_a_property_of_a_plugin_is_not_hidden(tmp_path, monkeypatch):
+    """PyTorch says of such a property that the module has none."""
+    monkeypatch.setenv("PARAGONE_PLUGINS", str(tmp_path))
+    file = tmp_path / "models/torch.py"
+    file.parent.mkdir()
+    lines = [
+        "from torch import nn",
+        "class Net(nn.Module):",
+        "    @property",
+        "    def width(self):",
+    ]
+    file.write_text("\n".join([*lines, "        return self.depth.size"]))
+    net = runpy.run_path(str(file))["Net"]()
+    with pytest.raises(AttributeError, match="has no attribute 'width'") as caught:
+        print(net.width)
+    message = str(as_user_error(caught.value))
+    assert message.startswith(f"{file}, line 5: AttributeError: ")
+    assert "'depth'" in message
+
+
+def test_an_unexpected_error_of_a_program_is_one_line_and_a_file(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r})\n"
+        "from paragone.base.errors import entry_point\n"
+        "@entry_point\ndef main():\n    {}['secret']\nmain()\n"
+    )
+    (tmp_path / ".snakemake/log").mkdir(parents=True)
+    line = [sys.executable, program]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    (file,) = (tmp_path / ".snakemake/log").glob("*.program.*.traceback")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: KeyError: 'secret'; this is a bug in Paragone; the traceback is in "
+        f"{file.relative_to(tmp_path)}\n"
+    )
+    assert file.read_text().startswith("Traceback")

@@ -109,6 +109,31 @@ def test_a_full_memory_of_a_group_is_an_error_and_no_kill(group):
     assert 0.5 * 2**30 < int(done.stdout) <= 0.9 * 2**30
 
 
+@pytest.mark.parametrize(
+    ("membership", "files", "cores"),
+    [
+        ("0::/job", {"job__cpu_DOT_max": "250000 100000", "cpu_DOT_max": "max 100000"}, 2.5),
+        ("0::/job", {"job__cpu_DOT_max": "max 100000"}, None),
+        (
+            "4:cpu:/job",
+            {"cpu__job__cpu_DOT_cfs_quota_us": 50_000, "cpu__job__cpu_DOT_cfs_period_us": 100_000},
+            0.5,
+        ),
+        ("4:cpu:/", {"cpu__cpu_DOT_cfs_quota_us": -1, "cpu__cpu_DOT_cfs_period_us": 100_000}, None),
+        ("", {}, None),
+    ],
+)
+def test_threads_follow_the_quota(tree, membership, files, cores):
+    tree(membership, **files)
+    assert cgroups.cpu_quota() == cores
+    before = os.sched_getaffinity(0)
+    try:
+        expected = len(before) if cores is None else min(len(before), max(1, int(cores)))
+        assert limits.claim_cores(len(before)) == expected
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def test_a_waiting_thread_takes_little_of_the_cap():
     """TensorFlow's workers keep hundreds; with stacks of 8 MiB each a run ends as crashed."""
     program = (

@@ -208,8 +208,8 @@ def _said(value: Any, kind: Any, plain: Any) -> str:
         try:
             if isinstance(yaml.safe_load(value), int | float):
                 return (
-                    f"{_shown(value)} is text, not {_PLAINLY[plain.__name__]}; write it without quotes, or, as "
-                    "a block of --config holds nothing but texts, in a file for --configfile"
+                    f"{_shown(value)} is text, not {_PLAINLY[plain.__name__]}; write it without quotes, or, "
+                    "as a block of --config holds nothing but texts, in a file for --configfile"
                 )
             number = repr(float(value))
             if not math.isfinite(float(value)):

@@ -29,17 +29,18 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
     if dataset.vocabulary is not None:
         options["vocabulary"] = dataset.vocabulary
     shape, classes = dataset.train_inputs.shape[1:], len(dataset.class_names)
+    where, signature = f"workloads.{spec.workload['name']}.model", inspect.signature(models[name])
     try:
-        inspect.signature(models[name]).bind(shape, classes, **options)
+        signature.bind(shape, classes, **options)
     except TypeError as error:
+        given = ", ".join(["shape", "classes", *options])
         raise UserError(
-            f"workloads.{spec.workload['name']}.model: {name!r} is called with the shape of an example, the "
-            f"number of classes and the options of the block: {error}"
+            f"{where}: {name} takes {signature}, and is given {given}: {error}"
         ) from error
     with plugins.explaining():
         made = models[name](shape, classes, **options)
     if made is None:
-        raise UserError(f"workloads.{spec.workload['name']}.model: {name!r} returns no model")
+        raise UserError(f"{where}: the function of {name!r} returns no model")
     return made
 
 

@@ -1,0 +1,142 @@
+"""Shells, homes and checkouts as people have them: what is left in them reaches no framework."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from privileged import needs_root, small_disk
+from workspace import ROOT, UNREACHABLE, call, make_spec, train_command
+
+from paragone.base import processes
+from paragone.base.errors import UserError
+from paragone.machine.process_entry import git_state
+
+# Each stops or changes JAX, its libraries or Python where it is inherited.
+LEFT = {
+    "JAX_ENABLE_X64": "1",
+    "XLA_FLAGS": "--no_such_flag",
+    "PYTHONOPTIMIZE": "2",
+    "MALLOC_ARENA_MAX": "1",
+}
+BENIGN = {
+    "http_proxy": UNREACHABLE,
+    "grpc_proxy": UNREACHABLE,
+    "PYTHONUNBUFFERED": "1",
+    "EDITOR": "vi",
+}
+SHOW = "import json, os, sys; from paragone.base.processes import environment, take_environment; "
+
+
+def shown(program: str, user: int) -> dict:
+    """What a Python program prints as JSON as a user of this number, in an environment without variables."""
+    become = f"os.setgroups([]); os.setgid({user}); os.setuid({user}); "
+    line = [sys.executable, "-c", f"{SHOW}{become}{program}"]
+    path = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts")}
+    return json.loads(subprocess.check_output(line, env=path, text=True, cwd="/"))
+
+
+def test_two_workers_are_started_without_what_is_left_in_a_shell(small, tmp_path):
+    """In a home that is not there, behind a proxy, with a module of another JAX on the path."""
+    (tmp_path / "jax.py").write_text("1 / 0\n")
+    spec = make_spec("fashion-conv", "jax-multiprocess", 2, epochs=1, steps_per_epoch=2)
+    line = train_command(spec, small, tmp_path / "run", "launch")
+    path = f"{tmp_path}{os.pathsep}{ROOT / 'scripts'}"
+    done = call(line, PYTHONPATH=path, HOME="/nonexistent", **LEFT | BENIGN)
+    assert done.returncode == 0, done.stdout + done.stderr
+    processes = json.loads((tmp_path / "run/record.json").read_text())["processes"]
+    for process in processes:
+        assert process["removed_variables"] == sorted([*LEFT, "PYTHONPATH"])
+        assert process["variables"] == {}
+
+
+def test_a_program_that_python_has_started_otherwise_is_executed_again(tmp_path):
+    script = tmp_path / "script.py"
+    here = f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); {SHOW}"
+    script.write_text(f"{here}take_environment(); print(sys.flags.optimize, *os.environ)\n")
+    path = {"PATH": os.environ["PATH"]}
+    for variables, again in (({}, False), ({"PYTHONOPTIMIZE": "1"}, True)):
+        line = ["strace", "-f", "-e", "trace=execve", sys.executable, script]
+        done = subprocess.run(
+            line, env=path | variables, capture_output=True, text=True, check=True
+        )
+        optimize, *names = done.stdout.split()
+        assert optimize == "0"
+        assert "PYTHONOPTIMIZE" not in names
+        assert (done.stderr.count("execve(") == 2) is again
+
+
+def test_what_matters_and_what_each_worker_is_given(monkeypatch):
+    monkeypatch.setattr(os, "environ", {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]})
+    assert processes.mattering() == []
+    os.environ |= {"TORCHDYNAMO_DISABLE": "1", "CUDA_VERSION": "12", "PYTHON_VERSION": "3.11"}
+    os.environ |= {"CUDA_VISIBLE_DEVICES": "1", "TF_CPP_MIN_LOG_LEVEL": "0", "http_proxy": "x"}
+    assert processes.mattering() == ["TORCHDYNAMO_DISABLE"]
+    tuned = {"MALLOC_TOP_PAD_": "1"}
+    made = processes.environment(tuned)
+    assert made.items() >= {**tuned, "CUDA_VISIBLE_DEVICES": "1", "PYTHONNOUSERSITE": "1"}.items()
+    assert not {"TORCHDYNAMO_DISABLE", "http_proxy", "CUDA_VERSION"} & made.keys()
+    assert processes.environment(network=True)["http_proxy"] == "x"
+    os.environ |= made
+    del os.environ["TORCHDYNAMO_DISABLE"]
+    assert processes.tuning_variables() == tuned
+    assert processes.removed_variables() == ["TORCHDYNAMO_DISABLE"]
+
+
+def test_a_user_without_name_and_home_has_both_in_a_worker(tmp_path):
+    needs_root("starts a process of a user that the system does not know")
+    made = shown("print(json.dumps(environment()))", user=54_321)
+    assert made["LOGNAME"] == "54321"
+    assert made["HOME"] == "/tmp/paragone-54321"
+    assert Path(made["HOME"]).stat().st_mode & 0o777 == 0o700
+    Path(made["HOME"]).rmdir()
+
+
+def test_temporary_files_go_where_programs_can_be_executed(tmp_path, capsys):
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        assert processes._temporary(str(disk)) == "/tmp"
+        assert "is full; using /tmp" in capsys.readouterr().err
+        remount = ["mount", "-o", "remount,noexec,size=200m", str(disk)]
+        subprocess.run(remount, check=True)
+        assert processes._temporary(str(disk)) == "/tmp"
+        assert "noexec" in capsys.readouterr().err
+    assert processes._temporary("/no/such/folder") == "/tmp"
+    assert "no such file" in capsys.readouterr().err
+    assert processes._temporary(str(tmp_path)) == str(tmp_path)
+
+
+def test_without_any_folder_for_temporary_files_one_message_says_so(monkeypatch):
+    monkeypatch.setattr(processes, "_ROOM", 2**80)
+    with pytest.raises(UserError, match=r"TMPDIR: no folder for temporary files: /tmp is full; "):
+        processes.environment()
+
+
+def test_the_commit_of_a_checkout_of_another_user_is_known(tmp_path):
+    needs_root("gives a folder to another user")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        subprocess.run([*git, *words], check=True)
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        os.chown(path, 54_321, 54_321)
+    state = git_state(tmp_path)
+    assert state is not None
+    assert not state.dirty
+
+
+def test_blocks_longer_than_an_argument_reach_the_programs(checkout):
+    """Nine thousand classes, and a notice of the variables of the shell."""
+    made = checkout()
+    names = [f'Klasse {number}: "ü" & it\'s long' for number in range(9_000)]
+    block = {"form": "arrays", "path": "many.npz", "held_out": 0.5, "classes": names}
+    made.config["datasets"]["many"] = block
+    made.configure()
+    make = "import numpy as np; n = 9000; np.savez('many.npz', labels=np.tile(np.arange(n), 2), "
+    make += "inputs=np.zeros((2 * n, 4, 4), np.uint8))"
+    subprocess.run([sys.executable, "-c", make], cwd=made.folder, check=True)
+    done = made.snakemake("results/data/many/manifest.json", "--cores", "1", KERAS_BACKEND="torch")
+    assert done.returncode == 0, done.stdout
+    manifest = json.loads((made / "results/data/many/manifest.json").read_text())
+    assert manifest["class_names"] == names
+    assert done.stdout.count("without these variables of the shell: KERAS_BACKEND; ") == 1
