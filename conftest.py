@@ -43,8 +43,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 def group(nodeid: str) -> str:
     """The group of a test: what a pattern of GROUPS matches, else its file."""
     for pattern in GROUPS:
-        if found := re.match(pattern, nodeid):
-            return "".join(found.groups()) or found[0]
+        if match := re.match(pattern, nodeid):
+            return "".join(match.groups()) or match[0]
     return nodeid.partition("::")[0]
 
 

@@ -43,13 +43,13 @@ def stated(values: Sequence[float], unit: str, digits: int = 2) -> str:
     if len(values) > FEW:
         effects = Effects(np.log(values))
         middle, low, high = (
-            f"{one:,.{digits}f}" for one in np.exp([effects.mean, *effects.interval(2 * ALPHA)])
+            f"{value:,.{digits}f}" for value in np.exp([effects.mean, *effects.interval(2 * ALPHA)])
         )
         return f"{f'{middle} {unit}'.strip()} [{low}, {high}] (n = {len(values)})"
     shown = f"{median(values):,.{digits}f} {unit}".strip()
     if len(values) == 1:
         return f"{shown} (n = 1)"
-    low, high = (f"{one:,.{digits}f}" for one in (min(values), max(values)))
+    low, high = (f"{value:,.{digits}f}" for value in (min(values), max(values)))
     return f"{shown} ({low} to {high}, n = {len(values)})"
 
 

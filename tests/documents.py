@@ -1,7 +1,6 @@
 """The documents of this project: their links, their anchors, their examples, and the commands they name."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from workspace import ROOT
@@ -18,40 +17,29 @@ _ANCHOR = re.compile(r'<a id="([^"]+)">')
 # `dry run`: snakemake and make with --dry-run, a program with --help. Else the test that does it instead, or
 # what no test has.
 RUN, DRY_RUN = "run", "dry run"
+OWN_FOLDER = "tests/pipeline/test_own_folder.py"
 TREATMENT = {
-    r"echo .* > \S+": RUN,
-    r"export \w+=\S+": RUN,
-    r"python docs/build\.py": "run by tests/unit/test_documentation.py, with --check",
-    r"python scripts/collect\.py check results/": "run by tests/unit/test_compliance.py, on made records",
+    r"echo .* > \S+|export \w+=\S+": RUN,
+    r"python docs/build\.py": "tests/unit/test_documentation.py",
+    r"python scripts/collect\.py check results/": "tests/pipeline/test_smoke.py",
     r"(PYTHONPATH=\S+ )?python benchmarks/\S+ .*": DRY_RUN,
-    r"snakemake .* profiles/.*": "dry-run by tests/cluster/test_profiles.py, with its executor",
-    r"snakemake .*presets/gpu.yaml.*": "planned by tests/unit/test_repeats.py; it needs a GPU",
-    r"snakemake .*presets/smoke.yaml": "run by tests/pipeline/test_smoke.py",
-    r"snakemake .*bundles=.*": "run by workflows/bundles/tests/test_drawn_bundles.py, on a made bundle",
-    r"python workflows/bundles/bundle\.py .*": "run by workflows/bundles/tests/test_bundle_archive.py",
-    r"snakemake .*conda": "run by tests/pipeline/test_fresh.py, with a stand-in for conda",
-    r"python make_\w+\.py|snakemake -s \.\./paragone/.*": "run by tests/pipeline/test_own_folder.py",
-    r"snakemake --report .*": "run by tests/pipeline/test_smoke.py, after a run",
-    r"snakemake .*": DRY_RUN,
-    r"make \S+( NAME=\S+)?": DRY_RUN,
+    r"snakemake .* profiles/.*|python -m venv cloud|cloud/bin/pip .*": "tests/cluster/test_profiles.py",
+    r"snakemake .*presets/gpu.yaml.*": "tests/unit/test_repeats.py",  # it needs a GPU
+    r"snakemake .*presets/smoke.yaml|snakemake --report .*": "tests/pipeline/test_smoke.py",
+    r"snakemake .*bundles=.*": "workflows/bundles/tests/test_drawn_bundles.py",
+    r"python workflows/bundles/bundle\.py .*": "workflows/bundles/tests/test_bundle_archive.py",
+    r"snakemake .*conda": "tests/pipeline/test_fresh.py",
+    r"python make_\w+\.py|snakemake -s \.\./paragone/.*": OWN_FOLDER,
+    r"snakemake .*|make \S+( NAME=\S+)?": DRY_RUN,
     r"source \S+/bin/activate": "not run: tests are in that environment already",
-    r"python -m venv cloud|cloud/bin/pip .*": "done by tests/cluster/test_profiles.py",
     r"pre-commit install": "not run: pre-commit is not among the pinned packages",
 }
 
 
-@dataclass(frozen=True)
-class Command:
-    """One command of a page's `sh` block, without its comment."""
-
-    page: str
-    text: str
-
-    @property
-    def treatment(self) -> str | None:
-        """`RUN`, `DRY_RUN`, the reason for neither, or None if it is of no known kind."""
-        kinds = (kind for pattern, kind in TREATMENT.items() if re.fullmatch(pattern, self.text))
-        return next(kinds, None)
+def treatment(command: str) -> str | None:
+    """`RUN`, `DRY_RUN`, the test that does it or the reason why none does, None for an unknown kind."""
+    kinds = (kind for pattern, kind in TREATMENT.items() if re.fullmatch(pattern, command))
+    return next(kinds, None)
 
 
 def prose(page: Path) -> str:
@@ -92,17 +80,14 @@ def links(page: Path) -> list[str]:
     return _LINK.findall(prose(page))
 
 
-def preset_commands(preset: Path) -> list[Command]:
-    """The commands in the comments of a preset; lines that are indented further go on."""
-    texts = (
-        re.sub(r"\n# +|\(in one line\)", " ", text)
-        for text in _IN_COMMENT.findall(preset.read_text())
-    )
-    return [Command(preset.relative_to(ROOT).as_posix(), text.strip()) for text in texts]
+def commands(page: Path) -> list[str]:
+    """The commands of a page's `sh` blocks in their order; a line that ends in `\\` goes on.
 
-
-def commands(page: Path) -> list[Command]:
-    """The commands of a page's `sh` blocks in their order; a line that ends in `\\` goes on."""
+    Of a preset those in its comments, where lines that are indented further go on.
+    """
+    if page.suffix == ".yaml":
+        texts = _IN_COMMENT.findall(page.read_text())
+        return [re.sub(r"\n# +|\(in one line\)", " ", text).strip() for text in texts]
     lines = "\n".join(blocks(page, "sh")).replace("\\\n", " ").splitlines()
     texts = (re.sub(r"(^|\s+)# .*$", "", line).strip() for line in lines)
-    return [Command(page.relative_to(ROOT).as_posix(), text) for text in texts if text]
+    return [text for text in texts if text]

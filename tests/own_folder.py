@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import snakemake_server
 import yaml
-from documents import commands
+from documents import OWN_FOLDER, commands, treatment
 from workspace import Checkout, environment, job_stats
 
 from paragone.records import record
@@ -86,8 +86,8 @@ def own(base: Path, written: dict[str, str], page: Path, brief: dict) -> Own:
     (folder / "brief.yaml").write_text(yaml.safe_dump(BRIEF | brief))
     line: list[str] = []
     for command in commands(page):
-        if "test_own_folder" in (command.treatment or ""):
-            line = [*shlex.split(command.text)]
+        if treatment(command) == OWN_FOLDER:
+            line = [*shlex.split(command)]
             if line[0] == "snakemake":
                 line += ["brief.yaml"]  # behind --configfile
             succeed(line, folder)

@@ -32,7 +32,7 @@ EXAMPLES = {
     path.parent.name: yaml.safe_load(path.read_text())
     for path in sorted(ROOT.glob("examples/*/config.yaml"))
 }
-OF_EXAMPLES = {name: one for own in EXAMPLES.values() for name, one in own["workloads"].items()}
+OF_EXAMPLES = {name: block for own in EXAMPLES.values() for name, block in own["workloads"].items()}
 # (backend, replicas): the backends that train on CPUs.
 CELLS = [
     ("torch", 1),
@@ -108,8 +108,8 @@ def make_spec(
     cell = {"backend": backend, "replicas": replicas, "global_batch": global_batch}
     experiment = {"workload": workload, "matrix": [cell]}
     workloads = CONFIG["workloads"] | OF_EXAMPLES
-    config = {**CONFIG, "workloads": workloads, "experiments": {"one": experiment}}
-    (spec,) = expand(config, "one")
+    config = {**CONFIG, "workloads": workloads, "experiments": {"single": experiment}}
+    (spec,) = expand(config, "single")
     return replace(spec, **changes)
 
 
@@ -194,10 +194,10 @@ def memory_limited(limit: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-def wait_for(found: Callable[[], Any], process: subprocess.Popen, seconds: float = 120) -> Any:
-    """The first true result of `found`; fails if `process` ends or time is up first."""
+def wait_for(happened: Callable[[], Any], process: subprocess.Popen, seconds: float = 120) -> Any:
+    """The first true result of `happened`; fails if `process` ends or time is up first."""
     end = time.monotonic() + seconds
-    while not (result := found()):
+    while not (result := happened()):
         assert process.poll() is None, "the process ended too early"
         assert time.monotonic() < end, "waited too long"
         time.sleep(0.02)

@@ -33,12 +33,14 @@ def numbered(cluster, folder: Path, *options: str, first: str = "") -> list[list
     return sorted(json.loads(text) for text in done.stdout.splitlines())
 
 
-@pytest.mark.parametrize("first", ["", OTHERS_HIDDEN], ids=["numbered", "hidden"])
-def test_a_task_with_a_gpu_of_its_own_shares_it_with_no_other(cluster, tmp_path, first):
-    found = numbered(cluster, tmp_path / "meeting", "--gpus-per-task=1", first=first)
-    assert found == [[0, 0, 1], [1, 0, 1]]
-
-
-def test_tasks_that_see_the_same_gpus_take_one_each(cluster, tmp_path):
-    found = numbered(cluster, tmp_path / "meeting", "--gpus=2")
-    assert found == [[0, 0, 2], [1, 1, 2]]
+@pytest.mark.parametrize(
+    ("option", "first", "expected"),
+    [
+        ("--gpus-per-task=1", "", [[0, 0, 1], [1, 0, 1]]),
+        ("--gpus-per-task=1", OTHERS_HIDDEN, [[0, 0, 1], [1, 0, 1]]),
+        ("--gpus=2", "", [[0, 0, 2], [1, 1, 2]]),  # both see the same GPUs, and take one each
+    ],
+    ids=["own", "hidden", "shared"],
+)
+def test_a_task_knows_with_whom_it_shares_a_gpu(cluster, tmp_path, option, first, expected):
+    assert numbered(cluster, tmp_path / "meeting", option, first=first) == expected

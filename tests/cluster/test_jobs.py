@@ -6,7 +6,8 @@ import signal
 from dataclasses import dataclass
 
 import pytest
-from cluster.slurm import GPUS, NODES, PARTITION
+import yaml
+from cluster.slurm import CPUS, GPUS, NODES, PARTITION
 from plugged import plug_in
 from workspace import Checkout, job_stats, wait_for
 
@@ -44,10 +45,26 @@ class Submitted:
         return job
 
 
+def fit_profile(made: Checkout) -> None:
+    """Edit profiles/slurm for the cluster, as a user would."""
+    path = made / "profiles/slurm/profile.yaml"
+    profile = yaml.safe_load(path.read_text())
+    fitted = {"slurm_partition": PARTITION, "slurm_account": "anybody", "mem_mb": 1500}
+    profile["default-resources"] |= fitted | {"runtime": 30}
+    profile["set-threads"] = dict.fromkeys(profile["set-threads"], CPUS)
+    for resources in profile["set-resources"].values():
+        resources |= {"mem_mb": 5000, "runtime": 30}
+    profile |= {"slurm-status-command": "squeue", "latency-wait": 5}
+    profile |= {"slurm-init-seconds-before-status-checks": 1}
+    path.write_text(yaml.safe_dump(profile))
+
+
 @pytest.fixture(scope="module")
-def submitted(cluster, slurm_checkout, tmp_path_factory) -> Submitted:
+def submitted(cluster, fashion, tmp_path_factory) -> Submitted:
     """One call: runs of PyTorch, of a plugin, of a backend on GPUs, of two workers; and matrix products."""
-    made = slurm_checkout(tmp_path_factory.mktemp("submitted"))
+    made = Checkout(tmp_path_factory.mktemp("submitted"))
+    fit_profile(made)
+    made.config["data"]["folder"] = str(fashion.folder)
     gpu = {"device": "gpu", "label": "TensorFlow on GPUs"}
     backends = made.config["backends"]
     backends["tensorflow-gpu"] = backends["tensorflow-mirrored"] | gpu

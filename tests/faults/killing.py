@@ -1,7 +1,9 @@
-"""Runs that are killed after their first checkpoint and started again."""
+"""Runs in which something goes wrong after their first checkpoint, and what is then left of them."""
 
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +23,16 @@ ADAM = {
 }
 
 
+def long_spec(backend: str = "torch", replicas: int = 1, epochs: int = 500) -> Spec:
+    """A run that a test ends, or a short one."""
+    return make_spec(
+        "fashion-cnn", backend, replicas, global_batch=200, epochs=epochs, steps_per_epoch=10
+    )
+
+
 def small_spec(backend: str, replicas: int = 1) -> Spec:
     """Batch norm's statistics and Adam's moments: all the state that a checkpoint must hold."""
-    spec = make_spec(
-        "fashion-cnn", backend, replicas, global_batch=200, epochs=EPOCHS, steps_per_epoch=10
-    )
+    spec = long_spec(backend, replicas, EPOCHS)
     return replace(spec, workload={**spec.workload, **ADAM})
 
 
@@ -42,6 +49,39 @@ def checkpoints(folder: Path) -> list[Path]:
     return list(folder.glob("checkpoints/*/epoch-*"))
 
 
+def printed(folder: Path) -> Path:
+    """Both streams of a run that `started` started: a full pipe that nobody reads would stop it."""
+    return folder.with_name(f"{folder.name}.txt")
+
+
+@contextmanager
+def started(line: list[str], folder: Path, **options: object) -> Iterator[subprocess.Popen]:
+    """A run that writes to `folder`, from its first checkpoint on; killed at the end of the block.
+
+    `options` are those of `Popen`.
+    """
+    options = {"env": environment()} | options
+    with (
+        printed(folder).open("w") as out,
+        subprocess.Popen(line, stdout=out, stderr=out, **options) as run,
+    ):
+        try:
+            wait_for(lambda: checkpoints(folder), run)
+            yield run
+        finally:
+            run.kill()
+
+
+def message(folder: Path) -> str:
+    """The only error of a run that left checkpoints, and neither a record nor a meeting folder."""
+    text = printed(folder).read_text()
+    (error,) = [line for line in text.splitlines() if line.startswith("error: ")]
+    assert not (folder / "record.json").exists()
+    assert checkpoints(folder)
+    assert not list(folder.glob("workers-*"))
+    return error
+
+
 def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None:
     """Assert that a run, and the same one killed after its first checkpoint and started again, end alike.
 
@@ -51,36 +91,39 @@ def resumes_to_the_same_bits(spec: Spec, arrays: Arrays, tmp_path: Path) -> None
     program = "launch" if spec.workers > 1 else "train"
     succeed(train_command(spec, arrays, whole, program))
     line = train_command(spec, arrays, killed, program, window_seconds=0.1)
-    with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as process:
-        wait_for(lambda: checkpoints(killed), process)
+    with started(line, killed) as process:
         process.kill()
     assert process.returncode == -signal.SIGKILL
     assert not (killed / "record.json").exists()
     output = succeed(line)
 
-    one, two = record.read(whole / "record.json"), record.read(killed / "record.json")
-    alike(one, two)
-    assert one.model.final_weights != one.model.initial_weights
+    undisturbed, resumed = record.read(whole / "record.json"), record.read(killed / "record.json")
+    alike(undisturbed, resumed)
+    assert undisturbed.model.final_weights != undisturbed.model.initial_weights
     with np.load(whole / "predictions.npz") as first, np.load(killed / "predictions.npz") as second:
         assert all(np.array_equal(first[name], second[name]) for name in first.files)
-    first, second = two.processes[0], two.processes[-1]
-    assert len(two.processes) == 2 * spec.workers
+    first, second = resumed.processes[0], resumed.processes[-1]
+    assert len(resumed.processes) == 2 * spec.workers
     assert first.first_epoch == 1 < second.first_epoch <= EPOCHS
     assert first.started < first.ended < second.started
     assert len(first.epochs) == second.first_epoch - 1
-    assert (one.window == [], sum(part.steps for part in two.window) >= 20) == (True, True)
+    assert undisturbed.window == []
+    assert sum(part.steps for part in resumed.window) >= 20
     assert f"resumed after epoch {second.first_epoch - 1}" in output
     assert sorted(path.name for path in killed.iterdir()) == ["predictions.npz", "record.json"]
 
 
-def alike(one: RunRecord, two: RunRecord) -> None:
+def alike(first: RunRecord, second: RunRecord) -> None:
     """Assert that two records are those of the same run but for clocks, and that the second is valid."""
-    assert two.model == one.model
-    assert two.run == one.run
-    for measured, again in zip(one.epochs, two.epochs, strict=True):
+    assert (second.run, second.model) == (first.run, first.model)
+    for measured, again in zip(first.epochs, second.epochs, strict=True):
         for key in ("epoch", "learning_rate", "steps", "train_loss", "test_loss", "test_accuracy"):
             assert getattr(again, key) == getattr(measured, key)
-    invalid = [
-        rule for rule in compliance.OF_RECORD if rules.table()[rule].severity == rules.INVALID
-    ]
-    assert [rule for rule in invalid if list(compliance.OF_RECORD[rule](two))] == []
+    assert not broken(second, rules.INVALID)
+
+
+def broken(made: RunRecord, *severities: str) -> set[str]:
+    """The rules of these severities that a record breaks."""
+    table = rules.table()
+    of = [rule for rule in compliance.OF_RECORD if table[rule].severity in severities]
+    return {rule for rule in of if list(compliance.OF_RECORD[rule](made))}

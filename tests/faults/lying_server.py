@@ -26,97 +26,71 @@ class Request(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Print nothing."""
 
-    def head(self, status: int, length: int | None, **headers: str) -> None:
+    def head(self, status: int, length: int, **headers: str) -> None:
         """Status and headers; the connection ends with this answer."""
         self.send_response(status)
-        if length is not None:
-            self.send_header("Content-Length", str(length))
-        for name, value in {**headers, "Connection": "close"}.items():
-            self.send_header(name.replace("_", "-"), value)
+        for name, value in {"Content_Length": length, **headers, "Connection": "close"}.items():
+            self.send_header(name.replace("_", "-"), str(value))
         self.end_headers()
         self.close_connection = True
+
+
+def whole(content: bytes) -> bytes:
+    return content
+
+
+def half(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def answering(
+    send: Callable[[bytes], bytes] = whole,
+    announce: Callable[[bytes], bytes] | None = None,
+    status: int = 200,
+    **headers: str,
+) -> Answer:
+    """Send something made of the file, and announce the length of something else."""
+
+    def answer(request: Request) -> None:
+        body = send(request.server.content)
+        length = len(announce(request.server.content) if announce else body)
+        request.head(status, length, **headers)
+        request.wfile.write(body)
+
+    return answer
 
 
 def honest(request: Request) -> None:
     """The file, or the part of it that is asked for."""
     content = request.server.content
-    if found := re.fullmatch(r"bytes=(\d+)-", request.headers.get("Range") or ""):
-        start = int(found[1])
-        if start >= len(content):
-            return request.head(416, 0)
-        part = content[start:]
+    wanted = re.fullmatch(r"bytes=(\d+)-", request.headers.get("Range") or "")
+    if not wanted:
+        answering()(request)
+    elif (start := int(wanted[1])) >= len(content):
+        request.head(416, 0)
+    else:
         place = f"bytes {start}-{len(content) - 1}/{len(content)}"
-        request.head(206, len(part), Content_Range=place)
-        request.wfile.write(part)
-        return None
-    request.head(200, len(content))
-    request.wfile.write(content)
-    return None
+        answering(lambda content: content[start:], status=206, Content_Range=place)(request)
 
 
-def page(request: Request) -> None:
-    """HTTP 200 with an error page."""
-    request.head(200, len(PAGE), Content_Type="text/html")
-    request.wfile.write(PAGE)
-
-
-def cut_off(request: Request) -> None:
-    """Half of what was announced."""
-    content = request.server.content
-    request.head(200, len(content))
-    request.wfile.write(content[: len(content) // 2])
-
-
-def shorter_than_it_is(request: Request) -> None:
-    """A wrong length: all that is announced comes, but that is not all."""
-    content = request.server.content
-    request.head(200, len(content) // 2)
-    request.wfile.write(content)
-
-
-def longer_than_it_is(request: Request) -> None:
-    """More than the file, as long as announced."""
-    content = request.server.content + b"more"
-    request.head(200, len(content))
-    request.wfile.write(content)
-
-
-def circle(request: Request) -> None:
-    """Redirects to where it came from."""
-    request.head(302, 0, Location=request.path)
-
-
-def away(request: Request) -> None:
-    """Redirects to what no client should open."""
-    request.head(302, 0, Location="file:///etc/hostname")
-
-
-def broken(request: Request) -> None:
-    """An error of the server."""
-    request.head(503, 0)
-
-
-def deaf_to_ranges(request: Request) -> None:
-    """The whole file, whatever part is asked for."""
-    content = request.server.content
-    request.head(200, len(content))
-    request.wfile.write(content)
+page = answering(lambda _: PAGE, Content_Type="text/html")
+cut_off = answering(half, announce=whole)
+shorter_than_it_is = answering(whole, announce=half)
+longer_than_it_is = answering(lambda content: content + b"more")
+circle = answering(lambda _: b"", status=302, Location="reuters.npz")  # where it came from
+away = answering(lambda _: b"", status=302, Location="file:///etc/hostname")
+broken = answering(lambda _: b"", status=503)
+deaf_to_ranges = answering()
+# Said to be compressed once more, as servers say of every .gz file.
+compressed = answering(Content_Encoding="gzip")
 
 
 def dripping(request: Request) -> None:
     """A byte now and then."""
-    content = request.server.content
-    request.head(200, len(content))
-    for byte in content:
+    request.head(200, len(request.server.content))
+    for byte in request.server.content:
         request.wfile.write(bytes([byte]))
         time.sleep(0.2)
-
-
-def compressed(request: Request) -> None:
-    """The file, said to be compressed once more, as servers say of every .gz file."""
-    content = request.server.content
-    request.head(200, len(content), Content_Encoding="gzip")
-    request.wfile.write(content)
 
 
 @contextmanager
@@ -125,8 +99,7 @@ def serving(answer: Answer, content: bytes) -> Iterator[ThreadingHTTPServer]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Request)
     server.answer, server.content, server.asked = answer, content, []
     server.address = f"127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
+    Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server
     finally:

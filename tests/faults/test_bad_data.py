@@ -30,10 +30,10 @@ class Harmful:
         return os.system, (f"touch {self.path}",)
 
 
-def npz(**arrays: np.ndarray) -> dict[str, bytes]:
+def npz(**arrays: np.ndarray) -> bytes:
     stream = io.BytesIO()
     np.savez(stream, **arrays)
-    return {"reuters.npz": stream.getvalue()}
+    return stream.getvalue()
 
 
 def photograph(width: int, height: int) -> bytes:
@@ -46,35 +46,48 @@ def photograph(width: int, height: int) -> bytes:
     return bytes(content)
 
 
-def cats(name: str, content: bytes, mode: int = stat.S_IFREG | 0o644) -> dict[str, bytes]:
+def archive(name: str, content: bytes, mode: int = stat.S_IFREG | 0o644) -> bytes:
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as file:
         member = zipfile.ZipInfo(name)
         member.compress_type, member.external_attr = zipfile.ZIP_DEFLATED, mode << 16
-        archive.writestr(member, content)
-    return {"cats.zip": stream.getvalue()}
-
-
-def fashion(content: bytes) -> dict[str, bytes]:
-    return dict.fromkeys(FASHION_FILES, content)
+        file.writestr(member, content)
+    return stream.getvalue()
 
 
 CAT = "PetImages/Cat/0.jpg"
 LINK = stat.S_IFLNK | 0o777
+FILES = {"reuters": ["reuters.npz"], "cats_vs_dogs": ["cats.zip"], "fashion_mnist": FASHION_FILES}
+# The data set, the content of each of its files, given what must not be made, and the words of the message.
 CASES = {
-    "pickled": (lambda evil: npz(x=np.array([Harmful(evil)], dtype=object), y=np.zeros(1)), "must"),
-    "other arrays": (lambda _: npz(z=np.zeros(3)), "x.npy"),
-    "bare pickle": (lambda evil: {"reuters.npz": pickle.dumps(Harmful(evil))}, "not a zip file"),
-    "huge image": (lambda _: cats(CAT, photograph(60_000, 60_000)), "60000 x 60000 pixels"),
-    "torn image": (lambda _: cats(CAT, photograph(64, 64)[:60]), "cannot be read as this data set"),
-    "parent": (lambda _: cats("../../evil.jpg", b""), "leads out of the archive"),
-    "absolute": (lambda _: cats("/evil.jpg", b""), "leads out of the archive"),
-    "backslash": (lambda _: cats("a\\..\\evil", b""), "leads out of the archive"),
-    "link": (lambda _: cats(CAT, b"/etc/passwd", LINK), "is a link"),
-    "no images": (lambda _: fashion(gzip.compress(b"no images")), "cannot be read"),
-    "torn gzip": (lambda _: fashion(gzip.compress(bytes(10_000))[:20]), "cannot be read"),
+    "pickled": ("reuters", lambda evil: npz(x=np.array([Harmful(evil)], object), y=[0]), "must"),
+    "other arrays": ("reuters", lambda _: npz(z=np.zeros(3)), "x.npy"),
+    "bare pickle": ("reuters", lambda evil: pickle.dumps(Harmful(evil)), "not a zip file"),
+    "huge image": (
+        "cats_vs_dogs",
+        lambda _: archive(CAT, photograph(60_000, 60_000)),
+        "60000 x 60000 pixels",
+    ),
+    "torn image": (
+        "cats_vs_dogs",
+        lambda _: archive(CAT, photograph(64, 64)[:60]),
+        "cannot be read as this data set",
+    ),
+    "parent": (
+        "cats_vs_dogs",
+        lambda _: archive("../../evil.jpg", b""),
+        "leads out of the archive",
+    ),
+    "absolute": ("cats_vs_dogs", lambda _: archive("/evil.jpg", b""), "leads out of the archive"),
+    "backslash": (
+        "cats_vs_dogs",
+        lambda _: archive("a\\..\\evil", b""),
+        "leads out of the archive",
+    ),
+    "link": ("cats_vs_dogs", lambda _: archive(CAT, b"/etc/passwd", LINK), "is a link"),
+    "no images": ("fashion_mnist", lambda _: gzip.compress(b"no images"), "cannot be read"),
+    "torn gzip": ("fashion_mnist", lambda _: gzip.compress(bytes(10_000))[:20], "cannot be read"),
 }
-DATASETS = {"reuters.npz": "reuters", "cats.zip": "cats_vs_dogs"}
 
 
 @pytest.mark.injects(
@@ -84,15 +97,14 @@ DATASETS = {"reuters.npz": "reuters", "cats.zip": "cats_vs_dogs"}
 )
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_no_data_set_is_one_message(tmp_path, case):
-    make, words = CASES[case]
+    dataset, make, words = CASES[case]
     evidence = tmp_path / "executed"
-    files = make(evidence)
-    dataset = DATASETS.get(next(iter(files)), "fashion_mnist")
+    content = make(evidence)
     mirror = tmp_path / "mirror" / dataset
     mirror.mkdir(parents=True)
-    for name, content in files.items():
+    for name in FILES[dataset]:
         (mirror / name).write_bytes(content)
-    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    hashes = dict.fromkeys(FILES[dataset], hashlib.sha256(content).hexdigest())
     block, data = {"editions": {"made": hashes}}, tmp_path / "data"
     fetched = fetch(dataset, tmp_path / "results", data, str(mirror.parent), block, source="real")
     assert fetched.returncode == 0, fetched.stderr
@@ -105,9 +117,9 @@ def test_what_is_no_data_set_is_one_message(tmp_path, case):
 
 @pytest.mark.injects("3 data", "archives that are bombs", "made zip and gzip files")
 def test_bombs_are_refused_and_harmless_archives_pass(tmp_path, monkeypatch):
-    content = cats(CAT, bytes(2**22))["cats.zip"], gzip.compress(bytes(2**22))
-    for name, each in zip(("a.zip", "a.gz"), content, strict=True):
-        (tmp_path / name).write_bytes(each)
+    (tmp_path / "a.zip").write_bytes(archive(CAT, bytes(2**22)))
+    (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(2**22)))
+    for name in ("a.zip", "a.gz"):
         tfds_builders.check_archive(tmp_path / name)
     monkeypatch.setattr(tfds_builders, "MOST_BYTES", 2**20)
     for name in ("a.zip", "a.gz"):

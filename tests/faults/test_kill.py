@@ -1,12 +1,11 @@
 """A killed trainer resumes from its last checkpoint, and the run ends as if nothing had happened."""
 
 import signal
-import subprocess
 
 import pytest
-from faults.killing import checkpoints, random_spec, resumes_to_the_same_bits, small_spec
+from faults.killing import checkpoints, random_spec, resumes_to_the_same_bits, small_spec, started
 from msgspec.structs import replace
-from workspace import call, environment, refused, small_copy, succeed, train_command, wait_for
+from workspace import call, refused, small_copy, succeed, train_command
 
 from paragone.records import record
 
@@ -27,18 +26,15 @@ def test_a_killed_run_with_dropout_and_augmentation_resumes_to_the_same_bits(sma
     "SIGSTOP, then SIGTERM; the second is refused by name",
 )
 def test_one_trainer_at_a_time_and_another_specification_does_not_resume(small, tmp_path):
-    spec = small_spec("torch")
-    line = train_command(spec, small, tmp_path)
-    with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as first:
-        wait_for(lambda: checkpoints(tmp_path), first)
+    spec, folder = small_spec("torch"), tmp_path / "run"
+    line = train_command(spec, small, folder)
+    with started(line, folder) as first:
         first.send_signal(signal.SIGSTOP)
-        try:
-            refused(call(line), f"process {first.pid} on ", str(tmp_path))
-        finally:
-            first.send_signal(signal.SIGCONT)
-            first.send_signal(signal.SIGTERM)
-    assert first.returncode == -signal.SIGTERM
-    assert checkpoints(tmp_path)
-    succeed(train_command(replace(spec, seed=1), small, tmp_path))
-    assert len(record.read(tmp_path / "record.json").processes) == 1
-    assert not (tmp_path / "checkpoints").exists()
+        refused(call(line), f"process {first.pid} on ", str(folder))
+        first.send_signal(signal.SIGCONT)
+        first.send_signal(signal.SIGTERM)
+        assert first.wait(60) == -signal.SIGTERM
+    assert checkpoints(folder)
+    succeed(train_command(replace(spec, seed=1), small, folder))
+    assert len(record.read(folder / "record.json").processes) == 1
+    assert not (folder / "checkpoints").exists()

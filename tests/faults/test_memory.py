@@ -8,17 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from faults.killing import long_spec, started
 from privileged import memory_group
-from workspace import (
-    ROOT,
-    call,
-    environment,
-    make_spec,
-    memory_limited,
-    small_copy,
-    train_command,
-    wait_for,
-)
+from workspace import ROOT, call, make_spec, memory_limited, small_copy, train_command
 
 from paragone.records import record
 
@@ -36,9 +28,8 @@ def test_the_limit_is_never_raised():
     line = [sys.executable, "-c", program]
     options = {"cwd": ROOT / "scripts", "text": True}
     with memory_limited(2**30):
-        soft, hard = subprocess.check_output(line, **options).split()
-    assert int(soft) == 2**30
-    assert int(hard) == resource.getrlimit(resource.RLIMIT_DATA)[1]
+        soft, hard = map(int, subprocess.check_output(line, **options).split())
+    assert (soft, hard) == (2**30, resource.getrlimit(resource.RLIMIT_DATA)[1])
     soft, _ = subprocess.check_output(line, **options).split()
     assert 2**30 < int(soft) < 2**50
 
@@ -75,7 +66,7 @@ HOG = """
 import os, pathlib, re, sys
 counters = [pathlib.Path(sys.argv[1], name) for name in ("memory.oom_control", "memory.events")]
 held = []
-while not any(re.search("oom_kill [1-9]", one.read_text()) for one in counters if one.exists()):
+while not any(re.search("oom_kill [1-9]", path.read_text()) for path in counters if path.exists()):
     held.append(os.urandom(1 << 20) * 16)
 """
 
@@ -88,20 +79,18 @@ while not any(re.search("oom_kill [1-9]", one.read_text()) for one in counters i
 )
 def test_a_worker_that_the_kernel_ends_for_its_memory_is_a_record(small, tmp_path):
     """The limit of a run counts its own memory; other processes of its control group take the rest."""
-    spec = make_spec("fashion-cnn", "torch", global_batch=200, epochs=500, steps_per_epoch=10)
-    line = train_command(spec, small, tmp_path, "launch")
+    line, folder = train_command(long_spec(), small, tmp_path / "run", "launch"), tmp_path / "run"
     with memory_group(2 * 2**30) as group:
 
         def join():
             (group / "cgroup.procs").write_text(str(os.getpid()))
 
-        with subprocess.Popen(line, env=environment(), preexec_fn=join) as run:
-            wait_for(lambda: list(tmp_path.glob("checkpoints/*/epoch-*")), run)
-            worker = (tmp_path / "checkpoints/lock").read_text().split()[1]
+        with started(line, folder, preexec_fn=join) as run:
+            worker = (folder / "checkpoints/lock").read_text().split()[1]
             Path(f"/proc/{worker}/oom_score_adj").write_text("1000")  # the first to be ended
             hog = [sys.executable, "-c", HOG, group]
             subprocess.run(hog, preexec_fn=join, check=False, timeout=60)  # may be the next
             assert run.wait(60) == 0
-    made = record.read(tmp_path / "record.json")
+    made = record.read(folder / "record.json")
     assert made.status == "out_of_memory"
     assert "the memory of its control group is full" in made.reason

@@ -8,93 +8,69 @@ from msgspec.structs import replace
 from workspace import call, make_spec, refused, train_command
 
 SPEC = make_spec("fashion-conv", "torch", global_batch=200, epochs=1, steps_per_epoch=1)
+DDP = make_spec("fashion-cnn", "torch-ddp", 2, global_batch=200, epochs=1, steps_per_epoch=1)
 
 
-def changed(line: list[str], option: str, value: object) -> list[str]:
-    at = line.index(option) + 1
-    return [*line[:at], str(value), *line[at + 1 :]]
-
-
-def refuses(line: list[str], folder, *words: str) -> None:
-    """Assert that the program fails with one message and leaves no result."""
+def refuses(line: list[str], folder, *words: str, **options: object) -> None:
+    """Assert that the program, with other options, fails with one message and leaves no result."""
+    for option, value in options.items():
+        line[line.index(f"--{option}") + 1] = str(value)
     refused(call(line), *words)
     left = [path.name for path in folder.rglob("*") if path.is_file()]
     assert set(left) <= {"lock"}
 
 
-def test_missing_manifest(small, tmp_path):
-    gone = tmp_path / "gone.json"
-    line = changed(train_command(SPEC, small, tmp_path / "run"), "--manifest", gone)
-    refuses(line, tmp_path, str(gone), "is missing", "serialize")
-
-
-def test_missing_data_is_found_before_the_framework_is_imported(small, tmp_path):
-    line = changed(train_command(SPEC, small, tmp_path), "--manifest", tmp_path / "gone.json")
+def test_missing_data_are_found_before_the_framework_is_imported(small, tmp_path):
+    line = train_command(SPEC, small, tmp_path / "run")
+    line[line.index("--manifest") + 1] = str(tmp_path / "gone.json")
     done = call([line[0], "-X", "importtime", *line[1:]])
-    refused(done, "is missing")
+    refused(done, str(tmp_path / "gone.json"), "is missing", "serialize")
     imported = set(re.findall(r"\| +(\w+)$", done.stderr, re.MULTILINE))
     assert "numpy" in imported
     assert "torch" not in imported
 
 
-def test_missing_arrays(small, tmp_path):
-    line = changed(train_command(SPEC, small, tmp_path / "run"), "--data-folder", tmp_path / "no")
-    refuses(line, tmp_path, str(tmp_path / "no"), "is missing")
-
-
-def test_truncated_array(small, tmp_path):
-    copy = tmp_path / "data"
-    shutil.copytree(small.folder, copy)
-    (array,) = copy.glob("arrays/*/train_inputs.npy")
-    with array.open("r+b") as file:
-        file.truncate(array.stat().st_size - 1)
-    line = changed(train_command(SPEC, small, tmp_path / "run"), "--data-folder", copy)
-    refuses(line, tmp_path / "run", str(array), "bytes", "delete the folder")
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"seed": 0}', "null"])
-def test_malformed_spec(small, tmp_path, text):
-    line = changed(train_command(SPEC, small, tmp_path / "run"), "--spec", text)
-    refuses(line, tmp_path, "--spec: not the specification of a run")
+def old_and_new(old: str, new: str) -> str:
+    text = SPEC.to_json()
+    assert old in text
+    return text.replace(old, new)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("text", "words"),
     [
+        ("{", ["--spec: not the specification of a run"]),
+        ('{"seed": 0}', ["--spec: not the specification of a run"]),
         (
-            '"steps_per_epoch":1',
-            '"steps_per_epoch":11',
-            [": 11 step(s) of 200 examples do not fit into 2000", "lower the batch size"],
+            old_and_new('"steps_per_epoch":1', '"steps_per_epoch":11'),
+            ["fashion-conv: 11 step(s) of 200 examples do not fit into 2000", "lower the batch"],
         ),
-        ('"name":"fashion-conv"}', '"name":"vgg"}', [".model.name", "'vgg'", "fashion-cnn"]),
-        ('"name":"fashion-conv"}', '"name":"fashion-conv","depth":3}', [".model", "depth"]),
+        (
+            old_and_new('"name":"fashion-conv"}', '"name":"vgg"}'),
+            ["workloads.fashion-conv.model.name", "'vgg'", "fashion-cnn"],
+        ),
+        (
+            replace(SPEC, backend={**SPEC.backend, "strategy": "spmd"}).to_json(),
+            ["backends.torch.strategy", "spmd"],
+        ),
     ],
-    ids=["steps", "model", "option of the model"],
+    ids=["no JSON", "no run", "steps", "model", "strategy"],
 )
-def test_impossible_spec(small, tmp_path, old, new, words):
-    text = SPEC.to_json()
-    assert old in text
-    line = train_command(SPEC, small, tmp_path / "run")
-    line = changed(line, "--spec", text.replace(old, new))
-    refuses(line, tmp_path, "workloads.fashion-conv", *words)
+def test_a_wrong_specification(small, tmp_path, text, words):
+    refuses(train_command(SPEC, small, tmp_path / "run"), tmp_path, *words, spec=text)
 
 
-@pytest.mark.parametrize("strategy", ["spmd", "mirrored"])
-def test_strategy_of_another_engine(small, tmp_path, strategy):
-    spec = replace(SPEC, backend={**SPEC.backend, "strategy": strategy})
-    line = train_command(spec, small, tmp_path)
-    refuses(line, tmp_path, "backends.torch.strategy", strategy)
-
-
-def test_several_workers_need_the_launcher_and_several_hosts_slurm(small, tmp_path):
-    spec = make_spec("fashion-cnn", "torch-ddp", 2, global_batch=200, epochs=1, steps_per_epoch=1)
-    refuses(train_command(spec, small, tmp_path), tmp_path, "2 workers", "scripts/launch.py")
-    for nodes, words in (
-        ("2", ["no Slurm allocation", "profiles/slurm", "train:nodes=1"]),
-        ("3", ["2 worker(s)", "3 hosts"]),
-    ):
-        line = [*train_command(spec, small, tmp_path, "launch"), "--nodes", nodes]
-        refuses(line, tmp_path, "--nodes", *words)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, ["2 workers", "scripts/launch.py"]),
+        ({"nodes": 2}, ["--nodes", "no Slurm allocation", "profiles/slurm", "train:nodes=1"]),
+        ({"nodes": 3}, ["--nodes", "2 worker(s)", "3 hosts"]),
+    ],
+)
+def test_several_workers_need_the_launcher_and_several_hosts_slurm(small, tmp_path, options, words):
+    program = "launch" if options else "train"
+    refuses(train_command(DDP, small, tmp_path, program, **options), tmp_path, *words)
 
 
 def test_truncated_array_through_the_workflow(checkout, small):

@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import sys
+import time
 
 import pytest
 from faults import lying_server
@@ -21,12 +22,10 @@ EDITIONS = {"made": {"reuters.npz": SHA256}}
 SECRET = "hunter2"
 
 
-def get(
-    tmp_path, *addresses: str, editions: dict = EDITIONS, **settings: object
-) -> subprocess.CompletedProcess:
+def get(tmp_path, *addresses: str, editions: dict = EDITIONS) -> subprocess.CompletedProcess:
     mirrors = ";".join(f"http://{address}" for address in addresses)
-    settings, block = {"source": "real"} | settings, {"editions": editions}
-    return fetch("reuters", tmp_path, tmp_path / "data", mirrors, block, **settings)
+    block = {"editions": editions}
+    return fetch("reuters", tmp_path, tmp_path / "data", mirrors, block, source="real")
 
 
 def arrived(tmp_path) -> dict[str, bytes]:
@@ -35,31 +34,37 @@ def arrived(tmp_path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in files if path.is_file()}
 
 
-LIES = pytest.mark.injects(
+LIES = {
+    "page": ["wrong checksum", SHA256, "a web page"],
+    "shorter_than_it_is": ["wrong checksum", "150,000 bytes"],
+    "longer_than_it_is": ["wrong checksum", "300,004 bytes"],
+    "circle": ["redirects without end"],
+    "away": ["not an address"],
+    "broken": ["HTTP status 503"],
+    "cut_off": ["the transfer broke off"],
+}
+
+
+@pytest.mark.injects(
     "3 data",
     "mirrors that lie or break off",
     "a server: error page as 200, wrong lengths, redirect loop, 503, cut",
 )
-
-
-@LIES
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (lying_server.page, ["wrong checksum", SHA256, "a web page"]),
-        (lying_server.shorter_than_it_is, ["wrong checksum", "150,000 bytes"]),
-        (lying_server.longer_than_it_is, ["wrong checksum", "300,004 bytes"]),
-        (lying_server.circle, ["redirects without end"]),
-        (lying_server.away, ["not an address"]),
-        (lying_server.broken, ["HTTP status 503"]),
-        (lying_server.cut_off, ["the transfer broke off"]),
-    ],
-)
-def test_a_lie_is_one_message_and_never_data(tmp_path, answer, words):
-    with serving(answer, CONTENT) as server:
-        refused(get(tmp_path, server.address), *words)
-    assert not (tmp_path / "source.json").exists()
-    assert set(arrived(tmp_path)) <= {"reuters.npz.part"}
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_one_message_and_never_data_and_the_next_mirror_is_asked(tmp_path, lie):
+    with (
+        serving(getattr(lying_server, lie), CONTENT) as bad,
+        serving(lying_server.honest, CONTENT) as good,
+    ):
+        refused(get(tmp_path, bad.address), *LIES[lie])
+        assert not (tmp_path / "source.json").exists()
+        assert set(arrived(tmp_path)) <= {"reuters.npz.part"}
+        done = get(tmp_path, bad.address, good.address)
+        if "wrong checksum" in LIES[lie]:
+            return refused(done, "wrong checksum")
+    assert done.returncode == 0, done.stderr
+    origin = json.loads((tmp_path / "source.json").read_text())["origin"]
+    assert origin.endswith(f"{good.address}/reuters")
 
 
 CUT_OFF = pytest.mark.injects(
@@ -85,18 +90,18 @@ def test_a_download_goes_on_where_it_was_cut_off(tmp_path):
     "what is left of another download, or too much of this one",
     "a file in its place; servers with and without ranges",
 )
+@pytest.mark.parametrize("server", ["honest", "deaf_to_ranges", "compressed"])
 @pytest.mark.parametrize(
-    "answer", [lying_server.honest, lying_server.deaf_to_ranges, lying_server.compressed]
+    "part", [b"of another file", CONTENT, CONTENT + b"more"], ids=["other", "whole", "more"]
 )
-@pytest.mark.parametrize("part", [b"of another file", CONTENT, CONTENT + b"more"])
-def test_a_useless_part_costs_no_more_than_a_download(tmp_path, answer, part):
+def test_a_useless_part_costs_no_more_than_a_download(tmp_path, server, part):
     folder = tmp_path / "data/raw/reuters/.arriving"
     folder.mkdir(parents=True)
     (folder / "reuters.npz.part").write_bytes(part)
-    with serving(answer, CONTENT) as server:
-        done = get(tmp_path, server.address)
+    with serving(getattr(lying_server, server), CONTENT) as started:
+        done = get(tmp_path, started.address)
         assert done.returncode == 0, done.stderr
-        assert len(server.asked) <= 2
+        assert len(started.asked) <= 2
     assert arrived(tmp_path) == {"reuters.npz": CONTENT}
 
 
@@ -104,19 +109,17 @@ def test_a_useless_part_costs_no_more_than_a_download(tmp_path, answer, part):
 def test_whole_files_of_an_interrupted_edition_are_not_downloaded_again(tmp_path):
     files = {name: f"{name}.npz".encode() for name in "abcd"}
     editions = {"made": {n: hashlib.sha256(c).hexdigest() for n, c in files.items()}}
+    broken = {"d"}
 
-    def all_but_d(request):
+    def answer(request):
         name = request.path.rpartition("/")[2]
         request.server.content = files[name]
-        (lying_server.cut_off if name == "d" else lying_server.honest)(request)
+        (lying_server.cut_off if name in broken else lying_server.honest)(request)
 
-    def everything(request):
-        request.server.content = files[request.path.rpartition("/")[2]]
-        lying_server.honest(request)
-
-    with serving(all_but_d, b"") as server:
+    with serving(answer, b"") as server:
         refused(get(tmp_path, server.address, editions=editions), "the transfer broke off")
-        server.answer, server.asked = everything, []
+        broken.clear()
+        server.asked = []
         assert get(tmp_path, server.address, editions=editions).returncode == 0
         assert [path for path, _ in server.asked] == ["/reuters/d"]
 
@@ -133,46 +136,30 @@ def test_a_server_that_drips_is_unreachable(tmp_path, monkeypatch):
     assert not (tmp_path / "reuters.npz").exists()
 
 
-@LIES
-def test_the_next_mirror_is_asked_after_one_that_breaks_off(tmp_path):
-    with (
-        serving(lying_server.cut_off, CONTENT) as bad,
-        serving(lying_server.honest, CONTENT) as good,
-    ):
-        done = get(tmp_path, bad.address, good.address)
-        assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "source.json").read_text())["origin"].endswith(
-        f"{good.address}/reuters"
-    )
-
-
 @pytest.mark.injects(
     "3 data", "two processes that fetch into one folder", "both at once from a slow server"
 )
 def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
-    """One downloads; the other says that it waits, and finds the files."""
-    data = CONFIG_DATA | {"folder": str(tmp_path / "data"), "source": "real"}
-    block = DATASETS["reuters"] | {"editions": EDITIONS}
+    """The first downloads; the second says that it waits, and finds the files."""
 
     def slowly(request):
-        lying_server.time.sleep(1)
+        time.sleep(1)
         lying_server.honest(request)
 
     with serving(slowly, CONTENT) as server:
+        data = CONFIG_DATA | {"folder": str(tmp_path / "data"), "source": "real"}
         data["mirrors"] = [f"http://{server.address}"]
+        block = DATASETS["reuters"] | {"editions": EDITIONS}
         line = [sys.executable, str(ROOT / "scripts/fetch.py"), "--dataset=reuters"]
         line += [f"--config-data={json.dumps(data)}", f"--block={json.dumps(block)}"]
-        started = [
-            subprocess.Popen(
-                [*line, f"--output={tmp_path / name}.json"], stderr=subprocess.PIPE, text=True
-            )
-            for name in ("one", "two")
-        ]
+        outputs = [tmp_path / "first.json", tmp_path / "second.json"]
+        options = {"stderr": subprocess.PIPE, "text": True}
+        started = [subprocess.Popen([*line, f"--output={path}"], **options) for path in outputs]
         errors = [process.communicate(timeout=60)[1] for process in started]
         assert [process.returncode for process in started] == [0, 0], errors
         assert len(server.asked) == 1
     assert sum("waiting: process " in text for text in errors) == 1
-    sources = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "two")]
+    sources = [json.loads(path.read_text()) for path in outputs]
     assert len({source["files"][0]["path"] for source in sources}) == 1
 
 
@@ -183,12 +170,11 @@ def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
     times=3,
 )
 def test_the_password_of_a_mirror_is_never_shown(tmp_path):
-    for answer in (lying_server.honest, lying_server.page, lying_server.cut_off):
-        with serving(answer, CONTENT) as server:
-            folder = tmp_path / answer.__name__
+    for name in ("honest", "page", "cut_off"):
+        folder = tmp_path / name
+        with serving(getattr(lying_server, name), CONTENT) as server:
             done = get(folder, f"user:{SECRET}@{server.address}")
-            assert done.returncode == int(answer is not lying_server.honest)
-            texts = [done.stdout, done.stderr]
-            texts += [path.read_text() for path in folder.glob("*.json")]
-            assert server.address in "".join(texts)
-            assert SECRET not in "".join(texts)
+        assert done.returncode == int(name != "honest")
+        texts = [done.stdout, done.stderr, *(path.read_text() for path in folder.glob("*.json"))]
+        assert server.address in "".join(texts)
+        assert SECRET not in "".join(texts)

@@ -1,6 +1,7 @@
-"""One real run of the smoke preset, for all the tests that look at it."""
+"""A real run of the smoke preset, for all the tests that read it."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import yaml
@@ -8,6 +9,7 @@ from plan import Plan
 from workspace import Checkout
 
 from paragone.records import record
+from paragone.records.run_record import RunRecord
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ def plan() -> Plan:
 def smoke(fashion, tmp_path_factory) -> Smoke:
     """`make all CONFIG=presets/smoke.yaml` without the set-up; Fashion-MNIST's arrays are shared.
 
-    Minutes of training: the only run of this length, for all who look at a finished checkout.
+    Minutes of training: the only run of this length, for all who read a finished checkout.
     """
     checkout = Checkout(tmp_path_factory.mktemp("smoke"))
     data = checkout / "shared_data.yaml"
@@ -47,16 +49,16 @@ def smoke(fashion, tmp_path_factory) -> Smoke:
 
 
 @pytest.fixture(scope="session")
-def results(smoke):
+def results(smoke) -> Path:
     return smoke.checkout / "results"
 
 
 @pytest.fixture(scope="session")
-def records(results):
+def records(results) -> list[RunRecord]:
     """The valid records; `record.read` checks each."""
     return [record.read(path) for path in sorted(results.glob("runs/*/record.json"))]
 
 
 @pytest.fixture(scope="session")
-def completed(records):
+def completed(records) -> list[RunRecord]:
     return [made for made in records if made.status == "completed"]

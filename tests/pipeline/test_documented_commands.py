@@ -4,27 +4,20 @@ import shlex
 import subprocess
 
 import pytest
-from documents import DRY_RUN, PAGES, RUN, blocks, commands, preset_commands
+from documents import DRY_RUN, PAGES, RUN, blocks, commands, treatment
 from plan import Plan
 from workspace import ROOT, Checkout, environment
 
 pytestmark = pytest.mark.full
 
-BY_FILE = {page.relative_to(ROOT).as_posix(): commands(page) for page in PAGES}
-BY_FILE |= {f"presets/{path.name}": preset_commands(path) for path in ROOT.glob("presets/*.yaml")}
 # Words that change nothing of what a command asks for, so that it is tried once.
 PLAIN = ("--cores", "2", "4", "8", "-n")
+TRIED: set[tuple[str, ...]] = set()
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Checkout:
     return Checkout(tmp_path_factory.mktemp("documented"))
-
-
-@pytest.fixture(scope="module")
-def tried() -> set[tuple[str, ...]]:
-    """The dry runs that went well."""
-    return set()
 
 
 def bash(made: Checkout, text: str) -> None:
@@ -36,18 +29,18 @@ def bash(made: Checkout, text: str) -> None:
     assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
 
 
-def dry_run(made: Checkout, text: str, tried: set[tuple[str, ...]]) -> None:
+def dry_run(made: Checkout, text: str) -> None:
     """Go as far as a command goes without doing its work: a program prints its help."""
     program, *arguments = shlex.split(text)
     if program != "snakemake":
         return bash(made, f"{text} {'--dry-run' if program == 'make' else '--help'}")
     wanted = tuple(word for word in arguments if word not in PLAIN)
-    if wanted not in tried:
+    if wanted not in TRIED:
         if "records_only=True" in arguments:
             pretend_to_have_run(made)
         done = made.dry_run(*arguments)
         assert done.returncode == 0, f"{text}\n{done.stdout}"
-        tried.add(wanted)
+        TRIED.add(wanted)
 
 
 def pretend_to_have_run(made: Checkout) -> None:
@@ -64,12 +57,15 @@ def pretend_to_have_run(made: Checkout) -> None:
         (results / path).touch()
 
 
-@pytest.mark.parametrize("file", [file for file, named in BY_FILE.items() if named])
-def test_commands(made, tried, file):
-    if file.endswith(".md"):
-        (made / "mine.yaml").write_text("\n".join(blocks(ROOT / file, "yaml")))
-    for command in BY_FILE[file]:
-        if command.treatment == RUN:
-            bash(made, command.text)
-        elif command.treatment == DRY_RUN:
-            dry_run(made, command.text, tried)
+@pytest.mark.parametrize(
+    "page",
+    [page for page in [*PAGES, *ROOT.glob("presets/*.yaml")] if commands(page)],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
+def test_commands(made, page):
+    (made / "mine.yaml").write_text("\n".join(blocks(page, "yaml")))
+    for command in commands(page):
+        if treatment(command) == RUN:
+            bash(made, command)
+        elif treatment(command) == DRY_RUN:
+            dry_run(made, command)

@@ -2,7 +2,6 @@
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -15,95 +14,77 @@ from paragone.records import record
 
 pytestmark = pytest.mark.full
 
-# Backend -> its environment.
-BACKENDS = {
-    "tensorflow-mirrored": "tensorflow",
-    "torch": "torch",
-    "torch-xla": "torch-xla",
-    "jax": "jax",
-    "my-torch": "torch",  # of a plugin
-}
+EXPERIMENT = "tpu_fashion_conv"
+# Backend -> its environment; the last is of a plugin.
+BACKENDS = {name: name for name in ("torch", "torch-xla", "jax")}
+BACKENDS |= {"tensorflow-mirrored": "tensorflow", "my-torch": "torch"}
 ACCELERATORS = [
-    "tensorflow-gpu",
-    "tensorflow-tpu",
-    "torch-cuda",
-    "torch-xla-tpu",
-    "jax-cuda",
-    "jax-tpu",
+    *("tensorflow-gpu", "tensorflow-tpu", "torch-cuda", "torch-xla-tpu", "jax-cuda", "jax-tpu")
 ]
-CONDA = ROOT / "tests/pipeline/conda/bin"
+CONDA = f"{ROOT / 'tests/pipeline/conda/bin'}{os.pathsep}{os.environ['PATH']}"
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
 NO_DATA = {"PARAGONE_MIRRORS": "", "NO_PROXY": "", "no_proxy": ""}
 NO_DATA |= dict.fromkeys(PROXIES, UNREACHABLE)
 
 
-@dataclass(frozen=True)
-class Fresh:
-    """The finished checkout, and what snakemake printed while it trained."""
-
-    checkout: Checkout
-    output: str
-
-    @property
-    def results(self) -> Path:
-        """Where the results are."""
-        return self.checkout / "results"
-
-
 @pytest.fixture(scope="module")
-def fresh(tmp_path_factory) -> Fresh:
-    """Install the environments, then run all without mirror and network, two steps an epoch."""
-    checkout = Checkout(tmp_path_factory.mktemp("fresh"))
-    plug_in(checkout, "my-torch")
-    checkout.only("tpu_fashion_conv", [*BACKENDS], {"steps_per_epoch": 2, "epochs": 2}, epochs=2)
+def checkout(tmp_path_factory) -> Checkout:
+    """The finished one, with environments that were installed first; two steps an epoch.
+
+    What Snakemake printed while it trained is in its file `printed`.
+    """
+    made = Checkout(tmp_path_factory.mktemp("fresh"))
+    plug_in(made, "my-torch")
+    made.only(EXPERIMENT, [*BACKENDS], {"steps_per_epoch": 2, "epochs": 2}, epochs=2)
     line = ["all", "so_far", "--cores", "2", "--software-deployment-method", "conda"]
-    path = f"{CONDA}{os.pathsep}{os.environ['PATH']}"
-    installed = checkout.snakemake(*line, "--conda-create-envs-only", PATH=path)
+    installed = made.snakemake(*line, "--conda-create-envs-only", PATH=CONDA)
     assert installed.returncode == 0, installed.stdout
-    done = checkout.snakemake(*line, PATH=path, **NO_DATA)
+    done = made.snakemake(*line, PATH=CONDA, **NO_DATA)
     assert done.returncode == 0, done.stdout
-    return Fresh(checkout, done.stdout)
+    (made / "printed").write_text(done.stdout)
+    return made
 
 
-def test_each_environment_was_made_from_its_conda_file(fresh):
-    """Snakemake keeps a copy of the file beside each environment."""
-    made = [path.read_text() for path in (fresh.checkout / ".snakemake/conda").glob("*.yaml")]
+@pytest.fixture
+def results(checkout) -> Path:
+    return checkout / "results"
+
+
+def test_each_backend_trained_in_its_own_environment(checkout, results):
+    """It saw the frameworks of its conda file, in their versions, and no other.
+
+    Snakemake keeps a copy of the file beside each environment.
+    """
+    made = [path.read_text() for path in (checkout / ".snakemake/conda").glob("*.yaml")]
     used = ["workflow", *{*BACKENDS.values()}]
     assert sorted(made) == sorted((ROOT / f"envs/{name}.yaml").read_text() for name in used)
-
-
-def test_each_backend_trained_in_its_own_environment(fresh):
-    """It saw the frameworks of its conda file, in their versions, and no other."""
-    records = [record.read(path) for path in fresh.results.glob("runs/*/record.json")]
+    records = [record.read(path) for path in results.glob("runs/*/record.json")]
     assert {made.spec.backend["name"] for made in records} == set(BACKENDS)
     for made in records:
         assert (made.status, made.data.source) == ("completed", "synthetic")
-        environment = BACKENDS[made.spec.backend["name"]]
+        pins = pinned(BACKENDS[made.spec.backend["name"]])
         (process,) = made.processes
         assert process.software.pop("python")
-        assert process.software.items() <= pinned(environment).items()
+        assert process.software.items() <= pins.items()
         frameworks = {"tensorflow-cpu", "torch", "torch-xla", "jax"}
-        assert frameworks & set(process.software) == frameworks & set(pinned(environment))
+        assert frameworks & process.software.keys() == frameworks & pins.keys()
 
 
-def test_whatever_is_made_of_synthetic_data_says_so(fresh):
+def test_whatever_is_made_of_synthetic_data_says_so(checkout, results):
     """Matplotlib writes each text of a figure as a comment before its outlines."""
-    assert "NOTICE: SYNTHETIC DATA in place of fashion_mnist" in fresh.output
-    runs = pd.read_csv(fresh.results / "tables/runs.csv")
-    assert (runs["parity"] == "passed").all()
-    assert set(runs["data_source"]) == {"synthetic"}
-    figures = [*fresh.results.glob("figures/tpu_fashion_conv/*.svg")]
-    assert len(figures) == len(fresh.checkout.config["experiments"]["tpu_fashion_conv"]["figures"])
-    tables = [*fresh.results.glob("tables/tpu_fashion_conv/comparison.[mtc]*")]
+    assert "NOTICE: SYNTHETIC DATA in place of fashion_mnist" in (checkout / "printed").read_text()
+    runs = pd.read_csv(results / "tables/runs.csv")
+    assert (set(runs["parity"]), set(runs["data_source"])) == ({"passed"}, {"synthetic"})
+    figures = [*results.glob(f"figures/{EXPERIMENT}/*.svg")]
+    assert len(figures) == len(checkout.config["experiments"][EXPERIMENT]["figures"])
+    tables = [*results.glob(f"tables/{EXPERIMENT}/comparison.[mtc]*")]
     assert len(tables) == 3
-    pages = [fresh.results / "index.html", fresh.results / "so_far.html"]
-    for path in (*figures, *tables, *pages):
+    for path in (*figures, *tables, results / "index.html", results / "so_far.html"):
         assert "SYNTHETIC DATA" in path.read_text(), path
 
 
-def test_source_synthetic_asks_nobody(fresh, mirror):
+def test_source_synthetic_asks_nobody(checkout, mirror):
     """Real data at hand are left alone; the arrays of the run above are used again."""
-    checkout = fresh.checkout
     target = "results/data/fashion_mnist/manifest.json"
     line = [target, "--cores", "1", "--config", "data={'source': 'synthetic'}"]
     done = checkout.snakemake(*line, PARAGONE_MIRRORS=str(mirror))
@@ -116,13 +97,9 @@ def test_source_synthetic_asks_nobody(fresh, mirror):
 @pytest.mark.parametrize("name", ACCELERATORS)
 def test_environment_of_an_accelerator_resolves(name, tmp_path):
     """For every pin the package index has a file for Linux on x86-64 whose hash is pinned."""
-    done = call(
-        [
-            *("uv", "pip", "install", "--dry-run", "--require-hashes", "--target", str(tmp_path)),
-            *("--python-platform", "x86_64-manylinux_2_31", "--python-version", "3.11"),
-            *("--requirements", str(ROOT / f"envs/{name}.linux-64.txt")),
-        ]
-    )
+    line = ["uv", "pip", "install", "--dry-run", "--require-hashes", "--target", str(tmp_path)]
+    line += ["--python-platform", "x86_64-manylinux_2_31", "--python-version", "3.11"]
+    done = call([*line, "--requirements", str(ROOT / f"envs/{name}.linux-64.txt")])
     assert done.returncode == 0, done.stderr
     planned = [line.removeprefix(" + ") for line in done.stderr.splitlines() if line[:3] == " + "]
     assert dict(line.split("==") for line in planned) == pinned(name)

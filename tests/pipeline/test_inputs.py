@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections import Counter
 from dataclasses import dataclass
 
 import pytest
@@ -12,7 +13,6 @@ from workspace import ROOT, Checkout, environment
 
 from paragone.config.code_files import code_files
 
-PRESET = "smoke"
 BRACES = "{results} in {braces}, {0} and }{"
 # A message is the one thing of a dry run that shows all inputs of a job, and single parameters; `code` is the
 # files here, in place of their digest.
@@ -33,9 +33,7 @@ for each in workflow.rules:
     each.message = f"{{rule}} runs {code} reads {{input}}"
 """
 FOLDERS = {"plot": "figures", "tabulate": "tables"}
-SCHEMAS = {
-    "collect": {"compliance.csv"},
-}
+SCHEMAS = {"collect": {"rules/schemas/compliance.csv"}}
 
 
 @dataclass(frozen=True)
@@ -57,24 +55,18 @@ def jobs(tmp_path_factory) -> list[Job]:
     others = {name: {"title": BRACES} for name in ("matmul", "accelerator_reference")}
     braces = {"experiments": titles, "backends": {"torch": {"label": BRACES}}, **others}
     (made / "braces.yaml").write_text(yaml.safe_dump(braces))
-    line = ["all", "--snakefile", "inputs.smk", "--configfile", f"presets/{PRESET}.yaml"]
+    line = ["all", "--snakefile", "inputs.smk", "--configfile", "presets/smoke.yaml"]
     line += ["braces.yaml", "--cores", "2", "--dry-run", "--printshellcmds"]
     done = snakemake_server.call(line, made.folder, environment())
     assert done.returncode == 0, done.stdout
     shown = r"Job \d+: (\S+) runs (.*) reads (.*)\n(?:Reason: .*\n)?Shell command: ((?:.*\n)+?)\n"
-    found = [
-        Job(rule, {*code.split()}, {*inputs.split()}, words(command))
-        for rule, code, inputs, command in re.findall(shown, done.stdout)
+    planned = [
+        Job(rule, {*code.split()}, {*inputs.split()}, shlex.split(command.partition(">")[0]))
+        for rule, code, inputs, command in re.findall(shown, done.stdout.replace("\\\n", " "))
         if rule != "all"
     ]
-    expected = Plan(PRESET).jobs()
-    del expected["all"]
-    assert {rule: sum(job.rule == rule for job in found) for rule in expected} == expected
-    return found
-
-
-def words(command: str) -> list[str]:
-    return shlex.split(command.replace("\\\n", " ").partition(">")[0])
+    assert Counter(job.rule for job in planned) | {"all": 1} == Plan("smoke").jobs()
+    return planned
 
 
 def loaded_by_name(job: Job) -> list[str]:
@@ -94,8 +86,7 @@ def test_code_decides_and_schemas_are_inputs(jobs):
         program = next(word for word in job.words if word.startswith("scripts/"))
         files = code_files(program.removeprefix("scripts/"), *loaded_by_name(job))
         assert {str(path.relative_to(ROOT)) for path in files} <= job.code, job.rule
-        needed = {f"rules/schemas/{name}" for name in SCHEMAS.get(job.rule, ())}
-        assert needed <= job.inputs, job.rule
+        assert SCHEMAS.get(job.rule, set()) <= job.inputs, job.rule
 
 
 def test_braces_in_titles_and_labels_are_text(jobs):

@@ -10,18 +10,14 @@ from workspace import Checkout, call, command, refused
 pytestmark = pytest.mark.full
 
 
-def printed(output: str) -> list[str]:
-    """The commands that are printed, without `cd` and `source`, which a test does itself."""
-    lines = [line.strip() for line in output.splitlines() if line.startswith("  ")]
-    assert lines[0].startswith("cd ")
-    return [line for line in lines if line.split()[0] not in ("cd", "source")]
-
-
 def test_what_it_writes_runs_by_what_it_prints(tmp_path):
     """From a folder whose name needs quotes. Its own test has the gate and a run of each backend."""
     checkout = Checkout(tmp_path / "the checkout")
     line = ["python", str(checkout / "scripts/new.py"), "own work/discs_or_crosses"]
-    data, train, test = printed(succeed(line, tmp_path))
+    printed = succeed(line, tmp_path).splitlines()
+    commands = [line.strip() for line in printed if line.startswith("  ")]
+    assert commands[0].startswith("cd ")  # which the test does itself, as it does `source`
+    data, train, test = (line for line in commands if line.split()[0] not in ("cd", "source"))
     folder = tmp_path / "own work/discs_or_crosses"
     (folder / "brief.yaml").write_text(yaml.safe_dump(BRIEF))
     for line in (data, f"{train} brief.yaml --dry-run", test):

@@ -23,9 +23,8 @@ def question(tmp_path_factory) -> Own:
         "workloads": {"my-digits": {"epochs": 1}},
         "experiments": {"my_question": {"repeats": 1}},
     }
-    return own(
-        tmp_path_factory.mktemp("question"), example("digits"), ROOT / "docs/extending.md", brief
-    )
+    folder = tmp_path_factory.mktemp("question")
+    return own(folder, example("digits"), ROOT / "docs/extending.md", brief)
 
 
 @contextmanager
@@ -43,10 +42,9 @@ def edited(path: Path) -> Iterator[None]:
 def test_a_model_a_backend_and_a_figure_in_a_folder(question):
     """Every backend is in parity and ends; that by hand is in the figure, the table and the answers."""
     verdicts = question.verdicts("my-digits")
-    assert {name: verdict["reason"] for name, verdict in verdicts.items()} == dict.fromkeys(
-        BACKENDS
+    assert {name: verdict["passed"] for name, verdict in verdicts.items()} == dict.fromkeys(
+        BACKENDS, True
     )
-    assert all(verdict["passed"] for verdict in verdicts.values())
     assert verdicts["my-numpy"]["deviations"]["updates"] < 1e-12
     made = question.records()
     assert {record.spec.backend["name"] for record in made} == BACKENDS
@@ -56,9 +54,8 @@ def test_a_model_a_backend_and_a_figure_in_a_folder(question):
     # One epoch of 1,437 digits of ten classes. The same examples in the same order: the same accuracy.
     assert drawn["final_test_accuracy"].between(0.5, 1).all()
     assert np.ptp(drawn["final_test_accuracy"]) == 0
-    differences = pd.read_csv(question.results / "tables/my_question/differences.csv")
-    assert "NumPy by hand" in {*differences["first"], *differences["second"]}
-    assert "NumPy by hand" in (question.results / "answers.md").read_text()
+    for file in ("tables/my_question/differences.csv", "answers.md"):
+        assert "NumPy by hand" in (question.results / file).read_text()
     page = (question.results / "index.html").read_text()
     assert "Test accuracy after the last epoch; a dot per run." in page
     assert question.added_to_the_checkout() == []

@@ -16,7 +16,6 @@ from paragone.analysis import compliance
 from paragone.analysis.statistics import fewest
 
 PLAN = Plan("smoke")
-EXPERIMENTS = sorted(PLAN.experiments)
 COUNTS = {name: len(runs) for name, runs in PLAN.experiments.items()}
 
 
@@ -24,15 +23,10 @@ def test_the_preset_leaves_nothing_out():
     """Every workload is trained, every experiment has a run, every backend of the default config too."""
     assert PLAN.workloads == sorted(CONFIG["workloads"])
     assert set(Plan().backends) <= set(PLAN.backends)
-    assert PLAN.names("figures") == Plan().names("figures")
-    assert PLAN.names("tables") == Plan().names("tables")
+    for kind in ("figures", "tables"):
+        assert PLAN.names(kind) == Plan().names(kind)
     assert {spec.workers for spec in PLAN.runs.values()} == {1, 2}
-    assert len(PLAN.unavailable) == 1
     assert [spec.backend["name"] for spec in PLAN.unavailable] == ["tensorflow-tpu"]
-
-
-def test_every_job_ran_once(smoke):
-    assert job_stats(smoke.output) == PLAN.jobs()
 
 
 def test_what_cannot_run_here_is_unavailable_and_all_else_completed(records):
@@ -42,8 +36,7 @@ def test_what_cannot_run_here_is_unavailable_and_all_else_completed(records):
     for made in records:
         if made.run in absent:
             assert made.reason
-            assert made.devices is None
-            assert made.epochs == []
+            assert (made.devices, made.epochs) == (None, [])
 
 
 def test_runs_took_the_first_steps_of_the_reference(completed):
@@ -57,28 +50,27 @@ def test_runs_took_the_first_steps_of_the_reference(completed):
         assert 0 < made.first_steps.deviations["updates"] < 0.05
 
 
-def test_nothing_runs_beside_a_timed_run(smoke):
-    """From the start of a training to its end no other job starts or finishes."""
-    events = re.findall(
-        r"^(?:Job (\d+): (\w+)|Finished jobid: (\d+))", smoke.output, flags=re.MULTILINE
-    )
-    words = ("Training", "Multiplying")
-    timed = [number for number, (_, what, _) in enumerate(events) if what in words]
+def test_jobs_run_once_in_their_order_and_nothing_beside_a_timed_one(smoke):
+    """Data first, then runs in the order of the schedule: while a run trains no other job starts or ends."""
     jobs = PLAN.jobs()
-    alone = ("train", "measure_products")
-    assert len(timed) == sum(jobs[rule] for rule in alone)
+    assert job_stats(smoke.output) == jobs
+    events = re.findall(
+        r"^(?:Job (\d+): (\w+) ?(.*)|Finished jobid: (\d+))", smoke.output, flags=re.MULTILINE
+    )
     assert len(events) == 2 * sum(jobs.values()) - jobs["all"]  # which has no message
-    for number in timed:
-        assert events[number + 1][2] == events[number][0]
-
-
-def test_data_go_first(smoke):
-    """All else waits for them."""
-    started = re.findall(r"^Job \d+: (.*)", smoke.output, flags=re.MULTILINE)
-    data = {
-        f"{words} {name}" for words in ("Looking for", "Serializing") for name in CONFIG["datasets"]
-    }
-    assert set(started[: len(data)]) == data
+    timed = [at for at, event in enumerate(events) if event[1] in ("Training", "Multiplying")]
+    assert len(timed) == jobs["train"] + jobs["measure_products"]
+    for at in timed:
+        assert events[at + 1][3] == events[at][0]
+    started = [(what, rest) for _, what, rest, ended in events if not ended]
+    data = {(what, name) for what in ("Looking", "Serializing") for name in CONFIG["datasets"]}
+    first = {(what, rest.removeprefix("for ")) for what, rest in started[: len(data)]}
+    assert first == data
+    trained = [rest.split()[0] for what, rest in started if what == "Training"]
+    assert trained == sorted(PLAN.runs, key=PLAN.places.__getitem__)
+    whats = [what for what, _ in started]
+    last = len(whats) - 1 - whats[::-1].index("Training")
+    assert "Checking" not in whats[:last]
 
 
 def test_every_figure_and_table_is_there_in_every_format_and_no_other(smoke, results):
@@ -106,11 +98,11 @@ def test_every_figure_and_table_is_there_in_every_format_and_no_other(smoke, res
 
 
 def test_one_repeat_decides_nothing(results):
-    for experiment in EXPERIMENTS:
+    for experiment, specs in PLAN.experiments.items():
         differences = pd.read_csv(results / f"tables/{experiment}/differences.csv")
         assert set(differences["verdict"]) <= {"undecided", "not compared"}
-        cells = [(s.workload["name"], s.global_batch) for s in PLAN.experiments[experiment]]
-        assert (len(differences) > 0) is (len(set(cells)) < len(cells))  # something to compare with
+        cells = {(spec.workload["name"], spec.global_batch) for spec in specs}
+        assert (len(differences) > 0) is (len(cells) < len(specs))  # something to compare with
 
 
 def test_matrix_products_of_every_framework_are_among_the_published_peaks(results):
@@ -122,27 +114,24 @@ def test_matrix_products_of_every_framework_are_among_the_published_peaks(result
     assert set(reference["verdict"]) == {"not comparable"}
 
 
-def test_tables_of_all_runs_and_epochs(results):
+def test_all_records_are_tabulated_and_obey_the_rules(results, capsys):
+    """The command of the README on a fresh run, and what the workflow wrote of each experiment."""
     runs = pd.read_csv(results / "tables/runs.csv")
     assert len(runs) == len(pd.read_parquet(results / "tables/runs.parquet")) == len(PLAN.runs)
     assert runs["experiment"].str.split().explode().value_counts().to_dict() == COUNTS
     completed = [spec for spec in PLAN.runs.values() if spec not in PLAN.unavailable]
     epochs = pd.read_csv(results / "tables/epochs.csv")
     assert len(epochs) == sum(spec.epochs for spec in completed)
-
-
-def test_all_records_obey_the_rules(results, capsys):
-    """The command of the README on a fresh run, and what the workflow wrote of each experiment."""
     collect.main(["check", str(results)])
     assert f"{len(PLAN.runs)} records" in capsys.readouterr().out
     *_, experiments = compliance.in_folder(results)
     assert {name: len(runs) for name, runs in experiments.items()} == COUNTS
-    for experiment in EXPERIMENTS:
-        found = pd.read_csv(results / "tables" / experiment / "compliance.csv")
-        assert set(found["severity"]) <= {"remark"}
+    for experiment in COUNTS:
+        remarks = pd.read_csv(results / "tables" / experiment / "compliance.csv")
+        assert set(remarks["severity"]) <= {"remark"}
 
 
-def test_every_run_named_beside_a_figure_or_in_a_table_is_in_the_runs_table(results):
+def test_every_run_that_a_figure_or_table_names_is_in_the_runs_table(results):
     known = set(pd.read_csv(results / "tables/runs.csv")["run"])
     known |= set(pd.read_csv(results / "tables/device_matmul/matmul.csv")["name"].dropna())
     files = [*results.glob("figures/*/*.csv"), *results.glob("tables/*/[cde]*.csv")]
@@ -157,11 +146,11 @@ def test_every_run_named_beside_a_figure_or_in_a_table_is_in_the_runs_table(resu
 
 def test_scaling_is_measured(results):
     for name in ("strong_scaling", "weak_scaling"):
-        found = pd.read_csv(results / f"tables/{name}/scaling.csv")
-        assert sorted(found["replicas"]) == sorted(s.replicas for s in PLAN.experiments[name])
-        assert (found.loc[found["replicas"] == 1, "speed_up"] == 1).all()
-        assert (found.loc[found["replicas"] == 2, "efficiency"] > 0).all()
-        assert set(found["devices"]) == {"shared cores"}
+        scaling = pd.read_csv(results / f"tables/{name}/scaling.csv")
+        assert sorted(scaling["replicas"]) == sorted(s.replicas for s in PLAN.experiments[name])
+        assert (scaling.loc[scaling["replicas"] == 1, "speed_up"] == 1).all()
+        assert (scaling.loc[scaling["replicas"] == 2, "efficiency"] > 0).all()
+        assert set(scaling["devices"]) == {"shared cores"}
 
 
 def test_report_holds_every_figure(results):
@@ -174,19 +163,21 @@ def test_report_holds_every_figure(results):
 def test_progress_reaches_the_terminal_and_the_log(smoke, results, completed):
     for made in completed:
         log = (results / f"logs/runs/{made.run}.log").read_text()
-        workload, backend = made.spec.workload["name"], made.spec.backend["name"]
-        printed = [line.removeprefix("[rank 0] ") for line in log.splitlines()]
-        lines = [line for line in printed if line.startswith(f"[{workload} {backend} x")]
-        lines = [line for line in lines if "] epoch " in line]
-        lines = [line for line in lines if ", step " not in line]  # a slow machine says more
-        epochs = made.spec.epochs
-        assert len(lines) == epochs
-        for number, line in enumerate(lines, start=1):
-            assert re.search(
-                rf"epoch {number}/{epochs}: [\d,]+ examples/s, test accuracy 0\.\d+, \d:\d\d:\d\d left$",
-                line,
-            )
-            assert line in smoke.output
+        workload, backend, epochs = (
+            made.spec.workload["name"],
+            made.spec.backend["name"],
+            made.spec.epochs,
+        )
+        lines = re.findall(
+            rf"\[{workload} {backend} x.*\] epoch (\d+)/{epochs}: [\d,]+ examples/s, "
+            r"test accuracy 0\.\d+, \d:\d\d:\d\d left$",
+            log,
+            re.MULTILINE,
+        )
+        assert [int(number) for number in lines] == list(range(1, epochs + 1))
+        assert {line for line in log.splitlines() if "] epoch " in line} <= {
+            *smoke.output.splitlines()
+        }
 
 
 def test_the_answers_name_every_question_and_what_was_not_run(smoke, results):

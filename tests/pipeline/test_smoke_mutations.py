@@ -17,7 +17,7 @@ def test_a_changed_field_is_seen(results, completed, tmp_path):
     parity = [results / "parity/fashion-conv.json"]
     manifests = [results / "data/fashion_mnist/manifest.json"]
     changes = list(Mutations(paths, parity, manifests).run(COUNT, seed=1))
-    unseen = [name for name, found, _ in changes if not found]
+    unseen = [name for name, seen, _ in changes if not seen]
     by_digest = sorted(name for name, _, otherwise in changes if not otherwise)
     print(f"by the digest alone: {', '.join(by_digest)}")
     assert len(unseen) <= 0.05 * COUNT, unseen

@@ -8,8 +8,13 @@ from workspace import Checkout
 
 PLAN = Plan("smoke")
 # What a machine has measured, and what runs read, which must not be newer than a record.
-RECORDS = ["data/*/manifest.json", "parity/*/*.npz", "runs/*/record.json", "runs/*/predictions.npz"]
-RECORDS += ["matmul/*.json"]
+RECORDS = (
+    "data/*/manifest.json",
+    "parity/*/*.npz",
+    "runs/*/*.json",
+    "runs/*/*.npz",
+    "matmul/*.json",
+)
 MEASURE = ("fetch", "serialize", "pretrained", "train", "measure_", "probe_", "first_steps")
 LINE = ("all", "--cores", "2", "--configfile", "presets/smoke.yaml")
 ALONE = ("--config", "records_only=True")
@@ -41,12 +46,13 @@ def test_nothing_is_measured_fetched_or_serialized_again(bundle):
 
 def test_figures_and_tables_are_to_the_byte_what_the_measuring_machine_drew(bundle, results):
     """In an environment without any framework: tests/pipeline/test_fresh.py."""
-    files = [path for kind in ("figures", "tables") for path in PLAN.files(kind, section=DRAWN)]
+    kinds = ("figures", "tables")
+    files = [path for kind in kinds for path in PLAN.files(kind, section=DRAWN)]
     targets = [path.replace("<results>", "results") for path in files]
     done = bundle.snakemake(*targets, *LINE[1:], *ALONE, PARAGONE_MIRRORS="")
     assert done.returncode == 0, done.stdout
     assert not (bundle / "data").exists()
-    for kind in ("figures", "tables"):
+    for kind in kinds:
         paths = [path for path in results.glob(f"{kind}/{DRAWN}/*.*") if path.suffix != ".parquet"]
         assert len(paths) > 3 * len(PLAN.sections[DRAWN][kind])
         for path in paths:

@@ -59,11 +59,10 @@ def test_the_loader_decodes_the_arrays_once_more(dataset):
     spec = make_spec("mobilenet-v2", "tensorflow-mirrored", global_batch=64, steps_per_epoch=None)
     assert spec.steps(len(dataset.train_labels)) == 25
     loaded = replace(spec, backend={**spec.backend, "loader": "tf_data"})
-    for found, right in zip(
-        train_batches(dataset, loaded, 1), train_batches(dataset, spec, 1), strict=True
-    ):
-        assert all(np.array_equal(*pair) for pair in zip(found, right, strict=True))
-        assert (found[0].dtype, found[1].dtype) == (np.uint8, np.int32)
+    pairs = zip(train_batches(dataset, loaded, 1), train_batches(dataset, spec, 1), strict=True)
+    for decoded, right in pairs:
+        assert all(np.array_equal(*pair) for pair in zip(decoded, right, strict=True))
+        assert (decoded[0].dtype, decoded[1].dtype) == (np.uint8, np.int32)
 
 
 def _bilinear(image: np.ndarray, size: int) -> np.ndarray:

@@ -39,14 +39,12 @@ def prepared(mirror, tmp_path_factory) -> Path:
 def test_fashion_mnist_by_name_gives_the_arrays_of_its_block(prepared, fashion, tmp_path):
     """Bit for bit, in the order of the files; only class names differ, which are the builder's numbers."""
     data = prepared / "data"
-    by_name, built_in = (
-        load(prepared / "by_name/manifest.json", data),
-        load(fashion.manifest, fashion.folder),
-    )
+    by_name = load(prepared / "by_name/manifest.json", data)
+    built_in = load(fashion.manifest, fashion.folder)
     for name in ("train_inputs", "train_labels", "test_inputs", "test_labels"):
-        one, other = getattr(by_name, name), getattr(built_in, name)
-        assert one.dtype == other.dtype
-        assert np.array_equal(one, other)
+        ours, theirs = getattr(by_name, name), getattr(built_in, name)
+        assert ours.dtype == theirs.dtype
+        assert np.array_equal(ours, theirs)
     assert by_name.edition == built_in.edition == "official"
     assert json.loads(lock_of(data).read_text())["tfds/fashion_mnist"]["files"] == FASHION_FILES
     # Once used, its shapes are known.
@@ -78,10 +76,10 @@ def test_the_loader_reads_the_same_images_from_what_tfds_has_prepared(prepared, 
     dataset, spec = loaded(manifest, prepared / "data")
     arrays = replace(spec, backend={k: v for k, v in spec.backend.items() if k != "loader"})
     for steps in (None, 7):
-        found, right = (list(train_batches(dataset, one, 2, steps=steps)) for one in (spec, arrays))
-        assert len(found) == len(right) == (steps or 3)
-        for one, other in zip(found, right, strict=True):
-            assert all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
+        both = [list(train_batches(dataset, each, 2, steps=steps)) for each in (spec, arrays)]
+        assert {len(batches) for batches in both} == {steps or 3}
+        for pair in zip(*both, strict=True):
+            assert all(np.array_equal(*parts) for parts in zip(*pair, strict=True))
 
 
 def test_the_loader_needs_the_prepared_files_and_those_of_these_arrays(prepared, mirror, tmp_path):
@@ -163,48 +161,41 @@ class Rows(tfds.core.GeneratorBasedBuilder, skip_registration=True):
         yield from enumerate(json.loads(path.read_text()))
 
 
-@pytest.fixture
-def rows(tmp_path, monkeypatch) -> Path:
-    """A mirror with the file of `Rows`, 40 rows."""
+@pytest.mark.parametrize(
+    ("options", "shape", "dtype"),
+    [
+        ({"input": "text", "length": 8}, (8,), np.int32),
+        ({"input": "words", "length": 8}, (8,), np.int32),
+        ({"input": "measures"}, (3,), np.float32),
+    ],
+    ids=["texts", "words", "numbers"],
+)
+def test_a_builder_of_other_things_than_images(tmp_path, monkeypatch, options, shape, dtype):
     monkeypatch.setattr(tfds_builders, "builder_class", lambda *_: Rows)
+    numbers = ((at, at % 5, 1 + at % 5) for at in range(40))
     examples = [
         {
-            "text": "good " * (1 + at % 5),
-            "words": [2 + at % 3] * (1 + at % 5),
+            "text": "good " * words,
+            "words": [2 + at % 3] * words,
             "measures": [at, 0.5, -at],
-            "label": int(at % 5 > 2),
+            "label": int(fifth > 2),
         }
-        for at in range(40)
+        for at, fifth, words in numbers
     ]
     file = tmp_path / "mirror/rows/rows.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(examples))
-    return file
-
-
-@pytest.mark.parametrize(
-    ("options", "shape", "dtype", "vocabulary"),
-    [
-        ({"input": "text", "length": 8}, (8,), np.int32, True),
-        ({"input": "words", "length": 8}, (8,), np.int32, True),
-        ({"input": "measures"}, (3,), np.float32, False),
-    ],
-    ids=["texts", "words", "numbers"],
-)
-def test_a_builder_of_other_things_than_images(rows, tmp_path, options, shape, dtype, vocabulary):
     block = {"form": "tfds", "builder": "rows", "label": "label", "held_out": 0.25, **options}
-    block["editions"] = {"mine": {rows.name: sha256(rows)}}
-    prepare("mine", tmp_path, tmp_path / "data", str(rows.parents[1]), block)
+    block["editions"] = {"mine": {file.name: sha256(file)}}
+    prepare("mine", tmp_path, tmp_path / "data", str(file.parents[1]), block)
     dataset = load(tmp_path / "manifest.json", tmp_path / "data")
     assert (len(dataset.train_labels), len(dataset.test_labels)) == (30, 10)
     assert (dataset.train_inputs.shape[1:], dataset.train_inputs.dtype) == (shape, dtype)
     assert list(dataset.class_names) == ["few", "many"]
-    assert (dataset.vocabulary is not None) == vocabulary
-    for inputs, labels in (
-        (dataset.train_inputs, dataset.train_labels),
-        (dataset.test_inputs, dataset.test_labels),
-    ):
-        many = (
-            (inputs > 1).sum(1) > 3 if vocabulary else inputs[:, 0] % 5 > 2
-        )  # 1 marks a text's start
-        assert np.array_equal(labels, many)
+    texts = dataset.vocabulary is not None
+    assert texts == (dtype == np.int32)
+    for split in ("train", "test"):
+        inputs = getattr(dataset, f"{split}_inputs")
+        # 1 marks the start of a text.
+        many = (inputs > 1).sum(1) > 3 if texts else inputs[:, 0] % 5 > 2
+        assert np.array_equal(getattr(dataset, f"{split}_labels"), many)

@@ -6,34 +6,32 @@ import sys
 
 import pytest
 import yaml
-from documents import DRY_RUN, PAGES, RUN, TREATMENT, anchors, blocks, commands, links, prose
+from documents import PAGES, TREATMENT, anchors, blocks, commands, links, prose, treatment
 from snakemake.utils import update_config
 from workspace import CONFIG, ROOT, succeed
 
 from paragone.config.validate import validate
 
-IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
 FOLDERS = sorted(path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != ".")
 MADE = {"results", "data"}  # folders that only a run makes
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_links_and_anchors_exist(page):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_what_a_page_names_exists_and_its_examples_are_valid(page):
+    """Links, anchors, and files: `scripts/train.py` in a sentence is a file, as is each `rules/...`."""
     for link in links(page):
         path, _, anchor = link.partition("#")
-        if "://" in path:
-            continue
-        target = (page.parent / path).resolve() if path else page
-        assert target.exists(), link
-        assert not anchor or anchor in anchors(target), link
-
-
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_files_that_are_named_exist(page):
-    """`scripts/train.py` in a sentence is a file, as is each `rules/...`; links are another test."""
+        if "://" not in path:
+            target = (page.parent / path).resolve() if path else page
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target), link
     folders = "|".join(set(FOLDERS) - MADE)
     named = re.findall(rf"(?<!\[)`((?:{folders})/[\w./-]*)`", prose(page))
     assert [name for name in named if not (ROOT / name).exists()] == []
+    for example in blocks(page, "yaml"):
+        config = copy.deepcopy(CONFIG)
+        update_config(config, yaml.safe_load(example))
+        validate(config)
 
 
 def test_every_page_is_reached_from_the_readme():
@@ -54,17 +52,9 @@ def test_pages_made_from_the_code_are_up_to_date():
 def test_every_command_is_run_or_dry_run_or_has_a_reason_why_not():
     named = [command for page in PAGES for command in commands(page)]
     assert len(named) > 20
-    assert [command for command in named if command.treatment is None] == []
-    for treatment in {*TREATMENT.values()} - {RUN, DRY_RUN}:
-        assert all((ROOT / name).is_file() for name in re.findall(r"\S*tests/\S+\.py", treatment))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_examples_of_the_config_are_valid(page):
-    for example in blocks(page, "yaml"):
-        config = copy.deepcopy(CONFIG)
-        update_config(config, yaml.safe_load(example))
-        validate(config)
+    assert [command for command in named if treatment(command) is None] == []
+    tests = [kind for kind in TREATMENT.values() if kind.endswith(".py")]
+    assert all((ROOT / name).is_file() for name in tests)
 
 
 def test_the_citation_has_what_its_format_requires():

@@ -1,6 +1,7 @@
 """One set of pins: what each conda file and each pin file holds is what the tests run on."""
 
 import re
+from functools import cache
 
 import pytest
 import yaml
@@ -16,99 +17,82 @@ TRAINING = {
 }
 ACCELERATORS = TRAINING["gpu"] + TRAINING["tpu"]
 ENVIRONMENTS = ("workflow", *TRAINING["cpu"], *ACCELERATORS)
-LISTS = (
-    "requirements",
-    "dev",
-    "cloud",
-    "audit",
-    "uv",
-    "gpu-compiler",
-    *(f"{name}.linux-64" for name in ("base", *ENVIRONMENTS)),
-)
+LISTS = [f"{name}.linux-64" for name in ("base", *ENVIRONMENTS)]
+LISTS += ["requirements", "dev", "cloud", "audit", "uv", "gpu-compiler"]
+FRAMEWORKS = r"tensorflow(-cpu|-tpu)?|torch(vision|-xla)?|libtpu|keras|flax|jax|jaxlib|optax"
 
 
-def blocks(name: str) -> list[str]:
-    """Each requirement of a pinned list with its hashes, continuation lines joined."""
-    text = (ROOT / f"envs/{name}.txt").read_text().replace("\\\n", " ")
-    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-
-
+@cache
 def pins(name: str) -> dict[str, str]:
-    """Package -> its pinned version on Linux x86-64 with Python 3.11, as the conda files have it."""
-    found: dict[str, str] = {}
+    """Package -> its pinned version on Linux x86-64 with Python 3.11; each requirement has hashes."""
+    versions: dict[str, str] = {}
     target = {"python_version": "3.11", "python_full_version": "3.11.9", "sys_platform": "linux"}
-    for block in blocks(name):
-        requirement = Requirement(block.partition("--hash")[0].strip())
+    lines = (ROOT / f"envs/{name}.txt").read_text().replace("\\\n", " ").splitlines()
+    for line in (line for line in lines if line.strip() and not line.startswith("#")):
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}\b", line), line
+        requirement = Requirement(line.partition("--hash")[0].strip())
         if requirement.marker and not requirement.marker.evaluate(target):
             continue
         (specifier,) = requirement.specifier
-        assert specifier.operator == "==", block
-        assert requirement.name not in found
-        found[requirement.name] = specifier.version
-    return found
+        assert specifier.operator == "==", line
+        assert requirement.name not in versions
+        versions[requirement.name] = specifier.version
+    return versions
+
+
+def wanted(name: str) -> set[str]:
+    """The packages of a short list, and of those that it includes."""
+    packages = set()
+    for line in (ROOT / f"envs/{name}.in").read_text().splitlines():
+        entry = line.partition("#")[0].strip()
+        if entry.startswith("-r "):
+            packages |= wanted(entry.removeprefix("-r ").removesuffix(".in"))
+        elif entry:
+            packages.add(Requirement(entry).name)
+    return packages
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_every_requirement_has_hashes(name):
-    assert len(blocks(name)) >= 1
-    for block in blocks(name):
-        assert re.search(r"--hash=sha256:[0-9a-f]{64}\b", block), block
+def test_short_list_is_covered_by_pins_with_hashes(name):
+    assert set() < wanted(name.removesuffix(".linux-64")) <= set(pins(name))
 
 
-@pytest.mark.parametrize(
-    "path",
-    sorted(path for path in ROOT.glob("envs/*") if path.is_file()),
-    ids=lambda path: path.name,
-)
-def test_no_file_names_a_host(path):
-    text = path.read_text()
-    assert "://" not in text
-    if path.suffix in (".in", ".txt"):  # no option that could name another index
-        lines = [line.partition("#")[0] for line in text.splitlines()]
-        options = {
-            option for line in lines for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", line)
-        }
-        assert options <= {"-r", "--hash"}
+def test_no_file_names_a_host():
+    for path in (path for path in ROOT.glob("envs/*") if path.is_file()):
+        text = path.read_text()
+        assert "://" not in text, path
+        if path.suffix in (".in", ".txt"):  # no option that could name another index
+            code = re.sub("#.*", "", text)
+            assert {*re.findall(r"(?<!\S)--?[a-z][a-z-]*", code)} <= {"-r", "--hash"}, path
 
 
-def test_tests_run_on_the_pins_of_the_workflow():
+def test_tests_run_on_the_pins_of_the_workflow_and_of_each_environment_on_cpus():
+    """Each framework asks for its own versions of NVIDIA's libraries and the TPU's; all else agrees."""
     dev, workflow = pins("dev"), pins("requirements")
-    assert {name: dev.get(name) for name in workflow} == workflow
+    assert workflow.items() <= dev.items()
     assert {"pytest", "ruff", "snakefmt"} <= set(dev) - set(workflow)
+    for name in ("base", "workflow", *TRAINING["cpu"]):
+        assert pins(f"{name}.linux-64").items() <= workflow.items(), name
+    for name in ACCELERATORS:
+        there = pins(f"{name}.linux-64")
+        assert {"msgspec", "numpy", "psutil"} <= set(there)
+        differing = {p for p in there.keys() & workflow.keys() if there[p] != workflow[p]}
+        assert [p for p in differing if not p.startswith(("nvidia-", "libtpu"))] == [], name
+    assert pins("gpu-compiler").items() <= pins("jax-cuda.linux-64").items()
 
 
-def test_every_environment_has_its_files():
-    for pattern in ("{}.in", "{}.yaml", "{}.linux-64.txt"):
-        assert all((ROOT / "envs" / pattern.format(name)).is_file() for name in ENVIRONMENTS)
+def test_every_environment_has_a_conda_file_with_the_pins_of_its_pin_file():
     assert {path.stem for path in ROOT.glob("envs/*.yaml")} == set(ENVIRONMENTS)
     # Snakemake would give such a file to conda instead of the conda file and its pip section.
     assert not list(ROOT.glob("envs/*.pin.txt"))
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_conda_file_holds_the_pins_of_the_pin_file(name):
-    conda = yaml.safe_load((ROOT / f"envs/{name}.yaml").read_text())
-    assert conda["channels"] == ["conda-forge"]
-    python, pip, listed = conda["dependencies"]
-    assert re.fullmatch(r"python =3\.11\.\d+", python)
-    assert re.fullmatch(r"pip =\d+\.\d+(\.\d+)?", pip)
-    assert listed["pip"] == [
-        f"{package}=={version}" for package, version in pins(f"{name}.linux-64").items()
-    ]
-
-
-@pytest.mark.parametrize("name", ["base", "workflow", *TRAINING["cpu"]])
-def test_environment_is_part_of_the_one_the_tests_run_on(name):
-    assert pins(f"{name}.linux-64").items() <= pins("requirements").items()
-
-
-@pytest.mark.parametrize("name", ACCELERATORS)
-def test_environment_of_an_accelerator_differs_by_the_accelerator_only(name):
-    """Each framework asks for its own versions of NVIDIA's libraries and the TPU's; all else agrees."""
-    there, workflow = pins(f"{name}.linux-64"), pins("requirements")
-    differing = {p for p in set(there) & set(workflow) if there[p] != workflow[p]}
-    assert {"msgspec", "numpy", "psutil"} <= set(there)
-    assert [each for each in differing if not each.startswith(("nvidia-", "libtpu"))] == []
+    for name in ENVIRONMENTS:
+        conda = yaml.safe_load((ROOT / f"envs/{name}.yaml").read_text())
+        assert conda["channels"] == ["conda-forge"]
+        python, pip, listed = conda["dependencies"]
+        assert re.fullmatch(r"python =3\.11\.\d+", python)
+        assert re.fullmatch(r"pip =\d+\.\d+(\.\d+)?", pip)
+        versions = pins(f"{name}.linux-64")
+        assert listed["pip"] == [f"{package}=={version}" for package, version in versions.items()]
 
 
 def test_one_version_of_each_framework():
@@ -121,38 +105,9 @@ def test_one_version_of_each_framework():
     assert xla["libtpu"] == tensorflow["libtpu"]
 
 
-def test_the_compiler_of_gpus_is_that_of_jax_on_cuda():
-    assert pins("gpu-compiler").items() <= pins("jax-cuda.linux-64").items()
-
-
-def test_every_backend_has_the_environment_of_its_device():
+def test_every_backend_has_the_environment_of_its_device_whose_frameworks_records_name():
     for backend in CONFIG["backends"].values():
         assert backend["environment"] in TRAINING[backend["device"]]
-
-
-def wanted(name: str) -> set[str]:
-    """The packages of a short list, and of those that it includes."""
-    found = set()
-    for line in (ROOT / f"envs/{name}.in").read_text().splitlines():
-        entry = line.partition("#")[0].strip()
-        if entry.startswith("-r "):
-            found |= wanted(entry.removeprefix("-r ").removesuffix(".in"))
-        elif entry:
-            found.add(Requirement(entry).name)
-    return found
-
-
-@pytest.mark.parametrize("name", sum(TRAINING.values(), ()))
-def test_records_name_the_version_of_the_framework(name):
-    pattern = r"tensorflow(-cpu|-tpu)?|torch(vision|-xla)?|libtpu|keras|flax|jax|jaxlib|optax"
-    frameworks = {package for package in pins(f"{name}.linux-64") if re.fullmatch(pattern, package)}
-    assert frameworks
-    assert frameworks <= set(PACKAGES)
-
-
-@pytest.mark.parametrize("name", LISTS)
-def test_short_list_is_covered(name):
-    """Each package of the short list is in the compiled one."""
-    short = wanted(name.removesuffix(".linux-64"))
-    assert short
-    assert short <= set(pins(name))
+    for name in sum(TRAINING.values(), ()):
+        frameworks = {p for p in pins(f"{name}.linux-64") if re.fullmatch(FRAMEWORKS, p)}
+        assert set() < frameworks <= set(PACKAGES)

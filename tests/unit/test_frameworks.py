@@ -2,7 +2,6 @@
 
 import copy
 import re
-import subprocess
 from importlib import import_module
 
 import pytest
@@ -33,91 +32,79 @@ def test_only_backends_of_named_frameworks_are_left(framework):
     assert multiplied
     assert config["primary"]["experiment"] in runs
     assert config["baseline"] in trained
-    names = [{*one.partition(":")[0].split(", ")} for one in words]
+    backends, experiments = ({*text.partition(":")[0].split(", ")} for text in words)
     assert f"not of {framework}," in words[0]
-    assert names[0]
-    assert not names[0] & trained
-    assert names[1] == {*CONFIG["experiments"]} - {*runs}
-    assert len(names) == 2
+    assert backends
+    assert not backends & trained
+    assert experiments == {*CONFIG["experiments"]} - {*runs}
 
 
-def test_an_experiment_without_a_named_framework_is_an_error():
-    with pytest.raises(UserError, match="no experiment has a backend of jax or torch-xla"):
-        narrowed("jax", "torch-xla", only=["batch_size_throughput"])
+@pytest.mark.parametrize(
+    ("frameworks", "changes", "words"),
+    [
+        (
+            ["jax", "torch-xla"],
+            {"only": ["batch_size_throughput"]},
+            "no experiment has a backend of jax or torch-xla",
+        ),
+        (["jax"], {"records_only": {"one_device": ["a@elsewhere"]}}, "given runs are drawn whole"),
+    ],
+)
+def test_what_cannot_be_narrowed_is_an_error(frameworks, changes, words):
+    with pytest.raises(UserError, match=words):
+        narrowed(*frameworks, **changes)
 
 
-def test_the_baseline_is_of_the_experiment_that_draws_it():
-    config = copy.deepcopy(CONFIG) | {"frameworks": ["tensorflow"]}
-    experiments = config["experiments"]
-    config["experiments"] = {"first": experiments["multiworker_mobilenet"]} | experiments
-    narrow(config)
+def test_the_baseline_is_of_the_experiment_that_draws_it_and_an_own_environment_stays():
+    experiments = CONFIG["experiments"]
+    first = {"first": experiments["multiworker_mobilenet"]} | copy.deepcopy(experiments)
+    config, _ = narrowed("tensorflow", experiments=first)
     assert config["baseline"] == "tensorflow-mirrored"
-
-
-def test_given_runs_are_not_narrowed():
-    with pytest.raises(UserError, match="given runs are drawn whole"):
-        narrowed("jax", records_only={"one_device": ["a@elsewhere"]})
+    backends = CONFIG["backends"] | {"torch": CONFIG["backends"]["torch"] | {"environment": "mine"}}
+    config, _ = narrowed("jax", backends=backends)
+    assert "torch" in {spec.backend["name"] for spec in expand(config, "one_device")}
 
 
 def test_pins_of_one_framework_hold_no_other():
     trains = {"torch-xla": "torch-xla", "jax": "jax", "flax": "jax", "libtpu": None}
+    trains |= {"torch": "torch", "tensorflow-cpu": "tensorflow"}
     for name in ("base", "torch", "tensorflow", "jax"):
         text = (ROOT / f"envs/{name}.linux-64.txt").read_text()
         pins = {line.partition("==")[0] for line in text.splitlines() if line[:1].isalpha()}
-        assert {trains[pin] for pin in pins & {*trains}} <= {name}
-        assert ("torch" in pins, "tensorflow-cpu" in pins) == (
-            name == "torch",
-            name == "tensorflow",
-        )
-
-
-def make(*words: str) -> subprocess.CompletedProcess:
-    """What `make` would do."""
-    return call(["make", "--directory", str(ROOT), "--dry-run", "--always-make", *words])
+        assert {trains[pin] for pin in pins & {*trains}} == {name} - {"base"}
 
 
 def test_make_installs_and_names_the_frameworks():
-    line = make("all", "FRAMEWORKS=jax,torch").stdout
+    def make(*words: str) -> str:
+        """What `make` would do, or what it says is wrong."""
+        done = call(["make", "--directory", str(ROOT), "--dry-run", "--always-make", *words])
+        return done.stderr if done.returncode else done.stdout
+
+    line = make("all", "FRAMEWORKS=jax,torch")
     assert ".venv-jax-torch/bin/uv pip install" in line
     for name in ("base", "jax-tpu", "torch", "tensorflow"):  # TensorFlow Datasets imports the last
         assert f"-r envs/{name}.linux-64.txt" in line
     assert "requirements.txt" not in line
     assert "torch-xla" not in line
     assert yaml.safe_load(line.split("--config frameworks=")[1].split()[0]) == ["jax", "torch"]
-    refused = make("all", "FRAMEWORKS=mxnet")
-    assert refused.returncode != 0
-    assert 'tensorflow, torch, torch-xla or jax, or several, not "mxnet"' in refused.stderr
-    assert "--config" not in make("all").stdout
-    assert "of `make all` alone" in make("test", "FRAMEWORKS=torch").stderr
+    assert "--config" not in make("all")
+    refusal = make("all", "FRAMEWORKS=mxnet")
+    assert 'tensorflow, torch, torch-xla or jax, or several, not "mxnet"' in refusal
+    assert "of `make all` alone" in make("test", "FRAMEWORKS=torch")
     (allowed,) = re.findall(r"filter-out ([a-z -]+),\$\(NAMED\)", (ROOT / "Makefile").read_text())
     assert {*allowed.split()} == {*FRAMEWORKS}
 
 
-@pytest.fixture
-def without_jax(tmp_path):
-    """Environment variables by which JAX is as if it were not installed."""
+def test_a_run_without_its_framework_is_unavailable(small, tmp_path):
+    """JAX is as if it were not installed. A module that the project itself lacks is another matter."""
     package = tmp_path / "absent/jax/__init__.py"
     package.parent.mkdir(parents=True)
     package.write_text("raise ModuleNotFoundError('No module named jax', name='jax')\n")
-    return {"PYTHONPATH": str(tmp_path / "absent")}
-
-
-def test_a_run_without_its_framework_is_unavailable(small, tmp_path, without_jax):
     spec = make_spec("fashion-cnn", "jax", epochs=1, steps_per_epoch=2)
-    done = call(train_command(spec, small, tmp_path), **without_jax)
+    done = call(train_command(spec, small, tmp_path), PYTHONPATH=str(tmp_path / "absent"))
     assert done.returncode == 0, done.stdout + done.stderr
-    found = record.read(tmp_path / "record.json")
-    assert (found.status, found.reason) == ("unavailable", "jax is not installed here")
+    made = record.read(tmp_path / "record.json")
+    assert (made.status, made.reason) == ("unavailable", "jax is not installed here")
     assert "Traceback" not in done.stderr
-
-
-def test_a_backend_of_ones_own_environment_stays():
-    config = copy.deepcopy(CONFIG) | {"frameworks": ["jax"]}
-    config["backends"]["torch"]["environment"] = "mine"
-    narrow(config)
-    assert "torch" in {spec.backend["name"] for spec in expand(config, "one_device")}
-
-
-def test_a_module_that_the_project_lacks_is_no_missing_framework():
     with pytest.raises(ModuleNotFoundError), needing_packages():
         import_module("paragone.engines.misspelled")

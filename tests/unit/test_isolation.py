@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pandas as pd
 import psutil
@@ -29,52 +30,46 @@ def neighbours(count: int):
     """So many processes that compute all the time, none of them a child that was waited for."""
     started = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
-        yield [psutil.Process(one.pid) for one in started]
+        yield [psutil.Process(process.pid) for process in started]
     finally:
-        for one in started:
-            one.kill()
-            one.wait()
-
-
-def seconds(processes: list[psutil.Process]) -> float:
-    return sum(sum(one.cpu_times()[:2]) for one in processes)
-
-
-def watched(seconds: float, work=time.sleep) -> tuple[Activity, HostWatch]:
-    """What the host did while this process worked for so long."""
-    watch = HostWatch([os.getpid()])
-    mark = watch.mark()
-    work(seconds)
-    return watch.since(mark)[0], watch
+        for process in started:
+            process.kill()
+            process.wait()
 
 
 def test_a_busy_neighbour_is_seen():
     """At least the share of the machine that it was seen to use."""
+
+    def used(processes: list[psutil.Process]) -> float:
+        return sum(sum(process.cpu_times()[:2]) for process in processes)
+
     with neighbours(max(1, os.cpu_count() // 4)) as processes:
         time.sleep(0.3)
-        before = seconds(processes)
-        window, watch = watched(SECONDS)
-        used = seconds(processes) - before
-    share = used / window.seconds / os.cpu_count()
+        watch, before = HostWatch([os.getpid()]), used(processes)
+        mark = watch.mark()
+        time.sleep(SECONDS)
+        (window,) = watch.since(mark)
+        share = (used(processes) - before) / window.seconds / os.cpu_count()
     assert other_cpu_share([window]) > 0.8 * share > 0
     assert watch.life().busy >= window.busy
 
 
-def spin(seconds: float) -> None:
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
+def test_own_work_and_that_of_ended_children_is_no_neighbour():
+    watch = HostWatch([os.getpid()])
+    mark, own = watch.mark(), time.process_time()
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    while time.process_time() - own < SECONDS:
         pass
-
-
-def test_own_work_is_no_neighbour():
-    """What this process computes is its own CPU time, which is none of the others'."""
-    before = time.process_time()
-    window, _ = watched(SECONDS, spin)
-    assert window.run == pytest.approx(time.process_time() - before, abs=0.1)
+    subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    of_children = sum(after[:2]) - sum(children[:2])
+    (window,) = watch.since(mark)
+    assert of_children > 0.05
+    assert window.run == pytest.approx(time.process_time() - own + of_children, abs=0.1)
 
 
 def test_another_rank_of_the_run_is_no_neighbour():
-    """One process of a host reads for all of them; the others find nothing."""
+    """One process of a host reads for all of them; the others find nothing. One may end."""
     with neighbours(1) as (other,):
         first, second = HostWatch([os.getpid(), other.pid]), HostWatch([other.pid, os.getpid()])
         marks = first.mark(), second.mark()
@@ -83,61 +78,62 @@ def test_another_rank_of_the_run_is_no_neighbour():
     assert second.life() is None
     assert nothing == []
     assert window.run > 0.1 * SECONDS
+    assert first.since(first.mark())[0].run >= 0
 
 
 def test_shares_are_of_all_windows_together():
     """Of hosts without a neighbor, and with one; a hypervisor that takes a core away is one, too."""
-    alone, beside, stolen = (
-        make_activity(1.0, others=0.0),
-        make_activity(3.0, others=0.2),
-        make_activity(1.0, others=0.0, stolen=0.5),
-    )
-    windows = [Activity(**one) for one in (alone, beside, stolen)]
+    windows = [
+        Activity(**make_activity(1.0, others=0.0)),
+        Activity(**make_activity(3.0, others=0.2)),
+        Activity(**make_activity(1.0, others=0.0, stolen=0.5)),
+    ]
     assert other_cpu_share(windows[:1]) == 0
     assert other_cpu_share(windows[:2]) == pytest.approx(1.2 / 8)
     assert other_cpu_share(windows[2:]) == pytest.approx(0.5 / 2.5)
     assert other_cpu_share([]) is None
 
 
-def test_stalls_are_read_where_the_kernel_counts_them(tmp_path):
+def write(path: Path, text: object) -> None:
+    """As the kernel does: whoever reads at any moment sees a whole number."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_name("new").write_text(f"{text}\n")
+    path.with_name("new").replace(path)
+
+
+def test_stalls_and_throttling_are_read_where_the_kernel_counts_them(tmp_path):
     assert stalled_seconds("cpu", tmp_path) is None
-    (tmp_path / "io").write_text(
-        "some avg10=0.56 avg60=5.28 avg300=8.39 total=7295519345\nfull avg10=0.00 total=12\n"
-    )
-    assert stalled_seconds("io", tmp_path) == pytest.approx(7295.519345)
-
-
-def test_throttling_is_counted_over_cores_and_packages(tmp_path):
     assert throttles(throttle_files(tmp_path)) is None
+    some = "some avg10=0.56 avg60=5.28 avg300=8.39 total=7295519345"
+    write(tmp_path / "io", f"{some}\nfull avg10=0.00 total=12")
+    assert stalled_seconds("io", tmp_path) == pytest.approx(7295.519345)
     for core, count in enumerate((3, 4)):
         folder = tmp_path / f"cpu{core}/thermal_throttle"
-        folder.mkdir(parents=True)
-        (folder / "core_throttle_count").write_text(f"{count}\n")
-        (folder / "package_throttle_count").write_text("10\n")
+        write(folder / "core_throttle_count", count)
+        write(folder / "package_throttle_count", 10)
     assert throttles(throttle_files(tmp_path)) == 27
 
 
-def zone(folder, name, kind, drawn, size=1_000_000):
-    (folder / name).mkdir(parents=True, exist_ok=True)
-    (folder / name / "name").write_text(f"{kind}\n")
-    # As a counter of the kernel: whoever reads at any moment sees a whole number.
-    (folder / name / "new").write_text(f"{drawn}\n")
-    (folder / name / "new").replace(folder / name / "energy_uj")
-    (folder / name / "max_energy_range_uj").write_text(f"{size}\n")
-
-
 def test_energy_of_all_packages_across_a_wrap(tmp_path):
-    zone(tmp_path, "intel-rapl:0", "package-0", 900_000)
-    zone(tmp_path, "intel-rapl:1", "package-1", 100_000)
-    zone(tmp_path, "intel-rapl:0:0", "core", 5)
-    zone(tmp_path, "intel-rapl:2", "psys", 7)
+    assert EnergyMeter(tmp_path).joules()["cpu_joules"] is None  # no sensor
+
+    def zone(number: str, kind: str, drawn: int) -> None:
+        folder = tmp_path / f"intel-rapl:{number}"
+        write(folder / "name", kind)
+        write(folder / "max_energy_range_uj", 1_000_000)
+        write(folder / "energy_uj", drawn)
+
+    zone("0", "package-0", 900_000)
+    zone("1", "package-1", 100_000)
+    zone("0:0", "core", 5)
+    zone("2", "psys", 7)
     meter = EnergyMeter(tmp_path, period=0.05)
     before = meter.joules()["cpu_joules"]
-    zone(tmp_path, "intel-rapl:0", "package-0", 200_000)  # 300,000 on, over the range
-    zone(tmp_path, "intel-rapl:1", "package-1", 400_000)
-    zone(tmp_path, "intel-rapl:2", "psys", 999_999)
+    zone("0", "package-0", 200_000)  # 300,000 on, over the range
+    zone("1", "package-1", 400_000)
+    zone("2", "psys", 999_999)
     time.sleep(0.3)
-    zone(tmp_path, "intel-rapl:0", "package-0", 100_000)  # 900,000 on, over it again
+    zone("0", "package-0", 100_000)  # 900,000 on, over it again
     assert meter.joules()["cpu_joules"] - before == pytest.approx(1.5)
 
 
@@ -149,11 +145,10 @@ def test_energy_is_that_of_the_speed_window_of_every_host_once():
         by_rank = ((20.0, 30.0), (), (last,))
         windows = [[Activity(**make_activity(1.0, cpu_joules=j)) for j in of] for of in by_rank]
         pairs = zip(made.processes, windows, strict=True)
-        return host_metrics.joules([replace(one, window=window) for one, window in pairs], kind)
+        processes = [replace(process, window=window) for process, window in pairs]
+        return host_metrics.joules(processes, kind)
 
-    assert drawn(5.0) == 55
-    assert drawn(5.0, "accelerator") is None
-    assert drawn(None) is None
+    assert (drawn(5.0), drawn(5.0, "accelerator"), drawn(None)) == (55, None, None)
 
 
 def test_figures_warn_of_disturbed_runs():
@@ -165,24 +160,3 @@ def test_figures_warn_of_disturbed_runs():
     assert footnotes.isolation(runs.iloc[1:]) == []
     (slow,) = footnotes.isolation(runs.iloc[1:].assign(throttled=[True, False]))
     assert "THROTTLED" in slow
-
-
-def test_a_rank_that_has_ended_is_no_error():
-    with neighbours(1) as (other,):
-        watch = HostWatch([os.getpid(), other.pid])
-    assert watch.since(watch.mark())[0].run >= 0
-
-
-def test_the_work_of_children_is_own_work():
-    """Of those that have ended and were waited for."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    line = [sys.executable, "-c", "sum(range(10**7))"]
-    window, _ = watched(0, lambda _: subprocess.run(line, check=True))
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = sum(after[:2]) - sum(before[:2])
-    assert used > 0.05
-    assert window.run > used - 0.03  # counted in hundredths of a second
-
-
-def test_no_sensor_no_energy(tmp_path):
-    assert EnergyMeter(tmp_path).joules()["cpu_joules"] is None

@@ -3,9 +3,7 @@
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
-import pytest
 from workspace import ROOT
 
 # In the place of Snakemake: what it was called with, and the file that it would write.
@@ -16,46 +14,28 @@ case "$*" in *--report*) touch results/report.html ;; esac
 """
 
 
-@pytest.fixture
-def checkout(tmp_path) -> Path:
-    """A folder with the Makefile and an environment that is up to date."""
+def test_the_report_is_written_once_after_a_job_and_for_another_call(tmp_path):
+    files = ["envs/uv.txt", "envs/requirements.txt", "envs/dev.txt", ".venv/uv", ".venv/workflow"]
+    for name in (*files, ".venv/bin/snakemake"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
     shutil.copy(ROOT / "Makefile", tmp_path)
-    (tmp_path / "envs").mkdir()
-    for name in ("uv.txt", "requirements.txt", "dev.txt"):
-        (tmp_path / "envs" / name).touch()
-    program = tmp_path / ".venv/bin/snakemake"
-    program.parent.mkdir(parents=True)
-    program.write_text(STAND_IN)
-    program.chmod(0o755)
-    (program.parent / "activate").write_text('PATH="$PWD/.venv/bin:$PATH"\n')
-    for name in ("uv", "workflow"):
-        (tmp_path / ".venv" / name).touch()
-    return tmp_path
+    (tmp_path / ".venv/bin/snakemake").write_text(STAND_IN)
+    (tmp_path / ".venv/bin/snakemake").chmod(0o755)
+    (tmp_path / ".venv/bin/activate").write_text('PATH="$PWD/.venv/bin:$PATH"\n')
 
+    def reported(*arguments: str) -> bool:
+        (tmp_path / "calls").unlink(missing_ok=True)
+        subprocess.run(["make", "all", *arguments], cwd=tmp_path, check=True, capture_output=True)
+        return "--report results/report.html" in (tmp_path / "calls").read_text()
 
-def reported(checkout: Path, *arguments: str) -> bool:
-    """Whether a call of `make all` writes the report."""
-    (checkout / "calls").unlink(missing_ok=True)
-    subprocess.run(["make", "all", *arguments], cwd=checkout, check=True, capture_output=True)
-    return "--report results/report.html" in (checkout / "calls").read_text()
-
-
-def finish_a_job(checkout: Path) -> None:
-    """What Snakemake writes when a job ends, later than the report."""
-    noted = checkout / ".snakemake/metadata/job"
-    noted.touch()
-    later = (checkout / "results/report.html").stat().st_mtime + 1
-    os.utime(noted, (later, later))
-
-
-def test_the_report_is_written_once_and_after_a_job(checkout):
-    assert [reported(checkout), reported(checkout)] == [True, False]
-    finish_a_job(checkout)
-    assert reported(checkout)
-
-
-def test_the_report_of_another_call_is_written_anew(checkout):
-    assert reported(checkout)
-    assert reported(checkout, "CONFIG=presets/smoke.yaml")
-    assert not reported(checkout, "CONFIG=presets/smoke.yaml")
-    assert reported(checkout)
+    assert [reported(), reported()] == [True, False]
+    # What Snakemake writes when a job ends, later than the report.
+    job = tmp_path / ".snakemake/metadata/job"
+    job.touch()
+    later = (tmp_path / "results/report.html").stat().st_mtime + 1
+    os.utime(job, (later, later))
+    assert reported()
+    os.utime(job, (later - 10, later - 10))
+    other = "CONFIG=presets/smoke.yaml"
+    assert [reported(other), reported(other), reported()] == [True, False, True]

@@ -39,9 +39,9 @@ random = np.random.default_rng(5)
 images = random.uniform(0, 1, (8, 3, 3, 3)).repeat(32, 1).repeat(32, 2).astype(np.float32)
 options = {"classes": 1000, "classifier_activation": None}
 model = keras.applications.MobileNetV2((96, 96, 3), weights=None, **options)
-for one in model.weights:
-    if one.name in ("gamma", "beta", "bias"):
-        one.assign(random.uniform(0.5, 1.5, one.shape) - (one.name != "gamma"))
+for weight in model.weights:
+    if weight.name in ("gamma", "beta", "bias"):
+        weight.assign(random.uniform(0.5, 1.5, weight.shape) - (weight.name != "gamma"))
 for layer in model.layers:
     layer.momentum = 0  # the statistics become those of the images: no layer is deaf to them
 model(images, training=True)
@@ -53,21 +53,16 @@ np.savez(sys.argv[2], images=images, logits=loaded(images, training=False).numpy
 
 
 def provide(
-    to: Path, environment: str = "", proxy: str = UNREACHABLE, path: str = "", **settings: object
+    to: Path, mirrors: str | Path = "", path: str = "", **settings: object
 ) -> subprocess.CompletedProcess:
-    """Run scripts/fetch.py; `proxy` stands between it and the official address."""
+    """Run scripts/fetch.py, which reaches no official address, with `path` as Python's."""
     data = CONFIG_DATA | {"folder": str(to / "data")} | settings
     line = [sys.executable, str(ROOT / "scripts/fetch.py"), f"--model={MODEL}"]
     line += [f"--config-data={json.dumps(data)}", f"--output={to / 'weights.json'}"]
-    network = {"HTTPS_PROXY": proxy, "NO_PROXY": "", "no_proxy": ""}
-    return subprocess.run(
-        line,
-        env=os.environ | network | {"PARAGONE_MIRRORS": environment, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    variables = {"HTTPS_PROXY": UNREACHABLE, "NO_PROXY": "", "no_proxy": "", "PYTHONPATH": path}
+    variables["PARAGONE_MIRRORS"] = str(mirrors)
+    options = {"capture_output": True, "text": True, "check": False, "timeout": 120}
+    return subprocess.run(line, env=os.environ | variables, **options)
 
 
 def described(to: Path) -> dict:
@@ -106,76 +101,50 @@ def listed(published) -> dict:
 def converted(published, listed, tmp_path_factory) -> Path:
     """A folder with weights.json and data/ of the made-up file; not to be written to."""
     to = tmp_path_factory.mktemp("converted")
-    done = provide(to, str(published), source="real", **listed)
+    done = provide(to, published, source="real", **listed)
     assert done.returncode == 0, done.stderr
     return to
 
 
-# Without the file
-
-
-def test_auto_falls_back_to_random_draws_and_says_so(tmp_path, no_keras):
+def test_without_the_file_auto_falls_back_to_random_draws_and_says_so(tmp_path, no_keras):
     done = provide(tmp_path, path=no_keras)
     assert done.returncode == 0, done.stderr
     (notice,) = done.stderr.splitlines()
     assert notice.startswith(f"NOTICE: RANDOM INITIAL WEIGHTS in place of ImageNet's for {MODEL}")
     assert "storage.googleapis.com" in notice
-    assert described(tmp_path) == {
-        "model": MODEL,
-        "initializer": "keras",
-        "file": None,
-        "sha256": None,
-        "origin": None,
-    }
-
-
-def test_real_never_falls_back(tmp_path, no_keras):
-    done = provide(tmp_path, path=no_keras, source="real")
-    refused(done, f"no ImageNet weights of {MODEL}", "storage.googleapis.com", "data.source")
-    assert not (tmp_path / "weights.json").exists()
-
-
-def test_real_without_a_listed_file_is_an_error(tmp_path, published):
-    done = provide(tmp_path, str(published), source="real", pretrained={})
-    refused(done, "data.pretrained.mobilenet-v2 lists no file")
+    nothing = dict.fromkeys(("file", "sha256", "origin"))
+    assert described(tmp_path) == {"model": MODEL, "initializer": "keras", **nothing}
 
 
 def test_synthetic_does_not_look_for_the_file(tmp_path, published, listed, no_keras):
-    done = provide(tmp_path, str(published), path=no_keras, source="synthetic", **listed)
+    done = provide(tmp_path, published, path=no_keras, source="synthetic", **listed)
     assert done.returncode == 0, done.stderr
     assert described(tmp_path)["initializer"] == "keras"
     assert "data.source is synthetic" in done.stderr
 
 
-@pytest.mark.parametrize("policy", ["auto", "real"])
-def test_wrong_checksum_never_falls_back(tmp_path, published, policy):
-    done = provide(tmp_path, str(published), source=policy)
+def test_no_file_of_the_listed_content_never_falls_back(tmp_path, published, no_keras):
+    """No file at all, none that is listed, another content, and right content of no model."""
+    words = f"no ImageNet weights of {MODEL}", "storage.googleapis.com", "data.source"
+    refused(provide(tmp_path, path=no_keras, source="real"), *words)
+    done = provide(tmp_path, published, source="real", pretrained={})
+    refused(done, "data.pretrained.mobilenet-v2 lists no file")
+    done = provide(tmp_path, published, source="auto")
     refused(done, FILE, LISTED, "wrong checksum", str(published))
-    assert not (tmp_path / "weights.json").exists()
-
-
-def test_file_of_another_model_is_an_error(tmp_path):
     file = tmp_path / "mirror" / MODEL / FILE
     file.parent.mkdir(parents=True)
     file.write_bytes(b"no HDF5")
     digest = hashlib.sha256(b"no HDF5").hexdigest()
-    done = provide(tmp_path, str(file.parents[1]), pretrained={MODEL: {FILE: digest}})
+    done = provide(tmp_path, file.parents[1], pretrained={MODEL: {FILE: digest}})
     refused(done, str(file), f"no weights of {MODEL}", "data.pretrained")
-    assert not list((tmp_path / "data").rglob("*.npz"))
+    assert not [*tmp_path.rglob("*.npz"), *tmp_path.glob("weights.json")]
 
 
-# With the file
-
-
-def test_description_names_the_published_file(converted, listed):
-    found = described(converted)
-    assert found["initializer"] == "imagenet"
-    assert found["sha256"] == listed["pretrained"][MODEL][FILE]
-    assert found["origin"] == "mirror folder"
-    assert (converted / "data" / found["file"]).is_file()
-
-
-def test_torch_computes_what_keras_computes(converted, published):
+def test_torch_computes_what_keras_computes(converted, published, listed):
+    description = described(converted)
+    assert description["initializer"] == "imagenet"
+    assert description["sha256"] == listed["pretrained"][MODEL][FILE]
+    assert description["origin"] == "mirror folder"
     pretrained = read(converted / "weights.json", converted / "data")
     model = mobilenet_v2((96, 96, 3), 2, outputs=1000)
     shapes = {name: values.shape for name, values in torch_weights.export(model).items()}
@@ -187,10 +156,12 @@ def test_torch_computes_what_keras_computes(converted, published):
     with torch.no_grad():
         images = torch.from_numpy(expected["images"]).permute(0, 3, 1, 2)
         logits = model(images).numpy()
-    assert (
-        expected["logits"].std(axis=0).mean() > 0.1
-    )  # it sees its images, or it would prove little
+    # It sees its images, or it would prove little.
+    assert expected["logits"].std(axis=0).mean() > 0.1
     np.testing.assert_allclose(logits, expected["logits"], atol=1e-3)
+    last = list(shapes)[-1]
+    with pytest.raises(UserError, match=rf"mobilenet-v2.initializer.*{last} is \(1000,\)"):
+        initial({**shapes, last: (2,)}, SPEC, pretrained)
 
 
 def test_second_call_does_nothing(converted, listed, no_keras):
@@ -201,17 +172,21 @@ def test_second_call_does_nothing(converted, listed, no_keras):
     assert (converted / "weights.json").read_bytes() == before
 
 
-def test_truncated_weights_are_converted_anew(tmp_path, converted, published, listed):
-    found = described(converted)
-    path = tmp_path / "data" / found["file"]
+def test_damaged_weights_name_what_to_delete_and_truncated_ones_are_converted_anew(
+    tmp_path, converted, published, listed
+):
+    description = described(converted)
+    path = tmp_path / "data" / description["file"]
     path.parent.mkdir(parents=True)
-    path.write_bytes((converted / "data" / found["file"]).read_bytes()[:1000])
-    (path.parent / "manifest.json").write_text(json.dumps(found))
-    assert provide(tmp_path, str(published), **listed).returncode == 0
+    content = bytearray((converted / "data" / description["file"]).read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"damaged.*delete the folder"):
+        read(converted / "weights.json", tmp_path / "data")
+    path.write_bytes(content[:1000])
+    (path.parent / "manifest.json").write_text(json.dumps(description))
+    assert provide(tmp_path, published, **listed).returncode == 0
     assert zipfile.ZipFile(path).testzip() is None
-
-
-# In a run
 
 
 def test_random_draws_are_those_of_keras():
@@ -220,25 +195,6 @@ def test_random_draws_are_those_of_keras():
     assert used == "keras"
     expected = draw(shapes, "keras", SPEC.seed)
     assert all((weights[name] == values).all() for name, values in expected.items())
-
-
-def test_weights_of_another_shape_are_an_error(converted):
-    pretrained = read(converted / "weights.json", converted / "data")
-    shapes = {name: values.shape for name, values in pretrained.weights.items()}
-    last = list(shapes)[-1]
-    with pytest.raises(UserError, match=rf"mobilenet-v2.initializer.*{last} is \(1000,\)"):
-        initial({**shapes, last: (2,)}, SPEC, pretrained)
-
-
-def test_damaged_weights_name_what_to_delete(tmp_path, converted):
-    found = described(converted)
-    path = tmp_path / found["file"]
-    path.parent.mkdir(parents=True)
-    content = bytearray((converted / "data" / found["file"]).read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(UserError, match=r"damaged.*delete the folder"):
-        read(converted / "weights.json", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -254,4 +210,4 @@ def test_note_says_which_weights(planned, used, words):
     runs = pd.DataFrame(
         {"workload": MODEL, "planned_initializer": planned, "initializer": used}, dtype="string"
     )
-    assert footnotes.weights(runs) == [f"{MODEL}: initial weights are {one}" for one in words]
+    assert footnotes.weights(runs) == [f"{MODEL}: initial weights are {word}" for word in words]

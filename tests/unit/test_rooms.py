@@ -33,15 +33,15 @@ def below(room: str) -> set[str]:
 
 def imported(path: Path) -> list[str]:
     """Dotted names of this project's modules and programs that a file imports."""
-    found = []
+    names = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module == "paragone":
-            found += [f"paragone.{alias.name}" for alias in node.names]
+            names += [f"paragone.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            found.append(node.module)
-    return found
+            names.append(node.module)
+    return names
 
 
 def test_every_room_is_listed():

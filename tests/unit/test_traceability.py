@@ -1,4 +1,4 @@
-"""From each point of a figure and each cell of a table one finds its runs; other tables: the smoke run."""
+"""Each point of a figure and each cell of a table names its runs; other tables: the smoke run."""
 
 import re
 

@@ -15,8 +15,8 @@ ENTRY %main {
 
 
 def test_collectives_in_every_form_that_hlo_has():
-    found = [(each.kind, each.bytes, each.group) for each in collectives_of(HLO, devices=8)]
-    assert found == [
+    collectives = collectives_of(HLO, devices=8)
+    assert [(each.kind, each.bytes, each.group) for each in collectives] == [
         ("all-reduce", 128 * 10 * 4 + 4, 4),
         ("all-gather", 128, 4),
         ("all-gather", 256, 8),
