@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 from msgspec.structs import replace
 from workspace import Arrays, environment, make_spec, succeed, train_command, wait_for
 
@@ -17,6 +18,17 @@ from paragone.records.compliance import rules
 from paragone.records.run_record import RunRecord
 
 EPOCHS = 6
+KILLED = pytest.mark.injects(
+    "1 kills",
+    "a trainer or launcher killed after its first checkpoint",
+    "SIGKILL; then the same command",
+)
+TOO_LARGE = pytest.mark.injects(
+    "2 disk and memory",
+    "a batch too large for the memory",
+    "a limit of 2 or 3 GiB (RLIMIT_DATA)",
+    lost="the run, recorded as *out of memory*",
+)
 ADAM = {
     "optimizer": {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7},
     "learning_rate": {"base": 0.001, "decay": [{"after": 3, "factor": 0.5}]},

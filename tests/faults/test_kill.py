@@ -3,18 +3,21 @@
 import signal
 
 import pytest
-from faults.killing import checkpoints, random_spec, resumes_to_the_same_bits, small_spec, started
+from faults.killing import (
+    KILLED,
+    checkpoints,
+    random_spec,
+    resumes_to_the_same_bits,
+    small_spec,
+    started,
+)
 from msgspec.structs import replace
 from workspace import call, refused, small_copy, succeed, train_command
 
 from paragone.records import record
 
 
-@pytest.mark.injects(
-    "1 kills",
-    "a trainer or launcher killed after its first checkpoint",
-    "SIGKILL; then the same command",
-)
+@KILLED
 def test_a_killed_run_with_dropout_and_augmentation_resumes_to_the_same_bits(small, tmp_path):
     tiny = small_copy(small, tmp_path, train=200, test=64)
     resumes_to_the_same_bits(random_spec("torch"), tiny, tmp_path)

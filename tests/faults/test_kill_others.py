@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import pytest
-from faults.killing import EPOCHS, checkpoints, resumes_to_the_same_bits, small_spec
+from faults.killing import EPOCHS, KILLED, checkpoints, resumes_to_the_same_bits, small_spec
 from privileged import fill, small_disk
 from workspace import environment, succeed, train_command, wait_for
 
@@ -14,11 +14,7 @@ from paragone.records import record
 pytestmark = pytest.mark.full
 
 
-@pytest.mark.injects(
-    "1 kills",
-    "a trainer or launcher killed after its first checkpoint",
-    "SIGKILL; then the same command",
-)
+@KILLED
 # The other backends resume in tests/nightly/test_random_kills.py.
 @pytest.mark.parametrize("backend", ["torch-ddp", "tensorflow-mirrored", "jax"])
 def test_a_killed_run_resumes_to_the_same_bits(small, tmp_path, backend):

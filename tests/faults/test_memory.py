@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from faults.killing import long_spec, started
+from faults.killing import TOO_LARGE, long_spec, started
 from privileged import memory_group
 from workspace import ROOT, call, make_spec, memory_limited, small_copy, train_command
 
@@ -34,12 +34,7 @@ def test_the_limit_is_never_raised():
     assert 2**30 < int(soft) < 2**50
 
 
-@pytest.mark.injects(
-    "2 disk and memory",
-    "a batch too large for the memory",
-    "a limit of 2 or 3 GiB (RLIMIT_DATA)",
-    lost="the run, recorded as *out of memory*",
-)
+@TOO_LARGE
 def test_a_batch_too_large_is_a_record_in_tensorflow(fashion, tmp_path):
     """The feature maps of 8,000 images take several times the limit. PyTorch: test_holes.py."""
     arrays = small_copy(fashion, tmp_path / "small", train=8_000, test=64)

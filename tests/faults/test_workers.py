@@ -10,7 +10,7 @@ import subprocess
 
 import psutil
 import pytest
-from faults.killing import long_spec, message, started
+from faults.killing import TOO_LARGE, long_spec, message, started
 from workspace import call, environment, make_spec, memory_limited, train_command, wait_for
 
 from paragone.records import record
@@ -105,12 +105,7 @@ def test_an_only_worker_that_crashes_is_a_record_and_an_evicted_one_is_not(small
     assert (made.epochs, made.window, made.clocks) == ([], [], None)
 
 
-@pytest.mark.injects(
-    "2 disk and memory",
-    "a batch too large for the memory",
-    "a limit of 2 or 3 GiB (RLIMIT_DATA)",
-    lost="the run, recorded as *out of memory*",
-)
+@TOO_LARGE
 def test_a_full_memory_of_one_worker_is_a_record(small, tmp_path):
     spec = make_spec("wide-resnet", "torch-ddp", 2, global_batch=2000, epochs=1, steps_per_epoch=1)
     with memory_limited(2 * 2**30):

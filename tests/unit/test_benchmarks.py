@@ -8,16 +8,10 @@ import pytest
 import training
 import workflow
 from product import Data
-from rows import NO, UNDECIDED, YES, at_least, at_most, in_turn, quotients, stated
+from rows import NO, UNDECIDED, YES, at_least, at_most, in_turn, quotients
 from workspace import ROOT, environment, small_copy
 
 pytestmark = pytest.mark.full
-
-
-def test_middle_range_and_n_are_stated():
-    assert stated([2.0], "x") == "2.00 x (n = 1)"
-    assert stated([3.0, 1.0, 2.5], "x") == "2.50 x (1.00 to 3.00, n = 3)"
-    assert stated([1.0, 4.0] * 3, "x") == "2.00 x [1.00, 4.00] (n = 6)"
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,12 @@
 import gzip
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from data_programs import ROOT, fetch, lock_of, prepare, serialize
+from data_programs import fetch, lock_of, prepare, serialize
+from workspace import call, command
 
 from paragone.base.errors import UserError
 from paragone.data import Dataset, load
@@ -58,27 +57,14 @@ def test_second_checkout_fetches_and_decodes_nothing(prepared, tmp_path):
     before = state(data)
     assert fetch("fashion_mnist", tmp_path, data, source="real").returncode == 0
     assert "arrays in the data folder" in (tmp_path / "source.json").read_text()
-    program = ROOT / "scripts/serialize.py"
-    blocked = (
-        "import sys, runpy\n"
-        "sys.modules['tensorflow'] = sys.modules['tensorflow_datasets'] = None\n"
-        f"sys.argv[0] = {str(program)!r}; sys.path.insert(0, {str(program.parent)!r})\n"
-        f"runpy.run_path({str(program)!r}, run_name='__main__')"
-    )
-    line = [sys.executable, "-c", blocked, "--source", tmp_path / "source.json"]
-    line += ["--folder", data, "--lock", lock_of(data), "--output", manifest]
-    subprocess.run(line, check=True)
+    for name in ("tensorflow", "tensorflow_datasets"):
+        (tmp_path / f"{name}.py").write_text("raise AssertionError\n")
+    options = {"source": tmp_path / "source.json", "folder": data, "lock": lock_of(data)}
+    line = command("serialize", **options, output=manifest)
+    done = call(line, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
     assert state(data) == before
     assert manifest.read_bytes() == (prepared / "results/manifest.json").read_bytes()
-
-
-def test_loading_imports_no_framework():
-    code = (
-        "import sys, paragone.data\n"
-        "heavy = {'tensorflow', 'torch', 'pandas', 'requests'} & set(sys.modules)\n"
-        "sys.exit(str(heavy) if heavy else 0)"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT / "scripts", check=True)
 
 
 def test_damaged_array_is_one_clear_error_whose_remedy_works(prepared, tmp_path, mirror):

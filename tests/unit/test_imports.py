@@ -35,10 +35,20 @@ def printed(program: str, **variables: str) -> list[str]:
     return done.stdout.split()
 
 
-def imported(module: str, **variables: str) -> set[str]:
-    """All that a process has imported after this module of the project."""
+def imported(*modules: str, **variables: str) -> set[str]:
+    """All that a process has imported after these modules of the project."""
     names = "print(*(name for name, module in sys.modules.items() if module))"
-    return {*printed(f"import sys, paragone.{module}; {names}", **variables)}
+    return {*printed(f"import sys, paragone.{', paragone.'.join(modules)}; {names}", **variables)}
+
+
+def test_planning_and_loading_import_no_framework():
+    """What the rules import must stay light, as must what maps arrays."""
+    texts = [path.read_text() for path in (ROOT / "rules").glob("*.smk")]
+    planning = {name for text in texts for name in re.findall(r"(?m)^from paragone\.(\S+)", text)}
+    assert "config.plan" in planning
+    heavy = {"tensorflow", "torch", "pandas", "requests"}
+    assert not imported(*planning) & {*heavy, "numpy"}
+    assert not imported("data") & heavy
 
 
 def test_a_figure_begins_without_the_half_of_scipy():
