@@ -6,8 +6,9 @@ import pytest
 import snakemake_server
 import yaml
 from documents import blocks
+from own_folder import BRIEF
 from plan import Plan
-from workspace import ROOT, Checkout, environment, job_stats
+from workspace import CONFIG, ROOT, Checkout, environment, job_stats
 
 pytestmark = pytest.mark.full
 
@@ -40,7 +41,10 @@ def test_dry_run_and_two_real_jobs(fashion, tmp_path, kind):
     assert not list(tmp_path.rglob(".git"))
     folder, results = (tmp_path / name for name in CALLS[kind][:2])
     results.mkdir(exist_ok=True)
-    (results / "mine.yaml").write_text(yaml.safe_dump({"data": {"folder": str(fashion.folder)}}))
+    config = CONFIG | {"data": CONFIG["data"] | {"folder": str(fashion.folder)}}
+    config |= {"matmul": CONFIG["matmul"] | BRIEF["matmul"]}
+    mine = {key: config[key] for key in ("data", "matmul")}
+    (results / "mine.yaml").write_text(yaml.safe_dump(mine))
     if kind == "module":
         (example,) = blocks(ROOT / "docs/extending.md", "python")
         (folder / "Snakefile").write_text(example)
@@ -54,7 +58,8 @@ def test_dry_run_and_two_real_jobs(fashion, tmp_path, kind):
     dry = ("--dry-run", "--quiet", "rules")
     whole = "paragone_all" if kind == "module" else "all"
     jobs = job_stats(call(whole, *dry))
-    assert {rule.removeprefix("paragone_"): count for rule, count in jobs.items()} == Plan().jobs()
+    planned = Plan(config=config).jobs()
+    assert {rule.removeprefix("paragone_"): count for rule, count in jobs.items()} == planned
     call(SOURCE, TABLE)
     assert (results / TABLE).stat().st_size > 100
     assert json.loads((results / SOURCE).read_text())["origin"] == "arrays in the data folder"

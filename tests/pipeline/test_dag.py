@@ -4,6 +4,9 @@ import re
 
 from workspace import Checkout
 
+from paragone.config.expand import expand
+from paragone.config.questions import schedule
+
 # In place of the programs that train and check: here only the order counts.
 TOUCH = """
 import sys
@@ -20,7 +23,7 @@ READY = (
 )
 
 
-def test_a_watched_call_reads_results_as_soon_as_it_can(checkout):
+def test_runs_follow_the_schedule_and_a_watched_call_reads_results_as_soon_as_it_can(checkout):
     """Two experiments whose runs do nothing. Its page fails here: the tables that were touched are none."""
     made: Checkout = checkout()
     made.only("tpu_fashion_conv", ["torch-xla", "torch"], repeats=2, figures=["clocks"], tables=[])
@@ -35,6 +38,9 @@ def test_a_watched_call_reads_results_as_soon_as_it_can(checkout):
         (made / "results" / name).touch()
     tables = [f"results/tables/{name}/runs.parquet" for name in made.config["experiments"]]
     output = made.snakemake(*tables, "so_far", "--cores", "2").stdout
+    experiments = {name: expand(made.config, name) for name in made.config["experiments"]}
+    order = schedule(experiments, made.config["seed"])
+    assert re.findall(r"Training (\S+)", output) == order
     jobs = re.findall(r"Job \d+: (Training|Checking)", output)
     assert (jobs.count("Training"), jobs.count("Checking")) == (6, 2)
     assert "Training" in jobs[jobs.index("Checking") :]
