@@ -49,7 +49,6 @@ rule all:
         "<results>/tables/runs.csv",
         "<results>/tables/epochs.csv",
         "<results>/tables/device_matmul/matmul.csv",
-        "<results>/tables/device_matmul/peaks.json",
         "<results>/answers.md",
         "<results>/index.html",
 

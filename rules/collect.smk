@@ -5,7 +5,7 @@
 # out: <results>/parity/{workload}.json                       does each backend compute the same?
 #      <results>/tables/{experiment}/compliance.csv           what breaks the rules; all else needs it
 #      <results>/tables/{experiment}/runs.parquet, epochs.parquet
-#      <results>/tables/device_matmul/matmul.csv, .parquet, peaks.json
+#      <results>/tables/device_matmul/matmul.csv, .parquet
 #
 # Whether that waits for the last run, `reading` in common.smk says.
 
@@ -45,7 +45,7 @@ rule collect:
         records=lambda wildcards: PLAN.records(wildcards.experiment),
         parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
         manifests=lambda wildcards: PLAN.manifests(wildcards.experiment),
-        peaks="<results>/tables/device_matmul/peaks.json",
+        products="<results>/tables/device_matmul/matmul.parquet",
     output:
         violations=report(
             "<results>/tables/{experiment}/compliance.csv",
@@ -71,7 +71,7 @@ rule collect:
             --records {input.records:q} \
             --parity {input.parity:q} \
             --manifests {input.manifests:q} \
-            --peaks {input.peaks:q} \
+            --products {input.products:q} \
             --violations {output.violations:q} \
             --runs {output.runs:q} \
             --epochs {output.epochs:q} \
@@ -90,7 +90,6 @@ rule collect_products:
             labels={"table": "one row per timed run"},
         ),
         parquet="<results>/tables/device_matmul/matmul.parquet",
-        peaks="<results>/tables/device_matmul/peaks.json",
     log:
         "<results>/logs/tables/device_matmul/collect.log",
     priority: reading
@@ -105,7 +104,6 @@ rule collect_products:
         python {params.code[0]:q} products \
             --results {input.results:q} \
             --output {output.csv:q} {output.parquet:q} \
-            --peaks {output.peaks:q} \
             >{log:q} 2>&1
         """
 

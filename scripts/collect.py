@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 from paragone.analysis import compliance, product_tables, tidy
-from paragone.base.atomic_files import write_json
 from paragone.base.errors import entry_point
 from paragone.base.typed_json import read
 from paragone.records import parity_reports
@@ -40,9 +39,9 @@ def main(arguments: list[str] | None = None) -> None:
         help="parity reports; a backend that none of them passes gets no speed",
     )
     runs.add_argument(
-        "--peaks",
+        "--products",
         type=Path,
-        metavar="peaks.json",
+        metavar="matmul.parquet",
         help="of `collect.py products`; no shares of the peak without it",
     )
     runs.add_argument("--manifests", type=Path, nargs="*", default=[], metavar="manifest.json")
@@ -78,7 +77,6 @@ def main(arguments: list[str] | None = None) -> None:
     timed.set_defaults(collect=_collect_products)
     timed.add_argument("--results", type=Path, nargs="+", required=True, metavar="backend.json")
     timed.add_argument("--output", type=Path, nargs="+", required=True, help=".csv, .parquet")
-    timed.add_argument("--peaks", type=Path, required=True, help="JSON file to write")
 
     check = modes.add_parser("check", help="name every measurement rule that records break")
     check.set_defaults(collect=_check)
@@ -97,7 +95,7 @@ def _collect_runs(options: argparse.Namespace) -> None:
         tidy.read_records(options.records, broken),
         options.experiment,
         parity_reports.read_parity(options.parity),
-        product_tables.read_peaks(options.peaks) if options.peaks else (),
+        tidy.read(options.products) if options.products else None,
         broken,
     )
     tidy.write(runs, options.runs)
@@ -114,7 +112,6 @@ def _join(options: argparse.Namespace) -> None:
 
 def _collect_products(options: argparse.Namespace) -> None:
     runs = product_tables.table([read(Products, path, "result") for path in options.results])
-    write_json(product_tables.peaks_document(runs), options.peaks)
     for path in options.output:
         tidy.write(runs, path)
 

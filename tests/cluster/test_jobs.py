@@ -22,7 +22,7 @@ SUBMIT = ("--workflow-profile", "profiles/slurm")
 SECONDS = 600  # of one call of snakemake, on a busy machine
 EXPERIMENT = "tpu_fashion_conv"
 TWO_WORKERS = ["tensorflow-multiworker", "torch-ddp"]
-PEAKS = "results/tables/device_matmul/peaks.json"
+PRODUCTS = "results/tables/device_matmul/matmul.parquet"
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def submitted(cluster, fashion, tmp_path_factory) -> Submitted:
     block["matrix"].append(two_replicas)
     made.configure()
     paths = records_of(made)
-    done = made.snakemake(*paths, PEAKS, *SUBMIT, timeout=SECONDS, **cluster.variables)
+    done = made.snakemake(*paths, PRODUCTS, *SUBMIT, timeout=SECONDS, **cluster.variables)
     assert done.returncode == 0, done.stdout
     records = [record.read(made / path) for path in paths]
     by_backend = {each.spec.backend["name"]: each for each in records}
@@ -94,7 +94,7 @@ def test_every_job_went_through_slurm_and_ended_well(submitted):
     assert stats["train"] == 5
     assert {job["JobState"] for job in submitted.jobs} == {"COMPLETED"}
     assert {job["Partition"] for job in submitted.jobs} == {PARTITION}
-    assert (submitted.checkout / PEAKS).is_file()
+    assert (submitted.checkout / PRODUCTS).is_file()
     for backend in ("torch", "my-torch"):
         assert submitted.train_job(backend)["NumNodes"] == "1"
         assert submitted.records[backend].status == "completed"

@@ -19,7 +19,7 @@ for option in ("--record", "--predictions", "--output", "--violations", "--runs"
 READY = (
     "data/fashion_mnist/manifest.json",
     "parity/fashion-conv.json",
-    "tables/device_matmul/peaks.json",
+    "tables/device_matmul/matmul.parquet",
 )
 
 

@@ -110,7 +110,6 @@ def test_one_repeat_decides_nothing(results):
 def test_matrix_products_of_every_framework_are_among_the_published_peaks(results):
     products = pd.read_csv(results / "tables/device_matmul/matmul.csv")
     assert set(products["backend"]) == set(CONFIG["matmul"]["backends"])
-    assert len(json.loads((results / "tables/device_matmul/peaks.json").read_text())) > 0
     reference = pd.read_csv(results / "tables/accelerator_reference/accelerator_reference.csv")
     assert 3 <= (reference["measured here"] != "-").sum() < len(reference)
     assert set(reference["verdict"]) == {"not comparable"}

@@ -48,30 +48,6 @@ def mobilenet(seeds: int = 3, epochs: int = 2, **options) -> list[dict]:
     return made
 
 
-def multiworker(seeds: int = 1) -> list[dict]:
-    """One worker, two workers; the runs with the larger batch found no second worker."""
-    made = []
-    for replicas, batch, speed in ((1, 64, 12.0), (2, 64, 10.4), (2, 128, None)):
-        for seed in range(seeds):
-            made.append(
-                make_record(
-                    "tensorflow-multiworker",
-                    seed=seed,
-                    replicas=replicas,
-                    global_batch=batch,
-                    workload="mobilenet-v2",
-                    dataset="cats_vs_dogs",
-                    edition="subset-2002",
-                    train_examples=2002,
-                    steps_per_epoch=2,
-                    epochs=2,
-                    speed=speed and speed * (1 + 0.02 * seed),
-                    status="completed" if speed else "unavailable",
-                )
-            )
-    return made
-
-
 def reuters(seeds: int = 1) -> list[dict]:
     """Both variants near the published curves; no TPU."""
     plain, double = "reuters-cnn", "reuters-cnn-double-softmax"

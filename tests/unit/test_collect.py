@@ -1,7 +1,5 @@
 """From records to tables: nothing is lost, nothing unproven gets a speed, errors name the file."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,7 +20,6 @@ from paragone.analysis.grouping import series_of, shares_cores
 from paragone.analysis.pairwise import differences
 from paragone.base.clock_names import PARTS
 from paragone.base.errors import UserError
-from paragone.records import parity_reports
 
 BACKENDS = ["tensorflow-mirrored", "torch", "torch-xla"]
 
@@ -76,12 +73,6 @@ def test_values_arrive_in_named_columns(tmp_path):
     assert row["other_cpu_share"] == pytest.approx(0.02)
 
 
-def test_a_backend_that_could_not_run_did_not_fail_parity(tmp_path):
-    report = write_parity(tmp_path, "fashion-conv", {"a": True, "b": False, "c": None})
-    verdicts = {("fashion-conv", "a"): True, ("fashion-conv", "b"): False}
-    assert parity_reports.read_parity([report]) == verdicts
-
-
 @pytest.mark.parametrize(("passed", "word"), [(False, "failed"), (None, "not checked")])
 def test_without_parity_no_speed(tmp_path, passed, word):
     made = [make_record("torch"), make_record("torch-xla")]
@@ -130,17 +121,6 @@ def test_broken_record_is_named_and_nothing_is_written(tmp_path, capsys):
     assert not any(output.exists() for output in outputs)
 
 
-@pytest.mark.parametrize(
-    "report",
-    [{"workload": "fashion-conv", "backends": {"torch": "yes"}}, {"workload": 3, "backends": {}}, []],
-)  # fmt: skip
-def test_broken_parity_report_is_named(tmp_path, report):
-    path = tmp_path / "fashion-conv.json"
-    path.write_text(json.dumps(report))
-    with pytest.raises(UserError, match=r"fashion-conv\.json"):
-        parity_reports.read_parity([path])
-
-
 def test_the_same_run_twice_is_an_error():
     with pytest.raises(UserError, match="more than once"):
         tidy.tables(typed([make_record(), make_record()]), "one", {})
@@ -182,16 +162,6 @@ def test_machines_editions_and_batches_are_never_pooled():
     assert sum("SYNTHETIC" in one.label for one in series) == 1
 
 
-def test_programs_are_counted_over_the_processes_of_a_run():
-    made = [make_record("torch", resumed_at=2), make_record("torch-xla")]
-    for process, counts in zip(made[0]["processes"], ((3, 0), (1, 2)), strict=True):
-        process["programs"] = dict(zip(("compiled", "cached"), counts, strict=True))
-    runs, _ = tidy.tables(typed(made), "one", {})
-    found = runs.set_index("backend")[["programs_compiled", "programs_cached"]]
-    assert found.loc["torch"].tolist() == [4, 2]
-    assert found.loc["torch-xla"].isna().all()
-
-
 def test_precisions_are_series_of_their_own_and_compared():
     made = [make_record("torch", seed=seed) for seed in (0, 1)]
     mixed = make_record("torch", seed=0, precision="bfloat16")
@@ -223,12 +193,6 @@ def test_variants_are_compared_within_a_tuning_and_each_with_itself():
     ]
 
 
-def test_a_run_without_data_joins_its_series():
-    made = [make_record(seed=0), make_record(seed=1, status="unavailable")]
-    runs, _ = tidy.tables(typed(made), "one", {})
-    assert [len(one.runs) for one in series_of(runs, {})] == [2]
-
-
 @pytest.mark.parametrize(
     ("devices", "machines", "shared"),
     [
@@ -241,9 +205,3 @@ def test_a_run_without_data_joins_its_series():
 def test_only_virtual_devices_of_one_machine_share_cores(devices, machines, shared):
     counts = pd.Series(machines, dtype="Int64")
     assert shares_cores(pd.DataFrame({"device": devices, "machines": counts})) is shared
-
-
-def test_parity_of_another_workload_proves_nothing(tmp_path):
-    parity = [write_parity(tmp_path, "fashion-cnn", {"torch": True})]
-    runs, _ = run_collect(tmp_path, [make_record("torch")], parity)
-    assert runs["parity"].tolist() == ["not checked"]

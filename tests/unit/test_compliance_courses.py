@@ -1,14 +1,27 @@
-"""The measurement rules on how runs went: their epochs, starts, ranks, order, and seeds."""
+"""The measurement rules on how runs went, and on what is in a folder of results; epochs to the target."""
 
 import copy
+import shutil
 from datetime import datetime
 
 import pytest
-from make_records import clocks, set_times
-from make_results import BACKENDS, FIRST, add_up, broken_rules, find, of, write_results
+from make_records import set_times, typed
+from make_results import (
+    BACKENDS,
+    FIRST,
+    add_up,
+    broken_rules,
+    find,
+    of,
+    valid_records,
+    write_results,
+)
 from msgspec.structs import asdict
 
+from paragone.analysis import tidy
+from paragone.analysis.compliance import MISSED, p_of_fewer
 from paragone.config.run_spec import Spec
+from paragone.records.compliance.rules import INVALID
 
 
 def drop_an_epoch(records):
@@ -79,28 +92,103 @@ def test_wrong_course_is_caught_by_its_rule(tmp_path, records, plant, expected):
     assert found - expected <= {"alone", "epoch-clock", "time-of-day"}  # what follows from it
 
 
-def test_a_long_run_overlaps_all_that_begin_before_its_end(tmp_path, records):
-    """Not only the next one."""
-    records.sort(key=lambda record: record["processes"][0]["started"])
-    long, *others = records[:3]
-    starts = [datetime.fromisoformat(one["processes"][0]["started"]) for one in records[:3]]
-    longer = (starts[2] - starts[0]).total_seconds() + 5 - sum(clocks(long).values())
-    long["clocks"]["other"] += longer
-    set_times(long, starts[0])
-    found = find(write_results(tmp_path, records))
-    assert {one.run for one in found if one.rule == "alone"} == {one["run"] for one in others}
-
-
 def test_two_runs_of_one_seed(tmp_path, records):
     """Another specification, the same cell: n would be one too many."""
-    twin = copy.deepcopy(records[0])
-    twin["spec"]["deterministic"] = False
-    spec = Spec(**twin["spec"])
-    twin["run"] = spec.name
-    twin["processes"][0]["config_sha256"] = spec.sha256
-    set_times(twin, datetime.fromisoformat("2025-12-31T00:00:00+00:00"))
-    found = find(write_results(tmp_path, [*records, twin]))
-    assert {(one.rule, one.run) for one in found} == {
-        ("seed-repeated", FIRST),
-        ("seed-repeated", twin["run"]),
-    }
+    other = copy.deepcopy(records[0])
+    other["spec"]["deterministic"] = False
+    spec = Spec(**other["spec"])
+    other["run"] = spec.name
+    other["processes"][0]["config_sha256"] = spec.sha256
+    set_times(other, datetime.fromisoformat("2025-12-31T00:00:00+00:00"))
+    found = find(write_results(tmp_path, [*records, other]))
+    assert {one.rule for one in found} == {"seed-repeated"}
+    assert {one.run for one in found} == {FIRST, other["run"]}
+
+
+# Files of a folder
+
+
+@pytest.mark.parametrize(
+    ("place", "to", "rule"),
+    [(shutil.copytree, "again", "one-record"), (shutil.move, "elsewhere", "name")],
+)
+def test_a_record_in_another_folder(tmp_path, records, place, to, rule):
+    folder = write_results(tmp_path, records)
+    place(folder / "runs" / FIRST, folder / "runs" / to)
+    (one,) = find(folder)
+    assert (one.rule, one.run) == (rule, FIRST)
+
+
+@pytest.mark.parametrize("content", ["{", "null"])
+def test_an_unreadable_record(tmp_path, records, content):
+    folder = write_results(tmp_path, records)
+    path = folder / "runs" / FIRST / "record.json"
+    path.write_text(content)
+    found = find(folder)
+    assert {(one.rule, one.run, one.file) for one in found} >= {("schema", FIRST, str(path))}
+    assert {one.rule for one in found} <= {"schema", "seeds"}
+
+
+def test_a_record_that_is_gone(tmp_path, records):
+    """The tables know of a run that has no record."""
+    folder = write_results(tmp_path, records)
+    runs, _ = tidy.tables(typed(records), "one", {})
+    tidy.write(runs, folder / "tables/one/runs.parquet")
+    shutil.rmtree(folder / "runs" / FIRST)
+    found = [one for one in find(folder) if one.rule == "missing"]
+    assert [(one.experiment, one.run, one.severity) for one in found] == [("one", FIRST, INVALID)]
+
+
+@pytest.mark.parametrize("passed", [False, None])
+def test_parity_that_was_not_passed(tmp_path, records, passed):
+    found = find(write_results(tmp_path, records, torch=passed))
+    assert {one.rule for one in found} == {"parity"}
+    assert {one.run for one in found} == {one["run"] for one in of(records, "torch")}
+
+
+# Convergence
+
+SLOW, FAST, NEVER = [0.5] * 7 + [0.81] * 2 + [0.7], [0.81] * 10, [0.5] * 10
+
+
+@pytest.mark.parametrize(
+    ("reference", "other", "n", "expected"),
+    [
+        (SLOW, FAST, 4, {"too-fast"}),
+        (NEVER, FAST, 4, {"too-fast"}),  # misses are later than every hit
+        (SLOW, FAST, 2, set()),  # too few runs to tell
+        (FAST, SLOW, 4, set()),  # slower is no offence
+        (SLOW, SLOW, 4, set()),
+        (NEVER, NEVER, 4, set()),
+    ],
+)
+def test_too_fast_to_be_true(tmp_path, reference, other, n, expected):
+    accuracies = {"torch": reference, "torch-xla": other}
+    found = find(write_results(tmp_path, valid_records(range(n), [*accuracies], accuracies)))
+    assert {one.rule for one in found} == expected
+    if expected:
+        assert {one.run.split(".")[1] for one in found} == {"torch-xla"}
+
+
+def test_several_backends_are_a_family(tmp_path):
+    """The least p of four runs against four is 1/70, of two such comparisons 1/35."""
+    kinds = ("torch", "torch-xla", "tensorflow-mirrored")
+    made = valid_records(range(4), kinds, dict(zip(kinds, (SLOW, FAST, FAST), strict=True)))
+    found = find(write_results(tmp_path, made))
+    assert {one.rule for one in found} == {"too-fast"}
+    assert all("p = 0.0143, 0.0286 adjusted for 2" in one.value for one in found)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "reference", "p"),
+    [
+        # Of the C(6,3) = 20 arrangements of six distinct values, one has the three least first.
+        ([1, 2, 3], [4, 5, MISSED], 1 / 20),
+        ([1, 2, 4], [3, 5, 6], 2 / 20),
+        ([3, 3, 3, 3], [3, 3, 3, 3], 1),
+        ([1, 2], [3, 4], None),
+        ([], [3, 4], None),
+    ],
+)
+def test_the_p_value_of_convergence_by_hand(epochs, reference, p):
+    assert p_of_fewer(epochs, reference) == (p and pytest.approx(p))

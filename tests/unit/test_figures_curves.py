@@ -35,7 +35,6 @@ def test_learning_curve_points_are_those_of_the_records(everything):
 
 
 def test_lines_are_the_medians_and_bands_their_intervals(everything):
-    """What seaborn draws is what the sidecar holds, in the color of the backend."""
     shown = everything.shown("learning_curves")
     axes = everything.figure("learning_curves").axes[0]
     lines = {line.get_color(): line for line in axes.lines[:3]}
@@ -46,15 +45,17 @@ def test_lines_are_the_medians_and_bands_their_intervals(everything):
         assert line.get_ydata().tolist() == pytest.approx(median["value"].tolist())
         assert line.get_xdata().tolist() == pytest.approx([1, 2, 3], abs=0.1)
     first, second = (line.get_xdata()[0] for line in axes.lines[:2])
-    assert first < second  # equal curves stand beside each other
+    assert first < second  # equal curves are side by side
     assert len(axes.collections) == 3  # a band per series with several runs
 
 
-def test_two_points_are_no_curve_and_chance_is_drawn(tmp_path):
-    drawing = Drawing.of(tmp_path, [make_record("torch", epochs=2, accuracies=[0.1, 0.2])])
+def test_two_points_are_no_curve_and_chance_and_target_are_drawn(tmp_path):
+    drawing = Drawing.of(
+        tmp_path, [make_record("torch", epochs=2, accuracies=[0.1, 0.2], target=0.15)]
+    )
     loss, accuracy = drawing.figure("learning_curves").axes
     assert loss.lines[0].get_linewidth() == 0
-    assert "chance 0.1" in [text.get_text() for text in accuracy.texts]
+    assert {"chance 0.1", "target 0.15"} <= {text.get_text() for text in accuracy.texts}
     (level,) = [line for line in accuracy.lines if line.get_linestyle() == "-."]
     assert set(level.get_ydata()) == {0.1}
 
@@ -75,11 +76,6 @@ def test_another_protocol_than_the_published_is_said(tmp_path):
     assert "published" in set(shown["kind"])
 
 
-def test_target_is_drawn(tmp_path):
-    drawing = Drawing.of(tmp_path, [make_record("torch", target=0.85)])
-    assert "target 0.85" in texts_of(drawing.figure("learning_curves"))
-
-
 def test_published_value_beyond_the_measured_epochs_is_a_level(tmp_path):
     options = {"workload": "fashion-cnn", "global_batch": 1024, "steps_per_epoch": None}
     made = [make_record("torch", epochs=2, **options)]
@@ -92,7 +88,7 @@ def test_published_value_beyond_the_measured_epochs_is_a_level(tmp_path):
     assert figure.axes[1].get_xlim()[1] < 3
 
 
-def test_variants_stand_side_by_side_with_their_own_published_points(tmp_path):
+def test_variants_are_side_by_side_with_their_own_published_points(tmp_path):
     drawing = Drawing.of(tmp_path, reuters())
     shown = drawing.shown("learning_curves", "reuters_strategies")
     points = shown[shown["kind"] == "published"].groupby("series")["workload"].unique()

@@ -6,15 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from draw_figures import Drawing, texts_of
-from make_experiments import mobilenet, multiworker, of_cell
+from make_experiments import mobilenet, of_cell
 from make_records import speed
 from matplotlib.collections import PathCollection
-from matplotlib.figure import Figure
 
-from paragone.reporting import style
 from paragone.reporting.figures import epoch_time
 from paragone.reporting.footnotes import SHARED_CORES as SHARED
-from paragone.reporting.marks import BAR_COLUMNS, BAR_GAP, NO_REFERENCE, draw_bars, places
+from paragone.reporting.marks import BAR_GAP, NO_REFERENCE, places
 
 BESIDE = "mirrored_mobilenet"
 
@@ -54,7 +52,7 @@ def test_speed_up_pairs_seeds(drawing, shown):
     assert published["value"].tolist() == pytest.approx([150 / 36, 150 / 30])
 
 
-def test_cells_without_epoch_time_stand_in_words(drawing, shown):
+def test_cells_without_epoch_time_have_the_reason(drawing, shown):
     rows = shown
     words = rows[rows["kind"] == "words"].set_index(["panel", "series", "x"])["words"].to_dict()
     assert words == {
@@ -75,9 +73,7 @@ def test_cells_without_epoch_time_stand_in_words(drawing, shown):
                                 "Inputs of 64 x 64 x 3, published 224 x 224 x 3."]),
     ],
 )  # fmt: skip
-def test_what_stands_in_the_way_of_a_speed_up_is_said(
-    drawing, shown, tmp_path, shape, device, said
-):
+def test_what_forbids_a_comparison_is_said(drawing, shown, tmp_path, shape, device, said):
     runs = drawing.runs.assign(input_shape=shape, device=device)
     other = Drawing(tmp_path, runs=runs, epochs=drawing.files["epochs"])
     remarks = epoch_time.remarks(shown, other.inputs(BESIDE))
@@ -85,31 +81,12 @@ def test_what_stands_in_the_way_of_a_speed_up_is_said(
     assert remarks[len(said)].startswith("Measured: ")
 
 
-def test_a_reference_that_was_not_run_is_no_alarm():
-    rows = [{"panel": "a", "series": "A", "x": "1", "kind": kind, "words": "why"}
-             for kind in (NO_REFERENCE, "words")]  # fmt: skip
-    colors = []
-    for row in rows:
-        axes = Figure().subplots()
-        draw_bars(axes, pd.DataFrame([row]).reindex(columns=BAR_COLUMNS), {"A": "red"}, 0)
-        colors.append(axes.texts[0].get_color())
-    assert colors == [style.MUTED, style.ALARM]
-
-
 def test_what_was_not_run_takes_no_room():
     rows = pd.DataFrame({"series": ["A", "B", "A", "A"], "x": ["1", "1", "2", "1"]})
-    found = places(rows, ["A", "B"])
-    assert found.of == {("A", "1"): 0.5, ("B", "1"): 1.5, ("A", "2"): 2 + BAR_GAP + 0.5}
-    assert found.middles == {"1": 1, "2": 2 + BAR_GAP + 0.5}
-    assert found.end == 3 + BAR_GAP
-
-
-def test_published_cells_without_runs_are_named(tmp_path):
-    made = [one for one in mobilenet(1) if one["spec"]["global_batch"] == 64]
-    drawing = Drawing.of(tmp_path, made)
-    rows = drawing.shown("epoch_time", BESIDE)
-    remarks = epoch_time.remarks(rows, drawing.inputs(BESIDE))
-    assert "Published and not run here: 2 replicas, batch 256." in remarks
+    centers, middles, end = places(rows, ["A", "B"])
+    assert centers.tolist() == [0.5, 1.5, 2 + BAR_GAP + 0.5, 0.5]
+    assert middles == {"1": 1, "2": 2 + BAR_GAP + 0.5}
+    assert end == 3 + BAR_GAP
 
 
 def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
@@ -123,7 +100,7 @@ def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
     assert not median["extrapolated"]
 
 
-def test_a_speed_up_without_its_one_replica_stands_in_words(tmp_path):
+def test_a_speed_up_without_its_one_replica_has_the_reason(tmp_path):
     made = [
         one
         for one in mobilenet(1)
@@ -133,16 +110,10 @@ def test_a_speed_up_without_its_one_replica_stands_in_words(tmp_path):
     here = rows[(rows["panel"] == "speed_up") & (rows["series"] == "PyTorch/XLA SPMD")]
     assert len(here) == 2
     assert set(here["words"]) == {"1 replica not run"}
+    assert set(here["kind"]) == {NO_REFERENCE}
 
 
-def test_missing_workers_are_said(tmp_path):
-    drawing = Drawing.of(tmp_path, multiworker())
-    rows = drawing.shown("epoch_time", "multiworker_mobilenet")
-    assert set(rows.loc[rows["kind"] == "words", "words"]) == {"device not available"}
-
-
-def test_bars_stand_beside_each_other_and_runs_over_their_own(drawing, shown):
-    """What seaborn draws is what the sidecar holds."""
+def test_bars_do_not_overlap_and_runs_are_over_their_own(drawing, shown):
     panels = drawing.figure("epoch_time", BESIDE).axes
     for axes, panel in zip(panels, ("published", "measured", "speed_up"), strict=True):
         rows = shown[shown["panel"] == panel]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from draw_figures import Drawing, texts_of, varied
+from draw_figures import Drawing, varied
 from make_records import CLASS_NAMES, PALETTE, make_predictions, make_record
 
 from paragone.base.errors import UserError
@@ -71,14 +71,3 @@ def test_predictions_without_images_or_names_are_explained(tmp_path):
     path.write_bytes(b"PK")
     with pytest.raises(UserError, match="not the predictions"):
         predictions.read(path)
-
-
-def test_without_a_completed_run_there_is_still_a_figure(tmp_path):
-    made = [make_record("torch", status="diverged"), make_record("torch-xla")]
-    drawing = Drawing.of(tmp_path, made)
-    drawing.files["runs"] = [tmp_path / "stopped.parquet"]
-    drawing.runs[drawing.runs["status"] == "diverged"].to_parquet(tmp_path / "stopped.parquet")
-    shown = drawing.shown("predictions")
-    assert shown.empty
-    assert list(shown) == predictions.COLUMNS
-    assert "no run was completed" in texts_of(drawing.figure("predictions"))

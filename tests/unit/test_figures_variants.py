@@ -1,7 +1,5 @@
 """Variants relative to the baseline: what is drawn are the ratios of the records' runs."""
 
-import json
-
 import numpy as np
 import pytest
 from draw_figures import Drawing, texts_of
@@ -77,16 +75,6 @@ def test_the_best_is_on_top_and_what_did_not_run_is_below(drawing):
     ]
 
 
-def test_without_any_speed_whole_runs_are_drawn_in_the_configs_order(tmp_path):
-    records = [make_record(backend) for backend in ("torch", "tensorflow-mirrored")]
-    for one in records:
-        one["window"] = []
-    bare = Drawing.of(tmp_path, records)
-    bare.settings = {"baseline": "torch"}
-    (axes,) = bare.figure("variants").axes
-    assert len(axes.patches) == 4  # of each run the whole, and of it the compilation
-
-
 def test_no_run_is_compared_with_the_baseline_of_another_machine(tmp_path):
     """The second machine is three times as fast; each variant keeps its ratio on both."""
     both = Drawing.of(tmp_path, [*made(), *made("node-2", 3.0)])
@@ -109,8 +97,3 @@ def test_a_missing_baseline_names_the_key(drawing, tmp_path):
         UserError, match=r"^baseline: torch does not train fashion-conv at batch 1,000"
     ):
         variants.points(other.inputs())
-
-
-def test_the_settings_are_those_that_the_workflow_gives(drawing):
-    arguments, _ = drawing.command("variants", "", ("svg",))
-    assert json.loads(arguments[arguments.index("--settings") + 1]) == {"baseline": "torch"}

@@ -52,15 +52,8 @@ def test_planning_and_loading_import_no_framework():
 
 
 def test_a_figure_begins_without_the_half_of_scipy():
-    """A statistic of SciPy that is needed after all is there as ever."""
-    program = (
-        "import sys; from paragone.reporting import style; "
-        "print(*sys.modules); from scipy import stats; print(stats.norm.cdf(0))"
-    )
-    *modules, half = printed(program)
-    assert "seaborn.distributions" in modules
+    modules = imported("reporting.style")
     assert not [name for name in modules if re.match(r"scipy\.(stats|spatial|optimize)\b", name)]
-    assert float(half) == 0.5
 
 
 def test_tensorflow_imports_nothing_for_the_sake_of_others():

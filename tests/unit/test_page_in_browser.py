@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from make_page import EXPERIMENT, FIGURES, make_results
+from make_page import EXPERIMENT, make_results
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 REQUIRED = "PARAGONE_CHROMIUM_REQUIRED" in os.environ
@@ -102,16 +102,10 @@ def test_a_chart_is_drawn_divided_hidden_and_reset(opened):
     box = chart.get_by_role("checkbox", name="TensorFlow Mirrored")
     assert set(opened.redrawn(chart, box.uncheck)) == {"PyTorch"}
     assert "relative to PyTorch" in chart.locator(".chart svg").text_content()
+    opened.redrawn(chart, lambda: chart.locator("[name=scale]").select_option("log"))
+    assert chart.locator("[aria-label*='for a log scale']").count() == 1
     assert opened.redrawn(chart, chart.get_by_role("button", name="Reset").click) == absolute
     assert box.is_checked()
-
-
-def test_the_scale_is_logarithmic_when_asked(opened):
-    chart = opened.explored()
-    label = "[aria-label*='for a log scale']"
-    assert chart.locator(label).count() == 0
-    opened.redrawn(chart, lambda: chart.locator("[name=scale]").select_option("log"))
-    assert chart.locator(label).count() == 1
 
 
 def test_the_address_carries_the_state(opened, browser, results):
@@ -126,17 +120,6 @@ def test_the_address_carries_the_state(opened, browser, results):
     assert not chart.get_by_role("checkbox", name="TensorFlow Mirrored").is_checked()
     assert again.said == []
     again.context.close()
-
-
-def test_hovering_shows_value_interval_n_and_runs(opened):
-    chart = opened.explored()
-    chart.locator("[aria-label*='kind: median'][role='graphics-symbol']").last.hover(force=True)
-    tip = opened.page.locator("#vg-tooltip-element")
-    tip.wait_for()
-    words = tip.inner_text()
-    assert "95 % from" in words
-    assert "n\t7" in words or "n 7" in " ".join(words.split())
-    assert "fashion-conv." in words
 
 
 def test_tables_are_searched_and_sorted(opened):
@@ -217,20 +200,3 @@ def test_nothing_is_wider_than_the_screen_and_axe_finds_nothing_serious(
     serious = [one for one in violations if one["impact"] in ("serious", "critical")]
     assert [(one["id"], one["nodes"][0]["html"][:200]) for one in serious] == []
     found.context.close()
-
-
-def test_paper_has_no_controls(opened):
-    opened.page.emulate_media(media="print")
-    assert not opened.page.locator("nav").is_visible()
-    assert not opened.page.locator("details.interactive").first.is_visible()
-    assert opened.page.locator("figure img").first.is_visible()
-
-
-def test_every_drawing_is_shown_in_its_shape(opened):
-    opened.page.wait_for_function("[...document.images].every(one => one.complete)")
-    shapes = opened.page.locator("figure img").evaluate_all(
-        "all => all.map(one => [one.naturalWidth / one.naturalHeight, one.width / one.height])"
-    )
-    assert len(shapes) == len(FIGURES)
-    for own, shown in shapes:
-        assert shown == pytest.approx(own, rel=0.03)

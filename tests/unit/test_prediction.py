@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from judge_rows import FOLDER, REUTERS, of, spreads_of, tabulated, with_accuracy
+from judge_rows import FOLDER, REUTERS, of, tabulated, with_accuracy
 from make_records import make_record
 from make_tables import beside, write
 
@@ -110,6 +110,10 @@ def test_spread_of_runs_and_back(tmp_path):
     assert one.backend == "torch"
     assert one.fits(tabulated(made)[1])
     assert not one.fits(tabulated(with_accuracy([0.8], global_batch=500))[1])
+    runs, epochs = tabulated(made)
+    files = write(tmp_path, "spread", runs=runs, epochs=epochs)
+    assert len(pd.read_csv(files["csv"])) == 10
+    assert "0.8500 ± 0.0707" in files["markdown"].read_text()
 
 
 def test_the_committed_files_cover_what_is_judged():
@@ -118,13 +122,9 @@ def test_the_committed_files_cover_what_is_judged():
     assert set(published.OUTCOMES) < set(margins)
     for name, one in published.read_spreads(folder / "spread.csv").items():
         assert not one.rows.isna().any().any()
-        assert one.rows.groupby("epoch")["seed"].agg(["nunique", "size"]).nunique().tolist() == [
-            1,
-            1,
-        ]
-        assert (
-            one.rows.groupby("epoch")["final_weights"].nunique().min() == one.rows["seed"].nunique()
-        ), name
+        by_epoch = one.rows.groupby("epoch")
+        assert by_epoch["seed"].agg(["nunique", "size"]).nunique().tolist() == [1, 1]
+        assert by_epoch["final_weights"].nunique().min() == one.rows["seed"].nunique(), name
 
 
 def test_table_names_judge_family_and_what_lies_inside(tmp_path):
@@ -142,11 +142,3 @@ def test_table_names_judge_family_and_what_lies_inside(tmp_path):
     markdown = files["markdown"].read_text()
     assert "published outcomes are where one more of the" in markdown
     assert "pixels" in markdown  # a flaw of the source
-
-
-def test_table_of_the_spread(tmp_path):
-    runs, epochs = tabulated(with_accuracy([0.8, 0.9]))
-    files = write(tmp_path, "spread", runs=runs, epochs=epochs)
-    assert len(pd.read_csv(files["csv"])) == 10
-    assert "0.8500 ± 0.0707" in files["markdown"].read_text()
-    assert spreads_of(with_accuracy([0.8, 0.9])).keys() == {"fashion-conv"}

@@ -92,11 +92,11 @@ OF_7 = "(n = 7 pairs)."
         ),
     ],
 )  # fmt: skip
-def test_pairs_are_told(table, text):
+def test_sentences_on_pairs(table, text):
     assert words.sentence(table) == f"{text} {OF_7}"
 
 
-def test_what_no_pair_has_is_told_once_for_all_that_lack_it():
+def test_a_reason_is_said_once_for_all_that_lack_a_value():
     table = pairs(
         ("A", "B", NOT_COMPARED, math.nan),
         ("A", "C", NOT_COMPARED, math.nan),
@@ -143,7 +143,6 @@ def test_rows_have_a_verdict_and_a_reason_for_readers():
 
 
 def test_who_is_overtaken():
-    assert words.overtaken({}) == ""
     assert words.overtaken({"A": [("B", 9000.0), ("C", 1e6)]}) == (
         " At their steady speeds, evaluation aside, A is overtaken by B after about 9,000 and C after "
         "about 1,000,000 examples."
@@ -257,7 +256,7 @@ def holds(table: pd.DataFrame) -> list[reported.Answer]:
     return next(section.answers for section in sections if section.heading == HOLD)
 
 
-def test_published_numbers_are_counted_and_the_last_ones_told():
+def test_published_numbers_are_counted_and_the_last_ones_given():
     table = published(
         {"test_accuracy": "reproduced"}, ["reproduced", "differs", "undecided", "not comparable"]
     )
@@ -325,7 +324,7 @@ def test_why_a_system_cannot_be_compared_is_the_reason_of_what_was_run():
         (("count", 3), "differs by +3"),
     ],
 )  # fmt: skip
-def test_reasons_are_told(reason, text):
+def test_sentences_on_reasons(reason, text):
     assert words.reason(reason) == text
 
 
@@ -339,11 +338,5 @@ def test_reasons_are_told(reason, text):
         (Measured(0.5, 3, 3, 0.4, 0.6, unit="s"), "0.500 [0.400, 0.600] s (n = 3)"),
     ],
 )
-def test_measured_values_are_told(measured, text):
+def test_texts_of_measured_values(measured, text):
     assert words.measured(Finding("undecided", measured=measured)) == text
-
-
-def test_reasons_of_a_finding_and_what_a_reader_must_know_besides():
-    found = Finding("undecided", (("equal",), ("bound",)), caveats=(("edition", "subset"),))
-    text = "equal; one more run may be above the bound or below (edition subset)"
-    assert words.reasons(found) == text

@@ -16,7 +16,6 @@ from paragone.base.errors import UserError
 from paragone.config.read import fill, read
 
 LABEL = re.compile(r"\w[\w.-]*")
-MACHINES = "machines"  # the table that experiments get if there are several bundles
 
 Opened = dict[str, tuple[Listing, dict[str, Any]]]  # listing and config of each bundle by label
 
@@ -64,15 +63,13 @@ def drawn(config: dict[str, Any], bundles: Opened) -> dict[str, Any]:
     fill(whole, read(PROJECT / "config.yaml"))
     configs = [own for _, own in bundles.values()]
     whole |= {key: configs[0][key] for key in ("primary", "baseline", "matmul")}
-    more = [MACHINES] * (len(configs) > 1)
     primary = configs[0]["primary"]["experiment"]
     whole["experiments"], whole["records_only"] = {}, {}
     for own in configs:
         for key in ("workloads", "backends", "datasets"):
             whole[key] = own.get(key, {}) | whole[key]
         for name, block in sorted(own["experiments"].items(), key=lambda item: item[0] != primary):
-            shown = {**block, "tables": [*block["tables"], *more]}
-            whole["experiments"].setdefault(name, shown)
+            whole["experiments"].setdefault(name, block)
     for label, (listing, _) in bundles.items():
         for name, runs in listing.experiments.items():
             drawn_runs = whole["records_only"].setdefault(name, [])

@@ -17,7 +17,7 @@ import bundle_archive
 from bundle_archive import Listing
 from drawn_config import named
 from paragone.analysis import compliance, product_tables, tidy
-from paragone.base.atomic_files import write_bytes, write_json
+from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
 from paragone.base.typed_json import read
 from paragone.records import parity_reports
@@ -47,9 +47,7 @@ def main(arguments: list[str] | None = None) -> None:
     whole = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
     for name, table in whole.items():
         tidy.write(table, options.results / f"tables/{name}.parquet")
-    products = options.results / f"tables/{PRODUCTS}"
-    tidy.write(whole[PRODUCTS], products.with_suffix(".csv"))
-    write_json(product_tables.peaks_document(whole[PRODUCTS]), products.with_name("peaks.json"))
+    tidy.write(whole[PRODUCTS], options.results / f"tables/{PRODUCTS}.csv")
 
 
 def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
@@ -59,12 +57,11 @@ def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
     verdicts = parity_reports.read_parity(parity)
     products = [read(Products, path, "result") for path in sorted(folder.glob("matmul/*.json"))]
     tables = {PRODUCTS: product_tables.table(products)}
-    peaks = product_tables.peaks_document(tables[PRODUCTS])["peaks"]
     for name, runs in listing.experiments.items():
         paths = [folder / "runs" / run / "record.json" for run in runs]
         broken = compliance.find(paths, parity, manifests, {name: set(runs)})
         records = tidy.read_records(paths, broken)
-        of_runs, of_epochs = tidy.tables(records, name, verdicts, peaks, broken)
+        of_runs, of_epochs = tidy.tables(records, name, verdicts, tables[PRODUCTS], broken)
         tables |= {f"{name}/runs": of_runs, f"{name}/epochs": of_epochs}
     return tables
 

@@ -1,16 +1,12 @@
 """Products of matrices: a row per timed run, medians, device peaks, and the share of them that runs reach."""
 
-import json
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from msgspec.structs import asdict
 
 from paragone.analysis.columns import COUNT, FLAG, REAL, TEXT, columns_of_result, typed
-from paragone.analysis.statistics import INTERVAL, summarize
-from paragone.base.errors import UserError
+from paragone.analysis.statistics import summarize
 from paragone.records.measurements import Products
 
 COLUMNS = typed(
@@ -31,7 +27,6 @@ SERIES = ["backend", "device", "device_name", "machine", "machine_name", "thread
 CASE = [*SERIES, "precision", "m", "k", "n", "square"]
 # Columns of runs of workloads that products of matrices lack.
 NOT_HERE = ["dataset", "data_source", "data_edition", "violations"]
-Peaks = Sequence[dict[str, Any]]  # rows of peaks.json, see `peaks_document`
 _DEVICE = ["machine", "device", "threads", "precision"]
 PEAK = "highest median over the square sizes, FLOP = 2 m k n"
 
@@ -65,40 +60,17 @@ def peaks(runs: pd.DataFrame) -> pd.DataFrame:
     return cases.loc[best].rename(columns={"m": "size"}).reset_index(drop=True)
 
 
-def peaks_document(runs: pd.DataFrame) -> dict[str, Any]:
-    """peaks.json: the peaks that achieved FLOP/s are divided by, and their definition."""
-    names = {"median": "flops_per_second", "runs": "n"}
-    shown = [*SERIES, "precision", "size", *names, "low", "high"]
-    found = peaks(runs)[shown].rename(columns=names).astype(object)
-    found = found.where(found.notna(), None)
-    return {
-        "schema": 1,
-        "definition": PEAK,
-        "interval": INTERVAL,
-        "peaks": found.to_dict(orient="records"),
-    }
-
-
-def read_peaks(path: Path) -> Peaks:
-    """The peaks of one peaks.json. Raises `UserError`."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))["peaks"]
-        for row in found:
-            _ = [row[key] for key in (*_DEVICE, "flops_per_second")]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: no table of peaks ({error!r}); make it again") from None
-    return found
-
-
-def with_share(runs: pd.DataFrame, peaks: Peaks) -> pd.DataFrame:
+def with_share(runs: pd.DataFrame, products: pd.DataFrame | None) -> pd.DataFrame:
     """`runs` with peak_flop_per_second and steady_peak_share; missing where no such peak is known.
 
     The peak is the highest of any backend on one such device of this machine, with as many threads, in
-    this precision; times the replicas, except on CPUs, whose logical devices share the cores.
+    this precision; times the replicas, except on CPUs, whose logical devices share the cores. `products`: one
+    row per timed run, as `table` has them.
     """
-    if not peaks:
+    if products is None:
         return runs
-    fastest = pd.DataFrame(peaks).groupby(_DEVICE, dropna=False)["flops_per_second"].max()
+    known = peaks(products).astype(dict.fromkeys(_DEVICE, object))
+    fastest = known.groupby(_DEVICE, dropna=False)["median"].max()
     keys = pd.MultiIndex.from_frame(runs[_DEVICE].astype(object))
     each = pd.Series(fastest.reindex(keys).to_numpy(), runs.index, "Float64").astype("float64")
     devices = runs["replicas"].where(runs["device"] != "cpu", 1).astype("float64")

@@ -6,9 +6,10 @@ alone, at the published protocols.
 """
 
 import math
+import re
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 import pandas as pd
@@ -43,7 +44,7 @@ class Row:
     value: str
     unit: str = ""
     note: str = ""
-    bound: str = ""
+    bound: Literal["", "lower", "upper"] = ""
     epoch: int | None = None
     final: bool = False
     global_batch: int | None = None
@@ -140,7 +141,7 @@ class Margin:
     """A difference that does not matter, fixed beforehand: a `difference`, a `share` of the published
     value, or a `ratio` above 1."""
 
-    kind: str
+    kind: Literal["difference", "share", "ratio"]
     margin: float
 
     def of(self, published: float) -> float:
@@ -192,11 +193,7 @@ def _inside(row: pd.Series, others: pd.DataFrame) -> int:
 def read_margins(path: Path) -> dict[str, Margin]:
     """The margins by metric. Raises `UserError` if the file is none."""
     table = _read(path, "metric", "kind", "margin")
-    margins = table["margin"].map(lambda text: _number(path, text))
-    if wrong := set(table["kind"]) - {"difference", "share", "ratio"}:
-        raise UserError(f"{path}: {wrong.pop()!r} is no kind: difference, share or ratio")
-    made = map(Margin, table["kind"], margins)
-    return dict(zip(table["metric"].astype(str), made, strict=True))
+    return {row["metric"]: _made(path, Margin, row) for _, row in table.iterrows()}
 
 
 def read_rows(path: Path, experiment: str) -> list[Row]:
@@ -206,26 +203,19 @@ def read_rows(path: Path, experiment: str) -> list[Row]:
         raise UserError(
             f"{path}: no row of experiment {experiment!r}; correct `published` in the config"
         )
-    if wrong := set(table["bound"]) - {"", LOWER, UPPER}:
-        raise UserError(f"{path}: bound {wrong.pop()!r} is none: write {LOWER}, {UPPER} or nothing")
-    for value in table["value"]:
-        _number(path, value)
-    try:
-        return [_made(Row, row, final=row["final"] == "yes") for _, row in table.iterrows()]
-    except ValueError as error:
-        raise UserError(f"{path}: not a table of published numbers ({error})") from None
+    rows = [_made(path, Row, row, final=row["final"] == "yes") for _, row in table.iterrows()]
+    for row in rows:
+        if not re.fullmatch(r"-?\d+(\.\d+)?", row.value):
+            raise UserError(f"{path}: {row.value!r} is no number")
+    return rows
 
 
 def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
     """The protocol of each system of one experiment. Raises `UserError` if it is none."""
-    table = _of_experiment(path, experiment)
-    try:
-        return {
-            row["system"]: _made(Protocol, row, model=settings(row["model"]))
-            for _, row in table.iterrows()
-        }
-    except (KeyError, ValueError) as error:
-        raise UserError(f"{path}: not a table of protocols ({error})") from None
+    return {
+        row["system"]: _made(path, Protocol, row, model=settings(row["model"]))
+        for _, row in _of_experiment(path, experiment, "system", "model").iterrows()
+    }
 
 
 def read_ratios(path: Path, experiment: str, rows: list[Row]) -> list[Ratio]:
@@ -291,18 +281,12 @@ def _of_experiment(path: Path, experiment: str, *needs: str) -> pd.DataFrame:
     return table[table["experiment"] == experiment]
 
 
-def _made(kind: type[Made], row: pd.Series, **values: object) -> Made:
-    """Return a row of a file as a dataclass, with its defaults for empty cells; `values` go first."""
-    return msgspec.convert({**row[row != ""], **values}, kind, strict=False)
-
-
-def _number(path: Path, text: str) -> float:
+def _made(path: Path, kind: type[Made], row: pd.Series, **values: object) -> Made:
+    """A row of a file as a dataclass, with its defaults for empty cells; `values` go first."""
     try:
-        if math.isfinite(number := float(text)):
-            return number
-    except ValueError:
-        pass
-    raise UserError(f"{path}: {text!r} is no number")
+        return msgspec.convert({**row[row != ""], **values}, kind, strict=False)
+    except ValueError as error:
+        raise UserError(f"{path}: {error}, in the row {', '.join(row[row != ''][:4])}") from None
 
 
 def _read(path: Path, *needs: str) -> pd.DataFrame:

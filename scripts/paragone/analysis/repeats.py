@@ -1,5 +1,6 @@
 """What repeats can decide, and how many fit into a budget, from an earlier run's variance and times."""
 
+import math
 import re
 from typing import Any
 
@@ -9,10 +10,7 @@ from paragone.analysis.statistics import fewest
 from paragone.base.errors import UserError
 from paragone.config.questions import CELL
 
-COLUMNS = ["experiment", "repeats", "comparisons", "pairs_needed", "from", "seconds", "proposed"]
-COLUMNS += ["decides"]
 LEAST, LAST = "the least that can decide", "the variance of the last run"
-MAYBE = "if runs vary little, "
 _UNITS = {"min": 60, "h": 3600}
 
 
@@ -34,81 +32,72 @@ def plan(
     """One row per experiment of `config.questions`, that of the primary question first.
 
     `runs`, `differences` (by experiment): the tables of an earlier run, or empty. `pairs_needed`: for the
-    speed of all its pairs; from their variance, or the fewest that can decide at all. `seconds`: of one
-    repeat, NaN where a cell was not run before; an absent device takes none. `proposed`: `repeats`, or with
-    a `budget` in seconds those that fit: each experiment once, then one after the other gets the pairs that
-    it needs.
+    speed of all its pairs, NaN if no affordable number decides; from their variance, or the fewest that can
+    decide at all. `seconds`: of one repeat, NaN where a cell was not run before; an absent device takes none.
+    `proposed`: `repeats`, or with a `budget` in seconds those that fit: each experiment once, then one after
+    the other gets the pairs that it needs.
     """
     known = _seconds_of_a_run(runs) if len(runs) else {}
     rows = []
     for question in sorted(
         questions, key=lambda question: question["name"] != primary["experiment"]
     ):
-        needed, source = _pairs_needed(question, differences.get(question["name"]))
-        seconds = [
-            known.get(tuple(cell[key] for key in CELL), float("nan")) for cell in question["cells"]
-        ]
+        name, count = question["name"], question["comparisons"]
+        needed, source = _pairs_needed(count, differences.get(name, pd.DataFrame()))
+        cells = [tuple(cell[key] for key in CELL) for cell in question["cells"]]
         rows.append(
             {
-                "experiment": question["name"],
+                "experiment": name,
                 "repeats": question["repeats"],
-                "comparisons": question["comparisons"],
+                "comparisons": count,
                 "pairs_needed": needed,
                 "from": source,
-                "seconds": sum(seconds),
+                "seconds": sum(known.get(cell, math.nan) for cell in cells),
                 "proposed": question["repeats"],
             }
         )
-    found = pd.DataFrame(rows)
     if budget is not None:
-        found["proposed"] = _fitted(found, budget)
-    found["decides"] = [_decides(row) for row in found.to_dict("records")]
-    return found[COLUMNS]
+        _fit(rows, budget)
+    return pd.DataFrame([{**row, "decides": _decides(row)} for row in rows])
 
 
 def _seconds_of_a_run(runs: pd.DataFrame) -> dict[tuple, float]:
     cells = runs.groupby(CELL)
-    found = cells["end_to_end_seconds"].median()
     absent = cells["status"].agg(lambda statuses: (statuses == "unavailable").all())
-    return found.where(~absent.astype(bool), 0.0).to_dict()
+    return cells["end_to_end_seconds"].median().where(~absent.astype(bool), 0.0).to_dict()
 
 
-def _pairs_needed(question: dict[str, Any], table: pd.DataFrame | None) -> tuple[int | None, str]:
-    """None: no affordable number."""
-    if not question["comparisons"]:
+def _pairs_needed(comparisons: int, differences: pd.DataFrame) -> tuple[float, str]:
+    if not comparisons:
         return 1, "nothing to compare"
-    least = fewest(question["comparisons"])
-    if table is None or table.empty:
+    least = fewest(comparisons)
+    if differences.empty:
         return least, LEAST
-    rows = table[(table["metric"] == "speed") & (table["n"] >= 3)]
-    if rows.empty:
-        return least, LEAST
-    if rows["needed"].isna().any():
-        return None, LAST
-    return max(least, int(rows["needed"].max())), LAST
+    rows = differences[(differences["metric"] == "speed") & (differences["n"] >= 3)]
+    return (least, LEAST) if rows.empty else (max(least, rows["needed"].max(skipna=False)), LAST)
 
 
-def _fitted(found: pd.DataFrame, budget: float) -> list[int]:
-    if unknown := found.loc[found["seconds"].isna(), "experiment"].tolist():
+def _fit(rows: list[dict[str, Any]], budget: float) -> None:
+    """Propose the repeats that fit. Raises `UserError` where no earlier run says how long they take."""
+    if unknown := [row["experiment"] for row in rows if math.isnan(row["seconds"])]:
         raise UserError(
             f"budget: no earlier run says how long {', '.join(unknown)} takes; "
             "run `all` once, it is the pilot"
         )
-    left = budget - found["seconds"].sum()
-    repeats = []
-    for row in found.to_dict("records"):
-        wanted = 1 if pd.isna(row["pairs_needed"]) else int(row["pairs_needed"])
-        more = min(wanted - 1, max(0, int(left // row["seconds"]))) if row["seconds"] else 0
+    left = budget - sum(row["seconds"] for row in rows)
+    for row in rows:
+        more = 0 if math.isnan(row["pairs_needed"]) else int(row["pairs_needed"]) - 1
+        more = min(more, max(0, int(left // row["seconds"]))) if row["seconds"] else 0
         left -= more * row["seconds"]
-        repeats.append(1 + more)
-    return repeats
+        row["proposed"] = 1 + more
 
 
 def _decides(row: dict[str, Any]) -> str:
     if not row["comparisons"]:
         return "nothing to compare"
-    if pd.isna(row["pairs_needed"]):
+    if math.isnan(row["pairs_needed"]):
         return "nothing: its runs vary too much"
-    if row["proposed"] >= row["pairs_needed"]:
-        return f"{MAYBE if row['from'] == LEAST else ''}a difference in speed of 5 %, or equality"
-    return f"nothing: {row['pairs_needed']:.0f} repeats would"
+    if row["proposed"] < row["pairs_needed"]:
+        return f"nothing: {row['pairs_needed']:.0f} repeats would"
+    maybe = "if runs vary little, " if row["from"] == LEAST else ""
+    return f"{maybe}a difference in speed of 5 %, or equality"

@@ -24,7 +24,7 @@ from paragone.analysis.columns import (
     machine_label,
     of_others,
 )
-from paragone.analysis.product_tables import Peaks, with_share
+from paragone.analysis.product_tables import with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.run_spec import ARRAYS, cell_of
@@ -51,12 +51,12 @@ def tables(
     records: list[RunRecord],
     experiment: str,
     parity: Parity,
-    peaks: Peaks = (),
+    products: pd.DataFrame | None = None,
     violations: Sequence[Violation] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
 
-    `peaks`: FLOP/s of matrix products; runs on other machines or in other precisions have no share.
+    `products`: timed matrix products; runs on other machines or in other precisions have no share of a peak.
     `violations`: those that `compliance.find` found. A run whose record cannot be read is a row with
     the columns that its name gives.
 
@@ -76,7 +76,7 @@ def tables(
     epochs = pd.DataFrame([row for record in records for row in _epoch_rows(record, experiment)])
     runs = runs.reindex(columns=list(RUN_COLUMNS)).astype(RUN_COLUMNS)
     epochs = epochs.reindex(columns=list(EPOCH_COLUMNS)).astype(EPOCH_COLUMNS)
-    runs = with_share(runs, peaks)
+    runs = with_share(runs, products)
     unproven = (runs["parity"] != "passed") | (runs["status"] == "invalid")
     runs.loc[unproven, SPEED_COLUMNS] = pd.NA
     runs.loc[runs["status"] != "completed", STEADY_COLUMNS] = pd.NA

@@ -36,6 +36,11 @@ class Evidence:
     margins: Mapping[str, Margin] = field(default_factory=dict)
     spreads: Mapping[str, Spread] = field(default_factory=dict)
 
+    def spread_of(self, system: str) -> Spread | None:
+        """The committed spread of what a system trained, if there is one."""
+        protocol = self.protocols.get(system)
+        return self.spreads.get(protocol.workload) if protocol else None
+
 
 @dataclass(frozen=True)
 class Measured:

@@ -48,7 +48,6 @@ EXHIBITS = {
         "comparison": Exhibit("published and measured", WITH_PUBLISHED),
         "epochs": Exhibit("epoch by epoch", WITH_PUBLISHED),
         "differences": Exhibit("which backend is better", ("runs",), ("primary",)),
-        "machines": Exhibit("machine by machine", ("runs",)),
         "spread": Exhibit("spread over seeds", ("runs", "epochs")),
         "accuracies": Exhibit("accuracies compared with the baseline's", ("runs",), ("baseline",)),
         "scaling": Exhibit("speed-up and efficiency", ("runs",)),

@@ -230,18 +230,19 @@ def from_tables(
     `titles`, `runs`: one per experiment, in order; of the other tables those there are. `left_out`: what was
     not asked for, in sentences. Raises `UserError` if a file is no table.
     """
-    pairs = {path.parent: _read(path) for path in differences}
-    published = {path.parent: _read(path) for path in comparisons}
+    pairs, published = (
+        {path.parent: _read(path) for path in paths} for paths in (differences, comparisons)
+    )
     empty = pd.DataFrame()
     experiments = [
         Tables(
-            path.parent.name,
+            folder.name,
             title,
             tidy.read(path),
-            pairs.get(path.parent, empty),
-            published.get(path.parent, empty),
+            *(of.get(folder, empty) for of in (pairs, published)),
         )
         for title, path in zip(titles, runs, strict=True)
+        for folder in [path.parent]
     ]
     return answers(experiments, left_out)
 

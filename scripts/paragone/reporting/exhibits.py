@@ -4,6 +4,7 @@ import argparse
 import json
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,16 @@ class Results:
     table: pd.DataFrame
     to_come: list[str]
 
+    @cached_property
+    def charts(self) -> dict[str, interactive.Chart]:
+        """The interactive charts by the place of their figure on the page."""
+        return {
+            f"{section.name}.{figure.name}": chart
+            for section in self.sections
+            for figure in section.figures
+            if (chart := figure.chart)
+        }
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that name results to a program."""
@@ -113,48 +124,34 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preset", default="", help="what the config was overlaid with")
 
 
-def read(options: argparse.Namespace) -> Results:
-    """Read finished results. Raises `UserError` if one of their files is missing."""
-    folder: Path = options.results
-    return Results(
-        answers.read(folder / "answers.csv"),
-        [_section(entry, folder, options.captions) for entry in options.outline],
-        tidy.read(folder / "tables/runs.parquet"),
-        [],
-    )
+def read(options: argparse.Namespace, so_far: bool = False) -> Results:
+    """Read results; `so_far`: the sections whose files are all there, and the answers of their tables.
 
-
-def read_so_far(options: argparse.Namespace) -> Results:
-    """Read unfinished results: the sections whose files are all there, and the answers of their tables.
-
-    Raises `UserError` if no experiment is finished.
+    Raises `UserError` if a file of finished results is missing, and where no experiment is finished so far.
     """
     folder: Path = options.results
-    finished = [entry for entry in options.outline if _is_finished(entry, folder)]
+    finished = [entry for entry in options.outline if not so_far or _is_finished(entry, folder)]
+    tables = {entry["name"]: folder / "tables" / entry["name"] for entry in finished}
     runs = {
         entry["title"]: path
         for entry in finished
-        if (path := folder / "tables" / entry["name"] / "runs.parquet").exists()
+        if (path := tables[entry["name"]] / "runs.parquet").exists()
     }
-    if not runs:
+    if so_far and not runs:
         raise UserError(f"{folder}: no experiment is finished yet")
-
-    def tables(name: str) -> list[Path]:
-        return [
-            folder / "tables" / entry["name"] / f"{name}.csv"
-            for entry in finished
-            if name in entry["tables"]
-        ]
-
+    sections = [_section(entry, folder, options.captions) for entry in finished]
+    if not so_far:
+        table = tidy.read(folder / "tables/runs.parquet")
+        return Results(answers.read(folder / "answers.csv"), sections, table, [])
+    differences, comparisons = (
+        [tables[entry["name"]] / f"{name}.csv" for entry in finished if name in entry["tables"]]
+        for name in ("differences", "comparison")
+    )
     return Results(
         answers.from_tables(
-            list(runs),
-            list(runs.values()),
-            differences=tables("differences"),
-            comparisons=tables("comparison"),
-            left_out=options.left_out,
+            list(runs), list(runs.values()), differences, comparisons, options.left_out
         ),
-        [_section(entry, folder, options.captions) for entry in finished],
+        sections,
         tidy.merge([tidy.read(path) for path in runs.values()]),
         [entry["title"] for entry in options.outline if entry not in finished],
     )
@@ -172,40 +169,20 @@ def _is_finished(entry: dict[str, Any], folder: Path) -> bool:
 
 def _section(entry: dict[str, Any], results: Path, captions: Path) -> Section:
     """Read the section of an entry of the outline. Raises `UserError` if one of its files is missing."""
-    name = entry["name"]
-    return Section(
-        name,
-        entry["title"],
-        [
-            _figure(results / "figures" / name / figure, label, captions)
-            for figure, label in entry["figures"].items()
-        ],
-        [
-            _table(results / "tables" / name / table, label, captions)
-            for table, label in entry["tables"].items()
-        ],
-    )
-
-
-def _figure(stem: Path, label: str, captions: Path) -> Figure:
-    path = stem.with_suffix(".svg")
-    if not path.is_file():
-        raise UserError(f"{path}: missing; draw figures and tables first")
-    about = _caption_of("figures", stem.name, captions / f"plot_{stem.name}.rst")
-    points = _text(stem.with_suffix(".csv"))
-    return Figure(stem.name, label, caption(about), caption_text(about), path, points)
-
-
-def _table(stem: Path, label: str, captions: Path) -> Table:
-    cells = json.loads(_text(stem.with_suffix(".json")))
-    about = _caption_of("tables", stem.name, captions / f"tabulate_{stem.name}.rst")
-    return Table(stem.name, label, caption(about), cells, _text(stem.with_suffix(".csv")))
-
-
-def _caption_of(kind: str, name: str, own: Path) -> Path:
-    """Return the file of a caption: next to the module of a plugin, else the project's `own`."""
-    added = plugins.caption(kind, name)
-    return Path(added) if added else own
+    section, shown, tables = entry["name"], [], []
+    for name, label in entry["figures"].items():
+        path = results / "figures" / section / f"{name}.svg"
+        if not path.is_file():
+            raise UserError(f"{path}: missing; draw figures and tables first")
+        about = Path(plugins.caption("figures", name) or captions / f"plot_{name}.rst")
+        points = _text(path.with_suffix(".csv"))
+        shown.append(Figure(name, label, caption(about), caption_text(about), path, points))
+    for name, label in entry["tables"].items():
+        path = results / "tables" / section / f"{name}.json"
+        about = Path(plugins.caption("tables", name) or captions / f"tabulate_{name}.rst")
+        cells, rows = json.loads(_text(path)), _text(path.with_suffix(".csv"))
+        tables.append(Table(name, label, caption(about), cells, rows))
+    return Section(section, entry["title"], shown, tables)
 
 
 def _text(path: Path) -> str:

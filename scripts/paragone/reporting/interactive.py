@@ -114,35 +114,31 @@ def specification(chart: Chart, palette: dict[str, str]) -> Specification:
 def _panel(name: str, rows: pd.DataFrame, panel: Panel, colors: dict[str, str]) -> Specification:
     is_number = pd.api.types.is_numeric_dtype(rows["x"].infer_objects())
     across = "y" if is_number else "x"  # the axis of values; names are easier to read on the left
+    # Where each name is a series of its own, the baseline is in another row.
+    several = is_number or not (rows["x"] == rows["series"]).all()
+    value = {"type": "quantitative", "format": ".5~g"}
     hover = [
         {"field": "series"},
         {"field": "kind"},
         {"field": "x", "title": panel.x_title, "type": "quantitative" if is_number else "nominal"},
-        {"field": "shown", "title": panel.y_title, "type": "quantitative", "format": ".5~g"},
-        {"field": "start", "title": "95 % from", "type": "quantitative", "format": ".5~g"},
-        {"field": "end", "title": "95 % to", "type": "quantitative", "format": ".5~g"},
+        {"field": "shown", "title": panel.y_title, **value},
+        {"field": "start", "title": "95 % from", **value},
+        {"field": "end", "title": "95 % to", **value},
         {"field": "n", "type": "quantitative"},
         {"field": "runs"},
     ]
     shape = {"field": "series", "scale": {"domain": list(colors)}, "title": None}
     interval = {across: _values("start", panel), f"{across}2": {"field": "end"}}
     bounds = {"mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": interval}
+    point = {"type": "point", "size": 60, "filled": True, "opacity": 1}
     layers = [
         *([bounds] if rows["low"].notna().any() else []),
         _layer([RUN], {"type": "point", "size": 22, "opacity": 0.6}, tooltip=hover),
-        _layer(
-            [MEDIAN, PUBLISHED],
-            {"type": "point", "size": 60, "filled": True, "opacity": 1},
-            tooltip=hover,
-            shape=shape,
-        ),
+        _layer([MEDIAN, PUBLISHED], point, tooltip=hover, shape=shape),
     ]
     if is_number:
         layers.append(_layer([MEDIAN], {"type": "line", "strokeWidth": 1.5, "opacity": 0.8}))
     color = {"domain": list(colors), "range": list(colors.values())}
-    # Where each name is a series of its own, the baseline stands in another row.
-    several = not (rows["x"] == rows["series"]).all()
-    places = _numbers(rows["x"], panel) if is_number else _names(several)
     step = {"step": _ROW, "for": "offset"} if several else {"step": 2 * _ROW}
     return {
         "data": {"name": name},
@@ -152,7 +148,7 @@ def _panel(name: str, rows: pd.DataFrame, panel: Panel, colors: dict[str, str]) 
         "encoding": {
             "color": {"field": "series", "scale": color, "title": None},
             across: _values("shown", panel),
-            **places,
+            **(_numbers(rows["x"], panel) if is_number else _names(several)),
         },
         "layer": layers,
     }
@@ -164,13 +160,8 @@ def _layer(kinds: list[str], mark: Specification, **encoding: Any) -> Specificat
 
 
 def _values(field: str, panel: Panel) -> Specification:
-    return {
-        "field": field,
-        "type": "quantitative",
-        "title": panel.y_title,
-        "scale": {"zero": False},
-        "axis": {"tickCount": 5},
-    }
+    about = {"title": panel.y_title, "scale": {"zero": False}, "axis": {"tickCount": 5}}
+    return {"field": field, "type": "quantitative", **about}
 
 
 def _numbers(places: pd.Series, panel: Panel) -> Specification:
@@ -185,7 +176,7 @@ def _numbers(places: pd.Series, panel: Panel) -> Specification:
 
 
 def _names(several: bool) -> Specification:
-    """Return the encoding of a row per name, in which `several` series stand one below the other."""
+    """Return the encoding of a row per name, in which `several` series are one below the other."""
     axis = {"labelLimit": 190, "grid": True}
     names = {"field": "x", "type": "nominal", "title": None, "sort": None, "axis": axis}
     return {"y": names, "yOffset": {"field": "series"}} if several else {"y": names}

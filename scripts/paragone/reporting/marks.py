@@ -2,13 +2,11 @@
 
 import re
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.lines import Line2D
@@ -66,16 +64,6 @@ def draw_targets(axes: Axes, runs: pd.DataFrame, above: bool = False) -> None:
     """Draw a line at each accuracy that the runs try to reach."""
     for target in sorted(set(runs["target_accuracy"].dropna())):
         draw_level(axes, target, f"target {target:g}", above, color=style.MUTED, linestyle=":")
-
-
-def draw_chance(axes: Axes, runs: pd.DataFrame) -> None:
-    """Draw a line at the share of the most frequent class; if far below the axis, name it on the axis."""
-    for chance in sorted(set(runs["test_majority"].dropna().round(3))):
-        low, high = axes.get_ylim()
-        if chance > low - 0.25 * (high - low):
-            draw_level(axes, chance, f"chance {chance:g}", True, color=style.MUTED, linestyle="-.")
-        else:
-            axes.set_ylabel(f"{axes.get_ylabel()}\nchance: {chance:g}, below")
 
 
 def write(
@@ -158,13 +146,8 @@ def bar_rows(
 
     Without values it is one row of kind "words"; `words` say why runs have none.
     """
-    about = {
-        "panel": panel,
-        "series": series,
-        "backend": backend,
-        "x": x,
-        "words": "; ".join(words),
-    }
+    about = {"panel": panel, "series": series, "backend": backend, "x": x}
+    about["words"] = "; ".join(words)
     known = values.dropna()
     summary = vars(summarize(known))
     if not summary["n"]:
@@ -183,31 +166,25 @@ def published_row(panel: str, x: object, value: float, printed: str) -> dict[str
     return {**about, "value": value, "runs": printed, "words": ""}
 
 
-@dataclass(frozen=True)
-class Places:
-    """Centers of bars by series and category, and of categories, in bars from 0 to `end`."""
-
-    of: dict[tuple[str, object], float]
-    middles: dict[object, float]
-    end: float
-
-
-def places(rows: pd.DataFrame, series: list[str]) -> Places:
+def places(rows: pd.DataFrame, series: list[str]) -> tuple[pd.Series, dict[object, float], float]:
     """Place the bars of each category side by side, in the order of `series` and of `rows`.
 
-    Only bars that exist take room. A category is at least half as wide as the widest, for its name.
+    Returned are the center of each row's bar, those of the categories, and where the last one ends, in
+    widths of a bar. Only bars that exist take room. A category is at least half as wide as the widest, for
+    its name.
     """
     known = set(zip(rows["series"], rows["x"], strict=True))
     shown = {x: [name for name in series if (name, x) in known] for x in dict.fromkeys(rows["x"])}
     least = max(map(len, shown.values()), default=0) / 2
-    at, middles, end = {}, {}, 0.0
+    centers, middles, end = {}, {}, -BAR_GAP
     for x, names in shown.items():
         room = max(len(names), least)
-        middles[x] = end + room / 2
+        middles[x] = end + BAR_GAP + room / 2
         for place, name in enumerate(names):
-            at[name, x] = middles[x] + place - (len(names) - 1) / 2
-        end += room + BAR_GAP
-    return Places(at, middles, end - BAR_GAP)
+            centers[name, x] = middles[x] + place - (len(names) - 1) / 2
+        end += BAR_GAP + room
+    keys = zip(rows["series"], rows["x"], strict=True)
+    return pd.Series([centers[key] for key in keys], rows.index, dtype=float), middles, end
 
 
 def draw_bars(axes: Axes, rows: pd.DataFrame, colors: dict[str, str], digits: int | None) -> None:
@@ -217,26 +194,23 @@ def draw_bars(axes: Axes, rows: pd.DataFrame, colors: dict[str, str], digits: in
     breaks its line after a comma.
     """
     rows = rows[rows["series"].isin(colors)]
-    here = places(rows, list(colors))
-    rows = rows.assign(at=[here.of[key] for key in zip(rows["series"], rows["x"], strict=True)])
+    centers, middles, end = places(rows, list(colors))
+    rows = rows.assign(at=centers)
     for kind, alpha in (("published", 1), ("median", 0.5)):
         bars = rows[rows["kind"] == kind]
-        fill = {"color": [colors[name] for name in bars["series"]], "alpha": alpha}
+        fill = {"color": bars["series"].map(colors), "alpha": alpha}
         axes.bar(bars["at"], bars["value"], width=BAR_WIDTH, linewidth=0, **fill)
-    ink: dict[str, Any] = {"color": style.INK, "alpha": 0.6, "size": 2.8, "linewidth": 0}
     runs = rows[rows["kind"] == "run"]
-    sns.stripplot(runs, x="at", y="value", native_scale=True, jitter=False, ax=axes, **ink)
-    names = [str(x).replace(", ", "\n") for x in here.middles]
-    axes.set_xticks([*here.middles.values()], names)
-    axes.set_xlim(-BAR_GAP / 2, here.end + BAR_GAP / 2)
+    axes.scatter(runs["at"], runs["value"], color=style.INK, alpha=0.6, s=2.8**2, linewidth=0)
+    axes.set_xticks([*middles.values()], [str(x).replace(", ", "\n") for x in middles])
+    axes.set_xlim(-BAR_GAP / 2, end + BAR_GAP / 2)
     axes.tick_params(axis="x", length=0)
-    axes.set_xlabel("")
     axes.grid(axis="y")
     plain_numbers(axes.yaxis)
     highest = rows[["value", "high"]].max().max()
     axes.set_ylim(0, 1 if pd.isna(highest) else highest * (1.04 if digits is None else 1.12))
-    for place in here.of.values():
-        _annotate_bar(axes, place, rows[rows["at"] == place], digits)
+    for at, bar in rows.groupby("at"):
+        _annotate_bar(axes, at, bar, digits)
 
 
 def _annotate_bar(axes: Axes, at: float, here: pd.DataFrame, digits: int | None) -> None:
@@ -270,18 +244,42 @@ def name_rows(axes: Axes, names: list[str]) -> None:
     """Name the rows, the first on top."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_ylabel("")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
 
 
+def rows_height(names: Iterable[str], least: float) -> float:
+    """Return the height of rows in inches, `least` each or as much as the longest name takes."""
+    names = list(names)
+    lines = max((_name(name).count("\n") + 1 for name in names), default=1)
+    return len(names) * max(least, 0.115 * lines + 0.05)
+
+
 def row_axes(axes: Axes, names: list[str], quantity: str) -> None:
     """Name the rows by series, and let the x-axis show `quantity` from zero on."""
-    name_rows(axes, [_lines(name.replace(" (", "\n(", 1), _LABEL) for name in names])
+    name_rows(axes, [_name(name) for name in names])
     axes.set_xlabel(quantity)
     plain_numbers(axes.xaxis)
     axes.locator_params(axis="x", nbins=4 if axes.figure.get_figwidth() < 5 else 8)
     axes.grid(axis="x")
+
+
+def draw_row(
+    axes: Axes, row: int, values: pd.Series, middle: float, ends: tuple[float, float], color: str
+) -> None:
+    """Draw the values of a row as dots, their middle as a tick, and its interval as a line."""
+    axes.scatter(values, [row] * len(values), color=color, alpha=0.55, linewidth=0, s=9)
+    axes.hlines(row, *ends, color=color, linewidth=1.2)
+    axes.vlines(middle, row - 0.25, row + 0.25, color=color, linewidth=1.6)
+
+
+def legend_row(dot: str, middle: str) -> list[Line2D]:
+    """Return the entries of what `draw_row` draws."""
+    return [
+        legend_mark(dot, markersize=3, alpha=0.55),
+        legend_mark(middle, marker="|", markersize=8, markeredgewidth=1.6),
+        legend_line("95 % interval", linewidth=1.2),
+    ]
 
 
 def write_words(axes: Axes, row: int, words: str) -> None:
@@ -307,7 +305,15 @@ def make_room(axes: Axes, texts: list[Annotation]) -> None:
         if excess <= 0:
             return
         # A longer axis moves positions to the left; the texts keep their widths.
-        axes.set_xlim(0, axes.get_xlim()[1] * (1 + 1.1 * excess / box.width))
+        low, high = axes.get_xlim()
+        more = 1.1 * excess / box.width
+        is_log = axes.get_xscale() == "log"
+        axes.set_xlim(low, high * (high / low) ** more if is_log else high + more * (high - low))
+
+
+def _name(name: str) -> str:
+    """Return the name of a row, what distinguishes it in lines of its own."""
+    return _lines(name.replace(" (", "\n(", 1), _LABEL)
 
 
 def _lines(text: str, width: int) -> str:
@@ -315,5 +321,5 @@ def _lines(text: str, width: int) -> str:
     return "\n".join(
         line
         for part in text.splitlines()
-        for line in textwrap.wrap(part, width, break_long_words=False)
+        for line in textwrap.wrap(part, width, break_long_words=False, break_on_hyphens=False)
     )

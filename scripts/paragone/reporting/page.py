@@ -6,7 +6,6 @@ import gzip
 import json
 import re
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -42,21 +41,14 @@ _INDEX = (
 
 
 @dataclass(frozen=True)
-class Part:
-    """A part of a run's time: seconds, and the share of the whole."""
-
-    name: str
-    seconds: float
-    share: float
-
-
-@dataclass(frozen=True)
 class Run:
     """What the section of a run shows: its record, and what follows from it or is in its log."""
 
     record: RunRecord
     state: str
-    timeline: list[Part]
+    timeline: list[
+        dict[str, Any]
+    ]  # name and seconds of each part of its time, and the share of the whole
     steady: float | None
     specification: str
     log: str
@@ -96,8 +88,15 @@ def write(options: argparse.Namespace) -> None:
 
     Raises `UserError` if a file of the results is missing.
     """
-    templates = _templates()
-    results = exhibits.read_so_far(options) if options.so_far else exhibits.read(options)
+    templates = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    templates.filters["verdict_class"] = verdict_class
+    results = exhibits.read(options, options.so_far)
     table, palette = results.table, dict(options.palette)
     logs = options.logs or options.results / "logs/runs"
     readable = table.loc[table["status"] != "unreadable", "run"]
@@ -112,13 +111,16 @@ def write(options: argparse.Namespace) -> None:
         failures=[run for run in runs if run.record.run in invalid],
         sections=results.sections,
         titles={section.name: section.title for section in results.sections},
-        series=_series(results, palette),
+        series={
+            place: interactive.series_colors(chart, palette)
+            for place, chart in results.charts.items()
+        },
         figures_of={section.name: section.figures for section in results.sections},
         index=_index(table, dict(options.labels)),
         index_columns=[heading for heading, _, _ in _INDEX],
         packed=Markup(_packed(results, runs, palette, templates.get_template("run.html"))),
         scripts={
-            "charts": _inline(_vega()),
+            "charts": _inline(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")),
             "tables": _inline(_tables_script()),
             "page": _inline(_template("page.js")),
         },
@@ -128,18 +130,6 @@ def write(options: argparse.Namespace) -> None:
         },
     )
     write_text(text, options.output)
-
-
-def _templates() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["verdict_class"] = verdict_class
-    return environment
 
 
 def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
@@ -153,39 +143,28 @@ def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
     return rows
 
 
-def _series(results: Results, palette: dict[str, str]) -> dict[str, dict[str, str]]:
-    """Return the colors of the series of each interactive chart, by the place of its figure."""
-    return {
-        f"{section.name}.{figure.name}": interactive.series_colors(chart, palette)
-        for section in results.sections
-        for figure in section.figures
-        if (chart := figure.chart)
-    }
-
-
 def _packed(
     results: Results, runs: list[Run], palette: dict[str, str], template: jinja2.Template
 ) -> str:
     """Return sections of runs, interactive charts and files as compressed JSON in base64."""
     content: dict[str, dict[str, Any]] = {
         "runs": {run.record.run: template.render(run=run) for run in runs},
-        "charts": {},
+        "charts": {
+            place: interactive.specification(chart, palette)
+            for place, chart in results.charts.items()
+        },
         "files": {"runs.csv": results.table.to_csv(index=False)},
     }
     for section in results.sections:
         for figure in section.figures:
             content["files"][f"{section.name}.{figure.name}.svg"] = figure.drawing
             content["files"][f"{section.name}.{figure.name}.csv"] = figure.points
-            if chart := figure.chart:
-                specification = interactive.specification(chart, palette)
-                content["charts"][f"{section.name}.{figure.name}"] = specification
         for table in section.tables:
             content["files"][f"{section.name}.{table.name}.csv"] = table.rows
     packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0)
     return base64.b64encode(packed).decode()
 
 
-@cache
 def _template(name: str) -> str:
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
@@ -202,13 +181,6 @@ def _tables_script() -> str:
     return f"{script}\n;window.DataTable = {name};"
 
 
-@cache
-def _vega() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script that defines `vegaEmbed`."""
-    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return script
-
-
 def _inline(text: str) -> Markup:
     """Return code for a script or style element, with the closing tags in it escaped."""
     return Markup(re.sub(r"</(script|style)", r"<\\/\1", text, flags=re.IGNORECASE))
@@ -219,8 +191,14 @@ def read_run(results: Path, run: str, logs: Path) -> Run:
     measured = replace(record.read(results / "runs" / run / "record.json"), run=run)
     parts = run_metrics.parts(measured) or {}
     whole = sum(parts.values())
-    timeline = [Part(name, seconds, seconds / whole) for name, seconds in parts.items() if seconds]
+    timeline = [
+        {"name": name, "seconds": seconds, "share": seconds / whole}
+        for name, seconds in parts.items()
+        if seconds
+    ]
     window = run_metrics.steady(measured.window, measured.spec.global_batch)
+    log = logs / f"{measured.run}.log"  # records from elsewhere have none
+    lines = log.read_text("utf-8", errors="replace").splitlines() if log.exists() else []
     specification = yaml.safe_dump(asdict(measured.spec), sort_keys=False, width=100)
     return Run(
         measured,
@@ -228,12 +206,5 @@ def read_run(results: Path, run: str, logs: Path) -> Run:
         timeline,
         window.examples_per_second if window else None,
         specification,
-        _tail(logs / f"{measured.run}.log"),
+        "\n".join(lines[-_LOG_LINES:]),
     )
-
-
-def _tail(path: Path) -> str:
-    """Return the last lines of a log; empty without one, as for records from elsewhere."""
-    if not path.exists():
-        return ""
-    return "\n".join(path.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:])

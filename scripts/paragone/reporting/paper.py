@@ -74,7 +74,9 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
             {
                 "heading": part.heading,
                 "note": part.note,
-                "answers": [_answer(one) for one in part.answers if one.outcome != NOT_COMPARABLE],
+                "answers": [
+                    _answer(each) for each in part.answers if each.outcome != NOT_COMPARABLE
+                ],
             }
             for part in results.answers[:2]
         ],
@@ -84,9 +86,9 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
         "flaws": flaws,
         "sources": sources,
         "runs": [
-            {"title": one.title, "name": one.name, "lines": _lines(runs)}
-            for one in results.sections
-            if len(runs := _runs(results.table, one.name))
+            {"title": section.title, "name": section.name, "lines": _lines(runs)}
+            for section in results.sections
+            if len(runs := _runs(results.table, section.name))
         ],
     }
 
@@ -103,50 +105,31 @@ def _section(section: Section, results: Results, root: Path) -> dict[str, Any]:
         "title": section.title,
         "has_runs": len(_runs(results.table, section.name)) > 0,
         "answers": answers[:8],  # the page has all
-        "figures": [
-            {
-                "file": _copied(figure.path, section.name, root),
-                "label": figure.label.capitalize(),
-                "caption": figure.caption_text,
-                **_size(figure),
-            }
-            for figure in section.figures
-        ],
+        "figures": [_figure(figure, section.name, root) for figure in section.figures],
         "tables": [_table(table, section.name) for table in section.tables],
     }
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
-    return {
-        "verdict": answer.verdict,
-        "kind": verdict_class(answer.outcome),
-        "lead": answer.lead,
-        "text": answer.text,
-        "experiment": answer.experiment,
-        "count": len(answer.runs),
-    }
+    return {**vars(answer), "kind": verdict_class(answer.outcome), "count": len(answer.runs)}
 
 
-def _size(figure: Figure) -> dict[str, float]:
-    """Return width and height of a drawing in centimeters, at most `LARGEST`."""
-    width, height = figure.size
-    factor = min(1.0, LARGEST[0] / width, LARGEST[1] / height)
-    return {"width": factor * width, "height": factor * height}
-
-
-def _copied(drawing: Path, section: str, root: Path) -> str:
-    name = f"{section}.{drawing.name}"
-    shutil.copyfile(drawing, root / name)
-    return name
+def _figure(figure: Figure, section: str, root: Path) -> dict[str, Any]:
+    """Copy a drawing to `root`; width and height in centimeters are at most `LARGEST`."""
+    name = f"{section}.{figure.path.name}"
+    shutil.copyfile(figure.path, root / name)
+    factor = min(1.0, *(most / size for most, size in zip(LARGEST, figure.size, strict=True)))
+    width, height = (factor * size for size in figure.size)
+    about = {"file": name, "label": figure.label.capitalize(), "caption": figure.caption_text}
+    return {**about, "width": width, "height": height}
 
 
 def _table(table: Table, section: str) -> dict[str, Any]:
-    blocks = [_block(block) for block in table.cells["blocks"]]
     lines = max((len(block["lines"]) for block in table.cells["blocks"]), default=0)
     return {
         "label": table.label.capitalize(),
         "remarks": table.cells["remarks"],
-        "blocks": blocks,
+        "blocks": [_block(block) for block in table.cells["blocks"]],
         "shown": min(lines, LINES),
         "left": max(lines - LINES, 0),
         "file": f"tables/{section}/{table.name}.csv",

@@ -19,13 +19,8 @@ from matplotlib.textpath import text_to_path
 from paragone.analysis import run_states
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
-from paragone.base.processes import without
 from paragone.reporting import footnotes
 from paragone.reporting.fonts import OWN
-
-# Importing these takes as long as all the rest of a figure; seaborn needs them for kernel densities only.
-with without("scipy.stats", "scipy.cluster"):
-    import seaborn as sns
 
 SINGLE, DOUBLE = 3.4, 7.0  # column widths, inches
 INK, MUTED, FAINT = "#222222", "#5F5F5F", "#D9D9D9"
@@ -89,7 +84,7 @@ _METADATA = {
 # Set on import, because artists take their defaults when they are made; a matplotlibrc of the user counts for
 # nothing.
 matplotlib.rcdefaults()
-sns.set_theme(context=None, style="ticks", rc=_SETTINGS)
+matplotlib.rcParams.update(_SETTINGS)
 
 
 def color(palette: dict[str, str], backend: str) -> str:
@@ -168,34 +163,31 @@ class Frame:
         heading = _wrapped(title, width, 8, "bold")
         about = list(remarks)
         if runs is not None:
-            about += [
-                *footnotes.isolation(runs),
-                footnotes.data(runs),
-                footnotes.machine(runs),
-                *footnotes.violations(runs),
-            ]
+            about += [*footnotes.isolation(runs), footnotes.data(runs), footnotes.machine(runs)]
+            about += footnotes.violations(runs)
         foot = _wrapped(" ".join(about), width, _NOTE_SIZE)
         columns, rows = _legend_shape(handles, width)
-
-        self._above = (
-            _MARGIN + len(heading) * _LINE_HEIGHT * 1.1 + rows * _LINE_HEIGHT * 1.08 + _GAP
-        )
-        self._above += len(banner) * _LINE_HEIGHT + 2 * _GAP if banner else 0
-        self._below = _MARGIN + len(foot) * _LINE_HEIGHT * 0.82 + _GAP
-        self.width, self.height = width, height + self._above + self._below
+        above = _MARGIN + len(heading) * _LINE_HEIGHT * 1.1 + rows * _LINE_HEIGHT * 1.08 + _GAP
+        above += len(banner) * _LINE_HEIGHT + 2 * _GAP if banner else 0
+        below = _MARGIN + len(foot) * _LINE_HEIGHT * 0.82 + _GAP
         self.figure = Figure()
-        self.figure.set_size_inches(width, self.height)
-        self.figure.set_layout_engine("constrained")
-        below, share = self._below / self.height, height / self.height
-        self.figure.get_layout_engine().set(
-            rect=(_MARGIN / width, below, 1 - 2 * _MARGIN / width, share),
-            w_pad=0.02,
-            h_pad=0.02,
-            wspace=0.04,
-            hspace=0.04,
+        self._height = height + above + below
+        self.figure.set_size_inches(width, self._height)
+        self.figure.set_layout_engine(
+            "constrained", w_pad=0.02, h_pad=0.02, wspace=0.04, hspace=0.04
         )
-        top = self._draw_banner(banner)
-        top = self._draw_lines(heading, top, 8, _LINE_HEIGHT * 1.1, weight="bold")
+        left, share = _MARGIN / width, height / self._height
+        rect = (left, below / self._height, 1 - 2 * left, share)
+        self.figure.get_layout_engine().set(rect=rect)
+        top = _MARGIN
+        if banner:
+            depth = len(banner) * _LINE_HEIGHT + _GAP
+            place = {"color": ALARM, "linewidth": 0}
+            box = Rectangle((0, self._y(depth)), 1, depth / self._height, **place)
+            self.figure.add_artist(box)
+            self._write(banner, _GAP / 2, 7, _LINE_HEIGHT, color="white", weight="bold")
+            top = depth + _GAP
+        self._write(heading, top, 8, _LINE_HEIGHT * 1.1, weight="bold")
         if handles:
             self.figure.legend(
                 handles=list(handles),
@@ -207,34 +199,21 @@ class Frame:
                 handletextpad=0.5,
                 columnspacing=1.2,
                 labelspacing=0.25,
-                bbox_to_anchor=(_MARGIN / width, self._y(top)),
+                bbox_to_anchor=(left, self._y(top + len(heading) * _LINE_HEIGHT * 1.1)),
             )
-        self._draw_lines(
-            foot, self.height - self._below + _GAP, _NOTE_SIZE, _LINE_HEIGHT * 0.82, color=MUTED
-        )
+        start = self._height - below + _GAP
+        self._write(foot, start, _NOTE_SIZE, _LINE_HEIGHT * 0.82, color=MUTED)
 
     def _y(self, inches_from_top: float) -> float:
-        return 1 - inches_from_top / self.height
+        return 1 - inches_from_top / self._height
 
-    def _draw_banner(self, lines: list[str]) -> float:
-        if not lines:
-            return _MARGIN
-        depth = len(lines) * _LINE_HEIGHT + _GAP
-        self.figure.add_artist(
-            Rectangle((0, self._y(depth)), 1, depth / self.height, color=ALARM, linewidth=0)
-        )
-        self._draw_lines(lines, _GAP / 2, 7, _LINE_HEIGHT, color="white", weight="bold")
-        return depth + _GAP
-
-    def _draw_lines(
+    def _write(
         self, lines: list[str], top: float, size: float, step: float, **options: str
-    ) -> float:
-        for line in lines:
-            self.figure.text(
-                _MARGIN / self.width, self._y(top), line, size=size, va="top", **options
-            )
-            top += step
-        return top
+    ) -> None:
+        left = _MARGIN / self.figure.get_figwidth()
+        for number, line in enumerate(lines):
+            y = self._y(top + number * step)
+            self.figure.text(left, y, line, size=size, va="top", **options)
 
 
 def _legend_shape(handles: Sequence[Artist], width: float) -> tuple[int, int]:

@@ -85,9 +85,8 @@ def sentence(rows: pd.DataFrame) -> str:
         return f"not compared ({_lacking(others)})."
     metric, pairs = named(rows["metric"].iloc[0]), compared.to_dict("records")
     if rows["tuning"].iloc[0] == BOTH:
-        parts = [_wins([row], metric) for row in pairs if row["relation"] == BETTER]
-        parts += _equal([row for row in pairs if row["relation"] == EQUAL], metric)
-        parts += _undecided([row for row in pairs if row["relation"] == UNDECIDED])
+        parts = [_wins([row], metric) for row in _of(BETTER, pairs)]
+        parts += _equal(_of(EQUAL, pairs), metric) + _undecided(_of(UNDECIDED, pairs))
     else:
         parts = _ranked(compared, metric)
     parts += [f"not compared ({_lacking(others)})"] if len(others) else []
@@ -124,17 +123,15 @@ def overtaken(by_quick: dict[str, list[tuple[str, float]]]) -> str:
 def _ranked(compared: pd.DataFrame, metric: Metric) -> list[str]:
     """Who may be the best, how these compare, and how much better they are than the others."""
     able, pairs = pairwise.contenders(compared), compared.to_dict("records")
-    decided = [row for row in pairs if row["relation"] == BETTER]
     among = [row for row in pairs if {*_pair(row)} <= {*able}]
-    undecided = [row for row in among if row["relation"] == UNDECIDED]
-    parts = _equal([row for row in among if row["relation"] == EQUAL], metric)
-    parts += _undecided(undecided)
-    beyond = {
-        name: [row for row in decided if row["winner"] == name and loser(row) not in able]
-        for name in able
-    }
+    undecided = _of(UNDECIDED, among)
+    parts = _equal(_of(EQUAL, among), metric) + _undecided(undecided)
+    beyond: dict[str, list[Row]] = {name: [] for name in able}
+    for row in _of(BETTER, pairs):
+        if row["winner"] in beyond and loser(row) not in able:
+            beyond[row["winner"]].append(row)
     if not any(beyond.values()):
-        return parts or [_wins([row], metric) for row in decided]
+        return parts or [_wins([row], metric) for row in _of(BETTER, pairs)]
     if len(able) == 1:
         return [f"{able[0]} is best: {_by_how_much(beyond[able[0]], metric)}"]
     headline = f"the best is {joined(able, 'or')}"
@@ -142,6 +139,10 @@ def _ranked(compared: pd.DataFrame, metric: Metric) -> list[str]:
     if among == undecided and len(whys) == 1:
         headline, parts = f"{headline}, undecided: {whys.pop()}", []
     return [headline, *parts, *(_wins(rows, metric) for rows in beyond.values() if rows)]
+
+
+def _of(relation: str, rows: list[Row]) -> list[Row]:
+    return [row for row in rows if row["relation"] == relation]
 
 
 def _pair(row: Row) -> tuple[str, str]:
@@ -412,13 +413,8 @@ def _commonest(rows: pd.DataFrame) -> str:
 
 def _counted(verdicts: pd.Series) -> str:
     counts = Counter(verdicts)
-    return joined(
-        [
-            f"{counts[name]} {_JUDGED[name][min(counts[name], 2) - 1]}"
-            for name in VERDICTS
-            if counts[name]
-        ]
-    )
+    given = [name for name in VERDICTS if counts[name]]
+    return joined([f"{counts[name]} {_JUDGED[name][min(counts[name], 2) - 1]}" for name in given])
 
 
 def _name(row: Row) -> str:
@@ -426,15 +422,12 @@ def _name(row: Row) -> str:
 
 
 def _end(row: Row) -> str:
-    """One number: published, measured, how far apart and how far they may be."""
+    """One number: published, measured (mean and half the prediction interval of one more run), how far apart
+    and how far they may be."""
     published = f"{round(float(row['value']), 4):g} {row['unit']}".strip()
-    text = f"{_name(row)} {published} published, {predicted(row)} measured"
+    half = f" ± {row['half_width']:.4f}" if math.isfinite(row["half_width"]) else ""
+    here = f"{row['mean']:.4f}{half} (n = {row['n']:.0f})"
+    text = f"{_name(row)} {published} published, {here} measured"
     if math.isfinite(row["margin"]):
         text += f", {abs(row['difference']):.4f} apart, margin {row['margin']:.4f}"
     return f"{text}: {row['verdict']}"
-
-
-def predicted(row: Row) -> str:
-    """The mean of n runs and the half width of the prediction interval of one more run."""
-    half = f" ± {row['half_width']:.4f}" if math.isfinite(row["half_width"]) else ""
-    return f"{row['mean']:.4f}{half} (n = {row['n']:.0f})"

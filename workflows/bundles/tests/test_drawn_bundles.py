@@ -48,7 +48,7 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
     assert (whole["seed"], whole["baseline"]) == (1, "jax")
     assert [*whole["experiments"]] == ["more", EXPERIMENT]  # the primary question is the first
     assert whole["experiments"][EXPERIMENT]["title"] == "Other"
-    assert whole["experiments"]["more"]["tables"] == ["differences", "machines"]
+    assert whole["experiments"]["more"]["tables"] == ["differences"]
     assert whole["records_only"] == {EXPERIMENT: ["a@here", "a@there"], "more": ["b@here"]}
     runs = ["a@here", "b@here", "a@there"]
     assert files_of_runs(bundles) == [f"runs/{run}/record.json" for run in runs]
@@ -99,7 +99,7 @@ def snakemake(folder, *line: str) -> str:
 def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
     for name in ("then", "now"):
         shutil.copyfile(archive, tmp_path / f"{name}.zip")
-    wanted = [f"figures/{EXPERIMENT}/throughput.svg", f"tables/{EXPERIMENT}/machines.md"]
+    wanted = [f"figures/{EXPERIMENT}/throughput.svg", f"tables/{EXPERIMENT}/differences.md"]
     bundles = ("--config", "bundles=[then.zip, now.zip]")
     snakemake(tmp_path, *(f"results/{name}" for name in wanted), *bundles)
     points = pd.read_csv(tmp_path / f"results/figures/{EXPERIMENT}/throughput.csv")

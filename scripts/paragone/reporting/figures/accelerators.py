@@ -1,12 +1,11 @@
 """The published accelerators by peak throughput, with this machine's measured peaks among them."""
 
-import itertools
 import math
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from paragone.analysis.product_tables import NOT_HERE, peaks, spread, with_labels
@@ -15,7 +14,7 @@ from paragone.analysis.statistics import INTERVAL
 from paragone.reporting import style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import MEDIAN, Chart, Panel, long
-from paragone.reporting.marks import legend_mark, name_rows, write
+from paragone.reporting.marks import legend_mark, make_room, name_rows, write
 from paragone.reporting.style import Frame
 
 ROW = 0.165  # inches
@@ -42,18 +41,12 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
     Peaks are in the order from the slowest to the fastest published; measured ones in TFLOP/s.
     """
-    rows = {name: [row for row in inputs.published if row.metric == name] for name in METRICS}
-    rows[PEAK].sort(key=lambda row: float(row.value))
+    rows = [row for row in inputs.published if row.metric in METRICS]
+    rows.sort(key=lambda row: (METRICS.index(row.metric), row.number if row.metric == PEAK else 0))
     shown = [
-        {
-            "kind": "published",
-            "system": row.system,
-            "metric": row.metric,
-            "value": float(row.value),
-            "unit": row.unit,
-            "_more": "+" if row.bound == LOWER else "",
-        }
-        for row in itertools.chain.from_iterable(rows.values())
+        {"kind": "published", "system": row.system, "metric": row.metric, "value": row.number}
+        | {"unit": row.unit, "_more": "+" if row.bound == LOWER else ""}
+        for row in rows
     ]
     measured = with_labels(peaks(inputs.products), inputs.labels)
     for column in ("median", "low", "high"):
@@ -91,7 +84,12 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     here = [part for _, part in measured.groupby(["machine", "device", "precision"], sort=False)]
     heights = [ROW * (len(rows) + len(here)) + 0.36, ROW * 1.5 * len(RELATIVE) + 0.36]
     about = inputs.products.assign(**dict.fromkeys(NOT_HERE, pd.NA))
-    remarks, handles = _remarks(measured), _handles(styles)
+    handles = [
+        legend_mark("TPU, vendor, as published", **{**PUBLISHED, "marker": KINDS["TPU"]}),
+        legend_mark("GPU, as published", **{**PUBLISHED, "marker": KINDS["GPU"]}),
+        *(legend_mark(name, markersize=3.2, **own) for name, own in styles.items()),
+    ]
+    remarks = _remarks(measured)
     frame = Frame(style.SINGLE, sum(heights), inputs.title, about, remarks, handles)
     above, below = frame.figure.subplots(2, 1, height_ratios=heights)
     _draw_peaks(above, rows, here, styles)
@@ -103,11 +101,13 @@ def _draw_peaks(
     axes: Axes, rows: pd.DataFrame, here: list[pd.DataFrame], styles: dict[str, dict]
 ) -> None:
     several = len({part["machine"].iloc[0] for part in here}) > 1
-    names, values = [], rows["value"].tolist()
+    names, texts, values = [], [], rows["value"].tolist()
     for at, part in enumerate(here):
         first = part.iloc[0]
-        host = f"{first['machine'].split(':')[0]}, " if several else ""
-        names.append(f"measured here, {host}{first['device']}, {first['precision']}")
+        host = first["machine"].partition(":")[0].partition(" = ")[0]  # or the label of a bundle
+        names.append(
+            f"{host if several else 'measured here'}, {first['device']}, {first['precision']}"
+        )
         axes.axhspan(at - 0.5, at + 0.5, color="#F1F1F1", linewidth=0)
         for number, peak in enumerate(part.to_dict("records")):
             own = styles[peak["backend_label"]]
@@ -115,13 +115,14 @@ def _draw_peaks(
             axes.hlines(y, peak["low"], peak["high"], linewidth=1, color=own["color"])
             axes.plot(peak["value"], y, markersize=2.8, markeredgewidth=0, **own)
         values += part["value"].tolist()
-        _write(axes, part["value"].max(), at, (6, 0))
+        texts.append(_write(axes, part["value"].max(), at, (6, 0)))
     for at, row in enumerate(rows.to_dict("records"), start=len(here)):
         names.append(row["system"])
         axes.plot(row["value"], at, KINDS["TPU"], **PUBLISHED)
-        _write(axes, row["value"], at, (5, 0), row["_more"])
+        texts.append(_write(axes, row["value"], at, (5, 0), row["_more"]))
     name_rows(axes, names)
-    _log_axis(axes, values, 120)
+    _log_axis(axes, values)
+    make_room(axes, texts)
     axes.set_xlabel("peak throughput (TFLOP/s)")
 
 
@@ -138,15 +139,14 @@ def _draw_relative(axes: Axes, published: pd.DataFrame) -> None:
             if kind != "CPU":
                 _write(axes, ratio, at, (0, 6))  # the next marker may be to its right
     name_rows(axes, list(RELATIVE.values()))
-    _log_axis(axes, shown, 4)
+    _log_axis(axes, shown)
     axes.set_xlabel("as published, relative to a CPU (bar)")
 
 
-def _log_axis(axes: Axes, values: list[float], room: float) -> None:
-    """Make the x-axis logarithmic, with room for the last value's text up to `room` times the value."""
+def _log_axis(axes: Axes, values: list[float]) -> None:
     axes.grid(axis="both")
     axes.set_xscale("log")
-    axes.set_xlim(min(values) / 2, max(values) * room)
+    axes.set_xlim(min(values) / 2, max(values) * 4)
     axes.xaxis.set_major_locator(LogLocator(numticks=6))
     axes.xaxis.set_major_formatter(FuncFormatter(_power))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -159,18 +159,10 @@ def _power(value: float, _: object) -> str:
 
 def _write(
     axes: Axes, value: float, at: float, offset: tuple[float, float], more: str = ""
-) -> None:
+) -> Annotation:
     number = f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
     side = "left" if offset[0] else "center"
-    write(axes, number + more, (value, at), offset, va="center_baseline", ha=side, size=6)
-
-
-def _handles(styles: dict[str, dict]) -> list[Line2D]:
-    return [
-        legend_mark("TPU, vendor, as published", **{**PUBLISHED, "marker": KINDS["TPU"]}),
-        legend_mark("GPU, as published", **{**PUBLISHED, "marker": KINDS["GPU"]}),
-        *(legend_mark(name, markersize=3.2, **own) for name, own in styles.items()),
-    ]
+    return write(axes, number + more, (value, at), offset, va="center_baseline", ha=side, size=6)
 
 
 def _remarks(measured: pd.DataFrame) -> list[str]:

@@ -1,5 +1,6 @@
 """Throughput by batch size: published bars, measured ones, and both relative to the smallest batch."""
 
+import textwrap
 from typing import Any
 
 import pandas as pd
@@ -23,6 +24,7 @@ from paragone.reporting.marks import (
 from paragone.reporting.style import Frame
 
 ACROSS = 3  # panels per row
+TITLE = 36  # characters per line of a panel's title
 BATCH = "batch size (examples)"
 
 
@@ -32,38 +34,27 @@ def points(inputs: Inputs) -> pd.DataFrame:
     Panel `relative` is over the smallest published batch, by seed, or over the smallest of a backend that did
     not run it.
     """
-    rows = _published(inputs)
-    base = min(rows, key=lambda row: row.global_batch or 0, default=None)
-    found = [published_row("published", r.global_batch, r.number, r.printed) for r in rows]
-    found += [
-        published_row("relative", r.global_batch, r.number / base.number, r.printed)
-        for r in rows
-        if base
-    ]
+    found, rows = [], _published(inputs)
+    smallest = min(rows, key=lambda row: row.global_batch or 0, default=None)
+    for panel, unit in (("published", 1.0), ("relative", smallest.number if smallest else 1.0)):
+        found += [published_row(panel, r.global_batch, r.number / unit, r.printed) for r in rows]
     for sweep in inputs.sweeps(*BY_BATCH):
-        found += _measured(sweep, inputs.labels, base.global_batch if base else None)
+        cells = series_of(sweep.runs, inputs.labels)
+        base = _base(cells, smallest.global_batch if smallest else None)
+        for cell in cells:
+            names = cell.measured.set_index("seed")["run"]
+            about = sweep.label, sweep.backend, cell.global_batch
+            words = run_states.no_speed(cell.runs)
+            found += bar_rows("measured", *about, cell.speeds.rename(names), words)
+            if base is not None:
+                ratios = (cell.speeds / base.speeds).dropna().rename(names)
+                found += bar_rows("relative", *about, ratios, words)
     table = pd.DataFrame(found).reindex(columns=BAR_COLUMNS)
     return table.sort_values("x", kind="stable", ignore_index=True)
 
 
 def _published(inputs: Inputs) -> list[Row]:
     return [row for row in inputs.published if row.metric == "throughput" and row.global_batch]
-
-
-def _measured(sweep: Series, labels: dict[str, str], smallest: int | None) -> list[dict]:
-    """Return the rows of one backend; `smallest` is the smallest published batch."""
-    cells = series_of(sweep.runs, labels)
-    base = _base(cells, smallest)
-    rows = []
-    for cell in cells:
-        names = cell.measured.set_index("seed")["run"]
-        about = sweep.label, sweep.backend, cell.global_batch
-        words = run_states.no_speed(cell.runs)
-        rows += bar_rows("measured", *about, cell.speeds.rename(names), words)
-        if base is not None:
-            ratios = (cell.speeds / base.speeds).dropna().rename(names)
-            rows += bar_rows("relative", *about, ratios, words)
-    return rows
 
 
 def _base(cells: list[Series], batch: int | None) -> Series | None:
@@ -126,7 +117,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         axes = frame.figure.add_subplot(grid[divmod(at, ACROSS)])
         here = points[(points["panel"] != "relative") & (points["series"] == name)]
         draw_bars(axes, here, {name: color}, None)
-        axes.set_title(name, loc="left")
+        axes.set_title(textwrap.fill(name, TITLE), loc="left")
         axes.set_ylabel("examples/s")
         _name_batches(axes)
     row, column = divmod(len(colors), ACROSS)

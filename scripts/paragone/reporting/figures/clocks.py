@@ -12,7 +12,7 @@ from paragone.analysis.statistics import INTERVAL, summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import MEDIAN, Chart, Panel, long
-from paragone.reporting.marks import make_room, row_axes, write_value, write_words
+from paragone.reporting.marks import make_room, row_axes, rows_height, write_value, write_words
 from paragone.reporting.style import Frame
 
 ROW = 0.4  # inches per series
@@ -43,22 +43,19 @@ def points(inputs: Inputs) -> pd.DataFrame:
     rows = []
     for series in inputs.series:
         run, words = _typical(series), "; ".join(_words(series))
-        total = summarize(series.measured["end_to_end_seconds"])
         if run is None:
             rows.append({"series": series.label, "backend": series.backend, "words": words})
             continue
+        total = vars(summarize(series.measured["end_to_end_seconds"]))
+        about = {
+            "end_to_end_seconds": run["end_to_end_seconds"],
+            "runs": " ".join(series.measured["run"]),
+            **{f"end_to_end_{key}": value for key, value in total.items()},
+            "words": words,
+        }
+        first = {"series": series.label, "backend": series.backend, "run": run["run"]}
         rows += [
-            {
-                "series": series.label,
-                "backend": series.backend,
-                "run": run["run"],
-                "part": part,
-                "seconds": run[f"{part}_seconds"],
-                "end_to_end_seconds": run["end_to_end_seconds"],
-                "runs": " ".join(series.measured["run"]),
-                **{f"end_to_end_{key}": value for key, value in vars(total).items()},
-                "words": words,
-            }
+            {**first, "part": part, "seconds": run[f"{part}_seconds"], **about}
             for part in PART_STYLES
         ]
     return pd.DataFrame(rows)
@@ -103,7 +100,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     ]
     counts = [int(each.measured["end_to_end_seconds"].count()) for each in inputs.series]
     remarks = [BARS, footnotes.repeats(counts)]
-    height = ROW * len(series) + 0.36
+    height = rows_height(series, ROW) + 0.36
     frame = Frame(style.DOUBLE, height, inputs.title, inputs.runs, remarks, handles)
     axes = frame.figure.subplots()
     row_axes(axes, list(series), "time of the whole run (s)")

@@ -39,16 +39,21 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
     `extrapolated`: from steady throughput, because the epochs were shorter than `epoch_examples`.
     """
-    whole = [one.epoch_examples for one in inputs.protocols.values() if one.epoch_examples]
+    whole = [each.epoch_examples for each in inputs.protocols.values() if each.epoch_examples]
     examples = whole[0] if whole else int(inputs.runs["train_examples"].max())
     rows = _published(inputs)
     for sweep in inputs.sweeps():
-        cells = series_of(sweep.runs, inputs.labels)
-        base = _one_replica(cells)
-        for one in cells:
-            rows += _measured(sweep, one, base, inputs.epochs, examples)
+        cells = [
+            (series, _timed(series, inputs.epochs, examples))
+            for series in series_of(sweep.runs, inputs.labels)
+        ]
+        single = [cell for cell in cells if cell[0].replicas == 1]
+        # The reference of speed-ups: one replica with the smallest batch.
+        base = min(single, key=lambda cell: cell[0].global_batch, default=None)
+        for cell in cells:
+            rows += _measured(sweep, cell, base, examples)
         if base is None and any(row["panel"] == "speed_up" for row in rows):
-            several = sorted(key for key in map(_key, cells) if key[0] > 1)
+            several = sorted(_key(series) for series, _ in cells if series.replicas > 1)
             rows += [_no_reference(sweep, key) for key in several]
     table = pd.DataFrame(rows)
     table = table.reindex(columns=[*BAR_COLUMNS, *_KEY, "epoch_examples", "extrapolated"])
@@ -56,68 +61,54 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
 
 def _published(inputs: Inputs) -> list[dict]:
-    shown = [("published", row, float(row.value), row.printed) for row in inputs.published]
+    shown = [("published", row, row.number, row.printed) for row in inputs.published]
     shown += [("speed_up", ratio.row, ratio.value, ratio.printed) for ratio in inputs.ratios]
     rows = []
     for panel, row, value, printed in shown:
         protocol = inputs.protocols[row.system]
         replicas, batch = key = protocol.replicas, protocol.batch_of(row)
-        if replicas is None or batch is None:
-            continue  # the source leaves the cell open
-        rows.append(
-            {
-                **published_row(panel, _category(replicas, batch), value, printed),
-                **dict(zip(_KEY, key, strict=True)),
-            }
-        )
+        if replicas is not None and batch is not None:  # else the source leaves the cell open
+            bar = published_row(panel, _category(replicas, batch), value, printed)
+            rows.append(bar | dict(zip(_KEY, key, strict=True)))
     return rows
 
 
-def _measured(
-    sweep: Series, cell: Series, base: Series | None, epochs: pd.DataFrame, examples: int
-) -> list[dict]:
-    key = _key(cell)
-    values = _seconds(cell, epochs, examples)
-    about = {
-        **dict(zip(_KEY, key, strict=True)),
-        "epoch_examples": examples,
-        "extrapolated": not _cell(cell, epochs, examples).whole_epochs() if len(values) else None,
-    }
-    words = run_states.no_speed(cell.runs)
-    names = cell.measured.set_index("seed")["run"]
-    series = sweep.label, sweep.backend
-    rows = bar_rows("measured", *series, _category(*key), values.rename(names), words)
-    if base is not None and key[0] > 1:
-        ratios = (_seconds(base, epochs, examples) / values).dropna().rename(names)
-        without = words or run_states.no_speed(base.runs) or ["no seed ran both"]
-        rows += bar_rows(
-            "speed_up", *series, _category(*key), ratios, [] if len(ratios) else without
-        )
-    return [{**row, **about} for row in rows]
-
-
-def _no_reference(sweep: Series, key: tuple[int, int]) -> dict:
-    row = bar_rows("speed_up", sweep.label, sweep.backend, _category(*key), NO_VALUES, [])[0]
-    about = {"kind": NO_REFERENCE, "words": "1 replica not run"}
-    return {**row, **about, **dict(zip(_KEY, key, strict=True))}
-
-
-def _cell(series: Series, epochs: pd.DataFrame, examples: int) -> Cell:
+def _timed(series: Series, epochs: pd.DataFrame, examples: int) -> Cell:
+    """Return the runs that have a speed, as those of a protocol of so many examples per epoch."""
     runs = series.measured.dropna(subset="steady_examples_per_second")
     protocol = Protocol(series.workload, {}, epoch_examples=examples)
     return Cell(runs, epochs[epochs["run"].isin(runs["run"])], protocol)
 
 
-def _seconds(series: Series, epochs: pd.DataFrame, examples: int) -> pd.Series:
-    """Return seconds per epoch, by seed; empty if the series has no speed."""
-    cell = _cell(series, epochs, examples)
+def _seconds(cell: Cell) -> pd.Series:
+    """Return seconds per epoch, by seed; empty without a run."""
     return epoch_seconds(cell) if len(cell.runs) else NO_VALUES
 
 
-def _one_replica(cells: list[Series]) -> Series | None:
-    """Return the reference of speed-ups: one replica with the smallest batch."""
-    single = [cell for cell in cells if _key(cell)[0] == 1]
-    return min(single, key=_key, default=None)
+def _measured(
+    sweep: Series, cell: tuple[Series, Cell], base: tuple[Series, Cell] | None, examples: int
+) -> list[dict]:
+    series, timed = cell
+    values, words = _seconds(timed), run_states.no_speed(series.runs)
+    about = {
+        **dict(zip(_KEY, _key(series), strict=True)),
+        "epoch_examples": examples,
+        "extrapolated": not timed.whole_epochs() if len(values) else None,
+    }
+    names = series.measured.set_index("seed")["run"]
+    place = sweep.label, sweep.backend, _category(*_key(series))
+    rows = bar_rows("measured", *place, values.rename(names), words)
+    if base is not None and series.replicas > 1:
+        ratios = (_seconds(base[1]) / values).dropna().rename(names)
+        lacking = words or run_states.no_speed(base[0].runs) or ["no seed ran both"]
+        rows += bar_rows("speed_up", *place, ratios, [] if len(ratios) else lacking)
+    return [{**row, **about} for row in rows]
+
+
+def _no_reference(sweep: Series, key: tuple[int, int]) -> dict:
+    (row,) = bar_rows("speed_up", sweep.label, sweep.backend, _category(*key), NO_VALUES, [])
+    about = {"kind": NO_REFERENCE, "words": "1 replica not run"}
+    return {**row, **about, **dict(zip(_KEY, key, strict=True))}
 
 
 def _key(series: Series) -> tuple[int, int]:
@@ -165,26 +156,28 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw published and measured epoch times, and the speed-ups of both."""
     # Several machines of a backend share its color.
-    measured = {
-        series.label: style.color(inputs.palette, series.backend) for series in inputs.sweeps()
+    colors = {
+        "published": PUBLISHED_BARS,
+        **{sweep.label: style.color(inputs.palette, sweep.backend) for sweep in inputs.sweeps()},
     }
-    published = {"published": PUBLISHED_BARS}
-    handles = [Patch(color=color, alpha=0.5, label=name) for name, color in measured.items()]
-    if (points["kind"] == "published").any():
-        handles.insert(0, Patch(color=PUBLISHED_BARS, label="published"))
+    drawn = [name for name in colors if name != "published" or (points["series"] == name).any()]
+    handles = [
+        Patch(color=colors[name], alpha=1 if name == "published" else 0.5, lw=0, label=name)
+        for name in drawn
+    ]
     if (points["kind"] == "run").any():
         handles += legend_over_bars()
     frame = Frame(style.DOUBLE, 1.9, inputs.title, inputs.runs, remarks(points, inputs), handles)
-    colors = {"published": published, "measured": measured, "speed_up": {**published, **measured}}
     panels = {name: points[points["panel"] == name] for name in PANELS}
     panels = {name: here for name, here in panels.items() if len(here)}
+    counts = {"published": 1, "measured": len(colors) - 1, "speed_up": len(colors)}
     widths = [
-        here["x"].nunique() * max(1.4 + len(colors[name]), 3.4)  # room for the categories
+        here["x"].nunique() * max(1.4 + counts[name], 3.4)  # room for the categories
         for name, here in panels.items()
     ]
     grid = frame.figure.subplots(1, len(panels), width_ratios=widths, squeeze=False)
     for axes, (name, here) in zip(grid[0], panels.items(), strict=True):
-        used = {key: color for key, color in colors[name].items() if (here["series"] == key).any()}
+        used = {key: color for key, color in colors.items() if (here["series"] == key).any()}
         draw_bars(axes, here, used, 2 if name == "speed_up" else 0)
         axes.set_ylabel(PANELS[name])
         if name == "speed_up":

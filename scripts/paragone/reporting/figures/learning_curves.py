@@ -18,7 +18,6 @@ from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import RUN, Chart, Panel, long
 from paragone.reporting.marks import (
-    draw_chance,
     draw_level,
     draw_lines,
     draw_targets,
@@ -60,15 +59,8 @@ def points(inputs: Inputs) -> pd.DataFrame:
         for part in _measured(series, inputs.epochs, metric)
     ]
     rows = [
-        {
-            "workload": workload,
-            "series": row.system,
-            "metric": row.metric,
-            "epoch": row.epoch,
-            "value": float(row.value),
-            "runs": row.printed,
-            "kind": "published",
-        }
+        {"workload": workload, "series": row.system, "metric": row.metric, "epoch": row.epoch}
+        | {"value": row.number, "runs": row.printed, "kind": "published"}
         for row, workload in published
         if row.metric in metrics
     ]
@@ -129,28 +121,25 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         for curve in series
     }
     published = points.loc[points["kind"] == "published", "series"].unique()
-    stars = {name: STARS[at % len(STARS)] for at, name in enumerate(published)}
+    stars = {name: {**STAR, **STARS[at % len(STARS)]} for at, name in enumerate(published)}
     workloads = sorted({curve.workload for curve in series})
     metrics = [name for name in METRICS if (points["metric"] == name).any()]
     several = len(workloads) > 1
-    frame = Frame(
-        style.DOUBLE,
-        1.45 * len(metrics) + 0.2 if several else 2.15,
-        inputs.title,
-        inputs.runs,
-        [*_remarks(series), *conditions(inputs)],
-        _handles(series, points, styles, stars),
-    )
+    last = points.loc[points["kind"] != "published", "epoch"].max()
+    last = 1 if pd.isna(last) else int(last)
+    height = 1.45 * len(metrics) + 0.2 if several else 2.15
+    remarks = [*_remarks(series), *conditions(inputs)]
+    handles = _handles(series, points, styles, stars, last)
+    frame = Frame(style.DOUBLE, height, inputs.title, inputs.runs, remarks, handles)
     shape = (len(metrics), len(workloads)) if several else (1, len(metrics))
     share = {"sharex": True, "sharey": "row"} if several else {}
     panels = iter(frame.figure.subplots(*shape, squeeze=False, **share).flat)
-    last = _last_epoch(points)
     for metric in metrics:
         of_metric = points[points["metric"] == metric]
         for workload in workloads:
             axes = next(panels)
             here = of_metric[of_metric["workload"] == workload]
-            _draw_panel(axes, here, styles)
+            _draw_measured(axes, here, styles)
             _draw_published(axes, here[here["kind"] == "published"], last, stars)
             _name_axes(axes, metric, last, inputs.runs, of_metric)
             if several:
@@ -179,20 +168,24 @@ def _name_axes(
     axes.set_xlim(1 - 0.04 * max(last - 1, 1), last + 0.04 * max(last - 1, 1))
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
     axes.grid(axis="y")
-    if metric == "test_accuracy":
-        draw_targets(axes, runs)
-        draw_chance(axes, runs)
-    else:
+    if metric != "test_accuracy":
         scale(axes, of_metric["value"].astype(float))
-
-
-def _last_epoch(points: pd.DataFrame) -> int:
-    measured = points.loc[points["kind"] != "published", "epoch"]
-    return int(measured.max()) if len(measured) else 1
+        return
+    draw_targets(axes, runs)
+    for chance in sorted(set(runs["test_majority"].dropna().round(3))):
+        low, high = axes.get_ylim()
+        if chance > low - 0.25 * (high - low):
+            draw_level(axes, chance, f"chance {chance:g}", True, color=style.MUTED, linestyle="-.")
+        else:
+            axes.set_ylabel(f"{axes.get_ylabel()}\nchance: {chance:g}, below")
 
 
 def _handles(
-    series: list[Series], points: pd.DataFrame, styles: dict[str, Any], stars: dict[str, Any]
+    series: list[Series],
+    points: pd.DataFrame,
+    styles: dict[str, Any],
+    stars: dict[str, Any],
+    last: int,
 ) -> list[Artist]:
     handles: list[Artist] = []
     for name in dict.fromkeys(curve.name for curve in series):
@@ -205,22 +198,27 @@ def _handles(
         handles.append(legend_line("stopped run", linewidth=0.7, marker="x", markeredgewidth=1))
     if points["low"].notna().any():
         handles.append(legend_band())
-    early = points[(points["kind"] == "published") & (points["epoch"] <= _last_epoch(points))]
+    early = points[(points["kind"] == "published") & (points["epoch"] <= last)]
     for system in early["series"].unique():
         label = f"published: {system}" if len(stars) > 1 else "published"
-        handles.append(legend_mark(label, **STAR, **stars[system]))
+        handles.append(legend_mark(label, **stars[system]))
     return handles
 
 
-def _draw_panel(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:
+def _draw_measured(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:
     medians = here[here["kind"] == "median"].dropna(subset="epoch")  # a series may have none
-    few = medians["epoch"].nunique() <= 12  # with many epochs markers would hide the line
-    edge = {"markeredgecolor": "white", "markeredgewidth": 0.4}
-    more = edge if few else {"marker": "none"}
-    if medians["epoch"].nunique() <= 2:
-        more = {**more, "linewidth": 0}  # two points are no curve
-    if few and len(medians):
-        medians = medians.assign(epoch=medians["epoch"] + _offset(medians))
+    count = medians["epoch"].nunique()
+    more: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.4}
+    if count > 12:
+        more = {"marker": "none"}  # markers would hide the line
+    elif count:
+        # Each series is moved a little, so that equal curves are side by side.
+        places = {name: at for at, name in enumerate(dict.fromkeys(medians["series"]))}
+        width = 0.016 * max(medians["epoch"].max() - 1, 1)
+        moved = medians["series"].map(places).sub((len(places) - 1) / 2).mul(width)
+        medians = medians.assign(epoch=medians["epoch"] + moved)
+    if count <= 2:
+        more["linewidth"] = 0  # two points are no curve
     draw_lines(axes, medians, "epoch", "value", styles, alpha=0.9, **more)
     for name, band in medians.dropna(subset=["low", "high"]).groupby("series", sort=False):
         own = {"color": styles[name]["color"], "alpha": 0.18, "linewidth": 0}
@@ -232,20 +230,13 @@ def _draw_panel(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, Any]
         axes.plot(run["epoch"].astype(float), run["value"], **own, **end)
 
 
-def _offset(medians: pd.DataFrame) -> pd.Series:
-    """Return by how many epochs each series is moved, so that equal curves stand side by side."""
-    places = {name: at for at, name in enumerate(dict.fromkeys(medians["series"]))}
-    width = 0.016 * max(medians["epoch"].max() - 1, 1)
-    return medians["series"].map(places).sub((len(places) - 1) / 2).mul(width)
-
-
 def _draw_published(
     axes: Axes, rows: pd.DataFrame, last: int, stars: dict[str, dict[str, Any]]
 ) -> None:
     for system, points in rows.groupby("series", sort=False):
         inside = points[points["epoch"] <= last]
         if len(inside):
-            own = {"zorder": 4, "clip_on": False, "alpha": 0.85, **STAR, **stars[system]}
+            own = {"zorder": 4, "clip_on": False, "alpha": 0.85, **stars[system]}
             axes.plot(inside["epoch"].astype(float), inside["value"], **own)
         else:
             # The published epoch lies beyond the measured ones: a level, not a point.

@@ -93,7 +93,6 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     lines = max((cell["prediction"].nunique() for cell in cells), default=1)
     text = TEXT + LINE * (lines - 1)
     height = SIDE * (CELL + text) if cells else 0.4
-    width = style.DOUBLE if lines > 1 else style.SINGLE
     handles = [
         legend_mark(
             f"{name}, seed {part['seed'].iloc[0]}: {part['right'].sum()} of {len(part)} right",
@@ -102,6 +101,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         for name, own in styles.items()
         for part in [points[points["series"] == name]]
     ]
+    long = any(len(handle.get_label()) > 52 for handle in handles)
+    width = style.DOUBLE if lines > 1 or long else style.SINGLE
     frame = Frame(width, height, inputs.title, inputs.runs, [GRID], handles)
     axes = frame.figure.subplots()
     axes.set_axis_off()

@@ -1,9 +1,6 @@
 """Steady throughput by backend: every run, median and interval, and those without a speed."""
 
-from typing import Any
-
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from paragone.analysis import run_states
@@ -13,10 +10,11 @@ from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import MEDIAN, RUN, Chart, Panel, long
 from paragone.reporting.marks import (
-    legend_line,
-    legend_mark,
+    draw_row,
+    legend_row,
     make_room,
     row_axes,
+    rows_height,
     write_value,
     write_words,
 )
@@ -62,35 +60,18 @@ def chart(points: pd.DataFrame) -> Chart:
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw one row per series."""
     series = points.drop_duplicates("series").set_index("series")
-    known = points[points["status"] == "completed"].dropna(subset=SPEED).astype({SPEED: float})
+    known = points[points["status"] == "completed"].dropna(subset=SPEED)
+    names = list(series.index)
     frame = Frame(
         style.SINGLE,
-        ROW * len(series) + 0.36,
+        rows_height(names, ROW) + 0.36,
         inputs.title,
         inputs.runs,
         _remarks(series["n"].tolist(), inputs.runs),
-        _handles(series),
+        legend_row("one run", "median")[: 3 if (series["n"] > 1).any() else 2],
     )
     axes = frame.figure.subplots()
-    colors = {
-        name: style.color(inputs.palette, about["backend"]) for name, about in series.iterrows()
-    }
-    same: dict[str, Any] = {
-        "y": "series",
-        "order": list(colors),
-        "hue": "series",
-        "palette": colors,
-    }
-    same |= {"hue_order": list(colors), "legend": False, "linewidth": 0, "ax": axes}
-    bars = series.reset_index()
-    sns.barplot(bars, x="median", width=0.5, saturation=1, alpha=0.22, errorbar=None, **same)
-    sns.stripplot(known, x=SPEED, jitter=False, alpha=0.6, size=3.2, **same)
-    rows = range(len(series))
-    lines = {"color": list(colors.values())}
-    axes.hlines(rows, series["low"], series["high"], linewidth=1.2, **lines)
-    middles = series["median"]
-    axes.vlines(middles, [r - 0.25 for r in rows], [r + 0.25 for r in rows], linewidth=1.6, **lines)
-    row_axes(axes, list(colors), "steady training throughput (examples/s)")
+    row_axes(axes, names, "steady training throughput (examples/s)")
     axes.set_xlim(0, 1 if known.empty else known[SPEED].max() * 1.04)
     texts = []
     for row, (name, about) in enumerate(series.iterrows()):
@@ -98,28 +79,23 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         if runs.empty:
             write_words(axes, row, about["words"])
             continue
+        color = style.color(inputs.palette, about["backend"])
+        median, ends = about["median"], (about["low"], about["high"])
+        axes.barh(row, median, height=0.5, color=color, alpha=0.22, linewidth=0)
+        draw_row(axes, row, runs[SPEED], median, ends, color)
         share = summarize(runs[SHARE]).median
         of_peak = "" if pd.isna(share) else f"\n{100 * share:.2g} % of peak"
-        text = f"{about['median']:,.0f} (n = {about['n']}){of_peak}"
+        text = f"{median:,.0f} (n = {about['n']}){of_peak}"
         texts.append(write_value(axes, row, runs[SPEED].max(), text, about["words"]))
     make_room(axes, texts)
     return frame.figure
 
 
-def _handles(series: pd.DataFrame) -> list:
-    handles = [
-        legend_mark("one run", markersize=3.2, alpha=0.6),
-        legend_mark("median", marker="|", markersize=8, markeredgewidth=1.6),
-    ]
-    if (series["n"] > 1).any():
-        handles.append(legend_line("95 % interval", linewidth=1.2))
-    return handles
-
-
 def _remarks(counts: list[int], runs: pd.DataFrame) -> list[str]:
-    texts = [footnotes.STEADY, footnotes.repeats(counts)]
-    if runs[SHARE].notna().any():
-        texts.append(PEAK)
-    if shares_cores(runs) and runs["replicas"].max() > 1:
-        texts.append(footnotes.SHARED_CORES)
-    return texts
+    shared = shares_cores(runs) and runs["replicas"].max() > 1
+    return [
+        footnotes.STEADY,
+        footnotes.repeats(counts),
+        *([PEAK] if runs[SHARE].notna().any() else []),
+        *([footnotes.SHARED_CORES] if shared else []),
+    ]

@@ -7,7 +7,6 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullLocator
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import BY_BATCH, Series, series_of
@@ -156,8 +155,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     rates.set_ylim(-0.5, 0.5)
     units = "axes fraction", "offset points"
     rates.annotate("reached", (0, 0.5), (-4, 0), *units, ha="right", va="center")
-    _dress_times(times, points)
-    _dress_finals(finals, batches, inputs.runs)
+    _dress(times, finals, points, inputs.runs)
     edge = max(0.55 * slot * len(styles), 0.5)
     finals.set_xlim(batches.min() - edge, batches.max() + edge)
     return frame.figure
@@ -190,26 +188,22 @@ def _draw_accuracy(axes: Axes, at: float, run: dict[str, Any], own: dict[str, st
         axes.plot(at, run["final_accuracy"], markerfacecolor=face, **own, **size)
 
 
-def _dress_times(axes: Axes, points: pd.DataFrame) -> None:
+def _dress(times: Axes, finals: Axes, points: pd.DataFrame, runs: pd.DataFrame) -> None:
     drawn = points[points["kind"].isin(["hit", "miss"])]
     ends = drawn[["first_hit", "censored_at"]].max(axis=1).dropna()
-    axes.set_ylabel("time to target (s)")
-    axes.grid(axis="y")
-    if scale(axes, ends):
-        axes.set_ylim(ends.min() / 2, ends.max() * 2)
+    times.set_ylabel("time to target (s)")
+    if scale(times, ends):
+        times.set_ylim(ends.min() / 2, ends.max() * 2)
     else:
-        axes.set_ylim(0, 1 if ends.empty else ends.max() * 1.2)
-        plain_numbers(axes.yaxis)
-
-
-def _dress_finals(axes: Axes, batches: np.ndarray, runs: pd.DataFrame) -> None:
-    axes.set_ylabel("final accuracy")
-    axes.set_xlabel("global batch size (examples, log scale)")
-    axes.grid(axis="y")
-    axes.xaxis.set_major_locator(FixedLocator(batches))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticklabels([f"{round(2**batch):,}" for batch in batches])
-    draw_targets(axes, runs, above=True)
+        times.set_ylim(0, 1 if ends.empty else ends.max() * 1.2)
+        plain_numbers(times.yaxis)
+    batches = sorted(set(points["global_batch"]))
+    finals.set_ylabel("final accuracy")
+    finals.set_xlabel("global batch size (examples, log scale)")
+    finals.set_xticks(np.log2(batches), [f"{batch:,}" for batch in batches])
+    draw_targets(finals, runs, above=True)
+    for axes in (times, finals):
+        axes.grid(axis="y")
 
 
 def _handles(points: pd.DataFrame, styles: dict[str, dict[str, str]]) -> list[Artist]:

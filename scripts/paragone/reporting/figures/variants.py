@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -18,12 +17,13 @@ from paragone.analysis.statistics import Effects, summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import (
-    legend_line,
-    legend_mark,
+    draw_row,
+    legend_row,
     name_rows,
     plain_logarithms,
     plain_numbers,
     row_axes,
+    rows_height,
     write,
     write_value,
     write_words,
@@ -34,6 +34,11 @@ ROW = 0.3  # inches per series
 RATIOS = [metric for metric in METRICS if metric.name in ("speed", "time to target")]
 AXES = {"speed": "steady speed", "time to target": "quickness to the target"}
 WHOLE, COMPILATION = "#D8D3EA", "#6E4A12"  # as in the figure `clocks`
+EDGE = {"edgecolor": style.MUTED, "linewidth": 0.4}
+_PATCHES = [
+    Patch(facecolor=COMPILATION, label="compilation", **EDGE),
+    Patch(facecolor=WHOLE, label="all else of a run", **EDGE),
+]
 OF_PAIRS = "Dots: pairs of runs of one seed; tick: their geometric mean; line: its 95 % interval."
 
 
@@ -95,23 +100,13 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw a row of axes per workload and batch, and a column per metric."""
     works = dict(list(points.groupby("work", sort=False)))
     columns = [metric.name for metric in RATIOS if metric.name in set(points["metric"])]
-    rows = [part["series"].nunique() for part in works.values()]
-    height = ROW * sum(rows) + 0.42 * len(works) + 0.2
-    frame = Frame(
-        style.DOUBLE,
-        height,
-        inputs.title,
-        inputs.runs,
-        _remarks(points),
-        _handles(),
-    )
-    grid = frame.figure.subplots(
-        len(works),
-        len(columns) + 1,
-        squeeze=False,
-        height_ratios=rows,
-        width_ratios=[1.5] * len(columns) + [1],
-    )
+    heights = [rows_height(part["series"].unique(), ROW) for part in works.values()]
+    height = sum(heights) + 0.42 * len(works) + 0.2
+    remarks, handles = _remarks(points), [*legend_row("one pair", "geometric mean"), *_PATCHES]
+    frame = Frame(style.DOUBLE, height, inputs.title, inputs.runs, remarks, handles)
+    widths = [*[1.5] * len(columns), 1]
+    shape = {"squeeze": False, "height_ratios": heights, "width_ratios": widths}
+    grid = frame.figure.subplots(len(works), len(widths), **shape)
     for row, (work, part) in zip(grid, works.items(), strict=True):
         names = _ranked(part, columns)
         for axes, metric in zip(row, columns, strict=False):
@@ -126,9 +121,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
 def _ranked(part: pd.DataFrame, metrics: list[str]) -> list[str]:
     """Return the series, the best by the first metric first, those without a value last."""
     names = list(dict.fromkeys(part["series"]))
-    if not metrics:
-        return names
-    means = part[part["metric"] == metrics[0]].groupby("series")["mean"].first().reindex(names)
+    means = part[part["metric"].isin(metrics[:1])].groupby("series")["mean"].first().reindex(names)
     return list(means.sort_values(ascending=False, kind="stable").index)
 
 
@@ -147,14 +140,11 @@ def _draw_ratios(
             write_words(axes, row, words)
             continue
         first = pairs.iloc[0]
-        color = style.color(inputs.palette, first["backend"])
-        dots = {"color": color, "alpha": 0.5, "linewidth": 0, "s": 8}
-        axes.scatter(pairs["value"], [row] * len(pairs), **dots)
-        axes.hlines(row, first["low"], first["high"], color=color, linewidth=1.2)
-        axes.vlines(first["mean"], row - 0.25, row + 0.25, color=color, linewidth=1.6)
-        ends = [first["high"], pairs["value"].max()]
+        color, ends = style.color(inputs.palette, first["backend"]), (first["low"], first["high"])
+        draw_row(axes, row, pairs["value"], first["mean"], ends, color)
         text = "baseline" if name == first["baseline"] else f"{first['mean']:.2f} x"
-        write_value(axes, row, max(ends), f"{text} (n = {first['n']:.0f})", "")
+        end = max(first["high"], pairs["value"].max())
+        write_value(axes, row, end, f"{text} (n = {first['n']:.0f})", "")
     low, high = axes.get_xlim()
     axes.set_xlim(low, high * (high / low) ** 0.35)  # room for the values
 
@@ -162,10 +152,9 @@ def _draw_ratios(
 def _draw_whole(axes: Axes, part: pd.DataFrame, names: list[str]) -> None:
     whole = part[part["metric"] == "whole run"].set_index("series").loc[names]
     name_rows(axes, names)
-    edge = {"edgecolor": style.MUTED, "linewidth": 0.4, "height": 0.56}
     places = range(len(names))
-    axes.barh(places, whole["value"], color=WHOLE, **edge)
-    axes.barh(places, whole["compilation"], color=COMPILATION, **edge)
+    axes.barh(places, whole["value"], color=WHOLE, height=0.56, **EDGE)
+    axes.barh(places, whole["compilation"], color=COMPILATION, height=0.56, **EDGE)
     for row, seconds in zip(places, whole["value"], strict=True):
         if math.isfinite(seconds):
             write(axes, f"{seconds:,.1f}", (seconds, row), (3, 0), va="center", size=6)
@@ -173,17 +162,6 @@ def _draw_whole(axes: Axes, part: pd.DataFrame, names: list[str]) -> None:
     plain_numbers(axes.xaxis)
     axes.margins(x=0.25)
     axes.grid(axis="x")
-
-
-def _handles() -> list[Artist]:
-    edge = {"edgecolor": style.MUTED, "linewidth": 0.4}
-    return [
-        legend_mark("one pair", markersize=3, alpha=0.5),
-        legend_mark("geometric mean", marker="|", markersize=8, markeredgewidth=1.6),
-        legend_line("95 % interval", linewidth=1.2),
-        Patch(facecolor=COMPILATION, label="compilation", **edge),
-        Patch(facecolor=WHOLE, label="all else of a run", **edge),
-    ]
 
 
 def _remarks(points: pd.DataFrame) -> list[str]:

@@ -1,7 +1,6 @@
-"""Tables of series compared two by two: backends, machines, and accuracies with those of the baseline."""
+"""Tables of series compared two by two: backends, and accuracies with those of the baseline."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -28,15 +27,14 @@ NOTHING = (
     "nothing to compare."
 )
 BY_MACHINE = (
-    "Each machine by itself, paired by seed; seconds of different machines are not compared, only how much "
-    "better one variant is than another on each. No test is made across machines."
+    "Seconds of different machines are not compared, only how much better one variant is than another on "
+    "each. No test is made across machines."
 )
 _PRINTED = ["metric", "workload", "batch", "first", "second", "n", "effect", "p", "verdict", "why"]
 
 MARGIN = 0.02  # of accuracies, as in published/margins.csv, which has the reason
-CONFIDENCE = (
-    0.90  # an interval of 90 % within the margin is equivalence by two one-sided tests at 5 %
-)
+BASELINE = "baseline"  # the verdict of the baseline itself
+CONFIDENCE = 0.90  # such an interval within the margin is equivalence by two one-sided tests at 5 %
 ACCURACIES = (
     "Accuracies after and during the last epoch, mean ± standard deviation over n seeds. Difference: mean "
     "over pairs of one seed, that of the baseline ({}) subtracted, with its 90 % interval by Student's t; "
@@ -54,10 +52,14 @@ def differences(inputs: Inputs) -> Table:
     if primary["experiment"] in set(runs["experiment"]):
         rows.loc[rows["metric"] == primary["metric"], "family"] = "primary"
     notes = [PAIRED, MARGINS, _family(rows, primary["metric"])] if len(rows) else [NOTHING]
-    cells = _pairs(rows)
-    layout = f"{'l' if 'machine' in cells else ''}llrllr{WIDE}r{WIDE}{WIDE}"
-    block = Block(cells, layout, outcomes=rows["relation"], runs=rows["runs"])
-    return Table(rows, f"{inputs.title}: backends compared", footnotes.about(runs, *notes), [block])
+    several = len(set(rows["machine"])) > 1
+    cells = _pairs(rows, ["machine", *_PRINTED] if several else _PRINTED)
+    layout = f"{'l' if several else ''}llrllr{WIDE}r{WIDE}{WIDE}"
+    blocks = [Block(cells, layout, outcomes=rows["relation"], runs=rows["runs"])]
+    if several:
+        notes.append(BY_MACHINE)
+        blocks.append(_by_machine(rows))
+    return Table(rows, f"{inputs.title}: backends compared", footnotes.about(runs, *notes), blocks)
 
 
 def _family(rows: pd.DataFrame, metric: str) -> str:
@@ -67,8 +69,8 @@ def _family(rows: pd.DataFrame, metric: str) -> str:
     return "Exploratory: the report's primary family is of another experiment."
 
 
-def _pairs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `pairwise.differences` as texts, with their machine if there are several."""
+def _pairs(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """Return the rows of `pairwise.differences` as texts."""
     cells = [
         {
             **row,
@@ -78,8 +80,7 @@ def _pairs(rows: pd.DataFrame) -> pd.DataFrame:
         }
         for row in rows.to_dict("records")
     ]
-    several = len(set(rows["machine"])) > 1
-    return pd.DataFrame(cells, columns=["machine", *_PRINTED] if several else _PRINTED)
+    return pd.DataFrame(cells, columns=columns)
 
 
 def _effect(row: dict[str, Any]) -> str:
@@ -94,58 +95,52 @@ def _effect(row: dict[str, Any]) -> str:
     return f"{text} [{form.format(row['low'])}, {form.format(row['high'])}]"
 
 
-def machines(inputs: Inputs) -> Table:
-    """Compare the same pairs on several machines: one row per machine, metric and pair.
-
-    Readers get a column per machine: effects are ratios, which another machine may repeat.
-    """
-    rows = words.with_words(pairwise.differences(inputs.runs, inputs.labels))
+def _by_machine(rows: pd.DataFrame) -> Block:
+    """Return a column per machine: effects are ratios, which another machine may repeat."""
     texts = [
         f"{_effect(row)}: {row['verdict']} (n = {row['n']})" for row in rows.to_dict("records")
     ]
-    by_machine = rows.assign(text=texts).pivot_table(
-        index=["metric", "workload", "global_batch", "first", "second"],
+    cells = rows.assign(text=texts, batch=rows["global_batch"].map("{:,}".format)).pivot_table(
+        index=["metric", "workload", "batch", "first", "second"],
         columns="machine",
         values="text",
         aggfunc="first",
         sort=False,
     )
     names = list(dict.fromkeys(rows["machine"]))
-    cells = by_machine.reindex(columns=names).fillna("not measured").reset_index()
-    cells = cells.rename(columns={"global_batch": "batch"}).rename_axis(columns=None)
-    block = Block(
-        cells.assign(batch=cells["batch"].map("{:,}".format)), f"llrll{WIDE * len(names)}"
-    )
-    remarks = footnotes.about(inputs.runs, BY_MACHINE)
-    return Table(rows, f"{inputs.title}: machine by machine", remarks, [block])
+    cells = cells.reindex(columns=names).fillna("not measured").reset_index()
+    cells = cells.rename_axis(columns=None)
+    return Block(cells, f"llrll{WIDE * len(names)}", heading="Machine by machine")
 
 
 def accuracies(inputs: Inputs) -> Table:
     """Compare accuracies with the baseline's, by seed: one row per work, series and split."""
-    rows, baselines = [], []
-    for work, baseline, same in inputs.with_baseline():
-        rows += [
-            {"work": work, **_accuracy_row(series, baseline, split)}
-            for split in ("test", "train")
-            for series in same
-        ]
-        baselines.append(baseline.name)
-    table = pd.DataFrame(rows)
-    method = ACCURACIES.format(", ".join(dict.fromkeys(baselines)))
-    block = Block(
-        pd.DataFrame(_accuracy_cells(table)),
-        f"ll{WIDE}rrrr{WIDE}",
-        outcomes=table["verdict"],
-        runs=table["runs"],
+    table = pd.DataFrame(
+        {"work": work, **_accuracy_row(series, baseline, split)}
+        for work, baseline, same in inputs.with_baseline()
+        for split in ("test", "train")
+        for series in same
     )
+    baselines = table.loc[table["verdict"] == BASELINE, "series"].unique()
+    method = ACCURACIES.format(", ".join(baselines))
+    cells = pd.DataFrame([_accuracy_cells(row) for row in table.to_dict("records")])
+    block = Block(cells, f"ll{WIDE}rrrr{WIDE}", outcomes=table["verdict"], runs=table["runs"])
     title = f"{inputs.title}: accuracies compared with the baseline's"
     return Table(table, title, footnotes.about(inputs.runs, method), [block])
 
 
 def _accuracy_row(series: Series, baseline: Series, split: str) -> dict[str, Any]:
-    """Return a row; `difference`, `low` and `high` are missing for the baseline itself."""
-    accuracy, other = (_accuracy_by_seed(each, split) for each in (series, baseline))
-    row: dict[str, Any] = {
+    """Return a row; `difference`, `low` and `high` are missing for the baseline itself and without pairs."""
+    accuracy, other = (
+        each.measured.set_index("seed")[f"final_{split}_accuracy"].astype("float64")
+        for each in (series, baseline)
+    )
+    pairs = (accuracy - other).dropna() if series is not baseline else accuracy[:0]
+    low = high = math.nan
+    if len(pairs) > 1:
+        half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(pairs) - 1) * pairs.sem()
+        low, high = pairs.mean() - half, pairs.mean() + half
+    return {
         "split": split,
         "series": series.label,
         "backend": series.backend,
@@ -156,27 +151,11 @@ def _accuracy_row(series: Series, baseline: Series, split: str) -> dict[str, Any
         "majority": series.runs[f"{split}_majority"].astype("float64").max(),
         "runs": " ".join(series.measured["run"]),
         "words": "; ".join(run_states.not_completed(series.runs)),
+        "difference": pairs.mean(),
+        "low": low,
+        "high": high,
+        "verdict": BASELINE if series is baseline else _verdict(low, high),
     }
-    if series is baseline:
-        nothing = dict.fromkeys(("difference", "low", "high"), math.nan)
-        return row | nothing | {"verdict": "baseline"}
-    pairs = (accuracy - other).dropna()
-    low, high = _interval(pairs)
-    verdict = _verdict(low, high)
-    return row | {"difference": pairs.mean(), "low": low, "high": high, "verdict": verdict}
-
-
-def _accuracy_by_seed(series: Series, split: str) -> pd.Series:
-    return series.measured.set_index("seed")[f"final_{split}_accuracy"].astype("float64")
-
-
-def _interval(pairs: pd.Series) -> tuple[float, float]:
-    """Return Student's interval of the mean, unbounded for fewer than two pairs."""
-    if len(pairs) < 2:
-        return -math.inf, math.inf
-    quantile = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(pairs) - 1)
-    half = quantile * pairs.std() / math.sqrt(len(pairs))
-    return pairs.mean() - half, pairs.mean() + half
 
 
 def _verdict(low: float, high: float) -> str:
@@ -185,34 +164,19 @@ def _verdict(low: float, high: float) -> str:
     return DIFFERS if low > MARGIN or high < -MARGIN else UNDECIDED
 
 
-def _accuracy_cells(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    for row in table.to_dict("records"):
-        yield {
-            "workload": row["work"],
-            "of": row["split"],
-            "variant": row["series"],
-            "n": str(row["n"]),
-            "accuracy": _accuracy(row),
-            "majority": "" if pd.isna(row["majority"]) else f"{row['majority']:.3f}",
-            "difference": _difference(row),
-            "verdict": "; ".join(filter(None, (_verdict_words(row), row["words"]))),
-        }
-
-
-def _verdict_words(row: dict[str, Any]) -> str:
-    if not row["n"]:
-        return ""
-    return f"equal within {MARGIN}" if row["verdict"] == EQUAL else row["verdict"]
-
-
-def _accuracy(row: dict[str, Any]) -> str:
-    if not row["n"]:
-        return "-"
-    return f"{row['accuracy']:.4f}" + (f" ± {row['deviation']:.4f}" if row["n"] > 1 else "")
-
-
-def _difference(row: dict[str, Any]) -> str:
-    if pd.isna(row["difference"]):
-        return ""
-    text = f"{row['difference']:+.4f}"
-    return f"{text} [{row['low']:+.4f}, {row['high']:+.4f}]" if math.isfinite(row["low"]) else text
+def _accuracy_cells(row: dict[str, Any]) -> dict[str, Any]:
+    accuracy = f"{row['accuracy']:.4f}" if row["n"] else "-"
+    accuracy += f" ± {row['deviation']:.4f}" if row["n"] > 1 else ""
+    difference = "" if pd.isna(row["difference"]) else f"{row['difference']:+.4f}"
+    difference += "" if pd.isna(row["low"]) else f" [{row['low']:+.4f}, {row['high']:+.4f}]"
+    verdict = f"equal within {MARGIN}" if row["verdict"] == EQUAL else row["verdict"]
+    return {
+        "workload": row["work"],
+        "of": row["split"],
+        "variant": row["series"],
+        "n": str(row["n"]),
+        "accuracy": accuracy,
+        "majority": "" if pd.isna(row["majority"]) else f"{row['majority']:.3f}",
+        "difference": difference,
+        "verdict": "; ".join(filter(None, (verdict if row["n"] else "", row["words"]))),
+    }

@@ -11,7 +11,7 @@ from paragone.analysis.grouping import Series
 from paragone.analysis.product_tables import PEAK, medians, peaks, with_labels
 from paragone.analysis.published import OUTCOMES, Protocol, Row
 from paragone.analysis.statistics import INTERVAL, Summary, summarize
-from paragone.analysis.verdicts import NOT_COMPARABLE, Finding, summarized
+from paragone.analysis.verdicts import NOT_COMPARABLE, Evidence, Finding, summarized
 from paragone.base.errors import UserError
 from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
@@ -50,49 +50,37 @@ def comparison(inputs: Inputs) -> Table:
 
     There is one column per backend and machine, one of which judges.
     """
-    evidence, sweeps = inputs.evidence, inputs.sweeps()
+    evidence, sweeps, epochs = inputs.evidence, inputs.sweeps(), inputs.epochs
     findings = [
-        {
-            series.label: verdicts.compare(row, evidence, series.runs, inputs.epochs)
-            for series in sweeps
-        }
+        {sweep.label: verdicts.compare(row, evidence, sweep.runs, epochs) for sweep in sweeps}
         for row in inputs.published
     ]
     judged = [
-        verdicts.overall(by_series, _judge(inputs, row, sweeps))
+        verdicts.overall(by_series, _judge(evidence, row, sweeps))
         for row, by_series in zip(inputs.published, findings, strict=True)
     ]
     families = _families(inputs.published, judged)
     lines = [
-        _line(
-            (row.metric, row.condition, row.system, row.printed),
-            findings[index],
-            row.note,
-            families[index],
-            judged[index],
-            (row.number, row.unit),
-        )
-        for index, row in enumerate(inputs.published)
+        _line(_about(row), findings[at], families[at], judged[at])
+        for at, row in enumerate(inputs.published)
     ]
     for ratio in inputs.ratios:
+        about = {"metric": ratio.name, "condition": ratio.condition, "system": ratio.system}
         by_series = {
-            series.label: verdicts.compare_ratio(ratio, evidence, series.runs, inputs.epochs)
-            for series in sweeps
+            sweep.label: verdicts.compare_ratio(ratio, evidence, sweep.runs, epochs)
+            for sweep in sweeps
         }
-        lines.append(_line((ratio.name, ratio.condition, ratio.system, ratio.printed), by_series))
+        lines.append(_line({**about, "published": ratio.printed}, by_series))
     for line in lines:
         line["experiment"] = inputs.published_experiment
     remarks = footnotes.about(inputs.runs, OUTCOMES_JUDGED, *_inside_spread(inputs, judged))
     return _table(lines, inputs.title, [*remarks, *inputs.flaws])
 
 
-def _judge(inputs: Inputs, row: Row, sweeps: list[Series]) -> str | None:
+def _judge(evidence: Evidence, row: Row, sweeps: list[Series]) -> str | None:
     """Return the series that judges a row: that of the backend of the committed spread."""
-    protocol = inputs.evidence.protocols.get(row.system)
-    spread = inputs.evidence.spreads.get(protocol.workload) if protocol else None
-    return next(
-        (series.label for series in sweeps if spread and series.backend == spread.backend), None
-    )
+    spread = evidence.spread_of(row.system)
+    return next((each.label for each in sweeps if spread and each.backend == spread.backend), None)
 
 
 def _families(rows: list[Row], judged: list[tuple[str, Finding]]) -> list[str]:
@@ -110,8 +98,8 @@ def _families(rows: list[Row], judged: list[tuple[str, Finding]]) -> list[str]:
 def _inside_spread(inputs: Inputs, judged: list[tuple[str, Finding]]) -> list[str]:
     """Return, for each system judged by a spread, how its outcomes over all epochs lie together."""
     remarks = []
-    for system, protocol in inputs.protocols.items():
-        spread = inputs.evidence.spreads.get(protocol.workload)
+    for system in inputs.protocols:
+        spread = inputs.evidence.spread_of(system)
         published = {
             (row.metric, row.epoch): row.number
             for row, (_, finding) in zip(inputs.published, judged, strict=True)
@@ -128,35 +116,44 @@ def _inside_spread(inputs: Inputs, judged: list[tuple[str, Finding]]) -> list[st
     return remarks
 
 
+def _about(row: Row, condition: str = "") -> dict[str, Any]:
+    """Return what the source says of a row, under another condition if one is given."""
+    return {
+        "metric": row.metric,
+        "condition": condition or row.condition,
+        "system": row.system,
+        "published": row.printed,
+        "note": row.note,
+        "value": row.number,
+        "unit": "" if row.unit in ("fraction", "count") else row.unit,
+    }
+
+
 def _line(
-    about: tuple[str, str, str, str],
+    about: dict[str, Any],
     findings: dict[str, Finding],
-    note: str = "",
     family: str = "",
     judged: tuple[str, Finding] | None = None,
-    number: tuple[float, str] = (math.nan, ""),
 ) -> dict[str, Any]:
-    """Return one row. `about`: metric, condition, system and published value. `findings`: by series.
+    """Return one row. `about`: as of `_about`; of what is no single published number only the first four.
 
     `judged`: the series whose finding is the verdict, and that finding; by default the first that can be
-    compared. `number`: the published value and its unit.
+    compared.
     """
     label, finding = judged or verdicts.overall(findings)
-    numbers = finding.judgement
+    decisive = {label: finding} if finding.verdict != NOT_COMPARABLE else findings
     return {
-        **dict(zip(_BEFORE, about, strict=True)),
+        **{name: about[name] for name in _BEFORE},
         **{label: words.measured(each) for label, each in findings.items()},
         "verdict": finding.verdict,
-        "why": _why(
-            {label: finding} if finding.verdict != NOT_COMPARABLE else findings, len(findings)
-        ),
-        "note": note,
+        "why": _why(decisive, len(findings)),
+        "note": about.get("note", ""),
         "family": family,
         "judge": label,
-        "value": number[0],
-        "unit": "" if number[1] in ("fraction", "count") else number[1],
+        "value": about.get("value", math.nan),
+        "unit": about.get("unit", ""),
         "has_runs": all(each.has_runs for each in findings.values()),
-        **{name: getattr(numbers, name, math.nan) for name in JUDGED},
+        **{name: getattr(finding.judgement, name, math.nan) for name in JUDGED},
         "runs": " ".join(dict.fromkeys(run for each in findings.values() for run in each.runs)),
     }
 
@@ -246,20 +243,16 @@ def _by_epoch(
 
 def _epoch_cells(part: pd.DataFrame) -> pd.DataFrame:
     """Return one row per epoch and columns (metric, source), published first, with values as text."""
-    metrics = [name for name in BY_EPOCH if (part["metric"] == name).any()]
-    sources = list(dict.fromkeys(part["source"]))
     values = part.pivot_table(
         index="epoch", columns=["metric", "source"], values="value", sort=False, dropna=False
-    )
-    columns = [(name, source) for name in metrics for source in sources if (name, source) in values]
-    cells = pd.DataFrame(index=values.index.astype(int))
-    for name, source in columns:
-        title, digits = BY_EPOCH[name]
-        cells[title, source] = [
-            "-" if pd.isna(value) else f"{value:,.{digits}f}" for value in values[name, source]
-        ]
-    cells.columns = pd.MultiIndex.from_tuples(cells.columns)
-    return cells.sort_index().reset_index(names="epoch")
+    ).sort_index()
+    cells = {
+        (title, source): values[name, source].map(f"{{:,.{digits}f}}".format, na_action="ignore")
+        for name, (title, digits) in BY_EPOCH.items()
+        for source in dict.fromkeys(part["source"])
+        if (name, source) in values
+    }
+    return pd.DataFrame(cells, values.index.astype(int)).fillna("-").reset_index(names="epoch")
 
 
 def matmul_comparison(inputs: Inputs) -> Table:
@@ -275,8 +268,7 @@ def matmul_comparison(inputs: Inputs) -> Table:
                 "matrices; correct `published` in the config, or published.csv and protocols.csv"
             )
         findings = {label: _product_finding(protocol, part) for label, part in series}
-        about = (row.metric, row.condition, row.system, row.printed)
-        lines.append(_line(about, findings, row.note))
+        lines.append(_line(_about(row), findings))
     remarks = [*footnotes.where(inputs.products), PRODUCTS, *inputs.flaws]
     return _table(lines, inputs.title, remarks)
 
@@ -305,11 +297,10 @@ def accelerator_reference(inputs: Inputs) -> Table:
     for row in inputs.published:
         kind = "vendors_peak" if row.metric == "peak_throughput" else "hardware_elsewhere"
         # LaTeX leaves systems out, so that the condition names the system as well.
-        about = (row.metric, f"{row.system}, {row.condition}", row.system, row.printed)
-        finding = Finding(NOT_COMPARABLE, ((kind,),))
-        lines.append(_line(about, {"measured here": finding}, row.note))
-    is_peak = [row.metric == "peak_throughput" for row in inputs.published]
-    at = max((place for place, peak in enumerate(is_peak, 1) if peak), default=0)
+        about = _about(row, f"{row.system}, {row.condition}")
+        lines.append(_line(about, {"measured here": Finding(NOT_COMPARABLE, ((kind,),))}))
+    peak_rows = (row.metric == "peak_throughput" for row in inputs.published)
+    at = max((place for place, is_peak in enumerate(peak_rows, 1) if is_peak), default=0)
     measured = with_labels(peaks(inputs.products), inputs.labels)
     lines[at:at] = [_peak_line(peak) for _, peak in measured.iterrows()]
     remarks = [*footnotes.where(inputs.products), PEAKS, *inputs.flaws]
@@ -323,5 +314,5 @@ def _peak_line(peak: pd.Series) -> dict[str, Any]:
     finding = Finding(NOT_COMPARABLE, (("measured_peak",),), measured, runs=runs)
     system = f"this machine ({peak['device']})"
     case = f"{peak['precision']}, square product of {peak['size']:,}, {peak['label']}"
-    about = ("peak_throughput", f"{system}, {case}", system, "-")
-    return _line(about, {"measured here": finding})
+    about = {"metric": "peak_throughput", "condition": f"{system}, {case}", "system": system}
+    return _line({**about, "published": "-"}, {"measured here": finding})

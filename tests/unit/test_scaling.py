@@ -1,13 +1,16 @@
-"""The figure of scaling: what it shows is what records say, in words if need be."""
+"""Figure and table of scaling: what they show is what records say, or the reason why there is no value."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from draw_figures import Drawing, banners, texts_of
+from draw_figures import Drawing, texts_of
 from make_experiments import of_cell
 from make_records import LABELS, make_record, speed
 from make_scaling import COSTS, COUNTS, EACH, GLOBAL, scaling, tabulated
+from make_tables import write
 
-from paragone.reporting import style
+from paragone.analysis import tidy
+from paragone.analysis.scaling import scaling_table
 
 
 def drawing(folder, records, how):
@@ -19,12 +22,6 @@ def study(request, tmp_path_factory):
     """Which scaling, its records and its drawing."""
     records = scaling(request.param, noise=0.02)
     return request.param, records, drawing(tmp_path_factory.mktemp("s"), records, request.param)
-
-
-@pytest.mark.filterwarnings("error")
-def test_the_figure_is_as_wide_as_two_columns(study):
-    _, _, drawn = study
-    assert drawn.figure("scaling").get_figwidth() == style.DOUBLE
 
 
 def test_speed_up_and_efficiency_pair_seeds(study):
@@ -48,11 +45,14 @@ def test_speed_up_and_efficiency_pair_seeds(study):
             assert (row["n"], row["pairs"], row["ideal"]) == (3, 3, 1)
 
 
-def test_the_figure_says_that_cores_are_shared(study):
+def test_figure_and_table_say_that_cores_are_shared(study, tmp_path):
     how, _, drawn = study
     text = texts_of(drawn.figure("scaling"))
     assert "Replicas here are virtual" in text
     assert f"{how.capitalize()} scaling" in text
+    table = write(tmp_path, "scaling", runs=drawn.files["runs"])["markdown"].read_text()
+    assert f"# A title ({how} scaling)" in table
+    assert table.count("| shared cores |") == 2 * len(COUNTS)
 
 
 def test_no_mark_is_cut_at_the_top(tmp_path):
@@ -92,6 +92,16 @@ def test_without_one_replica_there_is_no_speed_up(tmp_path):
     assert set(measured["words"]) == {"no run of one replica with its seed"}
 
 
-def test_synthetic_data_are_a_banner(tmp_path):
-    records = scaling("strong", 1, counts=(1,), source="synthetic", edition="made")
-    assert banners(drawing(tmp_path, records, "strong").figure("scaling"))
+def test_a_record_that_cannot_be_read_has_the_reason(tmp_path):
+    """Only what its name says of such a run is known."""
+    runs = tidy.read(tabulated(tmp_path, scaling("weak", 1), "weak"))
+    known = ["run", "experiment", "workload", "backend", "replicas", "global_batch", "seed"]
+    broken = (runs["backend"] == "torch-xla") & (runs["replicas"] == 4)
+    runs.loc[broken, [name for name in runs if name not in known]] = pd.NA
+    runs.loc[broken, ["status", "violations"]] = ["invalid", "schema"]
+    found = scaling_table(runs, LABELS)
+    row = found[(found["backend"] == "torch-xla") & (found["replicas"] == 4)].iloc[0]
+    assert (row["per_replica_batch"], row["n"], row["ideal"]) == (EACH, 0, 1)
+    assert row["words"]
+    assert found["speed_up"].notna().sum() == 7
+    assert row["words"] in write(tmp_path, "scaling", runs=runs)["markdown"].read_text()
