@@ -24,7 +24,7 @@ NO_VALUES = pd.Series(dtype="float64")
 NO_REFERENCE = "no reference"  # kind of a row whose denominator the config does not ask for
 BAR_WIDTH, BAR_GAP = 0.9, 0.6  # of a bar, and between categories, in bars
 
-_LABEL, _WORDS = 21, 34  # characters per line that leave room for the rest in a single column
+_LABEL, _WORDS = 23, 34  # characters per line that leave room for the rest in a single column
 _RIGHT_OF_A_MARK: dict[str, Any] = {"va": "center", "linespacing": 1.05}
 _OVER_THE_GRID = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
 _CENTERED: dict[str, Any] = {"ha": "center", "va": "bottom", "size": 6}
@@ -251,13 +251,13 @@ def name_rows(axes: Axes, names: list[str]) -> None:
 def rows_height(names: Iterable[str], least: float) -> float:
     """Return the height of rows in inches, `least` each or as much as the longest name takes."""
     names = list(names)
-    lines = max((_name(name).count("\n") + 1 for name in names), default=1)
+    lines = max((row_name(name).count("\n") + 1 for name in names), default=1)
     return len(names) * max(least, 0.115 * lines + 0.05)
 
 
 def row_axes(axes: Axes, names: list[str], quantity: str) -> None:
     """Name the rows by series, and let the x-axis show `quantity` from zero on."""
-    name_rows(axes, [_name(name) for name in names])
+    name_rows(axes, [row_name(name) for name in names])
     axes.set_xlabel(quantity)
     plain_numbers(axes.xaxis)
     axes.locator_params(axis="x", nbins=4 if axes.figure.get_figwidth() < 5 else 8)
@@ -311,7 +311,7 @@ def make_room(axes: Axes, texts: list[Annotation]) -> None:
         axes.set_xlim(low, high * (high / low) ** more if is_log else high + more * (high - low))
 
 
-def _name(name: str) -> str:
+def row_name(name: str) -> str:
     """Return the name of a row, what distinguishes it in lines of its own."""
     return _lines(name.replace(" (", "\n(", 1), _LABEL)
 

@@ -1,6 +1,5 @@
 """Throughput by batch size: published bars, measured ones, and both relative to the smallest batch."""
 
-import textwrap
 from typing import Any
 
 import pandas as pd
@@ -18,13 +17,14 @@ from paragone.reporting.marks import (
     PUBLISHED_BARS,
     bar_rows,
     draw_bars,
+    legend_line,
     legend_over_bars,
     published_row,
+    row_name,
 )
 from paragone.reporting.style import Frame
 
 ACROSS = 3  # panels per row
-TITLE = 36  # characters per line of a panel's title
 BATCH = "batch size (examples)"
 
 
@@ -95,66 +95,57 @@ def remarks(points: pd.DataFrame, runs: pd.DataFrame, model: dict[str, str]) -> 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw one bar chart per system over the same batch sizes, and all relative in one."""
     names = {sweep.label: sweep.backend for sweep in inputs.sweeps(*BY_BATCH)}
-    styles = style.series_styles(names, names.values(), inputs.palette)
-    colors = {name: own["color"] for name, own in styles.items()}
-    if (points["panel"] == "published").any():
-        colors = {"published": PUBLISHED_BARS, **colors}
     star = {"color": style.PUBLISHED, "marker": "*", "markersize": 5.5, "linestyle": "--"}
-    xs = list(dict.fromkeys(points["x"]))
-    deep = -(-(len(colors) + 1) // ACROSS)
+    styles = {"published": star, **style.series_styles(names, names.values(), inputs.palette)}
+    if not (points["panel"] == "published").any():
+        del styles["published"]
+    colors = {name: own["color"] for name, own in styles.items()} | {"published": PUBLISHED_BARS}
+    deep = -(-(len(styles) + 1) // ACROSS)
     systems = dict.fromkeys(row.system for row in _published(inputs))
     model = {k: v for name in systems for k, v in inputs.protocols[name].model.items()}
-    frame = Frame(
-        style.DOUBLE,
-        1.75 * deep,
-        inputs.title,
-        inputs.runs,
-        remarks(points, inputs.runs, model),
-        legend_over_bars() if (points["kind"] == "run").any() else (),
-    )
+    about = remarks(points, inputs.runs, model)
+    relative = points[points["panel"] == "relative"]
+    relative = relative[relative["kind"].isin(["published", "median"])]
+    ones = relative[relative["value"] == 1]
+    bases = dict(zip(ones["series"], ones["x"], strict=True))
+    base = bases.get("published") or next(iter(bases.values()), "")
+    handles = [
+        legend_line(name if bases[name] == base else f"{name} (to batch {bases[name]})", **own)
+        for name, own in styles.items()
+        if name in bases
+    ]
+    if (points["kind"] == "run").any():
+        handles += legend_over_bars()
+    frame = Frame(style.DOUBLE, 1.75 * deep, inputs.title, inputs.runs, about, handles)
     grid = frame.figure.add_gridspec(deep, ACROSS)
-    for at, (name, color) in enumerate(colors.items()):
+    for at, name in enumerate(styles):
         axes = frame.figure.add_subplot(grid[divmod(at, ACROSS)])
         here = points[(points["panel"] != "relative") & (points["series"] == name)]
-        draw_bars(axes, here, {name: color}, None)
-        axes.set_title(textwrap.fill(name, TITLE), loc="left")
+        draw_bars(axes, here, {name: colors[name]}, None)
+        axes.set_title(row_name(name), loc="left")
         axes.set_ylabel("examples/s")
         _name_batches(axes)
-    row, column = divmod(len(colors), ACROSS)
+    row, column = divmod(len(styles), ACROSS)
     axes = frame.figure.add_subplot(grid[row, column:])  # what is left of the last row
-    relative = points[
-        (points["panel"] == "relative") & points["kind"].isin(["published", "median"])
-    ]
-    _draw_relative(axes, relative, xs, {"published": star, **styles})
+    axes.set_title(f"relative to batch {base}", loc="left")
+    _draw_relative(axes, relative, list(dict.fromkeys(points["x"])), styles)
     return frame.figure
 
 
 def _draw_relative(
     axes: Axes, points: pd.DataFrame, xs: list[int], styles: dict[str, dict[str, Any]]
 ) -> None:
-    ones = points[points["value"] == 1]
-    bases = dict(zip(ones["series"], ones["x"], strict=True))
-    base = bases.get("published") or next(iter(bases.values()), "")
     for place, (name, own) in enumerate(styles.items()):
-        here = points[points["series"] == name]
-        if here.empty:
-            continue
-        here = here.set_index("x").reindex(xs)  # no line across batches without a value
+        # No line across batches without a value.
+        here = points[points["series"] == name].set_index("x").reindex(xs)
         at = [position + 0.08 * (place - len(styles) / 2) for position in range(len(xs))]
-        label = name if bases.get(name) == base else f"{name} (to batch {bases.get(name)})"
-        axes.plot(at, here["value"], linewidth=0.9, label=label, **own)
+        axes.plot(at, here["value"], **{**own, "linewidth": 0.9})
         axes.vlines(at, here["low"], here["high"], color=own["color"], linewidth=0.9)
-    axes.set_title(f"relative to batch {base}", loc="left")
     axes.set_ylabel("throughput ratio")
     axes.set_xticks(range(len(xs)), [str(x) for x in xs])
     axes.set_xlim(-0.5, len(xs) - 0.5)
+    axes.set_ylim(bottom=0)
     axes.grid(axis="y")
-    if axes.lines:
-        rows = -(-len(axes.lines) // 2)
-        top = axes.get_ylim()[1] / (1 - min(0.12 * rows, 0.5))  # room for the legend, at most half
-        axes.set_ylim(0, top)
-        spaces = {"handlelength": 1.8, "labelspacing": 0.25, "borderaxespad": 0.2}
-        axes.legend(loc="upper left", ncols=2, **spaces)
     _name_batches(axes)
 
 
