@@ -1,4 +1,4 @@
-"""Published rows beside made records, as the comparison sees them."""
+"""Published rows and made records, as the comparison reads them."""
 
 from pathlib import Path
 

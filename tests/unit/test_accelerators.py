@@ -20,7 +20,7 @@ def reference(folder, runs):
     return pd.read_csv(written["csv"]), written
 
 
-def test_every_published_row_stands_as_published_and_peaks_have_rows_of_their_own(tmp_path):
+def test_published_rows_are_as_published_and_peaks_have_rows_of_their_own(tmp_path):
     found, written = reference(tmp_path, varied_table())
     assert "ResNet-50" in written["markdown"].read_text()
     assert "this machine" in written["latex"].read_text()
@@ -56,7 +56,7 @@ def test_the_points_are_published_and_measured_peaks(tmp_path):
     assert peaks["value"].is_monotonic_increasing
 
 
-def test_the_figure_tells_measured_from_published_and_stays_inside(tmp_path):
+def test_the_figure_distinguishes_measured_from_published_and_stays_inside(tmp_path):
     drawing = Drawing(tmp_path, products=varied_table())
     figure = drawing.figure("accelerators", "accelerator_reference")
     text = texts_of(figure)

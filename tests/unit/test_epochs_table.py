@@ -1,4 +1,4 @@
-"""Epoch by epoch: the published values beside those of the records, in three formats."""
+"""Epoch by epoch: the published values and those of the records, in three formats."""
 
 import pandas as pd
 import pytest
@@ -22,7 +22,7 @@ def by_epoch(texts, tmp_path_factory):
     return write_epochs(tmp_path_factory.mktemp("epochs"), texts, REUTERS, "--title", "A_title")
 
 
-def test_epochs_beside_the_published_ones(by_epoch, texts):
+def test_measured_epochs_and_published_ones(by_epoch, texts):
     table = pd.read_csv(by_epoch["csv"])
     (torch, _) = of_backend(texts, "torch")
     here = table[(table["source"] == "PyTorch") & (table["system"].str.startswith("1 GPU"))]

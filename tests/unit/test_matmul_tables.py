@@ -49,7 +49,7 @@ def compared(folder, runs, experiment="device_matmul"):
     return pd.read_csv(written["csv"]).set_index("system"), written
 
 
-def test_published_times_stand_beside_measured_ones_of_their_device(tmp_path):
+def test_published_times_are_compared_with_those_of_their_device(tmp_path):
     found, _ = compared(tmp_path, varied_table())
     cpu, gpu = found.loc["CPU (Colab)"], found.loc["GPU (Colab)"]
     assert (cpu["published"], gpu["published"]) == ("6 s", "under 1 s")

@@ -33,7 +33,7 @@ def questions(config: dict[str, Any], experiments: dict[str, list[Spec]]) -> lis
 
 
 def compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Whether two cells are: same work and tuning, or the same but for their tuning."""
+    """Whether two cells are compared: they differ neither in work nor in tuning, or in tuning alone."""
     other = {key for key in CELL if first[key] != second[key]}
     return other == {"tuning"} or not other & (_WORK | {"tuning"})
 

@@ -23,7 +23,7 @@ from paragone.reporting.marks import (
 from paragone.reporting.style import Frame
 
 HEIGHT = 1.65  # inches per row of panels
-DODGE = 1.09  # between series of one size, so that intervals stand side by side
+DODGE = 1.09  # between series of one size, so that intervals do not overlap
 STATUS = {
     "out_of_memory": "out of memory",
     "too_slow": "too slow",

@@ -28,7 +28,7 @@ PANELS = {  # column: what its axis says, factor to its unit
     "efficiency": ("efficiency (speed-up / replicas)", 1.0),
 }
 HEIGHT = 2.1  # inches
-DODGE = 1.035  # between backends, so that intervals stand side by side
+DODGE = 1.035  # between backends, so that intervals do not overlap
 SHARED_IDEAL = {"linestyle": (0, (6, 2)), "linewidth": 0.7}
 
 
