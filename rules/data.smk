@@ -77,6 +77,7 @@ rule serialize:
         ),
         folder=config["data"]["folder"],
         lock=config["data"]["lock"],
+        models=lambda wildcards: PLAN.models_on(wildcards.dataset),
     message:
         "Serializing {wildcards.dataset}"
     shell:
@@ -85,6 +86,7 @@ rule serialize:
             --source {input.source:q} \
             --folder {params.folder:q} \
             --lock {params.lock:q} \
+            --models {params.models:q} \
             --output {output.manifest:q} \
             2>&1 | tee {log:q}
         """

@@ -22,6 +22,7 @@ rule page:
         answers="<results>/answers.csv",
         runs="<results>/tables/runs.parquet",
         records=PLAN.records(),
+        manifests=PLAN.manifests(),
     output:
         page="<results>/index.html",
     log:
@@ -38,6 +39,7 @@ rule page:
         outline=lambda _: PLAN.outline(),
         results=subpath(output.page, parent=True),
         name="index.html",
+        manifests=lambda _, input: ["--manifests", *input.manifests],
         options=lambda _: PLAN.page_options(workflow.configfiles),
     message:
         "Writing the page"
@@ -48,6 +50,7 @@ rule page:
             --logs {params.results:q}/logs/runs \
             @<(printf '%s\n' --outline {params.outline:q}) \
             {params.options:q} \
+            {params.manifests:q} \
             --output {params.results:q}/{params.name} \
             >{log:q} 2>&1
         """
@@ -68,6 +71,7 @@ use rule page as page_so_far with:
         outline=rules.page.params.outline,
         results=subpath(output[0], ancestor=3),
         name="so_far.html",
+        manifests=[],
         options=lambda wildcards: [
             "--so-far",
             *(f"--left-out={sentence}" for sentence in PLAN.left_out),

@@ -111,7 +111,8 @@ def probe(spec: Spec, inputs: Inputs, output: Path, *, alone: bool) -> None:
     try:
         arrays = observe(spec, *inputs.of(spec))
     except Exception as error:
-        traceback.print_exc()
+        if not isinstance(error, UserError):
+            traceback.print_exc()
         if alone:
             store_failure(spec, output, reason_of(error))
         sys.exit(1)

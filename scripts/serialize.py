@@ -9,6 +9,7 @@ from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
 from paragone.base.processes import end_process, take_environment
 from paragone.data import serializer
+from paragone.models import check_shape
 from paragone.records import data_summary
 
 
@@ -19,6 +20,7 @@ def main() -> None:
     parser.add_argument("--source", required=True, type=Path, help="what scripts/fetch.py wrote")
     parser.add_argument("--folder", required=True, type=Path, help="`data.folder` of the config")
     parser.add_argument("--lock", required=True, type=Path, help="`data.lock` of the config")
+    parser.add_argument("--models", nargs="*", default=[], help="that are trained on it")
     parser.add_argument("--output", required=True, type=Path)
     options = parser.parse_args()
     # Decoding needs no GPU and must not take one from a training job; TensorFlow's start-up notes
@@ -27,16 +29,16 @@ def main() -> None:
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     source = json.loads(options.source.read_bytes())
     manifest = serializer.serialize(source, options.folder, options.lock)
+    (summary,) = data_summary.read([manifest]).values()
+    for model in options.models:
+        check_shape(model, source["dataset"], summary.shape, summary.vocabulary)
     write_bytes(manifest.read_bytes(), options.output)
-    if summary := data_summary.read(manifest):
-        print(f"{source['dataset']}: {summary.what}")
-        print(*(f"  {name} {train:,} + {test:,}" for name, train, test, _ in summary.rows), sep=";")
-        print(*(f"  {fact}\n" for fact in summary.facts), sep="", end="")
-        print(
-            *(f"NOTICE: {source['dataset']}: {notice}\n" for notice in summary.notices),
-            sep="",
-            end="",
-        )
+    print(f"{source['dataset']}: {summary.what}")
+    print(*(f"  {name} {train:,} + {test:,}" for name, train, test, _ in summary.rows), sep=";")
+    for fact in summary.facts:
+        print(f"  {fact}")
+    for notice in summary.notices:
+        print(f"NOTICE: {source['dataset']}: {notice}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -83,14 +84,18 @@ def fetch(
     )
 
 
-def serialize(results: Path, folder: Path, alone: bool = False) -> subprocess.CompletedProcess:
-    """Write <results>/manifest.json from <results>/source.json."""
+def serialize(
+    results: Path, folder: Path, alone: bool = False, models: Iterable[str] = ()
+) -> subprocess.CompletedProcess:
+    """Write <results>/manifest.json from <results>/source.json; `models` are trained on it."""
     return run(
         "serialize",
         f"--source={results / 'source.json'}",
         f"--folder={folder}",
         f"--lock={lock_of(folder)}",
         f"--output={results / 'manifest.json'}",
+        "--models",
+        *models,
         alone=alone,
     )
 

@@ -5,10 +5,13 @@ import gzip
 import json
 import re
 
+import msgspec
 import pytest
 import vl_convert
 from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, records, write
 from make_records import sealed
+
+from paragone.records.data_summary import Summary
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +142,19 @@ def test_while_a_workflow_runs_the_finished_sections_are_shown(results, page, tm
     assert page[slice(*ending)] in shown
     write(results.folder, tmp_path / "so_far.html", *outline, "--left-out=jax: not asked for.")
     assert "jax: not asked for." in (tmp_path / "so_far.html").read_text()
+
+
+def test_data_sets_are_summarized(results, tmp_path):
+    summary = Summary(
+        ["a<b", "c"], {"train": [7, 1], "test": [2, 0]}, [8, 8, 1], "uint8", (0, 255), None, {},
+        {"empty lines": 3}, ["'c': no test example"], {"a<b": "AAAA"},
+    )  # fmt: skip
+    manifest = tmp_path / "manifest.json"
+    manifest.write_bytes(msgspec.json.encode({"dataset": "mine", "summary": summary}))
+    write(results.folder, tmp_path / "page.html", "--manifests", manifest)
+    (shown,) = re.findall(
+        '<section id="data".*?</section>', (tmp_path / "page.html").read_text(), re.S
+    )
+    for words in ("8 training and 2 test examples of 2 classes, each 8 x 8 x 1 uint8", "3 empty lines",
+                  "no test example", "a&lt;b", "data:image/png;base64,AAAA"):  # fmt: skip
+        assert words in shown

@@ -122,6 +122,11 @@ class Plan:
         """The block of a data set."""
         return block_of(self.config, name, "datasets")
 
+    def models_on(self, dataset: str) -> list[str]:
+        """The names of the models that are trained on a data set, sorted."""
+        workloads = [spec.workload for spec in self.runs.values()]
+        return sorted({each["model"]["name"] for each in workloads if each["dataset"] == dataset})
+
     def manifest(self, spec: Spec) -> str:
         """The manifest of a specification's data set."""
         return f"<results>/data/{spec.workload['dataset']}/manifest.json"

@@ -9,6 +9,15 @@ from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 
+# The least sides of images, or words of texts, from which the layers of a model leave something.
+LEAST = {
+    "fashion-cnn": (16, 16),
+    "fashion-conv": (4, 4),
+    "mobilenet-v2": (32, 32),
+    "text-cnn": (12,),
+    "wide-resnet": (4, 4),
+}
+
 __path__ = plugins.extended(__path__, "models")
 
 
@@ -42,6 +51,28 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
     if made is None:
         raise UserError(f"{where}: the function of {name!r} returns no model")
     return made
+
+
+def check_shape(model: str, dataset: str, shape: list[int], vocabulary: int | None) -> None:
+    """Raise `UserError` for examples that a model of the project cannot take; plugins' models take any.
+
+    shape: of one example of the data set of this name. vocabulary: None unless these are word indices.
+    """
+    least, sides = LEAST.get(model, ()), shape if vocabulary else shape[:2]
+    if not least:
+        return
+    images = len(least) == 2
+    takes = "images" if images else "texts"
+    if (vocabulary is None) != images or (images and len(shape) != 3):
+        kind = "word indices" if vocabulary else f"numbers of shape ({', '.join(map(str, shape))})"
+        raise UserError(f"datasets.{dataset}: holds {kind}, and model {model} takes {takes}")
+    if any(side < enough for side, enough in zip(sides, least, strict=True)):
+        size, enough = (" x ".join(map(str, each)) for each in (sides, least))
+        unit = "pixels; store or resize them larger" if images else "words; raise `length`"
+        raise UserError(
+            f"datasets.{dataset}: holds {takes} of {size}, and model {model} takes no less than {enough} "
+            f"{unit}, or name another model"
+        )
 
 
 def _check_input(workload: dict[str, Any], dataset: Dataset) -> None:

@@ -50,7 +50,7 @@ def _average(features: jax.Array) -> jax.Array:
 def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nnx.Module:
     """Two 5 x 5 convolutions of 10 and 20 filters, pooled, rectified, then batch norm; two dense layers."""
     norm = partial(_batch_norm, momentum=0.9, epsilon=1e-5)
-    side = ((shape[0] - 4) // 2 - 4) // 2
+    rows, columns = (((side - 4) // 2 - 4) // 2 for side in shape[:2])
     return nnx.Sequential(
         _conv(shape[2], 10, (5, 5)),
         _pool,
@@ -61,7 +61,7 @@ def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nnx.Module:
         nnx.relu,
         norm(20),
         _flatten,
-        _dense(20 * side * side, 50),
+        _dense(20 * rows * columns, 50),
         nnx.relu,
         _dense(50, classes),
     )
@@ -69,13 +69,13 @@ def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nnx.Module:
 
 def fashion_conv(shape: tuple[int, int, int], classes: int) -> nnx.Module:
     """One 3 x 3 convolution of 64 filters, pooled, rectified; one dense layer."""
-    side = (shape[0] - 2) // 2
+    rows, columns = ((side - 2) // 2 for side in shape[:2])
     return nnx.Sequential(
         _conv(shape[2], 64, (3, 3)),
         _pool,
         nnx.relu,
         _flatten,
-        _dense(64 * side * side, classes),
+        _dense(64 * rows * columns, classes),
     )
 
 

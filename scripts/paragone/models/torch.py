@@ -25,7 +25,7 @@ class FlattenChannelsLast(nn.Module):
 
 def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nn.Module:
     """Two 5 x 5 convolutions of 10 and 20 filters, pooled, rectified, then batch norm; two dense layers."""
-    side = ((shape[0] - 4) // 2 - 4) // 2
+    rows, columns = (((side - 4) // 2 - 4) // 2 for side in shape[:2])
     return nn.Sequential(
         nn.Conv2d(shape[2], 10, kernel_size=5),
         nn.MaxPool2d(2),
@@ -36,7 +36,7 @@ def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nn.Module:
         nn.ReLU(),
         nn.BatchNorm2d(20),
         FlattenChannelsLast(),
-        nn.Linear(20 * side * side, 50),
+        nn.Linear(20 * rows * columns, 50),
         nn.ReLU(),
         nn.Linear(50, classes),
     )
@@ -44,13 +44,13 @@ def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nn.Module:
 
 def fashion_conv(shape: tuple[int, int, int], classes: int) -> nn.Module:
     """One 3 x 3 convolution of 64 filters, pooled, rectified; one dense layer."""
-    side = (shape[0] - 2) // 2
+    rows, columns = ((side - 2) // 2 for side in shape[:2])
     return nn.Sequential(
         nn.Conv2d(shape[2], 64, kernel_size=3),
         nn.MaxPool2d(2),
         nn.ReLU(),
         FlattenChannelsLast(),
-        nn.Linear(64 * side * side, classes),
+        nn.Linear(64 * rows * columns, classes),
     )
 
 

@@ -8,21 +8,24 @@ from msgspec.structs import replace
 
 from paragone import data, engines
 from paragone.base.atomic_files import writing
-from paragone.base.errors import Unavailable, first_sentence
+from paragone.base.errors import Unavailable, UserError, first_sentence
 from paragone.config.run_spec import Spec
-from paragone.data.batches import train_batches
+from paragone.data.batches import train_batches, train_examples
 from paragone.data.random_streams import framework_seed, generator
 from paragone.models.weights import Pretrained, Weights, parameter_count, starting, trainable
 from paragone.parity.compare import Observation, rounding
 
-COUNTED = 12  # examples of the evaluated batch with weight 1; the others are padding
+COUNTED = 3 / 4  # of the evaluated batch has weight 1; the other examples are padding
+LEAST = 2  # examples of a replica in a step of the probe: batch norm needs two
 
 
 def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = None) -> Weights:
     """The arrays of a `compare.Observation` by the names `logits`, `gradients/...`, `weights/...`.
 
-    If the backend cannot run here, or not this workload, the only array is `unavailable`, the reason.
+    If the backend cannot run here, or not this workload, the only array is `unavailable`, the reason. Raises
+    `UserError` for a data set of too few examples.
     """
+    spec = fitted(spec, dataset)
     try:
         found = _observe(spec, dataset, pretrained)
     except Unavailable as error:
@@ -36,6 +39,22 @@ def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = N
         by_group = rounding(Observation.of(single), Observation.of(found))
         found |= {f"rounding/{group}": value for group, value in by_group.items()}
     return found
+
+
+def fitted(spec: Spec, dataset: data.Dataset) -> Spec:
+    """The specification of a probe, with a smaller batch where the data set has fewer examples.
+
+    Raises `UserError` if it has too few for any.
+    """
+    steps, replicas = spec.steps_per_epoch or 1, spec.replicas
+    train, test = train_examples(dataset, spec), len(dataset.test_labels)
+    size = min(spec.global_batch, train // steps, test) // replicas * replicas
+    if size < LEAST * replicas:
+        raise UserError(
+            f"data set {dataset.name} has {train} training and {test} test examples; the parity gate needs "
+            f"{LEAST * replicas * steps} and {LEAST * replicas}"
+        )
+    return replace(spec, global_batch=size, per_replica_batch=size // replicas)
 
 
 def _observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> Weights:
@@ -68,7 +87,7 @@ class _Subject:
         self.engine.build(spec, dataset, threads=1)
         self.batches = list(train_batches(dataset, spec, epoch=1))
         size = spec.global_batch
-        weights = (np.arange(size) < COUNTED).astype(np.float32)
+        weights = (np.arange(size) < COUNTED * size).astype(np.float32)
         self.tested = np.array(dataset.test_inputs[:size]), dataset.test_labels[:size], weights
 
     def train(self, pretrained: Pretrained | None) -> Weights:

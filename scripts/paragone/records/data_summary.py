@@ -1,6 +1,7 @@
 """What was understood of a data set, for people: part of its manifest, shown in the log and on the page."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -45,6 +46,11 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     @property
+    def are_images(self) -> bool:
+        """Whether samples are images."""
+        return self.vocabulary is None
+
+    @property
     def rows(self) -> list[tuple[str, int, int, str]]:
         """Of each class that is listed: its name, number of training and of test examples, and its sample."""
         counts = zip(self.classes, *self.examples.values(), strict=True)
@@ -65,7 +71,11 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ]
 
 
-def read(manifest: Path) -> Summary | None:
-    """The summary in a manifest; None in one of an earlier version, which had none."""
-    content = json.loads(manifest.read_bytes())
-    return msgspec.convert(content["summary"], Summary) if "summary" in content else None
+def read(manifests: Iterable[Path]) -> dict[str, Summary]:
+    """The summaries by data set; manifests of earlier versions have none."""
+    contents = [json.loads(path.read_bytes()) for path in manifests]
+    return {
+        content["dataset"]: msgspec.convert(content["summary"], Summary)
+        for content in contents
+        if "summary" in content
+    }

@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 
 from paragone.analysis import run_states
 from paragone.base.atomic_files import write_text
-from paragone.records import host_metrics, record, run_metrics
+from paragone.records import data_summary, host_metrics, record, run_metrics
 from paragone.records.run_record import Process, RunRecord
 from paragone.reporting import exhibits, footnotes, interactive
 from paragone.reporting.exhibits import Results, verdict_class
@@ -79,6 +79,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="of a workflow that still runs: show the sections that are finished",
     )
+    parser.add_argument(
+        "--manifests", type=Path, nargs="*", default=[], help="of the data sets, to be summarized"
+    )
     parser.add_argument("--logs", type=Path, help="folder of <run>.log; may be empty")
     add_labels(parser)
 
@@ -108,6 +111,7 @@ def write(options: argparse.Namespace) -> None:
         method=exhibits.caption(options.captions / "page.rst"),
         to_come=results.to_come,
         answers=results.answers,
+        data=data_summary.read(options.manifests),
         failures=[run for run in runs if run.record.run in invalid],
         sections=results.sections,
         titles={section.name: section.title for section in results.sections},

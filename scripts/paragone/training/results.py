@@ -11,11 +11,12 @@ from paragone.base.clock_names import COLD
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import train_examples
+from paragone.data.drawing import drawable
 from paragone.records import record
 from paragone.records.run_record import Clocks, ColdClocks, DataRead, Epoch, RunRecord, Schedule
 
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
-THUMBNAIL = 4096  # bytes; larger images are not kept with the predictions
+THUMBNAIL = 4096  # bytes as they are drawn; larger images are not kept with the predictions
 
 
 def write_record(
@@ -80,7 +81,9 @@ def write_predictions(path: Path, dataset: Dataset, probabilities: np.ndarray | 
         "probabilities": probabilities.max(1, initial=0),
         "class_names": np.array(dataset.class_names, dtype=np.str_),
     }
-    if dataset.test_inputs.ndim == 4 and dataset.test_inputs[0].nbytes <= THUMBNAIL:
-        arrays["images"] = np.asarray(dataset.test_inputs[:count])
+    if dataset.test_inputs.ndim == 4:
+        images = drawable(np.asarray(dataset.test_inputs[:count]))
+        if images[:1].nbytes <= THUMBNAIL:
+            arrays["images"] = images
     with writing(path, "wb") as file:
         np.savez_compressed(file, **arrays)

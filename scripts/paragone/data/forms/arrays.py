@@ -124,8 +124,10 @@ def _stream(inputs: _Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: 
             with np.errstate(
                 over="ignore"
             ):  # what float32 cannot hold is found with what is not finite
-                rows_of_part = part.reshape(-1, *shape).astype(dtype)
-            yield rows_of_part, labels[start : start + len(part)]
+                stored = part.reshape(-1, *shape).astype(dtype)
+            if dtype == np.int32 and (stored != part).any():
+                raise UserError(f"{inputs.name}: {part.max()} is no index of a word")
+            yield stored, labels[start : start + len(part)]
             start += len(part)
 
     return Stream(len(labels), chunks, inputs.name)

@@ -58,7 +58,10 @@ def _classes(root: Path, treated: Counter[str]) -> tuple[str, ...]:
     classes = tuple(sorted(path.name for path in inside if path.is_dir()))
     splits = [name for name in classes if name.lower() in SPLIT_NAMES]
     if len(splits) > 1:
-        train, test = sorted(splits, key=lambda name: (name[:2] != "tr", name[:2] != "te"))[:2]
+        begins = {name: name.lower()[:2] for name in splits}
+        train, test = sorted(splits, key=lambda name: (begins[name] != "tr", begins[name] != "te"))[
+            :2
+        ]
         raise UserError(
             f"{root}: holds the splits {', '.join(splits)}, not classes; write `path: {{train: "
             f"{root / train}, test: {root / test}}}`"

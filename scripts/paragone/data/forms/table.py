@@ -54,7 +54,7 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
         for part in _columns(file, [text, label], options, treated):
             counts[name].update(value for _, value in part)
             texts = [each.strip() for each, _ in part]
-            treated["texts of several lines"] += sum("\n" in each for each in texts)
+            treated["texts of several lines"] += sum("\n" in each or "\r" in each for each in texts)
             marked = (len(each) > 1 and each[0] == each[-1] == '"' for each in texts)
             treated["texts between quotation marks, which are kept as part of them"] += sum(marked)
     names = tuple(sorted({value for count in counts.values() for value in count}, key=_by_number))
