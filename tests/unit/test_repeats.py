@@ -24,7 +24,7 @@ RUNS = pd.DataFrame(
 
 
 def differences(needed: float | None, n: int = 3) -> dict[str, pd.DataFrame]:
-    return {"first": pd.DataFrame([{"metric": "speed", "n": n, "needed": needed}])}
+    return {"first": pd.DataFrame([{"metric": "speed", "n": n, "needed": float(needed or "nan")}])}
 
 
 def rows(*more) -> dict[str, dict]:
@@ -40,9 +40,13 @@ def test_without_an_earlier_run_the_least_number_of_pairs_is_stated():
     assert found["seconds"].isna().all()
 
 
-@pytest.mark.parametrize(("needed", "n", "expected"), [(9, 3, 9), (4, 3, 6), (9, 2, 6)])
+@pytest.mark.parametrize(
+    ("needed", "n", "expected"), [(9, 3, 9), (4, 3, 6), (9, 2, 6), (None, 3, None)]
+)
 def test_the_variance_of_an_earlier_run_counts_from_three_pairs_on(needed, n, expected):
-    assert rows(differences(needed, n))["first"]["pairs_needed"] == expected
+    first = rows(differences(needed, n))["first"]
+    assert first["pairs_needed"] == pytest.approx(float(expected or "nan"), nan_ok=True)
+    assert (first["decides"] == "nothing: its runs vary too much") is (expected is None)
 
 
 @pytest.mark.parametrize(("budget", "expected"), [(1000, 9), (200, 4), (1, 1)])

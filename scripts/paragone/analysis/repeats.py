@@ -4,6 +4,7 @@ import math
 import re
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from paragone.analysis.statistics import fewest
@@ -74,7 +75,9 @@ def _pairs_needed(comparisons: int, differences: pd.DataFrame) -> tuple[float, s
     if differences.empty:
         return least, LEAST
     rows = differences[(differences["metric"] == "speed") & (differences["n"] >= 3)]
-    return (least, LEAST) if rows.empty else (max(least, rows["needed"].max(skipna=False)), LAST)
+    if rows.empty:
+        return least, LEAST
+    return float(np.maximum(least, rows["needed"].max(skipna=False))), LAST  # NaN stays
 
 
 def _fit(rows: list[dict[str, Any]], budget: float) -> None:
