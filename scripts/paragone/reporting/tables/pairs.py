@@ -138,7 +138,8 @@ def _accuracy_row(series: Series, baseline: Series, split: str) -> dict[str, Any
     pairs = (accuracy - other).dropna() if series is not baseline else accuracy[:0]
     low = high = math.nan
     if len(pairs) > 1:
-        half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(pairs) - 1) * pairs.sem()
+        quantile = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(pairs) - 1)
+        half = quantile * pairs.std() / math.sqrt(len(pairs))
         low, high = pairs.mean() - half, pairs.mean() + half
     return {
         "split": split,
