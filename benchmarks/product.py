@@ -82,7 +82,7 @@ def train(spec: Spec, data: Data, window: float = 0.0) -> Trained:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         line = [sys.executable, str(ROOT / "scripts/launch.py"), "--spec", spec.to_json()]
-        line += ["--manifest", str(data.manifest(spec.workload["dataset"]))]
+        line += ["--manifest", str(data.manifest(spec.workload.dataset))]
         line += ["--data-folder", str(data.folder), "--checkpoints", str(folder / "checkpoints")]
         line += ["--threads", "2", "--window-seconds", str(window)]
         line += ["--record", str(folder / "record.json")]

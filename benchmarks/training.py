@@ -166,4 +166,4 @@ def speed(*line: object) -> float:
 def named(spec: Spec) -> str:
     """A variant in words."""
     replicas = f", {spec.replicas} replicas" if spec.replicas > 1 else ""
-    return f"`{spec.backend['name']}`{replicas}, {spec.precision}, {spec.tuning_name}"
+    return f"`{spec.backend.name}`{replicas}, {spec.precision}, {spec.tuning_name}"

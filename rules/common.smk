@@ -108,7 +108,7 @@ def reading(wildcards):
 
 def gpus(backend, replicas=1):
     """How many GPUs a backend needs; None, which Snakemake leaves out, if none."""
-    return replicas if backend["device"] == "gpu" else None
+    return replicas if backend.device == "gpu" else None
 
 
 def several(workers):

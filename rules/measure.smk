@@ -20,9 +20,9 @@ rule measure_products:
         code=lambda wildcards: PLAN.code(
             "measure_products.py",
             None,
-            f"paragone.microbenchmarks.products.{PLAN.products[wildcards.backend]['engine']}",
+            f"paragone.microbenchmarks.products.{PLAN.products[wildcards.backend].engine}",
         ),
-        backend=lambda wildcards: json.dumps(PLAN.products[wildcards.backend]),
+        backend=lambda wildcards: PLAN.products[wildcards.backend].to_json(),
         products=[",".join(map(str, shape)) for shape in config["matmul"]["products"]],
         squares=lambda wildcards: PLAN.squares(wildcards.backend),
         precisions=config["matmul"]["precisions"],

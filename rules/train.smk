@@ -26,7 +26,7 @@ rule train:
         "<results>/logs/runs/{run}.log",
     priority: lambda wildcards: -PLAN.places[wildcards.run]
     conda:
-        lambda wildcards: PLAN.environment(PLAN.runs[wildcards.run].backend["name"])
+        lambda wildcards: PLAN.environment(PLAN.runs[wildcards.run].backend.name)
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
@@ -71,7 +71,7 @@ rule train:
         """
 
 
-for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in PLAN.runs.values())]):
+for name in dict.fromkeys(["reference", *(spec.backend.name for spec in PLAN.runs.values())]):
 
     rule:
         name:
@@ -81,7 +81,7 @@ for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in PLAN.
             weights=sorted({path for spec in PLAN.probes(name) for path in PLAN.weights(spec)}),
         output:
             probes=[
-                f"<results>/parity/{spec.workload['name']}/{name}.npz"
+                f"<results>/parity/{spec.workload.name}/{name}.npz"
                 for spec in PLAN.probes(name)
             ],
         log:
@@ -90,7 +90,7 @@ for name in dict.fromkeys(["reference", *(spec.backend["name"] for spec in PLAN.
             PLAN.environment(name)
         resources:
             # An accelerator belongs to one process: a probe must not meet another one, nor a run.
-            machine=1 if PLAN.probes(name)[0].backend["device"] == "cpu" else 100,
+            machine=1 if PLAN.probes(name)[0].backend.device == "cpu" else 100,
             gpu=gpus(PLAN.probes(name)[0].backend, PLAN.probes(name)[0].replicas),
             mem_mb=8000,  # the parity gate computes in double precision
         params:

@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
     ):
         again = in_file(run_arguments(options), meeting)
         line = [sys.executable, str(program), again, f"--rendezvous={meeting}"]
-        tuned, before = spec.tuning.get("variables", {}), cgroups.memory_counts()
+        tuned, before = spec.tuning.variables, cgroups.memory_counts()
         if failed := supervisor.run(
             line, spec.workers, options.nodes, options.threads, tuned=tuned, affinity=cores
         ):

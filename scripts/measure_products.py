@@ -32,22 +32,22 @@ def main(arguments: list[str] | None = None) -> None:
         shapes[precision] = list(dict.fromkeys([*shapes.get(precision, []), *squares]))
     measuring = Measuring(options.threads)
     remedy = "leave the backend out of matmul.backends"
-    module = module_of(backend["engine"], "products", "products", remedy)
+    module = module_of(backend.engine, "products", "products", remedy)
     cases = []
     try:
         with needing_packages():
             framework = importlib.import_module(module)
-        device_name, missing = framework.open_device(backend["device"], measuring.threads), None
+        device_name, missing = framework.open_device(backend.device, measuring.threads), None
     except Unavailable as error:
         device_name, missing = None, str(error)
-        print(f"[{backend['name']}] unavailable: {missing}", flush=True)
+        print(f"[{backend.name}] unavailable: {missing}", flush=True)
     for precision, wanted in shapes.items():
         if missing is not None:
             cases += [not_tried(shape, precision, missing) for shape in wanted]
             continue
         for case in measure_all(framework, wanted, precision, options.repeats):
             cases.append(case)
-            print(f"[{backend['name']}] {summary(case)}", flush=True)
+            print(f"[{backend.name}] {summary(case)}", flush=True)
     result = {
         "schema": 1,
         "backend": backend,

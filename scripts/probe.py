@@ -78,7 +78,7 @@ class Inputs:
         if len(options.outputs) != len(self.specs):
             raise UserError(f"--outputs: {len(options.outputs)} for {len(self.specs)} --specs")
         # Frameworks fix their devices at first use.
-        if len({(spec.backend["name"], spec.replicas) for spec in self.specs}) > 1:
+        if len({(spec.backend.name, spec.replicas) for spec in self.specs}) > 1:
             raise UserError("--specs: of more than one backend or number of replicas")
         found = [data.load(path, options.data_folder) for path in options.manifests]
         self._datasets = {dataset.name: dataset for dataset in found}
@@ -87,13 +87,13 @@ class Inputs:
             pretrained = read(path, options.data_folder)
             self._weights[json.loads(path.read_bytes())["model"]] = pretrained
         for spec in self.specs:
-            if spec.workload["dataset"] not in self._datasets:
-                raise UserError(f"--manifests: none of data set {spec.workload['dataset']!r}")
+            if spec.workload.dataset not in self._datasets:
+                raise UserError(f"--manifests: none of data set {spec.workload.dataset!r}")
 
     def of(self, spec: Spec) -> tuple[data.Dataset, Pretrained | None]:
         """The data set of a specification, and its pretrained weights if there are any."""
-        dataset = self._datasets[spec.workload["dataset"]]
-        return dataset, self._weights.get(spec.workload["model"]["name"])
+        dataset = self._datasets[spec.workload.dataset]
+        return dataset, self._weights.get(spec.workload.model_name)
 
 
 def missing(specs: list[Spec], outputs: list[Path]) -> list[tuple[Spec, Path]]:
@@ -141,7 +141,7 @@ def store_failure(spec: Spec, output: Path, reason: str) -> None:
 
 def label(spec: Spec) -> str:
     """Workload and backend, for the log."""
-    return f"[{spec.workload['name']} {spec.backend['name']}]"
+    return f"[{spec.workload.name} {spec.backend.name}]"
 
 
 if __name__ == "__main__":

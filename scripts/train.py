@@ -121,7 +121,7 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
 
 def prepare(spec: Spec, world: World) -> None:
     """Limit the memory of a run on CPUs, and warn of workers that others can reach."""
-    if spec.backend["device"] == "cpu":
+    if spec.backend.device == "cpu":
         limits.limit_memory(len(world.host_pids))
     if world.rank == 0 and not world.on_one_host:
         print(
@@ -175,7 +175,7 @@ def of_own_model(error: Exception, spec: Spec) -> UserError | None:
         return None
     if (file := model_file(spec)) is None:
         return None
-    where = f"model {spec.workload['model']['name']!r} on backend {spec.backend['name']}"
+    where = f"model {spec.workload.model_name!r} on backend {spec.backend.name}"
     return UserError(
         f"{file}: {where}: {type(error).__name__}: {first_line(error)}; the traceback is in "
         f"{keep_traceback(error)}"

@@ -26,21 +26,21 @@ class Plan(plan.Plan):
     @property
     def workloads(self) -> list[str]:
         """The workloads that are trained."""
-        return sorted({spec.workload["name"] for spec in self.runs.values()})
+        return sorted({spec.workload.name for spec in self.runs.values()})
 
     @property
     def backends(self) -> list[str]:
         """The backends that train."""
-        return sorted({spec.backend["name"] for spec in self.runs.values()})
+        return sorted({spec.backend.name for spec in self.runs.values()})
 
     @property
     def unavailable(self) -> list[Spec]:
         """The runs on devices that no machine of the tests has."""
-        return [spec for spec in self.runs.values() if spec.backend["device"] != "cpu"]
+        return [spec for spec in self.runs.values() if spec.backend.device != "cpu"]
 
     def trained_by(self, engine: str) -> list[Spec]:
         """The runs of all backends of an engine."""
-        return [spec for spec in self.runs.values() if spec.backend["engine"] == engine]
+        return [spec for spec in self.runs.values() if spec.backend.engine == engine]
 
     def names(self, kind: str) -> list[tuple[str, str]]:
         """(folder, name) of every figure or table that the config declares; kind: figures, tables."""
@@ -54,7 +54,7 @@ class Plan(plan.Plan):
         """Jobs of each rule when nothing is there yet."""
         specs = self.runs.values()
         pretrained = {path for spec in specs for path in self.weights(spec)}
-        datasets = {spec.workload["dataset"] for spec in specs}
+        datasets = {spec.workload.dataset for spec in specs}
         return {
             "all": 1,
             "fetch": len(datasets),

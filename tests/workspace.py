@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import snakemake_server
@@ -111,6 +112,16 @@ def make_spec(
     config = {**CONFIG, "workloads": workloads, "experiments": {"single": experiment}}
     (spec,) = expand(config, "single")
     return replace(spec, **changes)
+
+
+def changed(
+    spec: Spec, workload: dict | None = None, backend: dict | None = None, **fields: Any
+) -> Spec:
+    """A specification with other keys of its workload and backend, as the config has them, or fields."""
+    data = msgspec.to_builtins(spec)
+    data["workload"] |= workload or {}
+    data["backend"] |= backend or {}
+    return replace(msgspec.convert(data, Spec), **fields)
 
 
 def environment(**changes: str) -> dict[str, str]:

@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
-from workspace import CONFIG, ROOT, Arrays, call, make_spec, train_command
+from workspace import CONFIG, ROOT, Arrays, call, changed, make_spec, train_command
 
 from paragone.config.run_spec import Spec
 from paragone.machine import nvml
@@ -101,8 +100,8 @@ def replicas_on(backend: str) -> int:
 def spec_on(backend: str, replicas: int | None = None, batch: int = 128, **changes) -> Spec:
     """One run of fashion-cnn on the accelerator, as config.yaml has its backend."""
     spec = make_spec("fashion-cnn", backend, replicas or replicas_on(backend), batch, **changes)
-    device = spec.backend["device"] if KIND is None else KIND
-    return replace(spec, backend={**spec.backend, "device": device})
+    device = spec.backend.device if KIND is None else KIND
+    return changed(spec, backend={"device": device})
 
 
 def config_on() -> dict:
@@ -128,8 +127,8 @@ def run(small: Arrays, tmp_path: Path) -> Callable[..., RunRecord]:
         assert done.returncode == 0, done.stdout + done.stderr
         print(done.stdout, done.stderr)  # pytest shows it if the test fails
         made = record.read(tmp_path / folder / "record.json")
-        if made.status == "unavailable" and not (KIND == "gpu" and "torch" in spec.backend["name"]):
-            pytest.skip(lacking(spec.backend["name"], made.reason))
+        if made.status == "unavailable" and not (KIND == "gpu" and "torch" in spec.backend.name):
+            pytest.skip(lacking(spec.backend.name, made.reason))
         return made
 
     return train

@@ -10,8 +10,7 @@ import sys
 import numpy as np
 import torch
 from made_images import make_images, make_texts
-from msgspec.structs import replace
-from workspace import make_spec
+from workspace import changed, make_spec
 
 from paragone.base.engine_reports import Metrics
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
@@ -33,7 +32,7 @@ def main() -> None:
     workload, feed, output = sys.argv[1:]
     dataset = make_texts() if workload == "reuters-cnn" else make_images()
     spec = make_spec(workload, "torch", global_batch=16, steps_per_epoch=4)
-    spec = replace(spec, backend={**spec.backend, "device": "gpu", "feed": feed})
+    spec = changed(spec, backend={"device": "gpu", "feed": feed})
     engine = Watched()
     engine.build(spec, dataset, 1)
     shapes = {name: values.shape for name, values in engine.weights().items()}

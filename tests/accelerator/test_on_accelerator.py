@@ -13,9 +13,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from accelerator.conftest import KIND, config_on, lacking, replicas_on, spec_on
-from msgspec.structs import replace
 from parity.probing import judge, observe
-from workspace import CONFIG, ROOT, call, command, environment, succeed, train_command, wait_for
+from workspace import (
+    CONFIG,
+    ROOT,
+    call,
+    changed,
+    command,
+    environment,
+    succeed,
+    train_command,
+    wait_for,
+)
 
 from paragone.config.expand import first_steps
 from paragone.machine import nvml
@@ -76,9 +85,9 @@ def test_a_full_memory_is_a_status(run, fashion, cuda, tmp_path):
     """Activations of a batch that no GPU holds: 60,000 images of WideResNet-16, ten times wider."""
     spec = spec_on("torch", epochs=1, steps_per_epoch=1)
     model = {**CONFIG["workloads"]["wide-resnet"]["model"], "width": 10, "dropout": 0.0}
-    workload = {**spec.workload, "model": model, "initializer": "keras"}
+    workload = {"model": model, "initializer": "keras"}
     batch = {"global_batch": 60_000, "per_replica_batch": 60_000}
-    line = train_command(replace(spec, workload=workload, **batch), fashion, tmp_path)
+    line = train_command(changed(spec, workload, **batch), fashion, tmp_path)
     done = call(line, timeout=400)
     assert done.returncode == 0, done.stderr
     made = record.read(tmp_path / "record.json")

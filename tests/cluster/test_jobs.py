@@ -79,7 +79,7 @@ def submitted(cluster, fashion, tmp_path_factory) -> Submitted:
     done = made.snakemake(*paths, PRODUCTS, *SUBMIT, timeout=SECONDS, **cluster.variables)
     assert done.returncode == 0, done.stdout
     records = [record.read(made / path) for path in paths]
-    by_backend = {each.spec.backend["name"]: each for each in records}
+    by_backend = {each.spec.backend.name: each for each in records}
     return Submitted(made, done.stdout, by_backend, cluster.jobs())
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
-from workspace import Arrays, environment, make_spec, succeed, train_command, wait_for
+from workspace import Arrays, changed, environment, make_spec, succeed, train_command, wait_for
 
 from paragone.analysis import compliance
 from paragone.config.run_spec import Spec
@@ -45,7 +44,7 @@ def long_spec(backend: str = "torch", replicas: int = 1, epochs: int = 500) -> S
 def small_spec(backend: str, replicas: int = 1) -> Spec:
     """Batch norm's statistics and Adam's moments: all the state that a checkpoint must hold."""
     spec = long_spec(backend, replicas, EPOCHS)
-    return replace(spec, workload={**spec.workload, **ADAM})
+    return changed(spec, ADAM)
 
 
 def random_spec(backend: str, replicas: int = 1) -> Spec:
@@ -53,8 +52,7 @@ def random_spec(backend: str, replicas: int = 1) -> Spec:
     spec = make_spec(
         "wide-resnet", backend, replicas, global_batch=20, epochs=EPOCHS, steps_per_epoch=2
     )
-    model = {**spec.workload["model"], "dropout": 0.3}
-    return replace(spec, workload={**spec.workload, **ADAM, "model": model})
+    return changed(spec, {**ADAM, "model": spec.workload.model | {"dropout": 0.3}})
 
 
 def checkpoints(folder: Path) -> list[Path]:

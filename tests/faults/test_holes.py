@@ -60,7 +60,7 @@ def swept(fashion, tmp_path_factory) -> Checkout:
 
 def test_statuses_in_records_and_table(swept):
     made = [record.read(path) for path in swept.folder.glob("results/runs/*/record.json")]
-    cells = [(m.spec.workload["name"], m.spec.backend["name"], m.spec.global_batch) for m in made]
+    cells = [(m.spec.workload.name, m.spec.backend.name, m.spec.global_batch) for m in made]
     assert dict(zip(cells, (m.status for m in made), strict=True)) == EXPECTED
     runs = pd.read_csv(swept / "results/tables/runs.csv")
     statuses = runs.set_index(["workload", "backend", "global_batch"])["status"]

@@ -4,8 +4,7 @@ import re
 import shutil
 
 import pytest
-from msgspec.structs import replace
-from workspace import call, make_spec, refused, train_command
+from workspace import call, changed, make_spec, refused, train_command
 
 SPEC = make_spec("fashion-conv", "torch", global_batch=200, epochs=1, steps_per_epoch=1)
 DDP = make_spec("fashion-cnn", "torch-ddp", 2, global_batch=200, epochs=1, steps_per_epoch=1)
@@ -50,7 +49,7 @@ def old_and_new(old: str, new: str) -> str:
             ["workloads.fashion-conv.model.name", "'vgg'", "fashion-cnn"],
         ),
         (
-            replace(SPEC, backend={**SPEC.backend, "strategy": "spmd"}).to_json(),
+            changed(SPEC, backend={"strategy": "spmd"}).to_json(),
             ["backends.torch.strategy", "spmd"],
         ),
     ],

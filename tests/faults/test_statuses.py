@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
-from workspace import call, make_spec, train_command
+from workspace import call, changed, make_spec, train_command
 
 from paragone.config.run_spec import Spec
 from paragone.records import record, run_metrics
@@ -17,7 +16,7 @@ def spec_of(workload: str, backend: str, *epochs_and_steps: int, **changes: obje
     """A run with other keys of its workload."""
     epochs, steps = epochs_and_steps or (1, 1)
     spec = make_spec(workload, backend, global_batch=200, epochs=epochs, steps_per_epoch=steps)
-    return replace(spec, workload={**spec.workload, **changes})
+    return changed(spec, changes)
 
 
 def ended(spec: Spec, status: str, small, folder, program: str = "train", **variables) -> RunRecord:
@@ -56,7 +55,7 @@ def test_a_diverging_run_is_a_record(small, tmp_path, backend):
 )
 def test_an_absent_device_is_a_record(small, tmp_path, backend, replicas, device, program):
     spec = spec_of("fashion-conv", backend)
-    spec = replace(spec, replicas=replicas, backend={**spec.backend, "device": device})
+    spec = changed(spec, backend={"device": device}, replicas=replicas)
     made = ended(spec, "unavailable", small, tmp_path, program)
     assert "gpu" in made.reason.lower() or backend == "torch"
     assert (made.devices, made.epochs, made.window) == (None, [], [])

@@ -1,8 +1,7 @@
 """Data and runs that several long campaigns share."""
 
 import pytest
-from msgspec.structs import replace
-from workspace import Arrays, make_spec, small_copy
+from workspace import Arrays, changed, make_spec, small_copy
 
 from paragone.config.run_spec import Spec
 
@@ -21,10 +20,9 @@ def random_spec(backend: str, replicas: int) -> Spec:
     name, steps = ("wide-resnet", 2) if backend in DEEP else ("fashion-cnn", 10)
     spec = make_spec(name, backend, replicas, global_batch=20, epochs=8, steps_per_epoch=steps)
     workload = {
-        **spec.workload,
         "optimizer": {"name": "sgd", "momentum": 0.9},
         "augmentation": {"shift": 0.1, "flip": True},
     }
     if name == "wide-resnet":
-        workload["model"] = {**workload["model"], "dropout": 0.3}
-    return replace(spec, workload=workload)
+        workload["model"] = spec.workload.model | {"dropout": 0.3}
+    return changed(spec, workload)

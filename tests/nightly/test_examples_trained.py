@@ -25,7 +25,7 @@ def test_an_example_learns_in_every_framework(mirror, tmp_path, name):
         assert run.status == "completed", run.reason
         last = run.epochs[-1].test_accuracy
         assert last >= run.data.test_majority + ABOVE_MAJORITY
-        accuracies.setdefault(run.spec.backend["name"], []).append(last)
+        accuracies.setdefault(run.spec.backend.name, []).append(last)
     print(name, accuracies)
     assert sorted(accuracies) == ["jax", "tensorflow-mirrored", "torch"]
     assert {len(each) for each in accuracies.values()} == {3}

@@ -23,8 +23,8 @@ def test_arrays_images_and_texts_of_a_user_on_three_frameworks(three, name):
     assert {*verdicts} == {"torch", "tensorflow-mirrored", "jax"}
     assert [verdict["reason"] for verdict in verdicts.values()] == [None] * 3
     assert all(verdict["passed"] for verdict in verdicts.values())
-    made = [each for each in three.records() if each.spec.workload["dataset"] == name]
-    assert {each.spec.backend["name"] for each in made} == {*verdicts}
+    made = [each for each in three.records() if each.spec.workload.dataset == name]
+    assert {each.spec.backend.name for each in made} == {*verdicts}
     assert {(each.status, each.first_steps.passed) for each in made} == {("completed", True)}
     manifest = json.loads((three.results / f"data/{name}/manifest.json").read_text())
     assert manifest["source"] == "real"

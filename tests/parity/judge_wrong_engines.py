@@ -45,7 +45,7 @@ def main() -> None:
                 continue
             with pytest.MonkeyPatch.context() as patch:
                 plant(patch, engine)
-                arrays = observe(spec, datasets[spec.workload["dataset"]])
+                arrays = observe(spec, datasets[spec.workload.dataset])
             verdict = compare.verdict(compare.Observation.of(arrays), reference)
             tried += 1
             if not (verdict["reason"] or "").startswith(f"{group} deviate by "):

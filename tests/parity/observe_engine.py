@@ -70,7 +70,7 @@ class Lab:
 
 def contract(lab: Lab) -> dict[str, Any]:
     """What an engine owes the loop: it keeps its state, compiles in the warm-up, and waits once an epoch."""
-    engine, name = lab.engine, lab.spec.backend["engine"]
+    engine, name = lab.engine, lab.spec.backend.engine
     compiled = COMPILED.get(name, lambda _: 0)
     before = digest(engine.weights())
     lab.warm_up()

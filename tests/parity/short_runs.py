@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from parity.driving import run_workers
@@ -10,7 +11,7 @@ from workspace import CONFIG, Arrays, call, command, made_once, make_spec, succe
 from workspace import train_command as train
 
 from paragone.config.expand import first_steps
-from paragone.config.run_spec import Spec
+from paragone.config.run_spec import Spec, Tuned
 from paragone.records import record
 from paragone.records.run_record import FirstSteps
 
@@ -44,12 +45,11 @@ class ShortRuns:
             epochs=1,
             steps_per_epoch=2,
             precision=precision,
-            tuning=CONFIG["backends"][backend]["tuned"] if tuned else {},
+            tuning=msgspec.convert(CONFIG["backends"][backend]["tuned"] if tuned else {}, Tuned),
         )
-        if "dropout" in spec.workload["model"]:
-            model = {**spec.workload["model"], "dropout": 0.0}
-            spec = replace(spec, workload={**spec.workload, "model": model})
-        arrays, folder = self._arrays[spec.workload["dataset"]], self._factory.mktemp("short_run")
+        if spec.workload.dropout:
+            spec = replace(spec, workload=spec.workload.with_model(dropout=0.0))
+        arrays, folder = self._arrays[spec.workload.dataset], self._factory.mktemp("short_run")
         expected = self._expected(first_steps(spec))
         line = train(spec, arrays, folder, "launch", first_steps=expected)
         if bug:
@@ -62,12 +62,12 @@ class ShortRuns:
         made = record.read(folder / "record.json")
         if not bug:
             for process in made.processes:
-                assert process.variables == spec.tuning.get("variables", {})
+                assert process.variables == spec.tuning.variables
         return made.first_steps
 
     def _expected(self, spec: Spec) -> Path:
         """The file of the reference's first steps, made once for all processes."""
-        arrays, text = self._arrays[spec.workload["dataset"]], spec.to_json()
+        arrays, text = self._arrays[spec.workload.dataset], spec.to_json()
 
         def make(folder: Path) -> None:
             folder.mkdir()

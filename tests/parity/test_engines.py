@@ -1,9 +1,8 @@
 """Engines keep what the training loop relies on; other backends: test_engines_full.py and _nightly.py."""
 
 import pytest
-from msgspec.structs import replace
 from parity.driving import observe_engine
-from workspace import make_spec
+from workspace import changed, make_spec
 
 CELLS = [("torch", 1), ("torch-ddp", 2)]  # backend, replicas
 ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
@@ -12,7 +11,7 @@ ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
 def test_an_engine_keeps_its_contract(small, tmp_path, cell):
     """A model with batch norm, by Adam: all the state that a warm-up or a speed window could change."""
     spec = make_spec("fashion-cnn", *cell, global_batch=60, steps_per_epoch=4)
-    spec = replace(spec, workload={**spec.workload, "optimizer": ADAM})
+    spec = changed(spec, {"optimizer": ADAM})
     ranks = observe_engine("contract", spec, small, tmp_path)
     for facts in ranks:
         assert facts["warm_up_keeps"], "weights after a warm-up are those before it"

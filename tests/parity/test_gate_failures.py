@@ -4,9 +4,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from msgspec.structs import replace
 from parity.probing import judge, probe_command
-from workspace import CONFIG, Arrays, call, refused, succeed
+from workspace import CONFIG, Arrays, call, changed, refused, succeed
 
 from paragone.config.expand import probe
 from paragone.parity import compare
@@ -17,7 +16,7 @@ SPEC = probe(CONFIG, "fashion-conv", "torch")
 
 def probes(arrays: Arrays, folder: Path, **workloads: dict) -> list[str]:
     """The command that probes `SPEC` with changes of its workload, by names of outputs."""
-    specs = [replace(SPEC, workload={**SPEC.workload, **each}) for each in workloads.values()]
+    specs = [changed(SPEC, each) for each in workloads.values()]
     return probe_command(specs, [arrays], [folder / f"{name}.npz" for name in workloads])
 
 

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from paragone.config.run_spec import Workload
+
 Plant = Callable[[pytest.MonkeyPatch, type], None]
 Bugs = dict[tuple[str, str], dict[str, Plant]]
 
@@ -27,30 +29,24 @@ def wrapped(method: str, wrong: Callable[..., Any]) -> Plant:
     return plant
 
 
-def workload(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Plant:
-    """Build the engine for another workload than asked for; `change` returns the keys that differ."""
+def workload(change: Callable[[Workload], Workload]) -> Plant:
+    """Build the engine for another workload than asked for."""
 
     def build(right: Callable, engine: Any, spec: Any, *args: Any, **named: Any) -> None:
-        other = spec.workload | change(spec.workload)
-        right(engine, replace(spec, workload=other), *args, **named)
+        right(engine, replace(spec, workload=change(spec.workload)), *args, **named)
 
     return wrapped("build", build)
 
 
 def optimizer(**options: Any) -> Plant:
-    return workload(lambda right: {"optimizer": right["optimizer"] | options})
+    return workload(lambda right: replace(right, optimizer=right.optimizer | options))
 
 
 def dropout(factor: float) -> Plant:
     """The observation without dropout is built without it, and stays so."""
-
-    def change(right: dict[str, Any]) -> dict[str, Any]:
-        model = right["model"]
-        return (
-            {"model": model | {"dropout": factor * model["dropout"]}} if "dropout" in model else {}
-        )
-
-    return workload(change)
+    return workload(
+        lambda right: right.with_model(dropout=factor * right.dropout) if right.dropout else right
+    )
 
 
 def training(change: Callable[[Any, int, float], tuple[int, float]]) -> Plant:
@@ -105,7 +101,7 @@ def first_rate(engine: Any, seed: int, rate: float) -> tuple[int, float]:
 ANYWHERE: Bugs = {
     ("fashion-cnn", "logits"): {
         "images-not-normalized": workload(
-            lambda right: {"input": right["input"] | {"mean": 0.0, "std": 1.0}}
+            lambda right: replace(right, input=replace(right.input, mean=0.0, std=1.0))
         ),
         "images-transposed": batches(
             lambda inputs, labels: (np.ascontiguousarray(inputs.swapaxes(1, 2)), labels)
@@ -130,7 +126,7 @@ ANYWHERE: Bugs = {
         "words-deduplicated": optimizer(deduplicate=True),
     },
     ("reuters-cnn-double-softmax", "logits"): {
-        "one-softmax": workload(lambda right: {"loss": "cross_entropy"}),
+        "one-softmax": workload(lambda right: replace(right, loss="cross_entropy")),
     },
     ("wide-resnet", "logits"): {
         "augmented-images-in-whole-grays": batches(

@@ -46,7 +46,7 @@ def dry_run(made: Checkout, text: str) -> None:
 def pretend_to_have_run(made: Checkout) -> None:
     """Make empty files where docs/results.md lists those that figures from records alone need."""
     plan, results = Plan(), made / "results"
-    probes = {(spec.workload["name"], spec.backend["name"]) for spec in plan.runs.values()}
+    probes = {(spec.workload.name, spec.backend.name) for spec in plan.runs.values()}
     probes |= {(workload, "reference") for workload in plan.workloads}
     for path in [
         *(f"runs/{run}/{file}" for run in plan.runs for file in ("record.json", "predictions.npz")),

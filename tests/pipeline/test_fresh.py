@@ -59,10 +59,10 @@ def test_each_backend_trained_in_its_own_environment(checkout, results):
     used = ["workflow", *{*BACKENDS.values()}]
     assert sorted(made) == sorted((ROOT / f"envs/{name}.yaml").read_text() for name in used)
     records = [record.read(path) for path in results.glob("runs/*/record.json")]
-    assert {made.spec.backend["name"] for made in records} == set(BACKENDS)
+    assert {made.spec.backend.name for made in records} == set(BACKENDS)
     for made in records:
         assert (made.status, made.data.source) == ("completed", "synthetic")
-        pins = pinned(BACKENDS[made.spec.backend["name"]])
+        pins = pinned(BACKENDS[made.spec.backend.name])
         (process,) = made.processes
         assert process.software.pop("python")
         assert process.software.items() <= pins.items()

@@ -47,7 +47,7 @@ def test_a_model_a_backend_and_a_figure_in_a_folder(question):
     )
     assert verdicts["my-numpy"]["deviations"]["updates"] < 1e-12
     made = question.records()
-    assert {record.spec.backend["name"] for record in made} == BACKENDS
+    assert {record.spec.backend.name for record in made} == BACKENDS
     assert {(record.status, record.first_steps.passed) for record in made} == {("completed", True)}
     drawn = pd.read_csv(question.results / "figures/my_question/my_figure.csv")
     assert set(drawn["backend"]) == BACKENDS

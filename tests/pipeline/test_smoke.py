@@ -26,7 +26,7 @@ def test_the_preset_leaves_nothing_out():
     for kind in ("figures", "tables"):
         assert PLAN.names(kind) == Plan().names(kind)
     assert {spec.workers for spec in PLAN.runs.values()} == {1, 2}
-    assert [spec.backend["name"] for spec in PLAN.unavailable] == ["tensorflow-tpu"]
+    assert [spec.backend.name for spec in PLAN.unavailable] == ["tensorflow-tpu"]
 
 
 def test_what_cannot_run_here_is_unavailable_and_all_else_completed(records):
@@ -41,9 +41,9 @@ def test_what_cannot_run_here_is_unavailable_and_all_else_completed(records):
 
 def test_runs_took_the_first_steps_of_the_reference(completed):
     """Those of one replica and of two, in float32: engines that differ by more are in parity/."""
-    compared = [made for made in completed if made.spec.workload["name"] == "fashion-cnn"]
+    compared = [made for made in completed if made.spec.workload.name == "fashion-cnn"]
     assert {("tensorflow-multiworker", 2), ("tensorflow-mirrored", 2), ("torch-xla", 2)} <= {
-        (made.spec.backend["name"], made.spec.replicas) for made in compared
+        (made.spec.backend.name, made.spec.replicas) for made in compared
     }
     for made in compared:
         assert made.first_steps.passed, made.first_steps.reason
@@ -103,7 +103,7 @@ def test_one_repeat_decides_nothing(results):
     for experiment, specs in PLAN.experiments.items():
         differences = pd.read_csv(results / f"tables/{experiment}/differences.csv")
         assert set(differences["verdict"]) <= {"undecided", "not compared"}
-        cells = {(spec.workload["name"], spec.global_batch) for spec in specs}
+        cells = {(spec.workload.name, spec.global_batch) for spec in specs}
         assert (len(differences) > 0) is (len(cells) < len(specs))  # something to compare with
 
 
@@ -165,8 +165,8 @@ def test_progress_reaches_the_terminal_and_the_log(smoke, results, completed):
     for made in completed:
         log = (results / f"logs/runs/{made.run}.log").read_text()
         workload, backend, epochs = (
-            made.spec.workload["name"],
-            made.spec.backend["name"],
+            made.spec.workload.name,
+            made.spec.backend.name,
             made.spec.epochs,
         )
         lines = re.findall(

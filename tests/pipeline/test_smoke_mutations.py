@@ -11,7 +11,7 @@ def test_a_changed_field_is_seen(results, completed, tmp_path):
     """At least 95 % are seen; what is not seen without the digest is what nothing else determines."""
     paths = []
     for made in completed:
-        if made.spec.workload["name"] == "fashion-conv":
+        if made.spec.workload.name == "fashion-conv":
             paths.append(tmp_path / "runs" / made.run / "record.json")
             shutil.copytree(results / "runs" / made.run, paths[-1].parent)
     parity = [results / "parity/fashion-conv.json"]

@@ -17,7 +17,7 @@ from paragone.records import host_metrics, run_metrics
 def test_records_say_what_data_they_are_of(records, smoke):
     """Of the edition that was found: real where there is a mirror, else said to be synthetic."""
     for made in records:
-        name = made.spec.workload["dataset"]
+        name = made.spec.workload.dataset
         manifest = json.loads((smoke.checkout / f"results/data/{name}/manifest.json").read_text())
         of_manifest = (name, manifest["source"], manifest["edition"])
         assert (made.data.dataset, made.data.source, made.data.edition) == of_manifest
@@ -60,7 +60,7 @@ def test_completed_runs_have_what_was_planned_and_clocks_that_add_up(records, re
 def test_every_backend_starts_from_the_same_weights_and_learns(completed, plan):
     """And frameworks count the same operations, each by its own counter. More: unit/test_flop.py."""
     for workload in plan.workloads:
-        of = [made for made in completed if made.spec.workload["name"] == workload]
+        of = [made for made in completed if made.spec.workload.name == workload]
         assert len({(made.model.initial_weights, made.model.parameters) for made in of}) == 1
         # Two workers may compute what two replicas of one process do, bit by bit.
         ends = {made.model.final_weights for made in of}
@@ -69,7 +69,7 @@ def test_every_backend_starts_from_the_same_weights_and_learns(completed, plan):
         assert len({made.efficiency.train_flop_per_example for made in of}) == 1, workload
         counters = {made.efficiency.counter for made in of}
         assert len(counters) >= (3 if workload == "fashion-cnn" else 1)
-    runs = Counter(made.spec.workload["name"] for made in completed)
+    runs = Counter(made.spec.workload.name for made in completed)
     assert {name for name, count in runs.items() if count > 1} == {"fashion-cnn"}
 
 
@@ -99,8 +99,8 @@ def test_parity_of_every_backend(results, plan):
     speeds = runs["steady_examples_per_second"].notna()
     assert (speeds == (runs["status"] == "completed")).all()
     verdicts = json.loads((results / "parity/fashion-cnn.json").read_text())["backends"]
-    trained = [spec for spec in plan.runs.values() if spec.workload["name"] == "fashion-cnn"]
-    assert verdicts.keys() == {spec.backend["name"] for spec in trained}
+    trained = [spec for spec in plan.runs.values() if spec.workload.name == "fashion-cnn"]
+    assert verdicts.keys() == {spec.backend.name for spec in trained}
     for verdict in verdicts.values():
         assert verdict["deviations"].keys() == TOLERANCES.keys() - {"dropout"}
         # Two methods never agree to the last bit: all zeros would mean that nothing was compared.
@@ -110,12 +110,12 @@ def test_parity_of_every_backend(results, plan):
 def test_predictions_are_of_the_first_test_examples(results, completed, smoke, fashion):
     """Of every completed run; small images are kept with them, for the grid."""
     for made in completed:
-        name = made.spec.workload["dataset"]
+        name = made.spec.workload.dataset
         manifest = json.loads((results / f"data/{name}/manifest.json").read_text())
         folder = fashion.folder / manifest["folder"]
         with np.load(results / f"runs/{made.run}/predictions.npz") as arrays:
             assert np.array_equal(arrays["labels"], np.load(folder / "test_labels.npy")[:25])
-            outputs = made.spec.workload["model"].get("outputs", len(manifest["class_names"]))
+            outputs = made.spec.workload.model.get("outputs", len(manifest["class_names"]))
             least = 0.999 / outputs  # of the predicted class
             assert ((arrays["probabilities"] >= least) & (arrays["probabilities"] <= 1)).all()
             assert ("images" in arrays.files) is (name != "reuters")
@@ -124,5 +124,5 @@ def test_predictions_are_of_the_first_test_examples(results, completed, smoke, f
                 assert np.array_equal(arrays["images"], images[:25])
                 learned = (made.spec.steps_per_epoch or 0) >= 8
                 easy = {"fashion-cnn", *["fashion-conv"] * smoke.real}
-                if learned and made.spec.workload["name"] in easy:
+                if learned and made.spec.workload.name in easy:
                     assert (arrays["predictions"] == arrays["labels"]).mean() > 0.3

@@ -33,7 +33,7 @@ def another_rate(text: str) -> str:
     return head + workload + rest.replace(old, new, 1)
 
 
-OF_CONV = [spec for spec in PLAN.runs.values() if spec.workload["name"] == "fashion-conv"]
+OF_CONV = [spec for spec in PLAN.runs.values() if spec.workload.name == "fashion-conv"]
 # The file that is edited, how, and what is then measured again.
 EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
     "the loop": ("scripts/paragone/training/loop.py", append, {"train": len(PLAN.runs)}),
@@ -50,7 +50,7 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
         "config.yaml",
         another_rate,
         {"train": len(OF_CONV), "first_steps": 1, "probe_reference": 1}
-        | {f"probe_{spec.backend['name']}": 1 for spec in OF_CONV},
+        | {f"probe_{spec.backend.name}": 1 for spec in OF_CONV},
     ),
 }
 

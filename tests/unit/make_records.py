@@ -111,6 +111,8 @@ def make_record(
                 "dataset": dataset,
                 "model": {"name": workload, **(model or {})},
                 "initializer": planned_initializer,
+                "optimizer": {"name": "sgd", "momentum": 0.0},
+                "learning_rate": {"base": 0.001},
             },
             "backend": {"name": backend, "engine": engine, "strategy": strategy, "device": device},
             "replicas": replicas,

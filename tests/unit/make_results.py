@@ -6,9 +6,8 @@ import json
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from msgspec.structs import replace
 from unit.make_records import make_record, sealed, set_times, write_parity
-from workspace import make_spec
+from workspace import changed, make_spec
 
 from paragone.analysis import compliance
 from paragone.config.run_spec import Spec
@@ -44,7 +43,7 @@ def valid_records(
         for backend in backends:
             epochs = len((accuracies or {}).get(backend, COURSE))
             spec = make_spec("fashion-conv", backend, global_batch=batch, seed=seed, epochs=epochs)
-            specs.append(replace(spec, workload={**spec.workload, "target": TARGET}))
+            specs.append(changed(spec, {"target": TARGET}))
     return records_of(specs, accuracies, speeds)
 
 
@@ -53,7 +52,7 @@ def records_of(specs: list[Spec], accuracies=None, speeds=None) -> list[dict]:
     clock = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
     made = []
     for spec in specs:
-        backend, seed = spec.backend["name"], spec.seed
+        backend, seed = spec.backend.name, spec.seed
         record = make_record(
             backend,
             seed=seed,
@@ -61,7 +60,7 @@ def records_of(specs: list[Spec], accuracies=None, speeds=None) -> list[dict]:
             epochs=spec.epochs,
             steps_per_epoch=spec.steps_per_epoch,
             accuracies=(accuracies or {}).get(backend, COURSE),
-            target=spec.workload.get("target", {}).get("accuracy"),
+            target=spec.workload.target.accuracy if spec.workload.target else None,
             patience=TARGET["patience"],
             speed=speeds and speeds[backend][seed],
         )

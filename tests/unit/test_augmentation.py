@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from paragone.config.run_spec import Augmentation
 from paragone.data.augmentation import augment, draw
 from paragone.data.random_streams import generator
 
 RANDOM = np.random.default_rng(0)
-BOTH = {"shift": 0.2, "flip": True}
+BOTH = Augmentation(shift=0.2, flip=True)
 
 
 def by_scipy(image: np.ndarray, down: float, right: float, flip: float) -> np.ndarray:
@@ -24,7 +25,7 @@ def by_scipy(image: np.ndarray, down: float, right: float, flip: float) -> np.nd
 def test_images_are_those_of_scipy(shape, dtype):
     images = RANDOM.integers(0, 256, (40, *shape)).astype(dtype)
     before = images.copy()
-    drawn = draw(40, {"shift": 0.5, "flip": True}, np.random.default_rng(1))
+    drawn = draw(40, Augmentation(0.5, True), np.random.default_rng(1))
     assert 5 < drawn[:, 2].sum() < 35
     augmented = augment(images, drawn)
     assert np.array_equal(images, before)
@@ -50,10 +51,10 @@ def test_draws_fill_their_range_and_flip_every_second():
     assert set(drawn[:, 2]) == {0.0, 1.0}
     assert drawn[:, 2].mean() == pytest.approx(0.5, abs=0.015)
     assert np.abs(np.corrcoef(drawn.T) - np.eye(3)).max() < 0.03
-    for options in ({"shift": 0.0, "flip": True}, {"shift": 0.3, "flip": False}):
+    for options in (Augmentation(0.0, True), Augmentation(0.3, False)):
         drawn = draw(1000, options, np.random.default_rng(3))
-        assert drawn[:, :2].any() == bool(options["shift"])
-        assert drawn[:, 2].any() == options["flip"]
+        assert drawn[:, :2].any() == bool(options.shift)
+        assert drawn[:, 2].any() == options.flip
 
 
 def test_draws_stay_what_they_were():

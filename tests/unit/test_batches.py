@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from workspace import make_spec
+from workspace import changed, make_spec
 
 from paragone.base.errors import UserError
 from paragone.config import run_spec
@@ -54,7 +54,7 @@ def index_of(batch) -> np.ndarray:
 def spec_of(size: int, steps: int | None = None, **workload) -> Spec:
     """Batches of `size` with seed 0, all whole ones unless `steps` is given; `workload`: keys to set."""
     spec = make_spec("fashion-conv", "torch", global_batch=size, steps_per_epoch=steps)
-    return replace(spec, workload={**spec.workload, **workload})
+    return changed(spec, workload)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_training_follows_the_order_of_its_epoch(spec, epoch, order):
     batches = list(train_batches(dataset(), spec, epoch))
     assert [len(labels) for _, labels in batches] == [spec.global_batch] * len(batches)
     assert np.array_equal(np.concatenate([index_of(batch) for batch in batches]), order)
-    assert train_examples(dataset(), spec) == min(100, spec.workload.get("train_examples", 100))
+    assert train_examples(dataset(), spec) == min(100, spec.workload.train_examples or 100)
 
 
 def test_steps_that_do_not_fit_into_the_used_examples_are_refused():

@@ -64,7 +64,7 @@ def test_bars_of_one_experiment_differ_for_color_blind_readers(reader):
     """Bars have no markers; rows and panels name them as well."""
     for name, block in CONFIG["experiments"].items():
         if set(block["figures"]) & {"epoch_time", "batch_size_throughput"}:
-            drawn = {spec.backend["name"] for spec in expand(CONFIG, name)}
+            drawn = {spec.backend.name for spec in expand(CONFIG, name)}
             for first, second in itertools.combinations(sorted(drawn), 2):
                 assert distance(PALETTE[first], PALETTE[second], reader) > TOLD
 

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 import torch
 from made_images import make_images, make_texts
-from msgspec.structs import replace
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
-from workspace import make_spec
+from workspace import changed, make_spec
 
 from paragone.base.engine_reports import Metrics
 from paragone.config.run_spec import Spec
@@ -108,7 +107,7 @@ def on_stand_in(monkeypatch):
 
 def spec_of(workload: str, **backend: str) -> Spec:
     spec = make_spec(workload, "torch", global_batch=16, steps_per_epoch=4)
-    return replace(spec, backend=spec.backend | {"device": "gpu"} | backend)
+    return changed(spec, backend={"device": "gpu"} | backend)
 
 
 @pytest.mark.parametrize("feed", ["batches", "resident"])

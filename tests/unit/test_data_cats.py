@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from data_programs import DATASETS, prepare
-from msgspec.structs import replace
 from PIL import Image
-from workspace import make_spec
+from workspace import changed, make_spec
 
 from paragone.data import Dataset, load
 from paragone.data.batches import train_batches
@@ -58,7 +57,7 @@ def test_the_loader_decodes_the_arrays_once_more(dataset):
     """From the files of TensorFlow Datasets, in the drawn order, bit by bit."""
     spec = make_spec("mobilenet-v2", "tensorflow-mirrored", global_batch=64, steps_per_epoch=None)
     assert spec.steps(len(dataset.train_labels)) == 25
-    loaded = replace(spec, backend={**spec.backend, "loader": "tf_data"})
+    loaded = changed(spec, backend={"loader": "tf_data"})
     pairs = zip(train_batches(dataset, loaded, 1), train_batches(dataset, spec, 1), strict=True)
     for decoded, right in pairs:
         assert all(np.array_equal(*pair) for pair in zip(decoded, right, strict=True))

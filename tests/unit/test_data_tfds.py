@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 from data_programs import CONFIG_DATA, FASHION_FILES, lock_of, prepare
-from msgspec.structs import replace
-from workspace import make_spec
+from workspace import changed, make_spec
 
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
@@ -67,14 +66,14 @@ def again(prepared: Path, mirror: Path, **changes: object) -> Path:
 def loaded(manifest: Path, folder: Path) -> tuple[Dataset, Spec]:
     """A data set of 100 images, and a run of three steps that decodes them."""
     spec = make_spec("fashion-cnn", "tensorflow-mirrored", global_batch=32, steps_per_epoch=None)
-    return load(manifest, folder), replace(spec, backend={**spec.backend, "loader": "tf_data"})
+    return load(manifest, folder), changed(spec, backend={"loader": "tf_data"})
 
 
 @pytest.mark.parametrize("size", [None, 14])
 def test_the_loader_reads_the_same_images_from_what_tfds_has_prepared(prepared, mirror, size):
     manifest = again(prepared, mirror, size=size) if size else prepared / "results/manifest.json"
     dataset, spec = loaded(manifest, prepared / "data")
-    arrays = replace(spec, backend={k: v for k, v in spec.backend.items() if k != "loader"})
+    arrays = changed(spec, backend={"loader": None})
     for steps in (None, 7):
         both = [list(train_batches(dataset, each, 2, steps=steps)) for each in (spec, arrays)]
         assert {len(batches) for batches in both} == {steps or 3}

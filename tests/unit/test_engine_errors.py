@@ -6,8 +6,7 @@ import sys
 
 import pytest
 import torch
-from msgspec.structs import replace
-from workspace import ROOT, make_spec
+from workspace import ROOT, changed, make_spec
 
 from paragone.base.errors import (
     Unavailable,
@@ -86,7 +85,7 @@ def test_an_operation_without_a_deterministic_kernel_is_not_available_and_costs_
     errors.append(AttributeError("own"))  # the reference says what it is, too
     with pytest.raises(AttributeError, match="own"):
         observe.observe(
-            replace(spec, backend={**spec.backend, "engine": "reference", "strategy": "whole"}),
+            changed(spec, backend={"engine": "reference", "strategy": "whole"}),
             None,
         )
 

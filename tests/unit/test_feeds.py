@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 from made_images import make_images
-from msgspec.structs import replace
-from workspace import make_spec
+from workspace import changed, make_spec
 
 from paragone.base.errors import Unavailable
 from paragone.config.run_spec import Spec
@@ -21,7 +20,7 @@ DATASET = make_images()
 
 def spec_of(feed: str) -> Spec:
     spec = make_spec("fashion-cnn", "torch", global_batch=16, steps_per_epoch=4)
-    return replace(spec, backend=spec.backend | {"feed": feed})
+    return changed(spec, backend={"feed": feed})
 
 
 def test_resident_inputs_are_rows_and_train_to_the_last_bit_as_copied_ones():

@@ -25,8 +25,8 @@ def taken(spec: Spec, learns: float = 1.0, change=lambda batch: batch) -> dict:
     engine.build(spec, DATASET, 1)
     shapes = {name: values.shape for name, values in engine.weights().items()}
     engine.set_weights(initial(shapes, spec, None)[0])
-    rate = spec.workload["learning_rate"]
-    quicker = {**spec.workload, "learning_rate": {**rate, "base": rate["base"] * learns}}
+    rate = spec.workload.learning_rate
+    quicker = replace(spec.workload, learning_rate=replace(rate, base=rate.base * learns))
     return first_steps.take(engine, replace(spec, workload=quicker), DATASET, 2, change)
 
 
@@ -121,7 +121,7 @@ def test_what_a_run_is_compared_with(backend, replicas, strategy, parts):
     """The same for all runs that must agree: whatever normalizes alike, and whatever comes after."""
     run = make_spec("fashion-cnn", backend, replicas, epochs=5, steps_per_epoch=9)
     steps = of_run(run)
-    assert (steps.backend["strategy"], steps.replicas, steps.workers) == (strategy, parts, 1)
+    assert (steps.backend.strategy, steps.replicas, steps.workers) == (strategy, parts, 1)
     assert (steps.precision, steps.steps_per_epoch) == ("float32", 2)
     assert steps == of_run(replace(run, epochs=7, precision="float64", steps_per_epoch=None))
     assert steps != of_run(replace(run, precision="bfloat16"))

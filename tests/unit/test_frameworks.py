@@ -24,7 +24,7 @@ def narrowed(*frameworks: str, **changes: object) -> tuple[dict, list[str]]:
 def test_only_backends_of_named_frameworks_are_left(framework):
     config, words = narrowed(framework)
     runs = {name: expand(config, name) for name in config["experiments"]}
-    trained = {spec.backend["name"] for specs in runs.values() for spec in specs}
+    trained = {spec.backend.name for specs in runs.values() for spec in specs}
     multiplied = {*products(config)}
     for name in trained | multiplied:
         assert framework_of(config["backends"][name]["environment"]) == framework
@@ -62,7 +62,7 @@ def test_the_baseline_is_of_the_experiment_that_draws_it_and_an_own_environment_
     assert config["baseline"] == "tensorflow-mirrored"
     backends = CONFIG["backends"] | {"torch": CONFIG["backends"]["torch"] | {"environment": "mine"}}
     config, _ = narrowed("jax", backends=backends)
-    assert "torch" in {spec.backend["name"] for spec in expand(config, "one_device")}
+    assert "torch" in {spec.backend.name for spec in expand(config, "one_device")}
 
 
 def test_pins_of_one_framework_hold_no_other():

@@ -8,7 +8,7 @@ import pytest
 import torch
 from made_images import make_images, make_texts
 from msgspec.structs import replace
-from workspace import CONFIG, make_spec
+from workspace import CONFIG, changed, make_spec
 
 from paragone.base import plugins
 from paragone.base.errors import Unavailable, UserError
@@ -29,8 +29,7 @@ SHIFTED = {"shift": 0.2, "flip": True}
 def spec_of(loader: str | None, **workload) -> Spec:
     """Three steps of 16 examples of fashion-cnn on torch; `workload`: keys to set."""
     spec = make_spec("fashion-cnn", "torch", global_batch=16, steps_per_epoch=3)
-    backend = spec.backend | ({"loader": loader} if loader else {})
-    return replace(spec, backend=backend, workload=spec.workload | workload)
+    return changed(spec, workload, {"loader": loader})
 
 
 @pytest.mark.parametrize(
@@ -143,7 +142,7 @@ def test_a_run_depends_on_its_own_loader_alone():
     config = config_of(loader="data_loader")
     assert probe(config, "fashion-cnn", "torch") == probe(CONFIG, "fashion-cnn", "torch")
     assert first_steps(spec_of("data_loader")) == first_steps(spec_of(None))
-    assert expand(config, "own")[0].backend["loader"] == "data_loader"
+    assert expand(config, "own")[0].backend.loader == "data_loader"
     for name in (None, *NAMES):
         files = code_files("train.py", *loaded_modules(spec_of(name)))
         of_loaders = {path.name for path in files if path.parent.name == "loaders"}

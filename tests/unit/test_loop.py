@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import msgspec
 import numpy as np
 import pytest
-from msgspec.structs import replace
 from unit.make_processes import make_process
-from workspace import make_spec
+from workspace import changed, make_spec
 
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes
 from paragone.base.errors import UserError
@@ -136,7 +135,7 @@ def spec(**changes) -> Spec:
         "fashion-conv", "torch", global_batch=10, epochs=3, steps_per_epoch=None, **changes
     )
     rate = {"base": 0.1, "decay": [{"after": 2, "factor": 0.5}]}
-    return replace(made, workload={**made.workload, "learning_rate": rate})
+    return changed(made, {"learning_rate": rate})
 
 
 def run(engine: Engine, folder, asked: Spec | None = None, window: float = 0):
@@ -241,7 +240,7 @@ def test_other_devices_than_asked_for_are_refused(clock, tmp_path):
 
 def test_a_reached_target_ends_the_run(clock, tmp_path):
     target = {"accuracy": 0.5, "patience": 2, "stop": True}
-    asked = replace(spec(), workload={**spec().workload, "target": target})
+    asked = changed(spec(), {"target": target})
     outcome = run(Engine(clock, [1.0, 1.0]), tmp_path, asked=asked).outcome
     assert (outcome.status, len(outcome.epochs)) == ("completed", 2)
 

@@ -2,11 +2,14 @@
 
 import copy
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 from workspace import CONFIG
 
 from paragone.base.errors import UserError
 from paragone.config.expand import expand, first_steps, probe, probes_of, with_reference
+from paragone.config.run_spec import Backend, Tuned
 
 
 def config_with(matrix, **block):
@@ -16,7 +19,7 @@ def config_with(matrix, **block):
 
 
 def cells(specs):
-    return [(s.seed, s.backend["name"], s.replicas, s.global_batch) for s in specs]
+    return [(s.seed, s.backend.name, s.replicas, s.global_batch) for s in specs]
 
 
 def test_order_repeats_outermost_then_rows_then_lists():
@@ -65,19 +68,17 @@ def test_row_goes_over_experiment_goes_over_workload():
     config = config_with(matrix, epochs=7, steps_per_epoch=3, global_batch=20, target=target)
     first, second = expand(config, "one")
     assert (first.epochs, first.steps_per_epoch, first.global_batch) == (7, 3, 20)
-    assert first.workload["target"] == target
+    assert msgspec.to_builtins(first.workload.target) == target
     assert second.global_batch == 10
     (plain,) = expand(config_with(matrix[:1]), "one")
     assert (plain.epochs, plain.steps_per_epoch, plain.global_batch) == (5, 60, 1000)
-    assert "target" not in plain.workload
+    assert plain.workload.target is None
 
 
 def test_workload_in_the_spec_has_no_second_copy_of_batch_and_length():
     (spec,) = expand(config_with([{"backend": "torch", "replicas": 1}]), "one")
-    assert not {"global_batch", "per_replica_batch", "epochs", "steps_per_epoch"} & set(
-        spec.workload
-    )
-    assert spec.workload["name"] == "fashion-conv"
+    assert not {*spec.workload.__struct_fields__} & {*spec.__struct_fields__}
+    assert spec.workload.name == "fashion-conv"
 
 
 def test_labels_and_colours_are_no_part_of_a_run():
@@ -155,8 +156,11 @@ def test_errors_name_the_key_and_what_would_be_right(matrix, block, words):
 def test_a_tuned_run_has_what_its_backend_names_and_the_first_steps_of_any_tuning():
     cell = {"backend": "torch", "replicas": 1, "tuning": ["as-installed", "tuned"]}
     installed, tuned = expand(config_with([cell]), "one")
-    assert (installed.tuning_name, installed.tuning) == ("as-installed", {})
-    assert (tuned.tuning_name, tuned.tuning) == ("tuned", CONFIG["backends"]["torch"]["tuned"])
+    assert (installed.tuning_name, installed.tuning) == ("as-installed", Tuned())
+    assert (tuned.tuning_name, msgspec.to_builtins(tuned.tuning)) == (
+        "tuned",
+        CONFIG["backends"]["torch"]["tuned"],
+    )
     assert first_steps(installed) == first_steps(tuned)
 
 
@@ -176,7 +180,7 @@ def test_an_engine_that_drives_every_accelerator_is_probed_with_all(
     config = config_with([{"backend": backend, "replicas": [1, most]}])
     config["backends"][backend]["device"] = device
     (spec,) = probes_of(config, backend, expand(config, "one"))
-    assert (spec.workload["name"], spec.replicas) == ("fashion-conv", replicas)
+    assert (spec.workload.name, spec.replicas) == ("fashion-conv", replicas)
     assert (spec.global_batch, spec.per_replica_batch) == (16, 16 // replicas)
 
 
@@ -186,18 +190,13 @@ def test_probes_of_all_backends_and_the_reference_differ_only_in_the_backend(wor
     specs = {name: probe(CONFIG, workload, name) for name in names}
     assert len({spec.name.rsplit(".", 1)[1] for spec in specs.values()}) == len(names)
     reference = specs["reference"]
-    assert reference.backend == {
-        "name": "reference",
-        "engine": "reference",
-        "strategy": "whole",
-        "device": "cpu",
-    }
+    assert reference.backend == Backend("reference", "reference", "whole", "cpu")
     for spec in specs.values():
         assert spec.workload == reference.workload
         assert (spec.replicas, spec.steps_per_epoch) == (1, 3)
         assert (spec.global_batch, spec.per_replica_batch) == (16, 16)
         # A TPU has no double precision.
-        assert spec.precision == ("float32" if spec.backend["device"] == "tpu" else "float64")
+        assert spec.precision == ("float32" if spec.backend.device == "tpu" else "float64")
 
 
 def test_the_reference_is_no_backend_of_the_config():
@@ -214,14 +213,12 @@ def test_a_cell_may_name_another_workload():
         {"workload": "reuters-cnn-double-softmax", "backend": "torch", "replicas": 1},
     ]
     first, second = expand(config_with(matrix, workload="reuters-cnn"), "one")
-    assert (first.workload["name"], second.workload["name"]) == (
+    assert (first.workload.name, second.workload.name) == (
         "reuters-cnn",
         "reuters-cnn-double-softmax",
     )
-    assert second.workload["loss"] == "double_softmax"
-    assert "loss" not in first.workload
-    same = {key: value for key, value in second.workload.items() if key not in ("name", "loss")}
-    assert same == {key: value for key, value in first.workload.items() if key != "name"}
+    assert second.workload.loss == "double_softmax"
+    assert replace(second.workload, name="reuters-cnn", loss="cross_entropy") == first.workload
 
 
 def test_runs_are_in_single_precision_unless_the_workload_says_otherwise():
@@ -230,7 +227,6 @@ def test_runs_are_in_single_precision_unless_the_workload_says_otherwise():
     config["workloads"]["fashion-conv"]["precision"] = "float64"
     (spec,) = expand(config, "one")
     assert spec.precision == "float64"
-    assert "precision" not in spec.workload
 
 
 @pytest.mark.parametrize("experiment", CONFIG["experiments"])
@@ -256,6 +252,6 @@ def test_workers_are_those_of_the_strategy(cell, workers):
 def test_an_experiment_may_use_fewer_examples_than_its_workload():
     matrix = [{"backend": "torch", "replicas": 1}]
     (fewer,) = expand(config_with(matrix, workload="wide-resnet", train_examples=64), "one")
-    assert fewer.workload["train_examples"] == 64
+    assert fewer.workload.train_examples == 64
     (all_of_it,) = expand(config_with(matrix, workload="wide-resnet"), "one")
-    assert all_of_it.workload["train_examples"] == 10_000
+    assert all_of_it.workload.train_examples == 10_000

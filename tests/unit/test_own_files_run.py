@@ -49,7 +49,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **edits: tuple[str, s
 
 
 def spec_of(config: dict, backend: str) -> Spec:
-    return next(spec for spec in expand(config, "my_question") if spec.backend["name"] == backend)
+    return next(spec for spec in expand(config, "my_question") if spec.backend.name == backend)
 
 
 # Backend, file without suffix, what is replaced by what, and the words of the message.

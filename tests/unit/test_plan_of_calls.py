@@ -62,12 +62,12 @@ def test_runs_that_experiments_share_are_made_and_listed_once(default):
 
 def test_a_run_reads_its_data_its_weights_and_the_first_steps_it_is_compared_with(default):
     for name, spec in default.runs.items():
-        assert default.manifest(spec) == f"<results>/data/{spec.workload['dataset']}/manifest.json"
-        pretrained = spec.workload["name"] == "mobilenet-v2"
+        assert default.manifest(spec) == f"<results>/data/{spec.workload.dataset}/manifest.json"
+        pretrained = spec.workload.name == "mobilenet-v2"
         assert default.weights(spec) == ["<results>/weights/mobilenet-v2.json"] * pretrained
         compared = [path.split("/")[-1].removesuffix(".npz") for path in default.first_steps(name)]
         assert all(default.references[each] == default.expected[name] for each in compared)
-    of_conv = [spec for spec in default.runs.values() if spec.workload["name"] == "fashion-conv"]
+    of_conv = [spec for spec in default.runs.values() if spec.workload.name == "fashion-conv"]
     # Backends must take the same first steps, each tuned or as installed: one file per seed.
     steps = {(spec.seed, *default.first_steps(spec.name)) for spec in of_conv}
     assert len(steps) == len({spec.seed for spec in of_conv}) < len(of_conv)
@@ -75,9 +75,9 @@ def test_a_run_reads_its_data_its_weights_and_the_first_steps_it_is_compared_wit
 
 def test_the_gate_probes_each_workload_on_the_backends_that_train_it(default):
     assert default.backends_of("fashion-conv") == ["tensorflow-mirrored", "torch"]
-    probed = {(spec.workload["name"], "torch") for spec in default.probes("torch")}
-    assert probed == {(spec.workload["name"], "torch") for spec in default.trained_by("torch")}
-    names = {spec.workload["name"] for spec in default.probes("reference")}
+    probed = {(spec.workload.name, "torch") for spec in default.probes("torch")}
+    assert probed == {(spec.workload.name, "torch") for spec in default.trained_by("torch")}
+    names = {spec.workload.name for spec in default.probes("reference")}
     assert names == {*default.workloads}
     assert default.parity_reports("tpu_fashion_conv") == ["<results>/parity/fashion-conv.json"]
     assert default.manifests("tpu_fashion_conv") == ["<results>/data/fashion_mnist/manifest.json"]

@@ -19,13 +19,13 @@ def repeats_of(repeats: int = 6, seed: int = 0) -> list[list[str]]:
     specs = {spec.name: spec for spec in expand(config, "own")}
     ordered = [specs[run] for run in schedule({"own": list(specs.values())}, seed)]
     parts = groupby(ordered, key=lambda spec: spec.seed)
-    return [[spec.backend["name"] for spec in part] for _, part in parts]
+    return [[spec.backend.name for spec in part] for _, part in parts]
 
 
 def test_every_run_has_one_place_the_experiment_with_the_fewest_of_its_own_first():
     """A run that two of them share is trained with the larger, beside what it is compared with."""
     assert sorted(schedule(PAPER.experiments, 0)) == sorted(PAPER.runs)
-    runs = [spec for spec in PAPER.runs.values() if spec.workload["name"] == "wide-resnet"][:9]
+    runs = [spec for spec in PAPER.runs.values() if spec.workload.name == "wide-resnet"][:9]
     order = schedule({"six": runs[3:], "pair": runs[:2], "four": runs[:4]}, 0)
     assert {*order[:3]} == {spec.name for spec in runs[:3]}
     assert {*order[3:]} == {spec.name for spec in runs[3:]}

@@ -6,18 +6,19 @@ import re
 
 import msgspec
 import pytest
-from msgspec.structs import asdict, fields, replace
-from workspace import make_spec
+from msgspec.structs import fields, replace
+from workspace import changed, make_spec
 
 from paragone.base.errors import UserError
-from paragone.config.run_spec import Spec, cell_of
+from paragone.config.run_spec import Spec, Tuned, Workload, cell_of
 
 SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, global_batch=1024)
+DATA = json.loads(SPEC.to_json())
 
 # A change of every field, so that a new field without one fails.
 OTHER = {
-    "workload": {**SPEC.workload, "initializer": "keras"},
-    "backend": {**SPEC.backend, "device": "tpu"},
+    "workload": replace(SPEC.workload, initializer="keras"),
+    "backend": replace(SPEC.backend, device="tpu"),
     "replicas": 4,
     "workers": 2,
     "global_batch": 2048,
@@ -27,12 +28,27 @@ OTHER = {
     "precision": "float64",
     "seed": 1,
     "deterministic": False,
-    "tuning": {"options": {"fused_optimizer": True}},
+    "tuning": Tuned(options={"fused_optimizer": True}),
+}
+# A change of every key of a workload.
+OF_WORKLOAD = {
+    "name": "other",
+    "dataset": "other",
+    "model": {"name": "fashion-cnn", "width": 2},
+    "initializer": "keras",
+    "optimizer": {"name": "sgd", "momentum": 0.9},
+    "learning_rate": {"base": 0.01, "per_batch": 64},
+    "input": None,
+    "train_examples": 1024,
+    "loss": "double_softmax",
+    "shuffle": "once",
+    "augmentation": {"shift": 0.1, "flip": False},
+    "target": {"accuracy": 0.5, "patience": 1, "stop": True},
 }
 
 
 def schedule(**learning_rate):
-    return replace(SPEC, workload={**SPEC.workload, "learning_rate": learning_rate})
+    return changed(SPEC, {"learning_rate": learning_rate})
 
 
 def test_json_round_trip_keeps_everything():
@@ -44,25 +60,29 @@ def test_name_says_what_it_is():
 
 
 def test_name_does_not_depend_on_the_order_of_keys():
-    turned = json.dumps(dict(reversed(asdict(SPEC).items())))
-    turned = json.loads(turned)
-    turned["workload"] = dict(reversed(turned["workload"].items()))
+    turned = dict(reversed(DATA.items()))
+    turned["workload"] = dict(reversed(DATA["workload"].items()))
     assert msgspec.convert(turned, Spec).name == SPEC.name
 
 
 def test_identity_is_the_hash_of_the_canonical_text():
     """A changed identity retrains everything: this fails when that happens by accident."""
-    backend = {"name": "b", "engine": "e", "strategy": "s", "device": "d"}
-    workload = {"name": "w", "dataset": "x", "initializer": "i", "model": {"name": "m"}}
-    spec = Spec(workload, backend, 1, 1, 2, 2, 1, None, "float32", 0, True, {})
-    assert spec.to_json() == (
-        '{"backend":{"device":"d","engine":"e","name":"b","strategy":"s"},'
+    text = (
+        '{"backend":{"device":"cpu","engine":"e","name":"b","strategy":"s"},'
         '"deterministic":true,"epochs":1,"global_batch":2,"per_replica_batch":2,'
         '"precision":"float32","replicas":1,"seed":0,"steps_per_epoch":null,"tuning":{},"workers":1,'
-        '"workload":{"dataset":"x","initializer":"i","model":{"name":"m"},"name":"w"}}'
+        '"workload":{"dataset":"x","initializer":"keras","input":{"divide":255,"mean":0.0,"std":1},'
+        '"learning_rate":{"base":1},"model":{"name":"m"},"name":"w","optimizer":{"name":"o"}}}'
     )
-    digest = hashlib.sha256(spec.to_json().encode()).hexdigest()
-    assert spec.name == f"w.b.r1.b2.s0.{digest[:8]}" == "w.b.r1.b2.s0.29b5090f"
+    spec = Spec.from_json(text)
+    assert spec.to_json() == text
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    assert spec.name == f"w.b.r1.b2.s0.{digest[:8]}" == "w.b.r1.b2.s0.7f8bc567"
+
+
+def test_a_default_that_is_written_out_is_the_same_run():
+    written = changed(SPEC, {"loss": "cross_entropy", "target": None}, {"feed": "batches"})
+    assert written.name == SPEC.name
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Spec)])
@@ -71,11 +91,9 @@ def test_every_field_changes_the_identity(field):
     assert changed.name.rsplit(".", 1)[1] != SPEC.name.rsplit(".", 1)[1]
 
 
-@pytest.mark.parametrize("key", sorted(SPEC.workload))
+@pytest.mark.parametrize("key", Workload.__struct_fields__)
 def test_every_key_of_the_workload_changes_the_identity(key):
-    value = SPEC.workload[key]
-    other = f"{value}2" if isinstance(value, str) else {**value, "more": 1}
-    assert replace(SPEC, workload={**SPEC.workload, key: other}).name != SPEC.name
+    assert changed(SPEC, {key: OF_WORKLOAD[key]}).sha256 != SPEC.sha256
 
 
 @pytest.mark.parametrize(
@@ -98,14 +116,15 @@ def test_malformed_text_is_one_error(text):
         ({"precision": 32}, "precision"),
         ({"deterministic": 1}, "deterministic"),
         ({"tuning": None}, "tuning"),
-        ({"workload": {}}, "workload.name"),
+        ({"workload": {}}, "`name`"),
+        ({"workload": DATA["workload"] | {"model": {}}}, "workload.model.name"),
         ({"per_replica_batch": None}, "per_replica_batch"),
-        ({"backend": {**SPEC.backend, "engine": None}}, "backend"),
+        ({"backend": {**DATA["backend"], "engine": None}}, "backend"),
     ],
 )
 def test_a_value_that_no_specification_has_is_named(change, place):
     with pytest.raises(UserError, match=rf"^--spec: .*{re.escape(place)}"):
-        Spec.from_json(json.dumps({**asdict(SPEC), **change}))
+        Spec.from_json(json.dumps(DATA | change))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from make_records import make_record, typed
 from msgspec.structs import replace
 
+from paragone.config import run_spec
 from paragone.records.run_metrics import Target, time_to_target
 from paragone.training.loop import stops
 
@@ -59,5 +60,5 @@ def test_target_missed_is_censored(accuracies, patience):
 )
 def test_run_stops_after_patience(accuracies, stop, expected):
     epochs = [SimpleNamespace(test_accuracy=accuracy) for accuracy in accuracies]
-    assert stops({**TARGET, "stop": stop}, epochs) is expected
+    assert stops(run_spec.Target(**TARGET | {"stop": stop}), epochs) is expected
     assert stops(None, epochs) is False

@@ -9,8 +9,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from made_images import make_images
-from msgspec.structs import replace
-from workspace import ROOT, call, make_spec
+from workspace import ROOT, call, changed, make_spec
 
 from paragone.base.engine_reports import Modes
 from paragone.base.errors import Unavailable
@@ -20,7 +19,7 @@ from paragone.data.batches import train_batches
 pytestmark = pytest.mark.full
 
 SPEC = make_spec("fashion-conv", "tensorflow-mirrored", 2, global_batch=16, steps_per_epoch=2)
-ON_TPU = replace(SPEC, backend={**SPEC.backend, "strategy": "tpu", "device": "tpu"})
+ON_TPU = changed(SPEC, backend={"strategy": "tpu", "device": "tpu"})
 
 
 def batches_are_split_on_the_host():

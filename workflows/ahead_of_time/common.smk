@@ -55,12 +55,12 @@ def program(name, *modules):
 def exporting(wildcards):
     """The program that exports a step, with what it loads by name."""
     spec = PLAN.steps[wildcards.step]
-    return program("export_step.py", exporter_of(spec.backend["engine"]), *loaded_modules(spec))
+    return program("export_step.py", exporter_of(spec.backend.engine), *loaded_modules(spec))
 
 
 def environment(wildcards):
     """The environment file of the backend of a step."""
-    backend = config["backends"][PLAN.steps[wildcards.step].backend["name"]]
+    backend = config["backends"][PLAN.steps[wildcards.step].backend.name]
     return f"../../envs/{backend['environment']}.yaml"
 
 

@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     spec = Spec.from_json(options.spec)
     example = records.read(options.example, Example)
-    exporter_of(spec.backend["engine"])
+    exporter_of(spec.backend.engine)
     begin = time.monotonic()
     try:
         text, exported = export(spec, example)

@@ -81,11 +81,11 @@ def run_workers(
     options: argparse.Namespace, spec: Spec
 ) -> tuple[str, str | None, StepProfile | None]:
     """Status, reason and profile of the run's workers. Raises as `worker_failure.judge` does."""
-    if spec.backend["engine"] not in PROFILERS:
-        return "no_profiler", f"engine {spec.backend['engine']} has no profiler", None
+    if spec.backend.engine not in PROFILERS:
+        return "no_profiler", f"engine {spec.backend.engine} has no profiler", None
     with meeting_folder(options.output.parent) as meeting:
         line = [sys.executable, __file__, in_file(again(options), meeting)]
-        tuned, before = spec.tuning.get("variables", {}), cgroups.memory_counts()
+        tuned, before = spec.tuning.variables, cgroups.memory_counts()
         line.append(f"--rendezvous={meeting}")
         if failed := supervisor.run(line, spec.workers, cores=options.threads, tuned=tuned):
             grown = zip(cgroups.memory_counts(), before, strict=True)
@@ -108,7 +108,7 @@ def take_part(options: argparse.Namespace, spec: Spec) -> None:
         limits.claim_cores(options.threads)
         world = meeting.join()
         threads = limits.claim_cores(options.threads, world.core_rank, world.core_workers)
-        if spec.backend["device"] == "cpu":
+        if spec.backend.device == "cpu":
             limits.limit_memory(len(world.host_pids))
         dataset = data.load(options.manifest, options.data_folder)
         pretrained = read(options.weights, options.data_folder)
@@ -116,7 +116,7 @@ def take_part(options: argparse.Namespace, spec: Spec) -> None:
         meeting.meet("devices", {"machine": hardware.describe()})
         try:
             with needing_packages():  # before anything is built: it may prepare its framework
-                module = import_module(f"profilers.{PROFILERS[spec.backend['engine']]}")
+                module = import_module(f"profilers.{PROFILERS[spec.backend.engine]}")
             profile = profile_steps(
                 engine, module.profile, spec, dataset, threads, meeting, world, pretrained
             )
@@ -178,7 +178,7 @@ def profile_steps(
         for _ in range(2):  # epochs of their own: workers communicate at the end of each
             train(steps)
         return None
-    profile = profiler(lambda: train(steps), spec.backend["device"])
+    profile = profiler(lambda: train(steps), spec.backend.device)
     return per_step(profile, steps, (before + train(steps)) / 2)
 
 

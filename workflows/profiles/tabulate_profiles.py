@@ -30,8 +30,8 @@ def rows(record: ProfileRecord) -> list[dict]:
     """A row per operation, or one that says why there is none."""
     profile = record.profile
     about = {
-        "workload": record.spec.workload["name"],
-        "backend": record.spec.backend["name"],
+        "workload": record.spec.workload.name,
+        "backend": record.spec.backend.name,
         "replicas": record.spec.replicas,
         "global_batch": record.spec.global_batch,
         "step_milliseconds": profile and profile.alone_milliseconds,

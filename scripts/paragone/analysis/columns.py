@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-from msgspec.structs import asdict
-
 from paragone.base.clock_names import PARTS as CLOCK_PARTS
 from paragone.records.compliance.rules import limit
 from paragone.records.host_metrics import known, other_cpu_share
@@ -111,6 +109,11 @@ def of_others(shares: Iterable[float | None]) -> dict[str, Any]:
 
 def columns_of_result(result: Products) -> dict[str, Any]:
     """The columns on backend and process that all rows of a result of products or all-reduces share."""
-    columns = {"backend": result.backend.name, **asdict(result.backend)}
-    del columns["name"]  # this column is of runs
-    return columns | columns_of_process(result.process)
+    backend = result.backend
+    return {
+        "backend": backend.name,
+        "engine": backend.engine,
+        "strategy": backend.strategy,
+        "device": backend.device,
+        **columns_of_process(result.process),
+    }

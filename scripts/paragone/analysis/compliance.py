@@ -161,7 +161,7 @@ def _read(path: Path) -> RunRecord | tuple[str, Finding]:
 
 
 def _unproven(record: RunRecord, verdicts: Verdicts) -> list[Finding]:
-    cell = record.spec.workload["name"], record.spec.backend["name"]
+    cell = record.spec.workload.name, record.spec.backend.name
     if cell not in verdicts:
         return [Finding("parity", f"no report on {cell[0]} on {cell[1]}")]
     if verdicts[cell] or record.status in ("unavailable", "unsupported"):
@@ -178,7 +178,7 @@ def _unlike(record: RunRecord, manifests: dict[str, dict[str, Any]]) -> Iterator
     (train, *shape), (test, *_) = (
         manifest["arrays"][f"{split}_inputs"]["shape"] for split in ("train", "test")
     )
-    trained = min(train, record.spec.workload.get("train_examples", train))
+    trained = min(train, record.spec.workload.train_examples or train)
     expected = {
         **{key: manifest[key] for key in ("dataset", "source", "edition")},
         "train_examples": trained,
@@ -206,10 +206,10 @@ def _groups(records: dict[str, RunRecord], experiments: dict[str, set[str]]) -> 
 def _protocol(record: RunRecord) -> str:
     """What all runs of one question share: a name in place of the experiment's."""
     spec = record.spec
-    target = spec.workload.get("target") or {}
-    goal = f", target {target['accuracy']:g}" if target else ""
+    target = spec.workload.target
+    goal = f", target {target.accuracy:g}" if target else ""
     steps = f" of {spec.steps_per_epoch} steps" if spec.steps_per_epoch else ""
-    return f"{spec.workload['name']}, {spec.epochs} epochs{steps}{goal}"
+    return f"{spec.workload.name}, {spec.epochs} epochs{steps}{goal}"
 
 
 # The records of an experiment together
@@ -343,7 +343,7 @@ def p_of_fewer(epochs: list[float], reference: list[float]) -> float | None:
 
 
 def _workload(record: RunRecord) -> str:
-    return str(record.spec.workload["name"])
+    return record.spec.workload.name
 
 
 def _cell(record: RunRecord) -> Hashable:
@@ -352,7 +352,7 @@ def _cell(record: RunRecord) -> Hashable:
 
 def _question(record: RunRecord) -> Hashable:
     """What is the same for runs whose epochs to the target are compared."""
-    goal = record.spec.workload.get("target")
+    goal = record.spec.workload.target
     return _workload(record), record.spec.global_batch, str(goal), str(as_json(record.data))
 
 
@@ -373,7 +373,7 @@ def _threads_per_host(record: RunRecord) -> list[int]:
 
 
 def _is_reference(record: RunRecord) -> bool:
-    return (record.spec.backend["engine"], record.spec.backend["strategy"]) == ("torch", "single")
+    return (record.spec.backend.engine, record.spec.backend.strategy) == ("torch", "single")
 
 
 def _epochs_to_target(record: RunRecord) -> float:

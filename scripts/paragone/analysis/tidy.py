@@ -121,23 +121,26 @@ def _run_row(
     spec, workload, backend = record.spec, record.spec.workload, record.spec.backend
     model, efficiency = record.model, record.efficiency
     window = run_metrics.steady(record.window, spec.global_batch)
-    settings = sorted((key, value) for key, value in workload["model"].items() if key != "name")
     return {
         **_cell(record, experiment),
-        "dataset": workload["dataset"],
-        "model": workload["model"]["name"],
-        "model_settings": "; ".join(f"{key}={value}" for key, value in settings),
-        "loss": workload.get("loss", "cross_entropy"),
+        "dataset": workload.dataset,
+        "model": workload.model_name,
+        "model_settings": "; ".join(
+            f"{key}={value}" for key, value in sorted(workload.model_options.items())
+        ),
+        "loss": workload.loss,
         "precision": spec.precision,
         "tuning": spec.tuning_name,
-        **{key: backend[key] for key in ("engine", "strategy", "device")},
-        "feed": spec.feed,
-        "loader": spec.loader or ARRAYS,
+        "engine": backend.engine,
+        "strategy": backend.strategy,
+        "device": backend.device,
+        "feed": backend.feed,
+        "loader": backend.loader or ARRAYS,
         "workers": spec.workers,
         "per_replica_batch": spec.per_replica_batch,
         "planned_epochs": spec.epochs,
         "planned_steps_per_epoch": spec.steps_per_epoch,
-        "planned_initializer": workload["initializer"],
+        "planned_initializer": workload.initializer,
         **_status(record.status, record.reason, violations),
         "parity": _PARITY[_proven(record, parity)],
         **(_data(record.data) if record.data else {}),
@@ -155,7 +158,7 @@ def _run_row(
 
 def _proven(record: RunRecord, parity: Parity) -> bool | None:
     """Whether the backend passed the parity gate and the run's own first steps did not fail it."""
-    proven = parity.get((record.spec.workload["name"], record.spec.backend["name"]))
+    proven = parity.get((record.spec.workload.name, record.spec.backend.name))
     failed = record.first_steps is not None and record.first_steps.passed is False
     return False if failed else proven
 
@@ -274,8 +277,8 @@ def _cell(record: RunRecord, experiment: str) -> Row:
     return {
         "run": record.run,
         "experiment": experiment,
-        "workload": spec.workload["name"],
-        "backend": spec.backend["name"],
+        "workload": spec.workload.name,
+        "backend": spec.backend.name,
         "replicas": spec.replicas,
         "global_batch": spec.global_batch,
         "seed": spec.seed,

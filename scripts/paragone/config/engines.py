@@ -14,7 +14,7 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.processes import MATTERING, tunes
 from paragone.base.source_files import names_of
-from paragone.config.run_spec import BATCHES, RESIDENT
+from paragone.config.run_spec import RESIDENT, Backend, Feed, Spec, Tuned
 
 # How a strategy spreads replicas over workers: one process drives all of them, each has a process of its own,
 # or any number of processes that divides the replicas evenly.
@@ -24,7 +24,6 @@ Spread = Literal["one worker", "one replica each", "several workers"]
 # replica's part, and the mean over replicas; each replica's part, and the statistics of the first replica.
 WHOLE, MEAN, FIRST = "whole", "mean", "first"
 BatchNorm = Literal["whole", "mean", "first"]
-Feed = Literal["batches", "pinned", "resident"]
 
 DECLARATIONS = "plugin.toml"
 
@@ -168,35 +167,39 @@ def is_here(engine: str) -> bool:
     return plugins.file_of(f"engines/{engine}.py") is not None
 
 
-def check_strategy(name: str, backend: dict[str, Any]) -> None:
+def check_strategy(backend: Backend) -> None:
     """Raise `UserError` naming the key for a strategy that the engine of a backend does not have."""
-    strategies = engine_named(backend["engine"]).strategies
-    if backend["strategy"] not in strategies:
+    strategies = engine_named(backend.engine).strategies
+    if backend.strategy not in strategies:
         raise UserError(
-            f"backends.{name}.strategy: {json.dumps(backend['strategy'])} is not one of "
-            f"{', '.join(map(json.dumps, strategies))}, which engine {backend['engine']} has"
+            f"backends.{backend.name}.strategy: {json.dumps(backend.strategy)} is not one of "
+            f"{', '.join(map(json.dumps, strategies))}, which engine {backend.engine} has"
         )
 
 
-def check_backend(name: str, backend: dict[str, Any]) -> None:
-    """Raise `UserError` naming the key for what the engine or the loader of a backend cannot do."""
+def check_backend(name: str, block: dict[str, Any]) -> None:
+    """Raise `UserError` naming the key for what the engine or the loader of a backend cannot do.
+
+    `block`: of the config.
+    """
+    backend, tuned = Backend.of(name, block), msgspec.convert(block.get("tuned", {}), Tuned)
     where = f"backends.{name}"
-    engine = engine_named(backend["engine"])
-    _check_has(f"engines/{backend['engine']}.py", "ENGINE")
-    if backend.get("feed", BATCHES) not in engine.feeds:
+    engine = engine_named(backend.engine)
+    _check_has(f"engines/{backend.engine}.py", "ENGINE")
+    if backend.feed not in engine.feeds:
         raise UserError(
-            f"{where}.feed: engine {backend['engine']} has {', '.join(engine.feeds)} alone"
+            f"{where}.feed: engine {backend.engine} has {', '.join(engine.feeds)} alone"
         )
-    check_strategy(name, backend)
-    if "loader" in backend:
-        _check_loader(backend, where)
-    for option in backend.get("tuned", {}).get("options", {}):
+    check_strategy(backend)
+    if backend.loader:
+        _check_loader(backend, backend.loader)
+    for option in tuned.options:
         if option not in engine.tuned:
             allowed = ", ".join(engine.tuned) or "none"
             raise UserError(
-                f"{where}.tuned.options.{option}: engine {backend['engine']} has {allowed}"
+                f"{where}.tuned.options.{option}: engine {backend.engine} has {allowed}"
             )
-    for variable in backend.get("tuned", {}).get("variables", {}):
+    for variable in tuned.variables:
         if not tunes(variable):
             raise UserError(
                 f"{where}.tuned.variables.{variable}: is not known to tune a process; names begin with "
@@ -204,20 +207,20 @@ def check_backend(name: str, backend: dict[str, Any]) -> None:
             )
 
 
-def _check_loader(backend: dict[str, Any], where: str) -> None:
-    name, engine = backend["loader"], backend["engine"]
+def _check_loader(backend: Backend, name: str) -> None:
+    where = f"backends.{backend.name}.loader"
     try:
         loader = loader_named(name)
     except UserError as error:
-        raise UserError(f"{where}.loader: {error}") from None
+        raise UserError(f"{where}: {error}") from None
     _check_has(f"data/loaders/{name}.py", "LOADER")
-    if engine not in loader.engines:
+    if backend.engine not in loader.engines:
         raise UserError(
-            f"{where}.loader: {name} feeds {', '.join(loader.engines)} alone, not engine {engine}"
+            f"{where}: {name} feeds {', '.join(loader.engines)} alone, not engine {backend.engine}"
         )
-    if backend.get("feed") == RESIDENT:
+    if backend.feed == RESIDENT:
         raise UserError(
-            f"{where}.loader: {RESIDENT} inputs are on the device already; leave out loader or feed"
+            f"{where}: {RESIDENT} inputs are on the device already; leave out loader or feed"
         )
 
 
@@ -228,21 +231,22 @@ def _check_has(inside: str, name: str) -> None:
         raise UserError(f"{file or inside}: has no `{name} = ...`; add it")
 
 
-def check_augmentation(backend: dict[str, str], workload: dict[str, Any], where: str) -> None:
+def check_augmentation(spec: Spec, where: str) -> None:
     """Raise `UserError` naming the key for inputs that cannot be augmented as a workload has it.
 
     `where`: the key that asks for both. What is drawn from records alone may name a loader that is not here.
     """
-    if "augmentation" not in workload:
+    backend = spec.backend
+    if spec.workload.augmentation is None:
         return
-    if backend.get("feed") == RESIDENT:
+    if backend.feed == RESIDENT:
         raise UserError(
-            f"backends.{backend['name']}.feed: {RESIDENT} inputs are not augmented, and workload "
-            f"{workload['name']} has an augmentation ({where}); leave one of them out"
+            f"backends.{backend.name}.feed: {RESIDENT} inputs are not augmented, and workload "
+            f"{spec.workload.name} has an augmentation ({where}); leave one of them out"
         )
-    name = backend.get("loader")
+    name = backend.loader
     if name and plugins.file_of(f"data/loaders/{name}.py") and not loader_named(name).augments:
         raise UserError(
-            f"backends.{backend['name']}.loader: {name} does not augment, and workload "
-            f"{workload['name']} has an augmentation ({where}); name another loader, or leave it out"
+            f"backends.{backend.name}.loader: {name} does not augment, and workload "
+            f"{spec.workload.name} has an augmentation ({where}); name another loader, or leave it out"
         )

@@ -19,7 +19,7 @@ from paragone.config.engines import (
     engine_named,
     is_here,
 )
-from paragone.config.run_spec import AS_INSTALLED, TUNED, Spec
+from paragone.config.run_spec import AS_INSTALLED, BATCHES, TUNED, Backend, Spec, Tuned
 
 # What the parity gate compares with.
 REFERENCE = {
@@ -35,8 +35,6 @@ PROBE: dict[str, Any] = {
 # Steps of each run that are compared with the reference's: the second depends on the optimizer's state.
 FIRST_STEPS = 2
 
-# Keys of a backend that a specification has only where they are given: others keep their identity.
-UNUSUAL = ("feed", "loader")
 # The two names of a batch size in the config; a block gives one of them.
 BATCH_SIZES = ("global_batch", "per_replica_batch")
 # Keys of a workload that an experiment, or a cell of its matrix, may set otherwise.
@@ -63,7 +61,7 @@ def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
 
 def _check_steps(run: Spec, where: str) -> None:
     """Raise `UserError` here where every run would, after its start: too few training examples."""
-    if examples := run.workload.get("train_examples"):
+    if examples := run.workload.train_examples:
         try:
             run.steps(examples)
         except UserError as error:
@@ -82,7 +80,7 @@ def probe(config: dict[str, Any], workload: str, backend: str, replicas: int = 1
     choice |= {"replicas": replicas}
     spec = spec_of(config, choice, "parity", config["seed"])
     # Its inputs are at hand; how they get to a device is compared by the first steps of each run.
-    return replace(spec, backend={k: v for k, v in spec.backend.items() if k not in UNUSUAL})
+    return replace(spec, backend=_fed_as_usual(spec.backend))
 
 
 def probes_of(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> list[Spec]:
@@ -91,7 +89,7 @@ def probes_of(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> lis
     With one replica, unless an engine drives every accelerator: then with the most that its runs have, if
     the probe's batch divides by it (else it has one, and cannot run).
     """
-    own = [spec for spec in runs if backend in (spec.backend["name"], "reference")]
+    own = [spec for spec in runs if backend in (spec.backend.name, "reference")]
     block = with_reference(config)["backends"][backend]
     replicas = 1
     if (
@@ -101,7 +99,7 @@ def probes_of(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> lis
     ):
         most = max(spec.replicas for spec in own)
         replicas = most if PROBE["global_batch"] % most == 0 else 1
-    workloads = sorted({spec.workload["name"] for spec in own})
+    workloads = sorted({spec.workload.name for spec in own})
     return [probe(config, workload, backend, replicas) for workload in workloads]
 
 
@@ -110,17 +108,15 @@ def first_steps(run: Spec) -> Spec | None:
 
     None for a run with dropout: its framework draws the masks.
     """
-    if run.workload["model"].get("dropout"):
+    if run.workload.dropout:
         return None
-    split = engine_named(run.backend["engine"]).batch_norm if run.replicas > 1 else WHOLE
+    split = engine_named(run.backend.engine).batch_norm if run.replicas > 1 else WHOLE
     replicas = 1 if split == WHOLE else run.replicas
-    workload = {key: value for key, value in run.workload.items() if key != "target"}
     return replace(
         run,
-        workload=workload,
-        tuning={},
-        backend=named_backend(with_reference({"backends": {}}), "reference", "parity")
-        | {"strategy": split},
+        workload=replace(run.workload, target=None),
+        tuning=Tuned(),
+        backend=Backend("reference", "reference", split, "cpu"),
         replicas=replicas,
         workers=1,
         per_replica_batch=run.global_batch // replicas,
@@ -136,14 +132,13 @@ def with_reference(config: dict[str, Any]) -> dict[str, Any]:
     return {**config, "backends": {"reference": REFERENCE, **config["backends"]}}
 
 
-def named_backend(config: dict[str, Any], name: str, where: str) -> dict[str, str]:
-    """A backend's name, engine, strategy, device, and feed and loader if they are not the usual ones.
+def named_backend(config: dict[str, Any], name: str, where: str) -> Backend:
+    """A backend of the config. Raises `UserError` naming the key for an unknown name."""
+    return Backend.of(name, config["backends"][_known(config["backends"], name, where)])
 
-    Raises `UserError` naming the key for an unknown name.
-    """
-    backend = config["backends"][_known(config["backends"], name, where)]
-    keys = ("engine", "strategy", "device", *(key for key in UNUSUAL if key in backend))
-    return {"name": name} | {key: backend[key] for key in keys}
+
+def _fed_as_usual(backend: Backend) -> Backend:
+    return replace(backend, feed=BATCHES, loader=None)
 
 
 def _choices(cell: dict[str, Any]) -> list[dict[str, Any]]:
@@ -162,7 +157,6 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
     overrides = {key: choice[key] for key in OVERRIDES if key in choice}
     workload = replaced(config["workloads"][name], overrides, {"name": name})
     global_batch, per_replica_batch = _batch_sizes(workload, choice["replicas"], where)
-    check_augmentation(backend, workload, where)
     try:
         choices = {
             "global_batch": global_batch,
@@ -178,9 +172,11 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
             "deterministic": config["deterministic"],
             "tuning": _tuning(config, choice, where),
         }
-        return typed(Spec, choices)
+        spec = typed(Spec, choices)
     except ValueError as error:  # a count beyond what counts can be
         raise UserError(f"{where}: {error}") from error
+    check_augmentation(spec, where)
+    return spec
 
 
 def _tuning(config: dict[str, Any], choice: dict[str, Any], where: str) -> dict[str, Any]:
@@ -221,19 +217,19 @@ def _batch_sizes(workload: dict[str, Any], replicas: int, where: str) -> tuple[i
     return total, total // replicas
 
 
-def _workers(choice: dict[str, Any], backend: dict[str, str], where: str) -> int:
+def _workers(choice: dict[str, Any], backend: Backend, where: str) -> int:
     """The row's `workers`; else one, or one per replica where the strategy needs several."""
     replicas = choice["replicas"]
-    known = engine_named(backend["engine"]).strategies if is_here(backend["engine"]) else {}
-    if backend["strategy"] not in known:  # of records alone; else the config was refused
+    known = engine_named(backend.engine).strategies if is_here(backend.engine) else {}
+    if backend.strategy not in known:  # of records alone; else the config was refused
         return choice.get("workers", 1)
-    spread = known[backend["strategy"]]
+    spread = known[backend.strategy]
     workers = choice.get("workers", 1 if spread == ONE_WORKER else replicas)
     allowed = {ONE_WORKER: workers == 1, ONE_REPLICA_EACH: workers == replicas}
     if replicas % workers or not allowed.get(spread, True):
         raise UserError(
             f"{where}.workers: {replicas} replica(s) cannot be spread over {workers} worker(s) by "
-            f"strategy {backend['strategy']}, which has {spread}; leave workers out"
+            f"strategy {backend.strategy}, which has {spread}; leave workers out"
         )
     return workers
 
@@ -244,16 +240,13 @@ def _known(blocks: dict[str, Any], name: str, where: str) -> str:
     return name
 
 
-def products(config: dict[str, Any]) -> dict[str, dict[str, str]]:
-    """What the block `matmul` asks for: backend name -> name, engine, strategy, device.
-
-    Raises `UserError` for an unknown name.
-    """
+def products(config: dict[str, Any]) -> dict[str, Backend]:
+    """The backends by name whose products the block `matmul` asks for; `UserError` for an unknown name."""
     names = config["matmul"]["backends"]
-    return {name: named_backend(config, name, "matmul.backends") for name in names}
+    return {name: _fed_as_usual(named_backend(config, name, "matmul.backends")) for name in names}
 
 
-def squares(config: dict[str, Any], backend: dict[str, str]) -> list[int]:
+def squares(config: dict[str, Any], backend: Backend) -> list[int]:
     """The sides of the square products that are multiplied on the device of a backend."""
-    key = "squares" if backend["device"] == "cpu" else "accelerator_squares"
+    key = "squares" if backend.device == "cpu" else "accelerator_squares"
     return config["matmul"][key]

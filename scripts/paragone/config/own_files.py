@@ -14,7 +14,7 @@ from paragone.config.code_files import loaded_by
 from paragone.config.engines import DECLARATIONS, Exhibit, declared_by
 from paragone.config.run_spec import Spec
 
-# The key of a workload that names an entry of a table.
+# What of a workload names an entry of a table.
 _USED = {"MODELS": "model", "OPTIMIZERS": "optimizer"}
 # The functions of the module of a figure or table.
 _FUNCTIONS = {"figures": ("points", "draw"), "tables": ("table",)}
@@ -24,16 +24,16 @@ def check_named(specs: Iterable[Spec]) -> None:
     """Raise `UserError` for a model or an optimizer that a backend's framework, or the reference, lacks."""
     tables: dict[str, dict[str, list[str]]] = {}
     for spec in specs:
-        of, backend = f"workloads.{spec.workload['name']}", spec.backend
+        of, backend = f"workloads.{spec.workload.name}", spec.backend
         for engine, reader in (
             ("reference", "the parity gate"),
-            (backend["engine"], f"backend {backend['name']}"),
+            (backend.engine, f"backend {backend.name}"),
         ):
             if engine not in tables:
                 tables[engine] = _tables(engine)
             for inside, known in tables[engine].items():
                 used = _USED[plugins.TABLES[inside]]
-                if (name := spec.workload[used]["name"]) not in known:
+                if (name := getattr(spec.workload, f"{used}_name")) not in known:
                     raise UserError(
                         f"{of}.{used}.name: {reader} finds no {name!r} in {plugins.TABLES[inside]} of "
                         f"{inside}, which has {', '.join(known)}; add it in {inside} of a plugin"
@@ -63,11 +63,11 @@ def _tables(engine: str) -> dict[str, list[str]]:
 
 def model_file(spec: Spec) -> Path | None:
     """The plugin's file with a run's model in its engine's framework; None for a model of the project."""
-    files = loaded_by(f"paragone.engines.{spec.backend['engine']}")
+    files = loaded_by(f"paragone.engines.{spec.backend.engine}")
     for inside, table in plugins.TABLES.items():
         if table == "MODELS" and plugins.LIBRARY / inside in files:
             for file in plugins.files_of(inside)[1:]:
-                if spec.workload["model"]["name"] in keys_of(file, "MODELS"):
+                if spec.workload.model_name in keys_of(file, "MODELS"):
                     return file
     return None
 

@@ -125,16 +125,16 @@ class Plan:
     def models_on(self, dataset: str) -> list[str]:
         """The names of the models that are trained on a data set, sorted."""
         workloads = [spec.workload for spec in self.runs.values()]
-        return sorted({each["model"]["name"] for each in workloads if each["dataset"] == dataset})
+        return sorted({each.model_name for each in workloads if each.dataset == dataset})
 
     def manifest(self, spec: Spec) -> str:
         """The manifest of a specification's data set."""
-        return f"<results>/data/{spec.workload['dataset']}/manifest.json"
+        return f"<results>/data/{spec.workload.dataset}/manifest.json"
 
     def weights(self, spec: Spec) -> list[str]:
         """The description of the published weights that a specification starts from, if it does."""
-        wanted = spec.workload["initializer"] == "imagenet"
-        return [f"<results>/weights/{spec.workload['model']['name']}.json"] if wanted else []
+        wanted = spec.workload.initializer == "imagenet"
+        return [f"<results>/weights/{spec.workload.model_name}.json"] if wanted else []
 
     def first_steps(self, run: str) -> list[str]:
         """The file that the first steps of a run are compared with, if there is one."""
@@ -151,8 +151,8 @@ class Plan:
 
     def backends_of(self, workload: str) -> list[str]:
         """The backends that train a workload in some experiment, sorted."""
-        specs = [spec for spec in self.runs.values() if spec.workload["name"] == workload]
-        return sorted({spec.backend["name"] for spec in specs})
+        specs = [spec for spec in self.runs.values() if spec.workload.name == workload]
+        return sorted({spec.backend.name for spec in specs})
 
     def runs_of(self, experiment: str) -> list[str]:
         """The names of the runs of an experiment; from records alone those that `records_only` lists, if it
@@ -171,7 +171,7 @@ class Plan:
         specs = [
             spec for name in experiments or self.experiments for spec in self.experiments[name]
         ]
-        names = {spec.workload["name"] for spec in specs}
+        names = {spec.workload.name for spec in specs}
         return [f"<results>/parity/{name}.json" for name in sorted(names)]
 
     def manifests(self, *experiments: str) -> list[str]:
@@ -305,7 +305,7 @@ class Plan:
         for name, specs in self.experiments.items():
             if "scaling" in self.config["experiments"][name][FIGURES] and not self.from_records:
                 batches = {(spec.global_batch, spec.per_replica_batch) for spec in specs}
-                if len({spec.workload["name"] for spec in specs}) > 1 or kind(batches) is None:
+                if len({spec.workload.name for spec in specs}) > 1 or kind(batches) is None:
                     raise UserError(
                         f"experiments.{name}: the figure 'scaling' needs one workload and one global batch "
                         "(strong scaling) or one batch per replica (weak scaling) in its whole matrix"

@@ -41,8 +41,8 @@ def compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
 def cell(spec: Spec) -> tuple[tuple[str, Any], ...]:
     """The cell of a run: pairs of the keys of `CELL` and their values."""
     values = {
-        "workload": spec.workload["name"],
-        "backend": spec.backend["name"],
+        "workload": spec.workload.name,
+        "backend": spec.backend.name,
         "replicas": spec.replicas,
         "global_batch": spec.global_batch,
         "precision": spec.precision,
@@ -84,7 +84,7 @@ def _drawn(runs: list[Spec], key: str) -> Iterator[Spec]:
     order among them, and of these groups, is random in each repeat."""
     repeats: dict[int, dict[Hashable, list[Spec]]] = {}
     for spec in runs:
-        compared = spec.workload["name"], spec.global_batch
+        compared = spec.workload.name, spec.global_batch
         repeats.setdefault(spec.seed, {}).setdefault(compared, []).append(spec)
     for repeat in sorted(repeats):
         random = Random(f"{key} {repeat}")

@@ -1,44 +1,177 @@
 """The specification of a run: everything that decides its result, and its identity.
 
-Standard library only: the Snakefile imports this module at parse time.
+The Snakefile imports this module at parse time, and every training process: no framework, no NumPy.
 """
 
 import hashlib
 import re
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from paragone.base.digests import canonical
 from paragone.base.engine_reports import Devices
 from paragone.base.errors import UserError
+from paragone.base.typed_json import Part
 
 EVALUATION_BATCH = 256
-BATCHES, RESIDENT = (
-    "batches",
-    "resident",
-)  # feeds: each batch is copied; rows of inputs that are there
+# Feeds: each batch is copied; rows of inputs that are on the device.
+BATCHES, RESIDENT = "batches", "resident"
 ARRAYS = "arrays"  # in tables, in the place of a loader: batches are read from the mapped arrays
 AS_INSTALLED, TUNED = "as-installed", "tuned"
+DeviceKind = Literal["cpu", "gpu", "tpu"]
+Feed = Literal["batches", "pinned", "resident"]
+Initializer = Literal["pytorch", "keras", "imagenet"]
+Loss = Literal["cross_entropy", "double_softmax"]
+Shuffle = Literal["each_epoch", "once"]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
+Number = int | float  # as the config has it: the hash of 1 is not that of 1.0
+Options = dict[str, Any]  # those of a plugin's model or optimizer may be of any JSON type
 
 
-class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+class Block(Part, frozen=True, omit_defaults=True):
+    """A part of a specification. A key that has its default is left out, which keeps the run's identity."""
+
+    def to_json(self) -> str:
+        """Canonical JSON: sorted keys, no spaces."""
+        return canonical(msgspec.to_builtins(self))
+
+
+class Input(Block, frozen=True):
+    """How stored numbers become inputs: (stored / divide - mean) / std."""
+
+    divide: Number
+    mean: Number
+    std: Number
+
+
+class Augmentation(Block, frozen=True):
+    """Random changes of training images: shifts up to a fraction of a side; half of them flipped, or none."""
+
+    shift: Number
+    flip: bool
+
+
+class Decay(Block, frozen=True):
+    """The factor of the learning rate after so many epochs."""
+
+    after: Count
+    factor: Number
+
+
+class LearningRate(Block, frozen=True):
+    """The schedule; see `Spec.learning_rate`."""
+
+    base: Number
+    per_batch: Count | None = None
+    decay: tuple[Decay, ...] = ()
+
+
+class Target(Block, frozen=True):
+    """The test accuracy (a fraction) to reach in `patience` consecutive evaluations; `stop` the run there?"""
+
+    accuracy: Number
+    patience: Count
+    stop: bool
+
+
+class Workload(Block, frozen=True, kw_only=True):
+    """What is learned, and how: a block `workloads` of the config, validated, with its name.
+
+    Batch size, schedule length and precision are fields of `Spec`. `model` and `optimizer`: the name, and
+    options by name, which a plugin may have any. `input`: None for indices of words. `train_examples`: None
+    for the whole split.
+    """
+
+    name: str
+    dataset: str
+    model: Options
+    initializer: Initializer
+    optimizer: Options
+    learning_rate: LearningRate
+    input: Input | None = None
+    train_examples: Count | None = None
+    loss: Loss = "cross_entropy"
+    shuffle: Shuffle = "each_epoch"
+    augmentation: Augmentation | None = None
+    target: Target | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for a model or an optimizer without a name."""
+        for key in ("model", "optimizer"):
+            if not isinstance(getattr(self, key).get("name"), str):
+                raise ValueError(f"workload.{key}.name: is missing, or no text")
+
+    @property
+    def model_name(self) -> str:
+        """The key of the model's function in `MODELS` of a framework."""
+        return str(self.model["name"])
+
+    @property
+    def model_options(self) -> Options:
+        """The arguments of the model's function."""
+        return {key: value for key, value in self.model.items() if key != "name"}
+
+    def with_model(self, **options: Any) -> "Workload":
+        """The same with other options of its model."""
+        return replace(self, model=self.model | options)
+
+    @property
+    def dropout(self) -> float:
+        """The share of values that the model drops in training."""
+        return float(self.model.get("dropout", 0))
+
+    @property
+    def optimizer_name(self) -> str:
+        """The key of the optimizer's function in `OPTIMIZERS` of a framework."""
+        return str(self.optimizer["name"])
+
+    @property
+    def deduplicates(self) -> bool:
+        """Whether the gradients of a word that a batch repeats are added before they are squared."""
+        return bool(self.optimizer.get("deduplicate", True))
+
+
+class Backend(Block, frozen=True):
+    """How it is trained: a block `backends` of the config with its name, as far as it decides a result."""
+
+    name: str
+    engine: str
+    strategy: str
+    device: DeviceKind
+    feed: Feed = "batches"
+    loader: str | None = None
+
+    @classmethod
+    def of(cls, name: str, block: Options) -> "Backend":
+        """The backend of a validated block of the config, which has keys for figures and rules, too."""
+        keys = ("engine", "strategy", "device", "feed", "loader")
+        return msgspec.convert(
+            {"name": name} | {key: block[key] for key in keys if key in block}, cls
+        )
+
+
+class Tuned(Block, frozen=True):
+    """What the tuning `tuned` changes: environment variables and options of the engine; none as installed."""
+
+    variables: dict[str, str] = msgspec.field(default_factory=dict)
+    options: dict[str, bool | int] = msgspec.field(default_factory=dict)
+
+
+class Spec(Block, frozen=True, dict=True):
     """One cell of an experiment's matrix at one repeat.
 
-    `workload`: the validated `workloads` block without its batch size and schedule length, plus its name.
-    `backend`: name, engine, strategy and device; `feed` and `loader` where they are not the usual ones.
     `workers`: processes, each with as many of the replicas. `global_batch`, `per_replica_batch`: examples of
     a step over all replicas and of each. `steps_per_epoch`: None for all whole batches of the training split.
     `precision`: of weights and arithmetic, "float32" or "float64"; or "bfloat16", of the layers' arithmetic,
-    with all else in float32 (mixed precision). `tuning`: the backend's `tuned` block, `variables` and
-    `options`; empty as installed.
+    with all else in float32 (mixed precision).
     """
 
-    workload: dict[str, Any]
-    backend: dict[str, str]
+    workload: Workload
+    backend: Backend
     replicas: Count
     workers: Count
     global_batch: Count
@@ -48,24 +181,7 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     precision: str
     seed: Count
     deterministic: bool
-    tuning: dict[str, dict[str, Any]]
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` for a workload or a backend that lacks a name that the run is identified by."""
-        model = self.workload.get("model")
-        for place, value in (
-            *(
-                (f"workload.{key}", self.workload.get(key))
-                for key in ("name", "dataset", "initializer")
-            ),
-            ("workload.model.name", model.get("name") if isinstance(model, dict) else None),
-            *(
-                (f"backend.{key}", self.backend.get(key))
-                for key in ("name", "engine", "strategy", "device")
-            ),
-        ):
-            if not isinstance(value, str):
-                raise ValueError(f"{place}: {value!r} is not a text")
+    tuning: Tuned
 
     @classmethod
     def from_json(cls, text: str) -> "Spec":
@@ -75,20 +191,16 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         except (msgspec.MsgspecError, UnicodeError) as error:
             raise UserError(f"--spec: not the specification of a run: {error}") from error
 
-    def to_json(self) -> str:
-        """Canonical JSON: sorted keys, no spaces. The run's identity is the hash of this text."""
-        return canonical(msgspec.to_builtins(self))
-
     @cached_property
     def sha256(self) -> str:
-        """Hash of the whole specification: the run's identity."""
+        """Hash of the canonical JSON of the whole specification: the run's identity."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @cached_property
     def name(self) -> str:
         """A file name that a person can read, made unique by the hash of the whole specification."""
         return (
-            f"{self.workload['name']}.{self.backend['name']}.r{self.replicas}"
+            f"{self.workload.name}.{self.backend.name}.r{self.replicas}"
             f".b{self.global_batch}.s{self.seed}.{self.sha256[:8]}"
         )
 
@@ -98,30 +210,20 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         steps = self.steps_per_epoch or whole
         if not 0 < steps <= whole:
             raise UserError(
-                f"workloads.{self.workload['name']}: {steps or 'a'} step(s) of "
+                f"workloads.{self.workload.name}: {steps or 'a'} step(s) of "
                 f"{self.global_batch} examples do not fit into {examples} training examples; "
                 "lower the batch size or steps_per_epoch"
             )
         return steps
 
     @property
-    def feed(self) -> str:
-        """How batches get to the device: "batches", "pinned" or "resident"."""
-        return self.backend.get("feed", BATCHES)
-
-    @property
-    def loader(self) -> str | None:
-        """The loader that makes the training batches; None where they are read from the mapped arrays."""
-        return self.backend.get("loader")
-
-    @property
     def tuning_name(self) -> str:
         """`as-installed`, what a user gets from the packages, or `tuned`."""
-        return TUNED if self.tuning else AS_INSTALLED
+        return AS_INSTALLED if self.tuning == Tuned() else TUNED
 
-    def tuned(self, option: str) -> Any:
+    def tuned(self, option: str) -> bool | int | None:
         """The value of one of the options that the engine declares; None as installed."""
-        return self.tuning.get("options", {}).get(option)
+        return self.tuning.options.get(option)
 
     @property
     def mixed(self) -> bool:
@@ -147,15 +249,15 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         base x global batch / per_batch (linear scaling; Goyal et al., arXiv:1706.02677) if `per_batch`
         is given, times the factor of the last entry of `decay` whose `after` epochs have passed.
         """
-        schedule = self.workload["learning_rate"]
-        scale = self.global_batch / schedule["per_batch"] if "per_batch" in schedule else 1
-        passed = [step["factor"] for step in schedule.get("decay", []) if epoch > step["after"]]
-        return schedule["base"] * scale * (passed[-1] if passed else 1)
+        schedule = self.workload.learning_rate
+        scale = self.global_batch / schedule.per_batch if schedule.per_batch else 1
+        passed = [step.factor for step in schedule.decay if epoch > step.after]
+        return schedule.base * scale * (passed[-1] if passed else 1)
 
 
 def requested(spec: Spec) -> Devices:
     """The devices that a run asks for."""
-    return Devices(spec.backend["device"], spec.replicas, spec.workers)
+    return Devices(spec.backend.device, spec.replicas, spec.workers)
 
 
 def cell_of(name: str) -> dict[str, Any]:

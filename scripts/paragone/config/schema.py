@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from paragone.config.run_spec import DeviceKind, Feed, Initializer, Loss, Shuffle
+
 ABSENT: Any = None  # the default of a key that may be left out
 Text = Annotated[str, Meta(min_length=1)]
 Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]*$")]
@@ -342,7 +344,7 @@ class Backend(Closed, kw_only=True):
         str, says("one of the engine's strategies in scripts/paragone/config/engines.py")
     ]
     device: Annotated[
-        Literal["cpu", "gpu", "tpu"],
+        DeviceKind,
         says(
             "the kind of device that replicas run on; a run that finds another one is `unavailable`"
         ),
@@ -351,7 +353,7 @@ class Backend(Closed, kw_only=True):
         Name, says("envs/<environment>.yaml, used with --software-deployment-method conda")
     ]
     feed: Annotated[
-        Literal["batches", "pinned", "resident"],
+        Feed,
         says(
             "how batches get to the device: each copied as it is drawn; from page-locked memory, one step "
             "ahead (CUDA); or as rows of inputs that are all there; an engine has its feeds in "
@@ -469,21 +471,19 @@ class Workload(Closed, kw_only=True):
         ABSENT
     )
     initializer: Annotated[
-        Literal["pytorch", "keras", "imagenet"],
+        Initializer,
         says(
             "rule by which initial weights are drawn; imagenet: the file of data.pretrained, or keras where "
             "it cannot be found"
         ),
     ]
     loss: Annotated[
-        Literal["cross_entropy", "double_softmax"],
+        Loss,
         says(
             "double_softmax: probabilities given to a loss that expects logits, as one source has it"
         ),
     ] = "cross_entropy"
-    shuffle: Annotated[
-        Literal["each_epoch", "once"], says("once: every epoch has the order of the first")
-    ] = "each_epoch"
+    shuffle: Annotated[Shuffle, says("once: every epoch has the order of the first")] = "each_epoch"
     augmentation: Augmentation = ABSENT
     input: Input = ABSENT
     optimizer: Optimizer

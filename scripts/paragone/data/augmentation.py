@@ -5,18 +5,15 @@ pixels, and the edge of the image is repeated outside. Gathering rows, then colu
 several times faster than an affine transform per image.
 """
 
-from typing import Any
-
 import numpy as np
 
+from paragone.config.run_spec import Augmentation
 
-def draw(batch: int, options: dict[str, Any], random: np.random.Generator) -> np.ndarray:
-    """(batch, 3) float64: the shifts down and right as fractions of a side, and flip, 0 or 1.
 
-    options: `shift`, the largest fraction of a side; `flip`, whether half of the images are flipped.
-    """
-    shifts = random.uniform(-options["shift"], options["shift"], (batch, 2))
-    flips = random.random((batch, 1)) < (0.5 if options["flip"] else 0)
+def draw(batch: int, changes: Augmentation, random: np.random.Generator) -> np.ndarray:
+    """(batch, 3) float64: the shifts down and right as fractions of a side, and flip, 0 or 1."""
+    shifts = random.uniform(-changes.shift, changes.shift, (batch, 2))
+    flips = random.random((batch, 1)) < (0.5 if changes.flip else 0)
     return np.hstack([shifts, flips])
 
 

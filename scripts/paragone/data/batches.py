@@ -37,14 +37,15 @@ WHOLE = Shard(0, 1, 1)
 
 def train_examples(dataset: Dataset, spec: Spec) -> int:
     """The number of training examples that the workload uses, from the first one on."""
-    return min(len(dataset.train_labels), spec.workload.get("train_examples", np.inf))
+    there = len(dataset.train_labels)
+    return min(there, spec.workload.train_examples or there)
 
 
 def train_dtype(dataset: Dataset, spec: Spec) -> np.dtype:
     """The dtype of training inputs: as stored, float32 if augmented, int64 for rows of a resident feed."""
-    if spec.feed == RESIDENT:
+    if spec.backend.feed == RESIDENT:
         return np.dtype(np.int64)
-    return np.dtype(np.float32) if "augmentation" in spec.workload else dataset.train_inputs.dtype
+    return np.dtype(np.float32) if spec.workload.augmentation else dataset.train_inputs.dtype
 
 
 def train_batches(
@@ -69,14 +70,13 @@ def train_batches(
 
 def loader_of(dataset: Dataset, spec: Spec) -> loaders.Loader | None:
     """The loader that a specification names, made at the first call. Raises as `loaders.create` does."""
-    return (
-        loaders.create(spec.loader, dataset, train_examples(dataset, spec)) if spec.loader else None
-    )
+    name = spec.backend.loader
+    return loaders.create(name, dataset, train_examples(dataset, spec)) if name else None
 
 
 def _mapped(dataset: Dataset, spec: Spec, steps: Iterator[Step]) -> Iterator[Batch]:
     for step in steps:
-        inputs = step.rows if spec.feed == RESIDENT else dataset.train_inputs[step.rows]
+        inputs = step.rows if spec.backend.feed == RESIDENT else dataset.train_inputs[step.rows]
         if step.drawn is not None:
             inputs = augment(inputs, step.drawn)
         yield inputs, dataset.train_labels[step.rows]
@@ -85,9 +85,9 @@ def _mapped(dataset: Dataset, spec: Spec, steps: Iterator[Step]) -> Iterator[Bat
 def _steps(dataset: Dataset, spec: Spec, epoch: int, shard: Shard) -> Iterator[Step]:
     """The rows and draws of each step of an epoch, whatever reads them."""
     examples, size = train_examples(dataset, spec), spec.global_batch
-    shuffled = 1 if spec.workload.get("shuffle") == "once" else epoch
+    shuffled = 1 if spec.workload.shuffle == "once" else epoch
     order = epoch_order(examples, spec.seed, shuffled)[: spec.steps(examples) * size]
-    options = spec.workload.get("augmentation")
+    options = spec.workload.augmentation
     random = generator("augmentation", spec.seed, epoch)
     for batch in order.reshape(-1, size):
         # Drawn for the global batch, so that the draws do not depend on the number of processes.
@@ -108,7 +108,7 @@ def evaluation_batches(
         index = np.arange(start, start + size)
         chosen = shard.of(np.where(index < examples, index, start))
         weights = shard.of((index < examples).astype(np.float32))
-        inputs = chosen if spec.feed == RESIDENT else dataset.test_inputs[chosen]
+        inputs = chosen if spec.backend.feed == RESIDENT else dataset.test_inputs[chosen]
         yield inputs, dataset.test_labels[chosen], weights
 
 
@@ -122,6 +122,6 @@ def noise_batches(dataset: Dataset, spec: Spec, shard: Shard = WHOLE) -> tuple[t
 
 def _noise(dataset: Dataset, spec: Spec, shard: Shard, size: int, dtype: np.dtype) -> tuple:
     labels = shard.of((np.arange(size) % len(dataset.class_names)).astype(np.int32))
-    if spec.feed == RESIDENT:
+    if spec.backend.feed == RESIDENT:
         return np.zeros(len(labels), np.int64), labels
     return np.zeros((len(labels), *dataset.train_inputs.shape[1:]), dtype), labels

@@ -180,14 +180,14 @@ def create(spec: Spec) -> Engine:
     If the framework is not installed, `build` of the returned engine raises `Unavailable`. Raises `UserError`
     for a strategy that the engine does not have.
     """
-    engine = spec.backend["engine"]
+    engine = spec.backend.engine
     try:
         with needing_packages():
             module = plugins.load("engines", engine)
     except Unavailable as reason:
         return cast(Engine, _NotInstalled(reason))
     _check_methods(module)
-    check_strategy(spec.backend["name"], spec.backend)
+    check_strategy(spec.backend)
     return module.ENGINE()
 
 

@@ -39,7 +39,7 @@ class Jax:
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """`threads` has no effect: XLA follows the process's affinity."""
-        kind = spec.backend["device"]
+        kind = spec.backend.device
         jax.config.update("jax_enable_x64", spec.precision == "float64")
         mesh = jax_devices.open_mesh(kind, spec.replicas, world, deterministic=spec.deterministic)
         self.devices = Devices(kind, spec.replicas, world.workers)
@@ -51,7 +51,7 @@ class Jax:
         self._clock = InputClock()
         self._dtype = jnp.dtype(spec.weights_precision)
         self._workload = spec.workload
-        self._optimizer = create_optimizer(spec.workload["optimizer"])
+        self._optimizer = create_optimizer(spec.workload.optimizer)
         self._model = known(create_model(MODELS, spec, dataset))
         compute_in(weighted(self._model), spec.precision)
         self._test_graph = nnx.graphdef(nnx.view(self._model, **EVALUATING))
@@ -71,12 +71,12 @@ class Jax:
     # The device side
 
     def _logits(self, model: Callable[..., jax.Array], inputs: jax.Array, **rngs: Any) -> jax.Array:
-        if scale := self._workload.get("input"):
-            inputs = inputs.astype(self._dtype) / scale["divide"]
-            inputs = (inputs - scale["mean"]) / scale["std"]
+        if scale := self._workload.input:
+            inputs = inputs.astype(self._dtype) / scale.divide
+            inputs = (inputs - scale.mean) / scale.std
         logits = model(inputs, **rngs).astype(self._dtype)
         # Intended: a flaw of the published source, softmax outputs where logits are expected.
-        return jax.nn.softmax(logits) if self._workload.get("loss") == "double_softmax" else logits
+        return jax.nn.softmax(logits) if self._workload.loss == "double_softmax" else logits
 
     def _loss(
         self, variables: tuple, statistics: Any, batch: tuple, key: jax.Array
@@ -115,7 +115,7 @@ class Jax:
     def _squared(self, gradients: nnx.State, of_words: nnx.State) -> nnx.State:
         """What the second moment averages: squared gradients; of an embedding perhaps summed word by word."""
         squares = jax.tree.map(jnp.square, gradients)
-        if self._workload["optimizer"].get("deduplicate", True):
+        if self._workload.deduplicates:
             return squares
         by_layer = {path[:-1]: sums for path, sums in nnx.to_flat_state(of_words)}
         return nnx.from_flat_state(

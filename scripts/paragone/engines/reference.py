@@ -42,14 +42,14 @@ class Reference:
         self.mixed = spec.mixed
         self.devices = Devices("cpu", spec.replicas, workers=1)
         self.shard = WHOLE
-        self.of_first = spec.backend["strategy"] == "first"
+        self.of_first = spec.backend.strategy == "first"
         self.model = torch_weights.known(create_model(MODELS, spec, dataset)).to(self.dtype)
-        self.rule = RULES[spec.workload["optimizer"]["name"]]
+        self.rule = RULES[spec.workload.optimizer_name]
         self.taken = 0
         self.states: list[State] = [defaultdict(float) for _ in self.model.parameters()]
         # Of embeddings whose repeated words count one by one: words and outputs of the last forward pass.
         self.embeddings: dict[nn.Parameter, tuple[torch.Tensor, torch.Tensor]] = {}
-        if not spec.workload["optimizer"].get("deduplicate", True):
+        if not spec.workload.deduplicates:
             for module in self.model.modules():
                 if isinstance(module, nn.Embedding):
                     self.embeddings[module.weight] = torch.empty(0), torch.empty(0)
@@ -64,12 +64,12 @@ class Reference:
     def _forward(self, batch: tuple, statistics: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
         """The logits as the loss takes them, and the loss of each example; training changes `statistics`."""
         inputs, labels = (torch.tensor(array) for array in batch[:2])
-        if scale := self.workload.get("input"):
-            inputs = (inputs.to(self.dtype) / scale["divide"] - scale["mean"]) / scale["std"]
+        if scale := self.workload.input:
+            inputs = (inputs.to(self.dtype) / scale.divide - scale.mean) / scale.std
             inputs = inputs.movedim(-1, 1)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.mixed):
             logits = functional_call(self.model, statistics, (inputs,)).to(self.dtype)
-        if self.workload.get("loss") == "double_softmax":
+        if self.workload.loss == "double_softmax":
             logits = logits.exp() / logits.exp().sum(1, keepdim=True)
         return logits, logits.logsumexp(1) - logits[torch.arange(len(labels)), labels.long()]
 
@@ -110,7 +110,7 @@ class Reference:
                 for weight, state, g, square in zip(
                     self.model.parameters(), self.states, gradients, squares, strict=True
                 ):
-                    options = self.workload["optimizer"]
+                    options = self.workload.optimizer
                     weight -= learning_rate * self.rule(options, self.taken, g, square, state)
             seen.append((logits, losses, torch.tensor(batch[1])))
         for name, buffer in self.model.named_buffers():

@@ -109,7 +109,7 @@ class TensorFlow:
         tensorflow_devices.set_threads(threads, spec.tuned("inter_op_threads"))
         keras.utils.set_random_seed(spec.seed)
         # A TPU's programs repeat to the last bit, and with this they cannot be lowered.
-        if spec.deterministic and spec.backend["device"] != "tpu":
+        if spec.deterministic and spec.backend.device != "tpu":
             tf.config.experimental.enable_op_determinism()
         keras.config.set_floatx(spec.weights_precision)
         keras.config.set_dtype_policy("mixed_bfloat16" if spec.mixed else spec.precision)
@@ -117,7 +117,7 @@ class TensorFlow:
         self._strategy = self.open_strategy(spec, world)
         replicas = self._strategy.num_replicas_in_sync
         self.devices = Devices(
-            spec.backend["device"], replicas, tensorflow_devices.workers_of(self._strategy)
+            spec.backend.device, replicas, tensorflow_devices.workers_of(self._strategy)
         )
         self.device_names = list(self._strategy.extended.worker_devices)
         local = replicas // self.devices.workers
@@ -137,7 +137,7 @@ class TensorFlow:
         self._workload = spec.workload
         with self._strategy.scope():
             self._model = known(create_model(MODELS, spec, dataset))
-            self._optimizer = create_optimizer(spec.workload["optimizer"], spec.precision)
+            self._optimizer = create_optimizer(spec.workload.optimizer, spec.precision)
             self._optimizer.build(self._model.trainable_variables)
             self._statistics = Statistics(self._strategy, self._model)
             self._totals = [_total() for _ in range(3)]  # loss, correct, examples
@@ -149,15 +149,15 @@ class TensorFlow:
     # The device side
 
     def _logits(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
-        if scale := self._workload.get("input"):
-            inputs = tf.cast(inputs, self._dtype) / scale["divide"]
-            inputs = (inputs - scale["mean"]) / scale["std"]
+        if scale := self._workload.input:
+            inputs = tf.cast(inputs, self._dtype) / scale.divide
+            inputs = (inputs - scale.mean) / scale.std
         return tf.cast(self._model(inputs, training=training), self._dtype)
 
     def _outputs(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
         """The logits as the loss takes them, (batch, classes)."""
         logits = self._logits(inputs, training)
-        if self._workload.get("loss") == "double_softmax":
+        if self._workload.loss == "double_softmax":
             # Intended: a flaw of the published source, softmax outputs where logits are expected.
             logits = tf.nn.softmax(logits)
         return logits
@@ -173,7 +173,7 @@ class TensorFlow:
             # Summed over replicas this is the mean over the global batch.
             loss = tf.reduce_sum(losses) / self._global_batch
         gradients = tape.gradient(loss, self._model.trainable_variables)
-        if self._workload["optimizer"].get("deduplicate", True):
+        if self._workload.deduplicates:
             # An embedding's gradient is sparse, one slice per occurrence of a word; in the
             # dense one, the slices of a word are added. Keras' optimizers would square the slices one by one.
             gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]

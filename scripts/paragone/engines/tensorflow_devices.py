@@ -7,6 +7,7 @@ from paragone.base.engine_reports import Devices, Modes
 from paragone.base.errors import Unavailable, require_devices, says_memory_is_full
 from paragone.base.ranks import World
 from paragone.base.tensorflow import tf
+from paragone.config.run_spec import Backend
 
 # isort: split
 from tensorflow.python.framework.config import is_op_determinism_enabled
@@ -21,21 +22,21 @@ def set_threads(threads: int, at_once: int | None = None) -> None:
     tf.config.threading.set_inter_op_parallelism_threads(at_once or threads)
 
 
-def create_strategy(backend: dict[str, str], replicas: int, world: World) -> tf.distribute.Strategy:
+def create_strategy(backend: Backend, replicas: int, world: World) -> tf.distribute.Strategy:
     """Create the backend's strategy over `replicas` devices. Raises `Unavailable` if there are too few."""
-    if backend["device"] != "cpu":
+    if backend.device != "cpu":
         use_whole_float32()
-    if backend["strategy"] == "tpu":
+    if backend.strategy == "tpu":
         strategy = _tpu_strategy(replicas)
     else:
-        devices = _open_devices(backend["device"], replicas // world.workers, world)
-        if backend["strategy"] == "multiworker":
-            strategy = _multiworker_strategy(world, backend["device"])
+        devices = _open_devices(backend.device, replicas // world.workers, world)
+        if backend.strategy == "multiworker":
+            strategy = _multiworker_strategy(world, backend.device)
         else:
             strategy = tf.distribute.MirroredStrategy(devices)
     if strategy.num_replicas_in_sync != replicas:
         raise Unavailable(
-            f"{replicas} replica(s) asked for; {backend['name']} has "
+            f"{replicas} replica(s) asked for; {backend.name} has "
             f"{strategy.num_replicas_in_sync} here"
         )
     return strategy

@@ -97,11 +97,11 @@ class ResidentFeed(Feed):
 
 def create_feed(spec: Spec, dataset: Dataset, device: torch.device, put: Put) -> Feed:
     """Create the feed that the specification names. Raises `Unavailable` if the device lacks it."""
-    if spec.feed == "pinned":
+    if spec.backend.feed == "pinned":
         if device.type != "cuda":
             raise Unavailable(f"feed pinned: memory is page-locked for CUDA, not for {device.type}")
         return PinnedFeed(put, device)
-    return ResidentFeed(put, dataset) if spec.feed == "resident" else Feed(put)
+    return ResidentFeed(put, dataset) if spec.backend.feed == "resident" else Feed(put)
 
 
 class Torch:
@@ -126,7 +126,7 @@ class Torch:
         self.replica: nn.Module = self.model
         self.feed = create_feed(spec, dataset, self.device, self.put)
         self.optimizer = create_optimizer(
-            spec.workload["optimizer"],
+            spec.workload.optimizer,
             self.model,
             self.device,
             self.add_squares,
@@ -136,7 +136,7 @@ class Torch:
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
         """Open this worker's device; set `devices`, `device_names` and `shard`."""
         torch.set_num_threads(threads)
-        kind = spec.backend["device"]
+        kind = spec.backend.device
         if spec.replicas > 1:
             raise Unavailable(
                 f"{spec.replicas} replica(s) on {kind} asked for; this backend drives one device"
@@ -187,10 +187,10 @@ class Torch:
 
     def prepare(self, inputs: torch.Tensor) -> torch.Tensor:
         """Model inputs of stored examples: scaled numbers with channels first, or word indices."""
-        scale = self.workload.get("input")
+        scale = self.workload.input
         if scale is None:
             return inputs.long()
-        scaled = (inputs.to(self.dtype) / scale["divide"] - scale["mean"]) / scale["std"]
+        scaled = (inputs.to(self.dtype) / scale.divide - scale.mean) / scale.std
         return scaled.movedim(-1, 1)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
@@ -198,7 +198,7 @@ class Torch:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
             logits = self.replica(self.prepare(inputs)).to(self.dtype)
         # Intended: a flaw of the published source, softmax outputs where logits are expected.
-        return logits.softmax(1) if self.workload.get("loss") == "double_softmax" else logits
+        return logits.softmax(1) if self.workload.loss == "double_softmax" else logits
 
     def loss(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
         """Logits, (batch, classes), and mean loss of stored examples."""
@@ -309,7 +309,7 @@ class Torch:
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         with torch.device("meta"):
             model = create_model(MODELS, spec, dataset)
-        words = "input" not in spec.workload
+        words = spec.workload.input is None
         return count_flop(model, dataset.train_inputs.shape[1:], words)
 
     def programs(self) -> Programs | None:

@@ -26,10 +26,10 @@ class TorchWorkers(Torch):
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
         """Open this worker's device and the process group."""
         torch.set_num_threads(threads)
-        device, name = torch_devices.open_device(spec.backend["device"], world)
+        device, name = torch_devices.open_device(spec.backend.device, world)
         torch_devices.join(world, device)
         workers = distributed.get_world_size()
-        self.devices = Devices(spec.backend["device"], workers, workers)
+        self.devices = Devices(spec.backend.device, workers, workers)
         self.device_names = [name]
         self.shard = Shard(world.rank, world.rank + 1, workers)
         return device

@@ -28,7 +28,7 @@ class TorchXLA(Torch):
 
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
         """Open all devices of the process as one mesh; `threads` is set by the process's affinity."""
-        kind = spec.backend["device"]
+        kind = spec.backend.device
         self._mesh, self.device_names = torch_xla_devices.open_mesh(kind, spec.replicas)
         self.devices = Devices(kind, len(self.device_names), workers=1)
         self.shard = WHOLE

@@ -31,7 +31,7 @@ class TorchXLAMultiprocess(TorchXLA):
 
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
         """Open this worker's chip; `threads` is set by the process's affinity."""
-        kind = spec.backend["device"]
+        kind = spec.backend.device
         present = {"cpu": 1, "tpu": tpu.num_available_chips()}.get(kind, 0)
         if world.local_workers > present:
             raise Unavailable(

@@ -1,15 +1,16 @@
 """What the programs that measure products and all-reduces have in common: options, process, module."""
 
 import argparse
-import json
 import os
 from importlib.util import find_spec
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from paragone.base.errors import UserError
 from paragone.base.processes import IN_FILE
+from paragone.config.run_spec import Backend
 from paragone.machine import limits, process_entry
 from paragone.machine.activity import HostWatch
 from paragone.records.run_record import MeasuringProcess
@@ -56,11 +57,10 @@ def module_of(engine: str, package: str, what: str, remedy: str) -> str:
     return name
 
 
-def _backend(text: str) -> dict[str, str]:
+def _backend(text: str) -> Backend:
     try:
-        backend = json.loads(text)
-        return {key: str(backend[key]) for key in ("name", "engine", "strategy", "device")}
-    except (ValueError, KeyError, TypeError) as error:
+        return msgspec.json.decode(text, type=Backend)
+    except (msgspec.MsgspecError, UnicodeError) as error:
         raise UserError(
-            f"--backend: {text!r} is not a backend ({error!r}); it needs name, engine, strategy, device"
+            f"--backend: {text!r} is not a backend ({error}); it needs name, engine, strategy, device"
         ) from None

@@ -6,7 +6,7 @@ from typing import Any
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.config.run_spec import Spec
+from paragone.config.run_spec import Spec, Workload
 from paragone.data import Dataset
 
 # The least sides of images, or words of texts, from which the layers of a model leave something.
@@ -28,17 +28,16 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
     Raises `UserError` if the framework lacks the model, or if its options or `input` do not fit.
     """
     _check_input(spec.workload, dataset)
-    options = dict(spec.workload["model"])
-    name = options.pop("name")
+    name, options = spec.workload.model_name, spec.workload.model_options
     if name not in models:
         raise UserError(
-            f"workloads.{spec.workload['name']}.model.name: backend {spec.backend['name']} has no "
+            f"workloads.{spec.workload.name}.model.name: backend {spec.backend.name} has no "
             f"model {name!r}; it has {', '.join(models)}"
         )
     if dataset.vocabulary is not None:
         options["vocabulary"] = dataset.vocabulary
     shape, classes = dataset.train_inputs.shape[1:], len(dataset.class_names)
-    where, signature = f"workloads.{spec.workload['name']}.model", inspect.signature(models[name])
+    where, signature = f"workloads.{spec.workload.name}.model", inspect.signature(models[name])
     try:
         signature.bind(shape, classes, **options)
     except TypeError as error:
@@ -75,15 +74,15 @@ def check_shape(model: str, dataset: str, shape: list[int], vocabulary: int | No
         )
 
 
-def _check_input(workload: dict[str, Any], dataset: Dataset) -> None:
+def _check_input(workload: Workload, dataset: Dataset) -> None:
     """Raise `UserError` unless numbers are scaled and word indices are not."""
-    key = f"workloads.{workload['name']}.input"
-    if dataset.vocabulary is None and "input" not in workload:
+    key = f"workloads.{workload.name}.input"
+    if dataset.vocabulary is None and workload.input is None:
         raise UserError(
             f"{key}: is missing, and data set {dataset.name} holds numbers, as it has no vocabulary; say "
             "how they are scaled, {divide: 255, mean: 0.0, std: 1.0} say"
         )
-    if dataset.vocabulary is not None and "input" in workload:
+    if dataset.vocabulary is not None and workload.input is not None:
         raise UserError(
             f"{key}: data set {dataset.name} holds indices of words, which are not scaled; leave it out"
         )

@@ -139,7 +139,7 @@ def initial(shapes: Shapes, spec: Spec, pretrained: Pretrained | None) -> tuple[
     `shapes`: of the model's weights, by canonical name. Raises `UserError` if the published weights have
     other names or shapes.
     """
-    wanted = spec.workload["initializer"]
+    wanted = spec.workload.initializer
     if wanted not in FALLBACK or pretrained is None:
         used = FALLBACK.get(wanted, wanted)
         return draw(shapes, used, spec.seed), used
@@ -149,7 +149,7 @@ def initial(shapes: Shapes, spec: Spec, pretrained: Pretrained | None) -> tuple[
             name for name in {*published, *shapes} if published.get(name) != shapes.get(name)
         )
         raise UserError(
-            f"workloads.{spec.workload['name']}.initializer: the weights in {pretrained.path} do "
+            f"workloads.{spec.workload.name}.initializer: the weights in {pretrained.path} do "
             f"not fit the model: {odd[0]} is {published.get(odd[0], 'not there')}, the model has "
             f"{shapes.get(odd[0], 'no such array')}; correct `model` or choose another initializer"
         )

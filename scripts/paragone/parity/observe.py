@@ -34,7 +34,7 @@ def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = N
         if not engines.create(spec).unsupported(error):
             raise
         return {"unavailable": np.array(first_sentence(error))}
-    if spec.backend["engine"] == "reference":
+    if spec.backend.engine == "reference":
         single = _observe(replace(spec, precision="float32"), dataset, pretrained)
         by_group = rounding(Observation.of(single), Observation.of(found))
         found |= {f"rounding/{group}": value for group, value in by_group.items()}
@@ -60,22 +60,17 @@ def fitted(spec: Spec, dataset: data.Dataset) -> Spec:
 def _observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> Weights:
     plain = _Subject(_without_dropout(spec), dataset)
     found = plain.train(pretrained)
-    if not _dropout(spec):
+    if not spec.workload.dropout:
         return found | plain.evaluate(found)
     dropping = _Subject(spec, dataset)
     return found | dropping.evaluate(found) | dropping.drop(found)
 
 
-def _dropout(spec: Spec) -> float:
-    return spec.workload["model"].get("dropout", 0.0)
-
-
 def _without_dropout(spec: Spec) -> Spec:
     """Training is compared without dropout, as each framework draws masks from its own generator."""
-    if not _dropout(spec):
+    if not spec.workload.dropout:
         return spec
-    model = {**spec.workload["model"], "dropout": 0.0}
-    return replace(spec, workload={**spec.workload, "model": model})
+    return replace(spec, workload=spec.workload.with_model(dropout=0.0))
 
 
 class _Subject:

@@ -4,16 +4,8 @@ from typing import Literal
 
 from paragone.base.engine_reports import Count
 from paragone.base.typed_json import Part
+from paragone.config.run_spec import Backend
 from paragone.records.run_record import MeasuringProcess, Number, Positive
-
-
-class Backend(Part, frozen=True):
-    """The backend that was measured."""
-
-    name: str
-    engine: str
-    strategy: str
-    device: str
 
 
 class ProductCase(Part, frozen=True):

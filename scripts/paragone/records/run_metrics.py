@@ -56,10 +56,10 @@ class Target(Part, frozen=True):
 
 def time_to_target(record: RunRecord) -> Target | None:
     """Time to the target of the workload; None if it has none."""
-    target, epochs = record.spec.workload.get("target"), record.epochs
+    target, epochs = record.spec.workload.target, record.epochs
     if target is None:
         return None
-    accuracy, patience = target["accuracy"], target["patience"]
+    accuracy, patience = target.accuracy, target.patience
     hits = [epoch.test_accuracy >= accuracy for epoch in epochs]
     starts = (at for at in range(len(hits) - patience + 1) if all(hits[at : at + patience]))
     first = next(starts, None)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from paragone.base.engine_reports import Modes
 from paragone.base.errors import Unavailable, UserError
 from paragone.base.ranks import ALONE, World
 from paragone.base.typed_json import Part
-from paragone.config.run_spec import Spec, requested
+from paragone.config.run_spec import Spec, Target, requested
 from paragone.data import Dataset
 from paragone.data.batches import (
     evaluation_batches,
@@ -165,7 +164,7 @@ def _train(run: Run, result: Result, measured: _Measured) -> None:
         if not loss <= DIVERGED:
             record.status, record.reason = "diverged", _divergence(epoch.epoch, loss)
             break
-        if stops(spec.workload.get("target"), record.epochs):
+        if stops(spec.workload.target, record.epochs):
             break
         if epoch.epoch < spec.epochs:
             ledger.switch("checkpoint")
@@ -259,11 +258,11 @@ def _epochs(
         yield measured, during.loss
 
 
-def stops(target: dict[str, Any] | None, epochs: list[Epoch]) -> bool:
+def stops(target: Target | None, epochs: list[Epoch]) -> bool:
     """Whether the last `patience` evaluations are at or above a target that ends the run."""
-    if not target or not target["stop"]:
+    if not target or not target.stop:
         return False
-    last = epochs[-target["patience"] :]
-    return len(last) == target["patience"] and all(
-        epoch.test_accuracy >= target["accuracy"] for epoch in last
+    last = epochs[-target.patience :]
+    return len(last) == target.patience and all(
+        epoch.test_accuracy >= target.accuracy for epoch in last
     )

@@ -20,8 +20,8 @@ class Progress:
 
     def __init__(self, spec: Spec, steps: int, *, quiet: bool = False) -> None:
         self._quiet = quiet
-        backend, seed = spec.backend["name"], spec.seed
-        self._prefix = f"[{spec.workload['name']} {backend} x{spec.replicas} seed {seed}]"
+        backend, seed = spec.backend.name, spec.seed
+        self._prefix = f"[{spec.workload.name} {backend} x{spec.replicas} seed {seed}]"
         self._steps = steps
         self._epochs = spec.epochs
         self._batch = spec.global_batch

@@ -64,7 +64,7 @@ class Plan:
 
     def example(self, step: str) -> Example:
         """The shape of the examples of a step."""
-        return self.block.examples[self.steps[step].workload["dataset"]]
+        return self.block.examples[self.steps[step].workload.dataset]
 
     @property
     def systems(self) -> list[tuple[str, str, str]]:
@@ -101,7 +101,7 @@ def plan_of(config: dict[str, Any]) -> Plan:
             plan.steps[spec.name] = spec
             plan.measured.append(spec.name)
     for spec in plan.steps.values():
-        if (dataset := spec.workload["dataset"]) not in plan.block.examples:
+        if (dataset := spec.workload.dataset) not in plan.block.examples:
             raise UserError(f"ahead_of_time.examples: there is no {dataset!r}; add its shape")
     return plan
 
@@ -112,9 +112,8 @@ def _specs(config: dict[str, Any], row: Row, devices: int, where: str) -> Iterat
     for backend, batch in product(as_list(row.backend), batches):
         choice = {"workload": row.workload, "backend": backend, "replicas": devices, **batch}
         spec = spec_of(config, choice, where, config["seed"])
-        exporter_of(spec.backend["engine"])
-        model = spec.workload["model"] | row.model
-        yield replace(spec, workload=spec.workload | {"model": model})
+        exporter_of(spec.backend.engine)
+        yield replace(spec, workload=spec.workload.with_model(**row.model))
 
 
 def exporter_of(engine: str) -> str:

@@ -24,7 +24,7 @@ GPU_REQUIRED = "PARAGONE_GPU_COMPILER_REQUIRED" in os.environ  # in CI
 STEPS: dict[str, str] = {}  # the first published step on that TPU of each backend
 for step, target in PLAN.published:
     if target == "tpu-v2-8":
-        STEPS.setdefault(PLAN.steps[step].backend["name"], step)
+        STEPS.setdefault(PLAN.steps[step].backend.name, step)
 
 
 def run(program: str, *arguments: str) -> None:

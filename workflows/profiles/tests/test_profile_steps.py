@@ -2,8 +2,7 @@
 
 import pandas as pd
 import pytest
-from msgspec.structs import replace
-from workspace import CONFIG, INDUCTOR, ROOT, call, command, make_spec, refused
+from workspace import CONFIG, INDUCTOR, ROOT, call, changed, command, make_spec, refused
 
 import profile_steps
 import tabulate_profiles
@@ -56,8 +55,8 @@ def test_the_costliest_operations_of_a_step(small, tmp_path, backend, replicas, 
 
 def test_runs_that_cannot_be_profiled_have_a_status_and_a_row(small, tmp_path):
     spec = make_spec("fashion-conv", "torch")
-    absent = replace(spec, backend={**spec.backend, "device": "tpu"})
-    unknown = replace(spec, backend={**spec.backend, "engine": "other"})
+    absent = changed(spec, backend={"device": "tpu"})
+    unknown = changed(spec, backend={"engine": "other"})
     paths = []
     for name, each in {"unavailable": absent, "no_profiler": unknown}.items():
         (tmp_path / name).mkdir()

@@ -31,7 +31,7 @@ def test_the_run_of_the_first_seed_of_each_cell_is_profiled_alone_and_nothing_tr
     assert len(runs) == len({*runs})
     assert {*runs} == first_seeds(PLAN.runs.values())
     jobs = made.jobs("--snakefile", SNAKEFILE, "--cores", "2")
-    datasets = {spec.workload["dataset"] for spec in PLAN.runs.values()}
+    datasets = {spec.workload.dataset for spec in PLAN.runs.values()}
     assert jobs == {
         "profiles": 1,
         "profile_steps": len(runs),

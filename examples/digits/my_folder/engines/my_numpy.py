@@ -15,17 +15,17 @@ class NumPy:
     """See `paragone.engines.Engine`; the methods without a counterpart there are its own."""
 
     def build(self, spec, dataset, threads, world=ALONE):
-        kind, options = spec.backend["device"], spec.workload["model"]
+        kind, workload = spec.backend.device, spec.workload
         require_devices("NumPy", kind, spec.replicas, int(kind == "cpu"))
-        if spec.mixed or options["name"] != "my-mlp" or spec.workload["optimizer"]["name"] != "sgd":
+        if spec.mixed or workload.model_name != "my-mlp" or workload.optimizer_name != "sgd":
             raise Unavailable("this engine has my-mlp with sgd alone, and no bfloat16")
         self.devices, self.device_names, self.shard = Devices(kind, 1, 1), ["cpu"], WHOLE
         self.dtype = np.dtype(spec.weights_precision)
-        self.scale = spec.workload["input"]
-        self.momentum = spec.workload["optimizer"]["momentum"]
+        self.scale = workload.input
+        self.momentum = workload.optimizer["momentum"]
         self.clock = InputClock()
         inputs = int(np.prod(dataset.train_inputs.shape[1:]))
-        sizes = [inputs, options["hidden"], len(dataset.class_names)]
+        sizes = [inputs, workload.model["hidden"], len(dataset.class_names)]
         shapes = {}
         for layer, (before, after) in enumerate(pairwise(sizes)):
             shapes |= {f"{layer}.dense.kernel": (before, after), f"{layer}.dense.bias": (after,)}
@@ -34,8 +34,8 @@ class NumPy:
         self.flop = 2 * (2 * sizes[0] * sizes[1] + 3 * sizes[1] * sizes[2])
 
     def forward(self, inputs):
-        x = inputs.reshape(len(inputs), -1).astype(self.dtype) / self.scale["divide"]
-        x = (x - self.scale["mean"]) / self.scale["std"]
+        x = inputs.reshape(len(inputs), -1).astype(self.dtype) / self.scale.divide
+        x = (x - self.scale.mean) / self.scale.std
         hidden = np.maximum(x @ self.state["0.dense.kernel"] + self.state["0.dense.bias"], 0)
         return x, hidden, hidden @ self.state["1.dense.kernel"] + self.state["1.dense.bias"]
 

@@ -18,6 +18,6 @@ def first_steps(record: RunRecord) -> Iterator[Finding]:
 @CHECKS.rule("first-steps-compared")
 def first_steps_compared(record: RunRecord) -> Iterator[Finding]:
     """A verdict."""
-    taken, dropout = record.first_steps, record.spec.workload["model"].get("dropout")
+    taken, dropout = record.first_steps, record.spec.workload.dropout
     if record.status == "completed" and not dropout and (taken is None or taken.passed is None):
         yield Finding("first_steps", str(taken.reason if taken else None))

@@ -11,7 +11,7 @@ CHECKS: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
 @CHECKS.rule("tuning")
 def tuning(record: RunRecord) -> Iterator[Finding]:
     """The variables that tune each process are those of the run's tuning."""
-    asked = record.spec.tuning.get("variables", {})
+    asked = record.spec.tuning.variables
     for at, process in enumerate(record.processes):
         if process.variables != asked:
             wrong = f"{process.variables}, the run's tuning has {asked}"

@@ -65,8 +65,8 @@ def data(record: RunRecord) -> Iterator[Finding]:
     read, workload = record.data, record.spec.workload
     if read is None:
         return
-    if read.dataset != workload["dataset"]:
-        yield Finding("data.dataset", f"{read.dataset}, the workload's is {workload['dataset']}")
+    if read.dataset != workload.dataset:
+        yield Finding("data.dataset", f"{read.dataset}, the workload's is {workload.dataset}")
     if (read.source == "synthetic") != (read.edition == "synthetic"):
         yield Finding("data.source", f"{read.source}, of edition {read.edition}")
 
@@ -117,9 +117,9 @@ def clock_sum(record: RunRecord) -> Iterator[Finding]:
 def planned_epochs(record: RunRecord) -> Iterator[Finding]:
     """The planned number of epochs, or fewer if a target ends the run."""
     count = len(record.epochs)
-    planned, target = record.spec.epochs, record.spec.workload.get("target") or {}
+    planned, target = record.spec.epochs, record.spec.workload.target
     reached = time_to_target(record)
-    stopped = target.get("stop") and reached and reached.reached
+    stopped = target and target.stop and reached and reached.reached
     whole = count == planned or (stopped and count < planned)
     if count > planned or (record.status == "completed" and not whole):
         yield Finding("epochs", f"{count} of {planned} planned")
@@ -172,7 +172,7 @@ def work(record: RunRecord) -> Iterator[Finding]:
     if record.data is None:
         return
     there = record.data.train_examples
-    used = min(spec.workload.get("train_examples", there), there)
+    used = min(spec.workload.train_examples or there, there)
     steps = spec.steps_per_epoch or used // spec.global_batch
     for at, row in enumerate(record.epochs):
         if row.steps != steps:

@@ -20,7 +20,7 @@ def export(spec: Spec, example: Example) -> tuple[str, Exported]:
 
     Raises `UserError` for an engine without a module here.
     """
-    module: Any = importlib.import_module(exporter_of(spec.backend["engine"]))
+    module: Any = importlib.import_module(exporter_of(spec.backend.engine))
     return module.export(spec, dataset_of(spec, example))
 
 
@@ -30,7 +30,7 @@ def dataset_of(spec: Spec, example: Example) -> Dataset:
     inputs = np.broadcast_to(np.zeros((), kind), (1, *example.shape))
     labels = np.zeros(1, np.int32)
     return Dataset(
-        name=spec.workload["dataset"],
+        name=spec.workload.dataset,
         source="shapes alone",
         edition="",
         train_inputs=inputs,
@@ -47,9 +47,9 @@ def step_of(spec: Spec, exported: Exported | None, reason: str = "") -> Step:
     """The record of a step; `exported` is None where the framework refused it, for that `reason`."""
     return Step(
         name=spec.name,
-        workload=spec.workload["name"],
-        model=spec.workload["model"],
-        backend=spec.backend["name"],
+        workload=spec.workload.name,
+        model=spec.workload.model,
+        backend=spec.backend.name,
         precision=spec.precision,
         devices=spec.replicas,
         global_batch=spec.global_batch,

@@ -51,7 +51,7 @@ def export(spec: Spec, dataset: Dataset) -> tuple[str, Exported]:
         spec,
         replicas=1,
         per_replica_batch=spec.global_batch,
-        backend={**spec.backend, "device": "cpu"},
+        backend=replace(spec.backend, device="cpu"),
         workers=1,
     )
     engine.build(alone, dataset, threads=1)

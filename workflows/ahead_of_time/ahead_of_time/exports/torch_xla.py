@@ -35,7 +35,7 @@ class _Tracer(TorchXLA):
 def export(spec: Spec, dataset: Dataset) -> tuple[str, Exported]:
     """See `exports.export`; the engine marks the shardings, the compiler divides the program."""
     engine = _Tracer()
-    engine.build(replace(spec, backend={**spec.backend, "device": "cpu"}), dataset, threads=1)
+    engine.build(replace(spec, backend=replace(spec.backend, device="cpu")), dataset, threads=1)
     TorchXLA.end_of_step(engine)  # the initial state is an argument of the step, not made in it
     batch, _ = noise_batches(dataset, spec)
     engine.tracing = True
