@@ -13,9 +13,9 @@ from paragone.analysis import compliance, product_tables, tidy
 from paragone.base.errors import entry_point
 from paragone.base.typed_json import read
 from paragone.records import parity_reports
-from paragone.records.compliance import violations
-from paragone.records.compliance.rules import REMARK
+from paragone.records.compliance import describe, write
 from paragone.records.measurements import Products
+from paragone.records.rules import REMARK
 
 
 @entry_point
@@ -90,7 +90,7 @@ def _collect_runs(options: argparse.Namespace) -> None:
     if options.violations:
         runs_of = {options.experiment: {path.parent.name for path in options.records}}
         broken = compliance.find(options.records, options.parity, options.manifests, runs_of)
-        print(violations.describe(broken, len(options.records)))
+        print(describe(broken, len(options.records)))
     runs, epochs = tidy.tables(
         tidy.read_records(options.records, broken),
         options.experiment,
@@ -101,7 +101,7 @@ def _collect_runs(options: argparse.Namespace) -> None:
     tidy.write(runs, options.runs)
     tidy.write(epochs, options.epochs)
     if options.violations:
-        violations.write(broken, options.violations)
+        write(broken, options.violations)
 
 
 def _join(options: argparse.Namespace) -> None:
@@ -119,7 +119,7 @@ def _collect_products(options: argparse.Namespace) -> None:
 def _check(options: argparse.Namespace) -> None:
     records, parity, manifests, experiments = compliance.in_folder(options.folder)
     broken = compliance.find(records, parity, manifests, experiments)
-    print(violations.describe(broken, len(records)))
+    print(describe(broken, len(records)))
     if any(violation.severity != REMARK for violation in broken):
         sys.exit(1)
 

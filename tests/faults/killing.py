@@ -12,8 +12,7 @@ from workspace import Arrays, changed, environment, make_spec, succeed, train_co
 
 from paragone.analysis import compliance
 from paragone.config.run_spec import Spec
-from paragone.records import record
-from paragone.records.compliance import rules
+from paragone.records import record, rules
 from paragone.records.run_record import RunRecord
 
 EPOCHS = 6

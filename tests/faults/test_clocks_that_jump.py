@@ -11,8 +11,7 @@ from msgspec.structs import asdict
 from workspace import Arrays, environment, train_command
 
 from paragone.analysis import compliance
-from paragone.records import record
-from paragone.records.compliance import rules
+from paragone.records import record, rules
 
 pytestmark = pytest.mark.full
 

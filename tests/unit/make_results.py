@@ -11,7 +11,7 @@ from workspace import changed, make_spec
 
 from paragone.analysis import compliance
 from paragone.config.run_spec import Spec
-from paragone.records.compliance.violations import Violation
+from paragone.records.compliance import Violation
 
 BACKENDS = ("torch", "tensorflow-mirrored", "torch-xla")
 SEEDS = range(3)

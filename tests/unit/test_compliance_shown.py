@@ -11,7 +11,7 @@ from make_tables import beside, write
 import collect
 from paragone.analysis import columns, tidy
 from paragone.analysis.grouping import series_of
-from paragone.records.compliance import violations
+from paragone.records import compliance
 
 
 def test_program_names_file_rule_and_value(tmp_path, records, capsys):
@@ -86,9 +86,9 @@ def test_a_record_that_cannot_be_read_is_shown_in_words(tmp_path, records):
 def test_violations_survive_their_file(tmp_path, records):
     records[0]["reason"] = 'it said "no", twice,\nand ended'
     found = find(write_results(tmp_path, records))
-    violations.write(found, tmp_path / "compliance.csv")
+    compliance.write(found, tmp_path / "compliance.csv")
     rows = pd.read_csv(tmp_path / "compliance.csv", dtype=str, keep_default_na=False)
     assert rows.to_dict("records") == [vars(one) for one in found]
-    violations.write([], tmp_path / "none.csv")
+    compliance.write([], tmp_path / "none.csv")
     none = pd.read_csv(tmp_path / "none.csv")
     assert (len(none), list(none.columns)) == (0, list(rows.columns))

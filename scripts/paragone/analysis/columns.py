@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from paragone.base.clock_names import PARTS as CLOCK_PARTS
-from paragone.records.compliance.rules import limit
 from paragone.records.host_metrics import known, other_cpu_share
 from paragone.records.measurements import MeasuringProcess, Products
+from paragone.records.rules import limit
 from paragone.records.run_record import Process
 
 TEXT, COUNT, REAL, FLAG = "string", "Int64", "float64", "boolean"

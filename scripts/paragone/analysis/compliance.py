@@ -25,14 +25,11 @@ from paragone.analysis.statistics import holm
 from paragone.base.errors import UserError
 from paragone.config import questions
 from paragone.records import parity_reports
-from paragone.records.compliance import asserted, of_first_steps, of_modes, of_record
-from paragone.records.compliance.asserted import as_json
-from paragone.records.compliance.rules import Checks, Finding, limit, table
-from paragone.records.compliance.violations import Violation
+from paragone.records.compliance import OF_RECORD, Violation
+from paragone.records.rules import UNREADABLE, Checks, Finding, as_json, limit, table
 from paragone.records.run_metrics import time_to_target
 from paragone.records.run_record import RunRecord
 
-OF_RECORD = asserted.CHECKS | of_record.CHECKS | of_first_steps.CHECKS | of_modes.CHECKS
 OF_FILES = ("one-record", "missing", "parity", "manifest")  # checked by `find` itself
 ALONE = ""  # the name of the experiment of records that belong to none
 MISSED = math.inf  # epochs of a run that did not reach its target
@@ -127,8 +124,8 @@ def _one_by_one(
         if isinstance(record, RunRecord):
             whole.append((path, record))
         else:
-            run, (rule, finding) = path.parent.name, record
-            broken.append((rule, run, path, finding))
+            run = path.parent.name
+            broken.append((UNREADABLE, run, path, record))
             files[run] = path
     # Of two records of a run the one in the run's own folder counts.
     for path, record in sorted(
@@ -147,17 +144,12 @@ def _one_by_one(
     return broken, files, records
 
 
-def _read(path: Path) -> RunRecord | tuple[str, Finding]:
-    """A record that the other rules can read; of another the rule that it breaks, and how."""
+def _read(path: Path) -> RunRecord | Finding:
+    """A record that the other rules can read, or why it is none."""
     try:
-        record = RunRecord.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return RunRecord.from_json(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
-        return "schema", Finding("record", f"cannot be read: {error}")
-    try:
-        record.spec.learning_rate(1)
-    except (TypeError, KeyError, ValueError) as error:
-        return "specification", Finding("spec", f"not the specification of a run: {error!r}")
-    return record
+        return Finding("record", f"cannot be read: {error}")
 
 
 def _unproven(record: RunRecord, verdicts: Verdicts) -> list[Finding]:

@@ -29,11 +29,10 @@ from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
 from paragone.config.run_spec import ARRAYS, cell_of
 from paragone.records import host_metrics, record, run_metrics
-from paragone.records.compliance.of_record import adequate
-from paragone.records.compliance.rules import INVALID, UNREADABLE
-from paragone.records.compliance.violations import Violation, by_run
+from paragone.records.compliance import Violation, adequate, by_run
 from paragone.records.host_metrics import known
 from paragone.records.parity_reports import Parity
+from paragone.records.rules import INVALID, UNREADABLE
 from paragone.records.run_record import Activity, DataRead, Epoch, Process, RunRecord
 
 Row = dict[str, Any]
@@ -43,7 +42,7 @@ _PARITY = {True: "passed", False: "failed", None: "not checked"}
 
 def read_records(paths: Iterable[Path], violations: Iterable[Violation]) -> list[RunRecord]:
     """The records that `violations` do not call unreadable. Raises as `record.read` does."""
-    unreadable = {violation.file for violation in violations if violation.rule in UNREADABLE}
+    unreadable = {violation.file for violation in violations if violation.rule == UNREADABLE}
     return [record.read(path) for path in paths if str(path) not in unreadable]
 
 
@@ -64,7 +63,9 @@ def tables(
     """
     broken = by_run(violations)
     unreadable = [
-        run for run, found in broken.items() if {violation.rule for violation in found} & UNREADABLE
+        run
+        for run, found in broken.items()
+        if any(violation.rule == UNREADABLE for violation in found)
     ]
     runs = pd.DataFrame(
         [_run_row(record, experiment, parity, broken.get(record.run, [])) for record in records]

@@ -8,14 +8,14 @@ shown: a record that breaks a rule is a result too.
 from pathlib import Path
 
 from paragone.base import typed_json
-from paragone.records.compliance import asserted
+from paragone.records import rules
 from paragone.records.run_record import Json, RunRecord
 
 
 def check(data: Json | RunRecord) -> RunRecord:
     """The record in JSON data; `ValueError` if its types, epochs, devices or sources are wrong."""
     record = typed_json.typed(RunRecord, data)
-    for rule in asserted.CHECKS.values():
+    for rule in rules.ASSERTED.values():
         for finding in rule(record):
             raise ValueError(f"{finding.where}: {finding.value}")
     return record

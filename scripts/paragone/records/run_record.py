@@ -1,7 +1,7 @@
 """The record of a run: the types of its parts, in the order of their keys in the file.
 
 Times are in seconds, losses in nats, accuracies are fractions. What follows from a record (sums,
-throughput, time to target) is computed in `run_metrics`; rules beyond types are in `compliance`.
+throughput, time to target) is computed in `run_metrics`; rules beyond types are in `rules` and `compliance`.
 To add a field, add it to its type here and measure it where the type is built.
 """
 

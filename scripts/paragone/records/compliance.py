@@ -1,16 +1,19 @@
-"""The rules that one record must obey, one function per rule: it yields what breaks the rule.
+"""The rules that one record must obey, one function per rule, and violations of all rules.
 
-Those that are asserted when a record is written are in `asserted`.
+A function yields what breaks its rule. Rules that are asserted when a record is written are in `rules`.
 """
 
+import csv
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
 from datetime import datetime
+from pathlib import Path
 
+from paragone.base.atomic_files import writing
 from paragone.records import host_metrics
-from paragone.records.compliance.asserted import as_json
-from paragone.records.compliance.rules import Checks, Finding, limit
+from paragone.records.rules import ASSERTED, SEVERITIES, Checks, Finding, as_json, limit, table
 from paragone.records.run_metrics import (
     DIVERGED,
     LEAST_STEPS,
@@ -23,10 +26,10 @@ from paragone.records.run_metrics import (
 )
 from paragone.records.run_record import Activity, RunRecord
 
-CHECKS: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
+OF_RECORD: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks(ASSERTED)
 
 
-@CHECKS.rule("name")
+@OF_RECORD.rule("name")
 def name(record: RunRecord) -> Iterator[Finding]:
     """The run's identity."""
     expected = record.spec.name
@@ -34,7 +37,7 @@ def name(record: RunRecord) -> Iterator[Finding]:
         yield Finding("run", f"{record.run}, its specification's name is {expected}")
 
 
-@CHECKS.rule("status")
+@OF_RECORD.rule("status")
 def status(record: RunRecord) -> Iterator[Finding]:
     """What each status implies."""
     ended, epochs, model = record.status, record.epochs, record.model
@@ -59,7 +62,7 @@ def status(record: RunRecord) -> Iterator[Finding]:
         yield Finding("status", f"diverged, but the last training loss is {last}")
 
 
-@CHECKS.rule("data")
+@OF_RECORD.rule("data")
 def data(record: RunRecord) -> Iterator[Finding]:
     """Data set and source of the data that were read."""
     read, workload = record.data, record.spec.workload
@@ -71,7 +74,7 @@ def data(record: RunRecord) -> Iterator[Finding]:
         yield Finding("data.source", f"{read.source}, of edition {read.edition}")
 
 
-@CHECKS.rule("threads")
+@OF_RECORD.rule("threads")
 def threads(record: RunRecord) -> Iterator[Finding]:
     """Threads within the cores of the process, those within the machine's."""
     for at, process in enumerate(record.processes):
@@ -81,7 +84,7 @@ def threads(record: RunRecord) -> Iterator[Finding]:
             yield Finding(f"processes[{at}].threads", wrong)
 
 
-@CHECKS.rule("fingerprint")
+@OF_RECORD.rule("fingerprint")
 def fingerprint(record: RunRecord) -> Iterator[Finding]:
     """The machine's hash, of every process."""
     for at, process in enumerate(record.processes):
@@ -91,14 +94,14 @@ def fingerprint(record: RunRecord) -> Iterator[Finding]:
             yield Finding(f"processes[{at}].machine.fingerprint", wrong)
 
 
-@CHECKS.rule("digest")
+@OF_RECORD.rule("digest")
 def digest(record: RunRecord) -> Iterator[Finding]:
     """Not a byte was changed since."""
     if record.digest != (expected := record.expected_digest()):
         yield Finding("digest", f"{record.digest}, the record's is {expected}")
 
 
-@CHECKS.rule("clock-sum")
+@OF_RECORD.rule("clock-sum")
 def clock_sum(record: RunRecord) -> Iterator[Finding]:
     """The process's own clock against the kernel's, and the window's against its epochs."""
     known, total = parts(record), end_to_end(record)
@@ -113,7 +116,7 @@ def clock_sum(record: RunRecord) -> Iterator[Finding]:
         yield Finding("clocks.window", f"{known['window']}, its epochs took {measured}")
 
 
-@CHECKS.rule("planned-epochs")
+@OF_RECORD.rule("planned-epochs")
 def planned_epochs(record: RunRecord) -> Iterator[Finding]:
     """The planned number of epochs, or fewer if a target ends the run."""
     count = len(record.epochs)
@@ -125,7 +128,7 @@ def planned_epochs(record: RunRecord) -> Iterator[Finding]:
         yield Finding("epochs", f"{count} of {planned} planned")
 
 
-@CHECKS.rule("processes")
+@OF_RECORD.rule("processes")
 def processes(record: RunRecord) -> Iterator[Finding]:
     """Starts and resumptions in the order of the epochs."""
     firsts = [entry.first_epoch for entry in record.processes]
@@ -133,7 +136,7 @@ def processes(record: RunRecord) -> Iterator[Finding]:
         yield Finding("processes.first_epoch", f"{firsts}, not from 1 on upwards")
 
 
-@CHECKS.rule("time-of-day")
+@OF_RECORD.rule("time-of-day")
 def time_of_day(record: RunRecord) -> Iterator[Finding]:
     """The clock on the wall against the kernel's, and against the order of the processes."""
     times = [(entry.started, entry.ended) for entry in record.processes if entry.rank == 0]
@@ -149,7 +152,7 @@ def time_of_day(record: RunRecord) -> Iterator[Finding]:
                 yield Finding(f"processes[{at}].ended", wrong)
 
 
-@CHECKS.rule("ranks")
+@OF_RECORD.rule("ranks")
 def ranks(record: RunRecord) -> Iterator[Finding]:
     """One process per worker and start."""
     workers = record.spec.workers
@@ -162,7 +165,7 @@ def ranks(record: RunRecord) -> Iterator[Finding]:
             yield Finding("processes.rank", wrong)
 
 
-@CHECKS.rule("work")
+@OF_RECORD.rule("work")
 def work(record: RunRecord) -> Iterator[Finding]:
     """The planned steps; each replica counted once."""
     spec = record.spec
@@ -179,7 +182,7 @@ def work(record: RunRecord) -> Iterator[Finding]:
             yield Finding(f"epochs[{at}].steps", f"{row.steps}, planned {steps}")
 
 
-@CHECKS.rule("learning-rate")
+@OF_RECORD.rule("learning-rate")
 def learning_rate(record: RunRecord) -> Iterator[Finding]:
     """The schedule was followed."""
     for at, row in enumerate(record.epochs):
@@ -188,7 +191,7 @@ def learning_rate(record: RunRecord) -> Iterator[Finding]:
             yield Finding(f"epochs[{at}].learning_rate", f"{row.learning_rate} is not {expected}")
 
 
-@CHECKS.rule("accuracy")
+@OF_RECORD.rule("accuracy")
 def accuracy(record: RunRecord) -> Iterator[Finding]:
     """Accuracies are fractions of a whole number of examples."""
     if record.data is None:
@@ -203,7 +206,7 @@ def accuracy(record: RunRecord) -> Iterator[Finding]:
                 yield Finding(f"epochs[{at}].{split}_accuracy", wrong)
 
 
-@CHECKS.rule("window")
+@OF_RECORD.rule("window")
 def window(record: RunRecord) -> Iterator[Finding]:
     """Long enough for a speed."""
     found = steady(record.window, record.spec.global_batch)
@@ -217,7 +220,7 @@ def adequate(window: Steady | None) -> bool:
     return bool(window and window.seconds >= limit("window") and window.steps >= LEAST_STEPS)
 
 
-@CHECKS.rule("weights")
+@OF_RECORD.rule("weights")
 def weights(record: RunRecord) -> Iterator[Finding]:
     """The weights changed."""
     model = record.model
@@ -225,7 +228,7 @@ def weights(record: RunRecord) -> Iterator[Finding]:
         yield Finding("model.final_weights", f"{model.final_weights}, as before training")
 
 
-@CHECKS.rule("isolation")
+@OF_RECORD.rule("isolation")
 def isolation(record: RunRecord) -> Iterator[Finding]:
     """Others were idle, in the whole process and in the speed window."""
     for at, process in enumerate(record.processes):
@@ -235,7 +238,7 @@ def isolation(record: RunRecord) -> Iterator[Finding]:
                 yield Finding(f"processes[{at}].{where}", wrong)
 
 
-@CHECKS.rule("throttling")
+@OF_RECORD.rule("throttling")
 def throttling(record: RunRecord) -> Iterator[Finding]:
     """No throttling by heat, power or a quota."""
     for at, process in enumerate(record.processes):
@@ -246,7 +249,7 @@ def throttling(record: RunRecord) -> Iterator[Finding]:
             yield Finding(f"processes[{at}].load", str({key: found.get(key) for key in keys}))
 
 
-@CHECKS.rule("epoch-clock")
+@OF_RECORD.rule("epoch-clock")
 def epoch_clock(record: RunRecord) -> Iterator[Finding]:
     """The process's own clock against the kernel's, epoch by epoch."""
     window = [one.seconds for one in record.window]
@@ -269,7 +272,7 @@ def _apart(where: str, found: list[Activity], own: list[float]) -> Iterator[Find
             yield Finding(f"{where}[{number}].seconds", wrong)
 
 
-@CHECKS.rule("clean-code")
+@OF_RECORD.rule("clean-code")
 def clean_code(record: RunRecord) -> Iterator[Finding]:
     """A commit without local changes."""
     for at, process in enumerate(record.processes):
@@ -277,3 +280,92 @@ def clean_code(record: RunRecord) -> Iterator[Finding]:
             yield Finding(f"processes[{at}].git", "null: not a repository")
         elif process.git.dirty:
             yield Finding(f"processes[{at}].git.dirty", f"true, on {process.git.commit}")
+
+
+@OF_RECORD.rule("first-steps")
+def first_steps(record: RunRecord) -> Iterator[Finding]:
+    """What the steps changed."""
+    if record.first_steps and record.first_steps.passed is False:
+        yield Finding("first_steps", str(record.first_steps.reason))
+
+
+@OF_RECORD.rule("first-steps-compared")
+def first_steps_compared(record: RunRecord) -> Iterator[Finding]:
+    """A verdict."""
+    taken, dropout = record.first_steps, record.spec.workload.dropout
+    if record.status == "completed" and not dropout and (taken is None or taken.passed is None):
+        yield Finding("first_steps", str(taken.reason if taken else None))
+
+
+@OF_RECORD.rule("tuning")
+def tuning(record: RunRecord) -> Iterator[Finding]:
+    """The variables that tune each process are those of the run's tuning."""
+    asked = record.spec.tuning.variables
+    for at, process in enumerate(record.processes):
+        if process.variables != asked:
+            wrong = f"{process.variables}, the run's tuning has {asked}"
+            yield Finding(f"processes[{at}].variables", wrong)
+
+
+@OF_RECORD.rule("environment")
+def environment(record: RunRecord) -> Iterator[Finding]:
+    """No process was started without variables of its shell that would have mattered."""
+    for at, process in enumerate(record.processes):
+        if process.removed_variables:
+            yield Finding(
+                f"processes[{at}].removed_variables", ", ".join(process.removed_variables)
+            )
+
+
+@OF_RECORD.rule("modes")
+def modes(record: RunRecord) -> Iterator[Finding]:
+    """Deterministic kernels where they are asked for, and no rounded float32, of every process."""
+    for at, process in enumerate(record.processes):
+        found, where = process.modes, f"processes[{at}].modes"
+        if found is None:
+            if record.status == "completed" and process is record.processes[-1]:
+                yield Finding(where, "null in a completed run")
+            continue
+        if record.spec.deterministic and not found.deterministic:
+            yield Finding(f"{where}.deterministic", "false, deterministic kernels were asked for")
+        if found.math_mode != "ieee":
+            yield Finding(f"{where}.math_mode", f"{found.math_mode}: float32 was rounded")
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A rule that a run breaks: the key in which file, and its value."""
+
+    experiment: str
+    rule: str
+    severity: str
+    run: str
+    file: str
+    where: str
+    value: str
+
+
+def describe(found: list[Violation], records: int) -> str:
+    """A line per violation, and one that counts them."""
+    lines = [f"{one.file}: {one.rule} ({one.severity}): {one.where}: {one.value}" for one in found]
+    count = Counter(one.severity for one in found)
+    counts = ", ".join(f"{count[severity]} {severity}" for severity in SEVERITIES)
+    lines.append(f"{records} records, {len(table())} rules, {len(found)} violations: {counts}")
+    return "\n".join(lines)
+
+
+def write(violations: list[Violation], path: Path) -> None:
+    """Write the violations as CSV, one row each; only the header if there are none."""
+    names = [field.name for field in fields(Violation)]
+    with writing(path) as file:
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(vars(one) for one in violations)
+
+
+def by_run(violations: Iterable[Violation]) -> dict[str, list[Violation]]:
+    """The violations of each run."""
+    groups = defaultdict(list)
+    for one in violations:
+        groups[one.run].append(one)
+    return groups
