@@ -4,6 +4,7 @@ import copy
 import shutil
 from datetime import datetime
 
+import msgspec
 import pytest
 from make_records import set_times, typed
 from make_results import (
@@ -16,12 +17,11 @@ from make_results import (
     valid_records,
     write_results,
 )
-from msgspec.structs import asdict
 
 from paragone.analysis import tidy
 from paragone.analysis.compliance import MISSED, p_of_fewer
 from paragone.config.run_spec import Spec
-from paragone.records.compliance.rules import INVALID
+from paragone.records.rules import INVALID
 
 
 def drop_an_epoch(records):
@@ -32,8 +32,9 @@ def drop_an_epoch(records):
 
 def lose_a_rank(records):
     """Of two, in what else is another run."""
-    spec = Spec(**{**records[0]["spec"], "workers": 2})
-    records[0] |= {"spec": asdict(spec), "run": spec.name}
+    records[0]["spec"]["workers"] = 2
+    spec = msgspec.convert(records[0]["spec"], Spec)
+    records[0]["run"] = spec.name
     records[0]["devices"]["workers"] = 2
     records[0]["processes"][0]["config_sha256"] = spec.sha256
 
@@ -96,7 +97,7 @@ def test_two_runs_of_one_seed(tmp_path, records):
     """Another specification, the same cell: n would be one too many."""
     other = copy.deepcopy(records[0])
     other["spec"]["deterministic"] = False
-    spec = Spec(**other["spec"])
+    spec = msgspec.convert(other["spec"], Spec)
     other["run"] = spec.name
     other["processes"][0]["config_sha256"] = spec.sha256
     set_times(other, datetime.fromisoformat("2025-12-31T00:00:00+00:00"))
