@@ -72,7 +72,7 @@ def test_a_launcher_that_ends_leaves_no_worker(small, tmp_path, number):
 
 
 def test_a_rank_that_never_joins_ends_the_run(small, tmp_path):
-    """It is stopped before it could say where it is, and the other waits no longer than it is told to."""
+    """One rank is stopped before it joins; the other one waits for it as long as `--join-timeout` says."""
     line = train_command(long_spec("torch-ddp", 2), small, tmp_path, "launch", join_timeout=5)
     with subprocess.Popen(line, env=environment(), stderr=subprocess.PIPE, text=True) as run:
         late = wait_for(lambda: workers_of(run).get(1), run)

@@ -192,9 +192,10 @@ def _tuning(config: dict[str, Any], choice: dict[str, Any], where: str) -> dict[
 
 
 def replaced(block: dict[str, Any], *overrides: dict[str, Any]) -> dict[str, Any]:
-    """`block` with the keys of each of `overrides`, of which a later one wins.
+    """`block` with the keys of each of `overrides`; a later one wins.
 
-    A batch size has two names: an override that gives either replaces both.
+    This is the precedence of the config: a cell of a matrix, then its experiment, then its workload. A batch
+    size has two names: an override that gives either replaces both.
     """
     merged = dict(block)
     for override in overrides:
