@@ -126,7 +126,7 @@ rule first_steps:
     resources:
         mem_mb=8000,
     params:
-        code=lambda wildcards: PLAN.code("take_first_steps.py", PLAN.references[wildcards.name]),
+        code=lambda wildcards: PLAN.code("probe.py", PLAN.references[wildcards.name]),
         spec=lambda wildcards: PLAN.references[wildcards.name].to_json(),
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
@@ -135,10 +135,11 @@ rule first_steps:
     shell:
         r"""
         python {params.code[0]:q} \
-            @<(printf '%s\n' --spec {params.spec:q}) \
-            --manifest {input.manifest:q} \
+            --first-steps \
+            @<(printf '%s\n' --specs {params.spec:q}) \
+            --manifests {input.manifest:q} \
             --data-folder {params.data_folder:q} \
             {params.weights:q} \
-            --output {output:q} \
+            --outputs {output:q} \
             2>{log:q} | tee -a {log:q}
         """

@@ -1,6 +1,7 @@
-"""Observe what one backend computes for the parity gate, for all its workloads in one process.
+"""Observe what one backend computes for the parity gate, or what the first steps of runs should change.
 
-A workload whose probe fails, or ends the process, costs the others nothing: its output holds the reason.
+All specifications are computed in one process. What fails, or ends the process, costs the others nothing and
+stops no run: its output holds the reason.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,9 @@ from paragone import data
 from paragone.base.errors import UserError, entry_point, reason_of
 from paragone.base.processes import IN_FILE, end_process, in_file
 from paragone.config.run_spec import Spec
-from paragone.models.weights import Pretrained, read
+from paragone.machine import limits
+from paragone.models.weights import Pretrained, Weights, read
+from paragone.parity import first_steps
 from paragone.parity.observe import failed, observe, write
 from paragone.workers import supervisor
 from paragone.workers.worker_failure import ending
@@ -26,8 +30,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
     several: dict[str, Any] = {"nargs": "+", "action": "extend", "required": True}
-    parser.add_argument("--specs", **several, help="one specification per workload, JSON")
-    parser.add_argument("--outputs", **several, type=Path, help="probe.npz to write, one per spec")
+    parser.add_argument("--specs", **several, help="specifications, JSON")
+    parser.add_argument("--outputs", **several, type=Path, help=".npz to write, one per spec")
     parser.add_argument("--manifests", **several, type=Path, help="of the data sets, each once")
     parser.add_argument(
         "--weights",
@@ -37,6 +41,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--data-folder", required=True, type=Path, help="`data.folder` of the config"
+    )
+    parser.add_argument(
+        "--first-steps",
+        action="store_true",
+        help="the specs are of `expand.first_steps`: compute what the runs should change, and its tolerances",
     )
     parser.add_argument(
         "--unsupervised",
@@ -51,9 +60,12 @@ def main() -> None:
     """Run the program."""
     options = parse(sys.argv[1:])
     inputs = Inputs(options)
+    compute = first_steps.reference if options.first_steps else observe
     if options.unsupervised:
+        if options.first_steps:
+            limits.limit_memory(1)  # a run must not suffer, and the error says more than a kill
         for index, (spec, output) in enumerate(missing(inputs.specs, options.outputs)):
-            probe(spec, inputs, output, alone=index == 0)
+            probe(compute, spec, inputs, output, alone=index == 0)
     else:
         with tempfile.TemporaryDirectory() as folder:
             arguments = in_file(again(options), Path(folder))
@@ -67,6 +79,7 @@ def again(options: argparse.Namespace) -> list[object]:
         *("--specs", *options.specs, "--outputs", *options.outputs),
         *("--manifests", *options.manifests, "--data-folder", options.data_folder),
         *(f"--weights={path}" for path in options.weights),
+        *(["--first-steps"] if options.first_steps else []),
     ]
 
 
@@ -101,15 +114,17 @@ def missing(specs: list[Spec], outputs: list[Path]) -> list[tuple[Spec, Path]]:
     return [pair for pair in zip(specs, outputs, strict=True) if not pair[1].exists()]
 
 
-def probe(spec: Spec, inputs: Inputs, output: Path, *, alone: bool) -> None:
-    """Probe one workload; the process ends if that fails.
+def probe(
+    compute: Callable[..., Weights], spec: Spec, inputs: Inputs, output: Path, *, alone: bool
+) -> None:
+    """Compute the arrays of one specification; the process ends if that fails.
 
     The reason is stored if this is the first probe of the process. Otherwise an earlier one may have
     caused it (by the memory that it took): the supervisor starts this probe again in a new process.
     """
     begin = time.monotonic()
     try:
-        arrays = observe(spec, *inputs.of(spec))
+        arrays = compute(spec, *inputs.of(spec))
     except Exception as error:
         if not isinstance(error, UserError):
             traceback.print_exc()
@@ -117,8 +132,9 @@ def probe(spec: Spec, inputs: Inputs, output: Path, *, alone: bool) -> None:
             store_failure(spec, output, reason_of(error))
         sys.exit(1)
     write(arrays, output)
-    word = f"not available: {arrays['unavailable']}" if "unavailable" in arrays else "probed"
-    print(f"{label(spec)} {word}, {time.monotonic() - begin:.1f} s", flush=True)
+    reason = arrays.get("unavailable", arrays.get("failed"))
+    done = "computed" if reason is None else f"without result: {reason}"
+    print(f"{label(spec)} {done}, {time.monotonic() - begin:.1f} s", flush=True)
 
 
 def supervise(line: list[str], specs: list[Spec], outputs: list[Path]) -> None:

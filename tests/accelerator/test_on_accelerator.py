@@ -49,8 +49,8 @@ def test_a_run_is_completed_on_the_device_and_learns(run, backend):
 def test_its_first_steps_are_those_of_the_reference(run, small, tmp_path, backend):
     spec = spec_on(backend, epochs=1, steps_per_epoch=2)
     output = tmp_path / "steps.npz"
-    options = {"manifest": small.manifest, "data_folder": small.folder}
-    succeed(command("take_first_steps", spec=first_steps(spec).to_json(), output=output, **options))
+    options = {"manifests": small.manifest, "data_folder": small.folder, "first_steps": []}
+    succeed(command("probe", specs=first_steps(spec).to_json(), outputs=output, **options))
     found = run(spec, first_steps=output).first_steps
     assert found.passed, found.reason
 

@@ -71,8 +71,12 @@ class ShortRuns:
 
         def make(folder: Path) -> None:
             folder.mkdir()
-            options = {"manifest": arrays.manifest, "data_folder": arrays.folder}
-            line = command("take_first_steps", spec=text, output=folder / "steps.npz", **options)
+            options = {
+                "manifests": arrays.manifest,
+                "data_folder": arrays.folder,
+                "first_steps": [],
+            }
+            line = command("probe", specs=text, outputs=folder / "steps.npz", **options)
             succeed(line, timeout=300)
 
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -39,11 +39,11 @@ def test_a_failed_or_absent_probe_costs_the_others_nothing(fashion, tmp_path):
         word.replace('"device":"cpu"', '"device":"gpu"')
         for word in probes(fashion, tmp_path, absent={})
     ]
-    assert "[fashion-conv torch] not available: " in succeed(absent)
+    assert "[fashion-conv torch] without result: " in succeed(absent)
     broken = {"input": {"divide": "nothing"}}
     done = call(probes(fashion, tmp_path, before={}, broken=broken, after={}))
     assert done.returncode == 0
-    assert done.stdout.count("probed") == 2
+    assert done.stdout.count("computed") == 2
     assert "[fashion-conv torch] failed: TypeError: " in done.stdout
     assert done.stderr.count("Traceback") == 2  # the second time in a process of its own
     with np.load(tmp_path / "before.npz") as arrays:

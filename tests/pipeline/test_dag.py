@@ -12,7 +12,7 @@ TOUCH = """
 import sys
 from pathlib import Path
 
-for option in ("--record", "--predictions", "--output", "--violations", "--runs", "--epochs"):
+for option in ("--record", "--predictions", "--output", "--outputs", "--violations", "--runs", "--epochs"):
     if option in sys.argv:
         Path(sys.argv[sys.argv.index(option) + 1]).touch()
 """
@@ -31,7 +31,7 @@ def test_runs_follow_the_schedule_and_a_watched_call_reads_results_as_soon_as_it
     pair = [{"backend": ["torch"], "replicas": 1, "global_batch": 100}]
     made.config["experiments"]["fewer"] = {**block, "matrix": pair, "epochs": 1}
     made.configure()
-    for program in ("launch", "take_first_steps", "collect"):
+    for program in ("launch", "probe", "collect"):
         (made / f"scripts/{program}.py").write_text(TOUCH)
     for name in READY:
         (made / "results" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from paragone.config.expand import first_steps as of_run
 from paragone.config.run_spec import Spec
 from paragone.engines.torch import Torch
 from paragone.models.weights import initial
-from paragone.parity import compare, first_steps
+from paragone.parity import compare, first_steps, observe
 
 DATASET = make_images()
 SPEC = make_spec("fashion-cnn", "torch", global_batch=16)
@@ -34,7 +34,7 @@ def taken(spec: Spec, learns: float = 1.0, change=lambda batch: batch) -> dict:
 def verdict_on(tmp_path_factory) -> Callable[..., dict]:
     """A function that compares steps with those of the reference."""
     path = tmp_path_factory.mktemp("steps") / "expected.npz"
-    first_steps.write(first_steps.reference(of_run(SPEC), DATASET, None), path)
+    observe.write(first_steps.reference(of_run(SPEC), DATASET, None), path)
     return lambda steps, precision="float32": first_steps.compared(path, lambda _: steps, precision)
 
 
@@ -86,7 +86,7 @@ def test_where_its_precision_loses_the_reference_nothing_is_judged(monkeypatch):
 
 
 def test_without_a_reference_no_step_is_taken(tmp_path):
-    first_steps.write({"failed": np.array("MemoryError: full")}, tmp_path / "failed.npz")
+    observe.write({"failed": np.array("MemoryError: full")}, tmp_path / "failed.npz")
     verdict = first_steps.compared(tmp_path / "failed.npz", pytest.fail, "float32")
     assert verdict == {
         "reason": "no reference: MemoryError: full",

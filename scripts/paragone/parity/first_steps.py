@@ -12,7 +12,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from paragone import engines
-from paragone.base.atomic_files import writing
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import train_batches
@@ -130,9 +129,3 @@ def _deviations(found: Weights, expected: Weights, precision: str) -> dict[str, 
         each[group] = of_arrays(found, arrays, arrays, FLOORS["float32"])
     tie = max(1 / float(expected["examples"]), TIES_OF_MIXED if precision == "bfloat16" else 0.0)
     return each | {"training": of_metrics(found["training"], expected["training"], tie)}
-
-
-def write(arrays: Weights, path: Path) -> None:
-    """Write a reference as .npz, whole or not at all."""
-    with writing(path, "wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]  # no array is called allow_pickle

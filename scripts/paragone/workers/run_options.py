@@ -11,7 +11,7 @@ _OPTIONS = {
     "manifest": (Path, True, "manifest of its data set"),
     "data-folder": (Path, True, "`data.folder` of the config"),
     "weights": (Path, False, "file that scripts/fetch.py --model wrote"),
-    "first-steps": (Path, False, "what take_first_steps.py expects of its first steps"),
+    "first-steps": (Path, False, "what probe.py expects of its first steps"),
     "checkpoints": (Path, True, "folder to resume from"),
     "threads": (int, True, "CPU cores to use at most, per host"),
     "window-seconds": (float, False, "length of the speed window; none without it, or if 0"),
