@@ -1,7 +1,9 @@
 """Every mistake in the config is one message that names the key and says what would be right."""
 
 import copy
+import functools
 import json
+import operator
 
 import pytest
 import yaml
@@ -14,21 +16,18 @@ from paragone.base.source_files import names_of
 from paragone.config.engines import ENGINES, LOADERS
 from paragone.config.validate import validate
 
-ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
-CNN = "workloads.fashion-cnn"
-CONV = "experiments.tpu_fashion_conv"
+CNN, CONV = "workloads.fashion-cnn", "experiments.tpu_fashion_conv"
 
 
-def changed(path: list, value) -> dict:
-    """The config with one value set, or removed if it is ..., at a path."""
+def changed(path: str, value) -> dict:
+    """The config with the value at a path of keys set, or removed if it is ..."""
     config = json.loads(json.dumps(CONFIG))  # a deep copy would keep what YAML's anchors share
-    at = config
-    for key in path[:-1]:
-        at = at[key]
+    *outer, last = (int(key) if key.isdigit() else key for key in path.split("."))
+    at = functools.reduce(operator.getitem, outer, config)
     if value is ...:
-        del at[path[-1]]
+        del at[last]
     else:
-        at[path[-1]] = value
+        at[last] = value
     return config
 
 
@@ -46,8 +45,7 @@ def test_the_config_is_valid():
 @pytest.mark.parametrize("preset", sorted(ROOT.glob("presets/*.yaml")), ids=lambda path: path.stem)
 def test_presets_are_valid_and_only_change_what_is_there(preset):
     config = copy.deepcopy(CONFIG)
-    overlay = yaml.safe_load(preset.read_text())
-    update_config(config, overlay)
+    update_config(config, yaml.safe_load(preset.read_text()))
     validate(config)
     # Some have experiments of their own, with their own name.
     added = set(config["experiments"]) - set(CONFIG["experiments"])
@@ -58,169 +56,114 @@ def test_presets_are_valid_and_only_change_what_is_there(preset):
 @pytest.mark.parametrize(
     ("path", "known"),
     [
-        ([], "backends"),
-        (["pathvars"], "results"),
-        (["data"], "folder"),
-        (["datasets", "reuters"], "length"),
-        (["primary"], "metric"),
-        (["backends", "torch"], "engine"),
-        (["workloads", "fashion-cnn"], "initializer"),
-        (["workloads", "fashion-cnn", "input"], "divide"),
-        (["workloads", "fashion-cnn", "optimizer"], "momentum"),
-        (["workloads", "fashion-conv", "optimizer"], "epsilon"),
-        (["workloads", "fashion-cnn", "learning_rate"], "per_batch"),
-        (["workloads", "wide-resnet", "augmentation"], "shift"),
-        (["workloads", "wide-resnet", "learning_rate", "decay", 0], "factor"),
-        (["workloads", "reuters-cnn", "optimizer"], "beta_1"),
-        (["experiments", "batch_size_time_to_accuracy", "target"], "patience"),
-        (["matmul"], "squares"),
-        (["accelerator_reference"], "title"),
-        (["experiments", "tpu_fashion_conv"], "repeats"),
-        (["experiments", "tpu_fashion_conv", "matrix", 0], "replicas"),
+        ("", "backends"),
+        ("pathvars", "results"),
+        ("data", "folder"),
+        ("datasets.reuters", "length"),
+        ("primary", "metric"),
+        ("backends.torch", "engine"),
+        (CNN, "initializer"),
+        (f"{CNN}.input", "divide"),
+        (f"{CNN}.optimizer", "momentum"),
+        ("workloads.fashion-conv.optimizer", "epsilon"),
+        ("workloads.reuters-cnn.optimizer", "beta_1"),
+        (f"{CNN}.learning_rate", "per_batch"),
+        ("workloads.wide-resnet.augmentation", "shift"),
+        ("workloads.wide-resnet.learning_rate.decay.0", "factor"),
+        ("experiments.batch_size_time_to_accuracy.target", "patience"),
+        ("matmul", "squares"),
+        ("accelerator_reference", "title"),
+        (CONV, "repeats"),
+        (f"{CONV}.matrix.0", "replicas"),
     ],
-    ids=lambda value: ".".join(map(str, value)) if isinstance(value, list) else "",
 )
 def test_unknown_key_at_each_level(path, known):
-    words = message(changed([*path, "replica"], 1))
-    assert words.startswith(".".join(map(str, path)) or "config")
+    words = message(changed(f"{path}.replica".lstrip("."), 1))
+    assert words.startswith(path or "config")
     assert "'replica'" in words
     assert known in words.partition("known keys are")[2]
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "words"),
-    [
-        (["seed"], -1, ["seed: -1", "a whole number >= 0"]),
-        (["seed"], "0", ["seed", "whole number"]),
-        (["deterministic"], "yes", ["deterministic", "true or false"]),
-        (["primary", "experiment"], "no_such", ["primary.experiment", "no_such", "one_device"]),
-        (["primary", "metric"], "beauty", ["primary.metric", "end to end"]),
-        (["data", "source"], "fake", ["data.source", '"auto", "real", "synthetic"']),
-        (["data", "mirrors"], "here", ["data.mirrors", "a list"]),
-        (["datasets", "cats_vs_dogs", "size"], 0, ["datasets.cats_vs_dogs.size", ">= 8"]),
-        (["datasets", "reuters", "form"], "tape", ["datasets.reuters.form", "'tape'", "table"]),
-        (["data", "folder"], ..., ["data", "'folder'", "add it"]),
-        (["backends", "torch", "device"], "cuda", ["backends.torch.device", '"gpu"']),
-        (["backends", "torch", "strategy"], "ddp", ["backends.torch.strategy", '"single"']),
-        (
-            ["backends", "torch", "strategy"],
-            "spmd",
-            ["backends.torch.strategy", "engine torch has"],
-        ),
-        (["backends", "torch", "color"], "blue", ["backends.torch.color", "#[0-9A-Fa-f]{6}"]),
-        (["backends", "torch", "label"], "", ["backends.torch.label", "length >= 1"]),
-        (["backends", "torch", "engine"], ..., ["backends.torch", "'engine'", "add it"]),
-        (["backends", "torch", "engine"], "mxnet", ["backends.torch.engine", "engines/mxnet.py"]),
-        (["backends", "torch", "environment"], "my", ["backends.torch.environment", "my.yaml"]),
-        (["workloads", "fashion-cnn", "dataset"], "mnist", [f"{CNN}.dataset", "fashion_mnist"]),
-        (["workloads", "fashion-cnn", "initializer"], "he", [f"{CNN}.initializer", "keras"]),
-        (["workloads", "fashion-cnn", "input", "std"], 0, [f"{CNN}.input.std", "> 0"]),
-        (["workloads", "fashion-cnn", "optimizer", "name"], "lamb", [f"{CNN}.optimizer", "adam"]),
-        (["workloads", "fashion-cnn", "optimizer", "momentum"], 1, [f"{CNN}.optimizer.momentum"]),
-        (["workloads", "fashion-cnn", "optimizer"], {"name": "sgd"}, ["'momentum'", "add it"]),
-        (
-            ["workloads", "fashion-cnn", "optimizer"],
-            ADAM | {"epsilon": "1e-7"},
-            [f"{CNN}.optimizer.epsilon", "1e-7", "write the number 1.0e-07"],
-        ),
-        (
-            ["workloads", "fashion-cnn", "learning_rate", "base"],
-            -0.1,
-            [f"{CNN}.learning_rate.base", "-0.1"],
-        ),
-        (
-            ["workloads", "fashion-cnn", "learning_rate", "decay"],
-            [{"after": 0, "factor": 0.1}],
-            [f"{CNN}.learning_rate.decay.0.after", ">= 1"],
-        ),
-        (["workloads", "fashion-cnn", "global_batch"], 8, [CNN, "both global_batch and"]),
-        (
-            ["workloads", "fashion-cnn", "per_replica_batch"],
-            0,
-            [f"{CNN}.per_replica_batch", ">= 1"],
-        ),
-        (["workloads", "fashion-cnn", "epochs"], 0, [f"{CNN}.epochs", ">= 1"]),
-        (["workloads", "fashion-cnn", "epochs"], 1.5, [f"{CNN}.epochs", "whole number"]),
-        (["workloads", "fashion-cnn", "epochs"], 5.0, [f"{CNN}.epochs", "whole number"]),
-        (["seed"], 0.0, ["seed: 0.0", "whole number"]),
-        (["workloads", "fashion-conv", "steps_per_epoch"], 0, ["fashion-conv.steps_per_epoch"]),
-        (
-            ["workloads", "fashion-cnn", "target"],
-            {"accuracy": 90, "patience": 1, "stop": True},
-            [f"{CNN}.target.accuracy", "<= 1"],
-        ),
-        (
-            ["workloads", "fashion-cnn", "target"],
-            {"accuracy": 0.9},
-            [f"{CNN}.target", "'patience'", "add it"],
-        ),
-        (["workloads", "wide-resnet", "train_examples"], 0, ["wide-resnet.train_examples", ">= 1"]),
-        (["workloads", "wide-resnet", "augmentation", "shift"], 1, ["augmentation.shift", "1"]),
-        (
-            ["workloads", "wide-resnet", "augmentation", "flip"],
-            1,
-            ["augmentation.flip", "true or false"],
-        ),
-        (["workloads", "wide-resnet", "augmentation", "flip"], ..., ["'flip'", "add it"]),
-        (
-            ["workloads", "reuters-cnn-double-softmax", "loss"],
-            "mse",
-            ["double-softmax.loss", '"cross_entropy", "double_softmax"'],
-        ),
-        (["workloads", "fashion-cnn", "precision"], "float16", ["precision", '"float64"']),
-        (["workloads", "wide-resnet", "model"], {}, ["wide-resnet.model", "'name'", "add it"]),
-        (["workloads", "mobilenet-v2", "model", "outputs"], 2, ["model.outputs", "1000"]),
-        (["backends", "tensorflow-tpu", "parity"], "bfloat16", ["parity", '"float32"']),
-        (["baseline"], "torhc", ["baseline", '"torhc"', "torch-ddp"]),
-        (
-            ["backends", "torch", "tuned", "options", "fuse"],
-            True,
-            ["backends.torch.tuned.options.fuse", "fused_optimizer"],
-        ),
-        (
-            ["backends", "torch", "tuned", "variables", "MALOC"],
-            "1",
-            ["tuned.variables.MALOC", "MALLOC_"],
-        ),
-        (
-            ["experiments", "tpu_fashion_conv", "matrix", 0, "tuning"],
-            "best",
-            [f"{CONV}.matrix.0.tuning", '"best"'],
-        ),
-        (["matmul", "squares"], [], ["matmul.squares"]),
-        (["matmul", "squares", 0], 0, ["matmul.squares.0", ">= 1"]),
-        (["matmul", "products", 0], [1, 2], ["matmul.products.0"]),
-        (["matmul", "precisions", 0], "int8", ["matmul.precisions.0", '"bfloat16"']),
-        (["matmul"], ..., ["'matmul'", "add it"]),
-        (["accelerator_reference"], ..., ["'accelerator_reference'", "add it"]),
-        (["experiments"], {}, ["experiments"]),
-        (["experiments", "tpu_fashion_conv", "workload"], ..., [CONV, "'workload'", "add it"]),
-        (["experiments", "tpu_fashion_conv", "repeats"], 0, [f"{CONV}.repeats", ">= 1"]),
-        (["experiments", "tpu_fashion_conv", "matrix"], [], [f"{CONV}.matrix"]),
-        (
-            ["experiments", "tpu_fashion_conv", "matrix", 0, "replicas"],
-            0,
-            [f"{CONV}.matrix.0.replicas", "0"],
-        ),
-        (
-            ["experiments", "tpu_fashion_conv", "matrix", 0, "backend"],
-            [],
-            [f"{CONV}.matrix.0.backend"],
-        ),
-        (["experiments", "tpu_fashion_conv", "title"], "", [f"{CONV}.title"]),
-    ],
-    ids=lambda value: ".".join(map(str, value)) if isinstance(value, list) else "",
-)
+# A path of the config, a value that it cannot have, and words of the message, which also names the path.
+MISTAKES = [
+    ("seed", -1, "seed: -1", "a whole number >= 0"),
+    ("seed", "0", "whole number"),
+    ("seed", 0.0, "seed: 0.0", "whole number"),
+    ("deterministic", "yes", "true or false"),
+    ("baseline", "torhc", '"torhc"', "torch-ddp"),
+    ("primary.experiment", "no_such", "no_such", "one_device"),
+    ("primary.metric", "beauty", "end to end"),
+    ("data.source", "fake", '"auto", "real", "synthetic"'),
+    ("data.mirrors", "here", "a list"),
+    ("data", {}, "'folder'", "add it"),
+    ("datasets.cats_vs_dogs.size", 0, ">= 8"),
+    ("datasets.reuters.form", "tape", "'tape'", "table"),
+    ("backends.torch.device", "cuda", '"gpu"'),
+    ("backends.torch.strategy", "ddp", '"single"'),
+    ("backends.torch.strategy", "spmd", "engine torch has"),
+    ("backends.torch.color", "blue", "#[0-9A-Fa-f]{6}"),
+    ("backends.torch.label", "", "length >= 1"),
+    ("backends.torch", {}, "'engine'", "add it"),
+    ("backends.torch.engine", "mxnet", "engines/mxnet.py"),
+    ("backends.torch.environment", "my", "my.yaml"),
+    ("backends.torch.tuned.options.fuse", True, "fused_optimizer"),
+    ("backends.torch.tuned.variables.MALOC", "1", "MALLOC_"),
+    ("backends.tensorflow-tpu.parity", "bfloat16", '"float32"'),
+    (f"{CNN}.dataset", "mnist", "fashion_mnist"),
+    (f"{CNN}.initializer", "he", "keras"),
+    (f"{CNN}.input.std", 0, "> 0"),
+    (f"{CNN}.optimizer.name", "lamb", "adam"),
+    (f"{CNN}.optimizer.momentum", 1, "1"),
+    (f"{CNN}.optimizer", {"name": "sgd"}, "'momentum'", "add it"),
+    (f"{CNN}.learning_rate.base", -0.1, "-0.1"),
+    (f"{CNN}.learning_rate.base", "1e-7", "1e-7", "write the number 1.0e-07"),
+    ("workloads.wide-resnet.learning_rate.decay.0.after", 0, ">= 1"),
+    (f"{CNN}.global_batch", 8, "both global_batch and"),
+    (f"{CNN}.per_replica_batch", 0, ">= 1"),
+    (f"{CNN}.epochs", 0, ">= 1"),
+    (f"{CNN}.epochs", 1.5, "whole number"),
+    (f"{CNN}.epochs", 5.0, "whole number"),
+    (f"{CNN}.precision", "float16", '"float64"'),
+    (f"{CNN}.target", {"accuracy": 0.9}, "'patience'", "add it"),
+    ("workloads.fashion-conv.steps_per_epoch", 0, "0"),
+    ("experiments.batch_size_time_to_accuracy.target.accuracy", 90, "<= 1"),
+    ("workloads.wide-resnet.train_examples", 0, ">= 1"),
+    ("workloads.wide-resnet.augmentation.shift", 1, "1"),
+    ("workloads.wide-resnet.augmentation.flip", 1, "true or false"),
+    ("workloads.wide-resnet.augmentation", {"shift": 0.1}, "'flip'", "add it"),
+    ("workloads.wide-resnet.model", {}, "'name'", "add it"),
+    ("workloads.mobilenet-v2.model.outputs", 2, "1000"),
+    ("workloads.reuters-cnn.loss", "mse", '"cross_entropy", "double_softmax"'),
+    ("matmul.squares", [], "matmul.squares"),
+    ("matmul.squares.0", 0, ">= 1"),
+    ("matmul.products.0", [1, 2], "matmul.products.0"),
+    ("matmul.precisions.0", "int8", '"bfloat16"'),
+    ("matmul", ..., "'matmul'", "add it"),
+    ("accelerator_reference", ..., "'accelerator_reference'", "add it"),
+    ("experiments", {}, "experiments"),
+    (CONV, {}, "'title'", "add it"),
+    (f"{CONV}.title", "", "title"),
+    (f"{CONV}.repeats", 0, ">= 1"),
+    (f"{CONV}.matrix", [], "matrix"),
+    (f"{CONV}.matrix.0.replicas", 0, "0"),
+    (f"{CONV}.matrix.0.backend", [], "backend"),
+    (f"{CONV}.matrix.0.tuning", "best", '"best"'),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "words"), [(a, b, c) for a, b, *c in MISTAKES])
 def test_impossible_value(path, value, words):
     found = message(changed(path, value))
-    for word in words:
+    where = path.removesuffix(".name").removesuffix(".global_batch")
+    for word in [where, *words]:
         assert word in found
 
 
 def test_names_that_cannot_be_file_names_are_refused():
     for block in ("backends", "workloads", "experiments"):
-        (name, *_) = CONFIG[block]
-        words = message(changed([block, "../up"], CONFIG[block][name]))
+        config = json.loads(json.dumps(CONFIG))
+        config[block]["../up"] = next(iter(config[block].values()))
+        words = message(config)
         assert words.startswith(block)
         assert "../up" in words
 
