@@ -34,6 +34,7 @@ from paragone.training.failures import failure_of
 from paragone.workers import supervisor
 from paragone.workers.meeting_folder import meeting_folder
 from paragone.workers.rendezvous import Rendezvous
+from paragone.workers.run_options import add_options
 from paragone.workers.worker_failure import judge
 from profilers import PROFILERS, Operation, Profile
 from step_profiles import CostlyOperation, ProfileRecord, StepProfile, write
@@ -49,13 +50,7 @@ Profiler = Callable[[Callable[[], float], str], Profile]
 def parse(arguments: list[str]) -> argparse.Namespace:
     """Read the command line; workers get that of the program, and `--rendezvous`."""
     parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
-    parser.add_argument("--spec", required=True, help="specification of the run, JSON")
-    parser.add_argument("--manifest", required=True, type=Path, help="manifest of its data set")
-    parser.add_argument(
-        "--data-folder", required=True, type=Path, help="`data.folder` of the config"
-    )
-    parser.add_argument("--weights", type=Path, help="file that scripts/fetch.py --model wrote")
-    parser.add_argument("--threads", required=True, type=int, help="CPU cores to use at most")
+    add_options(parser, "spec", "manifest", "data-folder", "weights", "threads")
     parser.add_argument("--output", required=True, type=Path, help="record to write, JSON")
     parser.add_argument("--rendezvous", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""The options of one run, which scripts/launch.py passes to its workers."""
+"""The options of programs that train one run, which scripts/launch.py passes to its workers."""
 
 import argparse
 from pathlib import Path
@@ -23,11 +23,17 @@ _OPTIONS = {
 }
 
 
+def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Add some of the options of a run to a program."""
+    for name in names:
+        kind, required, text = _OPTIONS[name]
+        parser.add_argument(f"--{name}", type=kind, required=required, help=text)
+
+
 def run_parser(description: str | None) -> argparse.ArgumentParser:
     """The options that launch.py and train.py share."""
     parser = argparse.ArgumentParser(description=description, fromfile_prefix_chars=IN_FILE)
-    for name, (kind, required, text) in _OPTIONS.items():
-        parser.add_argument(f"--{name}", type=kind, required=required, help=text)
+    add_options(parser, *_OPTIONS)
     parser.add_argument(
         "--join-timeout",
         type=float,
