@@ -3,20 +3,32 @@
 Square products are measured in every precision asked for, the others in float32, as published.
 """
 
+import argparse
 import importlib
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
 
 from paragone.base.errors import Unavailable, UserError, entry_point, needing_packages
-from paragone.base.processes import end_process, take_environment
+from paragone.base.processes import IN_FILE, end_process, take_environment
 from paragone.base.typed_json import typed, write
+from paragone.config.run_spec import Backend
 from paragone.microbenchmarks.products.measure import TOLERANCES, measure_all, not_tried
-from paragone.microbenchmarks.program import Measuring, measuring_parser, module_of
+from paragone.microbenchmarks.program import Measuring
 from paragone.records.measurements import Products
 
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Measure every case and write the result; a case that cannot run is an entry that says why."""
-    parser = measuring_parser(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
+    parser.add_argument(
+        "--backend", type=backend_of, required=True, help="JSON: name, engine, strategy, device"
+    )
+    parser.add_argument("--repeats", type=int, required=True, help="timed runs of each case")
+    parser.add_argument("--threads", type=int, required=True, help="CPU cores to use at most")
+    parser.add_argument("--output", type=Path, required=True, help="result to write, JSON")
     parser.add_argument("--products", nargs="*", type=shape_of, default=[], metavar="m,k,n")
     parser.add_argument("--squares", nargs="*", type=int, default=[], metavar="N")
     parser.add_argument("--precisions", nargs="+", choices=TOLERANCES, required=True)
@@ -31,8 +43,13 @@ def main(arguments: list[str] | None = None) -> None:
         squares = [(size, size, size) for size in options.squares]
         shapes[precision] = list(dict.fromkeys([*shapes.get(precision, []), *squares]))
     measuring = Measuring(options.threads)
-    remedy = "leave the backend out of matmul.backends"
-    module = module_of(backend.engine, "products", "products", remedy)
+    module = f"paragone.microbenchmarks.products.{backend.engine}"
+    if find_spec(module) is None:
+        raise UserError(
+            f"--backend: no products for engine {backend.engine!r}; add "
+            f"scripts/paragone/microbenchmarks/products/{backend.engine}.py or leave the backend out of "
+            "matmul.backends"
+        )
     cases = []
     try:
         with needing_packages():
@@ -57,6 +74,16 @@ def main(arguments: list[str] | None = None) -> None:
         "cases": cases,
     }
     write(typed(Products, result), options.output)
+
+
+def backend_of(text: str) -> Backend:
+    """The backend in JSON; `UserError` if it is something else."""
+    try:
+        return msgspec.json.decode(text, type=Backend)
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise UserError(
+            f"--backend: {text!r} is not a backend ({error}); it needs name, engine, strategy, device"
+        ) from None
 
 
 def shape_of(text: str) -> tuple[int, int, int]:
