@@ -24,7 +24,7 @@ def test_records_say_what_data_they_are_of(records, smoke):
         if name == "fashion_mnist":
             assert (manifest["source"] == "real") is smoke.real
             assert manifest["edition"] == ("official" if smoke.real else "synthetic")
-            used = made.spec.workload.get("train_examples", 60_000)
+            used = made.spec.workload.train_examples or 60_000
             assert (made.data.train_examples, made.data.test_examples) == (used, 10_000)
 
 
