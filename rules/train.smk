@@ -81,8 +81,7 @@ for name in dict.fromkeys(["reference", *(spec.backend.name for spec in PLAN.run
             weights=sorted({path for spec in PLAN.probes(name) for path in PLAN.weights(spec)}),
         output:
             probes=[
-                f"<results>/parity/{spec.workload.name}/{name}.npz"
-                for spec in PLAN.probes(name)
+                f"<results>/parity/{spec.workload.name}/{name}.npz" for spec in PLAN.probes(name)
             ],
         log:
             f"<results>/logs/parity/{name}.log",
