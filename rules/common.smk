@@ -73,10 +73,14 @@ onsuccess:
 
 
 def print_notices():
-    """Print what the programs of this call that draw have said to their logs, each notice once."""
+    """Print the notices on data and figures in the logs of this call, each once."""
     logs = Path(config["pathvars"]["results"], "logs")
-    drawing = [*logs.glob("figures/*/*.log"), *logs.glob("paper.log")]
-    texts = [log.read_text(encoding="utf-8") for log in drawing if log.stat().st_mtime >= START]
+    talking = [
+        *logs.glob("data/**/serialize.log"),
+        *logs.glob("figures/*/*.log"),
+        *logs.glob("paper.log"),
+    ]
+    texts = [log.read_text(encoding="utf-8") for log in talking if log.stat().st_mtime >= START]
     lines = [line for text in texts for line in text.splitlines() if line.startswith("notice: ")]
     print(*dict.fromkeys(lines), sep="\n", file=sys.stderr)
 

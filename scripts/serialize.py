@@ -38,7 +38,7 @@ def main() -> None:
     for fact in summary.facts:
         print(f"  {fact}")
     for notice in summary.notices:
-        print(f"NOTICE: {source['dataset']}: {notice}")
+        print(f"notice: {source['dataset']}: {notice}")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,11 @@
 """Data sets of the user's own: arrays, folders of images and tables, and their mistakes."""
 
-import io
 from pathlib import Path
 
 import numpy as np
 import pytest
 from own_data import DIGITS, LABELS, RANDOM, made, pictures, wrong
-from PIL import Image
 
-from paragone.base.errors import UserError
 from paragone.data import Dataset
 
 
@@ -147,19 +144,6 @@ def test_folders_that_cannot_be_read(here):
     path = {"train": "two", "test": "one"}
     pictures(Path("one"), {"d": (0, 0, 0)})
     wrong(block | {"path": path}, "one has the classes a, d", "two has b, c", name="second")
-
-
-@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP"])
-def test_an_image_of_too_many_pixels_is_not_decoded(kind):
-    """The header says so; a small image of the format passes."""
-    from paragone.data.images import check_pixels
-
-    small, large = io.BytesIO(), io.BytesIO()
-    Image.new("L", (30, 20)).save(small, kind)
-    check_pixels(small.getvalue(), "small")
-    Image.new("L", (60_000, 1_200)).save(large, kind)
-    with pytest.raises(UserError, match="large: an image of 60000 x 1200 pixels"):
-        check_pixels(large.getvalue()[:100_000], "large")
 
 
 # Texts

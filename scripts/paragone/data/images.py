@@ -16,21 +16,6 @@ MOST_PIXELS = 2**26  # per image; decoding takes three bytes for each
 # What is decoded, whatever the name of the file says. The files of many phones (MPO) begin as JPEG.
 FORMATS = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 NAMES = "JPEG, PNG, GIF, BMP, TIFF, WebP and PPM"
-# First bytes that tell what a file is instead, from the 5th on where an ISO container begins.
-_OTHERS = {
-    b"": "an empty file",
-    b"%PDF": "a PDF document",
-    b"<svg": "a drawing (SVG)",
-    b"<?xml": "a drawing (SVG) or other XML",
-    b"<!doctype html": "a web page",
-    b"<html": "a web page",
-    b"version https://git-lfs": "a pointer of Git LFS; run `git lfs pull`",
-    b"PK\x03\x04": "an archive",
-    b"ftyphei": "HEIC",
-    b"ftypmif1": "HEIC",
-    b"ftypavif": "AVIF",
-    b"ftypcrx": "a camera's raw file",
-}
 WHITE = (255, 255, 255, 255)
 TURNED = "turned upright, as their EXIF orientation says"
 FRAMES = "of several frames or pages, of which the first is taken"
@@ -79,14 +64,12 @@ def decoded(
     for what is no image, is damaged, or has too many pixels or bits.
     """
     with path.open("rb") as file:
-        begin = file.read(64)
-        file.seek(0)
         try:
             with _opened(file, str(path)) as image:
                 values, treated = _converted(image, channels, limits, str(path))
         except UnidentifiedImageError:
             raise UserError(
-                f"{path}: is {_kind(begin)}, and {NAMES} are decoded; convert or remove it"
+                f"{path}: is empty or of another kind than {NAMES}; convert or remove it"
             ) from None
         except (UserError, MemoryError):
             raise
@@ -95,15 +78,6 @@ def decoded(
                 f"{path}: the image is cut off or damaged ({first_line(error)}); remove or replace it"
             ) from None
     return (values if values.shape[:2] == (size, size) else resized(values, size).numpy()), treated
-
-
-def _kind(begin: bytes) -> str:
-    for first, kind in _OTHERS.items():
-        if begin == first or (first and begin[:100].lstrip().lower().startswith(first.lower())):
-            return kind
-        if first.startswith(b"ftyp") and begin[4:].startswith(first):
-            return kind
-    return "not an image that is known here"
 
 
 def _converted(

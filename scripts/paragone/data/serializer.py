@@ -56,13 +56,17 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path, lock: Path) -
     dataset, real = source["dataset"], source["source"] == "real"
     with store.building(target) as partial:
         made = _from_files(source, folder, partial) if real else synthetic.write(source, partial)
+        summary = summarize(
+            partial, made["class_names"], made["vocabulary"], **made.get("seen", {})
+        )
         manifest = {
             "dataset": dataset,
             "source": source["source"],
             "edition": source["edition"],
             "folder": target.relative_to(folder).as_posix(),
             "class_names": list(made["class_names"]),
-            "majority": {split: _majority(partial / f"{split}_labels.npy") for split in SPLITS},
+            # The share of the most frequent class.
+            "majority": {split: max(n) / sum(n) for split, n in summary.examples.items()},
             "vocabulary": made["vocabulary"],
             "arrays": {
                 f"{split}_{role}": _describe(partial / f"{split}_{role}.npy")
@@ -73,9 +77,7 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path, lock: Path) -
             "licence": "none, generated",
             **made["about"],
             "made_by": made["made_by"],
-            "summary": msgspec.to_builtins(
-                summarize(partial, made["class_names"], made["vocabulary"], **made.get("seen", {}))
-            ),
+            "summary": msgspec.to_builtins(summary),
             "recipe": recipe,
         }
         if real and lock_entry(lock, dataset):
@@ -118,12 +120,6 @@ def _split(source: dict) -> str:
     if share := source["parameters"].get("held_out"):
         return f"{share:.0%} held out for testing, drawn by a Philox permutation"
     return "as the source has it"
-
-
-def _majority(path: Path) -> float:
-    """The share of the most frequent class."""
-    labels = np.load(path, mmap_mode="r")
-    return float(np.bincount(labels).max() / len(labels))
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from paragone.records.data_summary import MOST_SHOWN, Summary
 SIDE = 40  # pixels of a thumbnail
 ROWS = 5000  # read at a time
 FEW = 5  # training examples of a class, below which there is a notice
-EXACT = 2**24  # whole numbers up to here are themselves in float32
 
 
 def summarize(
@@ -46,7 +45,7 @@ def summarize(
     present = [name for name, count in zip(classes, examples["train"], strict=True) if count]
     if len(present) < 2:
         raise UserError(
-            f"{labels_from or 'the labels'}: one class, {', '.join(present)}, has training examples; a "
+            f"{labels_from or 'the labels'}: only the class {', '.join(present)} has training examples; a "
             "classifier needs two or more"
         )
     low, high = float(_over(inputs, np.min).min()), float(_over(inputs, np.max).max())
@@ -69,8 +68,6 @@ def summarize(
         more.append(f"all inputs are {low:g}")
     elif vocabulary is None and inputs["train"].dtype == np.uint8 and high <= 1:
         more.append("the inputs are bytes of 0 and 1: as images they are black")
-    elif vocabulary is None and max(-low, high) > EXACT and inputs["train"].dtype == np.float32:
-        more.append(f"values beyond {EXACT:,} lose digits as float32")
     values = None if vocabulary is not None else (low, high)
     return Summary(
         classes=list(classes),

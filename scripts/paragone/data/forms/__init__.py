@@ -78,11 +78,6 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
         raise UserError(
             f"{module.__file__}: read returned {type(raw).__name__}, no Raw of paragone.data.forms"
         )
-    if len(raw.class_names) < 2:
-        raise UserError(
-            f"{raw.labels_from or module.__file__}: has {', '.join(raw.class_names) or 'no label'} as its "
-            "only class; a classifier needs two or more"
-        )
     named = tuple(source["parameters"].get("classes", raw.class_names))
     if len(named) != len(raw.class_names):
         raise UserError(

@@ -48,7 +48,6 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
         labels_from=f"the folders of {source['path']}",
         shape=shape,
         treated=treated,
-        notices=_nested(images, roots, names),
     )
 
 
@@ -100,27 +99,6 @@ def _images(root: Path, names: tuple[str, ...]) -> Labelled:
             )
         images += [(path, label) for _, path in files]
     return [images[index] for index in shuffled(len(images))]
-
-
-def _nested(
-    images: dict[str, Labelled], roots: dict[str, Path], names: tuple[str, ...]
-) -> list[str]:
-    """A notice where classes have folders of the same names in them, which may be the classes meant."""
-    folders: dict[str, set[int]] = {}
-    for name, labelled in images.items():
-        for path, label in labelled:
-            _, *between, _ = path.relative_to(roots[name]).parts
-            for folder in between[:1]:
-                folders.setdefault(folder, set()).add(label)
-    shared = sorted(folder for folder, labels in folders.items() if len(labels) > 1)
-    return (
-        [
-            f"folders of the same names are in several classes: {', '.join(shared[:5])}; if these are the "
-            f"classes, name the folder above them, not that of {names[0]}"
-        ]
-        if len(shared) > 1
-        else []
-    )
 
 
 def _stream(
