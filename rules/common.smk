@@ -10,12 +10,12 @@ sys.path.insert(0, str(PROJECT / "scripts"))
 
 from paragone.base.errors import UserError, message_of
 from paragone.base.locks import hold_results
-from paragone.base.processes import mattering, name_user
+from paragone.base.processes import mattering, mend_shell
 from paragone.config.plan import FIGURES, TABLES, Plan
 from paragone.config.read import fill, read
 
 START = time.time()
-name_user()
+mend_shell()
 try:
     DEFAULTS = read(
         PROJECT / "config.yaml"

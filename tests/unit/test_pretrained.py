@@ -57,9 +57,13 @@ def provide(
 ) -> subprocess.CompletedProcess:
     """Run scripts/fetch.py, which reaches no official address, with `path` as Python's."""
     data = CONFIG_DATA | {"folder": str(to / "data")} | settings
-    line = [sys.executable, str(ROOT / "scripts/fetch.py"), f"--model={MODEL}"]
+    # As a program it would not have the path.
+    program = (
+        f"import sys; sys.path[:0] = {[str(ROOT / 'scripts'), path]}; import fetch; fetch.main()"
+    )
+    line = [sys.executable, "-c", program, f"--model={MODEL}"]
     line += [f"--config-data={json.dumps(data)}", f"--output={to / 'weights.json'}"]
-    variables = {"HTTPS_PROXY": UNREACHABLE, "NO_PROXY": "", "no_proxy": "", "PYTHONPATH": path}
+    variables = {"HTTPS_PROXY": UNREACHABLE, "NO_PROXY": "", "no_proxy": ""}
     variables["PARAGONE_MIRRORS"] = str(mirrors)
     options = {"capture_output": True, "text": True, "check": False, "timeout": 120}
     return subprocess.run(line, env=os.environ | variables, **options)

@@ -82,7 +82,7 @@ def environment(
     `tuned`: the variables of the run's tuning. `network`: whether it may download, through proxies. Raises
     `UserError` if there is no folder for temporary files.
     """
-    name_user()
+    mend_shell()
     kept = {name: value for name, value in os.environ.items() if _is_kept(name, network)}
     made = given() | kept | _folders(kept) | dict(tuned)
     return made | {_REMOVED: " ".join(sorted({*removed_variables(), *_changed(made)}))}
@@ -133,11 +133,13 @@ def take_environment(*, network: bool = False) -> None:
     os.environ.update(made)
 
 
-def name_user() -> None:
-    """Take the user's number for a name where the system knows none, as in a container started as any number.
+def mend_shell() -> None:
+    """Change what this process and its children cannot live with.
 
-    Snakemake, PyTorch and others ask for the name of the user, and fail without one.
+    Snakemake, PyTorch and others ask for the user's name, which the system may not know: a container is
+    started as any number. Python must find the library beside a program.
     """
+    os.environ.pop("PYTHONSAFEPATH", None)
     try:
         getpass.getuser()
     except (KeyError, OSError):
