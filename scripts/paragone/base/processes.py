@@ -38,7 +38,8 @@ MATTERING = (
     ),
 )
 # Of those, what images of containers and shell profiles have, and what changes messages alone.
-_HARMLESS = ("CUDA_VERSION", "CUDNN_VERSION", "NCCL_VERSION", "TF_CLI_", "TF_CPP_", "TORCH_HOME")
+_HARMLESS = ("TF_CLI_", "TF_CPP_", "TORCH_HOME")
+_HARMLESS_ENDING = "_VERSION"
 # What a process that executes a framework keeps of the shell: where things are, language and time zone, and
 # the devices and network interfaces that scheduler and site give it.
 _KEPT = (
@@ -106,7 +107,8 @@ def tuning_variables() -> dict[str, str]:
 
 def tunes(name: str) -> bool:
     """Whether a variable may be one of a run's tuning."""
-    return name.startswith(MATTERING) and not name.startswith((*_HARMLESS, *_KEPT))
+    harmless = name.startswith((*_HARMLESS, *_KEPT)) or name.endswith(_HARMLESS_ENDING)
+    return name.startswith(MATTERING) and not harmless
 
 
 def _changed(made: Mapping[str, str]) -> set[str]:

@@ -166,6 +166,9 @@ class Frame:
             about += [*footnotes.isolation(runs), footnotes.data(runs), footnotes.machine(runs)]
             about += footnotes.violations(runs)
         foot = _wrapped(" ".join(about), width, _NOTE_SIZE)
+        for handle in handles:
+            room = width - 2 * _MARGIN - _HANDLE
+            handle.set_label(shortened(str(handle.get_label()), room, 7))
         columns, rows = _legend_shape(handles, width)
         above = _MARGIN + len(heading) * _LINE_HEIGHT * 1.1 + rows * _LINE_HEIGHT * 1.08 + _GAP
         above += len(banner) * _LINE_HEIGHT + 2 * _GAP if banner else 0
