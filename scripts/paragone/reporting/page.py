@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import msgspec
 import pandas as pd
 import vl_convert
 import yaml
@@ -203,7 +204,7 @@ def read_run(results: Path, run: str, logs: Path) -> Run:
     window = run_metrics.steady(measured.window, measured.spec.global_batch)
     log = logs / f"{measured.run}.log"  # records from elsewhere have none
     lines = log.read_text("utf-8", errors="replace").splitlines() if log.exists() else []
-    specification = yaml.safe_dump(asdict(measured.spec), sort_keys=False, width=100)
+    specification = yaml.safe_dump(msgspec.to_builtins(measured.spec), sort_keys=False, width=100)
     return Run(
         measured,
         run_states.words_of(measured.status),
