@@ -40,7 +40,7 @@ def test_a_failed_or_absent_probe_costs_the_others_nothing(fashion, tmp_path):
         for word in probes(fashion, tmp_path, absent={})
     ]
     assert "[fashion-conv torch] without result: " in succeed(absent)
-    broken = {"input": {"divide": "nothing"}}
+    broken = {"optimizer": SPEC.workload.optimizer | {"beta_2": "nothing"}}
     done = call(probes(fashion, tmp_path, before={}, broken=broken, after={}))
     assert done.returncode == 0
     assert done.stdout.count("computed") == 2
