@@ -27,6 +27,7 @@ if not PLAN.from_records:
 
     include: "rules/data.smk"
     include: "rules/train.smk"
+    include: "rules/timing.smk"
     include: "rules/measure.smk"
 
 

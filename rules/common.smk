@@ -115,6 +115,11 @@ def gpus(backend, replicas=1):
     return replicas if backend.device == "gpu" else None
 
 
+def max_gpus(specs):
+    """How many GPUs the variants of a contest need, which take turns on them; None if none."""
+    return max((gpus(spec.backend, spec.replicas) or 0 for spec in specs)) or None
+
+
 def several(workers):
     """The number of workers if there are several, else None, which Snakemake leaves out."""
     return workers if workers > 1 else None

@@ -9,10 +9,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from paragone.analysis import compliance, product_tables, tidy
+from paragone.analysis import compliance, contests, product_tables, tidy
 from paragone.base.errors import entry_point
 from paragone.base.typed_json import read
-from paragone.records import parity_reports
+from paragone.records import contest_record, parity_reports
 from paragone.records.compliance import describe, write
 from paragone.records.measurements import Products
 from paragone.records.rules import REMARK
@@ -73,6 +73,13 @@ def main(arguments: list[str] | None = None) -> None:
         help=".csv and .parquet files to write",
     )
 
+    turns = modes.add_parser("contests", help="one experiment: one row per window of its contests")
+    turns.set_defaults(collect=_collect_contests)
+    turns.add_argument("--experiment", required=True, help="its name in the configuration")
+    turns.add_argument("--records", type=Path, nargs="+", required=True, metavar="record.json")
+    turns.add_argument("--parity", type=Path, nargs="*", default=[], metavar="workload.json")
+    turns.add_argument("--output", type=Path, required=True, help=".parquet or .csv to write")
+
     timed = modes.add_parser("products", help="matrix products: one row per timed run")
     timed.set_defaults(collect=_collect_products)
     timed.add_argument("--results", type=Path, nargs="+", required=True, metavar="backend.json")
@@ -108,6 +115,12 @@ def _join(options: argparse.Namespace) -> None:
     whole = tidy.merge([tidy.read(path) for path in options.tables])
     for path in options.output:
         tidy.write(whole, path)
+
+
+def _collect_contests(options: argparse.Namespace) -> None:
+    records = [contest_record.read(path) for path in options.records]
+    parity = parity_reports.read_parity(options.parity)
+    tidy.write(contests.rounds(records, options.experiment, parity), options.output)
 
 
 def _collect_products(options: argparse.Namespace) -> None:

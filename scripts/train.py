@@ -4,36 +4,22 @@ import argparse
 import hashlib
 import math
 import sys
-import traceback
 from pathlib import Path
 
-from msgspec import structs
-
-from paragone import data, engines
-from paragone.base.errors import (
-    Unavailable,
-    UserError,
-    as_user_error,
-    entry_point,
-    first_line,
-    keep_traceback,
-)
-from paragone.base.plugins import LIBRARY
-from paragone.base.processes import end_process, tuning_variables
-from paragone.base.ranks import World
+from paragone import data
+from paragone.base.errors import Unavailable, entry_point
+from paragone.base.processes import end_process
 from paragone.config.code_files import digest_of, loaded_modules
-from paragone.config.own_files import model_file
 from paragone.config.run_spec import Spec
-from paragone.engines import has
-from paragone.machine import limits, process_entry
-from paragone.machine.activity import HostWatch
-from paragone.models.weights import Pretrained, read
-from paragone.records.run_record import Process, RunRecord
+from paragone.machine import process_entry
+from paragone.models.weights import Pretrained
+from paragone.records.run_record import RunRecord
 from paragone.training import results
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.loop import Result, Run, train
 from paragone.training.speed_window import SpeedWindow
+from paragone.training.worker import join, of_own_model, used
 from paragone.workers.rendezvous import Rendezvous
 from paragone.workers.run_options import run_parser
 
@@ -58,50 +44,21 @@ def main(arguments: list[str] | None = None) -> None:
 
 def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> None:
     """The work of one worker. Only rank 0 writes, and only after every rank has trained to the end."""
-    limits.claim_cores(options.threads)
-    start = process_entry.at_start()
-    world = meeting.join()
-    host = HostWatch(world.host_pids)
-    threads = limits.claim_cores(options.threads, world.core_rank, world.core_workers)
-    prepare(spec, world)
-    ledger.switch("data")  # before the framework: missing data is found in a second
-    dataset = data.load(options.manifest, options.data_folder)
-    process = Process(
-        **structs.asdict(structs.replace(start, threads=threads)),
-        rank=world.rank,
-        variables=tuning_variables(),
-        config_sha256=spec.sha256,
-        manifest_sha256=dataset.manifest_sha256,
-    )
-    pretrained = read(options.weights, options.data_folder)
-    checkpoints = Checkpoints(options.checkpoints, context(spec, dataset, pretrained), meeting)
-    ledger.switch("imports")
-    engine = engines.create(spec)
-    ledger.switch("data")
-    processes = meeting.meet("devices", process)
+    worker = join(options, spec, meeting, ledger)
     window = None
     if options.window_seconds:
-        limit = options.window_limit or math.inf
-        window = SpeedWindow(options.window_seconds, limit, meeting)
+        window = SpeedWindow(options.window_seconds, options.window_limit or math.inf, meeting)
+    kept = context(spec, worker.dataset, worker.pretrained)
     run = Run(
-        engine=engine,
-        spec=spec,
-        dataset=dataset,
-        threads=threads,
-        ledger=ledger,
-        checkpoints=checkpoints,
-        processes=processes,
-        host=host,
-        world=world,
-        pretrained=pretrained,
+        **vars(worker),
+        checkpoints=Checkpoints(options.checkpoints, kept, meeting),
         speed_window=window,
-        expected_steps=options.first_steps,
     )
-    result = trained(run)
+    world, result = run.world, trained(run)
     record = result.record
     if record.status != "completed" and world.rank == 0:
         print(f"[{spec.name}] {record.status}: {record.reason}", flush=True)
-    process = used(run, result)
+    process = used(run, record.processes[world.rank - world.workers], result.peak_device_bytes)
     if world.workers > 1 and record.status in ("unavailable", "unsupported", "out_of_memory"):
         # The others may wait without knowing: launch.py ends them and writes the record.
         meeting.report(record.status, record.reason)
@@ -109,26 +66,14 @@ def work(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: L
     # Each worker knows its use of the machine only at its end.
     record.processes[-world.workers :] = meeting.meet("end-of-training", process)
     if world.rank == 0:
-        results.write_predictions(options.predictions, dataset, result.probabilities)
+        results.write_predictions(options.predictions, run.dataset, result.probabilities)
         ledger.switch("other")
         first = -world.workers
         record.processes[first] = process_entry.ending(record.processes[first], ledger.mark)
-        results.write_record(options, dataset, record, ledger.seconds)
-        checkpoints.remove()
+        results.write_record(options, run.dataset, record, ledger.seconds)
+        run.checkpoints.remove()
     # A worker that left earlier would look like a dead one to its framework.
     meeting.meet("end", {})
-
-
-def prepare(spec: Spec, world: World) -> None:
-    """Limit the memory of a run on CPUs, and warn of workers that others can reach."""
-    if spec.backend.device == "cpu":
-        limits.limit_memory(len(world.host_pids))
-    if world.rank == 0 and not world.on_one_host:
-        print(
-            f"warning: workers listen on {', '.join(world.addresses)} without authentication; use a "
-            "private network or a firewall",
-            flush=True,
-        )
 
 
 def trained(run: Run) -> Result:
@@ -148,47 +93,6 @@ def trained(run: Run) -> Result:
         if blamed := of_own_model(error, run.spec):
             raise blamed from error
         raise
-
-
-def used(run: Run, result: Result) -> Process:
-    """This process with what it has used. Call it right after the last timed work."""
-    process = result.record.processes[run.world.rank - run.world.workers]
-    opened = has(run.engine, "devices")  # not where the run was unavailable
-    return process_entry.ending(
-        structs.replace(
-            process,
-            devices=run.engine.device_names if has(run.engine, "device_names") else [],
-            load=process_entry.load_at_end(process.load, run.host.life()),
-            system_threads=process_entry.system_threads(),
-            memory=process_entry.peak_memory(result.peak_device_bytes),
-            programs=run.engine.programs() if opened else None,
-        )
-    )
-
-
-def of_own_model(error: Exception, spec: Spec) -> UserError | None:
-    """The error with the plugin's file whose model a framework fails to train; None for any other.
-
-    Of several workers one may also fail because another has. The traceback is for who wrote the model.
-    """
-    if as_user_error(error) or spec.workers > 1 or not in_engine(error):
-        return None
-    if (file := model_file(spec)) is None:
-        return None
-    where = f"model {spec.workload.model_name!r} on backend {spec.backend.name}"
-    return UserError(
-        f"{file}: {where}: {type(error).__name__}: {first_line(error)}; the traceback is in "
-        f"{keep_traceback(error)}"
-    )
-
-
-def in_engine(error: Exception) -> bool:
-    """Whether an error comes from a method of an engine, and not from clocks, data or checkpoints."""
-    files = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
-    packages = [
-        file.relative_to(LIBRARY).parts[0] for file in files if file.is_relative_to(LIBRARY)
-    ]
-    return "engines" in packages and packages[-1] in ("engines", "models")
 
 
 def context(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> str:

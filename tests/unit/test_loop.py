@@ -146,14 +146,14 @@ def run(engine: Engine, folder, asked: Spec | None = None, window: float = 0):
     speed_window = SpeedWindow(window, 1000.0, Rendezvous(None, 1, 0)) if window else None
     result = train(
         Run(
-            engine,
-            asked or spec(),
-            dataset(),
-            1,
-            ledger,
-            checkpoints,
-            processes,
-            HostWatch([os.getpid()]),
+            engine=engine,
+            spec=asked or spec(),
+            dataset=dataset(),
+            threads=1,
+            ledger=ledger,
+            checkpoints=checkpoints,
+            processes=processes,
+            host=HostWatch([os.getpid()]),
             speed_window=speed_window,
         )
     )

@@ -11,11 +11,12 @@ from documents import example, line_of
 from snakemake.utils import update_config
 from workspace import CONFIG, call, refused, train_command
 
-import train
 from paragone.base import plugins
 from paragone.base.errors import UserError, as_user_error
 from paragone.config.expand import expand
 from paragone.config.run_spec import Spec
+from paragone.training.clocks import Ledger
+from paragone.training.worker import of_own_model
 
 EXAMPLE = example("digits")
 ENGINE, TORCH = "my_folder/engines/my_numpy.py", "my_folder/models/torch.py"
@@ -131,5 +132,5 @@ def test_layers_that_do_not_fit_are_told_with_the_framework_s_traceback(
 def test_an_error_of_the_project_is_not_blamed_on_a_model(config, tmp_path, monkeypatch):
     write(tmp_path, monkeypatch)
     with pytest.raises(KeyError) as error:
-        train.Ledger().add({"no such clock": 1.0})
-    assert train.of_own_model(error.value, spec_of(config, "torch")) is None
+        Ledger().add({"no such clock": 1.0})
+    assert of_own_model(error.value, spec_of(config, "torch")) is None

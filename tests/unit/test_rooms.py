@@ -20,6 +20,7 @@ NEXT_BELOW = {
     "workers": ["engines"],
     "records": ["config"],
     "training": ["parity", "workers", "records"],
+    "timing": ["training"],
     "microbenchmarks": ["workers"],
     "analysis": ["records"],
     "reporting": ["analysis"],

@@ -3,12 +3,15 @@
 Standard library only: the Snakefile imports this module at parse time.
 """
 
+import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from msgspec.structs import replace
 
+from paragone.base.digests import canonical
 from paragone.base.errors import UserError
 from paragone.base.typed_json import typed
 from paragone.config.engines import (
@@ -57,6 +60,40 @@ def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
                 runs.append(spec_of(config, replaced(block, choice), where, seed))
                 _check_steps(runs[-1], where)
     return list({spec.name: spec for spec in runs}.values())
+
+
+@dataclass(frozen=True)
+class Question:
+    """Variants that do the same work in the same precision, to be timed in turn in some contests.
+
+    `name`: a file name that a person can read, made unique by the hash of all that decides the result.
+    """
+
+    name: str
+    variants: tuple[Spec, ...]
+    contests: int
+
+
+def timed_in_turn(config: dict[str, Any], experiment: str, runs: list[Spec]) -> list[Question]:
+    """What the contests of an experiment decide: each group of its cells that can be compared.
+
+    Every contest takes the specifications of the first repeat: a seed does not change a speed.
+    """
+    number = config["experiments"][experiment].get("contests", 0)
+    groups: dict[tuple[str, int, str], list[Spec]] = {}
+    for spec in runs:
+        if spec.seed == config["seed"]:
+            same = spec.workload.name, spec.global_batch, spec.precision
+            groups.setdefault(same, []).append(spec)
+    found = []
+    for (workload, batch, precision), variants in groups.items():
+        if number and len(variants) > 1:
+            lengths = canonical({**config["contest"], "contests": number})
+            text = " ".join([lengths, *(spec.sha256 for spec in variants)])
+            hashed = hashlib.sha256(text.encode()).hexdigest()[:8]
+            name = f"{workload}.b{batch}.{precision}.{hashed}"
+            found.append(Question(name, tuple(variants), number))
+    return found
 
 
 def _check_steps(run: Spec, where: str) -> None:

@@ -15,7 +15,15 @@ from paragone.base.errors import UserError
 from paragone.config.code_files import code_of, loaded_modules
 from paragone.config.datasets import block_of
 from paragone.config.engines import Exhibit
-from paragone.config.expand import expand, first_steps, probes_of, products, squares, with_reference
+from paragone.config.expand import (
+    expand,
+    first_steps,
+    probes_of,
+    products,
+    squares,
+    timed_in_turn,
+    with_reference,
+)
 from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
 from paragone.config.questions import kind, questions, schedule
@@ -41,6 +49,7 @@ EXHIBITS = {
         "batch_size_throughput": Exhibit("throughput by batch size", ("runs", PUBLISHED)),
         "time_to_target": Exhibit("time to target", ("runs", "epochs")),
         "scaling": Exhibit("speed-up and efficiency", ("runs",)),
+        "rounds": Exhibit("rounds of contests", ("rounds",)),
         "matmul": Exhibit("speed by size", ("products",)),
         "accelerators": Exhibit("peak throughput", ("products", PUBLISHED)),
     },
@@ -48,6 +57,7 @@ EXHIBITS = {
         "comparison": Exhibit("published and measured", WITH_PUBLISHED),
         "epochs": Exhibit("epoch by epoch", WITH_PUBLISHED),
         "differences": Exhibit("which backend is better", ("runs",), ("primary",)),
+        "contests": Exhibit("variants timed in turn", ("rounds",)),
         "spread": Exhibit("spread over seeds", ("runs", "epochs")),
         "accuracies": Exhibit("accuracies compared with the baseline's", ("runs",), ("baseline",)),
         "scaling": Exhibit("speed-up and efficiency", ("runs",)),
@@ -76,6 +86,11 @@ class Plan:
         self.runs = {spec.name: spec for specs in self.experiments.values() for spec in specs}
         if not self.from_records:
             check_named(self.runs.values())
+        # What contests decide, of each experiment and by name.
+        self.questions_of = {
+            name: timed_in_turn(config, name, specs) for name, specs in self.experiments.items()
+        }
+        self.timed = {one.name: one for found in self.questions_of.values() for one in found}
         self.products = products(config)
         self.sections = {
             **config["experiments"],
@@ -89,6 +104,7 @@ class Plan:
             "predictions": lambda section: [
                 f"<results>/runs/{run}/predictions.npz" for run in self.runs_of(section)
             ],
+            "rounds": lambda section: [f"<results>/tables/{section}/rounds.parquet"],
             "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
             PUBLISHED: lambda _: [
                 self.path(f"published/{name}.csv")
@@ -140,6 +156,24 @@ class Plan:
         """The file that the first steps of a run are compared with, if there is one."""
         spec = self.expected[run]
         return [f"<results>/parity/first_steps/{spec.name}.npz"] if spec else []
+
+    def code_of_contests(self, question: str) -> list[str]:
+        """The program that holds contests, and the digest of all code that decides their result."""
+        loaded = {
+            module for spec in self.timed[question].variants for module in loaded_modules(spec)
+        }
+        return self.code("hold_contests.py", None, "participate", *sorted(loaded))
+
+    def environment_of_contests(self, question: str) -> str:
+        """The environment of the variants if they share one, else that of the workflow, in which a variant
+        whose framework is not installed is `unavailable`."""
+        names = {self.environment(spec.backend.name) for spec in self.timed[question].variants}
+        return names.pop() if len(names) == 1 else "../envs/workflow.yaml"
+
+    def timings(self, experiment: str) -> list[str]:
+        """The records of the contests of an experiment."""
+        asked = self.questions_of[experiment]
+        return [f"<results>/contests/{question.name}/record.json" for question in asked]
 
     def probes(self, backend: str) -> list[Spec]:
         """What a backend, or the reference, computes for the parity gate: a specification per workload."""

@@ -305,6 +305,14 @@ class SpeedWindow(Closed):
     limit_seconds: Annotated[Positive, says("of training at most, for the least number of steps")]
 
 
+class Contest(Closed):
+    """how long the variants of a contest are timed in turn, once all of them are warm"""
+
+    rounds: Annotated[Count, says("turns of each variant at most")]
+    seconds: Annotated[Positive, says("after which no new round begins")]
+    window_seconds: Annotated[Positive, says("of a turn")]
+
+
 class Primary(Closed):
     """the one question of the report; every other comparison of backends is exploratory"""
 
@@ -568,6 +576,14 @@ class Experiment(Section, kw_only=True):
     train_examples: Annotated[Count, says("instead of the workload's")] = ABSENT
     target: Annotated[Target, says("instead of the workload's")] = ABSENT
     repeats: Annotated[Count, says("runs of each cell, which differ by seed")] = 1
+    contests: Annotated[
+        int,
+        Meta(ge=0),
+        says(
+            "contests of the variants that do the same work: all alive at once, timed in turn; see "
+            "docs/method.md#contests"
+        ),
+    ] = 0
     matrix: Annotated[
         list[Cell],
         Meta(min_length=1),
@@ -631,6 +647,7 @@ class Config(Closed):
         says("repeat k of every experiment uses seed + k on every backend"),
     ]
     speed_window: SpeedWindow
+    contest: Contest
     primary: Primary
     baseline: Annotated[str, says("backend that the figure `ways` compares all others with")]
     deterministic: Annotated[bool, says("bit-equal repetition where the framework offers it")]

@@ -20,6 +20,7 @@ from paragone.base.errors import UserError
 FILES = {
     "runs": "runs.parquet: one row per run, of one experiment or of several",
     "epochs": "epochs.parquet: one row per epoch, of one experiment or of several",
+    "rounds": "rounds.parquet: one row per window of the contests of an experiment",
     "predictions": "predictions.npz of each run",
     "products": "matmul.parquet: one row per timed product",
 }
@@ -52,6 +53,7 @@ class Inputs:
     # The files of a kind as one table; `FILES` says what a row is.
     runs = _table("runs")
     epochs = _table("epochs")
+    rounds = _table("rounds")
     products = _table("products")
 
     @cached_property

@@ -46,11 +46,11 @@ from paragone.training.results import SAMPLES
 from paragone.training.speed_window import SpeedWindow
 
 
-@dataclass(frozen=True)
-class Run:
-    """What one worker trains with.
+@dataclass(frozen=True, kw_only=True)
+class Worker:
+    """What one worker of a run or of a contest works with.
 
-    `processes`: those of this start, one a rank; every rank runs the loop. `threads`: for the framework.
+    `processes`: those of this start, one a rank; every rank does the same. `threads`: for the framework.
     `host`: counts what this host does meanwhile. `expected_steps`: the file of the reference's first steps.
     """
 
@@ -59,13 +59,19 @@ class Run:
     dataset: Dataset
     threads: int
     ledger: Ledger
-    checkpoints: Checkpoints
     processes: list[Process]
     host: HostWatch
     world: World = ALONE
     pretrained: Pretrained | None = None
-    speed_window: SpeedWindow | None = None
     expected_steps: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(Worker):
+    """A worker that trains to the end: also where its checkpoints are, and how its speed is measured."""
+
+    checkpoints: Checkpoints
+    speed_window: SpeedWindow | None = None
 
 
 @dataclass
@@ -132,22 +138,9 @@ def _train(run: Run, result: Result, measured: _Measured) -> None:
     record = result.record
     steps = spec.steps(train_examples(dataset, spec))
     progress = Progress(spec, steps, quiet=run.world.rank > 0)
-    ledger.switch("devices")
-    engine.build(spec, dataset, run.threads, run.world)
-    if engine.devices != requested(spec):
-        raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
-    ledger.switch("data")
-    loader_of(dataset, spec)  # what it prepares is no part of an epoch
-    ledger.switch("devices")
-    weights, initializer = starting(engine.weights(), spec, run.pretrained)
-    engine.set_weights(weights)
-    record.model = Model(parameter_count(weights), initializer, digest(weights), None)
-    measured.modes = engine.modes()
-    ledger.switch("compilation")
-    engine.warm_up(spec.learning_rate(1), *noise_batches(dataset, spec, engine.shard))
-    if run.expected_steps:
-        ledger.switch("window")
-        record.first_steps = _first_steps(run, run.expected_steps)
+    model, measured.modes = build(run)
+    record.model = model
+    record.first_steps = warm_up(run)
     engine.reset_peak_memory()  # warm-up and first steps held a copy of the state
     ledger.switch("checkpoint")
     if saved := run.checkpoints.last(Trained):
@@ -180,11 +173,40 @@ def _train(run: Run, result: Result, measured: _Measured) -> None:
         )
         progress.window_done(record.window)
     ledger.switch("other")
-    record.model = replace(record.model, final_weights=digest(engine.weights()))
+    record.model = replace(model, final_weights=digest(engine.weights()))
     # A copy: PyTorch warns of arrays that cannot be written to.
     result.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
     if flop := engine.count_flop(spec, dataset):
         record.efficiency = Efficiency(flop.per_example, flop.counter)
+
+
+def build(worker: Worker) -> tuple[Model, Modes]:
+    """Build the engine and give it the initial weights; the model, and the modes in force.
+
+    Raises as `train` does.
+    """
+    engine, spec, ledger = worker.engine, worker.spec, worker.ledger
+    ledger.switch("devices")
+    engine.build(spec, worker.dataset, worker.threads, worker.world)
+    if engine.devices != requested(spec):
+        raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
+    ledger.switch("data")
+    loader_of(worker.dataset, spec)  # what it prepares is no part of an epoch
+    ledger.switch("devices")
+    weights, initializer = starting(engine.weights(), spec, worker.pretrained)
+    engine.set_weights(weights)
+    return Model(parameter_count(weights), initializer, digest(weights), None), engine.modes()
+
+
+def warm_up(worker: Worker) -> FirstSteps | None:
+    """Compile, and judge the first steps if the reference has taken them; the engine's state is unchanged."""
+    engine, spec, ledger = worker.engine, worker.spec, worker.ledger
+    ledger.switch("compilation")
+    engine.warm_up(spec.learning_rate(1), *noise_batches(worker.dataset, spec, engine.shard))
+    if worker.expected_steps is None:
+        return None
+    ledger.switch("window")
+    return _first_steps(worker, worker.expected_steps)
 
 
 def _processes(run: Run, measured: _Measured) -> list[Process]:
@@ -199,14 +221,14 @@ def _processes(run: Run, measured: _Measured) -> list[Process]:
     return here
 
 
-def _first_steps(run: Run, expected: Path) -> FirstSteps:
+def _first_steps(worker: Worker, expected: Path) -> FirstSteps:
     """The parity gate's verdict on the first steps; the engine's state is unchanged."""
-    engine = run.engine
+    engine = worker.engine
     before = engine.snapshot()
     verdict = first_steps.compared(
         expected,
-        lambda steps: first_steps.take(engine, run.spec, run.dataset, steps),
-        run.spec.precision,
+        lambda steps: first_steps.take(engine, worker.spec, worker.dataset, steps),
+        worker.spec.precision,
     )
     engine.restore(before)
     deviations = {group: _finite(value) for group, value in verdict["deviations"].items()}

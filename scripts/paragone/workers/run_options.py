@@ -1,19 +1,25 @@
 """The options of programs that train one run, which scripts/launch.py passes to its workers."""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 from paragone.base.processes import IN_FILE
 from paragone.base.ranks import JOIN_TIMEOUT
 
-_OPTIONS = {
+Options = dict[str, tuple[Callable[[str], object], bool, str]]
+# Of every worker: what it reads, and with how many cores.
+_READING: Options = {
     "spec": (str, True, "specification of the run, JSON"),
     "manifest": (Path, True, "manifest of its data set"),
     "data-folder": (Path, True, "`data.folder` of the config"),
     "weights": (Path, False, "file that scripts/fetch.py --model wrote"),
     "first-steps": (Path, False, "what probe.py expects of its first steps"),
-    "checkpoints": (Path, True, "folder to resume from"),
     "threads": (int, True, "CPU cores to use at most, per host"),
+}
+# Of a worker that trains to the end.
+_TRAINING: Options = {
+    "checkpoints": (Path, True, "folder to resume from"),
     "window-seconds": (float, False, "length of the speed window; none without it, or if 0"),
     "window-limit": (float, False, "seconds that it may take for its least number of steps"),
     "place": (int, False, "place of this run in the order of all, from 1 on"),
@@ -26,14 +32,21 @@ _OPTIONS = {
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
     """Add some of the options of a run to a program."""
     for name in names:
-        kind, required, text = _OPTIONS[name]
+        kind, required, text = (_READING | _TRAINING)[name]
         parser.add_argument(f"--{name}", type=kind, required=required, help=text)
 
 
 def run_parser(description: str | None) -> argparse.ArgumentParser:
     """The options that launch.py and train.py share."""
+    parser = worker_parser(description)
+    add_options(parser, *_TRAINING)
+    return parser
+
+
+def worker_parser(description: str | None) -> argparse.ArgumentParser:
+    """The options of every worker of a run or of a contest."""
     parser = argparse.ArgumentParser(description=description, fromfile_prefix_chars=IN_FILE)
-    add_options(parser, *_OPTIONS)
+    add_options(parser, *_READING)
     parser.add_argument(
         "--join-timeout",
         type=float,
@@ -45,7 +58,6 @@ def run_parser(description: str | None) -> argparse.ArgumentParser:
 
 def run_arguments(options: argparse.Namespace) -> list[str]:
     """The command line that gives another program the same options."""
-    values = {
-        name: getattr(options, name.replace("-", "_")) for name in (*_OPTIONS, "join-timeout")
-    }
+    names = (*_READING, *_TRAINING, "join-timeout")
+    values = {name: getattr(options, name.replace("-", "_")) for name in names}
     return [f"--{name}={value}" for name, value in values.items() if value is not None]

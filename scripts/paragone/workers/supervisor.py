@@ -15,9 +15,10 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from socket import socket
 from threading import Lock, Thread
 from types import FrameType, MappingProxyType
 from typing import BinaryIO, TextIO
@@ -122,13 +123,24 @@ def start(
     cores: int = 1,
     tuned: Mapping[str, str] = MappingProxyType({}),
     affinity: Collection[int] = (),
+    inputs: Sequence[socket] = (),
 ) -> list[Child]:
-    """Start the workers of `run`: on this host, or on those of the Slurm allocation."""
+    """Start the workers of `run`: on this host, or on those of the Slurm allocation.
+
+    `inputs`: on this host, the socket that each has as its standard input; nothing by default.
+    """
     variables = environment(tuned)
     if nodes == 1:
         prepare = _prepare(os.getpid(), signal.SIGKILL, affinity)
         return [
-            _start(line, variables | {"RANK": str(rank)}, rank, ranks > 1, prepare)
+            _start(
+                line,
+                variables | {"RANK": str(rank)},
+                rank,
+                ranks > 1,
+                prepare,
+                inputs[rank].fileno() if inputs else subprocess.DEVNULL,
+            )
             for rank in range(ranks)
         ]
     variables.pop("RANK", None)
@@ -151,11 +163,12 @@ def _start(
     rank: int | None,
     prefixed: bool,
     prepare: Callable[[], None],
+    standard_input: int = subprocess.DEVNULL,
 ) -> Child:
     process = subprocess.Popen(
         line,
         env=variables,
-        stdin=subprocess.DEVNULL,
+        stdin=standard_input,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,  # a process group of its own, so that its helpers end with it

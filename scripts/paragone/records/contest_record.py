@@ -1,0 +1,107 @@
+"""The record of contests: all variants of a question alive at once, timed in turn. Times are in seconds."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, field
+
+from paragone.base import digests, typed_json
+from paragone.base.engine_reports import Count, Devices, Modes, Whole
+from paragone.base.typed_json import Part
+from paragone.config.run_spec import Spec
+from paragone.records.run_record import (
+    Activity,
+    DataRead,
+    FirstSteps,
+    Model,
+    Number,
+    Positive,
+    Process,
+    Sha256,
+    Time,
+)
+
+# failed: a worker ended without a result, was killed from outside, or did not answer in time.
+ContestStatus = Annotated[
+    str, Meta(pattern="^(completed|out_of_memory|crashed|unavailable|unsupported|failed)$")
+]
+
+
+class Contestant(Part, frozen=True, kw_only=True):
+    """One variant in a contest.
+
+    `reason`: one sentence where it was not timed to the end. `steps`: of a window, as calibrated; None where
+    it was not. `model`, `devices`, `modes`, `first_steps`: as in the record of a run. `restored`: whether its
+    last weights, after the state of before the windows was restored, are the initial ones. `processes`: one a
+    rank; empty where the workers did not meet.
+    """
+
+    spec: Spec
+    status: ContestStatus = "completed"
+    reason: str | None = None
+    steps: Count | None = None
+    model: Model | None = None
+    devices: Devices | None = None
+    modes: Modes | None = None
+    first_steps: FirstSteps | None = None
+    restored: bool | None = None
+    processes: list[Process] = field(default_factory=list)
+
+
+class Window(Part, frozen=True):
+    """One variant training while the others sleep.
+
+    `contestant`: its index. `seconds`: by the clock of its first worker. `working`, `sleeping`: CPU seconds
+    of its own workers and of all others meanwhile, by the kernel's clocks of the processes.
+    """
+
+    round: Count
+    contestant: Whole
+    steps: Count
+    seconds: Positive
+    working: Number
+    sleeping: Number
+    host: Activity
+
+
+class Contest(Part, frozen=True, kw_only=True):
+    """All variants of a question, started together and timed in turn.
+
+    `windows`: in the order of time. `ready_seconds`: from the start of the contest until every contestant
+    that could was warm. `seconds`: of the whole contest.
+    """
+
+    contestants: Annotated[list[Contestant], Meta(min_length=1)]
+    windows: list[Window] = field(default_factory=list)
+    started: Time
+    ready_seconds: Number
+    seconds: Number
+
+
+class ContestsRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The contests of one question. `digest`: SHA-256 of all other fields."""
+
+    schema: Literal[1] = 1
+    question: Annotated[str, Meta(pattern="^[a-z0-9.-]+$")]
+    data: DataRead
+    contests: Annotated[list[Contest], Meta(min_length=1)]
+    digest: Sha256 | None = None
+
+    def expected_digest(self) -> str:
+        """SHA-256 of the canonical JSON of all fields but the digest."""
+        data = msgspec.to_builtins(self)
+        del data["digest"]
+        return digests.sha256_of(data)
+
+
+def write(record: ContestsRecord, path: Path) -> None:
+    """Validate the record and write it with its digest; `ValueError` names the key that is wrong."""
+    valid = typed_json.typed(ContestsRecord, record)
+    valid.digest = valid.expected_digest()
+    typed_json.write(valid, path)
+
+
+def read(path: Path) -> ContestsRecord:
+    """Read a record; `UserError` names the file, and the key if its types are wrong."""
+    return typed_json.read(ContestsRecord, path, "record of contests")

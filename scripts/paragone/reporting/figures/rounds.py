@@ -1,0 +1,96 @@
+"""Rounds of contests over time: the speed of every variant in each window, one line per variant."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from paragone.analysis.grouping import by_machine, series_of
+from paragone.analysis.run_states import words_of
+from paragone.reporting import style
+from paragone.reporting.inputs import Inputs
+from paragone.reporting.marks import legend_line
+from paragone.reporting.style import Frame
+
+HEIGHT = 1.5  # inches of a panel
+REMARK = (
+    "Variants of one question, all alive, one of them training at a time, in random order in each round; "
+    "upright lines: a new contest, with fresh processes. Where several lines fall together, the machine was "
+    "slower, not a variant."
+)
+
+
+def points(inputs: Inputs) -> pd.DataFrame:
+    """One row per window: `panel`, `series`, its `turn` over all contests of the panel, and its speed."""
+    machines = set(inputs.rounds["machine"].dropna())
+    parts = []
+    for machine, runs in by_machine(inputs.rounds):
+        for series in series_of(runs, inputs.labels):
+            panel = f"{series.workload}, batch {series.global_batch:,}"
+            panel += f", {machine}" if len(machines) > 1 else ""
+            columns = [
+                "contest",
+                "round",
+                "seconds",
+                "examples_per_second",
+                "sleeping_share",
+                "status",
+            ]
+            parts.append(
+                series.runs[columns].assign(
+                    words=_lacks(series.runs),
+                    panel=panel,
+                    series=series.label,
+                    backend=series.backend,
+                    _number=series.number,
+                )
+            )
+    table = pd.concat(parts, ignore_index=True)
+    order = table[["panel", "contest", "round"]].drop_duplicates().dropna()
+    order = order.sort_values(["panel", "contest", "round"])
+    order["turn"] = order.groupby("panel").cumcount() + 1
+    return table.merge(order, how="left", on=["panel", "contest", "round"])
+
+
+def _lacks(windows: pd.DataFrame) -> str:
+    """Why a variant has no speed in some contest, in words; empty if it has one in all."""
+    lacking = windows[windows["examples_per_second"].isna()]
+    words = dict.fromkeys(
+        words_of(status) if status != "completed" else f"parity {parity}"
+        for status, parity in zip(lacking["status"], lacking["parity"], strict=True)
+    )
+    return ", ".join(words)
+
+
+def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
+    """Draw one panel per question and machine."""
+    panels = [*dict.fromkeys(points["panel"])]
+    styles = style.series_styles(points["series"], points["backend"], inputs.palette)
+    counts = points.groupby("panel")["contest"].nunique()
+    low, high = counts.min(), counts.max()
+    frame = Frame(
+        style.SINGLE,
+        HEIGHT * len(panels),
+        inputs.title,
+        inputs.rounds,
+        [REMARK, f"n = {low if low == high else f'{low} to {high}'} contests."],
+        [legend_line(name, **look) for name, look in styles.items()],
+    )
+    grid = frame.figure.subplots(len(panels), 1, squeeze=False)
+    for axes, panel in zip(grid.flat, panels, strict=True):
+        own = points[points["panel"] == panel]
+        for (name, _), line in own.groupby(["series", "contest"], sort=False):
+            line = line.sort_values("turn")
+            axes.plot(line["turn"], line["examples_per_second"], **styles[name])
+        for begin in own.groupby("contest")["turn"].min().dropna().sort_values()[1:]:
+            axes.axvline(begin - 0.5, color=style.FAINT, linewidth=0.8, zorder=0)
+        lacking = own[own["words"] != ""].drop_duplicates("series")
+        texts = [f"{row.series}: {row.words}" for row in lacking.itertuples()]
+        axes.text(0.02, 0.04, "\n".join(texts), transform=axes.transAxes, color=style.MUTED)
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_ylabel("examples/s")
+        axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+        if len(panels) > 1:
+            axes.set_title(panel, loc="left")
+    grid.flat[-1].set_xlabel("round")
+    return frame.figure

@@ -1,0 +1,78 @@
+"""What the coordinator of a contest and a worker say to each other, over the worker's standard input.
+
+That is a socket, so that nobody else can speak on it, and either end learns at once that the other has ended.
+"""
+
+import os
+from multiprocessing.connection import Connection
+
+import msgspec
+
+from paragone.base.engine_reports import Count, Devices, Modes, Whole
+from paragone.base.typed_json import Part
+from paragone.records.run_record import FirstSteps, Model, Positive, Process
+
+
+class Turn(Part, frozen=True):
+    """Of the coordinator: train so many steps; 0 ends the contest."""
+
+    steps: Whole
+
+
+class Ready(Part, frozen=True, tag=True):
+    """Of a worker: it is built, warm, and has taken its first steps."""
+
+    process: Process
+    model: Model
+    devices: Devices
+    modes: Modes
+    first_steps: FirstSteps | None
+
+
+class Trained(Part, frozen=True, tag=True):
+    """Of a worker: it has trained these steps."""
+
+    steps: Count
+    seconds: Positive
+
+
+class Ended(Part, frozen=True, tag=True):
+    """Of a worker: its state is restored; what it has used."""
+
+    process: Process
+    restored: bool
+
+
+class Failed(Part, frozen=True, tag=True):
+    """Of a worker: it cannot go on, for a reason that is a result."""
+
+    status: str
+    reason: str
+
+
+Reply = Ready | Trained | Ended | Failed
+
+
+def link() -> Connection:
+    """A worker's end of the socket; what else reads standard input finds nothing."""
+    connection = Connection(os.dup(0))
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    return connection
+
+
+def send(link: Connection, message: msgspec.Struct) -> None:
+    """Send a message; `BrokenPipeError` where the other end is gone."""
+    link.send_bytes(msgspec.json.encode(message))
+
+
+def receive_turn(link: Connection) -> Turn:
+    """Wait for the coordinator; `EOFError` where it is gone."""
+    return msgspec.json.decode(link.recv_bytes(), type=Turn)
+
+
+def receive_reply(link: Connection) -> Reply:
+    """Wait for a worker; `EOFError` where it is gone."""
+    reply: Reply = msgspec.json.decode(link.recv_bytes(), type=Reply)
+    return reply

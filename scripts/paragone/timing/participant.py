@@ -1,0 +1,49 @@
+"""A worker's side of a contest: it gets ready, trains when it is told to, and sleeps otherwise."""
+
+import time
+from multiprocessing.connection import Connection
+
+from paragone.base.errors import Unavailable
+from paragone.data.batches import train_batches
+from paragone.data.random_streams import framework_seed
+from paragone.models.weights import digest
+from paragone.timing.messages import Ended, Failed, Ready, Trained, receive_turn, send
+from paragone.training.failures import failure_of
+from paragone.training.loop import Worker, build, warm_up
+from paragone.training.worker import used
+
+
+def take_turns(worker: Worker, link: Connection) -> None:
+    """Get ready and train the steps of every turn, until a turn of none; the state is then restored.
+
+    A failure that is a result is a message to the coordinator. Raises other errors.
+    """
+    try:
+        _take_turns(worker, link)
+    except Unavailable as error:
+        send(link, Failed("unavailable", str(error)))
+    except Exception as error:
+        if (failure := failure_of(worker.engine, error)) is None:
+            raise
+        send(link, Failed(*failure))
+
+
+def _take_turns(worker: Worker, link: Connection) -> None:
+    engine, spec, dataset = worker.engine, worker.spec, worker.dataset
+    process = worker.processes[worker.world.rank]
+    model, modes = build(worker)
+    first_steps = warm_up(worker)
+    before = engine.snapshot()
+    send(link, Ready(process, model, engine.devices, modes, first_steps))
+    # Epochs of their own order and augmentation, at the rate with which training begins.
+    rate, epoch = spec.learning_rate(1), 0
+    while steps := receive_turn(link).steps:
+        epoch += 1
+        batches = train_batches(dataset, spec, epoch, engine.shard, steps)
+        begin = time.perf_counter()
+        engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
+        send(link, Trained(steps, time.perf_counter() - begin))
+    engine.restore(before)
+    restored = digest(engine.weights()) == model.initial_weights
+    process = used(worker, process, engine.peak_device_memory())
+    send(link, Ended(process, restored))

@@ -1,0 +1,275 @@
+"""The coordinator's side of a contest: it starts all variants, tells them whose turn it is, and keeps count.
+
+Interleaved as in Bulej et al., "Duet benchmarking" (ICPE 2020): what disturbs the machine for longer than a
+window disturbs all variants alike, and cancels in ratios within a round.
+"""
+
+import ctypes
+import os
+import socket
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+import numpy as np
+from msgspec.structs import replace
+
+from paragone.base.errors import UserError
+from paragone.machine import cgroups
+from paragone.machine.activity import HostWatch
+from paragone.records.contest_record import Contestant, Window
+from paragone.timing.messages import Ended, Failed, Ready, Reply, Trained, Turn, receive_reply, send
+from paragone.workers import supervisor
+from paragone.workers.worker_failure import judge, processes
+
+QUIET = 0.01  # share of a core that the sleeping variants may use
+SETTLE = 0.5  # seconds that threads of a framework may spin after their turn
+CALIBRATION = 0.2  # seconds of the window by which a step is timed
+READY = 600.0  # seconds that a variant may take to get ready
+PATIENCE = 60.0  # seconds that a window may take beyond ten times its length
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How long a contest goes on: `rounds` at most, `seconds` after which no new round begins, and seconds of
+    a turn (`window`)."""
+
+    rounds: int
+    seconds: float
+    window: float
+
+
+@dataclass
+class Variant:
+    """A variant as the coordinator sees it: its processes, the sockets to them, and what is known of it."""
+
+    state: Contestant
+    meeting: Path
+    children: list[supervisor.Child] = field(default_factory=list)
+    links: list[Connection] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
+    memory: tuple[int, int] = (0, 0)
+
+    @property
+    def playing(self) -> bool:
+        """Whether its processes live and nothing has failed."""
+        return bool(self.children)
+
+    def cpu_seconds(self) -> float:
+        """CPU time of its processes so far, to the microsecond."""
+        return sum(_cpu_seconds(child.process.pid) for child in self.children)
+
+
+class Turns:
+    """A contest: variants that live at the same time. As a context it ends all their processes."""
+
+    def __init__(self, variants: list[Variant], seed: int) -> None:
+        self.variants = variants
+        self.windows: list[Window] = []
+        self.ready_seconds = 0.0
+        self._begin = time.perf_counter()
+        self._random = np.random.default_rng(seed)
+        self._host = HostWatch([os.getpid()])
+
+    def __enter__(self) -> "Turns":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for variant in self.variants:
+            supervisor.end(variant.children)
+            variant.children = []
+
+    def start(self, variant: Variant, line: list[str], cores: Sequence[int]) -> None:
+        """Start the workers of a variant; `line`: the command of each."""
+        spec = variant.state.spec
+        ends = [socket.socketpair() for _ in range(spec.workers)]
+        variant.memory = cgroups.memory_counts()
+        variant.children = supervisor.start(
+            line,
+            spec.workers,
+            tuned=spec.tuning.variables,
+            affinity=cores,
+            inputs=[theirs for _, theirs in ends],
+        )
+        variant.links = [Connection(ours.detach()) for ours, _ in ends]
+        for _, theirs in ends:
+            theirs.close()
+
+    def take(self, lengths: Lengths) -> None:
+        """Wait until the variants are ready, calibrate their windows, and let them take turns."""
+        for variant in self._playing():
+            self._answers(variant, READY)
+            if variant.playing:
+                self._note_ready(variant)
+        self.ready_seconds = time.perf_counter() - self._begin
+        for variant in self._playing():
+            self._calibrate(variant, lengths)
+        end = time.monotonic() + lengths.seconds
+        for number in range(1, lengths.rounds + 1):
+            if time.monotonic() > end or len(self._playing()) < 1:
+                break
+            order = self._random.permutation(len(self.variants))
+            for index in order:
+                if self.variants[index].playing:
+                    self._window(number, int(index), lengths)
+        for variant in self._playing():
+            self._finish(variant)
+
+    def _playing(self) -> list[Variant]:
+        return [variant for variant in self.variants if variant.playing]
+
+    def _note_ready(self, variant: Variant) -> None:
+        first = variant.replies[0]
+        assert isinstance(first, Ready)
+        variant.state = replace(
+            variant.state,
+            model=first.model,
+            devices=first.devices,
+            modes=first.modes,
+            first_steps=first.first_steps,
+            processes=[reply.process for reply in variant.replies if isinstance(reply, Ready)],
+        )
+
+    def _calibrate(self, variant: Variant, lengths: Lengths) -> None:
+        """Find how many steps fill a window, by windows that grow."""
+        steps = 1
+        while variant.playing:
+            seconds = self._turn(variant, steps, lengths.window)
+            if seconds is None:
+                return
+            if seconds >= min(CALIBRATION, lengths.window / 2):
+                break
+            steps *= 4
+        else:
+            return
+        variant.state = replace(
+            variant.state, steps=max(1, round(steps * lengths.window / seconds))
+        )
+
+    def _window(self, number: int, index: int, lengths: Lengths) -> None:
+        variant = self.variants[index]
+        assert variant.state.steps is not None
+        self._settle()
+        others = [other for other in self._playing() if other is not variant]
+        before = variant.cpu_seconds(), sum(other.cpu_seconds() for other in others)
+        mark = self._host.mark()
+        seconds = self._turn(variant, variant.state.steps, lengths.window)
+        if seconds is None:
+            return
+        (host,) = self._host.since(mark)
+        working = variant.cpu_seconds() - before[0]
+        sleeping = sum(other.cpu_seconds() for other in others) - before[1]
+        self.windows.append(
+            Window(
+                round=number,
+                contestant=index,
+                steps=variant.state.steps,
+                seconds=seconds,
+                working=working,
+                sleeping=max(0.0, sleeping),
+                host=replace(host, run=working),
+            )
+        )
+
+    def _settle(self) -> None:
+        """Wait until every variant sleeps: threads of TensorFlow and OpenMP spin for a while."""
+        end = time.monotonic() + SETTLE
+        before = [variant.cpu_seconds() for variant in self._playing()]
+        while time.monotonic() < end:
+            time.sleep(0.01)
+            now = [variant.cpu_seconds() for variant in self._playing()]
+            if sum(now) - sum(before) < 0.01 * QUIET:
+                return
+            before = now
+
+    def _turn(self, variant: Variant, steps: int, seconds: float) -> float | None:
+        """Let a variant train so many steps; the seconds that they took, None if it failed."""
+        self._tell(variant, Turn(steps))
+        self._answers(variant, 10 * seconds + PATIENCE)
+        first = variant.replies[0] if variant.playing else None
+        return first.seconds if isinstance(first, Trained) else None
+
+    def _finish(self, variant: Variant) -> None:
+        """End a variant: its state is restored, and its processes say what they have used."""
+        self._tell(variant, Turn(0))
+        self._answers(variant, PATIENCE)
+        ended = [reply for reply in variant.replies if isinstance(reply, Ended)]
+        if variant.playing and len(ended) == len(variant.links):
+            variant.state = replace(
+                variant.state,
+                restored=all(reply.restored for reply in ended),
+                processes=[reply.process for reply in ended],
+            )
+
+    def _tell(self, variant: Variant, turn: Turn) -> None:
+        for link in variant.links:
+            with suppress(OSError):  # of a worker that has ended: `_answers` finds out why
+                send(link, turn)
+
+    def _answers(self, variant: Variant, seconds: float) -> None:
+        """Wait for the reply of every worker of a variant; one that fails ends the variant."""
+        replies: dict[int, Reply] = {}
+        end = time.monotonic() + seconds
+        while missing := [rank for rank in range(len(variant.links)) if rank not in replies]:
+            links = {rank: variant.links[rank] for rank in missing}
+            speaking = wait([*links.values()], max(0.0, end - time.monotonic()))
+            if not speaking:
+                self._fail(variant, "failed", f"did not answer within {seconds:.0f} s")
+                return
+            for rank, link in links.items():
+                if link not in speaking:
+                    continue
+                try:
+                    reply = receive_reply(link)
+                except (EOFError, OSError):
+                    self._judge(variant, variant.children[rank])
+                    return
+                if isinstance(reply, Failed):
+                    self._fail(variant, reply.status, reply.reason)
+                    return
+                replies[rank] = reply
+        variant.replies = [replies[rank] for rank in range(len(variant.links))]
+
+    def _judge(self, variant: Variant, child: supervisor.Child) -> None:
+        """The status of a variant of which a worker has ended without a word."""
+        child.process.wait()
+        supervisor.end(variant.children)
+        grown = zip(cgroups.memory_counts(), variant.memory, strict=True)
+        workers = variant.state.spec.workers
+        try:
+            status, reason = judge(
+                child,
+                workers,
+                variant.meeting,
+                memory_was_full=all(now > then for now, then in grown),
+            )
+        except UserError as error:
+            status, reason = "failed", str(error)
+        except SystemExit:
+            lines = child.tails.get(child.rank) or ["no output"]
+            status, reason = "failed", f"its worker ended with status {child.status}: {lines[-1]}"
+        self._fail(variant, status, reason or status)
+
+    def _fail(self, variant: Variant, status: str, reason: str) -> None:
+        name = variant.state.spec.name
+        print(f"[{name}] {status}: {reason}", flush=True)
+        known = variant.state.processes
+        with suppress(OSError):
+            known = known or processes(variant.meeting, variant.state.spec.workers)
+        supervisor.end(variant.children)
+        variant.children, variant.links = [], []
+        variant.state = replace(variant.state, status=status, reason=reason, processes=known)
+
+
+def _cpu_seconds(pid: int) -> float:
+    """CPU time of a process and all its threads, by the kernel's clock of that process."""
+    clock = ctypes.c_int()
+    if _libc.clock_getcpuclockid(pid, ctypes.byref(clock)):
+        return 0.0
+    with suppress(OSError):  # it has ended
+        return time.clock_gettime(clock.value)
+    return 0.0

@@ -1,0 +1,113 @@
+"""What a worker does before its work and after it: it joins the others and says what it has used."""
+
+import argparse
+import traceback
+from pathlib import Path
+
+from msgspec import structs
+
+from paragone import data, engines
+from paragone.base.errors import UserError, as_user_error, first_line, keep_traceback
+from paragone.base.plugins import LIBRARY
+from paragone.base.processes import tuning_variables
+from paragone.base.ranks import World
+from paragone.config.own_files import model_file
+from paragone.config.run_spec import Spec
+from paragone.engines import has
+from paragone.machine import limits, process_entry
+from paragone.machine.activity import HostWatch
+from paragone.models.weights import read
+from paragone.records.run_record import Process
+from paragone.training.clocks import Ledger
+from paragone.training.loop import Worker
+from paragone.workers.rendezvous import Rendezvous
+
+
+def join(options: argparse.Namespace, spec: Spec, meeting: Rendezvous, ledger: Ledger) -> Worker:
+    """This process as a worker that has met the others, with its cores, its data and its engine, unbuilt.
+
+    `options`: of `run_options.reading_parser`. Raises `UserError`.
+    """
+    limits.claim_cores(options.threads)
+    start = process_entry.at_start()
+    world = meeting.join()
+    host = HostWatch(world.host_pids)
+    threads = limits.claim_cores(options.threads, world.core_rank, world.core_workers)
+    _limit(spec, world)
+    ledger.switch("data")  # before the framework: missing data is found in a second
+    dataset = data.load(options.manifest, options.data_folder)
+    process = Process(
+        **structs.asdict(structs.replace(start, threads=threads)),
+        rank=world.rank,
+        variables=tuning_variables(),
+        config_sha256=spec.sha256,
+        manifest_sha256=dataset.manifest_sha256,
+    )
+    pretrained = read(options.weights, options.data_folder)
+    ledger.switch("imports")
+    engine = engines.create(spec)
+    ledger.switch("data")
+    return Worker(
+        engine=engine,
+        spec=spec,
+        dataset=dataset,
+        threads=threads,
+        ledger=ledger,
+        processes=meeting.meet("devices", process),
+        host=host,
+        world=world,
+        pretrained=pretrained,
+        expected_steps=options.first_steps,
+    )
+
+
+def _limit(spec: Spec, world: World) -> None:
+    """Limit the memory of a run on CPUs, and warn of workers that others can reach."""
+    if spec.backend.device == "cpu":
+        limits.limit_memory(len(world.host_pids))
+    if world.rank == 0 and not world.on_one_host:
+        print(
+            f"warning: workers listen on {', '.join(world.addresses)} without authentication; use a "
+            "private network or a firewall",
+            flush=True,
+        )
+
+
+def used(worker: Worker, process: Process, peak_device_bytes: int | None) -> Process:
+    """This process with what it has used. Call it right after the last timed work."""
+    opened = has(worker.engine, "devices")  # not where the devices were unavailable
+    return process_entry.ending(
+        structs.replace(
+            process,
+            devices=worker.engine.device_names if has(worker.engine, "device_names") else [],
+            load=process_entry.load_at_end(process.load, worker.host.life()),
+            system_threads=process_entry.system_threads(),
+            memory=process_entry.peak_memory(peak_device_bytes),
+            programs=worker.engine.programs() if opened else None,
+        )
+    )
+
+
+def of_own_model(error: Exception, spec: Spec) -> UserError | None:
+    """The error with the plugin's file whose model a framework fails to train; None for any other.
+
+    Of several workers one may also fail because another has. The traceback is for who wrote the model.
+    """
+    if as_user_error(error) or spec.workers > 1 or not _in_engine(error):
+        return None
+    if (file := model_file(spec)) is None:
+        return None
+    where = f"model {spec.workload.model_name!r} on backend {spec.backend.name}"
+    return UserError(
+        f"{file}: {where}: {type(error).__name__}: {first_line(error)}; the traceback is in "
+        f"{keep_traceback(error)}"
+    )
+
+
+def _in_engine(error: Exception) -> bool:
+    """Whether an error comes from a method of an engine, and not from clocks, data or checkpoints."""
+    files = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
+    packages = [
+        file.relative_to(LIBRARY).parts[0] for file in files if file.is_relative_to(LIBRARY)
+    ]
+    return "engines" in packages and packages[-1] in ("engines", "models")

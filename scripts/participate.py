@@ -1,0 +1,49 @@
+"""Train as a worker of one variant in a contest, whenever the coordinator on standard input says so."""
+
+import argparse
+from pathlib import Path
+
+from paragone.base.errors import entry_point
+from paragone.base.processes import end_process
+from paragone.config.run_spec import Spec
+from paragone.timing.messages import link
+from paragone.timing.participant import take_turns
+from paragone.training.clocks import Ledger
+from paragone.training.worker import join, of_own_model
+from paragone.workers.rendezvous import Rendezvous
+from paragone.workers.run_options import worker_parser
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = worker_parser(__doc__)
+    parser.add_argument(
+        "--rendezvous",
+        type=Path,
+        required=True,
+        help="folder where the workers of the variant meet",
+    )
+    return parser.parse_args(arguments)
+
+
+@entry_point
+def main(arguments: list[str] | None = None) -> None:
+    """Run the program."""
+    ledger = Ledger()
+    coordinator = link()
+    options = parse(arguments)
+    spec = Spec.from_json(options.spec)
+    meeting = Rendezvous(options.rendezvous, spec.workers, options.join_timeout)
+    with meeting.reporting():
+        worker = join(options, spec, meeting, ledger)
+        try:
+            take_turns(worker, coordinator)
+        except Exception as error:
+            if blamed := of_own_model(error, spec):
+                raise blamed from error
+            raise
+
+
+if __name__ == "__main__":
+    main()
+    end_process()

@@ -1,0 +1,130 @@
+"""Real contests: variants take turns, one of them is killed or cannot run, the coordinator is killed."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+from workspace import Arrays, call, command, environment, make_spec, wait_for
+
+from paragone.analysis.contests import SLEEPING
+from paragone.config.run_spec import Spec
+from paragone.records import contest_record
+
+pytestmark = pytest.mark.full
+
+
+def line_of(arrays: Arrays, folder: Path, specs: list[Spec], **changes: object) -> list[str]:
+    """The command of two contests with short windows."""
+    options = {
+        "question": "small",
+        "specs": [spec.to_json() for spec in specs],
+        "manifest": arrays.manifest,
+        "data_folder": arrays.folder,
+        "contests": 2,
+        "rounds": 2,
+        "seconds": 60,
+        "window": 0.1,
+        "threads": 2,
+        "record": folder / "record.json",
+    }
+    return command("hold_contests", **options | changes)
+
+
+def spec_of(backend: str, replicas: int = 1) -> Spec:
+    return make_spec("fashion-cnn", backend, replicas, global_batch=64)
+
+
+def participants(coordinator: subprocess.Popen) -> list[psutil.Process]:
+    """The processes that take turns, of which each trains one variant."""
+    children = psutil.Process(coordinator.pid).children()
+    return [child for child in children if any("participate" in word for word in child.cmdline())]
+
+
+def test_variants_take_turns_and_the_others_sleep(small, tmp_path):
+    """One variant has two workers, another a device that is not there."""
+    specs = [spec_of("torch"), spec_of("torch-ddp", 2), spec_of("tensorflow-tpu")]
+    done = call(line_of(small, tmp_path, specs, contests=1, rounds=3))
+    assert done.returncode == 0, done.stderr
+    (contest,) = contest_record.read(tmp_path / "record.json").contests
+    alone, several, absent = contest.contestants
+    assert (alone.status, several.status, absent.status) == (
+        "completed",
+        "completed",
+        "unavailable",
+    )
+    assert alone.restored
+    assert several.restored
+    assert alone.model.initial_weights == several.model.initial_weights
+    assert [len(each.processes) for each in (alone, several)] == [1, 2]
+    orders = [
+        [window.contestant for window in contest.windows if window.round == number]
+        for number in (1, 2, 3)
+    ]
+    assert all(sorted(order) == [0, 1] for order in orders)
+    for window in contest.windows:
+        assert window.steps == contest.contestants[window.contestant].steps
+        assert window.working > 0
+        assert window.sleeping < SLEEPING * window.seconds
+    assert not list(tmp_path.glob("workers-*"))
+    assert not list(tmp_path.glob("contest-*"))
+
+
+@pytest.mark.injects(
+    "14 contests",
+    "a variant killed or stopped",
+    "SIGKILL in a contest",
+    lost="the rest of this variant's turns",
+)
+def test_a_killed_variant_is_a_status_and_the_others_go_on(small, tmp_path):
+    specs = [spec_of("torch"), spec_of("torch-fsdp", 2)]
+    line = line_of(small, tmp_path, specs, contests=1, rounds=40, window=0.2)
+    with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as run:
+        victim = wait_for(lambda: next((p for p in participants(run) if warm(p)), None), run)
+        victim.kill()
+        assert run.wait(120) == 0
+    (contest,) = contest_record.read(tmp_path / "record.json").contests
+    failed = [each for each in contest.contestants if each.status == "failed"]
+    assert len(failed) == 1
+    assert "SIGKILL" in failed[0].reason
+    other = next(index for index, each in enumerate(contest.contestants) if not each.reason)
+    assert sum(window.contestant == other for window in contest.windows) == 40
+
+
+def warm(process: psutil.Process) -> bool:
+    """Whether a participant has imported its framework and trains."""
+    return process.cpu_times().user > 3
+
+
+@pytest.mark.injects(
+    "14 contests",
+    "the coordinator killed or interrupted",
+    "SIGKILL, SIGTERM in the second contest",
+    lost="the contest",
+)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_coordinator_that_ends_leaves_nobody_and_its_contests_are_kept(small, tmp_path, number):
+    line = line_of(small, tmp_path, [spec_of("torch"), spec_of("torch-ddp", 1)])
+    with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as run:
+        (kept,) = wait_for(lambda: list(tmp_path.glob("contest-*")), run)
+        alive = wait_for(lambda: participants(run), run)
+        run.send_signal(number)
+        assert run.wait(30) == -number
+    assert not psutil.wait_procs(alive, 10)[1]
+    assert not (tmp_path / "record.json").exists()
+    first = kept.read_bytes()
+    done = call(line)
+    assert done.returncode == 0, done.stderr
+    contests = contest_record.read(tmp_path / "record.json").contests
+    assert len(contests) == 2
+    assert contests[0].started in first.decode()
+    assert contests[0].started < contests[1].started
+
+
+def test_where_no_variant_can_be_timed_one_sentence_says_why(small, tmp_path):
+    done = call(line_of(small, tmp_path, [spec_of("tensorflow-tpu"), spec_of("tensorflow-tpu")]))
+    assert done.returncode == 1
+    (message,) = [text for text in done.stderr.splitlines() if text.startswith("error: ")]
+    assert message.startswith("error: no variant was timed; ")
+    assert not (tmp_path / "record.json").exists()
