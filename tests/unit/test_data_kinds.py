@@ -242,7 +242,8 @@ def open_marks() -> None:
 
 def delimiters() -> None:
     text = ("text,label\n" + ROWS).replace(",", ";")
-    no_table(text, "`delimiter: ';'`")
+    no_table(text, '`delimiter: ";"`')
+    no_table(text.replace(";", "\t"), r'`delimiter: "\t"`')
     assert len(table(text, delimiter=";")[0].train_labels) == 5
 
 

@@ -126,6 +126,15 @@ def wide_resnet(shape: tuple[int, int, int], classes: int, width: int, dropout: 
     )
 
 
+class PadAsKeras(nn.Module):
+    """Zeros around (batch, channels, height, width): Keras pads an even side at its end only."""
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Pad for a 3 x 3 convolution of stride 2."""
+        height, width = features.shape[2:]
+        return nn.functional.pad(features, (width % 2, 1, height % 2, 1))
+
+
 def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nn.Module:
     """torchvision's MobileNetV2 with Keras' padding, batch norm and classifier without dropout.
 
@@ -139,9 +148,8 @@ def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nn.
     model = torchvision.models.mobilenet_v2(num_classes=outputs, dropout=0.0, norm_layer=norm)
     for block in model.features.modules():
         if isinstance(block, torchvision.ops.Conv2dNormActivation) and block[0].stride == (2, 2):
-            # Keras pads an even side at its end only.
             block[0].padding = (0, 0)
-            block.insert(0, nn.ZeroPad2d((0, 1, 0, 1)))
+            block.insert(0, PadAsKeras())
     return model
 
 

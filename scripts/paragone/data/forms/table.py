@@ -5,6 +5,7 @@ import codecs
 import csv
 import gzip
 import io
+import json
 import lzma
 import math
 import re
@@ -192,7 +193,9 @@ def _require(file: Path, names: list[str], present: list[str], delimiter: str = 
     for name in names:
         if name not in present:
             other = next((mark for mark in ";\t|," if mark != delimiter and mark in present[0]), "")
-            remedy = f"; say `delimiter: {other!r}`" if len(present) == 1 and other else ""
+            remedy = (
+                f"; say `delimiter: {json.dumps(other)}`" if len(present) == 1 and other else ""
+            )
             remedy = "; say `quoting: true`" if f'"{name}"' in present else remedy
             raise UserError(
                 f"{file}: there is no column {name!r}; there are {', '.join(present)}{remedy}"
