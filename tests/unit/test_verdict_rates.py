@@ -1,6 +1,6 @@
 """How often the verdicts are right where the truth is known: simulations with the project's own code.
 
-Few draws, so up to chance; nightly/test_verdict_rates.py has 10,000.
+Few draws, so up to chance; nightly/test_verdict_campaign.py has 10,000.
 """
 
 import math
