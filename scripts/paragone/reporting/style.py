@@ -19,8 +19,13 @@ from matplotlib.textpath import text_to_path
 from paragone.analysis import run_states
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
+from paragone.base.processes import without
 from paragone.reporting import footnotes
 from paragone.reporting.fonts import OWN
+
+# Importing these takes as long as all the rest of a figure; seaborn needs them for kernel densities only.
+with without("scipy.stats", "scipy.cluster"):
+    import seaborn as sns
 
 SINGLE, DOUBLE = 3.4, 7.0  # column widths, inches
 INK, MUTED, FAINT = "#222222", "#5F5F5F", "#D9D9D9"
@@ -84,7 +89,7 @@ _METADATA = {
 # Set on import, because artists take their defaults when they are made; a matplotlibrc of the user counts for
 # nothing.
 matplotlib.rcdefaults()
-matplotlib.rcParams.update(_SETTINGS)
+sns.set_theme(context=None, style="ticks", rc=_SETTINGS)
 
 
 def color(palette: dict[str, str], backend: str) -> str:

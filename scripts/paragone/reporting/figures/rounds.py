@@ -78,9 +78,16 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     grid = frame.figure.subplots(len(panels), 1, squeeze=False)
     for axes, panel in zip(grid.flat, panels, strict=True):
         own = points[points["panel"] == panel]
-        for (name, _), line in own.groupby(["series", "contest"], sort=False):
-            line = line.sort_values("turn")
-            axes.plot(line["turn"], line["examples_per_second"], **styles[name])
+        for name, windows in own.dropna(subset="examples_per_second").groupby("series", sort=False):
+            style.sns.lineplot(
+                windows,
+                x="turn",
+                y="examples_per_second",
+                units="contest",
+                estimator=None,
+                ax=axes,
+                **styles[name],
+            )
         for begin in own.groupby("contest")["turn"].min().dropna().sort_values()[1:]:
             axes.axvline(begin - 0.5, color=style.FAINT, linewidth=0.8, zorder=0)
         lacking = own[own["words"] != ""].drop_duplicates("series")
