@@ -51,8 +51,8 @@ def test_its_first_steps_are_those_of_the_reference(run, small, tmp_path, backen
     output = tmp_path / "steps.npz"
     options = {"manifests": small.manifest, "data_folder": small.folder, "first_steps": []}
     succeed(command("probe", specs=first_steps(spec).to_json(), outputs=output, **options))
-    found = run(spec, first_steps=output).first_steps
-    assert found.passed, found.reason
+    steps = run(spec, first_steps=output).first_steps
+    assert steps.passed, steps.reason
 
 
 @pytest.mark.parametrize("workload", ["fashion-cnn", "fashion-conv", "reuters-cnn"])
@@ -99,10 +99,10 @@ def test_clocks_and_energy_are_those_of_the_work(run, cuda):
     made = run(spec_on("torch", epochs=1, steps_per_epoch=15), window_seconds=3)
     (process,) = made.processes
     limits = process.load.accelerator_power_limits
-    seconds = sum(one.seconds for one in process.window)
-    joules = sum(one.accelerator_joules for one in process.window)
+    seconds = sum(part.seconds for part in process.window)
+    joules = sum(part.accelerator_joules for part in process.window)
     assert 1 < joules / seconds < 1.2 * sum(limits)
-    assert any(one.accelerator_mhz and max(one.accelerator_mhz) > 100 for one in process.window)
+    assert any(max(part.accelerator_mhz or [0]) > 100 for part in process.window)
     assert len(limits) == len(nvml.names())
 
 
@@ -111,17 +111,17 @@ def test_the_host_waits_at_the_end_of_an_epoch_alone_whatever_the_feed(cuda, tmp
     """And all feeds train to the same bits."""
     program = Path(__file__).with_name("observe_engine_on_cuda.py")
     paths = os.pathsep.join(str(ROOT / name) for name in ("scripts", "tests", "tests/unit"))
-    found = {}
+    trained = {}
     for feed in FEEDS:
         output = tmp_path / f"{feed}.npz"
         line = [sys.executable, str(program), workload, feed, str(output)]
         done = call(line, PYTHONPATH=paths)
         assert done.returncode == 0, done.stderr
         with np.load(output) as arrays:
-            found[feed] = {name: arrays[name] for name in arrays.files}
+            trained[feed] = dict(arrays)
     for feed in FEEDS[1:]:
-        for name, values in found["batches"].items():
-            assert np.array_equal(found[feed][name], values), (feed, name)
+        for name, values in trained["batches"].items():
+            assert np.array_equal(trained[feed][name], values), (feed, name)
 
 
 @pytest.mark.parametrize("name", ["torch-ddp", "torch-fsdp"])
@@ -131,7 +131,7 @@ def test_workers_on_gpus_add_up_by_nccl(run, cuda, name):
     spec = spec_on(name, workers, epochs=1, steps_per_epoch=10)
     made = run(spec)
     assert made.status == "completed", made.reason
-    assert {one.modes.collectives for one in made.processes} == {"nccl"}
+    assert {process.modes.collectives for process in made.processes} == {"nccl"}
     assert len(made.processes) == workers
 
 
