@@ -5,8 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-import pytest
-from workspace import INDUCTOR, ROOT, Arrays, environment
+from workspace import INDUCTOR, ROOT, Arrays
 
 from paragone.config.run_spec import Spec
 from paragone.workers import supervisor
@@ -16,11 +15,11 @@ PATHS = os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")])
 
 def run_workers(program: str, workers: int, *options: object) -> None:
     """Run every worker of a program of this folder to its end; each must succeed."""
-    line = [sys.executable, str(Path(__file__).with_name(program)), *map(str, options)]
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment(PYTHONPATH=PATHS, **INDUCTOR).items():
-            patch.setenv(name, value)
-        failed = supervisor.run(line, workers, seconds=600)
+    # The supervisor passes no path of imports on.
+    variables = {"PYTHONPATH": PATHS, **INDUCTOR}
+    line = ["env", *(f"{name}={value}" for name, value in variables.items()), sys.executable]
+    line += [str(Path(__file__).with_name(program)), *map(str, options)]
+    failed = supervisor.run(line, workers, seconds=600)
     assert failed is None, failed.tails
 
 
