@@ -85,6 +85,21 @@ def test_what_matters_and_what_each_worker_is_given(monkeypatch):
     assert processes.removed_variables() == ["TORCHDYNAMO_DISABLE"]
 
 
+def test_python_is_that_of_a_snakemake_called_by_its_path(tmp_path):
+    """As in a crontab; one that is found, also through a link, leaves PATH as it is."""
+    show = "import os; from paragone.base.processes import mend_shell; mend_shell(); "
+    line = [sys.executable, "-c", f"{show}print(os.environ['PATH'])"]
+    own = Path(sys.executable).parent
+    (tmp_path / "snakemake").symlink_to(own / "snakemake")
+    for path, expected in (
+        ("/usr/bin:/bin", f"{own}:/usr/bin:/bin"),
+        (f"{tmp_path}:/bin", f"{tmp_path}:/bin"),
+        (f"/bin:{own}", f"/bin:{own}"),
+    ):
+        env = {"PATH": path, "PYTHONPATH": str(ROOT / "scripts")}
+        assert subprocess.check_output(line, env=env, text=True).strip() == expected
+
+
 def test_a_user_without_name_and_home_has_both_in_a_worker(tmp_path):
     needs_root("starts a process of a user that the system does not know")
     made = shown("print(json.dumps(environment()))", user=54_321)

@@ -107,11 +107,6 @@ def test_a_damaged_archive(here, saved):
     wrong({"form": "arrays", "path": "mine.npz", "held_out": 0.2}, "mine.npz: 'inputs' is damaged")
 
 
-def test_an_archive_that_is_none(here):
-    Path("mine.npz").write_text("no archive")
-    wrong({"form": "arrays", "path": "mine.npz", "held_out": 0.2}, "mine.npz", "inputs")
-
-
 # Images
 
 

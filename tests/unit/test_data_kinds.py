@@ -3,6 +3,8 @@
 import gzip
 import os
 import re
+import time
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +30,7 @@ from paragone.parity.observe import fitted
 NOISE = Image.fromarray(RANDOM.integers(0, 256, (12, 20, 3)).astype(np.uint8))
 PNG = {"form": "folder", "path": "set", "size": 8, "held_out": 0.2}
 CSV = {"form": "table", "path": "mine.csv", "held_out": 0.5, "length": 8}
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 NPZ = {"form": "arrays", "path": "mine.npz", "held_out": 0.2}
 ROWS = "".join(f"a word {n},{'xy'[n % 2]}\n" for n in range(10))
 
@@ -161,7 +164,10 @@ def no_images() -> None:
         b"\0\0\0\x18ftypavif": "of another kind",
         b"<?xml version='1.0'?><svg/>": "of another kind",
         b"%PDF-1.7": "of another kind",
+        LFS: "git lfs pull",
+        b"<!DOCTYPE html>": "web page",
         Path("whole.jpg").read_bytes()[:400]: "cut off or damaged",
+        Path("whole.jpg").read_bytes()[:-50] + bytes(900): "its end is missing",
     }.items():
         path = Path("set/b/odd.png") if Path("set").exists() else folder(content)
         path.write_bytes(content)
@@ -178,11 +184,24 @@ def left_behind() -> None:
     folder(b"\0", "Thumbs.db")
     for name in ("__MACOSX", ".ipynb_checkpoints"):
         pictures(Path("set", name), {"a": (9, 9, 9)}, 2)
-    Path("set/b/._0.png").write_bytes(b"fork")
+    for name in ("._0.png", "Icon\r", "0.png:Zone.Identifier"):
+        Path("set/b", name).write_bytes(b"fork")
     Path("set/readme.txt").write_text("about")
     _, manifest = made(PNG)
     assert manifest["class_names"] == ["a", "b"]
     assert treated(manifest) == {"files beside the": 1, "left by a": 2}
+
+
+def class_names() -> None:
+    """Composed, as most systems write them, and decomposed, as macOS does."""
+    for part, form in (("train", "NFC"), ("test", "NFD")):
+        names = [unicodedata.normalize(form, name) for name in ("b\u00e9b\u00e9", "10", "9")]
+        pictures(Path(part), dict.fromkeys(names, (9, 9, 9)))
+    path = {"train": "train", "test": "test"}
+    _, manifest = made({"form": "folder", "path": path, "size": 8})
+    assert manifest["class_names"] == ["9", "10", "b\u00e9b\u00e9"]
+    os.rename("train/9", b"train/caf\xe9")
+    wrong(PNG | {"path": "train"}, r"b'train/caf\xe9'", "rename", name="latin")
 
 
 def empty_class() -> None:
@@ -245,6 +264,8 @@ def delimiters() -> None:
     no_table(text, '`delimiter: ";"`')
     no_table(text.replace(";", "\t"), r'`delimiter: "\t"`')
     assert len(table(text, delimiter=";")[0].train_labels) == 5
+    for first in ("sep=;\r\n", '"sep=;"\n'):
+        assert len(table(first + text, f"excel{len(first)}.csv")[0].train_labels) == 5
 
 
 def encodings() -> None:
@@ -296,14 +317,23 @@ def ragged() -> None:
 def columns() -> None:
     no_table("text,kind\na,x\n", "no column 'label'", "text, kind")
     no_table("text,label,text\na,x,b\n", "2 columns 'text'")
+    no_table("text, Label\na,x\n", "as it is there, ' Label'")
 
 
 def packed() -> None:
     text = "text,label\n" + ROWS
     plain = table(text)[0].train_inputs
     assert np.array_equal(plain, table(gzip.compress(text.encode()), "m.csv.gz")[0].train_inputs)
+    assert np.array_equal(plain, table(gzip.compress(text.encode()), "packed.csv")[0].train_inputs)
+    assert np.array_equal(plain, table(text, "unpacked.csv.gz")[0].train_inputs)
     no_table(gzip.compress(text.encode())[:-9], "cannot be read", name="n.csv.gz")
-    no_table(b"PK\3\4", "Excel")
+    for begin, words in (
+        (b"PK\3\4", "Excel"),
+        (b"\x28\xb5\x2f\xfd", "unpack it"),
+        (LFS, "git lfs pull"),
+        (b"<!doctype html>", "web page"),
+    ):
+        no_table(begin, words)
 
 
 def of_parquet() -> None:
@@ -357,8 +387,23 @@ def no_numbers() -> None:
         (DIGITS.astype(object), "not unpickled"),
         (DIGITS.astype(complex), "complex128"),
         (np.asfortranarray(DIGITS), "stored by column"),
+        (DIGITS[:, :0], "(50, 0, 8)"),
     ):
         no_arrays(inputs, LABELS, words)
+
+
+def no_archives() -> None:
+    np.savez("whole.npz", inputs=DIGITS, labels=LABELS)
+    np.save("one.npy", DIGITS)
+    for content, words in (
+        (Path("whole.npz").read_bytes()[:900], "cut off or damaged"),
+        (Path("one.npy").read_bytes(), "one array (.npy)"),
+        (LFS, "git lfs pull"),
+        (b"a note", "neither an .npz file"),
+    ):
+        Path("mine.npz").write_bytes(content)
+        forget()
+        wrong(NPZ, "mine.npz: is", words, name="refused")
 
 
 def odd_labels() -> None:
@@ -369,10 +414,14 @@ def odd_labels() -> None:
         (LABELS.astype("S"), "labels.astype(str)"),
     ):
         no_arrays(DIGITS, labels, "labels of mine.npz", words)
+    no_arrays(DIGITS, LABELS.astype(str).astype(object), "'labels'", "strings by astype(str)")
 
 
 def other_labels() -> None:
     assert arrays(labels=LABELS + 1)[1]["class_names"] == list("12345")
+    texts, numbers = (arrays(labels=(LABELS + 8).astype(kind)) for kind in (str, int))
+    assert texts[1]["class_names"] == numbers[1]["class_names"] == ["8", "9", "10", "11", "12"]
+    assert np.array_equal(texts[0].train_labels, numbers[0].train_labels)
     assert "label -1 is a class" in notices(arrays(labels=LABELS - 1)[1])
 
 
@@ -498,6 +547,14 @@ def of_two_splits(train: list, test: list, **options: object) -> str:
     return notices(made({"form": "arrays", "path": "mine.npz", **of, **options})[1])
 
 
+def to_come() -> None:
+    """A clock that is ahead where the file was written."""
+    arrays()
+    later = time.time() + 7200
+    os.utime("mine.npz", (later, later))
+    wrong(NPZ, "mine.npz: says", "`touch mine.npz`", name="refused")
+
+
 def lacking() -> None:
     said = of_two_splits([1, 0] * 9 + [2], [0, 1, 3])
     assert "'2': no test example" in said
@@ -534,18 +591,18 @@ def unknown() -> None:
 CASES: dict[str, list[Callable[[], None]]] = {
     "Folders of images": [
         formats, modes, transparency, orientation, frames, deep_gray, deep_color, no_images, many_pixels,
-        left_behind, empty_class, split_folders, links, nested,
+        left_behind, class_names, empty_class, split_folders, links, nested,
     ],
     "Tables of texts": [
         marks, open_marks, delimiters, encodings, lines, other_columns, plain_text, empty_fields, ragged,
         columns, packed, of_parquet, scripts, one_label,
     ],
     "Arrays": [
-        numbers, not_finite, no_numbers, odd_labels, other_labels, unequal, channels_first, not_square,
-        indices, one_class, drawn,
+        numbers, not_finite, no_numbers, no_archives, odd_labels, other_labels, unequal, channels_first,
+        not_square, indices, one_class, drawn,
     ],
     "Builders of TensorFlow Datasets": [built_numbers, built_words, built_classes],
-    "Every form": [sizes, few, lacking, alike, all_classes, ordered, repeated, unknown],
+    "Every form": [sizes, few, to_come, lacking, alike, all_classes, ordered, repeated, unknown],
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ Standard library only: the Snakefile imports this module at parse time.
 import atexit
 import getpass
 import os
+import shutil
 import site
 import sys
 import threading
@@ -139,9 +140,14 @@ def mend_shell() -> None:
     """Change what this process and its children cannot live with.
 
     Snakemake, PyTorch and others ask for the user's name, which the system may not know: a container is
-    started as any number. Python must find the library beside a program.
+    started as any number. Python must find the library beside a program. Where Snakemake was called by its
+    path, as in a crontab, the programs of its environment come first.
     """
     os.environ.pop("PYTHONSAFEPATH", None)
+    own, path = os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)
+    called = os.path.realpath(shutil.which("snakemake") or "")
+    if os.path.dirname(called) != os.path.realpath(own) and path.split(os.pathsep)[0] != own:
+        os.environ["PATH"] = f"{own}{os.pathsep}{path}"
     try:
         getpass.getuser()
     except (KeyError, OSError):

@@ -97,12 +97,16 @@ def state_of_files(block: dict[str, Any]) -> str:
 
 # What systems and programs leave in folders, and nobody means as data.
 _LEFT_BEHIND = {"__macosx", "__pycache__", "@eadir", "$recycle.bin", "system volume information"}
-_LEFT_BEHIND |= {"lost+found", "thumbs.db", "ehthumbs.db", "desktop.ini"}
+_LEFT_BEHIND |= {"lost+found", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"}
+_ZONE = (
+    "zone.identifier"  # ends the name of a file in which Windows says where another one comes from
+)
 
 
 def left_behind(name: str) -> bool:
     """Whether a file or folder of this name is hidden, or was left by a system, and is no data."""
-    return name.startswith(".") or name.lower() in _LEFT_BEHIND
+    lower = name.lower()
+    return name.startswith(".") or lower in _LEFT_BEHIND or lower.endswith(_ZONE)
 
 
 def files_below(folder: Path, above: tuple[tuple[int, int], ...] = ()) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
 
 from paragone.base.errors import UserError, first_line
 from paragone.base.tensorflow import tf
+from paragone.data.contents import BYTES, kind_of
 
 MOST_PIXELS = 2**26  # per image; decoding takes three bytes for each
 # What is decoded, whatever the name of the file says. The files of many phones (MPO) begin as JPEG.
@@ -66,11 +67,14 @@ def decoded(
     with path.open("rb") as file:
         try:
             with _opened(file, str(path)) as image:
+                scan = file.tell()  # where the header has ended
                 values, treated = _converted(image, channels, limits, str(path))
+                if image.format in ("JPEG", "MPO"):
+                    _check_end(file, scan)
         except UnidentifiedImageError:
-            raise UserError(
-                f"{path}: is empty or of another kind than {NAMES}; convert or remove it"
-            ) from None
+            file.seek(0)
+            other = f"empty or of another kind than {NAMES}; convert or remove it"
+            raise UserError(f"{path}: is {kind_of(file.read(BYTES)) or other}") from None
         except (UserError, MemoryError):
             raise
         except Exception as error:  # of any decoder, which has errors of its own
@@ -78,6 +82,13 @@ def decoded(
                 f"{path}: the image is cut off or damaged ({first_line(error)}); remove or replace it"
             ) from None
     return (values if values.shape[:2] == (size, size) else resized(values, size).numpy()), treated
+
+
+def _check_end(file: IO[bytes], scan: int) -> None:
+    """Raise `OSError` for a JPEG without the mark of its end: Pillow takes zeros in its place for gray."""
+    file.seek(scan)
+    if b"\xff\xd9" not in file.read():
+        raise OSError("its end is missing")
 
 
 def _converted(

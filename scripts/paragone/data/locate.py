@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,15 @@ from paragone.base.atomic_files import write_json
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
 from paragone.base.locks import locked
-from paragone.config.datasets import SPLITS, TFDS, files_below, left_behind, of_split, shaping
+from paragone.config.datasets import (
+    SPLITS,
+    TFDS,
+    data_paths,
+    files_below,
+    left_behind,
+    of_split,
+    shaping,
+)
 from paragone.data import store, synthetic
 from paragone.data.places import Address, Editions, Folder, Found, Unreachable, mirror
 
@@ -91,6 +100,13 @@ def _of_user(dataset: str, block: dict, settings: dict) -> dict:
             f"datasets.{dataset}.path: there is nothing at {block['path']}; correct it, or set data.source "
             "to synthetic"
         )
+    for path in data_paths(block):
+        ahead = Path(path).stat().st_mtime - time.time()
+        if ahead > 1:  # Snakemake ends a job whose input is newer than its output
+            raise UserError(
+                f"{path}: says that it was changed {ahead:,.0f} seconds from now, as by another clock; give "
+                f"it the present time, `touch {path}`"
+            )
     digests = checksums(files)
     check_lock(lock, dataset, digests)
     return _source(dataset, block, _edition(digests), "path of the config", files)

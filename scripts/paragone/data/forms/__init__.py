@@ -92,6 +92,15 @@ def rows_at_a_time(shape: Sequence[int], dtype: Any) -> int:
     return int(np.clip(CHUNK_BYTES // (np.dtype(dtype).itemsize * np.prod(shape)), 1, 1000))
 
 
+def by_number(name: str) -> tuple[float, str]:
+    """The key that sorts numbers as numbers, before other names."""
+    try:
+        number = float(name)
+    except ValueError:
+        return math.inf, name
+    return (number if math.isfinite(number) else math.inf), name
+
+
 @dataclass(frozen=True)
 class Places:
     """The position of every example of a stream: the first `train` are training rows, the rest test rows."""

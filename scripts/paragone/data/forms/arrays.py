@@ -14,7 +14,8 @@ import numpy as np
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS, of_split
-from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream, rows_at_a_time
+from paragone.data.contents import BYTES, kind_of
+from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream, by_number, rows_at_a_time
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     )
     known = {name: _labels(array) for name, array in labels.items()}
     values = np.unique(np.concatenate(list(known.values())))
+    names = tuple(sorted(map(str, values), key=by_number))
+    codes = {name: code for code, name in enumerate(names)}
+    places = np.array([codes[str(value)] for value in values], np.int64)
     notices = []
     if values.dtype.kind == "i" and len(values) and values[0] < 0:
         notices.append(
@@ -59,10 +63,10 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
     return Raw(
         kind=ARRAYS,
         streams={
-            name: _stream(inputs[name], np.searchsorted(values, known[name]), shape, dtype)
+            name: _stream(inputs[name], places[np.searchsorted(values, known[name])], shape, dtype)
             for name in named
         },
-        class_names=tuple(map(str, values)),
+        class_names=names,
         made_by=f"numpy {np.__version__}",
         shape=shape,
         dtype=dtype,
@@ -88,9 +92,10 @@ def _axes(array: _Stored) -> list[str]:
 
 def _target(array: _Stored, vocabulary: int | None) -> tuple[tuple[int, ...], Any]:
     """Shape and dtype of one example in the store. Images without channels get an axis for them."""
-    if array.dtype.kind not in "biuf" or len(array.shape) < 2:
+    if array.dtype.kind not in "biuf" or len(array.shape) < 2 or 0 in array.shape:
         raise UserError(
-            f"{array.name}: {array.dtype} of shape {array.shape}; inputs are numbers of shape (examples, ...)"
+            f"{array.name}: {array.dtype} of shape {array.shape}; inputs are numbers of "
+            "shape (examples, ...), one or more along each axis"
         )
     shape = (*array.shape[1:], 1) if len(array.shape) == 3 else array.shape[1:]
     if vocabulary is None:
@@ -137,7 +142,13 @@ def _open(path: Path, name: str) -> _Stored:
     """The array of a name: a member of an .npz file, or <name>.npy in a folder."""
     try:
         return _of_folder(path / f"{name}.npy") if path.is_dir() else _of_archive(path, name)
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except zipfile.BadZipFile:
+        with path.open("rb") as file:
+            begin = file.read(BYTES)
+        cut = "cut off or damaged; take another copy" if begin.startswith(b"PK") else ""
+        other = kind_of(begin) or "neither an .npz file nor a folder of .npy files"
+        raise UserError(f"{path}: is {cut or other}") from None
+    except (OSError, ValueError) as error:
         raise UserError(f"{path}: no array {name!r} can be read from it: {error}") from None
 
 
@@ -185,7 +196,10 @@ def _header(file: Any) -> tuple[tuple[int, ...], np.dtype]:
         raise ValueError(f"its format is {version}; save it with numpy.savez")
     shape, by_column, dtype = read_header[version](file)
     if dtype.hasobject:
-        raise ValueError("it holds Python objects, which are not unpickled; save numbers")
+        raise ValueError(
+            "it holds Python objects, which are not unpickled; store it as numbers, or strings by "
+            "astype(str)"
+        )
     if by_column and len(shape) > 1:
         raise ValueError("it is stored by column; save numpy.ascontiguousarray of it")
     return shape, dtype

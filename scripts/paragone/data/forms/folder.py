@@ -1,5 +1,7 @@
 """A folder of images: one folder per class in it, named after the class."""
 
+import os
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +14,7 @@ from PIL import __version__ as pillow
 from paragone.base.errors import UserError
 from paragone.base.tensorflow import tf
 from paragone.config.datasets import SPLITS, files_below, left_behind, of_split
-from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream, rows_at_a_time, shuffled
+from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream, by_number, rows_at_a_time, shuffled
 from paragone.data.images import decoded
 
 Labelled = list[tuple[Path, int]]
@@ -54,7 +56,7 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
 def _classes(root: Path, treated: Counter[str]) -> tuple[str, ...]:
     """The names of the classes. Raises `UserError` for folders that are splits, or fewer than two classes."""
     inside = [path for path in root.iterdir() if not left_behind(path.name)]
-    classes = tuple(sorted(path.name for path in inside if path.is_dir()))
+    classes = tuple(sorted(_folders(root), key=by_number))
     splits = [name for name in classes if name.lower() in SPLIT_NAMES]
     if len(splits) > 1:
         begins = {name: name.lower()[:2] for name in splits}
@@ -66,20 +68,32 @@ def _classes(root: Path, treated: Counter[str]) -> tuple[str, ...]:
             f"{root / train}, test: {root / test}}}`"
         )
     if len(classes) < 2:
-        deeper = [path for path in inside if path.is_dir() and _folders(path) > 1]
+        deeper = [path for path in inside if path.is_dir() and len(_folders(path)) > 1]
         remedy = f"; write `path: {deeper[0]}`, which has some" if deeper else ""
         raise UserError(
             f"{root}: not a folder with two or more folders in it, one for each class{remedy}"
         )
-    treated["files beside the folders of the classes, not read"] += len(inside) - len(classes)
+    treated["files beside the folders of the classes, not read"] += sum(
+        not path.is_dir() for path in inside
+    )
     treated["left by a system or hidden, not read"] += sum(
         left_behind(path.name) for path in root.iterdir()
     )
     return classes
 
 
-def _folders(root: Path) -> int:
-    return sum(path.is_dir() and not left_behind(path.name) for path in root.iterdir())
+def _folders(root: Path) -> dict[str, list[Path]]:
+    """The folders in `root` by the names of their classes, in NFC: macOS writes accents in another form.
+
+    Raises `UserError` for a name that is no text.
+    """
+    folders: dict[str, list[Path]] = {}
+    for path in root.iterdir():
+        if path.is_dir() and not left_behind(path.name):
+            if os.fsencode(path.name).decode(errors="ignore") != path.name:
+                raise UserError(f"{os.fsencode(path)!r}: its name is no text in UTF-8; rename it")
+            folders.setdefault(unicodedata.normalize("NFC", path.name), []).append(path)
+    return folders
 
 
 def _images(root: Path, names: tuple[str, ...]) -> Labelled:
@@ -88,10 +102,13 @@ def _images(root: Path, names: tuple[str, ...]) -> Labelled:
     Raises `UserError` for a class without an image.
     """
     images = []
+    folders = _folders(root)
     for label, name in enumerate(names):
         # Sorted by name in the folder of the class, wherever that is.
         files = sorted(
-            (path.relative_to(root).as_posix(), path) for path in files_below(root / name)
+            (path.relative_to(root).as_posix(), path)
+            for folder in folders[name]
+            for path in files_below(folder)
         )
         if not files:
             raise UserError(

@@ -7,11 +7,10 @@ import gzip
 import io
 import json
 import lzma
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,15 +20,19 @@ from pyarrow import parquet
 
 from paragone.base.errors import UserError, first_sentence
 from paragone.config.datasets import SPLITS, of_split
-from paragone.data.forms import TEXTS, WHOLE, Raw, Stream
+from paragone.data.contents import BYTES, kind_of
+from paragone.data.forms import TEXTS, WHOLE, Raw, Stream, by_number
 
 ROWS = 1000  # that are read at a time
 csv.field_size_limit(2**31 - 1)  # a text may be a book
-_PACKED: dict[str, Callable[..., Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
+# By what packed files begin with: browsers unpack some and leave their names.
+_PACKED: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\0": lzma.open,
 }
+_PACKED_NAMES = (".gz", ".bz2", ".xz")
+_SEPARATOR = re.compile('"?sep=(.)"?[\r\n]*')  # the first line, in files for Excel
 # What begins a file, its encoding. UTF-32 before UTF-16, whose mark it begins with.
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -38,7 +41,6 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_NO_TEXT = {b"PK\x03\x04": "an Excel file or an archive", b"\xd0\xcf\x11\xe0": "an old Excel file"}
 _UNDECODED = re.compile("[\udc80-\udcff]")
 Part = list[tuple[str, ...]]
 
@@ -58,7 +60,7 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
             treated["texts of several lines"] += sum("\n" in each or "\r" in each for each in texts)
             marked = (len(each) > 1 and each[0] == each[-1] == '"' for each in texts)
             treated["texts between quotation marks, which are kept as part of them"] += sum(marked)
-    names = tuple(sorted({value for count in counts.values() for value in count}, key=_by_number))
+    names = tuple(sorted({value for count in counts.values() for value in count}, key=by_number))
     codes = {name: code for code, name in enumerate(names)}
 
     def stream(name: str) -> Stream:
@@ -77,15 +79,6 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
         labels_from=f"column {label!r} of {', '.join(map(str, files.values()))}",
         treated=treated,
     )
-
-
-def _by_number(name: str) -> tuple[float, str]:
-    """The key that sorts numbers as numbers, before other labels."""
-    try:
-        number = float(name)
-    except ValueError:
-        return math.inf, name
-    return (number if math.isfinite(number) else math.inf), name
 
 
 def _columns(file: Path, names: list[str], options: dict, treated: Counter[str]) -> Iterator[Part]:
@@ -121,19 +114,26 @@ def _delimited(
     file: Path, names: list[str], options: dict, treated: Counter[str]
 ) -> Iterator[Part]:
     """Rows of a CSV or TSV file, which may be packed. Every field is a string; only `names` are looked at."""
-    packed = _PACKED.get(file.suffix)
-    tabs = (file.with_suffix("") if packed else file).suffix in (".tsv", ".tab")
-    delimiter = options.get("delimiter", "\t" if tabs else ",")
-    quoting = options.get("quoting", delimiter != "\t")
+    with file.open("rb") as content:
+        begin = content.read(BYTES)
+    packed = next((packed for first, packed in _PACKED.items() if begin.startswith(first)), None)
+    tabs = (file.with_suffix("") if file.suffix in _PACKED_NAMES else file).suffix
     with (packed or open)(file, "rb") as content:
         lines = _lines(file, content, options.get("encoding", "utf-8"))
+        first = next(lines, "")
+        declared = _SEPARATOR.fullmatch(first)
+        usual = declared[1] if declared else "\t" if tabs in (".tsv", ".tab") else ","
+        delimiter = str(options.get("delimiter", usual))
+        quoting = options.get("quoting", delimiter != "\t")
         # Strict: a quotation mark that nothing closes, or after which a field goes on, is an error.
         reader = csv.reader(
-            lines,
+            chain([first], lines),
             delimiter=delimiter,
             quoting=csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE,
             strict=True,
         )
+        if declared:
+            next(reader)
         header = next(_rows(file, reader, quoting), [])
         _require(file, names, header, delimiter)
         at = [header.index(name) for name in names]
@@ -144,10 +144,10 @@ def _delimited(
 
 def _lines(file: Path, content: IO[bytes], encoding: str) -> Iterator[str]:
     """The lines of a file as text, with their ends. Raises `UserError` for what is no text in it."""
-    begin = content.read(4)
+    begin = content.read(BYTES)
     content.seek(0)
-    if kind := _NO_TEXT.get(begin):
-        raise UserError(f"{file}: is {kind}; save the table as CSV")
+    if kind := kind_of(begin):
+        raise UserError(f"{file}: is {kind}")
     encoding = next((known for mark, known in _MARKS.items() if begin.startswith(mark)), encoding)
     remedy = "say which one it has, `encoding: cp1252` or `encoding: utf-16` say"
     text = io.TextIOWrapper(content, encoding, errors="surrogateescape", newline="")
@@ -165,7 +165,11 @@ def _rows(file: Path, reader: Any, quoting: bool) -> Iterator[list[str]]:
     try:
         yield from reader
     except csv.Error as error:
-        remedy = "; where marks are characters of the text, say `quoting: false`" if quoting else ""
+        remedy = (
+            "; a mark in a field is written twice; where marks are characters of the text, say "
+            "`quoting: false`"
+        )
+        remedy = remedy if quoting else ""
         raise UserError(f"{file}: line {reader.line_num}: {error}{remedy}") from None
 
 
@@ -197,6 +201,8 @@ def _require(file: Path, names: list[str], present: list[str], delimiter: str = 
                 f"; say `delimiter: {json.dumps(other)}`" if len(present) == 1 and other else ""
             )
             remedy = "; say `quoting: true`" if f'"{name}"' in present else remedy
+            same = [each for each in present if each.strip().casefold() == name.casefold()]
+            remedy = f"; write it as it is there, {same[0]!r}" if same else remedy
             raise UserError(
                 f"{file}: there is no column {name!r}; there are {', '.join(present)}{remedy}"
             )
