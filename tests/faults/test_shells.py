@@ -141,7 +141,7 @@ def test_the_commit_of_a_checkout_of_another_user_is_known(tmp_path):
 
 
 def test_blocks_longer_than_an_argument_reach_the_programs(checkout):
-    """Nine thousand classes, and a notice of the variables of the shell."""
+    """Nine thousand classes, a notice of the variables of the shell, and a home that nobody can make."""
     made = checkout()
     names = [f'Klasse {number}: "ü" & it\'s long' for number in range(9_000)]
     block = {"form": "arrays", "path": "many.npz", "held_out": 0.5, "classes": names}
@@ -150,7 +150,8 @@ def test_blocks_longer_than_an_argument_reach_the_programs(checkout):
     make = "import numpy as np; n = 9000; np.savez('many.npz', labels=np.tile(np.arange(n), 2), "
     make += "inputs=np.zeros((2 * n, 4, 4), np.uint8))"
     subprocess.run([sys.executable, "-c", make], cwd=made.folder, check=True)
-    done = made.snakemake("results/data/many/manifest.json", "--cores", "1", KERAS_BACKEND="torch")
+    odd = {"KERAS_BACKEND": "torch", "HOME": "/proc/none"}
+    done = made.snakemake("results/data/many/manifest.json", "--cores", "1", **odd)
     assert done.returncode == 0, done.stdout
     manifest = json.loads((made / "results/data/many/manifest.json").read_text())
     assert manifest["class_names"] == names

@@ -344,6 +344,10 @@ def of_parquet() -> None:
     columns["text"][6] = None
     parquet.write_table(pa.table(columns), "mine.parquet")
     wrong(block, "row 7 has no 'text'", name="other")
+    columns["text"] = [[f"word {n}"] for n in range(10)]
+    parquet.write_table(pa.table(columns), "mine.parquet")
+    forget()
+    wrong(block, "'text' holds list<", name="lists")
 
 
 def scripts() -> None:

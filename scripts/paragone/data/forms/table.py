@@ -105,6 +105,10 @@ def _columns(file: Path, names: list[str], options: dict, treated: Counter[str])
 def _parquet(file: Path, names: list[str], options: dict, treated: Counter[str]) -> Iterator[Part]:
     table = parquet.ParquetFile(file)
     _require(file, names, table.schema_arrow.names)
+    for name in names:
+        kind = table.schema_arrow.field(name).type
+        if pa.types.is_nested(kind):
+            raise UserError(f"{file}: column {name!r} holds {kind}; store a string in each row")
     for batch in table.iter_batches(batch_size=ROWS, columns=names):
         columns = [batch.column(name).cast(pa.string()).fill_null("") for name in names]
         yield list(zip(*(column.to_pylist() for column in columns), strict=True))
