@@ -5,6 +5,7 @@
 # out: <results>/parity/{workload}.json                       does each backend compute the same?
 #      <results>/tables/{experiment}/compliance.csv           what breaks the rules; all else needs it
 #      <results>/tables/{experiment}/runs.parquet, epochs.parquet
+#      <results>/tables/{experiment}/rounds.parquet           one row per window of its contests
 #      <results>/tables/device_matmul/matmul.csv, .parquet
 #
 # Whether that waits for the last run, `reading` in common.smk says.
@@ -75,6 +76,32 @@ rule collect:
             --violations {output.violations:q} \
             --runs {output.runs:q} \
             --epochs {output.epochs:q} \
+            >{log:q} 2>&1
+        """
+
+
+rule collect_contests:
+    input:
+        records=lambda wildcards: PLAN.timings(wildcards.experiment),
+        parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
+    output:
+        rounds="<results>/tables/{experiment}/rounds.parquet",
+    log:
+        "<results>/logs/tables/{experiment}/collect_contests.log",
+    priority: reading
+    conda:
+        "../envs/workflow.yaml"
+    params:
+        code=PLAN.code("collect.py"),
+    message:
+        "Collecting the contests of {wildcards.experiment}"
+    shell:
+        r"""
+        python {params.code[0]:q} contests \
+            --experiment {wildcards.experiment:q} \
+            --records {input.records:q} \
+            --parity {input.parity:q} \
+            --output {output.rounds:q} \
             >{log:q} 2>&1
         """
 

@@ -10,16 +10,15 @@ sys.path.insert(0, str(PROJECT / "scripts"))
 
 from paragone.base.errors import UserError, message_of
 from paragone.base.locks import hold_results
-from paragone.base.processes import mattering, mend_shell
+from paragone.base.processes import mend_shell
 from paragone.config.plan import FIGURES, TABLES, Plan
 from paragone.config.read import fill, read
 
 START = time.time()
 mend_shell()
 try:
-    DEFAULTS = read(
-        PROJECT / "config.yaml"
-    )  # before Snakemake does: what is wrong in it is one message
+    # Before Snakemake reads it: what is wrong in it is one message.
+    DEFAULTS = read(PROJECT / "config.yaml")
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 
@@ -35,11 +34,6 @@ try:
     PLAN = Plan(config, PROJECT)
 except Exception as error:
     raise WorkflowError(f"config: {message_of(error)}") from None
-if not PLAN.from_records and (names := ", ".join(mattering())):
-    PLAN.notices.append(
-        f"frameworks are started without these variables of the shell: {names}; to measure with one, name it "
-        "in tuned.variables of a backend"
-    )
 for notice in PLAN.notices if workflow.is_main_process else ():
     print(f"notice: {notice}", file=sys.stderr)
 
@@ -73,16 +67,9 @@ onsuccess:
 
 
 def print_notices():
-    """Print the notices on data and figures in the logs of this call, each once."""
-    logs = Path(config["pathvars"]["results"], "logs")
-    talking = [
-        *logs.glob("data/**/serialize.log"),
-        *logs.glob("figures/*/*.log"),
-        *logs.glob("paper.log"),
-    ]
-    texts = [log.read_text(encoding="utf-8") for log in talking if log.stat().st_mtime >= START]
-    lines = [line for text in texts for line in text.splitlines() if line.startswith("notice: ")]
-    print(*dict.fromkeys(lines), sep="\n", file=sys.stderr)
+    """Print what the jobs of this call noticed, again at its end."""
+    for notice in PLAN.notices_of_jobs(START):
+        print(notice, file=sys.stderr)
 
 
 def check_submission():
@@ -113,11 +100,6 @@ def reading(wildcards):
 def gpus(backend, replicas=1):
     """How many GPUs a backend needs; None, which Snakemake leaves out, if none."""
     return replicas if backend.device == "gpu" else None
-
-
-def max_gpus(specs):
-    """How many GPUs the variants of a contest need, which take turns on them; None if none."""
-    return max((gpus(spec.backend, spec.replicas) or 0 for spec in specs)) or None
 
 
 def several(workers):

@@ -1,8 +1,7 @@
 # Timing: contests, in which all variants of a question are alive at once and train in turn.
 #
 # in:  as for runs (rules/train.smk)
-# out: <results>/contests/{question}/record.json       all contests of a question
-#      <results>/tables/{experiment}/rounds.parquet    one row per window of its contests
+# out: <results>/contests/{question}/record.json   all contests of a question
 #
 # Contests come before the runs: they answer the question that people ask first. Those that an interrupted job has
 # held are kept in undeclared files beside the record.
@@ -28,7 +27,12 @@ rule contests:
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
-        gpu=lambda wildcards: max_gpus(PLAN.timed[wildcards.question].variants),
+        # Variants take turns on the same devices.
+        gpu=lambda wildcards: max(
+            gpus(spec.backend, spec.replicas) or 0
+            for spec in PLAN.timed[wildcards.question].variants
+        )
+        or None,
     params:
         code=lambda wildcards: PLAN.code_of_contests(wildcards.question),
         specs=lambda wildcards: [spec.to_json() for spec in PLAN.timed[wildcards.question].variants],
@@ -54,30 +58,4 @@ rule contests:
             --window {params.lengths[window_seconds]} \
             --record {output.record:q} \
             2>>{log:q} | {{ tee -a {log:q} || true; }} # a full disk of logs must not cost the contest
-        """
-
-
-rule collect_contests:
-    input:
-        records=lambda wildcards: PLAN.timings(wildcards.experiment),
-        parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
-    output:
-        rounds="<results>/tables/{experiment}/rounds.parquet",
-    log:
-        "<results>/logs/tables/{experiment}/collect_contests.log",
-    priority: reading
-    conda:
-        "../envs/workflow.yaml"
-    params:
-        code=PLAN.code("collect.py"),
-    message:
-        "Collecting the contests of {wildcards.experiment}"
-    shell:
-        r"""
-        python {params.code[0]:q} contests \
-            --experiment {wildcards.experiment:q} \
-            --records {input.records:q} \
-            --parity {input.parity:q} \
-            --output {output.rounds:q} \
-            >{log:q} 2>&1
         """

@@ -1,13 +1,17 @@
 """Verdicts on variants timed in turn: contests are the unit, and what is not proven has no speed."""
 
+from copy import deepcopy
+
 import numpy as np
 import pandas as pd
 import pytest
 from draw_figures import Drawing, texts_of
-from workspace import CONFIG
+from workspace import CONFIG, ROOT
 
 from paragone.analysis.contests import COLUMNS, effects, pairs
+from paragone.base.errors import UserError
 from paragone.config.expand import expand, timed_in_turn
+from paragone.config.plan import Plan
 
 ASKED = {
     "workload": "fashion-cnn",
@@ -158,3 +162,17 @@ def test_the_figure_shows_every_window_and_why_a_variant_has_none(tmp_path):
     assert drawn["turn"].tolist() == [1, 2, 3, 4]
     assert drawn["examples_per_second"].tolist() == [100, 110, 120, 90]
     assert "out of memory" in texts_of(drawing.figure("rounds"))
+
+
+def test_what_shows_contests_needs_some(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = {"title": "t", "published": "", "tables": [], "figures": ["rounds"], **ASKED}
+    config = {**deepcopy(CONFIG), "experiments": {"asked": asked}}
+    config["primary"]["experiment"] = "asked"
+    assert Plan(deepcopy(config), ROOT).sections["asked"]["figures"] == ["rounds"]
+    asked["contests"] = 0
+    with pytest.raises(UserError, match=r"add contests: 3 to experiments\.asked"):
+        Plan(deepcopy(config), ROOT)
+    alone = Plan(deepcopy({**config, "records_only": True}), ROOT)
+    assert alone.sections["asked"]["figures"] == []
+    assert any("rounds" in notice for notice in alone.notices)

@@ -12,6 +12,7 @@ from typing import Any
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
+from paragone.base.processes import mattering
 from paragone.config.code_files import code_of, loaded_modules
 from paragone.config.datasets import block_of
 from paragone.config.engines import Exhibit
@@ -82,6 +83,11 @@ class Plan:
         validate(config)
         self.left_out = narrow(config)
         self.notices = [f"left out: {sentence}" for sentence in self.left_out]
+        if not self.from_records and (names := ", ".join(mattering())):
+            self.notices.append(
+                f"frameworks are started without these variables of the shell: {names}; to measure with one, "
+                "name it in tuned.variables of a backend"
+            )
         self.experiments = {name: expand(config, name) for name in config["experiments"]}
         self.runs = {spec.name: spec for specs in self.experiments.values() for spec in specs}
         if not self.from_records:
@@ -119,6 +125,22 @@ class Plan:
         self.expected = {spec.name: first_steps(spec) for spec in self.runs.values()}
         # The same by the name of what is computed, which runs that must agree share.
         self.references = {spec.name: spec for spec in self.expected.values() if spec}
+
+    def notices_of_jobs(self, since: float) -> list[str]:
+        """What jobs noticed about data and fonts, in logs that were written after this time, each once."""
+        logs = Path(self.config["pathvars"]["results"], "logs")
+        paths = (
+            path
+            for pattern in ("data/**/serialize.log", "figures/*/*.log", "paper.log")
+            for path in sorted(logs.glob(pattern))
+            if path.stat().st_mtime >= since
+        )
+        lines = (
+            line
+            for path in paths
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
+        )
+        return list(dict.fromkeys(line for line in lines if line.startswith("notice: ")))
 
     def path(self, name: str | Path) -> str:
         """A file of the checkout, relative to the working directory: a moved checkout is no change."""
@@ -328,11 +350,28 @@ class Plan:
                 raise UserError(
                     f"{kind} of {section}: no {absent[0]!r}; there are {', '.join(known)}"
                 )
-            block[kind] = [name for name in block[kind] if name in known]
+            of_contests = [
+                name for name in block[kind] if name in known and "rounds" in known[name].reads
+            ]
+            if of_contests and not self._has_contests(section):
+                absent += of_contests
+                if not self.from_records:
+                    raise UserError(
+                        f"{kind} of {section}: {of_contests[0]!r} shows variants that are timed in turn; add "
+                        f"contests: 3 to experiments.{section}, or leave it out"
+                    )
+            block[kind] = [name for name in block[kind] if name not in absent]
             if absent:
                 names = ", ".join(absent)
                 self.notices.append(f"left out of {section}, no such {kind} here: {names}")
         return known
+
+    def _has_contests(self, section: str) -> bool:
+        """Whether a section has contests; from records alone whether their records are there."""
+        results = self.config["pathvars"]["results"]
+        paths = self.timings(section) if section in self.questions_of else []
+        found = [Path(path.replace("<results>", results)).exists() for path in paths]
+        return bool(found) and (not self.from_records or all(found))
 
     def _check_scaling(self) -> None:
         """Raise `UserError` for an experiment with the figure `scaling` that scales neither way."""

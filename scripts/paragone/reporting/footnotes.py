@@ -97,9 +97,12 @@ def isolation(runs: pd.DataFrame) -> list[str]:
 
 
 def violations(runs: pd.DataFrame) -> list[str]:
-    """Return a sentence on the broken measurement rules, without those on which `isolation` says more."""
+    """Return a sentence on the broken measurement rules.
+
+    It leaves out those on which `isolation` says more, and variables of the shell, which changed nothing.
+    """
     rules = runs["violations"].dropna().str.split().explode().value_counts()
-    rules = rules.drop(["isolation", "throttling"], errors="ignore")
+    rules = rules.drop(["isolation", "throttling", "environment"], errors="ignore")
     counts = [f"{rule} ({count} of {len(runs)} runs)" for rule, count in sorted(rules.items())]
     return [f"Rules broken: {', '.join(counts)}."] if counts else []
 
