@@ -57,7 +57,8 @@ def test_a_program_that_python_has_started_otherwise_is_executed_again(tmp_path)
     here = f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); {SHOW}"
     script.write_text(f"{here}take_environment(); print(sys.flags.optimize, *os.environ)\n")
     path = {"PATH": os.environ["PATH"]}
-    for variables, again in (({}, False), ({"PYTHONOPTIMIZE": "1"}, True)):
+    of_snakemake = dict.fromkeys(("GOTO_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "2")
+    for variables, again in (({}, False), (of_snakemake, False), ({"PYTHONOPTIMIZE": "1"}, True)):
         line = ["strace", "-f", "-e", "trace=execve", sys.executable, script]
         done = subprocess.run(
             line, env=path | variables, capture_output=True, text=True, check=True

@@ -97,3 +97,12 @@ def test_a_missing_baseline_names_the_key(drawing, tmp_path):
         UserError, match=r"^baseline: torch does not train fashion-conv at batch 1,000"
     ):
         variants.points(other.inputs())
+
+
+def test_without_a_long_enough_window_whole_runs_are_drawn(tmp_path):
+    records = [make_record(backend) for backend in ("torch", "tensorflow-mirrored")]
+    for record in records:
+        record["window"] = record["window"][:1]
+    bare = Drawing.of(tmp_path, records)
+    bare.settings = {"baseline": "torch"}
+    assert "whole run (s)" in texts_of(bare.figure("variants"))

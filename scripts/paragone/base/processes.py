@@ -55,6 +55,8 @@ _KEPT_BEGINNINGS = ("CONDA_", "LC_", "PARAGONE_", "PMI", "SLURM_", "SRUN_", "TPU
 # What a process that may download keeps in addition, and every variable that ends so.
 _OF_NETWORK = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE")
 _PROXY = "_proxy"
+# Set by Snakemake for every job, all to its number of threads; the first one by nobody else.
+_OF_SNAKEMAKE = ("GOTO_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 IN_FILE = "@"  # before the name of a file with more arguments, for `argparse`
 _REMOVED = "PARAGONE_REMOVED"  # names, from the process that made the environment to its children
 _ROOM = 64 * 2**20  # bytes that compilers need for their files
@@ -113,8 +115,17 @@ def tunes(name: str) -> bool:
 
 
 def _changed(made: Mapping[str, str]) -> set[str]:
-    """The names of this process's variables that matter and are not, or are others, in `made`."""
-    return {name for name, value in os.environ.items() if tunes(name) and made.get(name) != value}
+    """The names of this process's variables that matter and are not, or are others, in `made`.
+
+    Those with which Snakemake gives every job its number of threads are no choice of the user.
+    """
+    threads = os.environ.get(_OF_SNAKEMAKE[0])
+    of_snakemake = {name for name in _OF_SNAKEMAKE if os.environ.get(name) == threads}
+    return {
+        name
+        for name, value in os.environ.items()
+        if tunes(name) and made.get(name) != value and name not in of_snakemake
+    }
 
 
 def _is_kept(name: str, network: bool) -> bool:

@@ -39,6 +39,8 @@ _PATCHES = [
     Patch(facecolor=COMPILATION, label="compilation", **EDGE),
     Patch(facecolor=WHOLE, label="all else of a run", **EDGE),
 ]
+COLUMNS = ["work", "series", "backend", "baseline", "words", "metric", "seed", "value", "mean"]
+COLUMNS += ["low", "high", "n", "runs", "compilation"]
 OF_PAIRS = "Dots: pairs of runs of one seed; tick: their geometric mean; line: its 95 % interval."
 
 
@@ -48,7 +50,8 @@ def points(inputs: Inputs) -> pd.DataFrame:
     The metric "whole run" has one row per series: median seconds, and those of compilation. Raises
     `UserError` where the baseline does none of the work.
     """
-    return pd.DataFrame([row for work in inputs.with_baseline() for row in _of_work(*work)])
+    rows = [row for work in inputs.with_baseline() for row in _of_work(*work)]
+    return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
 def _of_work(work: str, baseline: Series, same: list[Series]) -> Iterator[dict[str, Any]]:
