@@ -78,6 +78,7 @@ def test_an_operation_without_a_deterministic_kernel_is_not_available_and_costs_
         raise errors.pop()
 
     monkeypatch.setattr(observe, "_observe", lacking)
+    monkeypatch.setattr(observe, "fitted", lambda spec, _: spec)
     reason = str(observe.observe(spec, None)["unavailable"])
     assert "does not have a deterministic implementation" in reason
     with pytest.raises(RuntimeError, match="shapes"):

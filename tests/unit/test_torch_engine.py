@@ -7,6 +7,8 @@ import torch
 from made_images import make_images
 from workspace import CONFIG, make_spec
 
+from paragone.base.typed_json import typed
+from paragone.config.run_spec import Tuned
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
 from paragone.engines.torch import Torch
 
@@ -47,7 +49,7 @@ def test_evaluation_and_warm_up_leave_weights_statistics_and_moments_and_trainin
 
 
 def test_a_tuned_optimizer_goes_on_from_a_file_as_if_it_had_not_stopped(tmp_path):
-    tuned = {"tuning": CONFIG["backends"]["torch"]["tuned"], "steps_per_epoch": None}
+    tuned = {"tuning": typed(Tuned, CONFIG["backends"]["torch"]["tuned"]), "steps_per_epoch": None}
     spec = make_spec("fashion-conv", "torch", global_batch=16, **tuned)
     whole, resumed = Torch(), Torch()
     for engine in (whole, resumed):

@@ -106,7 +106,7 @@ def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
     assert set(points["series"]) == {f"PyTorch eager (on {name})" for name in ("then", "now")}
     jobs = job_stats(snakemake(tmp_path, "all", "--dry-run", "--quiet", "rules", *bundles))
     assert not {"unbundle", "train", "fetch", "collect", "check_parity"} & {*jobs}
-    assert {"page", "tabulate_differences", "answers"} <= {*jobs}
+    assert {"page", "answers"} <= {*jobs}
 
 
 def test_what_is_packed_is_what_the_config_asks_for(tmp_path):
