@@ -71,13 +71,15 @@ rule serialize:
     priority: 2
     conda:
         "../envs/tensorflow.yaml"
+    resources:
+        # No params: another experiment with another model is no reason to serialize, and train, again.
+        models=lambda wildcards: " ".join(PLAN.models_on(wildcards.dataset)),
     params:
         code=lambda wildcards: PLAN.code(
             "serialize.py", None, *data_modules(PLAN.dataset(wildcards.dataset))
         ),
         folder=config["data"]["folder"],
         lock=config["data"]["lock"],
-        models=lambda wildcards: PLAN.models_on(wildcards.dataset),
     message:
         "Serializing {wildcards.dataset}"
     shell:
@@ -86,7 +88,7 @@ rule serialize:
             --source {input.source:q} \
             --folder {params.folder:q} \
             --lock {params.lock:q} \
-            --models {params.models:q} \
+            --models {resources.models} \
             --output {output.manifest:q} \
             2>&1 | tee {log:q}
         """

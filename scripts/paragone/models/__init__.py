@@ -29,6 +29,8 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
     """
     _check_input(spec.workload, dataset)
     name, options = spec.workload.model_name, spec.workload.model_options
+    shape, classes = dataset.train_inputs.shape[1:], len(dataset.class_names)
+    check_shape(name, dataset.name, list(shape), dataset.vocabulary)
     if name not in models:
         raise UserError(
             f"workloads.{spec.workload.name}.model.name: backend {spec.backend.name} has no "
@@ -36,7 +38,6 @@ def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dat
         )
     if dataset.vocabulary is not None:
         options["vocabulary"] = dataset.vocabulary
-    shape, classes = dataset.train_inputs.shape[1:], len(dataset.class_names)
     where, signature = f"workloads.{spec.workload.name}.model", inspect.signature(models[name])
     try:
         signature.bind(shape, classes, **options)
