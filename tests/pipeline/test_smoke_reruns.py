@@ -83,10 +83,16 @@ def test_editing_a_figure_redraws_only_it(smoke):
     assert jobs == {"plot_clocks": PLAN.drawn()["plot_clocks"], "page": 1, "all": 1}
 
 
+def repeated(preset: str) -> str:
+    """The preset with two repeats of an experiment in place of one."""
+    before, name, after = preset.partition("  tpu_fashion_conv:")
+    return before + name + after.replace("repeats: 1", "repeats: 2", 1)
+
+
 def test_another_place_in_the_order_is_no_reason_to_train_again(smoke):
     """Nor are more repeats, of which only the new ones are trained."""
     assert PLAN.places[OF_CONV[0].name] == 1
     left = [name for name in PLAN.experiments if name != "tpu_fashion_conv"]
     assert not {"train", "first_steps"} & smoke.jobs("--config", f"only={left}").keys()
-    more = "experiments={'tpu_fashion_conv': {'repeats': 2}}"
-    assert measured(smoke.jobs("--config", more)) == {"train": 1, "first_steps": 1}
+    with smoke.checkout.edited("presets/smoke.yaml", repeated):
+        assert measured(smoke.jobs()) == {"train": 1, "first_steps": 1}
