@@ -86,6 +86,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
                 units="contest",
                 estimator=None,
                 ax=axes,
+                markeredgewidth=0,
                 **styles[name],
             )
         for begin in own.groupby("contest")["turn"].min().dropna().sort_values()[1:]:
