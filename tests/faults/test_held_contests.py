@@ -9,6 +9,7 @@ import pytest
 from workspace import Arrays, call, command, environment, make_spec, wait_for
 
 from paragone.analysis.contests import SLEEPING
+from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
 from paragone.records import contest_record
 
@@ -69,6 +70,10 @@ def test_variants_take_turns_and_the_others_sleep(small, tmp_path):
         assert window.sleeping < SLEEPING * window.seconds
     assert not list(tmp_path.glob("workers-*"))
     assert not list(tmp_path.glob("contest-*"))
+    text = (tmp_path / "record.json").read_text()
+    (tmp_path / "record.json").write_text(text.replace('"round": 1', '"round": 2', 1))
+    with pytest.raises(UserError, match="was changed after it was written"):
+        contest_record.read(tmp_path / "record.json")
 
 
 @pytest.mark.injects(

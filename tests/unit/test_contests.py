@@ -161,7 +161,10 @@ def test_the_figure_shows_every_window_and_why_a_variant_has_none(tmp_path):
     drawn = shown.dropna(subset="examples_per_second")
     assert drawn["turn"].tolist() == [1, 2, 3, 4]
     assert drawn["examples_per_second"].tolist() == [100, 110, 120, 90]
-    assert "out of memory" in texts_of(drawing.figure("rounds"))
+    windows.loc[0, ["busy", "other_cpu_share"]] = True, 0.4
+    text = texts_of(Drawing(tmp_path, rounds=windows).figure("rounds"))
+    assert "out of memory" in text
+    assert "others used up to 40 % of it during 1 of 5 windows" in text
 
 
 def test_what_shows_contests_needs_some(tmp_path, monkeypatch):

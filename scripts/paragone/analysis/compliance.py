@@ -231,7 +231,7 @@ def seed_used(records: list[RunRecord]) -> Found:
 
 @OF_EXPERIMENT.rule("seeds")
 def seeds(records: list[RunRecord]) -> Found:
-    """The same seeds in every cell."""
+    """Find experiments whose cells differ in their seeds."""
     every = {record.spec.seed for record in records}
     for cell in _grouped(records, _cell).values():
         if lacking := sorted(every - {record.spec.seed for record in cell}):

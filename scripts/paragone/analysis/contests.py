@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from paragone.analysis.columns import FLAG, RUN_COLUMNS, columns_of_process, typed
+from paragone.analysis.columns import FLAG, RUN_COLUMNS, columns_of_process, of_others, typed
 from paragone.analysis.grouping import Series, by_machine, series_of
 from paragone.analysis.metrics import METRICS
 from paragone.analysis.statistics import ALPHA, holm
@@ -116,7 +116,7 @@ def _of_window(window: Window, place: int, batch: int, proven: bool) -> dict[str
         "examples_per_second": window.steps * batch / window.seconds if proven and quiet else None,
         "sleeping_share": window.sleeping / window.seconds,
         "quiet": quiet,
-        "other_cpu_share": lost / total if total else None,
+        **of_others([lost / total if total else None]),
     }
 
 

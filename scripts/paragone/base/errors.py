@@ -199,7 +199,7 @@ def entry_point(main: Callable[..., None]) -> Callable[..., None]:
 
 
 def message_of(error: Exception) -> str:
-    """What a user is told of an error. The traceback of one that is not the user's is kept in a file."""
+    """The message for the user. The traceback of an error that the user cannot correct is kept in a file."""
     message = as_user_error(error)
     others = (cause for cause in _with_causes(error) if not isinstance(cause, UserError))
     if message and not any(map(of_plugin, others)):

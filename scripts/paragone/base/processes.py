@@ -207,7 +207,7 @@ def _fault(folder: str) -> str | None:
 
 
 def in_file(arguments: Sequence[object], folder: Path) -> str:
-    """The argument that stands for these: the name of a new file in `folder`, with one of them in each line.
+    """Store arguments in a new file of `folder`, one per line; returns the argument that names the file.
 
     An argument on a command line has at most 128 KiB; a block of the config may have more.
     """

@@ -116,7 +116,7 @@ class Workload(Block, frozen=True, kw_only=True):
         return {key: value for key, value in self.model.items() if key != "name"}
 
     def with_model(self, **options: Any) -> "Workload":
-        """The same with other options of its model."""
+        """Return a copy of the workload with these options of its model."""
         return replace(self, model=self.model | options)
 
     @property

@@ -1,4 +1,4 @@
-"""What people have in the place of a data file without knowing it, told by its first bytes."""
+"""Recognize, by their first bytes, files that are often found in place of data files."""
 
 BYTES = 64  # from the beginning of a file, for `kind_of`
 _KINDS = {

@@ -7,7 +7,7 @@ def drawable(images: np.ndarray, limits: tuple[float, float] | None = None) -> n
     """(n, height, width, channels) of any numbers to (n, height, width, 1 or 3) uint8.
 
     Bytes are drawn as they are. Other numbers are scaled so that `limits`, by default their own, become 0 and
-    255. The mean stands for channels of another number than 1 and 3.
+    255. Images of other than 1 or 3 channels become the mean of their channels.
     """
     if images.shape[-1] not in (1, 3):
         images = images.mean(-1, keepdims=True, dtype=np.float64).astype(images.dtype)

@@ -67,7 +67,7 @@ def decoded(
     with path.open("rb") as file:
         try:
             with _opened(file, str(path)) as image:
-                scan = file.tell()  # where the header has ended
+                scan = file.tell()  # end of the header
                 values, treated = _converted(image, channels, limits, str(path))
                 if image.format in ("JPEG", "MPO"):
                     _check_end(file, scan)
@@ -96,7 +96,7 @@ def _converted(
 ) -> tuple[np.ndarray, list[str]]:
     """(height, width, channels) uint8 as people see the image, and what was converted."""
     treated = [FRAMES] if getattr(opened, "is_animated", False) and opened.format != "MPO" else []
-    deep = _is_deep(opened)  # which what is loaded no longer tells
+    deep = _is_deep(opened)  # unknown once the image is loaded
     opened.load()
     image: Image.Image = opened
     if image.getexif().get(0x0112, 1) != 1:

@@ -8,6 +8,7 @@ from msgspec import Meta, field
 
 from paragone.base import digests, typed_json
 from paragone.base.engine_reports import Count, Devices, Modes, Whole
+from paragone.base.errors import UserError
 from paragone.base.typed_json import Part
 from paragone.config.run_spec import Spec
 from paragone.records.run_record import (
@@ -103,5 +104,8 @@ def write(record: ContestsRecord, path: Path) -> None:
 
 
 def read(path: Path) -> ContestsRecord:
-    """Read a record; `UserError` names the file, and the key if its types are wrong."""
-    return typed_json.read(ContestsRecord, path, "record of contests")
+    """Read a record; `UserError` names the file, and the key if its types are wrong, or a wrong digest."""
+    record = typed_json.read(ContestsRecord, path, "record of contests")
+    if record.digest != record.expected_digest():
+        raise UserError(f"{path}: was changed after it was written; delete it and run again")
+    return record

@@ -84,12 +84,12 @@ def machine(runs: pd.DataFrame) -> str:
 
 def isolation(runs: pd.DataFrame) -> list[str]:
     """Return one warning per kind of disturbance, none if all runs had the machine to themselves."""
-    warnings = []
+    warnings, unit = [], "windows" if "round" in runs else "runs"
     if flagged := int(runs["busy"].sum()):
         share = runs["other_cpu_share"].max()
         warnings.append(
             f"BUSY MACHINE: others used up to {100 * share:.0f} % of it during "
-            f"{flagged} of {len(runs)} runs."
+            f"{flagged} of {len(runs)} {unit}."
         )
     if "throttled" in runs and (slowed := int(runs["throttled"].sum())):
         warnings.append(f"THROTTLED: heat or power slowed {slowed} of {len(runs)} runs down.")

@@ -1,4 +1,4 @@
-"""The coordinator's side of a contest: it starts all variants, tells them whose turn it is, and keeps count.
+"""The coordinator's side of a contest: it starts all variants and lets one train at a time.
 
 Interleaved as in Bulej et al., "Duet benchmarking" (ICPE 2020): what disturbs the machine for longer than a
 window disturbs all variants alike, and cancels in ratios within a round.
@@ -110,7 +110,7 @@ class Turns:
             self._calibrate(variant, lengths)
         end = time.monotonic() + lengths.seconds
         for number in range(1, lengths.rounds + 1):
-            if time.monotonic() > end or len(self._playing()) < 1:
+            if time.monotonic() > end or not self._playing():
                 break
             order = self._random.permutation(len(self.variants))
             for index in order:

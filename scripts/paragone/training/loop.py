@@ -121,7 +121,7 @@ def train(run: Run) -> Result:
         raise
     except Exception as error:
         if result.peak_device_bytes is None and has(run.engine, "devices"):
-            with suppress(Exception):  # the first error is the one to tell
+            with suppress(Exception):  # report the first error, not this one
                 result.peak_device_bytes = run.engine.peak_device_memory()
         if (failure := failure_of(run.engine, error)) is None:
             raise

@@ -41,7 +41,6 @@ def points(inputs: Inputs) -> pd.DataFrame:
                     panel=panel,
                     series=series.label,
                     backend=series.backend,
-                    _number=series.number,
                 )
             )
     table = pd.concat(parts, ignore_index=True)
