@@ -119,7 +119,7 @@ rule collect_products:
         parquet="<results>/tables/device_matmul/matmul.parquet",
     log:
         "<results>/logs/tables/device_matmul/collect.log",
-    priority: reading
+    priority: 1
     conda:
         "../envs/workflow.yaml"
     params:

@@ -90,11 +90,14 @@ def check_submission():
 
 
 def reading(wildcards):
-    """The priority of what only reads results: it waits for the last run, since nothing runs beside a timed run
-    and figures are drawn two at a time. `snakemake all so_far` draws as soon as an experiment is done.
-    """
-    watched = any("so_far" in str(target) for target in workflow.dag_settings.targets)
-    return 1 if watched else -1_000_000
+    """The priority of what only reads results: at once for the primary experiment, else after the last run, since
+    nothing runs beside a timed run and figures are drawn two at a time."""
+    return 1 if wildcards.get("experiment") == PLAN.primary else -1_000_000
+
+
+def probed(wildcards):
+    """What a backend computes of a workload for the parity gate."""
+    return PLAN.probes[wildcards.workload, wildcards.backend]
 
 
 def gpus(backend, replicas=1):

@@ -9,7 +9,7 @@ rule measure_products:
         result="<results>/matmul/{backend}.json",
     log:
         "<results>/logs/matmul/{backend}.log",
-    priority: 1  # every experiment's tables need the peaks
+    priority: lambda wildcards: -PLAN.turns[wildcards.backend]
     conda:
         lambda wildcards: PLAN.environment(wildcards.backend)
     threads: lambda wildcards: workflow.cores

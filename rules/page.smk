@@ -1,11 +1,10 @@
 # Page and paper: answers first, then all figures, tables and runs, in one file each, from records alone.
 #
 #   snakemake paper
-#   snakemake all so_far     while it runs, a page of the experiments that are finished
 #
 # in:  <results>/answers.csv, <results>/tables/, <results>/figures/, <results>/runs/{run}/record.json
 #      <results>/logs/runs/{run}.log                         the ends of logs, where there are logs
-# out: <results>/index.html, <results>/so_far.html, <results>/paper.pdf
+# out: <results>/index.html, <results>/paper.pdf, and <results>/so_far.html once the primary question is answered
 
 PAGE = "scripts/paragone/reporting/templates"
 
@@ -58,32 +57,26 @@ rule page:
 
 use rule page as page_so_far with:
     input:
-        figures=lambda wildcards: PLAN.files(FIGURES, "svg", "csv", section=wildcards.experiment),
-        tables=lambda wildcards: PLAN.files(TABLES, "json", "csv", section=wildcards.experiment),
+        figures=PLAN.files(FIGURES, "svg", "csv", section=PLAN.primary),
+        tables=PLAN.files(TABLES, "json", "csv", section=PLAN.primary),
     output:
-        touch("<results>/logs/so_far/{experiment}"),
+        page="<results>/so_far.html",
     log:
-        "<results>/logs/so_far/{experiment}.log",
-    resources:
-        machine=100,  # one at a time: all write the same file
+        "<results>/logs/so_far.log",
+    priority: 1
     params:
         code=rules.page.params.code,
         outline=rules.page.params.outline,
-        results=subpath(output[0], ancestor=3),
+        results=subpath(output.page, parent=True),
         name="so_far.html",
         manifests=[],
-        options=lambda wildcards: [
+        options=lambda _: [
             "--so-far",
             *(f"--left-out={sentence}" for sentence in PLAN.left_out),
             *PLAN.page_options(workflow.configfiles),
         ],
     message:
-        "Writing the page of what is finished, {wildcards.experiment} among it"
-
-
-rule so_far:
-    input:
-        collect("<results>/logs/so_far/{experiment}", experiment=PLAN.experiments),
+        "Writing the page of the primary question"
 
 
 rule paper:

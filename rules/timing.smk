@@ -22,6 +22,7 @@ rule contests:
         record="<results>/contests/{question}/record.json",
     log:
         "<results>/logs/contests/{question}.log",
+    priority: lambda wildcards: -PLAN.turns[wildcards.question]
     conda:
         lambda wildcards: PLAN.environment_of_contests(wildcards.question)
     threads: lambda wildcards: workflow.cores

@@ -10,8 +10,8 @@
 # A run asks for all of `machine` and so trains alone. scripts/launch.py starts its workers, on several
 # nodes of a Slurm job if `nodes` is more than one. Its checkpoints are no declared outputs, because
 # Snakemake deletes those when a job fails; an interrupted run continues from them.
-# Runs have unique priorities, in the order that paragone.config.questions draws (PLAN.places). All are negative, so that
-# whatever is not a run goes before: nothing delays one run of a pair and not the other.
+# Timed jobs have unique priorities (PLAN.turns): experiment after experiment, in an order that paragone.config.questions
+# draws. All are negative, so that what is not timed goes before: nothing delays one run of a pair and not the other.
 
 
 rule train:
@@ -24,7 +24,7 @@ rule train:
         predictions="<results>/runs/{run}/predictions.npz",
     log:
         "<results>/logs/runs/{run}.log",
-    priority: lambda wildcards: -PLAN.places[wildcards.run]
+    priority: lambda wildcards: -PLAN.turns[wildcards.run]
     conda:
         lambda wildcards: PLAN.environment(PLAN.runs[wildcards.run].backend.name)
     threads: lambda wildcards: workflow.cores
@@ -47,7 +47,7 @@ rule train:
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
         first_steps=lambda _, input: [f"--first-steps={path}" for path in input.first_steps],
         checkpoints=subpath(output.record, parent=True),
-        window=config["speed_window"],
+        window=lambda wildcards: PLAN.window(wildcards.run),
     message:
         "Training {wildcards.run}"
     shell:
@@ -71,48 +71,44 @@ rule train:
         """
 
 
-for name in dict.fromkeys(["reference", *(spec.backend.name for spec in PLAN.runs.values())]):
-
-    rule:
-        name:
-            f"probe_{name}"
-        input:
-            manifests=sorted({PLAN.manifest(spec) for spec in PLAN.probes(name)}),
-            weights=sorted({path for spec in PLAN.probes(name) for path in PLAN.weights(spec)}),
-        output:
-            probes=[
-                f"<results>/parity/{spec.workload.name}/{name}.npz" for spec in PLAN.probes(name)
-            ],
-        log:
-            f"<results>/logs/parity/{name}.log",
-        conda:
-            PLAN.environment(name)
-        resources:
-            # An accelerator belongs to one process: a probe must not meet another one, nor a run.
-            machine=1 if PLAN.probes(name)[0].backend.device == "cpu" else 100,
-            gpu=gpus(PLAN.probes(name)[0].backend, PLAN.probes(name)[0].replicas),
-            mem_mb=8000,  # the parity gate computes in double precision
-        params:
-            code=PLAN.code("probe.py", PLAN.probes(name)[0]),
-            specs=lambda _, name=name: [spec.to_json() for spec in PLAN.probes(name)],
-            data_folder=config["data"]["folder"],
-            weights=lambda _, input: [f"--weights={path}" for path in input.weights],
-        message:
-            f"Probing {name}"
-        shell:
-            r"""
-            python {params.code[0]:q} \
-                @<(printf '%s\n' --specs {params.specs:q}) \
-                --manifests {input.manifests:q} \
-                --data-folder {params.data_folder:q} \
-                {params.weights:q} \
-                --outputs {output.probes:q} \
-                2>{log:q} | tee -a {log:q}
-            """
+rule probe:
+    input:
+        manifest=lambda wildcards: PLAN.manifest(probed(wildcards)),
+        weights=lambda wildcards: PLAN.weights(probed(wildcards)),
+    output:
+        "<results>/parity/{workload}/{backend}.npz",
+    log:
+        "<results>/logs/parity/{workload}/{backend}.log",
+    conda:
+        lambda wildcards: PLAN.environment(wildcards.backend)
+    resources:
+        # An accelerator belongs to one process: a probe must not meet another one, nor a run.
+        machine=lambda wildcards: 1 if probed(wildcards).backend.device == "cpu" else 100,
+        gpu=lambda wildcards: gpus(probed(wildcards).backend, probed(wildcards).replicas),
+        mem_mb=8000,  # the parity gate computes in double precision
+    params:
+        code=lambda wildcards: PLAN.code("probe.py", probed(wildcards)),
+        spec=lambda wildcards: probed(wildcards).to_json(),
+        data_folder=config["data"]["folder"],
+        weights=lambda _, input: [f"--weights={path}" for path in input.weights],
+        what=[],
+    message:
+        "Probing {wildcards.backend} on {wildcards.workload}"
+    shell:
+        r"""
+        python {params.code[0]:q} \
+            {params.what} \
+            @<(printf '%s\n' --specs {params.spec:q}) \
+            --manifests {input.manifest:q} \
+            --data-folder {params.data_folder:q} \
+            {params.weights:q} \
+            --outputs {output:q} \
+            2>{log:q} | tee -a {log:q}
+        """
 
 
-rule first_steps:
-    # One job per reference: another experiment or repeat adds files and does not change those of old runs.
+# One job per reference: another experiment or repeat adds files and does not change those of old runs.
+use rule probe as first_steps with:
     input:
         manifest=lambda wildcards: PLAN.manifest(PLAN.references[wildcards.name]),
         weights=lambda wildcards: PLAN.weights(PLAN.references[wildcards.name]),
@@ -129,16 +125,6 @@ rule first_steps:
         spec=lambda wildcards: PLAN.references[wildcards.name].to_json(),
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
+        what="--first-steps",
     message:
         "Computing the first steps of {wildcards.name}"
-    shell:
-        r"""
-        python {params.code[0]:q} \
-            --first-steps \
-            @<(printf '%s\n' --specs {params.spec:q}) \
-            --manifests {input.manifest:q} \
-            --data-folder {params.data_folder:q} \
-            {params.weights:q} \
-            --outputs {output:q} \
-            2>{log:q} | tee -a {log:q}
-        """

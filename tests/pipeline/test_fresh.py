@@ -36,7 +36,7 @@ def checkout(tmp_path_factory) -> Checkout:
     made = Checkout(tmp_path_factory.mktemp("fresh"))
     plug_in(made, "my-torch")
     made.only(EXPERIMENT, [*BACKENDS], {"steps_per_epoch": 2, "epochs": 2}, epochs=2)
-    line = ["all", "so_far", "--cores", "2", "--software-deployment-method", "conda"]
+    line = ["all", "--cores", "2", "--software-deployment-method", "conda"]
     installed = made.snakemake(*line, "--conda-create-envs-only", PATH=CONDA)
     assert installed.returncode == 0, installed.stdout
     done = made.snakemake(*line, PATH=CONDA, **NO_DATA)

@@ -65,17 +65,21 @@ def test_edits_in_a_folder_rerun_what_they_can_change(question):
     folder = question.folder / "my_folder"
     assert question.jobs() == {}
     with edited(folder / "reporting/figures/my_figure.py"):
-        assert question.jobs() == {"plot_my_figure": 1, "page": 1, "all": 1}
+        assert question.jobs() == {
+            "plot_my_figure": 1,
+            "page_so_far": 1,
+            "page": 1,
+            "all": 1,
+        }
     with edited(folder / "engines/my_numpy.py"):
         jobs = question.jobs()
-    assert (jobs["train"], jobs["probe_my-numpy"]) == (1, 1)
-    assert not {"probe_torch", "probe_jax", "probe_reference", "first_steps", "fetch"} & {*jobs}
+    assert (jobs["train"], jobs["probe"]) == (1, 1)
+    assert not {"first_steps", "fetch"} & {*jobs}
     with edited(question.folder / "digits.npz"):
         assert question.jobs()["fetch"] == 1
     with edited(folder / "models/torch.py"):  # the reference's, too, and so first steps
         jobs = question.jobs()
-    assert (jobs["probe_torch"], jobs["probe_reference"], jobs["first_steps"]) == (1, 1, 1)
-    assert "probe_jax" not in jobs
+    assert (jobs["probe"], jobs["first_steps"]) == (2, 1)
 
 
 def test_a_bug_in_one_framework_is_a_failed_row_and_no_speed(question):

@@ -51,15 +51,17 @@ def test_runs_took_the_first_steps_of_the_reference(completed):
 
 
 def test_jobs_run_once_in_their_order_and_nothing_beside_a_timed_one(smoke):
-    """Data first, then runs in the order of the schedule, each with nothing beside it, then checks."""
+    """Data first, then runs in the order of the schedule, each with nothing beside it, then what reads them;
+    of the primary question before the other runs."""
     jobs = PLAN.jobs()
     assert job_stats(smoke.output) == jobs
     events = re.findall(
         r"^(?:Job (\d+): (\w+) ?(.*)|Finished jobid: (\d+))", smoke.output, flags=re.MULTILINE
     )
     assert len(events) == 2 * sum(jobs.values()) - jobs["all"]  # which has no message
-    timed = [at for at, event in enumerate(events) if event[1] in ("Training", "Multiplying")]
-    assert len(timed) == jobs["train"] + jobs["measure_products"]
+    what = ("Training", "Timing", "Multiplying")
+    timed = [at for at, event in enumerate(events) if event[1] in what]
+    assert len(timed) == jobs["train"] + jobs.get("contests", 0) + jobs["measure_products"]
     for at in timed:
         assert events[at + 1][3] == events[at][0]
     started = [(what, rest) for _, what, rest, ended in events if not ended]
@@ -70,9 +72,9 @@ def test_jobs_run_once_in_their_order_and_nothing_beside_a_timed_one(smoke):
     for workload in PLAN.workloads:  # of those whose gate has passed
         places = [PLAN.places[run] for run in trained if run.startswith(f"{workload}.")]
         assert places == sorted(places)
-    whats = [what for what, _ in started]
-    last = len(whats) - 1 - whats[::-1].index("Training")
-    assert "Checking" not in whats[:last]
+    last = max(at for at, (what, _) in enumerate(started) if what == "Training")
+    checked = [rest for what, rest in started[:last] if what == "Checking"]
+    assert checked == [f"the records of {PLAN.primary}"]
 
 
 def test_every_figure_and_table_is_there_in_every_format_and_no_other(smoke, results):

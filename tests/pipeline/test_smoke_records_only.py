@@ -15,7 +15,7 @@ RECORDS = (
     "runs/*/*.npz",
     "matmul/*.json",
 )
-MEASURE = ("fetch", "serialize", "pretrained", "train", "measure_", "probe_", "first_steps")
+MEASURE = ("fetch", "serialize", "pretrained", "train", "measure_", "probe", "first_steps")
 LINE = ("all", "--cores", "2", "--configfile", "presets/smoke.yaml")
 ALONE = ("--config", "records_only=True")
 DRAWN = "tpu_fashion_conv"

@@ -75,10 +75,12 @@ def test_a_run_reads_its_data_its_weights_and_the_first_steps_it_is_compared_wit
 
 def test_the_gate_probes_each_workload_on_the_backends_that_train_it(default):
     assert default.backends_of("fashion-conv") == ["tensorflow-mirrored", "torch"]
-    probed = {(spec.workload.name, "torch") for spec in default.probes("torch")}
-    assert probed == {(spec.workload.name, "torch") for spec in default.trained_by("torch")}
-    names = {spec.workload.name for spec in default.probes("reference")}
-    assert names == {*default.workloads}
+    trained = {(spec.workload.name, spec.backend.name) for spec in default.runs.values()}
+    by_reference = {(workload, "reference") for workload in default.workloads}
+    assert default.probes.keys() == trained | by_reference
+    assert all(
+        (spec.workload.name, spec.backend.name) == key for key, spec in default.probes.items()
+    )
     assert default.parity_reports("tpu_fashion_conv") == ["<results>/parity/fashion-conv.json"]
     assert default.manifests("tpu_fashion_conv") == ["<results>/data/fashion_mnist/manifest.json"]
 

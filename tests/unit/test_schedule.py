@@ -1,4 +1,4 @@
-"""The order of the runs: experiments by size, repeats in turn, what is compared side by side, drawn anew."""
+"""The order of timed jobs: experiment after experiment, and what is compared side by side, drawn anew."""
 
 import copy
 from itertools import groupby
@@ -17,19 +17,38 @@ def repeats_of(repeats: int = 6, seed: int = 0) -> list[list[str]]:
     config = copy.deepcopy(CONFIG)
     config["experiments"] = {"own": {**config["experiments"]["one_device"], "repeats": repeats}}
     specs = {spec.name: spec for spec in expand(config, "own")}
-    ordered = [specs[run] for run in schedule({"own": list(specs.values())}, seed)]
+    ordered = [specs[run] for run in schedule({"own": list(specs.values())}, seed)["own"]]
     parts = groupby(ordered, key=lambda spec: spec.seed)
     return [[spec.backend.name for spec in part] for _, part in parts]
 
 
-def test_every_run_has_one_place_the_experiment_with_the_fewest_of_its_own_first():
-    """A run that two of them share is trained with the larger, beside what it is compared with."""
-    assert sorted(schedule(PAPER.experiments, 0)) == sorted(PAPER.runs)
+def test_every_run_has_one_place_in_the_first_experiment_that_asks_for_it():
     runs = [spec for spec in PAPER.runs.values() if spec.workload.name == "wide-resnet"][:9]
-    order = schedule({"six": runs[3:], "pair": runs[:2], "four": runs[:4]}, 0)
-    assert {*order[:3]} == {spec.name for spec in runs[:3]}
-    assert {*order[3:]} == {spec.name for spec in runs[3:]}
-    assert len(order) == len(runs)
+    order = schedule({"pair": runs[:2], "six": runs[3:], "four": runs[:4]}, 0)
+    assert {name: {*found} for name, found in order.items()} == {
+        "pair": {spec.name for spec in runs[:2]},
+        "six": {spec.name for spec in runs[3:]},
+        "four": {runs[2].name},
+    }
+    assert [*order] == ["pair", "six", "four"]
+    assert sorted(PAPER.places, key=PAPER.places.get) == [
+        run for found in schedule(PAPER.experiments, 0).values() for run in found
+    ]
+
+
+def test_the_primary_experiment_goes_first_and_its_contests_before_its_runs():
+    config = copy.deepcopy(CONFIG)
+    config["primary"]["experiment"] = "strong_scaling"
+    config["experiments"]["strong_scaling"]["contests"] = 2
+    plan = Plan(config=config)
+    timed = sorted(plan.turns, key=plan.turns.get)
+    first = [question.name for question in plan.questions_of["strong_scaling"]]
+    runs = set(plan.runs_of("strong_scaling"))
+    after = len(first) + len(runs)
+    assert timed[: len(first)] == first
+    assert {*timed[len(first) : after]} == runs
+    assert timed[after : after + len(plan.products)] == [*plan.products]
+    assert {*timed} == {*plan.timed, *plan.runs, *plan.products}
 
 
 def test_repeats_take_turns_in_an_order_drawn_for_each():
@@ -44,7 +63,7 @@ def test_repeats_take_turns_in_an_order_drawn_for_each():
 def test_runs_that_are_compared_are_neighbors():
     """In each repeat the backends of a batch size, and no batch size comes back."""
     specs = PAPER.experiments["batch_size_throughput"]
-    order = [PAPER.runs[run] for run in schedule({"own": specs}, 0)]
+    order = [PAPER.runs[run] for run in schedule({"own": specs}, 0)["own"]]
     groups = [cell for cell, _ in groupby((spec.seed, spec.global_batch) for spec in order)]
     assert len(groups) == len(set(groups)) == 12 * len({spec.seed for spec in specs})
     batches = [batch for seed, batch in groups if seed == 0]

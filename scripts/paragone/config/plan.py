@@ -6,7 +6,7 @@ programs. Standard library only: the Snakefile imports this module at parse time
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from paragone.config.expand import (
 )
 from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
-from paragone.config.questions import kind, questions, schedule
+from paragone.config.questions import cell, kind, questions, schedule
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 
@@ -92,11 +92,19 @@ class Plan:
         self.runs = {spec.name: spec for specs in self.experiments.values() for spec in specs}
         if not self.from_records:
             check_named(self.runs.values())
-        # What contests decide, of each experiment and by name.
-        self.questions_of = {
-            name: timed_in_turn(config, name, specs) for name, specs in self.experiments.items()
+        # What contests decide, by name; and of each experiment all that time a cell of it.
+        self.timed = {
+            question.name: question
+            for name, specs in self.experiments.items()
+            for question in timed_in_turn(config, name, specs)
         }
-        self.timed = {one.name: one for found in self.questions_of.values() for one in found}
+        in_contests = {name: {*map(cell, one.variants)} for name, one in self.timed.items()}
+        self.questions_of = {
+            name: [self.timed[each] for each, cells in in_contests.items() if cells & own]
+            for name, specs in self.experiments.items()
+            for own in [{*map(cell, specs)}]
+        }
+        self._in_a_contest = set().union(*in_contests.values())
         self.products = products(config)
         self.sections = {
             **config["experiments"],
@@ -118,13 +126,40 @@ class Plan:
             ],
         }
         self.exhibits = {kind: self._exhibits(kind) for kind in EXHIBITS}
-        # The order in which runs are trained: run name -> place, from 1 on.
-        order = schedule(self.experiments, config["seed"])
-        self.places = {name: place for place, name in enumerate(order, start=1)}
+        # The place of each run among the runs, and of each timed job among these jobs, from 1 on.
+        trained = schedule(self._by_worth(), config["seed"])
+        self.places = _numbered(run for runs in trained.values() for run in runs)
+        self.turns = _numbered(self._timed_jobs(trained))
+        # What the parity gate compares, by workload and backend; the reference is a backend, too.
+        backends = dict.fromkeys(["reference", *(spec.backend.name for spec in self.runs.values())])
+        self.probes = {
+            (spec.workload.name, name): spec
+            for name in backends
+            for spec in probes_of(config, name, self.runs.values())
+        }
         # What the reference computes of the first steps of a run; None where a framework's draws decide them.
         self.expected = {spec.name: first_steps(spec) for spec in self.runs.values()}
         # The same by the name of what is computed, which runs that must agree share.
         self.references = {spec.name: spec for spec in self.expected.values() if spec}
+
+    @property
+    def primary(self) -> str:
+        """The experiment that the report is about."""
+        name: str = self.config["primary"]["experiment"]
+        return name
+
+    def _by_worth(self) -> dict[str, list[Spec]]:
+        """The experiments in the order in which they are measured: the primary one first."""
+        return {self.primary: self.experiments[self.primary], **self.experiments}
+
+    def _timed_jobs(self, trained: dict[str, list[str]]) -> Iterator[str]:
+        """The timed jobs in their order: of each experiment its contests, by name of the question, then its
+        runs. Matrix products, by backend, follow the primary ones: all tables need them."""
+        for name, runs in trained.items():
+            yield from (question.name for question in self.questions_of[name])
+            yield from runs
+            if name == self.primary:
+                yield from self.products
 
     def notices_of_jobs(self, since: float) -> list[str]:
         """What jobs noticed about data and fonts, in logs that were written after this time, each once."""
@@ -174,6 +209,12 @@ class Plan:
         wanted = spec.workload.initializer == "imagenet"
         return [f"<results>/weights/{spec.workload.model_name}.json"] if wanted else []
 
+    def window(self, run: str) -> dict[str, float]:
+        """The speed window of a run: none where a contest times its cell."""
+        timed = cell(self.runs[run]) in self._in_a_contest
+        window: dict[str, float] = self.config["speed_window"]
+        return window | {"seconds": 0} if timed else window
+
     def first_steps(self, run: str) -> list[str]:
         """The file that the first steps of a run are compared with, if there is one."""
         spec = self.expected[run]
@@ -196,10 +237,6 @@ class Plan:
         """The records of the contests of an experiment."""
         asked = self.questions_of[experiment]
         return [f"<results>/contests/{question.name}/record.json" for question in asked]
-
-    def probes(self, backend: str) -> list[Spec]:
-        """What a backend, or the reference, computes for the parity gate: a specification per workload."""
-        return probes_of(self.config, backend, self.runs.values())
 
     def squares(self, backend: str) -> list[int]:
         """The sides of the square products that are multiplied on the device of a backend."""
@@ -383,3 +420,8 @@ class Plan:
                         f"experiments.{name}: the figure 'scaling' needs one workload and one global batch "
                         "(strong scaling) or one batch per replica (weak scaling) in its whole matrix"
                     )
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    """Each name once, in this order, with its number from 1 on."""
+    return {name: number for number, name in enumerate(dict.fromkeys(names), start=1)}

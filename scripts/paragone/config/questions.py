@@ -3,7 +3,6 @@
 Standard library only: the Snakefile imports this module at parse time.
 """
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import combinations
 from random import Random
@@ -62,21 +61,15 @@ def kind(batches: Iterable[tuple[int, int]]) -> str | None:
     return WEAK if len(each) == 1 else None
 
 
-def schedule(experiments: dict[str, list[Spec]], seed: int) -> list[str]:
-    """The names of all runs in the order in which they are trained.
-
-    One experiment after the other, first the one with the fewest runs of its own. A run of several
-    experiments is trained with the largest of them, so that the pairs which decide most stay neighbors.
-    """
-    largest_last = sorted(experiments, key=lambda name: len(experiments[name]))
-    owner = {spec.name: name for name in largest_last for spec in experiments[name]}
-    own = Counter(owner.values())
-    return [
-        spec.name
-        for name in sorted(experiments, key=lambda name: own[name])
-        for spec in _drawn(experiments[name], f"{seed} {name}")
-        if owner[spec.name] == name
-    ]
+def schedule(experiments: dict[str, list[Spec]], seed: int) -> dict[str, list[str]]:
+    """The names of the runs of each experiment in the order in which they are trained, one experiment after
+    the other, as they are given. A run of several experiments is trained with the first of them."""
+    names = {
+        name: [spec.name for spec in _drawn(specs, f"{seed} {name}")]
+        for name, specs in experiments.items()
+    }
+    first = {run: name for name in reversed(names) for run in names[name]}
+    return {name: [run for run in runs if first[run] == name] for name, runs in names.items()}
 
 
 def _drawn(runs: list[Spec], key: str) -> Iterator[Spec]:
