@@ -1,7 +1,7 @@
 # Timing: contests, in which all variants of a question are alive at once and train in turn.
 #
 # in:  as for runs (rules/train.smk)
-# out: <results>/contests/{question}/record.json   all contests of a question
+# out: <results>/contests/{question}/{session}/record.json   the contests of a question in one call
 #
 # Contests come before the runs: they answer the question that people ask first. Those that an interrupted job has
 # held are kept in undeclared files beside the record.
@@ -19,9 +19,9 @@ rule contests:
             }
         ),
     output:
-        record="<results>/contests/{question}/record.json",
+        record="<results>/contests/{question}/{session}/record.json",
     log:
-        "<results>/logs/contests/{question}.log",
+        "<results>/logs/contests/{question}.{session}.log",
     priority: lambda wildcards: -PLAN.turns[wildcards.question]
     conda:
         lambda wildcards: PLAN.environment_of_contests(wildcards.question)

@@ -47,7 +47,11 @@ def test_only_backends_of_named_frameworks_are_left(framework):
             {"only": ["batch_size_throughput"]},
             "no experiment has a backend of jax or torch-xla",
         ),
-        (["jax"], {"records_only": {"one_device": ["a@elsewhere"]}}, "given runs are drawn whole"),
+        (
+            ["jax"],
+            {"records_only": {"one_device": {"runs": ["a@elsewhere"], "contests": []}}},
+            "given runs are drawn whole",
+        ),
     ],
 )
 def test_what_cannot_be_narrowed_is_an_error(frameworks, changes, words):

@@ -157,7 +157,7 @@ def test_from_records_alone_an_unknown_figure_is_left_out_with_a_notice():
 
 
 def test_given_runs_are_those_that_are_drawn(default):
-    listed = {name: ["a-run"] for name in default.experiments}
-    plan = changed(records_only=listed)
+    given = {name: {"runs": ["a-run"], "contests": []} for name in default.experiments}
+    plan = changed(records_only=given)
     assert plan.records() == ["<results>/runs/a-run/record.json"]
     assert plan.reads["predictions"]("one_device") == ["<results>/runs/a-run/predictions.npz"]

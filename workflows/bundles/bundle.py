@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
@@ -25,6 +26,9 @@ def main(arguments: list[str] | None = None) -> None:
     writing.add_argument(
         "--runs", type=Path, required=True, help="runs.parquet: the runs and their experiments"
     )
+    writing.add_argument(
+        "--contests", type=json.loads, default={}, help="questions of each experiment, JSON"
+    )
     writing.add_argument("--files", type=Path, nargs="+", required=True, help="files to pack")
     writing.add_argument("--config", type=json.loads, required=True, help="the whole config, JSON")
     writing.add_argument("--license", default=LICENSE, help="address of the license of the records")
@@ -45,6 +49,7 @@ def _write(options: argparse.Namespace) -> None:
         options.files,
         options.config,
         experiments,
+        options.contests,
         options.license,
         options.output,
     )
@@ -55,9 +60,10 @@ def _write(options: argparse.Namespace) -> None:
 def _check(options: argparse.Namespace) -> None:
     for path in options.bundles:
         listing, contents = bundle_archive.read(path)
-        runs = sum(name.endswith("record.json") for name in contents)
+        records = Counter(name.split("/")[0] for name in contents if name.endswith("record.json"))
+        held = f"{records['runs']} runs, {records['contests']} records of contests"
         machines = "; ".join(listing.machines)
-        print(f"{path}: {runs} runs on {machines}; digest {listing.digest}; {listing.license}")
+        print(f"{path}: {held} on {machines}; digest {listing.digest}; {listing.license}")
 
 
 if __name__ == "__main__":

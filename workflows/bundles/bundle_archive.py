@@ -18,14 +18,18 @@ import msgspec
 from paragone.base import digests
 from paragone.base.atomic_files import write_bytes, writing
 from paragone.base.errors import UserError
-from paragone.records import record
-from paragone.records.run_record import RunRecord
+from paragone.base.typed_json import typed
+from paragone.records import contest_record, record
+from paragone.records.contest_record import ContestsRecord
+from paragone.records.run_record import Process, RunRecord
 
 SCHEMA = 1
 LISTING, CONFIG = "bundle.json", "config.json"
+CONTESTS = "contests"  # the folder of their records
 # The files that a bundle may hold, by their names in a folder of results: no name leads out of the folder.
 ALLOWED = re.compile(
     r"runs/\w[\w.-]*/(record\.json|predictions\.npz)"
+    r"|contests/\w[\w.-]*/\d+/record\.json"
     r"|data/(tfds/)?\w+/manifest\.json"
     r"|(parity|matmul)/\w[\w-]*\.json"
     rf"|{re.escape(CONFIG)}"
@@ -48,7 +52,8 @@ class Listing(msgspec.Struct, forbid_unknown_fields=True):
     """The content of `bundle.json`.
 
     `files` are by name, and `digest` is the SHA-256 of their canonical JSON: bundles with the same content
-    have the same digest. `experiments` has the names of the runs of each.
+    have the same digest. `experiments` has the names of the runs of each, `contests` the questions of those
+    that have contests.
     """
 
     schema: int
@@ -57,6 +62,7 @@ class Listing(msgspec.Struct, forbid_unknown_fields=True):
     machines: list[str]
     experiments: dict[str, list[str]]
     files: dict[str, File]
+    contests: dict[str, list[str]] = {}
 
 
 def digest(files: dict[str, File]) -> str:
@@ -69,6 +75,7 @@ def pack(
     paths: list[Path],
     config: dict[str, Any],
     experiments: dict[str, list[str]],
+    contests: dict[str, list[str]],
     license_: str,
     output: Path,
 ) -> Listing:
@@ -81,19 +88,20 @@ def pack(
     for name in contents:
         if not ALLOWED.fullmatch(name):
             raise UserError(f"{results / name}: not a file of a bundle; name what was measured")
-    records = [record.read(path) for path in paths if path.name == "record.json"]
-    if not records:
+    found = [_processes(path) for path in paths if path.name == "record.json"]
+    if not found:
         raise UserError(f"{output}: no record to put into it; train first")
     machines = {
         f"{machine.host}: {machine.processor} [{machine.fingerprint[:6]}]"
-        for each in records
-        for machine in (process.machine for process in each.processes)
+        for processes in found
+        for machine in (process.machine for process in processes)
     }
     files = {
         name: File(hashlib.sha256(content).hexdigest(), len(content))
         for name, content in sorted(contents.items())
     }
-    listing = Listing(SCHEMA, digest(files), license_, sorted(machines), experiments, files)
+    known = sorted(machines)
+    listing = Listing(SCHEMA, digest(files), license_, known, experiments, files, contests)
     first = msgspec.json.format(msgspec.json.encode(listing, order="sorted"))
     with writing(output, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in {LISTING: first, **dict(sorted(contents.items()))}.items():
@@ -102,6 +110,18 @@ def pack(
             info.external_attr = 0o644 << 16
             archive.writestr(info, content)
     return listing
+
+
+def _processes(path: Path) -> list[Process]:
+    """The processes that a record, of a run or of contests, names; `UserError` if it is not valid."""
+    if path.parent.parent.parent.name != CONTESTS:
+        return record.read(path).processes
+    return [
+        process
+        for contest in contest_record.read(path).contests
+        for contestant in contest.contestants
+        for process in contestant.processes
+    ]
 
 
 def read(path: Path) -> tuple[Listing, dict[str, bytes]]:
@@ -119,7 +139,7 @@ def read(path: Path) -> tuple[Listing, dict[str, bytes]]:
                 if name.endswith(".npz"):
                     _check_arrays(f"{path}: {name}", content)
                 elif name.endswith("record.json"):
-                    _check_record(f"{path}: {name}", content, Path(name).parent.name)
+                    _check_record(f"{path}: {name}", content, *name.split("/")[:2])
             return listing, contents
     except _DAMAGED as error:
         raise UserError(f"{path}: not a whole archive ({error}); {_ASK}") from None
@@ -197,12 +217,14 @@ def _check_arrays(where: str, content: bytes) -> None:
                         raise UserError(f"{where}: unpacks to more than {MOST >> 20} MiB")
 
 
-def _check_record(where: str, content: bytes, run: str) -> None:
+def _check_record(where: str, content: bytes, folder: str, name: str) -> None:
+    """Check the record of a run, or of contests, that is in the folder of this name."""
     try:
-        made = RunRecord.from_json(json.loads(content))
+        made = typed(ContestsRecord if folder == CONTESTS else RunRecord, json.loads(content))
     except ValueError as error:
         raise UserError(f"{where}: not a valid record ({error}); {_ASK}") from None
-    if made.run != run:
-        raise UserError(f"{where}: the record of {made.run}; {_ASK}")
+    own = made.question if isinstance(made, ContestsRecord) else made.run
+    if own != name:
+        raise UserError(f"{where}: the record of {own}; {_ASK}")
     if made.digest != made.expected_digest():
         raise UserError(f"{where}: was changed after it was measured (its digest); {_ASK}")

@@ -16,6 +16,7 @@ from paragone.base.errors import UserError
 from paragone.config.read import fill, read
 
 LABEL = re.compile(r"\w[\w.-]*")
+KEPT = ("runs", "contests")  # folders of records, which stay beside what is drawn
 
 Opened = dict[str, tuple[Listing, dict[str, Any]]]  # listing and config of each bundle by label
 
@@ -37,20 +38,23 @@ def opened(paths: list[str]) -> Opened:
     return bundles
 
 
-def named(run: str, label: str) -> str:
-    """The name of a run of a bundle, in files and tables: several machines make the same run."""
-    return f"{run}@{label}"
+def named(name: str, label: str) -> str:
+    """The name of a run or question of a bundle, in files and tables: several machines have the same."""
+    return f"{name}@{label}"
 
 
-def files_of_runs(bundles: Opened) -> list[str]:
-    """The files of all runs, as names below the folder of results."""
-    return [
-        f"runs/{named(run, label)}/{file}"
-        for label, (listing, _) in bundles.items()
-        for kind, run, *rest in (name.split("/") for name in listing.files if "/" in name)
-        for file in rest
-        if kind == "runs"
-    ]
+def unpacked(file: str, label: str) -> str | None:
+    """Where a file of a run or of contests is unpacked, below the folder of results; None for any other."""
+    kind, *rest = file.split("/")
+    return "/".join([kind, named(rest[0], label), *rest[1:]]) if kind in KEPT else None
+
+
+def files_of_records(bundles: Opened) -> list[str]:
+    """The files of all runs and contests, as names below the folder of results."""
+    found = (
+        unpacked(file, label) for label, (listing, _) in bundles.items() for file in listing.files
+    )
+    return [name for name in found if name]
 
 
 def drawn(config: dict[str, Any], bundles: Opened) -> dict[str, Any]:
@@ -72,6 +76,8 @@ def drawn(config: dict[str, Any], bundles: Opened) -> dict[str, Any]:
             whole["experiments"].setdefault(name, block)
     for label, (listing, _) in bundles.items():
         for name, runs in listing.experiments.items():
-            drawn_runs = whole["records_only"].setdefault(name, [])
-            drawn_runs += [named(run, label) for run in runs]
+            given = whole["records_only"].setdefault(name, {"runs": [], "contests": []})
+            given["runs"] += [named(run, label) for run in runs]
+            asked = listing.contests.get(name, [])
+            given["contests"] += [named(question, label) for question in asked]
     return whole

@@ -15,12 +15,12 @@ import pandas as pd
 
 import bundle_archive
 from bundle_archive import Listing
-from drawn_config import named
-from paragone.analysis import compliance, product_tables, tidy
+from drawn_config import named, unpacked
+from paragone.analysis import compliance, contests, product_tables, tidy
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import entry_point
 from paragone.base.typed_json import read
-from paragone.records import parity_reports
+from paragone.records import contest_record, parity_reports
 from paragone.records.measurements import Products
 
 PRODUCTS = "device_matmul/matmul"
@@ -37,9 +37,8 @@ def main(arguments: list[str] | None = None) -> None:
     for bundle in options.bundles:
         listing, contents = bundle_archive.read(bundle)
         for name, content in contents.items():
-            kind, run, *rest = name.split("/") if name.startswith("runs/") else ("", "")
-            for file in rest:
-                write_bytes(content, options.results / kind / named(run, bundle.stem) / file)
+            if place := unpacked(name, bundle.stem):
+                write_bytes(content, options.results / place)
         with TemporaryDirectory() as folder:
             bundle_archive.write(contents, Path(folder))
             for name, table in tabulated(Path(folder), listing).items():
@@ -62,7 +61,17 @@ def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
         broken = compliance.find(paths, parity, manifests, {name: set(runs)})
         records = tidy.read_records(paths, broken)
         of_runs, of_epochs = tidy.tables(records, name, verdicts, tables[PRODUCTS], broken)
-        tables |= {f"{name}/runs": of_runs, f"{name}/epochs": of_epochs}
+        held = [
+            contest_record.read(path)
+            for question in listing.contests.get(name, [])
+            for path in sorted((folder / "contests" / question).glob("*/record.json"))
+        ]
+        of_rounds = contests.rounds(held, name, verdicts)
+        tables |= {
+            f"{name}/runs": of_runs,
+            f"{name}/epochs": of_epochs,
+            f"{name}/rounds": of_rounds,
+        }
     return tables
 
 

@@ -6,7 +6,9 @@ programs. Standard library only: the Snakefile imports this module at parse time
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from paragone.config.expand import (
 )
 from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
-from paragone.config.questions import cell, kind, questions, schedule
+from paragone.config.questions import HOUR, cell, kind, questions, schedule
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 
@@ -73,10 +75,11 @@ class Plan:
     backend, the `sections` with a folder of figures and tables, and these themselves (`exhibits`).
 
     config: the whole config; it is validated, and narrowed to what `only` and `frameworks` leave.
-    project: the checkout. `notices`: sentences on what was left out. Raises `UserError` that names the key.
+    project: the checkout. `main`: whether this is the process that a user called, not that of a job.
+    `notices`: sentences on what was left out. Raises `UserError` that names the key.
     """
 
-    def __init__(self, config: dict[str, Any], project: Path) -> None:
+    def __init__(self, config: dict[str, Any], project: Path, main: bool = True) -> None:
         self.config, self._project = config, project
         self.from_records = bool(config["records_only"])
         plugins.use(config["plugins"], drawing=self.from_records)
@@ -105,6 +108,14 @@ class Plan:
             for own in [{*map(cell, specs)}]
         }
         self._in_a_contest = set().union(*in_contests.values())
+        # How many records of contests each of them has in this call.
+        self.sessions = {name: self._sessions(name, main) for name in self.timed}
+        fewest, wanted = min(self.sessions.values(), default=0), config["contest"]["sessions"]
+        if self.timed and fewest < wanted and not self.from_records:
+            self.notices.append(
+                f"contest.sessions: there are {fewest} of {wanted} with this call; for another one call "
+                "again an hour after it, better on another day"
+            )
         self.products = products(config)
         self.sections = {
             **config["experiments"],
@@ -233,10 +244,19 @@ class Plan:
         names = {self.environment(spec.backend.name) for spec in self.timed[question].variants}
         return names.pop() if len(names) == 1 else "../envs/workflow.yaml"
 
-    def timings(self, experiment: str) -> list[str]:
-        """The records of the contests of an experiment."""
-        asked = self.questions_of[experiment]
-        return [f"<results>/contests/{question.name}/record.json" for question in asked]
+    def timings(self, *experiments: str) -> list[str]:
+        """The records of the contests of some experiments, or of all, each once: those of the sessions that
+        were held, and of the one that this call holds."""
+        questions = (
+            question.name
+            for name in experiments or self.experiments
+            for question in self.questions_of[name]
+        )
+        return [
+            f"<results>/contests/{name}/{session}/record.json"
+            for name in dict.fromkeys(questions)
+            for session in range(1, self.sessions[name] + 1)
+        ]
 
     def squares(self, backend: str) -> list[int]:
         """The sides of the square products that are multiplied on the device of a backend."""
@@ -250,8 +270,8 @@ class Plan:
     def runs_of(self, experiment: str) -> list[str]:
         """The names of the runs of an experiment; from records alone those that `records_only` lists, if it
         lists any."""
-        if isinstance(listed := self.config["records_only"], dict):
-            return list(listed[experiment])
+        if isinstance(given := self.config["records_only"], dict):
+            return list(given[experiment]["runs"])
         return [spec.name for spec in self.experiments[experiment]]
 
     def records(self, *experiments: str) -> list[str]:
@@ -405,10 +425,22 @@ class Plan:
 
     def _has_contests(self, section: str) -> bool:
         """Whether a section has contests; from records alone whether their records are there."""
-        results = self.config["pathvars"]["results"]
-        paths = self.timings(section) if section in self.questions_of else []
-        found = [Path(path.replace("<results>", results)).exists() for path in paths]
-        return bool(found) and (not self.from_records or all(found))
+        if isinstance(given := self.config["records_only"], dict):
+            return section in given and bool(given[section]["contests"])
+        questions = self.questions_of.get(section, [])
+        return bool(questions) and all(self.sessions[each.name] for each in questions)
+
+    def _sessions(self, question: str, main: bool) -> int:
+        """The sessions of a question's contests that this call needs: those that were held, and one more if
+        it is wanted and the last one ended more than an hour ago. Only the `main` process adds one."""
+        folder = Path(self.config["pathvars"]["results"], "contests", question)
+        numbers = takewhile(lambda number: (folder / f"{number}/record.json").exists(), count(1))
+        held = max(numbers, default=0)
+        if self.from_records or not held:
+            return held if self.from_records else 1
+        ended = (folder / f"{held}/record.json").stat().st_mtime
+        wanted = held < self.config["contest"]["sessions"] and time.time() - ended > HOUR
+        return held + (main and wanted)
 
     def _check_scaling(self) -> None:
         """Raise `UserError` for an experiment with the figure `scaling` that scales neither way."""

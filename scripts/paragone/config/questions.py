@@ -15,6 +15,7 @@ STRONG, WEAK = "strong", "weak"
 CELL = ["workload", "backend", "replicas", "global_batch", "precision", "tuning"]
 # Whatever else a cell is, it is compared with those that do the same work with the same tuning.
 _WORK = {"workload", "global_batch"}
+HOUR = 3600  # seconds: contests that begin within an hour of one another are of one session
 
 
 def questions(config: dict[str, Any], experiments: dict[str, list[Spec]]) -> list[dict[str, Any]]:

@@ -311,6 +311,13 @@ class Contest(Closed):
     rounds: Annotated[Count, says("turns of each variant at most")]
     seconds: Annotated[Positive, says("after which no new round begins")]
     window_seconds: Annotated[Positive, says("of a turn")]
+    sessions: Annotated[
+        Count,
+        says(
+            "calls, at different hours or days, whose contests are wanted: each call adds one, and "
+            "three speak of the machine"
+        ),
+    ]
 
 
 class Primary(Closed):
@@ -615,6 +622,13 @@ class AcceleratorReference(Section):
     """published tables of accelerators, with this machine's measured peak"""
 
 
+class Given(Closed):
+    """what there are records of, for an experiment that is drawn from records alone"""
+
+    runs: list[str]
+    contests: list[str]
+
+
 class Config(Closed):
     """config.yaml"""
 
@@ -657,10 +671,10 @@ class Config(Closed):
         says("time for all runs, of `snakemake plan`: 90min or 8h, say; empty for none"),
     ]
     records_only: Annotated[
-        bool | dict[str, list[str]],
+        bool | dict[str, Given],
         says(
-            "draw from existing records; fetch, train and measure nothing. A mapping names the runs of each "
-            "experiment"
+            "draw from existing records; fetch, train and measure nothing. A mapping names the runs and "
+            "contests of each experiment"
         ),
     ]
     backends: dict[Name, Backend]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from make_contests import QUESTION, make_contests, write_contests
 from make_records import make_record
 from make_results import MANIFEST, write_results
 
@@ -18,19 +19,22 @@ from paragone.base.errors import UserError
 
 RUN = "fashion-conv.torch.r1.b1000.s0.node-1"
 RECORD = f"runs/{RUN}/record.json"
+CONTESTS = f"contests/{QUESTION}/1/record.json"
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = write_results(tmp_path_factory.mktemp("results"), [make_record("torch")])
     np.savez(folder / f"runs/{RUN}/predictions.npz", labels=np.arange(3))
+    write_contests(folder, 1, make_contests("2026-01-01T00:00:00+00:00", {"torch": 100.0}))
     return folder
 
 
 def packed(results: Path, output: Path) -> Path:
     names = [path.relative_to(results).as_posix() for path in results.rglob("*.*")]
     paths = [results / name for name in names if ALLOWED.fullmatch(name)]
-    bundle_archive.pack(results, paths, {"seed": 0}, {"mine": [RUN]}, "free", output)
+    asked = {"mine": [QUESTION]}
+    bundle_archive.pack(results, paths, {"seed": 0}, {"mine": [RUN]}, asked, "free", output)
     return output
 
 
@@ -79,6 +83,7 @@ def test_the_same_results_make_the_same_bytes_that_are_read_back(results, tmp_pa
     assert first.read_bytes() == second.read_bytes()
     listing, contents = bundle_archive.read(first)
     assert (listing.license, listing.experiments) == ("free", {"mine": [RUN]})
+    assert listing.contests == {"mine": [QUESTION]}
     assert json.loads(contents.pop(CONFIG)) == {"seed": 0}
     assert contents["data/fashion_mnist/manifest.json"].decode() == MANIFEST
     bundle_archive.write(contents, tmp_path / "out")
@@ -118,10 +123,19 @@ def test_what_is_not_what_was_measured_is_refused(results, archive):
     record["epochs"][0]["test_accuracy"] = 0.99
     edited = with_file(archive, RECORD, json.dumps(record).encode())
     assert "changed after it was measured" in refusal(edited)
+    text = (results / CONTESTS).read_text()
+    edited = with_file(archive, CONTESTS, text.replace('"steps": 10', '"steps": 20', 1).encode())
+    assert "changed after it was measured" in refusal(edited)
+    elsewhere = with_file(archive, "contests/other/1/record.json", text.encode())
+    assert f"the record of {QUESTION}" in refusal(elsewhere)
 
 
 @pytest.mark.parametrize(
-    "name", ["../evil.json", "/tmp/evil.json", "runs/../../evil/record.json", "runs/a/b.sh", "x\\y"]
+    "name",
+    [
+        *("../evil.json", "/tmp/evil.json", "runs/../../evil/record.json", "runs/a/b.sh", "x\\y"),
+        *("contests/../1/record.json", "contests/a/../record.json", "contests/a/record.json"),
+    ],
 )
 def test_names_that_lead_elsewhere_are_refused(archive, name):
     assert "no file of a bundle" in refusal(with_file(archive, name, b"{}"))
@@ -158,7 +172,7 @@ def test_more_than_a_bundle_may_unpack_to_is_refused(archive, monkeypatch):
 
 def test_the_program_checks_and_prints_what_is_in_a_bundle(archive, capsys):
     bundle.main(["check", str(archive)])
-    assert "1 runs on node-1" in capsys.readouterr().out
+    assert "1 runs, 1 records of contests on node-1" in capsys.readouterr().out
     archive.write_bytes(archive.read_bytes()[:-30])
     with pytest.raises(SystemExit):
         bundle.main(["check", str(archive)])

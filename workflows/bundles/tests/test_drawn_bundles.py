@@ -7,6 +7,7 @@ import shutil
 import pandas as pd
 import pytest
 import snakemake_server
+from make_contests import QUESTION, make_contests, write_contests
 from make_page import EXPERIMENT
 from make_products import make_case, make_result
 from make_records import typed
@@ -17,29 +18,32 @@ from workspace import CONFIG, ROOT, environment, job_stats
 import bundle
 import unbundle
 from bundle_archive import Listing, pack, read, read_config, write
-from drawn_config import drawn, files_of_runs
+from drawn_config import drawn, files_of_records
 from paragone.analysis import tidy
 
 SNAKEFILE = str(ROOT / "workflows/bundles/Snakefile")
 BLOCK = CONFIG["experiments"]["one_device"] | {
     "title": "Theirs",
-    "figures": ["throughput"],
+    "figures": ["throughput", "rounds"],
     "tables": ["differences"],
 }
+SPEEDS = {"torch": 100.0, "torch-xla": 50.0}
 THEIRS = {**CONFIG, "experiments": {EXPERIMENT: BLOCK}}
 THEIRS["primary"] = CONFIG["primary"] | {"experiment": EXPERIMENT}
 
 
-def listing_of(**experiments: list[str]) -> Listing:
-    runs = {f"runs/{run}/record.json": None for each in experiments.values() for run in each}
-    return Listing(1, "", "free", [], experiments, {"config.json": None, **runs})
+def listing_of(contests: dict[str, list[str]] | None = None, **experiments: list[str]) -> Listing:
+    runs = [f"runs/{run}" for each in experiments.values() for run in each]
+    held = [f"contests/{name}/1" for each in (contests or {}).values() for name in each]
+    files = {f"{folder}/record.json": None for folder in [*runs, *held]}
+    return Listing(1, "", "free", [], experiments, {"config.json": None, **files}, contests or {})
 
 
 def test_what_is_drawn_is_what_the_bundles_asked_for():
     other = {**THEIRS, "experiments": {EXPERIMENT: {**BLOCK, "title": "Other"}, "more": BLOCK}}
     other["primary"], other["baseline"] = {"experiment": "more", "metric": "speed"}, "jax"
     bundles = {
-        "here": (listing_of(**{EXPERIMENT: ["a"], "more": ["b"]}), other),
+        "here": (listing_of({"more": ["q"]}, **{EXPERIMENT: ["a"], "more": ["b"]}), other),
         "there": (listing_of(**{EXPERIMENT: ["a"]}), THEIRS),
     }
     before = copy.deepcopy(bundles)
@@ -49,26 +53,37 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
     assert [*whole["experiments"]] == ["more", EXPERIMENT]  # the primary question is the first
     assert whole["experiments"][EXPERIMENT]["title"] == "Other"
     assert whole["experiments"]["more"]["tables"] == ["differences"]
-    assert whole["records_only"] == {EXPERIMENT: ["a@here", "a@there"], "more": ["b@here"]}
-    runs = ["a@here", "b@here", "a@there"]
-    assert files_of_runs(bundles) == [f"runs/{run}/record.json" for run in runs]
+    assert whole["records_only"] == {
+        EXPERIMENT: {"runs": ["a@here", "a@there"], "contests": []},
+        "more": {"runs": ["b@here"], "contests": ["q@here"]},
+    }
+    kept = ["runs/a@here", "runs/b@here", "contests/q@here/1", "runs/a@there"]
+    assert files_of_records(bundles) == [f"{folder}/record.json" for folder in kept]
     alone = drawn({}, {"there": bundles["there"]})
     assert alone["experiments"][EXPERIMENT]["tables"] == ["differences"]
 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
-    """The bundle of two runs of PyTorch, packed by the program."""
+    """The bundle of two runs of PyTorch and of contests with another one, packed by the program."""
     folder = tmp_path_factory.mktemp("bundle")
     made = valid_records(range(2), ["torch"])
     results = write_results(folder / "results", made)
+    write_contests(results, 1, make_contests("2026-01-01T00:00:00+00:00", *[SPEEDS] * 3))
     runs, _ = tidy.tables(typed(made), EXPERIMENT, {})
     tidy.write(runs, results / "tables/runs.parquet")
     products = results / "matmul/torch.json"
     products.parent.mkdir()
     products.write_text(json.dumps(make_result("torch", [make_case((64,) * 3, gflops=(2, 3))])))
     options = ["--results", results, "--runs", results / "tables/runs.parquet"]
-    files = ("runs/*/record.json", "parity/*.json", "matmul/*.json", "data/*/manifest.json")
+    options += ["--contests", json.dumps({EXPERIMENT: [QUESTION]})]
+    files = (
+        "runs/*/record.json",
+        "contests/*/*/record.json",
+        "parity/*.json",
+        "matmul/*.json",
+        "data/*/manifest.json",
+    )
     options += ["--files", *(path for name in files for path in results.glob(name))]
     options += ["--config", json.dumps(THEIRS)]
     bundle.main([str(each) for each in ["write", *options, "--output", folder / "here.zip"]])
@@ -86,6 +101,11 @@ def test_a_bundle_is_unpacked_and_tabulated(archive, tmp_path):
         assert set(runs["parity"]) == {"passed"}
         for run in runs["run"]:
             assert (tmp_path / f"runs/{run}/record.json").exists()
+        rounds = tidy.read(tmp_path / f"tables/{EXPERIMENT}/rounds.parquet")
+        assert set(rounds["run"]) == {f"{QUESTION}@here"}
+        assert len(rounds) == 3 * 2 * 2  # contests, rounds, variants
+        assert rounds["machine"].str.startswith("here = node-1").all()
+        assert (tmp_path / f"contests/{QUESTION}@here/1/record.json").exists()
     assert not (tmp_path / "bundle.json").exists()
 
 
@@ -99,7 +119,8 @@ def snakemake(folder, *line: str) -> str:
 def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
     for name in ("then", "now"):
         shutil.copyfile(archive, tmp_path / f"{name}.zip")
-    wanted = [f"figures/{EXPERIMENT}/throughput.svg", f"tables/{EXPERIMENT}/differences.md"]
+    wanted = [f"figures/{EXPERIMENT}/{name}.svg" for name in ("throughput", "rounds")]
+    wanted += [f"tables/{EXPERIMENT}/differences.md"]
     bundles = ("--config", "bundles=[then.zip, now.zip]")
     snakemake(tmp_path, *(f"results/{name}" for name in wanted), *bundles)
     points = pd.read_csv(tmp_path / f"results/figures/{EXPERIMENT}/throughput.csv")
@@ -132,7 +153,8 @@ def test_a_plugin_of_elsewhere_is_not_needed(tmp_path, archive):
     contents["config.json"] = json.dumps(theirs).encode()
     write(contents, tmp_path / "theirs")
     paths = [tmp_path / "theirs" / name for name in contents if name != "config.json"]
-    pack(tmp_path / "theirs", paths, theirs, listing.experiments, "free", tmp_path / "a.zip")
+    has = listing.experiments, listing.contests
+    pack(tmp_path / "theirs", paths, theirs, *has, "free", tmp_path / "a.zip")
     text = snakemake(tmp_path, "figures", "--dry-run", "--config", "bundles=[a.zip]")
     assert f"notice: left out of {EXPERIMENT}, no such figures here: my_figure" in text
     assert "plot_throughput" in text
