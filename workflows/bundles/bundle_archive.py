@@ -220,7 +220,10 @@ def _check_arrays(where: str, content: bytes) -> None:
 def _check_record(where: str, content: bytes, folder: str, name: str) -> None:
     """Check the record of a run, or of contests, that is in the folder of this name."""
     try:
-        made = typed(ContestsRecord if folder == CONTESTS else RunRecord, json.loads(content))
+        data = json.loads(content)
+        made: ContestsRecord | RunRecord = (
+            typed(ContestsRecord, data) if folder == CONTESTS else typed(RunRecord, data)
+        )
     except ValueError as error:
         raise UserError(f"{where}: not a valid record ({error}); {_ASK}") from None
     own = made.question if isinstance(made, ContestsRecord) else made.run
