@@ -2,9 +2,27 @@
 #
 # in:  as for runs (rules/train.smk)
 # out: <results>/contests/{question}/{session}/record.json   the contests of a question in one call
+#      <results>/environments/{backend}.txt                    with conda: the Python of a backend's environment
 #
 # Contests come before the runs: they answer the question that people ask first. Those that an interrupted job has
 # held are kept in undeclared files beside the record.
+
+from snakemake_interface_executor_plugins.settings import DeploymentMethod
+
+CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+
+
+rule interpreter:
+    output:
+        "<results>/environments/{backend}.txt",
+    log:
+        "<results>/logs/environments/{backend}.log",
+    conda:
+        lambda wildcards: PLAN.environment(wildcards.backend)
+    message:
+        "Finding the Python of {wildcards.backend}"
+    shell:
+        "python -c 'import sys; print(sys.executable)' >{output:q} 2>{log:q}"
 
 
 rule contests:
@@ -18,13 +36,15 @@ rule contests:
                 for path in PLAN.first_steps(spec.name)
             }
         ),
+        # Variants of several environments share a contest: each is started with the Python of its own.
+        pythons=lambda wildcards: PLAN.pythons(wildcards.question) if CONDA else [],
     output:
         record="<results>/contests/{question}/{session}/record.json",
     log:
         "<results>/logs/contests/{question}.{session}.log",
     priority: lambda wildcards: -PLAN.turns[wildcards.question]
     conda:
-        lambda wildcards: PLAN.environment_of_contests(wildcards.question)
+        "../envs/workflow.yaml"
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
@@ -52,11 +72,12 @@ rule contests:
             --data-folder {params.data_folder:q} \
             {params.weights:q} \
             --first-steps {input.first_steps:q} \
+            --pythons {input.pythons:q} \
             --threads {threads} \
             --contests {params.contests} \
             --rounds {params.lengths[rounds]} \
-            --seconds {params.lengths[seconds]} \
             --window {params.lengths[window_seconds]} \
+            --minutes {params.lengths[minutes]} \
             --record {output.record:q} \
             2>>{log:q} | {{ tee -a {log:q} || true; }} # a full disk of logs must not cost the contest
         """

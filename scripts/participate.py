@@ -6,6 +6,7 @@ from pathlib import Path
 from paragone.base.errors import entry_point
 from paragone.base.processes import end_process
 from paragone.config.run_spec import Spec
+from paragone.machine import limits
 from paragone.timing.messages import link
 from paragone.timing.participant import take_turns
 from paragone.training.clocks import Ledger
@@ -32,6 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
     ledger = Ledger()
     coordinator = link()
     options = parse(arguments)
+    limits.end_first()  # rather than the coordinator: the others go on
     spec = Spec.from_json(options.spec)
     meeting = Rendezvous(options.rendezvous, spec.workers, options.join_timeout)
     with meeting.reporting():

@@ -1,47 +1,30 @@
-"""Records of contests in which made variants take turns."""
+"""Valid records of contests, made up: every variant in every round, in the order of their places."""
 
+import copy
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from msgspec import to_builtins
 from unit.make_processes import make_activity, make_process
-from unit.make_records import make_record
+from unit.make_records import FIRST_STEPS
 from workspace import make_spec
 
 from paragone.base.typed_json import typed
+from paragone.config.run_spec import Spec
 from paragone.records import contest_record
 from paragone.records.contest_record import ContestsRecord
 
 QUESTION = "fashion-conv.b1000.float32.abcd1234"
+STEPS = 40  # of a window
 
 
 def make_contests(started: str, *speeds: dict[str, float]) -> ContestsRecord:
     """One contest for each of `speeds`, examples/s by backend: of two rounds, and a minute after the last."""
-    contests = []
-    for number, of_backends in enumerate(speeds):
+    by_backend = {name: [[each[name]] * 2 for each in speeds] for name in speeds[0]}
+    made = valid_contests(by_backend, "fashion-conv", 1000) | {"question": QUESTION}
+    for number, contest in enumerate(made["contests"]):
         begun = datetime.fromisoformat(started) + timedelta(minutes=number)
-        contestants = [
-            {
-                "spec": make_spec("fashion-conv", backend, global_batch=1000),
-                "processes": [make_process(1, "node-1", 0, "0" * 64)],
-            }
-            for backend in of_backends
-        ]
-        windows = [
-            {
-                "round": turn,
-                "contestant": place,
-                "steps": 10,
-                "seconds": 10_000 / speed,
-                "working": 10_000 / speed,
-                "sleeping": 0.0,
-                "host": make_activity(10_000 / speed),
-            }
-            for turn in (1, 2)
-            for place, speed in enumerate(of_backends.values())
-        ]
-        about = {"started": begun.isoformat(), "ready_seconds": 10.0, "seconds": 30.0}
-        contests.append({"contestants": contestants, "windows": windows, **about})
-    made = {"question": QUESTION, "data": make_record()["data"], "contests": contests}
+        contest["started"] = begun.isoformat()
     return typed(ContestsRecord, made)
 
 
@@ -51,3 +34,85 @@ def write_contests(results: Path, session: int, record: ContestsRecord) -> Path:
     path.parent.mkdir(parents=True)
     contest_record.write(record, path)
     return path
+
+
+def valid_contests(
+    speeds: dict[str, list[list[float]]], workload: str = "fashion-cnn", batch: int = 128
+) -> dict:
+    """The record of one question; `speeds`: backend -> examples/s by contest and round."""
+    specs = [make_spec(workload, backend, global_batch=batch) for backend in speeds]
+    contests = [
+        _contest(specs, [of_backend[number] for of_backend in speeds.values()])
+        for number in range(len(next(iter(speeds.values()))))
+    ]
+    record = {
+        "schema": 1,
+        "question": "made",
+        "data": {
+            "dataset": "fashion_mnist",
+            "source": "real",
+            "edition": "official",
+            "manifest_sha256": "a" * 64,
+            "train_examples": 60_000,
+            "test_examples": 10_000,
+            "train_majority": 0.1,
+            "test_majority": 0.1,
+            "input_shape": [28, 28, 1],
+        },
+        "planned": 8,
+        "ended": "decided",
+        "contests": contests,
+    }
+    return sealed(record)
+
+
+def sealed(record: dict) -> dict:
+    """The same with the digest that its other fields have."""
+    record = {**record, "digest": None}
+    return record | {"digest": typed(ContestsRecord, record).expected_digest()}
+
+
+def _contest(specs: list[Spec], speeds: list[list[float]]) -> dict:
+    windows = []
+    for number in range(len(speeds[0])):
+        for place, spec in enumerate(specs):
+            seconds = STEPS * spec.global_batch / speeds[place][number]
+            windows.append(
+                {
+                    "round": number + 1,
+                    "contestant": place,
+                    "steps": STEPS,
+                    "seconds": seconds,
+                    "working": seconds,
+                    "sleeping": 0.001 * seconds,
+                    "host": make_activity(seconds),
+                }
+            )
+    return {
+        "together": True,
+        "contestants": [_contestant(spec) for spec in specs],
+        "windows": windows,
+        "started": "2026-01-01T00:00:00+00:00",
+        "ready_seconds": 10.0,
+        "seconds": 12.0 + sum(window["seconds"] for window in windows),
+    }
+
+
+def _contestant(spec: Spec) -> dict:
+    return {
+        "spec": to_builtins(spec),
+        "status": "completed",
+        "reason": None,
+        "steps": STEPS,
+        "model": {
+            "parameters": 100,
+            "initializer": "keras",
+            "initial_weights": "b" * 64,
+            "final_weights": None,
+        },
+        "devices": {"kind": "cpu", "replicas": 1, "workers": 1},
+        "modes": {"math_mode": "ieee", "deterministic": True, "collectives": None},
+        "first_steps": copy.deepcopy(FIRST_STEPS),
+        "restored": True,
+        "processes": [make_process(1, "node-1", 0, spec.sha256)],
+    }

@@ -146,11 +146,12 @@ def test_variants_of_one_work_and_precision_are_timed_together():
         for spec in question.variants[:1]
     ] == [(64, ["jax", "torch"]), (128, ["jax", "torch"])]
     assert {spec.seed for question in asked for spec in question.variants} == {0}
-    longer = {**config, "contest": {**CONFIG["contest"], "rounds": 7}}
-    names = [
-        timed_in_turn(each, "asked", expand(each, "asked"))[0].name for each in (config, longer)
+    others = [
+        {**config, "contest": {**CONFIG["contest"], key: value}}
+        for key, value in (("rounds", 7), ("window_seconds", 2), ("minutes", 60))
     ]
-    assert names[0] != names[1]
+    names = {timed_in_turn(each, "asked", expand(each, "asked"))[0].name for each in others}
+    assert len({asked[0].name, *names}) == 4
 
 
 def test_the_figure_shows_every_window_and_why_a_variant_has_none(tmp_path):

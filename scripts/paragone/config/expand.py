@@ -64,7 +64,7 @@ def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
 
 @dataclass(frozen=True)
 class Question:
-    """Variants that do the same work in the same precision, to be timed in turn in some contests.
+    """Variants that do the same work in the same precision, to be timed in turn in at most so many contests.
 
     `name`: a file name that a person can read, made unique by the hash of all that decides the result.
     """

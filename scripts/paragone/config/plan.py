@@ -238,11 +238,10 @@ class Plan:
         }
         return self.code("hold_contests.py", None, "participate", *sorted(loaded))
 
-    def environment_of_contests(self, question: str) -> str:
-        """The environment of the variants if they share one, else that of the workflow, in which a variant
-        whose framework is not installed is `unavailable`."""
-        names = {self.environment(spec.backend.name) for spec in self.timed[question].variants}
-        return names.pop() if len(names) == 1 else "../envs/workflow.yaml"
+    def pythons(self, question: str) -> list[str]:
+        """The files that name the Python of each backend in a question."""
+        names = {spec.backend.name for spec in self.timed[question].variants}
+        return [f"<results>/environments/{name}.txt" for name in sorted(names)]
 
     def timings(self, *experiments: str) -> list[str]:
         """The records of the contests of some experiments, or of all, each once: those of the sessions that
@@ -410,7 +409,7 @@ class Plan:
             of_contests = [
                 name for name in block[kind] if name in known and "rounds" in known[name].reads
             ]
-            if of_contests and not self._has_contests(section):
+            if of_contests and not self.timings(section):
                 absent += of_contests
                 if not self.from_records:
                     raise UserError(

@@ -306,10 +306,9 @@ class SpeedWindow(Closed):
 
 
 class Contest(Closed):
-    """how long the variants of a contest are timed in turn, once all of them are warm"""
+    """how long the variants of a question are timed in turn, where an experiment asks for `contests`"""
 
-    rounds: Annotated[Count, says("turns of each variant at most")]
-    seconds: Annotated[Positive, says("after which no new round begins")]
+    rounds: Annotated[Count, says("turns of each variant in a contest")]
     window_seconds: Annotated[Positive, says("of a turn")]
     sessions: Annotated[
         Count,
@@ -317,6 +316,10 @@ class Contest(Closed):
             "calls, at different hours or days, whose contests are wanted: each call adds one, and "
             "three speak of the machine"
         ),
+    ]
+    minutes: Annotated[
+        Positive,
+        says("for the contests of one question; three are held, however long they take"),
     ]
 
 
@@ -587,8 +590,8 @@ class Experiment(Section, kw_only=True):
         int,
         Meta(ge=0),
         says(
-            "contests of the variants that do the same work: all alive at once, timed in turn; see "
-            "docs/method.md#contests"
+            "contests at most of the variants that do the same work: all alive at once, timed in turn, until "
+            "every pair is decided; see docs/method.md#contests"
         ),
     ] = 0
     matrix: Annotated[

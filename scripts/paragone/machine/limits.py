@@ -3,6 +3,8 @@
 import ctypes
 import os
 import resource
+from contextlib import suppress
+from pathlib import Path
 
 import psutil
 
@@ -45,6 +47,12 @@ def limit_memory(workers: int = 1) -> None:
     if not _libc.pthread_getattr_default_np(attributes):
         _libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(_STACK_BYTES))
         _libc.pthread_setattr_default_np(attributes)
+
+
+def end_first() -> None:
+    """Let the kernel, where memory is full, end this process before any other."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
 
 
 def available_bytes() -> int:

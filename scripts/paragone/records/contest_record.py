@@ -29,6 +29,11 @@ ContestStatus = Annotated[
 ]
 
 
+# decided: every pair. minutes: another contest would have gone past those of the question. contests: all that
+# were allowed are held.
+Ended = Literal["decided", "minutes", "contests"]
+
+
 class Contestant(Part, frozen=True, kw_only=True):
     """One variant in a contest.
 
@@ -67,12 +72,15 @@ class Window(Part, frozen=True):
 
 
 class Contest(Part, frozen=True, kw_only=True):
-    """All variants of a question, started together and timed in turn.
+    """All variants of a question, timed in turn.
 
-    `windows`: in the order of time. `ready_seconds`: from the start of the contest until every contestant
-    that could was warm. `seconds`: of the whole contest.
+    `together`: all were alive at once; else, because they do not fit into memory together, one at a time:
+    each with its windows of all rounds. `windows`: in the order of time. `ready_seconds`: from their start
+    until every contestant that could was warm. `seconds`: of the whole contest, the attempt to hold it
+    together included.
     """
 
+    together: bool = True
     contestants: Annotated[list[Contestant], Meta(min_length=1)]
     windows: list[Window] = field(default_factory=list)
     started: Time
@@ -81,12 +89,18 @@ class Contest(Part, frozen=True, kw_only=True):
 
 
 class ContestsRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The contests of one question. `digest`: SHA-256 of all other fields."""
+    """The contests of one question.
+
+    `planned`: how many were allowed. `ended`: why no further one was held, None while they go on. `digest`:
+    SHA-256 of all other fields.
+    """
 
     schema: Literal[1] = 1
     question: Annotated[str, Meta(pattern="^[a-z0-9.-]+$")]
     data: DataRead
-    contests: Annotated[list[Contest], Meta(min_length=1)]
+    planned: Count
+    ended: Ended | None = None
+    contests: Annotated[list[Contest], Meta(min_length=1)] = field(default_factory=list)
     digest: Sha256 | None = None
 
     def expected_digest(self) -> str:
@@ -94,6 +108,13 @@ class ContestsRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         data = msgspec.to_builtins(self)
         del data["digest"]
         return digests.sha256_of(data)
+
+
+def variables(spec: Spec) -> dict[str, str]:
+    """The tuning variables of a variant's processes: also, where variants share the memory of a GPU, that JAX
+    does not take most of it when it starts. PyTorch does not, nor the project's TensorFlow."""
+    shared = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"} if spec.backend.device == "gpu" else {}
+    return shared | spec.tuning.variables
 
 
 def write(record: ContestsRecord, path: Path) -> None:

@@ -6,6 +6,7 @@ window disturbs all variants alike, and cancels in ratios within a round.
 
 import ctypes
 import os
+import signal
 import socket
 import time
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 from paragone.base.errors import UserError
 from paragone.machine import cgroups
 from paragone.machine.activity import HostWatch
-from paragone.records.contest_record import Contestant, Window
+from paragone.records.contest_record import Contestant, Window, variables
 from paragone.timing.messages import Ended, Failed, Ready, Reply, Trained, Turn, receive_reply, send
 from paragone.workers import supervisor
 from paragone.workers.worker_failure import judge, processes
@@ -35,20 +36,22 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Lengths:
-    """How long a contest goes on: `rounds` at most, `seconds` after which no new round begins, and seconds of
-    a turn (`window`)."""
+    """How long a contest goes on: turns of each variant (`rounds`), and the seconds of a turn (`window`)."""
 
     rounds: int
-    seconds: float
     window: float
 
 
 @dataclass
 class Variant:
-    """A variant as the coordinator sees it: its processes, the sockets to them, and what is known of it."""
+    """A variant as the coordinator sees it: its processes, the sockets to them, and what is known of it.
+
+    `meeting`: the folder where its workers meet. `line`: the command of each worker.
+    """
 
     state: Contestant
     meeting: Path
+    line: list[str]
     children: list[supervisor.Child] = field(default_factory=list)
     links: list[Connection] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
@@ -65,13 +68,15 @@ class Variant:
 
 
 class Turns:
-    """A contest: variants that live at the same time. As a context it ends all their processes."""
+    """A contest. As a context it ends the processes of all variants.
 
-    def __init__(self, variants: list[Variant], seed: int) -> None:
-        self.variants = variants
+    `cores`: of every variant, which are the same. `seed`: decides the orders.
+    """
+
+    def __init__(self, variants: list[Variant], cores: Sequence[int], seed: int) -> None:
+        self.variants, self._cores = variants, cores
         self.windows: list[Window] = []
         self.ready_seconds = 0.0
-        self._begin = time.perf_counter()
         self._random = np.random.default_rng(seed)
         self._host = HostWatch([os.getpid()])
 
@@ -80,44 +85,51 @@ class Turns:
 
     def __exit__(self, *_: object) -> None:
         for variant in self.variants:
-            supervisor.end(variant.children)
-            variant.children = []
+            self._end(variant)
 
-    def start(self, variant: Variant, line: list[str], cores: Sequence[int]) -> None:
-        """Start the workers of a variant; `line`: the command of each."""
+    def take(self, lengths: Lengths, *, together: bool) -> None:
+        """Let the variants take turns: all alive at once (`together`), or one after the other, in random
+        order, where they do not fit into memory together."""
+        everyone = [*range(len(self.variants))]
+        order = self._random.permutation(everyone)
+        for group in [everyone] if together else [[int(index)] for index in order]:
+            self._take(group, lengths)
+
+    def _take(self, group: list[int], lengths: Lengths) -> None:
+        """Start some variants, calibrate their windows when they are ready, take their turns and end them."""
+        begin = time.perf_counter()
+        for index in group:
+            self._start(self.variants[index])
+        for variant in self._playing():
+            self._answers(variant, READY)
+            if variant.playing:
+                self._note_ready(variant)
+        self.ready_seconds += time.perf_counter() - begin
+        for variant in self._playing():
+            self._calibrate(variant, lengths)
+        for number in range(1, lengths.rounds + 1):
+            for index in self._random.permutation(group):
+                if self.variants[index].playing:
+                    self._window(number, int(index), lengths)
+        for variant in self._playing():
+            self._tell(variant, Turn(0))
+        for variant in self._playing():
+            self._finish(variant)
+
+    def _start(self, variant: Variant) -> None:
         spec = variant.state.spec
         ends = [socket.socketpair() for _ in range(spec.workers)]
         variant.memory = cgroups.memory_counts()
         variant.children = supervisor.start(
-            line,
+            variant.line,
             spec.workers,
-            tuned=spec.tuning.variables,
-            affinity=cores,
+            tuned=variables(spec),
+            affinity=self._cores,
             inputs=[theirs for _, theirs in ends],
         )
         variant.links = [Connection(ours.detach()) for ours, _ in ends]
         for _, theirs in ends:
             theirs.close()
-
-    def take(self, lengths: Lengths) -> None:
-        """Wait until the variants are ready, calibrate their windows, and let them take turns."""
-        for variant in self._playing():
-            self._answers(variant, READY)
-            if variant.playing:
-                self._note_ready(variant)
-        self.ready_seconds = time.perf_counter() - self._begin
-        for variant in self._playing():
-            self._calibrate(variant, lengths)
-        end = time.monotonic() + lengths.seconds
-        for number in range(1, lengths.rounds + 1):
-            if time.monotonic() > end or not self._playing():
-                break
-            order = self._random.permutation(len(self.variants))
-            for index in order:
-                if self.variants[index].playing:
-                    self._window(number, int(index), lengths)
-        for variant in self._playing():
-            self._finish(variant)
 
     def _playing(self) -> list[Variant]:
         return [variant for variant in self.variants if variant.playing]
@@ -194,8 +206,7 @@ class Turns:
         return first.seconds if isinstance(first, Trained) else None
 
     def _finish(self, variant: Variant) -> None:
-        """End a variant: its state is restored, and its processes say what they have used."""
-        self._tell(variant, Turn(0))
+        """End a variant whose turns are over: it has restored its state, and says what it has used."""
         self._answers(variant, PATIENCE)
         ended = [reply for reply in variant.replies if isinstance(reply, Ended)]
         if variant.playing and len(ended) == len(variant.links):
@@ -204,6 +215,11 @@ class Turns:
                 restored=all(reply.restored for reply in ended),
                 processes=[reply.process for reply in ended],
             )
+        self._end(variant)
+
+    def _end(self, variant: Variant) -> None:
+        supervisor.end(variant.children)
+        variant.children, variant.links = [], []
 
     def _tell(self, variant: Variant, turn: Turn) -> None:
         for link in variant.links:
@@ -239,16 +255,14 @@ class Turns:
         child.process.wait()
         supervisor.end(variant.children)
         grown = zip(cgroups.memory_counts(), variant.memory, strict=True)
+        full = all(now > then for now, then in grown)
         workers = variant.state.spec.workers
         try:
-            status, reason = judge(
-                child,
-                workers,
-                variant.meeting,
-                memory_was_full=all(now > then for now, then in grown),
-            )
+            status, reason = judge(child, workers, variant.meeting, memory_was_full=full)
         except UserError as error:
-            status, reason = "failed", str(error)
+            # Of a run that has not met yet, a full memory is no result; here it is.
+            killed = child.status == -signal.SIGKILL
+            status, reason = "out_of_memory" if full and killed else "failed", str(error)
         except SystemExit:
             lines = child.tails.get(child.rank) or ["no output"]
             status, reason = "failed", f"its worker ended with status {child.status}: {lines[-1]}"
@@ -260,8 +274,7 @@ class Turns:
         known = variant.state.processes
         with suppress(OSError):
             known = known or processes(variant.meeting, variant.state.spec.workers)
-        supervisor.end(variant.children)
-        variant.children, variant.links = [], []
+        self._end(variant)
         variant.state = replace(variant.state, status=status, reason=reason, processes=known)
 
 
