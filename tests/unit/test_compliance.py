@@ -14,6 +14,7 @@ from paragone.analysis import compliance
 from paragone.base.clock_names import COLD, PARTS
 from paragone.config.run_spec import Spec
 from paragone.records import rules
+from paragone.records.compliance import OF_CONTEST, OF_CONTESTANT
 
 METHOD = rules.TABLE.parents[2] / "docs/method.md"
 
@@ -29,10 +30,12 @@ def test_every_rule_of_the_table_has_one_check_and_every_check_a_rule():
     checked = [
         "schema",
         *compliance.OF_RECORD,
+        *(rule for rule in OF_CONTEST if rule not in compliance.OF_RECORD),
         *compliance.OF_EXPERIMENT,
         *compliance.OF_FILES,
     ]
     assert sorted(checked) == sorted(rules.table())
+    assert {*OF_CONTESTANT} <= {*compliance.OF_RECORD}
     for rule in rules.table().values():
         assert rule.severity in rules.SEVERITIES
         assert rule.says

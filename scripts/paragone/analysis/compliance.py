@@ -23,9 +23,11 @@ import scipy
 from paragone.analysis import tidy
 from paragone.analysis.statistics import holm
 from paragone.base.errors import UserError
+from paragone.base.typed_json import typed
 from paragone.config import questions
 from paragone.records import parity_reports
-from paragone.records.compliance import OF_RECORD, Violation
+from paragone.records.compliance import OF_RECORD, Violation, of_contests
+from paragone.records.contest_record import ContestsRecord
 from paragone.records.rules import UNREADABLE, Checks, Finding, as_json, limit, table
 from paragone.records.run_metrics import time_to_target
 from paragone.records.run_record import RunRecord
@@ -123,6 +125,10 @@ def _one_by_one(
         record = _read(path)
         if isinstance(record, RunRecord):
             whole.append((path, record))
+        elif isinstance(record, ContestsRecord):
+            files[record.question] = path
+            found = [("name", _misplaced(record.question, path.parent)), *of_contests(record)]
+            broken += [(rule, record.question, path, finding) for rule, finding in found if finding]
         else:
             run = path.parent.name
             broken.append((UNREADABLE, run, path, record))
@@ -135,8 +141,7 @@ def _one_by_one(
         if run in records:
             broken.append(("one-record", run, path, Finding("run", f"also in {files[run]}")))
             continue
-        if path.parent.name != run:
-            finding = Finding("run", f"{run}, in the folder {path.parent.name}")
+        if finding := _misplaced(run, path):
             broken.append(("name", run, path, finding))
         files[run], records[run] = path, record
         for rule, check in OF_RECORD.items():
@@ -144,10 +149,18 @@ def _one_by_one(
     return broken, files, records
 
 
-def _read(path: Path) -> RunRecord | Finding:
+def _misplaced(name: str, path: Path) -> Finding | None:
+    """What is wrong if a record is not in the folder of its name."""
+    here = path.parent.name
+    return None if here == name else Finding("run", f"{name}, in the folder {here}")
+
+
+def _read(path: Path) -> RunRecord | ContestsRecord | Finding:
     """A record that the other rules can read, or why it is none."""
     try:
-        return RunRecord.from_json(json.loads(path.read_text(encoding="utf-8")))
+        made = json.loads(path.read_text(encoding="utf-8"))
+        timed = isinstance(made, dict) and "question" in made
+        return typed(ContestsRecord, made) if timed else typed(RunRecord, made)
     except (OSError, ValueError) as error:
         return Finding("record", f"cannot be read: {error}")
 

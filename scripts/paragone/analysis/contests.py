@@ -18,10 +18,11 @@ from paragone.analysis.columns import FLAG, RUN_COLUMNS, columns_of_process, of_
 from paragone.analysis.grouping import Series, by_machine, series_of
 from paragone.analysis.metrics import METRICS
 from paragone.analysis.statistics import ALPHA, holm
+from paragone.records.compliance import broken_at, of_contests
 from paragone.records.contest_record import ContestsRecord, Window
 from paragone.records.parity_reports import Parity
+from paragone.records.rules import REMARK, Finding, table
 
-SLEEPING = 0.01  # of a core: what all variants that wait may use together in a window
 SPEED = next(metric for metric in METRICS if metric.name == "speed")
 
 # Columns that a window shares with the runs, so that both are grouped and labelled alike.
@@ -35,7 +36,7 @@ COLUMNS = {
     **typed(
         ("Int64", "contest round place steps"),
         ("float64", "seconds examples_per_second sleeping_share"),
-        (FLAG, "quiet"),
+        (FLAG, "together"),
     ),
 }
 EFFECTS = ["workload", "global_batch", "machine", "first", "second", "contest", "rounds", "effect"]
@@ -45,21 +46,27 @@ def rounds(records: Iterable[ContestsRecord], experiment: str, parity: Parity) -
     """One row per window; a variant without one, because it failed or was not in parity, has one row.
 
     `parity`: by workload and backend. A variant that has not passed the gate, or failed its first steps, has
-    no speed; nor has a window in which the waiting variants did not sleep (`quiet`).
+    no speed; nor has one, or a window, that breaks a measurement rule which is more than a remark.
     """
     rows = [
         row
         for record in records
+        for broken in [[*of_contests(record)]]
         for number, contest in enumerate(record.contests, start=1)
         for index in range(len(contest.contestants))
-        for row in _rows(record, number, index, experiment, parity)
+        for row in _rows(record, number, index, experiment, parity, broken)
     ]
-    table = pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(COLUMNS)
-    return table.sort_values(["run", "contest", "round", "place"], ignore_index=True, kind="stable")
+    made = pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(COLUMNS)
+    return made.sort_values(["run", "contest", "round", "place"], ignore_index=True, kind="stable")
 
 
 def _rows(
-    record: ContestsRecord, number: int, index: int, experiment: str, parity: Parity
+    record: ContestsRecord,
+    number: int,
+    index: int,
+    experiment: str,
+    parity: Parity,
+    broken: list[tuple[str, Finding]],
 ) -> Iterator[dict[str, Any]]:
     contest = record.contests[number - 1]
     contestant = contest.contestants[index]
@@ -88,6 +95,7 @@ def _rows(
         "data_source": record.data.source,
         "data_edition": record.data.edition,
         "machines": 1,
+        "together": contest.together,
     }
     if process:
         columns = columns_of_process(process)
@@ -97,25 +105,28 @@ def _rows(
         for place, window in enumerate(contest.windows)
         if window.contestant == index
     ]
+    where = f"contests[{number - 1}]"
+    places = [f"{where}.contestants[{index}]", f"{where}.seconds"]
     if not own:
-        yield shared
+        yield shared | {"violations": " ".join(broken_at(broken, *places))}
     for place, window in own:
-        yield shared | _of_window(window, place, spec.global_batch, proven is True)
+        rules = broken_at(broken, *places, f"{where}.windows[{place}]")
+        counts = proven is True and all(table()[rule].severity == REMARK for rule in rules)
+        row = _of_window(window, place, spec.global_batch, counts)
+        yield shared | row | {"violations": " ".join(rules)}
 
 
-def _of_window(window: Window, place: int, batch: int, proven: bool) -> dict[str, Any]:
+def _of_window(window: Window, place: int, batch: int, counts: bool) -> dict[str, Any]:
     host = window.host
     lost = max(0.0, host.busy - window.working - window.sleeping) + host.stolen
     total = host.busy + host.idle + host.stolen
-    quiet = window.sleeping <= SLEEPING * window.seconds
     return {
         "round": window.round,
         "place": place,
         "steps": window.steps,
         "seconds": window.seconds,
-        "examples_per_second": window.steps * batch / window.seconds if proven and quiet else None,
+        "examples_per_second": window.steps * batch / window.seconds if counts else None,
         "sleeping_share": window.sleeping / window.seconds,
-        "quiet": quiet,
         **of_others([lost / total if total else None]),
     }
 

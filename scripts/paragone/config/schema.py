@@ -310,16 +310,16 @@ class Contest(Closed):
 
     rounds: Annotated[Count, says("turns of each variant in a contest")]
     window_seconds: Annotated[Positive, says("of a turn")]
+    minutes: Annotated[
+        Positive,
+        says("for the contests of one question; three are held, however long they take"),
+    ]
     sessions: Annotated[
         Count,
         says(
             "calls, at different hours or days, whose contests are wanted: each call adds one, and "
             "three speak of the machine"
         ),
-    ]
-    minutes: Annotated[
-        Positive,
-        says("for the contests of one question; three are held, however long they take"),
     ]
 
 

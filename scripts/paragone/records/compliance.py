@@ -1,6 +1,7 @@
 """The rules that one record must obey, one function per rule, and violations of all rules.
 
-A function yields what breaks its rule. Rules that are asserted when a record is written are in `rules`.
+A function yields what breaks its rule. Rules that are asserted when a record is written are in `rules`; those
+on contests follow those on runs.
 """
 
 import csv
@@ -11,8 +12,11 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from paragone.base.atomic_files import writing
 from paragone.records import host_metrics
+from paragone.records.contest_record import Contest, Contestant, ContestsRecord, variables
 from paragone.records.rules import ASSERTED, SEVERITIES, Checks, Finding, as_json, limit, table
 from paragone.records.run_metrics import (
     DIVERGED,
@@ -24,7 +28,7 @@ from paragone.records.run_metrics import (
     steady,
     time_to_target,
 )
-from paragone.records.run_record import Activity, RunRecord
+from paragone.records.run_record import Activity, Load, RunRecord
 
 OF_RECORD: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks(ASSERTED)
 
@@ -330,6 +334,139 @@ def modes(record: RunRecord) -> Iterator[Finding]:
             yield Finding(f"{where}.deterministic", "false, deterministic kernels were asked for")
         if found.math_mode != "ieee":
             yield Finding(f"{where}.math_mode", f"{found.math_mode}: float32 was rounded")
+
+
+# Contests
+
+OF_CONTEST: Checks[Callable[[Contest], Iterator[Finding]]] = Checks()
+# Rules on runs that each variant of a contest must obey, too.
+OF_CONTESTANT = (
+    *("data", "devices", "read", "ranks", "threads", "fingerprint", "environment", "modes"),
+    *("first-steps", "first-steps-compared", "clean-code"),
+)
+
+
+def of_contests(record: ContestsRecord) -> Iterator[tuple[str, Finding]]:
+    """Each rule that contests break, and what breaks it."""
+    if record.digest != (expected := record.expected_digest()):
+        yield "digest", Finding("digest", f"{record.digest}, the record's is {expected}")
+    for number, contest in enumerate(record.contests):
+        where = f"contests[{number}]"
+        for rule, check in OF_CONTEST.items():
+            yield from ((rule, _within(where, finding)) for finding in check(contest))
+        for place, contestant in enumerate(contest.contestants):
+            run = _as_run(contestant, record)
+            where = f"contests[{number}].contestants[{place}]"
+            for rule in OF_CONTESTANT:
+                yield from ((rule, _within(where, finding)) for finding in OF_RECORD[rule](run))
+
+
+def broken_at(found: Iterable[tuple[str, Finding]], *places: str) -> list[str]:
+    """The rules that are broken at these places, such as `contests[0].windows[3]`, or within them."""
+    return sorted(
+        {
+            rule
+            for rule, finding in found
+            for at in places
+            if f"{finding.where}.".startswith(f"{at}.")
+        }
+    )
+
+
+def _within(where: str, finding: Finding) -> Finding:
+    return Finding(f"{where}.{finding.where}", finding.value)
+
+
+def _as_run(contestant: Contestant, record: ContestsRecord) -> RunRecord:
+    """What a variant has in common with a run."""
+    return RunRecord(
+        run=contestant.spec.name,
+        status=contestant.status,
+        reason=contestant.reason,
+        spec=contestant.spec,
+        data=record.data,
+        model=contestant.model,
+        devices=contestant.devices,
+        first_steps=contestant.first_steps,
+        processes=[replace(each, modes=contestant.modes) for each in contestant.processes],
+    )
+
+
+@OF_CONTEST.rule("status")
+def contest_status(contest: Contest) -> Iterator[Finding]:
+    """What each status implies."""
+    for place, one in enumerate(contest.contestants):
+        if (one.status == "completed") == (one.reason is not None):
+            wrong = f"{one.reason!r} of a variant that is {one.status}"
+            yield Finding(f"contestants[{place}].reason", wrong)
+        for key in ("steps", "model", "processes"):
+            if one.status == "completed" and not getattr(one, key):
+                yield Finding(f"contestants[{place}].{key}", "none of a variant that is completed")
+
+
+@OF_CONTEST.rule("tuning")
+def contest_tuning(contest: Contest) -> Iterator[Finding]:
+    """The variables that tune each process are those of the variant's tuning, and what a shared GPU takes."""
+    for place, one in enumerate(contest.contestants):
+        for rank, process in enumerate(one.processes):
+            if process.variables != (asked := variables(one.spec)):
+                where = f"contestants[{place}].processes[{rank}].variables"
+                yield Finding(where, f"{process.variables}, asked for are {asked}")
+
+
+@OF_CONTEST.rule("asleep")
+def asleep(contest: Contest) -> Iterator[Finding]:
+    """Only the variant whose turn it is uses the machine."""
+    for place, window in enumerate(contest.windows):
+        if window.sleeping > limit("asleep") * window.seconds:
+            wrong = f"{window.sleeping:.4f} s of CPU time in {window.seconds:.3f} s"
+            yield Finding(f"windows[{place}].sleeping", wrong)
+
+
+@OF_CONTEST.rule("restored")
+def restored(contest: Contest) -> Iterator[Finding]:
+    """What a variant learned in its windows is undone, so that all windows trained the same model."""
+    for place, one in enumerate(contest.contestants):
+        if one.status == "completed" and not one.restored:
+            yield Finding(f"contestants[{place}].restored", f"{one.restored}")
+
+
+@OF_CONTEST.rule("turns")
+def turns(contest: Contest) -> Iterator[Finding]:
+    """One window of the calibrated steps in each round, by two clocks, within the time of the contest."""
+    rounds = max((window.round for window in contest.windows), default=0)
+    for place, one in enumerate(contest.contestants):
+        own = [window for window in contest.windows if window.contestant == place]
+        numbers = [window.round for window in own]
+        whole = rounds if one.status == "completed" else len(own)
+        if numbers != list(range(1, whole + 1)):
+            yield Finding(f"contestants[{place}]", f"turns in rounds {numbers} of {rounds}")
+    for place, window in enumerate(contest.windows):
+        planned = contest.contestants[window.contestant].steps
+        if window.steps != planned:
+            yield Finding(f"windows[{place}].steps", f"{window.steps}, calibrated {planned}")
+        if window.seconds > window.host.seconds + limit("turns"):
+            wrong = f"{window.seconds:.3f} s, {window.host.seconds:.3f} s by the kernel's clock"
+            yield Finding(f"windows[{place}].seconds", wrong)
+    spent = contest.ready_seconds + math.fsum(window.host.seconds for window in contest.windows)
+    if spent > contest.seconds + limit("turns"):
+        yield Finding("seconds", f"{contest.seconds:.3f}, its parts took {spent:.3f} s")
+
+
+@OF_CONTEST.rule("isolation")
+def contest_isolation(contest: Contest) -> Iterator[Finding]:
+    """Others were idle, over all windows together."""
+    share = host_metrics.other_cpu_share([window.host for window in contest.windows])
+    if share is not None and share > limit("isolation"):
+        yield Finding("windows", f"others had {share:.3f} of the host's CPU time")
+
+
+@OF_CONTEST.rule("throttling")
+def contest_throttling(contest: Contest) -> Iterator[Finding]:
+    """No throttling by heat, power or a quota in any window."""
+    for place, window in enumerate(contest.windows):
+        if host_metrics.throttled(Load(before=0, life=window.host)):
+            yield Finding(f"windows[{place}].host", str(as_json(window.host)))
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,9 @@ def machine(runs: pd.DataFrame) -> str:
 
 
 def isolation(runs: pd.DataFrame) -> list[str]:
-    """Return one warning per kind of disturbance, none if all runs had the machine to themselves."""
-    warnings, unit = [], "windows" if "round" in runs else "runs"
+    """Return one warning per kind of disturbance, none if all runs had the machine to themselves; also that
+    variants of contests were not alive together."""
+    warnings, unit = [], _unit(runs)
     if flagged := int(runs["busy"].sum()):
         share = runs["other_cpu_share"].max()
         warnings.append(
@@ -93,7 +94,16 @@ def isolation(runs: pd.DataFrame) -> list[str]:
         )
     if "throttled" in runs and (slowed := int(runs["throttled"].sum())):
         warnings.append(f"THROTTLED: heat or power slowed {slowed} of {len(runs)} runs down.")
+    if "together" in runs and (apart := int((runs["together"] == False).sum())):  # noqa: E712
+        warnings.append(
+            f"ONE AT A TIME: in {apart} of {len(runs)} windows one variant was alive, because all do not fit "
+            "into memory together; states of the machine do not cancel in their ratios."
+        )
     return warnings
+
+
+def _unit(runs: pd.DataFrame) -> str:
+    return "windows" if "round" in runs else "runs"
 
 
 def violations(runs: pd.DataFrame) -> list[str]:
@@ -103,7 +113,8 @@ def violations(runs: pd.DataFrame) -> list[str]:
     """
     rules = runs["violations"].dropna().str.split().explode().value_counts()
     rules = rules.drop(["isolation", "throttling", "environment"], errors="ignore")
-    counts = [f"{rule} ({count} of {len(runs)} runs)" for rule, count in sorted(rules.items())]
+    of_all = f"of {len(runs)} {_unit(runs)}"
+    counts = [f"{rule} ({count} {of_all})" for rule, count in sorted(rules.items())]
     return [f"Rules broken: {', '.join(counts)}."] if counts else []
 
 

@@ -124,7 +124,7 @@ def test_what_is_not_what_was_measured_is_refused(results, archive):
     edited = with_file(archive, RECORD, json.dumps(record).encode())
     assert "changed after it was measured" in refusal(edited)
     text = (results / CONTESTS).read_text()
-    edited = with_file(archive, CONTESTS, text.replace('"steps": 10', '"steps": 20', 1).encode())
+    edited = with_file(archive, CONTESTS, text.replace('"steps": 40', '"steps": 80', 1).encode())
     assert "changed after it was measured" in refusal(edited)
     elsewhere = with_file(archive, "contests/other/1/record.json", text.encode())
     assert f"the record of {QUESTION}" in refusal(elsewhere)

@@ -28,10 +28,7 @@ def contests(inputs: Inputs) -> Table:
         }
     )
     table = inputs.rounds
-    remarks = [METHOD, footnotes.data(table), footnotes.machine(table)]
-    loud = int((table["quiet"] == False).sum())  # noqa: E712 - a column with missing values
-    if loud:
-        remarks.append(f"{loud} windows are left out: variants that waited did not sleep.")
+    remarks = [METHOD, footnotes.data(table), *footnotes.where(table), *footnotes.violations(table)]
     return Table(rows, inputs.title, remarks, [Block(cells, f"{WIDE}{WIDE}rr{WIDE}{WIDE}")])
 
 
