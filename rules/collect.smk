@@ -46,6 +46,7 @@ rule collect:
         records=lambda wildcards: PLAN.records(wildcards.experiment),
         parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
         manifests=lambda wildcards: PLAN.manifests(wildcards.experiment),
+        contests=lambda wildcards: PLAN.timings(wildcards.experiment),
         products="<results>/tables/device_matmul/matmul.parquet",
     output:
         violations=report(
@@ -56,6 +57,7 @@ rule collect:
         ),
         runs="<results>/tables/{experiment}/runs.parquet",
         epochs="<results>/tables/{experiment}/epochs.parquet",
+        rounds="<results>/tables/{experiment}/rounds.parquet",
     log:
         "<results>/logs/tables/{experiment}/collect.log",
     priority: reading
@@ -72,36 +74,12 @@ rule collect:
             --records {input.records:q} \
             --parity {input.parity:q} \
             --manifests {input.manifests:q} \
+            --contests {input.contests:q} \
             --products {input.products:q} \
             --violations {output.violations:q} \
             --runs {output.runs:q} \
             --epochs {output.epochs:q} \
-            >{log:q} 2>&1
-        """
-
-
-rule collect_contests:
-    input:
-        records=lambda wildcards: PLAN.timings(wildcards.experiment),
-        parity=lambda wildcards: PLAN.parity_reports(wildcards.experiment),
-    output:
-        rounds="<results>/tables/{experiment}/rounds.parquet",
-    log:
-        "<results>/logs/tables/{experiment}/collect_contests.log",
-    priority: reading
-    conda:
-        "../envs/workflow.yaml"
-    params:
-        code=PLAN.code("collect.py"),
-    message:
-        "Collecting the contests of {wildcards.experiment}"
-    shell:
-        r"""
-        python {params.code[0]:q} contests \
-            --experiment {wildcards.experiment:q} \
-            --records {input.records:q} \
-            --parity {input.parity:q} \
-            --output {output.rounds:q} \
+            --rounds {output.rounds:q} \
             >{log:q} 2>&1
         """
 

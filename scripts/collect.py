@@ -46,6 +46,14 @@ def main(arguments: list[str] | None = None) -> None:
     )
     runs.add_argument("--manifests", type=Path, nargs="*", default=[], metavar="manifest.json")
     runs.add_argument(
+        "--contests",
+        type=Path,
+        nargs="*",
+        default=[],
+        metavar="record.json",
+        help="records of contests, which the speeds of their variants come from",
+    )
+    runs.add_argument(
         "--violations",
         type=Path,
         metavar="compliance.csv",
@@ -53,6 +61,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     runs.add_argument("--runs", type=Path, required=True, help=".parquet or .csv to write")
     runs.add_argument("--epochs", type=Path, required=True, help=".parquet or .csv to write")
+    runs.add_argument("--rounds", type=Path, help="one row per window of the contests, to write")
 
     join = modes.add_parser("join", help="all experiments: a run that several share is one row")
     join.set_defaults(collect=_join)
@@ -73,13 +82,6 @@ def main(arguments: list[str] | None = None) -> None:
         help=".csv and .parquet files to write",
     )
 
-    turns = modes.add_parser("contests", help="one experiment: one row per window of its contests")
-    turns.set_defaults(collect=_collect_contests)
-    turns.add_argument("--experiment", required=True, help="its name in the configuration")
-    turns.add_argument("--records", type=Path, nargs="+", required=True, metavar="record.json")
-    turns.add_argument("--parity", type=Path, nargs="*", default=[], metavar="workload.json")
-    turns.add_argument("--output", type=Path, required=True, help=".parquet or .csv to write")
-
     timed = modes.add_parser("products", help="matrix products: one row per timed run")
     timed.set_defaults(collect=_collect_products)
     timed.add_argument("--results", type=Path, nargs="+", required=True, metavar="backend.json")
@@ -93,20 +95,27 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _collect_runs(options: argparse.Namespace) -> None:
-    broken = []
+    broken, timed = [], [contest_record.read(path) for path in options.contests]
     if options.violations:
         runs_of = {options.experiment: {path.parent.name for path in options.records}}
-        broken = compliance.find(options.records, options.parity, options.manifests, runs_of)
-        print(describe(broken, len(options.records)))
+        runs_of[options.experiment] |= {record.question for record in timed}
+        paths = [*options.records, *options.contests]
+        broken = compliance.find(paths, options.parity, options.manifests, runs_of)
+        print(describe(broken, len(paths)))
+    parity = parity_reports.read_parity(options.parity)
+    rounds = contests.rounds(timed, options.experiment, parity)
     runs, epochs = tidy.tables(
         tidy.read_records(options.records, broken),
         options.experiment,
-        parity_reports.read_parity(options.parity),
+        parity,
         tidy.read(options.products) if options.products else None,
         broken,
+        rounds,
     )
     tidy.write(runs, options.runs)
     tidy.write(epochs, options.epochs)
+    if options.rounds:
+        tidy.write(rounds, options.rounds)
     if options.violations:
         write(broken, options.violations)
 
@@ -115,12 +124,6 @@ def _join(options: argparse.Namespace) -> None:
     whole = tidy.merge([tidy.read(path) for path in options.tables])
     for path in options.output:
         tidy.write(whole, path)
-
-
-def _collect_contests(options: argparse.Namespace) -> None:
-    records = [contest_record.read(path) for path in options.records]
-    parity = parity_reports.read_parity(options.parity)
-    tidy.write(contests.rounds(records, options.experiment, parity), options.output)
 
 
 def _collect_products(options: argparse.Namespace) -> None:

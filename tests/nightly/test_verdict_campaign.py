@@ -1,7 +1,16 @@
 """How often the verdicts are right where the truth is known: 10,000 draws."""
 
 import pytest
-from unit.test_verdict_rates import NOISES, SPREADS, falsely_faster, found_of, reproduced
+from unit.test_verdict_rates import (
+    CONTESTS,
+    NOISES,
+    SLOWDOWN,
+    SPREADS,
+    falsely_faster,
+    found_of,
+    reproduced,
+    wrong_after_contests,
+)
 
 DRAWS = 10_000
 CHANCE = 3 * (0.05 * 0.95 / DRAWS) ** 0.5
@@ -25,3 +34,10 @@ def test_equal_backends_are_rarely_called_faster(noise, backends):
 @pytest.mark.parametrize("pilot", [3, 6])
 def test_a_slowdown_is_found_with_the_pairs_that_are_asked_for(deviation, comparisons, pilot):
     assert found_of(deviation, pilot, comparisons, DRAWS) >= 0.8
+
+
+@pytest.mark.parametrize("noise", CONTESTS)
+@pytest.mark.parametrize("variants", [2, 4])
+@pytest.mark.parametrize("apart", [0.0, SLOWDOWN])
+def test_contests_that_end_when_all_is_decided_are_rarely_wrong(noise, variants, apart):
+    assert wrong_after_contests(noise, variants, DRAWS, apart=apart) <= 0.05 + CHANCE

@@ -91,7 +91,7 @@ VALUES = [
     ("processes.0.epochs", [], set()),  # of a process that was not the first of its host
     ("processes.0.window", VALID[0]["processes"][0]["window"][:3], {"epoch-clock"}),
     ("processes.0.window.1.seconds", 1.0, {"epoch-clock"}),
-    ("window", [], {"window", "epoch-clock"}),
+    ("window", [], {"epoch-clock"}),
     ("epochs.1.epoch", 3, {"epochs"}),
     ("processes.0.first_epoch", 2, {"processes", "epoch-clock"}),
     ("processes.0.rank", 1, {"ranks", "clock-sum"}),

@@ -1,14 +1,17 @@
 """Verdicts on variants timed in turn: contests are the unit, and what is not proven has no speed."""
 
+import math
 from copy import deepcopy
 
-import numpy as np
 import pandas as pd
 import pytest
 from draw_figures import Drawing, texts_of
+from make_records import make_record, typed
 from workspace import CONFIG, ROOT
 
-from paragone.analysis.contests import COLUMNS, effects, pairs
+from paragone.analysis import tidy
+from paragone.analysis.contests import COLUMNS
+from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED, verdicts
 from paragone.base.errors import UserError
 from paragone.config.expand import expand, timed_in_turn
 from paragone.config.plan import Plan
@@ -52,48 +55,63 @@ def table(speeds: dict[str, list[list[float]]], machine: str = "one") -> pd.Data
     return pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(COLUMNS)
 
 
-def test_the_effect_of_a_contest_is_the_median_over_its_rounds():
-    found = effects(table({"torch": [[100, 200, 100]], "jax": [[50, 50, 50]]}), LABELS)
-    assert found["effect"].tolist() == pytest.approx([np.log(2)])
-    assert found["rounds"].tolist() == [3]
+def rows_of(speeds: dict[str, list[list[float]]]) -> list[dict]:
+    """The verdicts on such windows."""
+    return verdicts(table(speeds), LABELS).to_dict("records")
+
+
+def test_contests_are_the_unit_and_the_median_over_rounds_is_their_effect():
+    """A hundred rounds of three contests decide no more than their medians."""
+    few = verdicts(table({"torch": [[110], [120], [150]], "jax": [[100]] * 3}), LABELS)
+    rounds = [[speed, 500, speed] * 30 for speed in (110, 120, 150)]
+    many = verdicts(table({"torch": rounds, "jax": [[100] * 90] * 3}), LABELS)
+    assert few.equals(many)
+    (row,) = few.to_dict("records")
+    assert row["effect"] == pytest.approx((1.1 * 1.2 * 1.5) ** (1 / 3))
+    assert (row["n"], row["unit"], row["relation"]) == (3, "contest", UNDECIDED)
 
 
 def test_a_round_that_one_variant_lacks_is_left_out():
-    windows = table({"torch": [[100, None, 300]], "jax": [[100, 100, 100]]})
-    assert effects(windows, LABELS)["rounds"].tolist() == [2]
-
-
-def test_contests_are_the_unit():
-    """A hundred rounds of two contests decide no more than their two medians."""
-    few = pairs(effects(table({"torch": [[110], [150]], "jax": [[100], [100]]}), LABELS))
-    many = pairs(
-        effects(table({"torch": [[110] * 50, [150] * 50], "jax": [[100] * 50] * 2}), LABELS)
-    )
-    columns = ["contests", "ratio", "low", "high", "relation"]
-    assert few[columns].equals(many[columns])
-    assert many["rounds"].tolist() == [100]
+    rows = rows_of({"torch": [[100, None, 300]], "jax": [[100, 100, 100]]})
+    assert rows[0]["effect"] == pytest.approx(math.sqrt(3))
 
 
 @pytest.mark.parametrize(
-    ("torch", "relation"),
+    ("torch", "relation", "winner"),
     [
-        ([120, 121, 119, 120, 122], "faster"),
-        ([80, 81, 79, 80, 82], "slower"),
-        ([101, 100, 99, 100, 101], "equal"),
-        ([140, 90, 120, 85, 130], "undecided"),
+        ([120, 121, 119, 120, 122], BETTER, "PyTorch"),
+        ([80, 81, 79, 80, 82], BETTER, "JAX"),
+        ([101, 100, 99, 100, 101], EQUAL, ""),
+        ([140, 90, 120, 85, 130], UNDECIDED, ""),
+        ([200, 200], UNDECIDED, ""),  # two contests decide nothing
     ],
 )
-def test_verdicts(torch, relation):
-    windows = table({"torch": [[speed] for speed in torch], "jax": [[100]] * 5})
-    (row,) = pairs(effects(windows, LABELS)).to_dict("records")
-    assert row["relation"] == relation
-    assert row["low"] < row["ratio"] < row["high"]
+def test_verdicts(torch, relation, winner):
+    (row,) = rows_of({"torch": [[speed] for speed in torch], "jax": [[100]] * len(torch)})
+    assert (row["relation"], row["winner"]) == (relation, winner)
+    assert row["low"] < row["effect"] < row["high"]
 
 
-def test_one_contest_decides_nothing():
-    (row,) = pairs(effects(table({"torch": [[200]], "jax": [[100]]}), LABELS)).to_dict("records")
-    assert row["relation"] == "undecided"
-    assert np.isnan(row["low"])
+def test_the_contests_that_would_decide():
+    """Their effects vary by 0.02: the fewest find 20 %, and to show equality takes more."""
+    by_factor = [
+        rows_of(
+            {"torch": [[100 * factor * math.exp(x)] for x in (-0.02, 0, 0.02)], "jax": [[100]] * 3}
+        )
+        for factor in (1.2, 1.0)
+    ]
+    needed = [rows[0]["needed"] for rows in by_factor]
+    assert 3 <= needed[0] < needed[1] <= 12
+
+
+def test_a_variant_that_has_no_speed_is_not_compared_and_the_others_are():
+    windows = table({"torch": [[200]] * 3, "jax": [[None]] * 3})
+    windows.loc[windows["backend"] == "jax", "status"] = "out_of_memory"
+    (row,) = verdicts(windows, LABELS).to_dict("records")
+    assert (row["relation"], row["second_lacks"]) == (
+        NOT_COMPARED,
+        "out of memory (all 3 contests)",
+    )
 
 
 def test_machines_are_kept_apart():
@@ -103,48 +121,36 @@ def test_machines_are_kept_apart():
             table({"torch": [[100]] * 3, "jax": [[200]] * 3}, "two"),
         ]
     )
-    rows = pairs(effects(both, LABELS))
-    assert dict(zip(rows["machine"], rows["ratio"], strict=True)) == pytest.approx(
-        {"one": 2, "two": 0.5}
-    )
+    assert sorted(verdicts(both, LABELS)["effect"]) == pytest.approx([0.5, 2])
 
 
-def test_few_false_verdicts_where_variants_are_equal():
-    """200 questions of four equal variants, whose contests differ by heavy tails: about 5 % err at most."""
-    random = np.random.default_rng(0)
-    wrong, questions = 0, 200
-    for _ in range(questions):
-        logs = 0.03 * random.standard_t(3, size=(4, 6))
-        found = pd.DataFrame(
-            [
-                {
-                    "workload": "w",
-                    "global_batch": 1,
-                    "machine": "m",
-                    "first": f"{first}",
-                    "second": f"{second}",
-                    "contest": contest,
-                    "rounds": 1,
-                    "effect": logs[first, contest] - logs[second, contest],
-                }
-                for first in range(4)
-                for second in range(first + 1, 4)
-                for contest in range(6)
-            ]
-        )
-        wrong += pairs(found)["relation"].isin(["faster", "slower"]).any()
-    assert wrong <= 0.08 * questions  # of 200: 5 % and two standard deviations
+def test_runs_without_a_window_have_the_speed_of_their_contests():
+    made = [
+        make_record(backend, seed=seed) for backend in ("torch", "torch-xla") for seed in (0, 1)
+    ]
+    for record in made:
+        record["window"] = record["processes"][0]["window"] = []
+    proven = {("fashion-conv", backend): True for backend in ("torch", "torch-xla")}
+    alone, _ = tidy.tables(typed(made), "one", proven)
+    windows = table({"torch": [[100, 120], [130, 130]], "torch-xla": [[None]]})
+    for column in ("workload", "global_batch", "machine", "data_edition"):
+        windows[column] = alone[column].iloc[0]
+    runs, _ = tidy.tables(typed(made), "one", proven, rounds=windows)
+    assert alone["steady_examples_per_second"].isna().all()
+    speeds = runs.set_index("backend")["steady_examples_per_second"]
+    assert speeds["torch"].tolist() == [120, 120]
+    assert speeds["torch-xla"].isna().all()
 
 
-def test_variants_of_one_work_and_precision_are_timed_together():
+def test_variants_of_one_work_are_timed_together():
     config = {**CONFIG, "seed": 0, "experiments": {"asked": ASKED}}
     asked = timed_in_turn(config, "asked", expand(config, "asked"))
-    assert [question.contests for question in asked] == [3, 3]
+    assert [question.contests for question in asked] == [3, 3, 3]
     assert [
         (spec.global_batch, sorted(spec.backend.name for spec in question.variants))
         for question in asked
         for spec in question.variants[:1]
-    ] == [(64, ["jax", "torch"]), (128, ["jax", "torch"])]
+    ] == [(64, ["jax", "torch"]), (128, ["jax", "torch"]), (256, ["torch"])]
     assert {spec.seed for question in asked for spec in question.variants} == {0}
     others = [
         {**config, "contest": {**CONFIG["contest"], key: value}}

@@ -83,7 +83,7 @@ def test_batches_without_speed_have_the_reason(drawings, shown):
         ("PyTorch/XLA SPMD", 512): "diverged (all 3 runs)",
     }
     drawing = drawings["batch_size_throughput"]
-    remarks = batch_size_throughput.remarks(rows, drawing.runs, {"width": "10"})
+    remarks = batch_size_throughput.remarks(rows, drawing.inputs(), {"width": "10"})
     assert "Not the published model: width 1, published 10." in remarks
     text = texts_of(drawing.figure("batch_size_throughput"))
     assert text.count("out of memory (all 3 runs)") == 3

@@ -49,7 +49,7 @@ def test_each_dot_is_the_ratio_of_a_pair(drawing):
     for row in ratios[ratios["series"] == "PyTorch (tuned)"].to_dict("records"):
         runs = [by_run[name] for name in row["runs"].split()]
         tuned, plain = sorted(runs, key=lambda one: not one["spec"]["tuning"])
-        assert tuned["spec"]["seed"] == plain["spec"]["seed"] == row["seed"]
+        assert tuned["spec"]["seed"] == plain["spec"]["seed"]
         assert row["value"] == pytest.approx(speed(tuned) / speed(plain))
     mean = ratios.set_index("series")["mean"]
     assert mean["PyTorch"].unique().tolist() == [1.0]

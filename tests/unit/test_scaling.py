@@ -89,7 +89,7 @@ def test_without_one_replica_there_is_no_speed_up(tmp_path):
     measured = drawing(tmp_path, lonely, "weak").draw("scaling")[1]
     assert measured["speed_up"].isna().all()
     assert measured["step_seconds"].notna().all()
-    assert set(measured["words"]) == {"no run of one replica with its seed"}
+    assert set(measured["words"]) == {"no run of one replica to compare with"}
 
 
 def test_a_record_that_cannot_be_read_has_the_reason(tmp_path):

@@ -35,6 +35,8 @@ def pairs(*rows: tuple, metric: str = "speed", **columns: object) -> pd.DataFram
             "needed": 10.0,
             "ratio": metric != "test accuracy",
             "n": 7,
+            "unit": "pair",
+            "unit_seconds": math.nan,
             "first_lacks": "",
             "second_lacks": "",
             "runs": "",
@@ -112,9 +114,13 @@ def test_a_reason_is_said_once_for_all_that_lack_a_value():
         ({"n": 1, "needed": 6.0}, "one pair has no variance: at least 6 are needed"),
         ({"n": 9}, "1 more pair is needed"),
         ({"n": 7}, "3 more pairs are needed"),
-        ({"needed": math.nan}, "the runs vary so much that no affordable number of pairs decides"),
+        ({"needed": math.nan}, "the runs vary so much that no affordable number decides"),
         ({"n": 10, "effect": 0.97}, "the effect lies between none and the margin: more pairs may decide"),
         ({"n": 10, "effect": 0.90}, "more pairs may decide"),
+        (
+            {"n": 6, "unit": "contest", "unit_seconds": 40.0},
+            "4 more contests are needed, about 3 minutes",
+        ),
     ],
 )  # fmt: skip
 def test_what_an_undecided_pair_takes(columns, why):
@@ -190,8 +196,8 @@ def test_what_was_run_once_is_one_answer():
     ]
     (answer,) = of(pd.concat(rows), OPEN)
     assert answer.text == (
-        "speed and end to end: one pair of runs each of A and B, and one pair has no variance: "
-        "at least 6 pairs are needed."
+        "speed and end to end: one pair each of A and B, and one has no variance: "
+        "at least 6 are needed."
     )
 
 

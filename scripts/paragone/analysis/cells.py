@@ -225,7 +225,14 @@ def epoch_seconds(cell: Cell) -> pd.Series:
     if cell.whole_epochs():
         later = cell.epochs[~cell.epochs["first_of_process"]]
         return later.groupby("seed")["train_seconds"].mean().reindex(runs.index)
-    return cell.protocol.epoch_examples / runs["steady_examples_per_second"]
+    return cell.protocol.epoch_examples / _steady(cell)
+
+
+def _steady(cell: Cell, row: Row | None = None) -> pd.Series:
+    """Steady examples/s by seed; of runs without a window of their own one value, that of their contests."""
+    runs = cell.runs.set_index("seed")
+    speeds = runs["steady_examples_per_second"]
+    return speeds[runs["steady_steps"].notna() | ~speeds.duplicated()]
 
 
 def _epoch_time(cell: Cell, row: Row) -> pd.Series:
@@ -258,7 +265,7 @@ QUANTITIES = {
         any_length=True,
     ),
     "epoch_time": _timed_as_published(_epoch_time, meaning=_epoch_time_meaning),
-    "throughput": _timed_as_published(_of_run("steady_examples_per_second")),
+    "throughput": _timed_as_published(_steady),
     "parameters": Quantity(_of_run("parameters"), digits=0, any_length=True),
     "target_accuracy": Quantity(_of_run("target_accuracy"), any_length=True),
     **{

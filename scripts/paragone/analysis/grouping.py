@@ -5,7 +5,7 @@ or of real and synthetic data, are never pooled.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 import pandas as pd
@@ -15,8 +15,9 @@ from paragone.config.run_spec import AS_INSTALLED
 
 # Labels leave these values out.
 _USUAL = {"precision": "float32", "tuning": AS_INSTALLED}
+RUN, CONTEST = "run", "contest"  # what has one speed
 BY_BATCH = ("workload", "replicas")  # kept apart by figures over batch sizes
-_SETTING = ["data_source", "data_edition", "machine"]
+SETTING = ["data_source", "data_edition", "machine"]
 
 
 def shares_cores(runs: pd.DataFrame) -> bool:
@@ -31,6 +32,7 @@ class Series:
     """Runs that belong together. `label` is unique within the figure or table.
 
     `name`: the label without the variant of the workload, where figures show variants side by side.
+    `windows`: those of its variant in contests, as in the table of rounds; empty where it was in none.
     """
 
     label: str
@@ -39,6 +41,7 @@ class Series:
     workload: str
     number: int  # 0 for the first of a backend and workload; others need another marker or line
     runs: pd.DataFrame
+    windows: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def measured(self) -> pd.DataFrame:
@@ -56,20 +59,38 @@ class Series:
         return int(self.runs["global_batch"].iloc[0])
 
     @property
+    def unit(self) -> str:
+        """What has one speed: `CONTEST`, or `RUN` where the variant was in no contest."""
+        return RUN if self.windows.empty else CONTEST
+
+    @property
     def speeds(self) -> pd.Series:
-        """Steady examples/s of the completed runs that have a speed, by seed."""
-        return self.measured.set_index("seed")["steady_examples_per_second"].dropna()
+        """Steady examples/s: medians over the rounds of each contest, by its number; or of the completed
+        runs, by seed."""
+        if self.unit == RUN:
+            return self.measured.set_index("seed")["steady_examples_per_second"].dropna()
+        known = self.windows.dropna(subset="examples_per_second")
+        return known.groupby(CONTEST)["examples_per_second"].median()
+
+    def named(self, values: pd.Series) -> pd.Series:
+        """Values by seed, by the names of the runs instead; values by contest, by record and number."""
+        if values.index.name != CONTEST:
+            return values.rename(self.measured.set_index("seed")["run"])
+        record = self.windows["run"].iloc[0]
+        return values.rename({number: f"{record}/{number}" for number in values.index})
 
 
-def series_of(runs: pd.DataFrame, labels: dict[str, str]) -> list[Series]:
+def series_of(
+    runs: pd.DataFrame, labels: dict[str, str], rounds: pd.DataFrame | None = None
+) -> list[Series]:
     """The series of an experiment's runs, in the order of `labels`, then of backend name.
 
-    Runs of a series differ only by seed. A label is that of the backend, followed by whatever
-    distinguishes its series, and by the replicas if they differ within the experiment. A run that stopped
-    before it read its data, or whose record cannot be read, is counted with the edition and the machine of
-    the others if they share one.
+    `rounds`: the table that has their windows in contests. Runs of a series differ only by seed. A label is
+    that of the backend, followed by whatever distinguishes its series, and by the replicas if they differ
+    within the experiment. A run that stopped before it read its data, or whose record cannot be read, is
+    counted with the edition and the machine of the others if they share one.
     """
-    return _grouped(runs, labels, [*CELL, *_SETTING])
+    return _grouped(runs, labels, [*CELL, *SETTING], rounds)
 
 
 def by_machine(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -85,27 +106,27 @@ def by_machine(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield same["machine_name"].iloc[0], same
 
 
-def sweeps_of(runs: pd.DataFrame, labels: dict[str, str], *apart: str) -> list[Series]:
+def sweeps_of(
+    runs: pd.DataFrame, labels: dict[str, str], *apart: str, rounds: pd.DataFrame | None = None
+) -> list[Series]:
     """All cells of a backend on one machine and edition as one series: a column of a comparison.
 
     Its runs differ in batch, and in replicas and workload unless these are kept `apart`: select a cell
     before computing a median. `workload` is that of the first run.
     """
-    found = _grouped(runs, labels, [*apart, "backend", *_SETTING])
-    cells = series_of(runs, labels)
+    found = _grouped(runs, labels, [*apart, "backend", *SETTING], rounds)
+    cells = series_of(runs, labels, rounds)
     return cells if len(cells) == len(found) else found  # one cell each: name it
 
 
-def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> list[Series]:
-    for known in (
-        ["dataset", "data_source", "data_edition"],
-        ["machine", "machine_name"],
-        ["precision"],
-        ["tuning"],
-    ):
-        values = runs[known].drop_duplicates().dropna()
-        if len(values) == 1:
-            runs = runs.fillna(values.iloc[0].to_dict())
+def _grouped(
+    runs: pd.DataFrame,
+    labels: dict[str, str],
+    keys: list[str],
+    rounds: pd.DataFrame | None,
+) -> list[Series]:
+    runs = _filled(runs)
+    windows = None if rounds is None else _filled(rounds)
     order = [*labels, *sorted(set(runs["backend"]) - set(labels))]
     groups = [part for _, part in runs.groupby(keys, sort=True, dropna=False)]
     groups.sort(key=lambda part: order.index(part["backend"].iloc[0]))  # stable
@@ -128,7 +149,24 @@ def _grouped(runs: pd.DataFrame, labels: dict[str, str], keys: list[str]) -> lis
         label = _with(name, [variant, *details] if variant else details)
         frame = part.reset_index(drop=True)
         result.append(Series(label, _with(name, details), *cell, number, frame))
+        if windows is not None:
+            same = windows[keys].astype(str).eq(first[keys].astype(str)).all(axis=1)
+            result[-1] = replace(result[-1], windows=windows[same].reset_index(drop=True))
     return result
+
+
+def _filled(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows that name no edition or machine, with those of the others if these share one."""
+    for known in (
+        ["dataset", "data_source", "data_edition"],
+        ["machine", "machine_name"],
+        ["precision"],
+        ["tuning"],
+    ):
+        values = rows[known].drop_duplicates().dropna()
+        if len(values) == 1:
+            rows = rows.fillna(values.iloc[0].to_dict())
+    return rows
 
 
 def _variants(workloads: pd.Series) -> dict[str, str]:

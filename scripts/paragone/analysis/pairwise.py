@@ -1,38 +1,47 @@
-"""Which of two backends is better, by how much, or whether they are equal: tests of runs paired by seed."""
+"""Which of two backends is better, by how much, or whether they are equal.
+
+Speeds are compared round by round in contests, see `analysis.contests`. All else, and speeds of variants
+that were in no contest, are compared by runs that are paired by seed.
+"""
 
 from itertools import combinations
 from typing import Any
 
 import pandas as pd
 
-from paragone.analysis import run_states
-from paragone.analysis.grouping import Series, by_machine, series_of
-from paragone.analysis.metrics import METRICS, OPTIONAL, Metric
-from paragone.analysis.statistics import ALPHA, Effects, holm, pairs_that_decide
+from paragone.analysis import contests, run_states
+from paragone.analysis.grouping import CONTEST, SETTING, Series, by_machine, series_of
+from paragone.analysis.metrics import METRICS, OPTIONAL, Metric, named
+from paragone.analysis.statistics import ALPHA, Effects, OverContests, holm, holm_of_contests
 from paragone.config.questions import compared
+from paragone.records.contest_record import ContestsRecord
 
 # How two series of a pair relate; `PARTLY`: of several pairs some are decided, and who is best is not.
 BETTER, EQUAL, UNDECIDED, NOT_COMPARED = "better", "equal", "undecided", "not compared"
 PARTLY = "partly decided"
-# Columns that must be equal for two series to be compared, besides those of `config.questions.compared`.
-SHARED = ["data_source", "data_edition", "machine"]
 BOTH = "both"  # value of the column `tuning` where a pair differs in that alone
 END_TO_END, SPEED = "end to end", "speed"
+PAIR = "pair"  # the unit of what no contest compares: two runs of equal seed
 
 COLUMNS = [
-    *("metric", "workload", "global_batch", "tuning", "first", "second", "n"),
-    *("ratio", "effect", "low", "high", "p", "p_adjusted", "p_equal_adjusted", "needed"),
+    *("metric", "workload", "global_batch", "tuning", "first", "second", "unit", "n"),
+    *("ratio", "effect", "low", "high", "p", "p_adjusted", "p_equal_adjusted"),
+    *("needed", "between", "unit_seconds"),
     *("relation", "winner", "first_lacks", "second_lacks", "runs"),
 ]
 
 
-def differences(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
+def differences(
+    runs: pd.DataFrame, labels: dict[str, str], rounds: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """One row per metric and pair of series that did the same work on the same machine.
 
-    `n` pairs of equal seeds; `effect`, `low`, `high`: by how much the first is better, with its 95 %
+    `rounds`: the windows of contests, from which speeds are compared. `n`: how many of `unit`, a contest or
+    a pair of runs of equal seed. `effect`, `low`, `high`: by how much the first is better, with its 95 %
     interval: a ratio where `ratio`, else a difference. `relation`: `BETTER`, `EQUAL` within the margin,
     `UNDECIDED` or `NOT_COMPARED`; `winner`: the label of the significantly better one, also where the two
-    are equal within the margin. `needed`: the pairs that would decide, NaN if no affordable number would.
+    are equal within the margin. `needed`: how many would decide, NaN if no affordable number would.
+    `between`: the standard deviation of their effects. `unit_seconds`: what one contest took on average.
     `first_lacks`, `second_lacks`: why a series has no value, empty if it has.
 
     The p values are adjusted over the pairs of a metric on one machine, which are a family: what is best is
@@ -42,9 +51,29 @@ def differences(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
     parts = [
         judged(pairs, runs).assign(machine=machine)
         for machine, same in by_machine(runs)
-        if (pairs := [*filter(_comparable, combinations(series_of(same, labels), 2))])
+        if (pairs := [*filter(_comparable, combinations(series_of(same, labels, rounds), 2))])
     ]
     return pd.concat(parts or [judged([], runs).assign(machine="")], ignore_index=True)
+
+
+def verdicts(rounds: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
+    """The rows on speed of `differences`, from the windows of contests alone."""
+    rows = [
+        row
+        for _, same in by_machine(rounds)
+        for row in _judged(
+            named(SPEED), [*filter(_comparable, combinations(series_of(same, labels, same), 2))]
+        )
+    ]
+    return pd.DataFrame(rows).reindex(columns=COLUMNS)
+
+
+def all_decided(record: ContestsRecord) -> bool:
+    """Whether the contests held so far decide every pair of their variants, if all of these are in parity."""
+    specs = [contestant.spec for contest in record.contests for contestant in contest.contestants]
+    proven = {(spec.workload.name, spec.backend.name): True for spec in specs}
+    found = verdicts(contests.rounds([record], "", proven), {})
+    return UNDECIDED not in set(found["relation"])
 
 
 def with_energy(runs: pd.DataFrame) -> pd.DataFrame:
@@ -71,42 +100,55 @@ def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame) -> pd.DataFra
 def _comparable(pair: tuple[Series, Series]) -> bool:
     """Whether two series are cells that are compared, on the same machine and edition of the data."""
     first, other = (series.runs.iloc[0] for series in pair)
-    same = first[SHARED].astype(str).tolist() == other[SHARED].astype(str).tolist()
+    same = first[SETTING].astype(str).tolist() == other[SETTING].astype(str).tolist()
     return same and compared(first, other)
 
 
 def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str, Any]]:
-    values = [[by_seed(one, metric) for one in pair] for pair in pairs]
-    paired = [metric.effects(*both) for both in values]
-    effects = [Effects(one.to_numpy()) for one in paired]
-    family = [index for index, found in enumerate(effects) if len(found.values)]
-    differs = _adjusted({i: effects[i].p_differs() for i in family})
-    equals = _adjusted({i: effects[i].p_within(metric.limit) for i in family})
+    found = [effects_of(metric, *pair) for pair in pairs]
+    family = [index for index, (_, effects) in enumerate(found) if len(effects.values)]
+    in_turn = any(isinstance(effects, OverContests) for _, effects in found)
+    differs = _adjusted({i: found[i][1].p_differs() for i in family}, in_turn)
+    equals = _adjusted({i: found[i][1].p_within(metric.limit) for i in family}, in_turn)
     rows = []
-    for index, (pair, both, found) in enumerate(zip(pairs, values, effects, strict=True)):
+    for index, (pair, (units, effects)) in enumerate(zip(pairs, found, strict=True)):
+        turns = [one.windows for one in pair if metric.name == SPEED and one.unit == CONTEST]
         row = {
             "metric": metric.name,
             **pair[0].runs[["workload", "global_batch"]].iloc[0].to_dict(),
             "tuning": _tuning(*pair),
             "first": pair[0].label,
             "second": pair[1].label,
-            "n": len(found.values),
+            "unit": CONTEST if len(turns) == 2 else PAIR,
+            "n": len(effects.values),
             "ratio": metric.by_ratio,
-            "effect": metric.shown(found.mean),
+            "effect": metric.shown(effects.mean),
             "relation": NOT_COMPARED,
             "winner": "",
-            "first_lacks": _lacks(metric, pair[0], both[0]),
-            "second_lacks": _lacks(metric, pair[1], both[1]),
-            "runs": " ".join(run for one in pair for run in _runs_of(one, paired[index].index)),
+            "first_lacks": _lacks(metric, pair[0]),
+            "second_lacks": _lacks(metric, pair[1]),
+            "runs": " ".join(run for one in pair for run in _runs_of(one, units)),
         }
+        if turns:
+            held = pd.concat(turns).drop_duplicates(["run", "contest"])
+            row["unit_seconds"] = held["contest_seconds"].mean()
         if index in differs:
-            row["low"], row["high"] = map(metric.shown, found.interval(ALPHA))
-            row |= {"p": found.p_differs(), "p_adjusted": differs[index]}
-            row |= {"p_equal_adjusted": equals[index]}
-            row["needed"] = pairs_that_decide(found.values, metric.limit, len(family))
-            row |= _verdict(row, found)
+            row["low"], row["high"] = map(metric.shown, effects.interval(ALPHA))
+            row |= {"p": effects.p_differs(), "p_adjusted": differs[index]}
+            row |= {"p_equal_adjusted": equals[index], "between": units.std()}
+            row["needed"] = effects.needed(metric.limit, len(family))
+            row |= _verdict(row, effects)
         rows.append(row)
     return rows
+
+
+def effects_of(metric: Metric, first: Series, second: Series) -> tuple[pd.Series, Effects]:
+    """By how much the first is better, by contest or by seed, on the scale of the effects; and its test."""
+    if metric.name == SPEED and first.unit == second.unit == CONTEST:
+        units = contests.effects(first.windows, second.windows)
+        return units, OverContests(units.to_numpy())
+    units = metric.effects(by_seed(first, metric), by_seed(second, metric))
+    return units, Effects(units.to_numpy())
 
 
 def _tuning(first: Series, second: Series) -> str:
@@ -114,8 +156,8 @@ def _tuning(first: Series, second: Series) -> str:
     return names.pop() if len(names) == 1 else BOTH
 
 
-def _adjusted(p_values: dict[int, float]) -> dict[int, float]:
-    found = holm([*p_values.values()])
+def _adjusted(p_values: dict[int, float], in_turn: bool) -> dict[int, float]:
+    found = (holm_of_contests if in_turn else holm)([*p_values.values()])
     return dict(zip(p_values, found, strict=True))
 
 
@@ -139,13 +181,19 @@ def by_seed(series: Series, metric: Metric) -> pd.Series:
     return values[[]] if metric.by_all and values.isna().any() else values.dropna()
 
 
-def _runs_of(series: Series, seeds: pd.Index) -> list[str]:
-    return series.measured.loc[series.measured["seed"].isin(seeds), "run"].tolist()
+def _runs_of(series: Series, units: pd.Series) -> list[str]:
+    """The runs that the effects of `units` come from: of these seeds, or all where contests were held."""
+    runs = series.measured
+    if units.index.name != CONTEST:
+        runs = runs[runs["seed"].isin(units.index)]
+    return runs["run"].unique().tolist()
 
 
-def _lacks(metric: Metric, series: Series, values: pd.Series) -> str:
+def _lacks(metric: Metric, series: Series) -> str:
     """Why a series has no value of a metric; empty if it has."""
-    if len(values):
+    if metric.name == SPEED and series.unit == CONTEST:
+        return "" if len(series.speeds) else "; ".join(run_states.not_timed(series))
+    if len(by_seed(series, metric)):
         return ""
     states = run_states.no_speed if metric.speed else run_states.not_completed
     return "; ".join(states(series.runs)) or _missing(metric, series)

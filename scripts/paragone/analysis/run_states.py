@@ -1,6 +1,11 @@
 """States of runs as text: synthetic data, no speed, not completed."""
 
+from collections import Counter
+from collections.abc import Mapping
+
 import pandas as pd
+
+from paragone.analysis.grouping import RUN, Series
 
 _STATUSES = {
     "diverged": "diverged",
@@ -39,16 +44,30 @@ def no_speed(runs: pd.DataFrame) -> list[str]:
     return _counted(reasons, len(runs))
 
 
+def not_timed(series: Series) -> list[str]:
+    """Why a series has no steady speed, of some contest or run; empty if all have one."""
+    if series.unit == RUN:
+        return no_speed(series.runs)
+    known = series.windows.groupby(["run", "contest"])["examples_per_second"].transform("count") > 0
+    held = series.windows.drop_duplicates(["run", "contest"])
+    lacking = held[~known.loc[held.index]]
+    reasons = [
+        _STATUSES.get(status) or _NO_SPEED.get(parity, "no quiet window")
+        for status, parity in zip(lacking["status"], lacking["parity"], strict=True)
+    ]
+    return _counted(Counter(reasons), len(held), "contests")
+
+
 def not_completed(runs: pd.DataFrame) -> list[str]:
     """The statuses of runs of one series that were not completed; empty if all were."""
     statuses = runs.loc[runs["status"] != "completed", "status"].map(_STATUSES)
     return _counted(statuses.value_counts(sort=False).to_dict(), len(runs))
 
 
-def _counted(reasons: dict[str, int], total: int) -> list[str]:
+def _counted(reasons: Mapping[str, int], total: int, units: str = "runs") -> list[str]:
     if total == 1:
         return list(reasons)
-    return [f"{words} ({_share(count, total)} runs)" for words, count in sorted(reasons.items())]
+    return [f"{words} ({_share(count, total)} {units})" for words, count in sorted(reasons.items())]
 
 
 def _share(count: int, total: int) -> str:

@@ -30,16 +30,18 @@ def fixed_batch(runs: pd.DataFrame) -> int:
     return int(first["global_batch"]) // (1 if scaling_kind(runs) == STRONG else first["replicas"])
 
 
-def scaling_table(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
+def scaling_table(
+    runs: pd.DataFrame, labels: dict[str, str], rounds: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Return one row per backend, machine and number of replicas, with intervals.
 
-    `step_seconds`: the time of a step. `speed_up`: throughput over that of one replica, paired by seed;
-    `efficiency`: speed-up over replicas. `ideal`: the speed-up that the devices allow, 1 on shared cores, n
-    with one device per replica. `words`: why a value is missing.
+    `rounds`: the windows of contests. `step_seconds`: the time of a step. `speed_up`: throughput over that
+    of one replica, paired by contest, or by seed; `efficiency`: speed-up over replicas. `ideal`: the speed-up
+    that the devices allow, 1 on shared cores, n with one device per replica. `words`: why a value is missing.
     """
     rows = []
-    for sweep in sweeps_of(runs, labels):
-        cells = sorted(series_of(sweep.runs, labels), key=lambda cell: cell.replicas)
+    for sweep in sweeps_of(runs, labels, rounds=rounds):
+        cells = sorted(series_of(sweep.runs, labels, rounds), key=lambda cell: cell.replicas)
         single = [cell for cell in cells if cell.replicas == 1]
         base = single[0].speeds if single else pd.Series(dtype="float64")
         name = labels.get(sweep.backend, sweep.backend) if len(cells) == 1 else sweep.label
@@ -51,10 +53,10 @@ def scaling_table(runs: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
 def _row(cell: Series, base: pd.Series, shared: bool) -> dict[str, Any]:
     """Return the row of a cell; `base` has the throughputs of one replica by seed."""
     speeds, batch = cell.speeds, cell.global_batch
-    replicas, words = cell.replicas, run_states.no_speed(cell.runs)
+    replicas, words = cell.replicas, run_states.not_timed(cell)
     step, gain = summarize(batch / speeds), summarize((speeds / base).dropna())
     if step.n and not gain.n:
-        words = [*words, "no run of one replica with its seed"]
+        words = [*words, f"no {cell.unit} of one replica to compare with"]
     return {
         "backend": cell.backend,
         "replicas": replicas,

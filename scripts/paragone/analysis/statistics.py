@@ -1,11 +1,12 @@
-"""Statistics of repeated runs: medians, tests of paired effects, and the pairs that a verdict takes.
+"""Statistics of repeated runs and of contests: medians, tests of effects, and how many a verdict takes.
 
-Nothing here is the best of several runs. Paired effects are logs of ratios or differences of the two runs
-of a pair. All inference on them uses sign flips: if the true effect is `shift`, effects minus `shift` are as
-likely as their negatives. Of two equal backends that holds by exchange of the runs of a pair, whatever the
-size of the noise, and also where it changes from pair to pair. Flipping the signs of a subset of pairs raises
-the mean to the observed one or above exactly where the subset's mean is at most `shift`, so the means of all
-subsets hold every p value and every interval (Hartigan 1969, J. Am. Stat. Assoc. 64:1303).
+Nothing here is the best of several runs. Effects are logs of ratios, or differences. Those of contests are
+judged by Student's t, see `OverContests`. Those of the two runs of a pair are judged by sign flips: if the
+true effect is `shift`, effects minus `shift` are as likely as their negatives. Of two equal backends that
+holds by exchange of the runs of a pair, whatever the size of the noise, and also where it changes from pair
+to pair. Flipping the signs of a subset of pairs raises the mean to the observed one or above exactly where
+the subset's mean is at most `shift`, so the means of all subsets hold every p value and every interval
+(Hartigan 1969, J. Am. Stat. Assoc. 64:1303).
 """
 
 import math
@@ -23,6 +24,10 @@ ALPHA = 1 - CONFIDENCE
 EXACT = 13  # pairs up to which all subsets are enumerated; beyond, random ones
 POWER = 0.8
 MOST_PAIRS = 60  # a question that takes more is called hopeless
+FEWEST_CONTESTS = 3  # from which a verdict is given
+# A family of fewer pairs counts as one of so many where contests decide, because a coordinator looks after
+# each contest and stops as soon as all pairs are decided: see tests/nightly/test_verdict_campaign.py.
+LEAST_FAMILY = 4
 _RANDOM = 9999
 
 
@@ -97,6 +102,12 @@ def holm(p_values: list[float]) -> list[float]:
     return adjusted.tolist()
 
 
+def holm_of_contests(p_values: list[float]) -> list[float]:
+    """p values adjusted for their number, and for the looks at them after each contest (`LEAST_FAMILY`)."""
+    factor = max(1.0, LEAST_FAMILY / max(len(p_values), 1))
+    return [min(1.0, factor * p) for p in holm(p_values)]
+
+
 class Effects:
     """The effects of n pairs: their `mean`, p values, and the `interval` of the true effect."""
 
@@ -132,6 +143,59 @@ class Effects:
         if rank < 1:
             return -math.inf, math.inf
         return float(self._means[rank - 1]), float(self._means[-rank])
+
+    def needed(self, margin: float, comparisons: int) -> int | None:
+        """How many decide in all, judged by those at hand; None if more than `MOST_PAIRS`."""
+        return pairs_that_decide(self.values, margin, comparisons)
+
+
+class OverContests(Effects):
+    """The effects of n contests, each the median over its rounds: tests and intervals by Student's t.
+
+    Few contests are too coarse for sign flips; fewer than `FEWEST_CONTESTS` decide nothing. Contests end as
+    soon as all pairs of a family are decided: adjust their p values by `holm_of_contests`.
+    """
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = np.asarray(values, dtype=np.float64)
+        n = len(self.values)
+        self.mean = float(self.values.mean()) if n else math.nan
+        enough = n >= FEWEST_CONTESTS
+        deviation = max(float(self.values.std(ddof=1)), 1e-9) if enough else math.inf
+        self._scale = deviation / math.sqrt(max(n, 1))
+        self._freedom = max(n - 1, 1)
+
+    def p_above(self, shift: float = 0.0) -> float:
+        """One-sided p value of "the true effect is at most `shift`"."""
+        return self._share_below((shift - self.mean) / self._scale)
+
+    def p_below(self, shift: float = 0.0) -> float:
+        """One-sided p value of "the true effect is at least `shift`"."""
+        return self._share_below((self.mean - shift) / self._scale)
+
+    def _share_below(self, t: float) -> float:
+        return float(scipy.special.stdtr(self._freedom, t))
+
+    def interval(self, alpha: float = ALPHA) -> tuple[float, float]:
+        """The shifts that a two-sided test at `alpha` does not reject; infinite from too few contests."""
+        half = float(scipy.special.stdtrit(self._freedom, 1 - alpha / 2)) * self._scale
+        return self.mean - half, self.mean + half
+
+    def needed(self, margin: float, comparisons: int) -> int | None:
+        """How many decide in all, judged by the deviation and mean of those at hand; None if more than
+        `MOST_PAIRS`."""
+        n = len(self.values)
+        if n < FEWEST_CONTESTS:
+            return FEWEST_CONTESTS
+        # An effect beyond the margin is sought itself; one within has the rest of the margin to be shown in.
+        apart = abs(self.mean)
+        sought = max(apart, margin - apart)
+        alpha = ALPHA / max(comparisons, LEAST_FAMILY)
+        relative = self._scale * math.sqrt(n) / sought
+        for count in range(FEWEST_CONTESTS, MOST_PAIRS + 1):
+            if _power_of_t(relative, alpha, count, equal=apart < margin - apart) >= POWER:
+                return count
+        return None
 
 
 @lru_cache(maxsize=32)
@@ -197,6 +261,14 @@ def _of_t_test(deviation: float, alpha: float, n: int) -> float:
     found = scipy.stats.nct.sf(scipy.stats.t.ppf(1 - alpha / 2, n - 1), n - 1, margin)
     within = 2 * scipy.stats.t.cdf(margin - scipy.stats.t.ppf(1 - alpha, n - 1), n - 1) - 1
     return float(min(found, within))
+
+
+def _power_of_t(deviation: float, alpha: float, n: int, *, equal: bool) -> float:
+    """The power to find an effect of 1 by a t test of n effects that vary by `deviation`; or, where `equal`,
+    to show by a one-sided test that the mean is less than 1 from where it is."""
+    level = alpha if equal else alpha / 2
+    away = math.sqrt(n) / deviation
+    return float(scipy.stats.nct.sf(scipy.stats.t.ppf(1 - level, n - 1), n - 1, away))
 
 
 def _of_sign_flips(deviation: float, alpha: float, n: int) -> float:

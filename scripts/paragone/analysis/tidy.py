@@ -24,6 +24,7 @@ from paragone.analysis.columns import (
     machine_label,
     of_others,
 )
+from paragone.analysis.contests import with_speeds
 from paragone.analysis.product_tables import with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
@@ -52,12 +53,14 @@ def tables(
     parity: Parity,
     products: pd.DataFrame | None = None,
     violations: Sequence[Violation] = (),
+    rounds: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The runs and epochs of valid `records`, in the order of backend, replicas, batch and seed.
 
     `products`: timed matrix products; runs on other machines or in other precisions have no share of a peak.
     `violations`: those that `compliance.find` found. A run whose record cannot be read is a row with
-    the columns that its name gives.
+    the columns that its name gives. `rounds`: the windows of contests; a run of a variant that they timed has
+    its median speed there.
 
     Raises `UserError` when two records are of the same run.
     """
@@ -77,6 +80,8 @@ def tables(
     epochs = pd.DataFrame([row for record in records for row in _epoch_rows(record, experiment)])
     runs = runs.reindex(columns=list(RUN_COLUMNS)).astype(RUN_COLUMNS)
     epochs = epochs.reindex(columns=list(EPOCH_COLUMNS)).astype(EPOCH_COLUMNS)
+    if rounds is not None:
+        runs = with_speeds(runs, rounds)
     runs = with_share(runs, products)
     unproven = (runs["parity"] != "passed") | (runs["status"] == "invalid")
     runs.loc[unproven, SPEED_COLUMNS] = pd.NA

@@ -64,7 +64,7 @@ def expand(config: dict[str, Any], experiment: str) -> list[Spec]:
 
 @dataclass(frozen=True)
 class Question:
-    """Variants that do the same work in the same precision, to be timed in turn in at most so many contests.
+    """Variants that do the same work, to be timed in turn in at most so many contests.
 
     `name`: a file name that a person can read, made unique by the hash of all that decides the result.
     """
@@ -80,19 +80,18 @@ def timed_in_turn(config: dict[str, Any], experiment: str, runs: list[Spec]) -> 
     Every contest takes the specifications of the first repeat: a seed does not change a speed.
     """
     number = config["experiments"][experiment].get("contests", 0)
-    groups: dict[tuple[str, int, str], list[Spec]] = {}
+    groups: dict[tuple[str, int], list[Spec]] = {}
     for spec in runs:
         if spec.seed == config["seed"]:
-            same = spec.workload.name, spec.global_batch, spec.precision
-            groups.setdefault(same, []).append(spec)
+            groups.setdefault((spec.workload.name, spec.global_batch), []).append(spec)
     found = []
-    for (workload, batch, precision), variants in groups.items():
-        if number and len(variants) > 1:
+    for (workload, batch), variants in groups.items():
+        if number:
             lengths = {**config["contest"], "contests": number}
             del lengths["sessions"]  # more of them add to those that were held
             text = " ".join([canonical(lengths), *(spec.sha256 for spec in variants)])
             hashed = hashlib.sha256(text.encode()).hexdigest()[:8]
-            name = f"{workload}.b{batch}.{precision}.{hashed}"
+            name = f"{workload}.b{batch}.{hashed}"
             found.append(Question(name, tuple(variants), number))
     return found
 

@@ -39,19 +39,20 @@ PUBLISHED = "published"
 
 
 WITH_PUBLISHED = ("runs", "epochs", PUBLISHED)
+WITH_SPEEDS = ("runs", "rounds")
 # A new figure or table: an entry here, its module in scripts/paragone/reporting/, its caption in
 # rules/report/, and its name in `figures:` or `tables:` of a section.
 EXHIBITS = {
     FIGURES: {
         "learning_curves": Exhibit("learning curves", WITH_PUBLISHED),
-        "throughput": Exhibit("steady throughput", ("runs",)),
-        "variants": Exhibit("relative to the baseline", ("runs",), ("baseline",)),
+        "throughput": Exhibit("steady throughput", WITH_SPEEDS),
+        "variants": Exhibit("relative to the baseline", WITH_SPEEDS, ("baseline",)),
         "clocks": Exhibit("where the time goes", ("runs",)),
         "predictions": Exhibit("predictions", ("runs", "predictions")),
         "epoch_time": Exhibit("epoch time", WITH_PUBLISHED),
-        "batch_size_throughput": Exhibit("throughput by batch size", ("runs", PUBLISHED)),
+        "batch_size_throughput": Exhibit("throughput by batch size", (*WITH_SPEEDS, PUBLISHED)),
         "time_to_target": Exhibit("time to target", ("runs", "epochs")),
-        "scaling": Exhibit("speed-up and efficiency", ("runs",)),
+        "scaling": Exhibit("speed-up and efficiency", WITH_SPEEDS),
         "rounds": Exhibit("rounds of contests", ("rounds",)),
         "matmul": Exhibit("speed by size", ("products",)),
         "accelerators": Exhibit("peak throughput", ("products", PUBLISHED)),
@@ -59,11 +60,10 @@ EXHIBITS = {
     TABLES: {
         "comparison": Exhibit("published and measured", WITH_PUBLISHED),
         "epochs": Exhibit("epoch by epoch", WITH_PUBLISHED),
-        "differences": Exhibit("which backend is better", ("runs",), ("primary",)),
-        "contests": Exhibit("variants timed in turn", ("rounds",)),
+        "differences": Exhibit("which backend is better", WITH_SPEEDS, ("primary",)),
         "spread": Exhibit("spread over seeds", ("runs", "epochs")),
         "accuracies": Exhibit("accuracies compared with the baseline's", ("runs",), ("baseline",)),
-        "scaling": Exhibit("speed-up and efficiency", ("runs",)),
+        "scaling": Exhibit("speed-up and efficiency", WITH_SPEEDS),
         "matmul_comparison": Exhibit("published and measured", ("products", PUBLISHED)),
         "accelerator_reference": Exhibit("as published, and this machine", ("products", PUBLISHED)),
     },
@@ -293,8 +293,10 @@ class Plan:
             spec for name in experiments or self.experiments for spec in self.experiments[name]
         ]
         paths = sorted({self.manifest(spec) for spec in specs})
-        if not self.from_records:
-            return paths
+        return self._there(paths) if self.from_records else paths
+
+    def _there(self, paths: list[str]) -> list[str]:
+        """The files that exist."""
         results = self.config["pathvars"]["results"]
         return [path for path in paths if Path(path.replace("<results>", results)).exists()]
 
@@ -407,7 +409,7 @@ class Plan:
                     f"{kind} of {section}: no {absent[0]!r}; there are {', '.join(known)}"
                 )
             of_contests = [
-                name for name in block[kind] if name in known and "rounds" in known[name].reads
+                name for name in block[kind] if name in known and known[name].reads == ("rounds",)
             ]
             if of_contests and not self.timings(section):
                 absent += of_contests
@@ -421,13 +423,6 @@ class Plan:
                 names = ", ".join(absent)
                 self.notices.append(f"left out of {section}, no such {kind} here: {names}")
         return known
-
-    def _has_contests(self, section: str) -> bool:
-        """Whether a section has contests; from records alone whether their records are there."""
-        if isinstance(given := self.config["records_only"], dict):
-            return section in given and bool(given[section]["contests"])
-        questions = self.questions_of.get(section, [])
-        return bool(questions) and all(self.sessions[each.name] for each in questions)
 
     def _sessions(self, question: str, main: bool) -> int:
         """The sessions of a question's contests that this call needs: those that were held, and one more if

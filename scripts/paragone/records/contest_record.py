@@ -58,13 +58,16 @@ class Contestant(Part, frozen=True, kw_only=True):
 class Window(Part, frozen=True):
     """One variant training while the others sleep.
 
-    `contestant`: its index. `seconds`: by the clock of its first worker. `working`, `sleeping`: CPU seconds
-    of its own workers and of all others meanwhile, by the kernel's clocks of the processes.
+    `contestant`: its index. It trained an epoch of one step in `first` seconds, then one of `steps` more in
+    `seconds`, by the clock of its first worker: the difference is `steps` without the start of an epoch.
+    `working`, `sleeping`: CPU seconds of its own workers and of all others meanwhile, by the kernel's clocks
+    of the processes.
     """
 
     round: Count
     contestant: Whole
     steps: Count
+    first: Positive
     seconds: Positive
     working: Number
     sleeping: Number

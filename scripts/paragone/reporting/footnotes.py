@@ -6,12 +6,12 @@ from collections.abc import Iterable
 import pandas as pd
 
 from paragone.analysis import run_states
-from paragone.analysis.grouping import Series
+from paragone.analysis.grouping import RUN, Series
 from paragone.analysis.statistics import INTERVAL
 
 SYNTHETIC = "SYNTHETIC DATA: shows that the workflow runs, says nothing about the real task"
 STEADY = (
-    "Steady: steps of the speed window, without evaluation, checkpoints and the start of an epoch."
+    "Steady: steps in turns of contests, or of a run's speed window; no evaluation, no checkpoints."
 )
 SHARED_CORES = "Replicas share the cores of one machine."
 
@@ -33,15 +33,20 @@ def where(runs: pd.DataFrame) -> list[str]:
     return [machine(runs), *isolation(runs)]
 
 
-def repeats(counts: Iterable[float]) -> str:
-    """Return which interval is shown, given the number of values of each median."""
+def repeats(counts: Iterable[float], speeds_of: Iterable[Series] = ()) -> str:
+    """Return which interval is shown, given the number of values of each median.
+
+    `speeds_of`: where the values are speeds, the series that have them.
+    """
     known = sorted({int(count) for count in counts if count})
+    units = {series.unit for series in speeds_of} or {RUN}
     if not known:
         return "No value to take a median of."
     if known == [1]:
-        return "n = 1 run each: no interval."
+        return f"n = 1 {' or '.join(sorted(units))} each: no interval."
     n = str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
-    return f"Median and {INTERVAL}, n = {n} runs (seeds) each."
+    names = " or ".join("runs (seeds)" if unit == RUN else f"{unit}s" for unit in sorted(units))
+    return f"Median and {INTERVAL}, n = {n} {names} each."
 
 
 def data(runs: pd.DataFrame) -> str:

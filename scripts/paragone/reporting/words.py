@@ -12,13 +12,15 @@ from typing import Any
 import pandas as pd
 
 from paragone.analysis import pairwise
+from paragone.analysis.grouping import CONTEST
 from paragone.analysis.metrics import Metric, margin_words, named
-from paragone.analysis.pairwise import BETTER, BOTH, EQUAL, NOT_COMPARED, UNDECIDED, loser
+from paragone.analysis.pairwise import BETTER, BOTH, EQUAL, NOT_COMPARED, PAIR, UNDECIDED, loser
 from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, Reason
 from paragone.analysis.verdicts import NOT_COMPARABLE, VERDICTS, Finding
 
 Row = dict[str, Any]  # of one of the two tables
 
+NOT_BOTH = {PAIR: "no seed ran both", CONTEST: "no round timed both"}
 _OUTCOMES = ["outcome", "primary"]  # families of losses and accuracies
 # A verdict on one published number, and on several.
 _JUDGED = {
@@ -56,7 +58,7 @@ def _why(row: Row) -> str:
     """What is lacking of a pair that is not compared or undecided, and who is ahead of one that is equal."""
     if row["relation"] == NOT_COMPARED:
         sides = (row["first"], row["first_lacks"]), (row["second"], row["second_lacks"])
-        return ", ".join(f"{label}: {why}" for label, why in sides if why) or "no seed ran both"
+        return ", ".join(f"{label}: {why}" for label, why in sides if why) or NOT_BOTH[row["unit"]]
     if row["relation"] == EQUAL and row["winner"]:
         return f"{row['winner']} is {named(row['metric']).words}, within the margin"
     return _what_it_takes(row) if row["relation"] == UNDECIDED else ""
@@ -64,17 +66,19 @@ def _why(row: Row) -> str:
 
 def _what_it_takes(row: Row) -> str:
     """What would decide an undecided pair."""
-    n, needed = row["n"], row["needed"]
+    n, needed, unit = row["n"], row["needed"], row["unit"]
     if n < 2:
-        return f"one pair has no variance: at least {needed:.0f} are needed"
+        return f"one {unit} has no variance: at least {needed:.0f} are needed"
     if pd.isna(needed):
-        return "the runs vary so much that no affordable number of pairs decides"
+        return f"the {'runs' if unit == PAIR else 'contests'} vary so much that no affordable number decides"
     if more := int(max(needed - n, 0)):
-        return f"{more} more pair{'s are' if more > 1 else ' is'} needed"
+        text = f"{more} more {unit}{'s are' if more > 1 else ' is'} needed"
+        minutes = more * row["unit_seconds"] / 60
+        return text if pd.isna(minutes) else f"{text}, about {max(minutes, 1):.0f} minutes"
     margin = named(row["metric"]).margin
     effect = max(_apart(row)[0], 0)
     within = "the effect lies between none and the margin: " if effect < margin else ""
-    return f"{within}more pairs may decide"
+    return f"{within}more {unit}s may decide"
 
 
 def sentence(rows: pd.DataFrame) -> str:
@@ -90,8 +94,8 @@ def sentence(rows: pd.DataFrame) -> str:
     else:
         parts = _ranked(compared, metric)
     parts += [f"not compared ({_lacking(others)})"] if len(others) else []
-    counts = sorted(set(compared["n"]))
-    of_pairs = f"n = {' or '.join(map(str, counts))} {'pair' if counts == [1] else 'pairs'}"
+    counts, unit = sorted(set(compared["n"])), compared["unit"].iloc[0]
+    of_pairs = f"n = {' or '.join(map(str, counts))} {unit if counts == [1] else f'{unit}s'}"
     return f"{'; '.join(parts)} ({of_pairs})."
 
 
@@ -99,9 +103,10 @@ def of_single_pairs(groups: Sequence[pd.DataFrame]) -> str:
     """What groups of one pair each say: nothing can be decided, whatever the metric."""
     pairs = pd.concat(groups)
     names = list(dict.fromkeys(pairs[["first", "second"]].to_numpy().ravel()))
+    units = joined(sorted(set(pairs["unit"])), "or")
     return (
-        f"one pair of runs each of {joined(names)}, and one pair has no variance: "
-        f"at least {pairs['needed'].max():.0f} pairs are needed."
+        f"one {units} each of {joined(names)}, and one has no variance: "
+        f"at least {pairs['needed'].max():.0f} are needed."
     )
 
 
@@ -235,7 +240,7 @@ def _lacking(rows: pd.DataFrame) -> str:
     reasons: dict[str, dict[str, None]] = {}
     for row in rows.to_dict("records"):
         sides = (row["first"], row["first_lacks"]), (row["second"], row["second_lacks"])
-        for label, why in [side for side in sides if side[1]] or [("", "no seed ran both")]:
+        for label, why in [side for side in sides if side[1]] or [("", NOT_BOTH[row["unit"]])]:
             reasons.setdefault(why, {})[label] = None
     return "; ".join(
         f"{', '.join(labels)}: {why}" if all(labels) else why for why, labels in reasons.items()

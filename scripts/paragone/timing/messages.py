@@ -14,7 +14,7 @@ from paragone.records.run_record import FirstSteps, Model, Positive, Process
 
 
 class Turn(Part, frozen=True):
-    """Of the coordinator: train so many steps; 0 ends the contest."""
+    """Of the coordinator: train an epoch of one step, then one of so many more; 0 ends the contest."""
 
     steps: Whole
 
@@ -30,9 +30,10 @@ class Ready(Part, frozen=True, tag=True):
 
 
 class Trained(Part, frozen=True, tag=True):
-    """Of a worker: it has trained these steps."""
+    """Of a worker: what the epoch of one step took (`first`), and the epoch of so many more (`seconds`)."""
 
     steps: Count
+    first: Positive
     seconds: Positive
 
 

@@ -38,11 +38,14 @@ def _take_turns(worker: Worker, link: Connection) -> None:
     # Epochs of their own order and augmentation, at the rate with which training begins.
     rate, epoch = spec.learning_rate(1), 0
     while steps := receive_turn(link).steps:
-        epoch += 1
-        batches = train_batches(dataset, spec, epoch, engine.shard, steps)
-        begin = time.perf_counter()
-        engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
-        send(link, Trained(steps, time.perf_counter() - begin))
+        seconds = []
+        for length in (1, 1 + steps):
+            epoch += 1
+            batches = train_batches(dataset, spec, epoch, engine.shard, length)
+            begin = time.perf_counter()
+            engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, length)
+            seconds.append(time.perf_counter() - begin)
+        send(link, Trained(steps, *seconds))
     engine.restore(before)
     restored = digest(engine.weights()) == model.initial_weights
     process = used(worker, process, engine.peak_device_memory())

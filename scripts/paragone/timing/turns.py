@@ -147,17 +147,15 @@ class Turns:
         )
 
     def _calibrate(self, variant: Variant, lengths: Lengths) -> None:
-        """Find how many steps fill a window, by windows that grow."""
-        steps = 1
-        while variant.playing:
-            seconds = self._turn(variant, steps, lengths.window)
-            if seconds is None:
-                return
-            if seconds >= min(CALIBRATION, lengths.window / 2):
-                break
+        """Find how many steps fill a window, by windows that grow; the first pays for what is new to it."""
+        self._turn(variant, 4, lengths.window)
+        steps, seconds = 1, 0.0
+        while seconds < min(CALIBRATION, lengths.window / 2):
             steps *= 4
-        else:
-            return
+            turn = self._turn(variant, steps, lengths.window)
+            if turn is None:
+                return
+            seconds = turn.seconds - turn.first
         variant.state = replace(
             variant.state, steps=max(1, round(steps * lengths.window / seconds))
         )
@@ -169,8 +167,8 @@ class Turns:
         others = [other for other in self._playing() if other is not variant]
         before = variant.cpu_seconds(), sum(other.cpu_seconds() for other in others)
         mark = self._host.mark()
-        seconds = self._turn(variant, variant.state.steps, lengths.window)
-        if seconds is None:
+        turn = self._turn(variant, variant.state.steps, lengths.window)
+        if turn is None:
             return
         (host,) = self._host.since(mark)
         working = variant.cpu_seconds() - before[0]
@@ -179,8 +177,9 @@ class Turns:
             Window(
                 round=number,
                 contestant=index,
-                steps=variant.state.steps,
-                seconds=seconds,
+                steps=turn.steps,
+                first=turn.first,
+                seconds=turn.seconds,
                 working=working,
                 sleeping=max(0.0, sleeping),
                 host=replace(host, run=working),
@@ -198,12 +197,13 @@ class Turns:
                 return
             before = now
 
-    def _turn(self, variant: Variant, steps: int, seconds: float) -> float | None:
-        """Let a variant train so many steps; the seconds that they took, None if it failed."""
-        self._tell(variant, Turn(steps))
-        self._answers(variant, 10 * seconds + PATIENCE)
+    def _turn(self, variant: Variant, steps: int, seconds: float) -> Trained | None:
+        """Let a variant train so many steps; what its first worker timed, None if it failed."""
+        if variant.playing:
+            self._tell(variant, Turn(steps))
+            self._answers(variant, 10 * seconds + PATIENCE)
         first = variant.replies[0] if variant.playing else None
-        return first.seconds if isinstance(first, Trained) else None
+        return first if isinstance(first, Trained) else None
 
     def _finish(self, variant: Variant) -> None:
         """End a variant whose turns are over: it has restored its state, and says what it has used."""

@@ -39,16 +39,15 @@ def points(inputs: Inputs) -> pd.DataFrame:
     for panel, unit in (("published", 1.0), ("relative", smallest.number if smallest else 1.0)):
         found += [published_row(panel, r.global_batch, r.number / unit, r.printed) for r in rows]
     for sweep in inputs.sweeps(*BY_BATCH):
-        cells = series_of(sweep.runs, inputs.labels)
+        cells = series_of(sweep.runs, inputs.labels, inputs.rounds)
         base = _base(cells, smallest.global_batch if smallest else None)
         for cell in cells:
-            names = cell.measured.set_index("seed")["run"]
             about = sweep.label, sweep.backend, cell.global_batch
-            words = run_states.no_speed(cell.runs)
-            found += bar_rows("measured", *about, cell.speeds.rename(names), words)
+            words = run_states.not_timed(cell)
+            found += bar_rows("measured", *about, cell.named(cell.speeds), words)
             if base is not None:
-                ratios = (cell.speeds / base.speeds).dropna().rename(names)
-                found += bar_rows("relative", *about, ratios, words)
+                ratios = (cell.speeds / base.speeds).dropna()
+                found += bar_rows("relative", *about, cell.named(ratios), words)
     table = pd.DataFrame(found).reindex(columns=BAR_COLUMNS)
     return table.sort_values("x", kind="stable", ignore_index=True)
 
@@ -74,9 +73,9 @@ def chart(points: pd.DataFrame) -> Chart:
     return Chart(long(points), axes)
 
 
-def remarks(points: pd.DataFrame, runs: pd.DataFrame, model: dict[str, str]) -> list[str]:
+def remarks(points: pd.DataFrame, inputs: Inputs, model: dict[str, str]) -> list[str]:
     """Return remarks on intervals, and on the published `model` where it differs from the measured one."""
-    texts = [footnotes.STEADY]
+    texts, runs = [footnotes.STEADY], inputs.runs
     if (points["panel"] == "published").any():
         texts.append("Published on other hardware: compare the shape, not the height.")
     settings = sorted(set(runs["model_settings"].dropna()))
@@ -89,7 +88,7 @@ def remarks(points: pd.DataFrame, runs: pd.DataFrame, model: dict[str, str]) -> 
     if others:
         texts.append(f"Not the published model: {'; '.join(others)}.")
     medians = points[(points["panel"] == "measured") & (points["kind"] == "median")]
-    return [*texts, footnotes.repeats(medians["n"])]
+    return [*texts, footnotes.repeats(medians["n"], inputs.series)]
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
@@ -103,7 +102,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     deep = -(-(len(styles) + 1) // ACROSS)
     systems = dict.fromkeys(row.system for row in _published(inputs))
     model = {k: v for name in systems for k, v in inputs.protocols[name].model.items()}
-    about = remarks(points, inputs.runs, model)
+    about = remarks(points, inputs, model)
     relative = points[points["panel"] == "relative"]
     relative = relative[relative["kind"].isin(["published", "median"])]
     ones = relative[relative["value"] == 1]

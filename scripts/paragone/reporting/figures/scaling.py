@@ -34,7 +34,7 @@ SHARED_IDEAL = {"linestyle": (0, (6, 2)), "linewidth": 0.7}
 
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per backend and number of replicas."""
-    return scaling_table(inputs.runs, inputs.labels)
+    return scaling_table(inputs.runs, inputs.labels, inputs.rounds)
 
 
 def chart(points: pd.DataFrame) -> Chart:
@@ -55,7 +55,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     handles.append(legend_line("ideal, a device each", linestyle=":"))
     if shared:
         handles.append(legend_line("ideal, shared cores", **SHARED_IDEAL))
-    about = remarks(points, inputs.runs)
+    about = remarks(points, inputs)
     frame = Frame(style.DOUBLE, HEIGHT, inputs.title, inputs.runs, about, handles)
     counts = sorted(set(points["replicas"]))
     for axes, column in zip(frame.figure.subplots(1, len(PANELS)), PANELS, strict=True):
@@ -105,8 +105,9 @@ def _dress(axes: Axes, column: str, counts: list[int]) -> None:
         plain_numbers(axes.yaxis)
 
 
-def remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
+def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
     """Return which batch is fixed, and what has no value."""
+    runs = inputs.runs
     how = scaling_kind(runs)
     fixed = "global batch" if how == "strong" else "batch per replica"
     texts = [f"{how.capitalize()} scaling: {fixed} {fixed_batch(runs):,}."]
@@ -117,4 +118,4 @@ def remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
         f"{row['series']}, {row['replicas']} replica(s): {row['words']}."
         for _, row in gone.iterrows()
     ]
-    return [*texts, footnotes.repeats(points["n"])]
+    return [*texts, footnotes.repeats(points["n"], inputs.series)]

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from paragone.analysis import run_states
-from paragone.analysis.grouping import shares_cores
+from paragone.analysis.grouping import CONTEST, shares_cores
 from paragone.analysis.statistics import summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
@@ -29,16 +29,23 @@ SPEED, SHARE = "steady_examples_per_second", "steady_peak_share"
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """Return one row per run, with n, median and interval of its series."""
+    """Return one row per contest, or per run of a variant that was in none, with n, median and interval.
+
+    `SHARE` is the median over runs. A variant that no contest could time has one row without a speed.
+    """
     parts = []
     for series in inputs.series:
-        columns = ["run", "seed", "status", "parity", SPEED, "steady_flop_per_second", SHARE]
+        rows = series.runs[["run", SPEED]]
+        if series.unit == CONTEST:
+            speeds = series.named(series.speeds).rename_axis("run").rename(SPEED).reset_index()
+            rows = speeds if len(speeds) else rows[:1]
         about = {
-            **vars(summarize(series.measured[SPEED])),
-            "words": "; ".join(run_states.no_speed(series.runs)),
+            **vars(summarize(series.speeds)),
+            SHARE: summarize(series.measured[SHARE]).median,
+            "words": "; ".join(run_states.not_timed(series)),
             "backend": series.backend,
         }
-        parts.append(series.runs[columns].assign(series=series.label, **about))
+        parts.append(rows.assign(series=series.label, **about))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -60,15 +67,16 @@ def chart(points: pd.DataFrame) -> Chart:
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw one row per series."""
     series = points.drop_duplicates("series").set_index("series")
-    known = points[points["status"] == "completed"].dropna(subset=SPEED)
+    known = points.dropna(subset=SPEED)
     names = list(series.index)
+    units = " or ".join(sorted({one.unit for one in inputs.series}))
     frame = Frame(
         style.SINGLE,
         rows_height(names, ROW) + 0.36,
         inputs.title,
         inputs.runs,
-        _remarks(series["n"].tolist(), inputs.runs),
-        legend_row("one run", "median")[: 3 if (series["n"] > 1).any() else 2],
+        _remarks(series["n"].tolist(), inputs),
+        legend_row(f"one {units}", "median")[: 3 if (series["n"] > 1).any() else 2],
     )
     axes = frame.figure.subplots()
     row_axes(axes, names, "steady training throughput (examples/s)")
@@ -83,7 +91,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         median, ends = about["median"], (about["low"], about["high"])
         axes.barh(row, median, height=0.5, color=color, alpha=0.22, linewidth=0)
         draw_row(axes, row, runs[SPEED], median, ends, color)
-        share = summarize(runs[SHARE]).median
+        share = about[SHARE]
         of_peak = "" if pd.isna(share) else f"\n{100 * share:.2g} % of peak"
         text = f"{median:,.0f} (n = {about['n']}){of_peak}"
         texts.append(write_value(axes, row, runs[SPEED].max(), text, about["words"]))
@@ -91,11 +99,12 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     return frame.figure
 
 
-def _remarks(counts: list[int], runs: pd.DataFrame) -> list[str]:
+def _remarks(counts: list[int], inputs: Inputs) -> list[str]:
+    runs = inputs.runs
     shared = shares_cores(runs) and runs["replicas"].max() > 1
     return [
         footnotes.STEADY,
-        footnotes.repeats(counts),
+        footnotes.repeats(counts, inputs.series),
         *([PEAK] if runs[SHARE].notna().any() else []),
         *([footnotes.SHARED_CORES] if shared else []),
     ]

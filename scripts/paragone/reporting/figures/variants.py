@@ -12,8 +12,8 @@ from matplotlib.patches import Patch
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
 from paragone.analysis.metrics import METRICS, Metric
-from paragone.analysis.pairwise import by_seed
-from paragone.analysis.statistics import Effects, summarize
+from paragone.analysis.pairwise import effects_of
+from paragone.analysis.statistics import summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import (
@@ -39,13 +39,13 @@ _PATCHES = [
     Patch(facecolor=COMPILATION, label="compilation", **EDGE),
     Patch(facecolor=WHOLE, label="all else of a run", **EDGE),
 ]
-COLUMNS = ["work", "series", "backend", "baseline", "words", "metric", "seed", "value", "mean"]
+COLUMNS = ["work", "series", "backend", "baseline", "words", "metric", "value", "mean"]
 COLUMNS += ["low", "high", "n", "runs", "compilation"]
-OF_PAIRS = "Dots: pairs of runs of one seed; tick: their geometric mean; line: its 95 % interval."
+OF_PAIRS = "Dots: contests, or pairs of runs of a seed; tick: their geometric mean; line: its 95 % interval."
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """Return one row per series, metric and seed: how many times better than the baseline's the run was.
+    """Return one row per series, metric and contest or seed: how many times better than the baseline it was.
 
     The metric "whole run" has one row per series: median seconds, and those of compilation. Raises
     `UserError` where the baseline does none of the work.
@@ -61,7 +61,7 @@ def _of_work(work: str, baseline: Series, same: list[Series]) -> Iterator[dict[s
             "series": series.label,
             "backend": series.backend,
             "baseline": baseline.label,
-            "words": "; ".join(run_states.no_speed(series.runs)),
+            "words": "; ".join(run_states.not_timed(series)),
         }
         for metric in RATIOS:
             yield from ({**about, **row} for row in _ratios(metric, series, baseline))
@@ -78,25 +78,20 @@ def _of_work(work: str, baseline: Series, same: list[Series]) -> Iterator[dict[s
 
 
 def _ratios(metric: Metric, series: Series, baseline: Series) -> Iterator[dict[str, Any]]:
-    """Yield the ratios of one metric by seed; those of the baseline itself are 1."""
-    effects = metric.effects(by_seed(series, metric), by_seed(baseline, metric))
-    found = Effects(effects.to_numpy())
+    """Yield the ratios of one metric by contest or seed; those of the baseline itself are 1."""
+    effects, found = effects_of(metric, series, baseline)
     low, high = (metric.shown(end) if math.isfinite(end) else math.nan for end in found.interval())
-    for seed, effect in effects.items():
+    names = [each.named(effects).index for each in (series, baseline)]
+    for effect, *runs in zip(effects, *names, strict=True):
         yield {
             "metric": metric.name,
-            "seed": seed,
             "value": metric.shown(effect),
             "mean": metric.shown(found.mean),
             "low": low,
             "high": high,
             "n": len(effects),
-            "runs": " ".join(sorted({_run(each, seed) for each in (series, baseline)})),
+            "runs": " ".join(sorted(set(runs))),
         }
-
-
-def _run(series: Series, seed: int) -> str:
-    return series.runs.loc[series.runs["seed"] == seed, "run"].iloc[0]
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
@@ -105,7 +100,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     columns = [metric.name for metric in RATIOS if metric.name in set(points["metric"])]
     heights = [rows_height(part["series"].unique(), ROW) for part in works.values()]
     height = sum(heights) + 0.42 * len(works) + 0.2
-    remarks, handles = _remarks(points), [*legend_row("one pair", "geometric mean"), *_PATCHES]
+    remarks, handles = (
+        _remarks(points),
+        [*legend_row("one contest or pair", "geometric mean"), *_PATCHES],
+    )
     frame = Frame(style.DOUBLE, height, inputs.title, inputs.runs, remarks, handles)
     widths = [*[1.5] * len(columns), 1]
     shape = {"squeeze": False, "height_ratios": heights, "width_ratios": widths}

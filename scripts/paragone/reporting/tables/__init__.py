@@ -7,7 +7,7 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import Table
-from paragone.reporting.tables import contests, pairs, published, runs
+from paragone.reporting.tables import pairs, published, runs
 
 __path__ = plugins.extended(__path__, "reporting/tables")
 
@@ -16,7 +16,6 @@ TABLES: dict[str, Callable[[Inputs], Table]] = {
     "epochs": published.epochs,
     "matmul_comparison": published.matmul_comparison,
     "accelerator_reference": published.accelerator_reference,
-    "contests": contests.contests,
     "differences": pairs.differences,
     "accuracies": pairs.accuracies,
     "scaling": runs.scaling,

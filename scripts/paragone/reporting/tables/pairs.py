@@ -16,10 +16,13 @@ from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import WIDE, Block, Table
 
 PAIRED = (
-    "Paired by seed: mean log ratio (of accuracies: mean difference) over pairs, its 95 % interval "
-    "and p value by sign flips, equivalence by two one-sided tests; p adjusted by Holm's method "
-    "over the pairs of a metric; a verdict at p <= 0.05. Effect: by how much the first is better, so that a "
-    "ratio below 1, or a difference below 0, speaks for the second, whatever the metric."
+    "Speed of variants timed in turn: the median over the rounds of a contest of the log ratio, its mean "
+    "over contests, 95 % interval and p value by Student's t; fewer than four pairs count as four, because "
+    "contests end once all are decided. All else is paired by seed: mean log ratio (of accuracies: mean "
+    "difference) over pairs, its 95 % interval and p value by sign flips. Equivalence: two one-sided tests; "
+    "p adjusted by Holm's method over the pairs of a metric; a verdict at p <= 0.05. Effect: by how much the "
+    "first is better, so that a ratio below 1, or a difference below 0, speaks for the second, whatever the "
+    "metric."
 )
 MARGINS = f"Margins: {', '.join(f'{metric.name} {margin_words(metric)}' for metric in METRICS)}."
 NOTHING = (
@@ -46,12 +49,14 @@ ACCURACIES = (
 def differences(inputs: Inputs) -> Table:
     """Compare the backends of an experiment with each other: one row per metric and pair."""
     runs = inputs.runs
-    rows = words.with_words(pairwise.differences(runs, inputs.labels))
+    rows = words.with_words(pairwise.differences(runs, inputs.labels, inputs.rounds))
     rows["family"] = "exploratory"
     primary = inputs.settings["primary"]
     if primary["experiment"] in set(runs["experiment"]):
         rows.loc[rows["metric"] == primary["metric"], "family"] = "primary"
     notes = [PAIRED, MARGINS, _family(rows, primary["metric"])] if len(rows) else [NOTHING]
+    if inputs.rounds is not None:
+        notes += footnotes.isolation(inputs.rounds) + footnotes.violations(inputs.rounds)
     several = len(set(rows["machine"])) > 1
     cells = _pairs(rows, ["machine", *_PRINTED] if several else _PRINTED)
     layout = f"{'l' if several else ''}llrllr{WIDE}r{WIDE}{WIDE}"
