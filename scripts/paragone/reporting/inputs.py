@@ -53,22 +53,22 @@ class Inputs:
     # The files of a kind as one table; `FILES` says what a row is.
     runs = _table("runs")
     epochs = _table("epochs")
+    rounds = _table("rounds")
     products = _table("products")
 
-    @cached_property
-    def rounds(self) -> pd.DataFrame | None:
-        """`FILES["rounds"]`; None where a figure or table reads none."""
-        paths = self.files.get("rounds", [])
-        return pd.concat(map(tidy.read, paths), ignore_index=True) if paths else None
+    @property
+    def windows(self) -> pd.DataFrame | None:
+        """The same as `rounds`; None where no file of rounds is named."""
+        return self.rounds if self.files.get("rounds") else None
 
     @cached_property
     def series(self) -> list[Series]:
         """The series of the runs: repeats of one cell that differ by seed alone."""
-        return series_of(self.runs, self.labels, self.rounds)
+        return series_of(self.runs, self.labels, self.windows)
 
     def sweeps(self, *apart: str) -> list[Series]:
         """Return the runs of each backend over all cells that do not differ in the columns `apart`."""
-        return sweeps_of(self.runs, self.labels, *apart, rounds=self.rounds)
+        return sweeps_of(self.runs, self.labels, *apart, rounds=self.windows)
 
     def with_baseline(self) -> Iterator[tuple[str, Series, list[Series]]]:
         """Yield each workload and global batch on a machine: its name, the baseline's series, and all series.
@@ -81,7 +81,7 @@ class Inputs:
         works: dict[tuple[str, int, str], list[Series]] = {}
         for machine, runs in machines:
             suffix = f", {machine}" if len(machines) > 1 else ""
-            for series in series_of(runs, self.labels, self.rounds):
+            for series in series_of(runs, self.labels, self.windows):
                 works.setdefault((series.workload, series.global_batch, suffix), []).append(series)
         for (workload, batch, suffix), same in works.items():
             usual = [each for each in same if each.backend == name and is_usual(each.runs.iloc[0])]

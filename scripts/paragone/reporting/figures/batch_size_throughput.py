@@ -39,7 +39,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
     for panel, unit in (("published", 1.0), ("relative", smallest.number if smallest else 1.0)):
         found += [published_row(panel, r.global_batch, r.number / unit, r.printed) for r in rows]
     for sweep in inputs.sweeps(*BY_BATCH):
-        cells = series_of(sweep.runs, inputs.labels, inputs.rounds)
+        cells = series_of(sweep.runs, inputs.labels, inputs.windows)
         base = _base(cells, smallest.global_batch if smallest else None)
         for cell in cells:
             about = sweep.label, sweep.backend, cell.global_batch

@@ -49,14 +49,14 @@ ACCURACIES = (
 def differences(inputs: Inputs) -> Table:
     """Compare the backends of an experiment with each other: one row per metric and pair."""
     runs = inputs.runs
-    rows = words.with_words(pairwise.differences(runs, inputs.labels, inputs.rounds))
+    rows = words.with_words(pairwise.differences(runs, inputs.labels, inputs.windows))
     rows["family"] = "exploratory"
     primary = inputs.settings["primary"]
     if primary["experiment"] in set(runs["experiment"]):
         rows.loc[rows["metric"] == primary["metric"], "family"] = "primary"
     notes = [PAIRED, MARGINS, _family(rows, primary["metric"])] if len(rows) else [NOTHING]
-    if inputs.rounds is not None:
-        notes += footnotes.isolation(inputs.rounds) + footnotes.violations(inputs.rounds)
+    if (windows := inputs.windows) is not None:
+        notes += footnotes.isolation(windows) + footnotes.violations(windows)
     several = len(set(rows["machine"])) > 1
     cells = _pairs(rows, ["machine", *_PRINTED] if several else _PRINTED)
     layout = f"{'l' if several else ''}llrllr{WIDE}r{WIDE}{WIDE}"
