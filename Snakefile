@@ -1,6 +1,7 @@
 # Paragone: which way of training is best on this machine, and do the published numbers hold?
 #
 #   snakemake --cores 8 all                                       train, compare, draw, report
+#   snakemake --cores 8 first_answer                              the primary question's contests, and nothing else
 #   snakemake all --cores 8 --configfile presets/paper.yaml      the published protocols, whole
 #   snakemake --cores 1 figures                                   only figures and tables
 #   snakemake plan --cores 1 --config budget=8h                  what repeats decide, and fit a time
@@ -51,7 +52,7 @@ rule all:
         "<results>/tables/epochs.csv",
         "<results>/tables/device_matmul/matmul.csv",
         "<results>/answers.md",
-        [] if PLAN.from_records else "<results>/so_far.html",
+        PLAN.early_answers(),
         "<results>/index.html",
 
 

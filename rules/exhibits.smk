@@ -116,7 +116,7 @@ rule answers:
         "Answering"
     shell:
         r"""
-        python {params.code[0]:q} \
+        python {params.code[0]:q} all \
             --titles {params.titles:q} \
             --runs {input.runs:q} \
             --differences {input.differences:q} \

@@ -2,10 +2,13 @@
 #
 # in:  as for runs (rules/train.smk)
 # out: <results>/contests/{question}/{session}/record.json   the contests of a question in one call
+#      <results>/first_answer.md                              what those of the primary question say, also on the terminal
 #      <results>/environments/{backend}.txt                    with conda: the Python of a backend's environment
 #
-# Contests come before the runs: they answer the question that people ask first. Those that an interrupted job has
-# held are kept in undeclared files beside the record.
+# Contests come before the runs of their experiment. Those that an interrupted job has held are kept in undeclared files
+# beside the record.
+#
+#   snakemake first_answer      before anything else is prepared; `make all` begins with it
 
 from snakemake_interface_executor_plugins.settings import DeploymentMethod
 
@@ -60,7 +63,8 @@ rule contests:
         data_folder=config["data"]["folder"],
         weights=lambda _, input: [f"--weights={path}" for path in input.weights],
         contests=lambda wildcards: PLAN.timed[wildcards.question].contests,
-        lengths=config["contest"],
+        # More sessions are no reason to hold those again that were held.
+        lengths={key: each for key, each in config["contest"].items() if key != "sessions"},
     message:
         "Timing in turn: {wildcards.question}"
     shell:
@@ -80,4 +84,33 @@ rule contests:
             --minutes {params.lengths[minutes]} \
             --record {output.record:q} \
             2>>{log:q} | {{ tee -a {log:q} || true; }} # a full disk of logs must not cost the contest
+        """
+
+
+rule first_answer:
+    input:
+        contests=PLAN.timings(PLAN.primary),
+        parity=PLAN.parity_reports(PLAN.primary),
+    output:
+        "<results>/first_answer.md",
+    log:
+        "<results>/logs/first_answer.log",
+    priority: 1
+    conda:
+        "../envs/workflow.yaml"
+    params:
+        code=PLAN.code("answer.py"),
+        title=lambda _: PLAN.sections[PLAN.primary]["title"],
+        labels=PLAN.labels(),
+    message:
+        "Answering the primary question: speeds"
+    shell:
+        r"""
+        python {params.code[0]:q} first \
+            --title {params.title:q} \
+            --contests {input.contests:q} \
+            --parity {input.parity:q} \
+            {params.labels:q} \
+            --markdown {output:q} \
+            2>{log:q} | tee -a {log:q}
         """

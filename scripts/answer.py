@@ -1,14 +1,16 @@
-"""Write the answers that the tables of all experiments support, as Markdown, HTML and a table."""
+"""Write answers in sentences: what the tables of all experiments support, or what contests say before that."""
 
 import argparse
 from pathlib import Path
 
 import jinja2
 
-from paragone.analysis import tidy
+from paragone.analysis import contests, tidy
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
-from paragone.reporting.answers import Section, from_tables, to_frame
+from paragone.records import contest_record, parity_reports
+from paragone.reporting.answers import Section, from_tables, of_contests, to_frame
+from paragone.reporting.inputs import add_labels
 
 PAGE = """<!doctype html>
 <meta charset="utf-8">
@@ -23,18 +25,32 @@ PAGE = """<!doctype html>
 
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
-    """Read the tables and write what they say in each format."""
+    """Read what there is and write what it says."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--titles", nargs="+", required=True, help="of the experiments")
-    parser.add_argument("--runs", nargs="+", required=True, type=Path, help="one per experiment")
+    modes = parser.add_subparsers(required=True)
+    whole = modes.add_parser("all", help="what the tables of all experiments say, in each format")
+    whole.set_defaults(answer=_answer_all)
+    whole.add_argument("--titles", nargs="+", required=True, help="of the experiments")
+    whole.add_argument("--runs", nargs="+", required=True, type=Path, help="one per experiment")
     for kind in ("differences", "comparisons"):
-        parser.add_argument(f"--{kind}", nargs="*", default=[], type=Path, help="those there are")
-    parser.add_argument(
+        whole.add_argument(f"--{kind}", nargs="*", default=[], type=Path, help="those there are")
+    whole.add_argument(
         "--left-out", nargs="*", default=[], help="what was not asked for, in sentences"
     )
     for kind in ("markdown", "html", "csv"):
-        parser.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
+        whole.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
+    first = modes.add_parser("first", help="what the contests of one experiment say, on the terminal, too")
+    first.set_defaults(answer=_answer_first)
+    first.add_argument("--title", required=True, help="of the experiment")
+    first.add_argument("--contests", nargs="*", type=Path, default=[], help="their records")
+    first.add_argument("--parity", nargs="*", type=Path, default=[], help="reports of the gate")
+    first.add_argument("--markdown", type=Path, required=True, help="file to write")
+    add_labels(first)
     options = parser.parse_args(arguments)
+    options.answer(options)
+
+
+def _answer_all(options: argparse.Namespace) -> None:
     sections = from_tables(
         options.titles,
         options.runs,
@@ -46,6 +62,14 @@ def main(arguments: list[str] | None = None) -> None:
     write_text(_markdown(sections), options.markdown)
     page = jinja2.Environment(autoescape=True).from_string(PAGE)
     write_text(page.render(sections=sections), options.html)
+
+
+def _answer_first(options: argparse.Namespace) -> None:
+    records = [contest_record.read(path) for path in options.contests]
+    rounds = contests.rounds(records, "", parity_reports.read_parity(options.parity))
+    section = of_contests(options.title, rounds, dict(options.labels))
+    write_text(_markdown([section]), options.markdown)
+    print(f"\n{_markdown([section])}", flush=True)
 
 
 def _markdown(sections: list[Section]) -> str:

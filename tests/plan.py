@@ -67,6 +67,8 @@ class Plan(plan.Plan):
             "check_parity": len(self.workloads),
             "collect": len(self.experiments),
             "join": 1,
+            "contests": len(self.timed),
+            "first_answer": len(self.early_answers()) - 1,
             "answers": 1,
             "page": 1,
             "page_so_far": 1,

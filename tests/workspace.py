@@ -249,11 +249,11 @@ class Checkout:
     ) -> None:
         """Keep one experiment: one run of one replica per backend; `workload`, `changes`: keys to replace.
 
-        One small matrix product is left; speed windows are short.
+        No contests are held; one small matrix product is left; speed windows are short.
         """
         block = self.config["experiments"][experiment]
         cell = {"backend": backends, "replicas": 1, "global_batch": 100}
-        block |= {"matrix": [cell], "repeats": 1, **changes}
+        block |= {"matrix": [cell], "repeats": 1, "contests": 0, **changes}
         self.config["experiments"] = {experiment: block}
         self.config["speed_window"] = {"seconds": 0.2, "limit_seconds": 1}
         self.config["workloads"][block["workload"]] |= workload or {}

@@ -82,7 +82,7 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     answers = [folder / f"answers.{suffix}" for suffix in ("md", "html", "csv")]
     _call(
         answer,
-        *("--titles", TITLE, "--runs", files["runs"]),
+        *("all", "--titles", TITLE, "--runs", files["runs"]),
         *("--differences", in_tables / EXPERIMENT / "differences.csv"),
         *("--comparisons", in_tables / EXPERIMENT / "comparison.csv"),
         *("--markdown", answers[0], "--html", answers[1], "--csv", answers[2]),

@@ -257,6 +257,13 @@ class Plan:
             for session in range(1, self.sessions[name] + 1)
         ]
 
+    def early_answers(self) -> list[str]:
+        """What a call makes of the primary question while it still measures the others."""
+        if self.from_records:
+            return []
+        first = ["<results>/first_answer.md"] if self.questions_of[self.primary] else []
+        return [*first, "<results>/so_far.html"]
+
     def squares(self, backend: str) -> list[int]:
         """The sides of the square products that are multiplied on the device of a backend."""
         return squares(self.config, self.products[backend])

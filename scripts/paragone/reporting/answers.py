@@ -15,6 +15,7 @@ from paragone.config.run_spec import TUNED
 from paragone.reporting import words
 
 BEST = "Which way of training is best here?"
+FIRST = "The first answer: which way of training is fastest, once it runs?"
 HOLD = "Do the published numbers hold?"
 ALSO = "Also decided, exploratory"
 OPEN = "Undecided, and what it takes"
@@ -121,6 +122,21 @@ def answers(experiments: list[Tables], left_out: Sequence[str] = ()) -> list[Sec
         Section(heading, given or [Answer(NOTHING[heading])])
         for heading, given in by_heading.items()
     ]
+
+
+def of_contests(title: str, rounds: pd.DataFrame, labels: dict[str, str]) -> Section:
+    """What the contests of an experiment say of speeds, before its runs are trained.
+
+    `rounds`: the table of their windows.
+    """
+    found = pairwise.verdicts(rounds, labels)
+    works = _groups(found, ["workload", "global_batch", "tuning"])
+    lead = Tables("", title, rounds).lead
+    sentences = [
+        f"speed ({rows['workload'].iloc[0]}, batch {rows['global_batch'].iloc[0]:,}): {words.sentence(rows)}"
+        for rows in works
+    ]
+    return Section(FIRST, [Answer(text, lead) for text in sentences] or [Answer("no contest times two of its variants.", lead)])
 
 
 def _of_pairs(tables: Tables) -> Iterator[tuple[str, Answer]]:
