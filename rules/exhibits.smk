@@ -2,85 +2,51 @@
 # must be known when the rule is parsed; and the answers made from tables. They read tidy tables, never records.
 #
 # out: <results>/figures/{experiment}/{figure}.svg, .pdf, .png, and .csv with what is drawn
-#      <results>/tables/{experiment}/{table}.csv, .md, .tex, .json
+#      <results>/tables/{experiment}/{table}.csv, .md, .tex, and .json for page and paper
 #      <results>/answers.md, answers.html, answers.csv
 
 
-for name, exhibit in PLAN.exhibits[FIGURES].items():
+# The first file of each is shown in Snakemake's report.
+MADE = {
+    FIGURES: ("plot", "plot.py", "Drawing", ("svg", "pdf", "png", "csv")),
+    TABLES: ("tabulate", "write_table.py", "Tabulating", ("csv", "md", "tex", "json")),
+}
+
+
+for kind, name in [(kind, name) for kind, rows in PLAN.exhibits.items() for name in rows]:
+    exhibit = PLAN.exhibits[kind][name]
+    verb, program, doing, suffixes = MADE[kind]
+    shown, *others = [f"<results>/{kind}/{{experiment}}/{name}.{suffix}" for suffix in suffixes]
 
     rule:
         name:
-            f"plot_{name}"
+            f"{verb}_{name}"
         input:
             unpack(PLAN.inputs_of(exhibit)),
         output:
-            svg=report(
-                f"<results>/figures/{{experiment}}/{name}.svg",
-                caption=PLAN.caption(FIGURES, name),
+            report(
+                shown,
+                caption=PLAN.caption(kind, name),
                 category=lambda wildcards: title(wildcards.experiment),
-                labels={"figure": exhibit.label},
+                labels={kind.removesuffix("s"): exhibit.label},
             ),
-            pdf=f"<results>/figures/{{experiment}}/{name}.pdf",
-            png=f"<results>/figures/{{experiment}}/{name}.png",
-            points=f"<results>/figures/{{experiment}}/{name}.csv",
+            others,
         log:
-            f"<results>/logs/figures/{{experiment}}/{name}.log",
+            f"<results>/logs/{kind}/{{experiment}}/{name}.log",
         priority: reading
         conda:
             "../envs/workflow.yaml"
         params:
-            code=PLAN.code("plot.py", None, f"paragone.reporting.figures.{name}"),
+            code=PLAN.code(program, None, f"paragone.reporting.{kind}.{name}"),
             name=name,
             files=PLAN.files_of(exhibit),
             options=PLAN.options_of(exhibit),
         message:
-            f"Drawing {exhibit.label} of {{wildcards.experiment}}"
+            f"{doing} {exhibit.label} of {{wildcards.experiment}}"
         shell:
             r"""
-            python {params.code[0]:q} {params.name:q} \
-                {params.files:q} {params.options:q} \
-                --output {output.svg:q} {output.pdf:q} {output.png:q} \
-                --sidecar {output.points:q} \
-                >{log:q} 2>&1
-            """
-
-
-for name, exhibit in PLAN.exhibits[TABLES].items():
-
-    rule:
-        name:
-            f"tabulate_{name}"
-        input:
-            unpack(PLAN.inputs_of(exhibit)),
-        output:
-            csv=report(
-                f"<results>/tables/{{experiment}}/{name}.csv",
-                caption=PLAN.caption(TABLES, name),
-                category=lambda wildcards: title(wildcards.experiment),
-                labels={"table": exhibit.label},
-            ),
-            markdown=f"<results>/tables/{{experiment}}/{name}.md",
-            latex=f"<results>/tables/{{experiment}}/{name}.tex",
-            cells=f"<results>/tables/{{experiment}}/{name}.json",
-        log:
-            f"<results>/logs/tables/{{experiment}}/{name}.log",
-        priority: reading
-        conda:
-            "../envs/workflow.yaml"
-        params:
-            code=PLAN.code("write_table.py", None, f"paragone.reporting.tables.{name}"),
-            name=name,
-            files=PLAN.files_of(exhibit),
-            options=PLAN.options_of(exhibit),
-        message:
-            f"Tabulating {{wildcards.experiment}}: {exhibit.label}"
-        shell:
-            r"""
-            python {params.code[0]:q} {params.name:q} \
-                {params.files:q} {params.options:q} \
-                --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} \
-                --cells {output.cells:q} \
-                >{log:q} 2>&1
+            python {params.code[0]:q} {params.name:q} {params.files:q} {params.options:q} \
+                --output {output:q} >{log:q} 2>&1
             """
 
 

@@ -36,10 +36,9 @@ rule page:
             *(f"paragone.reporting.figures.{name}" for name in PLAN.exhibits[FIGURES]),
         ),
         outline=lambda _: PLAN.outline(),
-        results=subpath(output.page, parent=True),
-        name="index.html",
-        manifests=lambda _, input: ["--manifests", *input.manifests],
-        options=lambda _: PLAN.page_options(workflow.configfiles),
+        results=config["pathvars"]["results"],
+        manifests=lambda _, input: [*input.get("manifests", [])],
+        options=lambda _, output: PLAN.page_options(output.page, workflow.configfiles),
     message:
         "Writing the page"
     shell:
@@ -49,8 +48,8 @@ rule page:
             --logs {params.results:q}/logs/runs \
             @<(printf '%s\n' --outline {params.outline:q}) \
             {params.options:q} \
-            {params.manifests:q} \
-            --output {params.results:q}/{params.name} \
+            --manifests {params.manifests:q} \
+            --output {output.page:q} \
             >{log:q} 2>&1
         """
 
@@ -64,17 +63,6 @@ use rule page as page_so_far with:
     log:
         "<results>/logs/so_far.log",
     priority: 1
-    params:
-        code=rules.page.params.code,
-        outline=rules.page.params.outline,
-        results=subpath(output.page, parent=True),
-        name="so_far.html",
-        manifests=[],
-        options=lambda _: [
-            "--so-far",
-            *(f"--left-out={sentence}" for sentence in PLAN.left_out),
-            *PLAN.page_options(workflow.configfiles),
-        ],
     message:
         "Writing the page of the primary question"
 
@@ -97,7 +85,7 @@ rule paper:
     params:
         code=rules.page.params.code,
         outline=lambda _: PLAN.outline(),
-        results=subpath(output.paper, parent=True),
+        results=rules.page.params.results,
         captions=lambda _, input: os.path.dirname(input.captions[0]),
         published=lambda _, input: os.path.dirname(input.published[0]),
         preset=lambda _: PLAN.overlays(workflow.configfiles),

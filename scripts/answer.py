@@ -1,4 +1,4 @@
-"""Write answers in sentences: what the tables of all experiments support, or what contests say before that."""
+"""Write answers in sentences: what the tables of all experiments say, or contests before there are any."""
 
 import argparse
 from pathlib import Path
@@ -39,7 +39,9 @@ def main(arguments: list[str] | None = None) -> None:
     )
     for kind in ("markdown", "html", "csv"):
         whole.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
-    first = modes.add_parser("first", help="what the contests of one experiment say, on the terminal, too")
+    first = modes.add_parser(
+        "first", help="what the contests of one experiment say, on the terminal, too"
+    )
     first.set_defaults(answer=_answer_first)
     first.add_argument("--title", required=True, help="of the experiment")
     first.add_argument("--contests", nargs="*", type=Path, default=[], help="their records")

@@ -20,21 +20,17 @@ def main(arguments: list[str] | None = None) -> None:
         nargs="+",
         required=True,
         metavar="figure.svg",
-        help="one file per format: .svg .pdf .png",
-    )
-    parser.add_argument(
-        "--sidecar",
-        type=Path,
-        required=True,
-        help="CSV file to write: what is drawn, with run names, n and interval",
+        help="one file per format: .svg .pdf .png, and .csv of what is drawn, with run names, n and interval",
     )
     options = parser.parse_args(arguments)
     figure, given = figures.load(options.name), inputs.from_options(options)
     shown = figure.points(given)
     named = shown.select_dtypes(["object", "string"]).to_numpy().ravel()
     fonts.use_fonts_for([given.title, *given.labels.values(), *filter(is_text, named)])
-    style.save(figure.draw(shown, given), options.output)
-    tidy.write(shown.loc[:, ~shown.columns.str.startswith("_")], options.sidecar)
+    drawings = [path for path in options.output if path.suffix != ".csv"]
+    style.save(figure.draw(shown, given), drawings)
+    for path in {*options.output} - {*drawings}:
+        tidy.write(shown.loc[:, ~shown.columns.str.startswith("_")], path)
 
 
 def is_text(value: object) -> bool:

@@ -12,11 +12,16 @@ def main(arguments: list[str] | None = None) -> None:
     """Make the table from its inputs and write the four files."""
     parser = argparse.ArgumentParser(description=__doc__)
     inputs.add_options(parser)
-    for kind in ("csv", "markdown", "latex", "cells"):
-        parser.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="table.csv",
+        help="one file per format: .csv .md .tex .json",
+    )
     options = parser.parse_args(arguments)
-    table = tables.load(options.name)(inputs.from_options(options))
-    markup.write(table, options.csv, options.markdown, options.latex, options.cells)
+    markup.write(tables.load(options.name)(inputs.from_options(options)), options.output)
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ class Drawing:
             arguments += [option, *(f"{key}={value}" for key, value in shown.items())]
         if self.settings:
             arguments += ["--settings", json.dumps(self.settings)]
-        arguments += ["--output", *outputs, "--sidecar", self.folder / "out" / f"{name}.csv"]
+        arguments += ["--output", *outputs, self.folder / "out" / f"{name}.csv"]
         return [str(argument) for argument in arguments], outputs
 
 

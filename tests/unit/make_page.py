@@ -75,7 +75,7 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     for name in TABLES:
         stem = in_tables / EXPERIMENT / name
         outputs = [stem.with_suffix(f".{suffix}") for suffix in ("csv", "md", "tex", "json")]
-        markup.write(tables.load(name)(inputs), *outputs)
+        markup.write(tables.load(name)(inputs), outputs)
     log = folder / "logs/runs" / f"{made[-1]['run']}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("first line\n" + "between\n" * 30 + "MemoryError: <the last line>\n")

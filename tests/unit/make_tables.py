@@ -13,7 +13,7 @@ PUBLISHED = Path(__file__).parents[2] / "published"
 NO_QUESTION = {
     "primary": {"experiment": "another", "metric": "speed"},
 }
-FORMATS = ("csv", "markdown", "latex", "cells")
+FORMATS = {"csv": "csv", "markdown": "md", "latex": "tex", "cells": "json"}  # and suffixes
 
 
 def write(
@@ -23,7 +23,7 @@ def write(
 
     `files`: by kind of input; one that is a table is written first. `options`: further ones.
     """
-    outputs = {kind: folder / f"{name}.{kind}" for kind in FORMATS}
+    outputs = {kind: folder / f"{name}.{suffix}" for kind, suffix in FORMATS.items()}
     arguments = [name, *options, "--labels", *(f"{key}={label}" for key, label in labels.items())]
     if name == "differences" and not any("--settings" in str(option) for option in options):
         arguments += ["--settings", json.dumps(NO_QUESTION)]
@@ -35,7 +35,7 @@ def write(
             tidy.write(given, path)
             given = path
         arguments += [f"--{kind}", *(given if isinstance(given, list) else [given])]
-    arguments += [f"--{kind}={path}" for kind, path in outputs.items()]
+    arguments += ["--output", *outputs.values()]
     write_table.main([str(argument) for argument in arguments])
     return outputs
 

@@ -41,8 +41,8 @@ def test_blocks_headings_and_remarks_in_three_formats(tmp_path):
         Block(pd.DataFrame(columns=["none"]), "l"),
     ]
     table = Table(pd.DataFrame({"tidy": [0.1]}), "A title", ["One & two."], blocks)
-    paths = {kind: tmp_path / "new" / f"t.{kind}" for kind in FORMATS}
-    markup.write(table, *paths.values())
+    paths = {kind: tmp_path / "new" / f"t.{suffix}" for kind, suffix in FORMATS.items()}
+    markup.write(table, paths.values())
     assert paths["csv"].read_text() == "tidy\n0.1\n"
     text = paths["markdown"].read_text()
     assert text.startswith("# A title\n\n## First\n\n| e ")

@@ -389,11 +389,12 @@ class Plan:
         default = (self._project / "config.yaml").resolve()
         return ", ".join(os.path.relpath(path) for path in paths if Path(path).resolve() != default)
 
-    def page_options(self, paths: list[Any]) -> list[str]:
-        """The options of the page's program that come from the config, read from files at `paths`."""
-        captions = ("--captions", self.path("rules/report"))
-        preset = f"--preset={self.overlays(paths)}"
-        return [*captions, preset, *self.labels()]
+    def page_options(self, page: str, paths: list[Any]) -> list[str]:
+        """The options of the program that writes a `page`, from the config, which was read from `paths`."""
+        options = ["--captions", self.path("rules/report"), f"--preset={self.overlays(paths)}"]
+        if Path(page).name == "so_far.html":
+            options += ["--so-far", *(f"--left-out={sentence}" for sentence in self.left_out)]
+        return options + self.labels()
 
     def declaring(self, table: str) -> list[str]:
         """The experiments that have a table."""

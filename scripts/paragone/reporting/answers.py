@@ -136,7 +136,11 @@ def of_contests(title: str, rounds: pd.DataFrame, labels: dict[str, str]) -> Sec
         f"speed ({rows['workload'].iloc[0]}, batch {rows['global_batch'].iloc[0]:,}): {words.sentence(rows)}"
         for rows in works
     ]
-    return Section(FIRST, [Answer(text, lead) for text in sentences] or [Answer("no contest times two of its variants.", lead)])
+    return Section(
+        FIRST,
+        [Answer(text, lead) for text in sentences]
+        or [Answer("no contest times two of its variants.", lead)],
+    )
 
 
 def _of_pairs(tables: Tables) -> Iterator[tuple[str, Answer]]:

@@ -45,12 +45,19 @@ class Table:
     blocks: list[Block]
 
 
-def write(table: Table, csv: Path, markdown: Path, latex: Path, cells: Path) -> None:
-    """Write the four files, each complete or not at all; `cells` is JSON for the page and the paper."""
-    tidy.write(table.rows, csv)
-    write_json(_cells(table), cells)
-    write_text(_markdown(table), markdown)
-    write_text("\n".join(_booktabs(block, table) for block in table.blocks), latex)
+def write(table: Table, paths: Iterable[Path]) -> None:
+    """Write each file, complete or not at all, in the format of its suffix; JSON is for the page and the
+    paper."""
+    for path in paths:
+        match path.suffix:
+            case ".csv":
+                tidy.write(table.rows, path)
+            case ".json":
+                write_json(_cells(table), path)
+            case ".md":
+                write_text(_markdown(table), path)
+            case ".tex":
+                write_text("\n".join(_booktabs(block, table) for block in table.blocks), path)
 
 
 def _cells(table: Table) -> dict[str, Any]:
