@@ -107,15 +107,7 @@ rule pretrained:
         mirrors=MIRRORS,
     params:
         code=PLAN.code("fetch.py"),
-        settings=lambda wildcards: json.dumps(
-            {
-                **{key: config["data"][key] for key in ("folder", "source")},
-                "pretrained": {
-                    wildcards.model: config["data"]["pretrained"].get(wildcards.model, {})
-                },
-            },
-            sort_keys=True,
-        ),
+        settings=lambda wildcards: PLAN.pretrained(wildcards.model),
     message:
         "Looking for the weights of {wildcards.model}"
     shell:

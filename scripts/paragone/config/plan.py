@@ -226,6 +226,13 @@ class Plan:
         window: dict[str, float] = self.config["speed_window"]
         return window | {"seconds": 0} if timed else window
 
+    def pretrained(self, model: str) -> str:
+        """What decides where the published weights of a model are looked for, as JSON."""
+        data = self.config["data"]
+        files = {model: data["pretrained"].get(model, {})}
+        settings = {"folder": data["folder"], "source": data["source"], "pretrained": files}
+        return json.dumps(settings, sort_keys=True)
+
     def first_steps(self, run: str) -> list[str]:
         """The file that the first steps of a run are compared with, if there is one."""
         spec = self.expected[run]
