@@ -15,6 +15,7 @@ from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED, v
 from paragone.base.errors import UserError
 from paragone.config.expand import expand, timed_in_turn
 from paragone.config.plan import Plan
+from paragone.reporting.answers import of_contests
 
 ASKED = {
     "workload": "fashion-cnn",
@@ -112,6 +113,16 @@ def test_a_variant_that_has_no_speed_is_not_compared_and_the_others_are():
         NOT_COMPARED,
         "out of memory (all 3 contests)",
     )
+
+
+def test_the_first_answer_is_of_speeds_alone():
+    """Without a contest there is one sentence that says so."""
+    windows = table({"torch": [[100.0, 101.0]] * 3, "jax": [[50.0, 50.5]] * 3})
+    (sentence,) = of_contests("Which way?", windows, LABELS).sentences
+    assert sentence.startswith("Which way? speed (fashion-cnn, batch 128): PyTorch is best")
+    assert "n = 3 contests" in sentence
+    (nothing,) = of_contests("Which way?", windows[:0], LABELS).sentences
+    assert nothing == "Which way? no contest times two of its variants."
 
 
 def test_machines_are_kept_apart():
