@@ -6,6 +6,7 @@ from pathlib import Path
 from paragone.base.errors import entry_point
 from paragone.base.processes import end_process
 from paragone.config.run_spec import Spec
+from paragone.engines import keep_programs
 from paragone.machine import limits
 from paragone.timing.messages import link
 from paragone.timing.participant import take_turns
@@ -36,6 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
     limits.end_first()  # rather than the coordinator: the others go on
     spec = Spec.from_json(options.spec)
     meeting = Rendezvous(options.rendezvous, spec.workers, options.join_timeout)
+    keep_programs()
     with meeting.reporting():
         worker = join(options, spec, meeting, ledger)
         try:

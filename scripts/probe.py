@@ -18,6 +18,7 @@ from paragone import data
 from paragone.base.errors import UserError, entry_point, reason_of
 from paragone.base.processes import IN_FILE, end_process, in_file
 from paragone.config.run_spec import Spec
+from paragone.engines import keep_programs
 from paragone.machine import limits
 from paragone.models.weights import Pretrained, Weights, read
 from paragone.parity import first_steps
@@ -62,6 +63,7 @@ def main() -> None:
     inputs = Inputs(options)
     compute = first_steps.reference if options.first_steps else observe
     if options.unsupervised:
+        keep_programs()
         if options.first_steps:
             limits.limit_memory(1)  # a run must not suffer, and the error says more than a kill
         for index, (spec, output) in enumerate(missing(inputs.specs, options.outputs)):

@@ -170,12 +170,17 @@ def _folders(kept: Mapping[str, str]) -> dict[str, str]:
     made = {"TMPDIR": _temporary(kept.get("TMPDIR"))}
     home = kept.get("HOME", "")
     if not (home and os.access(home, os.R_OK | os.W_OK | os.X_OK)):
-        own = Path(made["TMPDIR"], f"paragone-{os.getuid()}")
-        own.mkdir(mode=0o700, exist_ok=True)
-        if not is_own(own):
-            raise UserError(f"HOME: {home or 'not set'}, and {own} belongs to another user; set it")
-        made["HOME"] = str(own)
+        made["HOME"] = str(own_folder(made["TMPDIR"]))
     return made
+
+
+def own_folder(temporary: str) -> Path:
+    """This user's folder in one for temporary files. Raises `UserError` if it is another user's."""
+    own = Path(temporary, f"paragone-{os.getuid()}")
+    own.mkdir(mode=0o700, exist_ok=True)
+    if not is_own(own):
+        raise UserError(f"{own} belongs to another user; set TMPDIR to a folder of your own")
+    return own
 
 
 def _temporary(named: str | None) -> str:

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,10 +12,10 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from paragone.base import plugins
+from paragone.base import digests, plugins
 from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes, Programs
 from paragone.base.errors import Unavailable, UserError, needing_packages
-from paragone.base.processes import given, ignore_keras_settings
+from paragone.base.processes import given, ignore_keras_settings, own_folder
 from paragone.base.ranks import ALONE, World
 from paragone.config.engines import check_strategy
 from paragone.config.run_spec import Spec
@@ -29,6 +30,35 @@ __path__ = plugins.extended(__path__, "engines")
 ignore_keras_settings()  # an engine in a plugin may import Keras without paragone.base.tensorflow
 for _name, _value in given().items():  # a worker has them; not so a process started in another way
     os.environ.setdefault(_name, _value)
+
+_keeping = False
+
+
+def keep_programs() -> None:
+    """Let this process keep what it compiles or finds out for that, and take what others have kept.
+
+    For processes whose start nobody compares, of contests and of the parity gate. A run does what it would do
+    in a user's own program: compiled PyTorch keeps programs, JAX does not.
+    """
+    global _keeping
+    _keeping = True
+
+
+def kept_programs(*versions: str) -> Path | None:
+    """Where this process keeps what these versions compile for its CPU and its number of cores; or None.
+
+    It is in the folder for temporary files, as inductor's: no other machine sees it. Raises `UserError` if it
+    is another user's, whose programs would be executed.
+    """
+    if not _keeping:
+        return None
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    cpu = sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
+    cores = len(os.sched_getaffinity(0))
+    key = digests.sha256_of({"versions": versions, "cpu": cpu, "cores": cores})
+    folder = own_folder(tempfile.gettempdir()) / "programs" / key[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 @dataclass(frozen=True)

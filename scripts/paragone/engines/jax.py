@@ -238,7 +238,7 @@ class Jax:
         return count_flop(loss, self._state["params"], examples)
 
     def programs(self) -> Programs | None:
-        return None
+        return jax_devices.programs()
 
     def input_seconds(self) -> float | None:
         return self._clock.seconds

@@ -2,15 +2,27 @@
 
 import math
 import os
+from collections import Counter
 
 import jax
+import jaxlib
 from jax.sharding import AxisType, Mesh
 
-from paragone.base.engine_reports import Devices, Modes
+from paragone.base.engine_reports import Devices, Modes, Programs
 from paragone.base.errors import Unavailable, first_line, require_devices, says_memory_is_full
 from paragone.base.ranks import ALONE, World
+from paragone.engines import kept_programs
 
 _DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
+_COMPILED, _CACHED = (
+    "/jax/core/compile/backend_compile_duration",
+    "/jax/compilation_cache/cache_hits",
+)
+_events: Counter[str] = Counter()  # of this process
+jax.monitoring.register_event_listener(lambda event, **_: _events.update([event]))
+jax.monitoring.register_event_duration_secs_listener(
+    lambda event, duration, **_: _events.update([event])
+)
 
 
 def open_mesh(
@@ -29,6 +41,8 @@ def open_mesh(
     jax.config.update("jax_platforms", {"gpu": "cuda"}.get(kind, kind))
     if kind == "cpu":
         jax.config.update("jax_num_cpu_devices", own)
+        if world.workers == 1:
+            _keep_programs()
     if world.workers > 1:
         _join(kind, own, world)
     try:
@@ -38,6 +52,11 @@ def open_mesh(
         raise Unavailable(f"JAX finds no {kind}: {reason}") from error
     require_devices("JAX", kind, replicas, len(devices))
     return jax.make_mesh((replicas,), ("data",), (AxisType.Auto,), devices=devices[:replicas])
+
+
+def programs() -> Programs:
+    """The programs of this process so far: JAX times the ones that it finds in its cache, too."""
+    return Programs(compiled=_events[_COMPILED] - _events[_CACHED], cached=_events[_CACHED])
 
 
 def modes(devices: Devices) -> Modes:
@@ -66,6 +85,16 @@ def out_of_memory(error: Exception) -> bool:
 def unsupported(error: Exception) -> bool:
     """Whether an error means that XLA does not implement an operation."""
     return isinstance(error, jax.errors.JaxRuntimeError) and "UNIMPLEMENTED" in str(error)
+
+
+def _keep_programs() -> None:
+    """Let JAX's cache have all programs, however small, where `kept_programs` has a folder for them.
+
+    On CPUs, where to compile again gives the same program: on GPUs it tries out kernels anew.
+    """
+    if folder := kept_programs("jax", jax.__version__, jaxlib.__version__):
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
 def _join(kind: str, own: int, world: World) -> None:

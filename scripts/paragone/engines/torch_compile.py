@@ -10,17 +10,22 @@ from pathlib import Path
 
 import torch
 from torch._dynamo.utils import counters
-from torch._inductor.cpp_builder import get_cpp_compiler
+from torch._inductor.cpp_builder import get_compiler_version_info, get_cpp_compiler
+from torch._inductor.cpu_vec_isa import VecISA
 from torch._inductor.exc import InvalidCxxCompiler
 from torch._inductor.runtime.cache_dir_utils import cache_dir, default_cache_dir
 
 from paragone.base.atomic_files import is_own
+from paragone.base.digests import sha256_of
 from paragone.base.engine_reports import Programs
 from paragone.base.errors import Unavailable, UserError
 from paragone.base.ranks import ALONE, World
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
+from paragone.engines import kept_programs
 from paragone.engines.torch import Torch
+
+_CHECK = VecISA.check_build
 
 
 class TorchCompile(Torch):
@@ -36,6 +41,8 @@ class TorchCompile(Torch):
                 "torch.compile needs a C++ compiler: install g++, or set CXX"
             ) from None
         require_own_cache()
+        if folder := kept_programs("torch", torch.__version__):
+            remember_checks(folder)
         counters.clear()
         self._forward = torch.compile(super().forward, fullgraph=True, dynamic=False)
         self._loss = torch.compile(super().loss, fullgraph=True, dynamic=False)
@@ -53,6 +60,23 @@ class TorchCompile(Torch):
 
 
 ENGINE = TorchCompile
+
+
+def remember_checks(folder: Path) -> None:
+    """Keep in a folder which vector instructions inductor has found to work here.
+
+    For each of up to six sets of instructions it would otherwise start a process that imports PyTorch.
+    """
+    compiler = get_compiler_version_info(get_cpp_compiler())
+
+    def remembered(isa: VecISA, code: str) -> bool:
+        key = sha256_of({"code": code, "flags": isa.build_arch_flags(), "compiler": compiler})
+        works = folder / f"{key}.works"
+        if not works.exists() and _CHECK(isa, code):
+            works.touch()
+        return works.exists()
+
+    VecISA.check_build = remembered
 
 
 def require_own_cache() -> None:
