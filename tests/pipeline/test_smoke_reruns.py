@@ -8,7 +8,7 @@ from plan import Plan
 
 PLAN = Plan("smoke")
 GATE = ("probe", "first_steps")
-MEASURED = ("fetch", "serialize", "train", "measure_products", *GATE)
+MEASURED = ("fetch", "serialize", "train", "contests", "measure_products", *GATE)
 # The experiment of these figures has no PyTorch eager in the smoke preset.
 WITHOUT_PYTORCH = {"plot_scaling", "plot_epoch_time"}
 
@@ -36,7 +36,11 @@ def another_rate(text: str) -> str:
 OF_CONV = [spec for spec in PLAN.runs.values() if spec.workload.name == "fashion-conv"]
 # The file that is edited, how, and what is then measured again.
 EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
-    "the loop": ("scripts/paragone/training/loop.py", append, {"train": len(PLAN.runs)}),
+    "the loop": (
+        "scripts/paragone/training/loop.py",
+        append,
+        {"train": len(PLAN.runs), "contests": 1},
+    ),
     "an engine": (
         "scripts/paragone/engines/torch_xla.py",
         append,
