@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import shlex
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 import snakemake_server
 import yaml
 from documents import OWN_FOLDER, commands, treatment
-from workspace import Checkout, environment, job_stats
+from workspace import Checkout, environment, job_stats, succeed
 
 from paragone.records import record
 
@@ -31,15 +30,6 @@ BRIEF = {
         "repeats": 2,
     },
 }
-
-
-def succeed(line: list[str], folder: Path) -> str:
-    """Run a command in a folder, which must succeed; what it prints."""
-    done = subprocess.run(
-        line, cwd=folder, env=environment(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 @dataclass(frozen=True)
@@ -90,5 +80,5 @@ def own(base: Path, written: dict[str, str], page: Path, brief: dict) -> Own:
             line = [*shlex.split(command)]
             if line[0] == "snakemake":
                 line += ["brief.yaml"]  # behind --configfile
-            succeed(line, folder)
+            succeed(line, timeout=3600, cwd=folder)
     return Own(checkout, folder, line[1:])

@@ -144,23 +144,38 @@ def command(program: str, **options: object) -> list[str]:
     return line
 
 
-def call(line: list[str], timeout: float = 180, **variables: str) -> subprocess.CompletedProcess:
-    """Run a command to its end, with changes of its environment."""
+def call(
+    line: list, timeout: float = 180, cwd: Any = None, preexec_fn: Any = None, **variables: str
+) -> subprocess.CompletedProcess:
+    """Run a command to its end, with changes of its environment; `cwd`, `preexec_fn`: those of `Popen`."""
+    options = {"cwd": cwd, "preexec_fn": preexec_fn, "timeout": timeout}
     return subprocess.run(
-        line,
-        env=environment(**variables),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=timeout,
+        line, env=environment(**variables), capture_output=True, text=True, check=False, **options
     )
 
 
-def succeed(line: list[str], timeout: float = 180) -> str:
-    """Run a command that must succeed, and return its standard output."""
-    done = call(line, timeout)
-    assert done.returncode == 0, done.stdout + done.stderr
+def succeed(line: list, timeout: float = 180, **options: Any) -> str:
+    """Run a command that must succeed, and return its standard output; `options` are those of `call`."""
+    done = call(line, timeout, **options)
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
     return done.stdout
+
+
+def run_python(program: str, *arguments: object, **options: Any) -> str:
+    """Run a Python program that finds the modules of scripts/, as `succeed` does."""
+    line = [sys.executable, "-c", program, *map(str, arguments)]
+    return succeed(line, **{"PYTHONPATH": str(ROOT / "scripts")} | options)
+
+
+def waiting(program: str, *arguments: object, **variables: str) -> subprocess.Popen:
+    """A Python program that finds the modules of scripts/, as it runs, with pipes of text."""
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        env=environment(PYTHONPATH=str(ROOT / "scripts"), **variables),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def refused(done: subprocess.CompletedProcess, *words: str) -> None:

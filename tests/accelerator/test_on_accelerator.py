@@ -5,26 +5,15 @@ Runs by itself where a CUDA device or a TPU is; everything here goes through the
 
 import json
 import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from accelerator.conftest import KIND, config_on, lacking, replicas_on, spec_on
+from faults.killing import started
 from parity.probing import judge, observe
-from workspace import (
-    CONFIG,
-    ROOT,
-    call,
-    changed,
-    command,
-    environment,
-    succeed,
-    train_command,
-    wait_for,
-)
+from workspace import CONFIG, ROOT, changed, command, succeed, train_command
 
 from paragone.config.expand import first_steps
 from paragone.machine import nvml
@@ -71,10 +60,8 @@ def test_it_passes_the_parity_gate(data_of, tmp_path, backend, workload):
 def test_a_killed_run_resumes_to_the_same_bits(run, small, tmp_path, backend):
     spec = spec_on(backend, epochs=6, steps_per_epoch=10)
     whole = run(spec)
-    line = train_command(spec, small, tmp_path / "killed", "launch")
-    with subprocess.Popen(line, env=environment(), stdout=subprocess.PIPE) as process:
-        wait_for(lambda: [*(tmp_path / "killed").glob("checkpoints/*/epoch-*")], process)
-        process.send_signal(signal.SIGKILL)
+    with started(train_command(spec, small, tmp_path / "killed", "launch"), tmp_path / "killed"):
+        pass  # killed after its first checkpoint
     resumed = run(spec, "killed")
     assert len(resumed.processes) == 2
     assert resumed.model == whole.model
@@ -87,9 +74,7 @@ def test_a_full_memory_is_a_status(run, fashion, cuda, tmp_path):
     model = {**CONFIG["workloads"]["wide-resnet"]["model"], "width": 10, "dropout": 0.0}
     workload = {"model": model, "initializer": "keras"}
     batch = {"global_batch": 60_000, "per_replica_batch": 60_000}
-    line = train_command(changed(spec, workload, **batch), fashion, tmp_path)
-    done = call(line, timeout=400)
-    assert done.returncode == 0, done.stderr
+    succeed(train_command(changed(spec, workload, **batch), fashion, tmp_path), timeout=400)
     made = record.read(tmp_path / "record.json")
     assert made.status == "out_of_memory", made.reason
     assert "memory" in made.reason.lower()
@@ -114,9 +99,7 @@ def test_the_host_waits_at_the_end_of_an_epoch_alone_whatever_the_feed(cuda, tmp
     trained = {}
     for feed in FEEDS:
         output = tmp_path / f"{feed}.npz"
-        line = [sys.executable, str(program), workload, feed, str(output)]
-        done = call(line, PYTHONPATH=paths)
-        assert done.returncode == 0, done.stderr
+        succeed([sys.executable, program, workload, feed, output], PYTHONPATH=paths)
         with np.load(output) as arrays:
             trained[feed] = dict(arrays)
     for feed in FEEDS[1:]:

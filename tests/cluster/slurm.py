@@ -13,9 +13,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
+from workspace import call
 
 PROGRAMS = {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "srun": "slurm-wlm", "munged": "munge"}
 CLIENTS = "sacct", "sacctmgr", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun", "sshare"
@@ -126,14 +128,7 @@ class Cluster:
 
     def call(self, *line: str) -> subprocess.CompletedProcess:
         """Run a client of the cluster."""
-        return subprocess.run(
-            line,
-            env=os.environ | self.variables,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=SECONDS,
-        )
+        return call([*line], SECONDS, **self.variables)
 
     def jobs(self) -> list[dict[str, str]]:
         """Every job since the start, as `scontrol show job` describes it, in order of submission."""
@@ -156,15 +151,9 @@ class Cluster:
             for name, port in zip(NODES, ports[1:], strict=True)
         ]
         conf = self.state / "slurm.conf"
-        conf.write_text(
-            SLURM_CONF.format(
-                control_port=ports[0],
-                user=psutil.Process().username(),
-                state=self.state,
-                nodes="\n".join(nodes),
-                partition=PARTITION,
-            )
-        )
+        about = {"user": psutil.Process().username(), "state": self.state, "partition": PARTITION}
+        about |= {"control_port": ports[0], "nodes": "\n".join(nodes)}
+        conf.write_text(SLURM_CONF.format(**about))
         # Any character devices do: nothing but their count and numbers is looked at.
         gpus = ",".join(["/dev/null", "/dev/zero"][:GPUS])
         (self.state / "gres.conf").write_text(f"Name=gpu Type=fake File={gpus}\n")
@@ -182,17 +171,12 @@ class Cluster:
             if os.getppid() != parent:  # it ended before we asked
                 os.kill(os.getpid(), signal.SIGKILL)
 
+        line = [*_as_localhost(), _path(program), *arguments]
+        variables = os.environ | {"SLURM_CONF": f"{self.state}/slurm.conf"}
         with (self.state / f"{program}.out").open("a") as out:
-            self._daemons.append(
-                subprocess.Popen(
-                    [*_as_localhost(), _path(program), *arguments],
-                    env=os.environ | {"SLURM_CONF": f"{self.state}/slurm.conf"},
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=out,
-                    preexec_fn=prepare,
-                )
-            )
+            streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": out}
+            daemon = subprocess.Popen(line, env=variables, preexec_fn=prepare, **streams)
+        self._daemons.append(daemon)
 
     def _wait(self, reached: Callable[[], bool], what: str) -> None:
         end = time.monotonic() + SECONDS
@@ -235,11 +219,6 @@ def _as_localhost() -> list[str]:
 
 
 def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    with ExitStack() as stack:
+        servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+        return [stack.enter_context(server).getsockname()[1] for server in servers]

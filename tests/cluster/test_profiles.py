@@ -1,14 +1,13 @@
 """Dry runs of the profiles through their real executors, and a Slurm profile left unedited."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
 from plan import Plan
-from workspace import ROOT, Checkout, job_stats
+from workspace import ROOT, Checkout, call, job_stats
 
 pytestmark = pytest.mark.full
 
@@ -18,19 +17,11 @@ CLOUDS = {"googlebatch", "kubernetes"}  # tests/nightly/test_cloud_profiles.py
 
 def dry_run(made: Checkout, python: Path, profile: str) -> dict[str, int]:
     """The number of jobs of each rule that would be submitted; the executor parses its settings."""
-    line = ["-m", "snakemake", "all", "--workflow-profile", f"profiles/{profile}"]
-    done = subprocess.run(
-        [python, *line, "--dry-run", "--quiet", "rules"],
-        cwd=made.folder,
-        env=os.environ | {"PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout
-    return job_stats(done.stdout)
+    line = [python, "-m", "snakemake", "all", "--workflow-profile", f"profiles/{profile}"]
+    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    done = call([*line, "--dry-run", "--quiet", "rules"], cwd=made.folder, PATH=path)
+    assert done.returncode == 0, done.stderr
+    return job_stats(done.stdout + done.stderr)
 
 
 @pytest.mark.parametrize("profile", sorted({*PROFILES} - {*CLOUDS, "default"}))

@@ -2,7 +2,7 @@
 
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,17 +16,8 @@ from paragone.records import record, rules
 from paragone.records.run_record import RunRecord
 
 EPOCHS = 6
-KILLED = pytest.mark.injects(
-    "1 kills",
-    "a trainer or launcher killed after its first checkpoint",
-    "SIGKILL; then the same command",
-)
-TOO_LARGE = pytest.mark.injects(
-    "2 disk and memory",
-    "a batch too large for the memory",
-    "a limit of 2 or 3 GiB (RLIMIT_DATA)",
-    lost="the run, recorded as *out of memory*",
-)
+KILLED = pytest.mark.injects("a trainer or launcher killed after its first checkpoint")
+TOO_LARGE = pytest.mark.injects("a batch too large for the memory")
 ADAM = {
     "optimizer": {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7},
     "learning_rate": {"base": 0.001, "decay": [{"after": 3, "factor": 0.5}]},
@@ -64,10 +55,15 @@ def printed(folder: Path) -> Path:
 
 
 @contextmanager
-def started(line: list[str], folder: Path, **options: object) -> Iterator[subprocess.Popen]:
+def started(
+    line: list[str],
+    folder: Path,
+    reached: Callable = lambda _, folder: checkpoints(folder),
+    **options: object,
+) -> Iterator[subprocess.Popen]:
     """A run that writes to `folder`, from its first checkpoint on; killed at the end of the block.
 
-    `options` are those of `Popen`.
+    `reached`: from when on else, given the run and its folder; `options` are those of `Popen`.
     """
     options = {"env": environment()} | options
     with (
@@ -75,7 +71,7 @@ def started(line: list[str], folder: Path, **options: object) -> Iterator[subpro
         subprocess.Popen(line, stdout=out, stderr=out, **options) as run,
     ):
         try:
-            wait_for(lambda: checkpoints(folder), run)
+            wait_for(lambda: reached(run, folder), run)
             yield run
         finally:
             run.kill()

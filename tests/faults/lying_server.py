@@ -35,27 +35,15 @@ class Request(BaseHTTPRequestHandler):
         self.close_connection = True
 
 
-def whole(content: bytes) -> bytes:
-    return content
-
-
-def half(content: bytes) -> bytes:
-    return content[: len(content) // 2]
-
-
 def answering(
-    send: Callable[[bytes], bytes] = whole,
-    announce: Callable[[bytes], bytes] | None = None,
-    status: int = 200,
-    **headers: str,
+    body: Callable[[bytes], bytes], share: float = 1, status: int = 200, **headers: str
 ) -> Answer:
-    """Send something made of the file, and announce the length of something else."""
+    """Send something made of the file, and announce this share of its length."""
 
     def answer(request: Request) -> None:
-        body = send(request.server.content)
-        length = len(announce(request.server.content) if announce else body)
-        request.head(status, length, **headers)
-        request.wfile.write(body)
+        sent = body(request.server.content)
+        request.head(status, int(share * len(sent)), **headers)
+        request.wfile.write(sent)
 
     return answer
 
@@ -65,7 +53,7 @@ def honest(request: Request) -> None:
     content = request.server.content
     wanted = re.fullmatch(r"bytes=(\d+)-", request.headers.get("Range") or "")
     if not wanted:
-        answering()(request)
+        deaf_to_ranges(request)
     elif (start := int(wanted[1])) >= len(content):
         request.head(416, 0)
     else:
@@ -74,15 +62,15 @@ def honest(request: Request) -> None:
 
 
 page = answering(lambda _: PAGE, Content_Type="text/html")
-cut_off = answering(half, announce=whole)
-shorter_than_it_is = answering(whole, announce=half)
+cut_off = answering(lambda content: content[: len(content) // 2], share=2)
+shorter_than_it_is = answering(bytes, share=0.5)
 longer_than_it_is = answering(lambda content: content + b"more")
 circle = answering(lambda _: b"", status=302, Location="reuters.npz")  # where it came from
 away = answering(lambda _: b"", status=302, Location="file:///etc/hostname")
 broken = answering(lambda _: b"", status=503)
-deaf_to_ranges = answering()
+deaf_to_ranges = answering(bytes)
 # Said to be compressed once more, as servers say of every .gz file.
-compressed = answering(Content_Encoding="gzip")
+compressed = answering(bytes, Content_Encoding="gzip")
 
 
 def dripping(request: Request) -> None:

@@ -27,11 +27,7 @@ def clock(tmp_path_factory) -> Path:
     return library
 
 
-@pytest.mark.injects(
-    "5 time and place",
-    "a wall clock that is set during a run, or before a killed one goes on",
-    "an hour back or forward at the first checkpoint, by a preloaded clock",
-)
+@pytest.mark.injects("a wall clock that is set during a run, or before a killed one goes on")
 def test_a_clock_that_jumps_changes_no_duration(small, tmp_path, clock):
     """Other backends, jumps forward and kills: tests/nightly/test_other_backends.py."""
     jumps("torch", -3600, False, small, tmp_path, clock)

@@ -15,12 +15,7 @@ from paragone.records import record
 pytestmark = pytest.mark.full
 
 
-@pytest.mark.injects(
-    "2 disk and memory",
-    "a disk that is full at a checkpoint",
-    "a tmpfs, filled while the trainer is stopped; then room is made",
-    lost="the epoch",
-)
+@pytest.mark.injects("a disk that is full at a checkpoint")
 def test_a_run_on_a_full_disk_ends_in_one_message_and_goes_on_when_there_is_room(small, tmp_path):
     full_disk("torch", small, tmp_path)
 
@@ -44,12 +39,7 @@ def full_disk(backend: str, small: Arrays, tmp_path: Path) -> None:
         assert sorted(path.name for path in disk.iterdir()) == ["predictions.npz", "record.json"]
 
 
-@pytest.mark.injects(
-    "2 disk and memory",
-    "a disk that is full for results or arrays",
-    "a tmpfs, filled or too small",
-    times=2,
-)
+@pytest.mark.injects("a disk that is full for results or arrays", times=2)
 def test_a_full_disk_is_one_message(tmp_path):
     """The atomic writer of every program names the file. A sparse map would end the process by SIGBUS."""
     with small_disk(tmp_path / "disk", "30m") as disk:
@@ -65,9 +55,7 @@ def test_a_full_disk_is_one_message(tmp_path):
     assert not (tmp_path / "results/manifest.json").exists()
 
 
-@pytest.mark.injects(
-    "2 disk and memory", "results that cannot be written", "a tmpfs, mounted read-only"
-)
+@pytest.mark.injects("results that cannot be written")
 def test_results_that_cannot_be_written_are_one_message(tmp_path):
     with small_disk(tmp_path / "disk", "1m") as disk:
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)

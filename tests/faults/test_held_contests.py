@@ -79,12 +79,7 @@ def test_variants_take_turns_and_the_others_sleep(small, tmp_path):
         contest_record.read(tmp_path / "record.json")
 
 
-@pytest.mark.injects(
-    "14 contests",
-    "a variant killed or stopped",
-    "SIGKILL in a contest",
-    lost="the rest of this variant's turns",
-)
+@pytest.mark.injects("a variant killed or stopped")
 def test_a_killed_variant_is_a_status_and_the_others_go_on(small, tmp_path):
     specs = [spec_of("torch"), spec_of("torch-fsdp", 2)]
     line = line_of(small, tmp_path, specs, contests=1, rounds=40, window=0.2)
@@ -105,12 +100,7 @@ def warm(process: psutil.Process) -> bool:
     return process.cpu_times().user > 3
 
 
-@pytest.mark.injects(
-    "14 contests",
-    "the coordinator killed or interrupted",
-    "SIGKILL, SIGTERM in the second contest",
-    lost="the contest",
-)
+@pytest.mark.injects("the coordinator killed or interrupted")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_coordinator_that_ends_leaves_nobody_and_its_contests_are_kept(small, tmp_path, number):
     line = line_of(small, tmp_path, [spec_of("torch"), spec_of("torch-ddp", 1)])

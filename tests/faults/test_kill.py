@@ -23,11 +23,7 @@ def test_a_killed_run_with_dropout_and_augmentation_resumes_to_the_same_bits(sma
     resumes_to_the_same_bits(random_spec("torch"), tiny, tmp_path)
 
 
-@pytest.mark.injects(
-    "1 kills",
-    "a run started again while its trainer is stopped, then ended by a scheduler",
-    "SIGSTOP, then SIGTERM; the second is refused by name",
-)
+@pytest.mark.injects("a run started again while its trainer is stopped")
 def test_one_trainer_at_a_time_and_another_specification_does_not_resume(small, tmp_path):
     spec, folder = small_spec("torch"), tmp_path / "run"
     line = train_command(spec, small, folder)

@@ -4,13 +4,14 @@ import hashlib
 import json
 import random
 import subprocess
-import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from faults import lying_server
 from faults.lying_server import serving
-from unit.data_programs import CONFIG_DATA, DATASETS, ROOT, fetch, refused
+from unit.data_programs import CONFIG_DATA, DATASETS, fetch
+from workspace import call, command, refused
 
 from paragone.data import places
 
@@ -45,11 +46,7 @@ LIES = {
 }
 
 
-@pytest.mark.injects(
-    "3 data",
-    "mirrors that lie or break off",
-    "a server: error page as 200, wrong lengths, redirect loop, 503, cut",
-)
+@pytest.mark.injects("mirrors that lie or break off")
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_is_one_message_and_never_data_and_the_next_mirror_is_asked(tmp_path, lie):
     with (
@@ -67,9 +64,7 @@ def test_a_lie_is_one_message_and_never_data_and_the_next_mirror_is_asked(tmp_pa
     assert origin.endswith(f"{good.address}/reuters")
 
 
-CUT_OFF = pytest.mark.injects(
-    "3 data", "a download cut off", "a server that ends the connection half-way; then another one"
-)
+CUT_OFF = pytest.mark.injects("a download cut off")
 
 
 @CUT_OFF
@@ -85,11 +80,7 @@ def test_a_download_goes_on_where_it_was_cut_off(tmp_path):
     assert arrived(tmp_path) == {"reuters.npz": CONTENT}
 
 
-@pytest.mark.injects(
-    "3 data",
-    "what is left of another download, or too much of this one",
-    "a file in its place; servers with and without ranges",
-)
+@pytest.mark.injects("what is left of another download, or too much of this one")
 @pytest.mark.parametrize("server", ["honest", "deaf_to_ranges", "compressed"])
 @pytest.mark.parametrize(
     "part", [b"of another file", CONTENT, CONTENT + b"more"], ids=["other", "whole", "more"]
@@ -124,7 +115,7 @@ def test_whole_files_of_an_interrupted_edition_are_not_downloaded_again(tmp_path
         assert [path for path, _ in server.asked] == ["/reuters/d"]
 
 
-@pytest.mark.injects("3 data", "a server that sends a byte now and then", "a server that does")
+@pytest.mark.injects("a server that sends a byte now and then")
 def test_a_server_that_drips_is_unreachable(tmp_path, monkeypatch):
     """Time-outs of single reads never end such a transfer."""
     monkeypatch.setattr(places, "SILENCE_AT_MOST", 1.0)
@@ -136,9 +127,7 @@ def test_a_server_that_drips_is_unreachable(tmp_path, monkeypatch):
     assert not (tmp_path / "reuters.npz").exists()
 
 
-@pytest.mark.injects(
-    "3 data", "two processes that fetch into one folder", "both at once from a slow server"
-)
+@pytest.mark.injects("two processes that fetch into one folder")
 def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
     """The first downloads; the second says that it waits, and finds the files."""
 
@@ -150,25 +139,19 @@ def test_two_processes_fetch_into_one_folder_at_once(tmp_path):
         data = CONFIG_DATA | {"folder": str(tmp_path / "data"), "source": "real"}
         data["mirrors"] = [f"http://{server.address}"]
         block = DATASETS["reuters"] | {"editions": EDITIONS}
-        line = [sys.executable, str(ROOT / "scripts/fetch.py"), "--dataset=reuters"]
-        line += [f"--config-data={json.dumps(data)}", f"--block={json.dumps(block)}"]
+        options = {"config_data": json.dumps(data), "block": json.dumps(block)}
         outputs = [tmp_path / "first.json", tmp_path / "second.json"]
-        options = {"stderr": subprocess.PIPE, "text": True}
-        started = [subprocess.Popen([*line, f"--output={path}"], **options) for path in outputs]
-        errors = [process.communicate(timeout=60)[1] for process in started]
-        assert [process.returncode for process in started] == [0, 0], errors
+        lines = [command("fetch", dataset="reuters", output=path, **options) for path in outputs]
+        with ThreadPoolExecutor(2) as pool:
+            both = [*pool.map(call, lines)]
+        assert [done.returncode for done in both] == [0, 0], both
         assert len(server.asked) == 1
-    assert sum("waiting: process " in text for text in errors) == 1
+    assert sum("waiting: process " in done.stderr for done in both) == 1
     sources = [json.loads(path.read_text()) for path in outputs]
     assert len({source["files"][0]["path"] for source in sources}) == 1
 
 
-@pytest.mark.injects(
-    "7 strangers",
-    "a password in a mirror's address",
-    "looked for in messages, logs and files",
-    times=3,
-)
+@pytest.mark.injects("a password in a mirror's address", times=3)
 def test_the_password_of_a_mirror_is_never_shown(tmp_path):
     for name in ("honest", "page", "cut_off"):
         folder = tmp_path / name

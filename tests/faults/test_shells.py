@@ -7,27 +7,18 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from privileged import needs_root, small_disk
-from workspace import ROOT, UNREACHABLE, call, make_spec, train_command
+from workspace import ROOT, UNREACHABLE, make_spec, succeed, train_command
 
 from paragone.base import processes
 from paragone.base.errors import UserError
 from paragone.machine.process_entry import git_state
 
 # Each stops or changes JAX, its libraries or Python where it is inherited.
-LEFT = {
-    "JAX_ENABLE_X64": "1",
-    "XLA_FLAGS": "--no_such_flag",
-    "PYTHONOPTIMIZE": "2",
-    "MALLOC_ARENA_MAX": "1",
-}
-BENIGN = {
-    "http_proxy": UNREACHABLE,
-    "grpc_proxy": UNREACHABLE,
-    "PYTHONUNBUFFERED": "1",
-    "EDITOR": "vi",
-}
+LEFT = {"JAX_ENABLE_X64": "1", "XLA_FLAGS": "--no_such_flag", "PYTHONOPTIMIZE": "2"}
+BENIGN = {"http_proxy": UNREACHABLE, "grpc_proxy": UNREACHABLE, "EDITOR": "vi"}
 SHOW = "import json, os, sys; from paragone.base.processes import environment, take_environment; "
 
 
@@ -45,8 +36,7 @@ def test_two_workers_are_started_without_what_is_left_in_a_shell(small, tmp_path
     spec = make_spec("fashion-conv", "jax-multiprocess", 2, epochs=1, steps_per_epoch=2)
     line = train_command(spec, small, tmp_path / "run", "launch")
     path = f"{tmp_path}{os.pathsep}{ROOT / 'scripts'}"
-    done = call(line, PYTHONPATH=path, HOME="/nonexistent", **LEFT | BENIGN)
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeed(line, PYTHONPATH=path, HOME="/nonexistent", **LEFT | BENIGN)
     processes = json.loads((tmp_path / "run/record.json").read_text())["processes"]
     for process in processes:
         assert process["removed_variables"] == sorted([*LEFT, "PYTHONPATH"])
@@ -59,11 +49,10 @@ def test_a_program_that_python_has_started_otherwise_is_executed_again(tmp_path)
     script.write_text(f"{here}take_environment(); print(sys.flags.optimize, *os.environ)\n")
     path = {"PATH": os.environ["PATH"]}
     of_snakemake = dict.fromkeys(("GOTO_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "2")
+    line = ["strace", "-f", "-e", "trace=execve", sys.executable, script]
+    options = {"capture_output": True, "text": True, "check": True}
     for variables, again in (({}, False), (of_snakemake, False), ({"PYTHONOPTIMIZE": "1"}, True)):
-        line = ["strace", "-f", "-e", "trace=execve", sys.executable, script]
-        done = subprocess.run(
-            line, env=path | variables, capture_output=True, text=True, check=True
-        )
+        done = subprocess.run(line, env=path | variables, **options)
         optimize, *names = done.stdout.split()
         assert optimize == "0"
         assert "PYTHONOPTIMIZE" not in names
@@ -133,9 +122,9 @@ def test_without_any_folder_for_temporary_files_one_message_says_so(monkeypatch)
 
 def test_the_commit_of_a_checkout_of_another_user_is_known(tmp_path):
     needs_root("gives a folder to another user")
-    git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
     for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
-        subprocess.run([*git, *words], check=True)
+        succeed([*git, *words], cwd=tmp_path)
     for path in (tmp_path, *tmp_path.rglob("*")):
         os.chown(path, 54_321, 54_321)
     state = git_state(tmp_path)
@@ -150,9 +139,8 @@ def test_blocks_longer_than_an_argument_reach_the_programs(checkout):
     block = {"form": "arrays", "path": "many.npz", "held_out": 0.5, "classes": names}
     made.config["datasets"]["many"] = block
     made.configure()
-    make = "import numpy as np; n = 9000; np.savez('many.npz', labels=np.tile(np.arange(n), 2), "
-    make += "inputs=np.zeros((2 * n, 4, 4), np.uint8))"
-    subprocess.run([sys.executable, "-c", make], cwd=made.folder, check=True)
+    images, labels = np.zeros((18_000, 4, 4), np.uint8), np.tile(np.arange(9000), 2)
+    np.savez(made / "many.npz", inputs=images, labels=labels)
     odd = {"KERAS_BACKEND": "torch", "HOME": "/proc/none"}
     done = made.snakemake("results/data/many/manifest.json", "--cores", "1", **odd)
     assert done.returncode == 0, done.stdout

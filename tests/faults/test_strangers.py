@@ -10,8 +10,8 @@ import psutil
 import pytest
 from faults.killing import long_spec, printed, started
 from privileged import needs_root
-from unit.data_programs import fetch, refused, serialize
-from workspace import Arrays, call, environment, train_command
+from unit.data_programs import fetch, serialize
+from workspace import Arrays, call, environment, refused, train_command
 
 from paragone.base.errors import UserError
 from paragone.data import store
@@ -24,12 +24,7 @@ SECRET = "correct-horse-battery-staple"
 BEYOND = {"tensorflow-multiworker"}
 
 
-@pytest.mark.injects(
-    "7 strangers",
-    "ports that others reach, secrets in the environment",
-    "sockets of a run listed; secrets looked for in logs and files",
-    lost="nothing; TensorFlow's workers listen beyond, and say so",
-)
+@pytest.mark.injects("ports that others reach, secrets in the environment")
 def test_on_one_host_nothing_listens_beyond_loopback_and_no_secret_is_kept(small, tmp_path):
     """Other backends: tests/nightly/test_other_backends.py."""
     listens("torch-ddp", small, tmp_path)
@@ -52,18 +47,7 @@ def listens(backend: str, small: Arrays, tmp_path: Path) -> None:
     assert bool(beyond) == (backend in BEYOND), beyond
 
 
-ANOTHER_USER = pytest.mark.injects(
-    "7 strangers", "files and folders of another user", "chown of arrays and of a rendezvous folder"
-)
-BY_OWNER = pytest.mark.parametrize("owner", ["own", "stranger"])
-
-
-def owned(folder: Path, owner: str) -> Path:
-    """A private folder of this user, which is root, or of another."""
-    needs_root("gives a folder to another user")
-    folder.mkdir(mode=0o700)
-    os.chown(folder, 1002 if owner == "stranger" else 0, -1)
-    return folder
+ANOTHER_USER = pytest.mark.injects("files and folders of another user")
 
 
 @ANOTHER_USER
@@ -86,29 +70,28 @@ def test_arrays_of_a_stranger_are_refused(fashion, tmp_path):
 
 
 @ANOTHER_USER
-@BY_OWNER
-def test_a_rendezvous_of_a_stranger_is_refused(small, tmp_path, owner):
-    meeting, spec = owned(tmp_path / "meeting", owner), long_spec("torch-ddp", 2)
-    line = train_command(spec, small, tmp_path / "run", rendezvous=meeting, join_timeout=1)
+@pytest.mark.parametrize("stranger", [False, True])
+def test_a_rendezvous_and_compiled_programs_of_a_stranger_are_refused(
+    small, tmp_path, monkeypatch, stranger
+):
+    """The programs would be executed. A folder that the user named keeps its mode."""
+    needs_root("gives a folder to another user")
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=0o700)
+    os.chown(folder, 1002 if stranger else 0, -1)
+    options = {"rendezvous": folder, "join_timeout": 1}
+    line = train_command(long_spec("torch-ddp", 2), small, tmp_path / "run", **options)
     done = call(line, RANK="0")
     assert done.returncode == 1
-    assert ("belongs to another user" in done.stderr) == (owner == "stranger")
-
-
-@BY_OWNER
-def test_compiled_programs_of_a_stranger_are_refused(tmp_path, monkeypatch, owner):
-    """They would be executed. A folder that the user named keeps its mode."""
-    cache = owned(tmp_path / "cache", owner)
-    cache.chmod(0o755)
-    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(cache))
-    with pytest.raises(UserError, match=str(cache)) if owner == "stranger" else nullcontext():
+    assert ("belongs to another user" in done.stderr) == stranger
+    folder.chmod(0o755)
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(folder))
+    with pytest.raises(UserError, match=str(folder)) if stranger else nullcontext():
         torch_compile.require_own_cache()
-    assert cache.stat().st_mode & 0o777 == 0o755
+    assert folder.stat().st_mode & 0o777 == 0o755
 
 
-@pytest.mark.injects(
-    "7 strangers", "two users that share `data.folder`", "modes of folders and files"
-)
+@pytest.mark.injects("two users that share `data.folder`")
 @pytest.mark.parametrize("mode", [0o775, 0o700])
 def test_what_is_stored_has_the_mode_of_its_folder(tmp_path, mode):
     """Files of a shared folder are writable by its group; those of a private folder are private."""

@@ -3,14 +3,13 @@
 import json
 import signal
 import socket
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
-from workspace import ROOT, environment
+from workspace import run_python
 
 from paragone.base.errors import UserError
 from paragone.workers import supervisor
@@ -26,20 +25,6 @@ STUBBORN = (
 
 def python(program: str) -> list[str]:
     return [sys.executable, "-c", program]
-
-
-def alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def gone(pids: list[int]) -> bool:
-    end = time.monotonic() + 10
-    while time.monotonic() < end and any(map(alive, pids)):
-        time.sleep(0.05)
-    return not any(map(alive, pids))
 
 
 def test_lines_carry_their_rank_and_keep_their_stream(capfd):
@@ -68,7 +53,8 @@ def test_a_worker_that_fails_ends_all_with_their_helpers(capfd, fault, status):
     lines = [line for line in capfd.readouterr().out.splitlines() if " pids " in line]
     pids = [int(word) for line in lines for word in line.split()[3:]]
     assert len(pids) == 4
-    assert gone(pids)
+    left = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+    assert not psutil.wait_procs(left, 10)[1]
 
 
 def test_workers_meet_and_share_what_they_bring(tmp_path, monkeypatch):
@@ -122,7 +108,5 @@ def test_an_own_affinity_is_not_divided_again():
         "print(claim_cores(2, *map(int, os.environ['PART'].split())), len(cores))"
     )
     for part, expected in (("0 1", 2), ("1 2", 1), ("3 4", 1)):
-        variables = environment(PYTHONPATH=str(ROOT / "scripts"), PART=part)
-        text = subprocess.check_output(python(program), env=variables, text=True)
-        claimed, cores = map(int, text.split())
+        claimed, cores = map(int, run_python(program, PART=part).split())
         assert claimed == min(expected, cores)

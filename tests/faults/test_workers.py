@@ -29,12 +29,7 @@ def gone(processes: list[psutil.Process], seconds: float = 10) -> bool:
     return not psutil.wait_procs(processes, seconds)[1]
 
 
-@pytest.mark.injects(
-    "8 workers",
-    "a rank killed or stopped",
-    "SIGKILL, SIGSTOP at the start, in an epoch, at the end",
-    lost="the epoch",
-)
+@pytest.mark.injects("a rank killed or stopped")
 @pytest.mark.parametrize(
     ("number", "words"),
     [(signal.SIGKILL, "was ended by SIGKILL"), (signal.SIGSTOP, "is stopped (SIGSTOP)")],
@@ -52,12 +47,7 @@ def test_a_killed_or_stopped_rank_ends_the_run_in_time_and_is_named(small, tmp_p
     assert f"rank 1 of 2 on {os.uname().nodename} {words}" in message(folder)
 
 
-@pytest.mark.injects(
-    "8 workers",
-    "the launcher killed, terminated or interrupted",
-    "SIGKILL, SIGTERM, SIGINT",
-    lost="the epoch",
-)
+@pytest.mark.injects("the launcher killed, terminated or interrupted")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_launcher_that_ends_leaves_no_worker(small, tmp_path, number):
     folder = tmp_path / "run"
@@ -84,12 +74,7 @@ def test_a_rank_that_never_joins_ends_the_run(small, tmp_path):
     assert gone([late], 0)
 
 
-@pytest.mark.injects(
-    "8 workers",
-    "an only worker that crashes or is evicted",
-    "SIGSEGV, SIGKILL",
-    lost="the run, recorded as *crashed*, or the epoch",
-)
+@pytest.mark.injects("an only worker that crashes or is evicted")
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL])
 def test_an_only_worker_that_crashes_is_a_record_and_an_evicted_one_is_not(small, tmp_path, number):
     folder, evicted = tmp_path / "run", number == signal.SIGKILL

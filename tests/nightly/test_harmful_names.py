@@ -3,11 +3,7 @@
 import pytest
 
 
-@pytest.mark.injects(
-    "4 input",
-    "texts of a config that would do harm in a shell",
-    "`$(...)`, quotes, `;` and `&` in title and label; the workflow run with them",
-)
+@pytest.mark.injects("texts of a config that would do harm in a shell")
 def test_no_text_of_a_config_is_run_by_a_shell(fashion, checkout):
     made = checkout()
     harm = made.folder / "harm"

@@ -64,11 +64,7 @@ def kill_in(seconds: float, line: list[str], draw: random.Random, log: Path) -> 
     return True
 
 
-@pytest.mark.injects(
-    "1 kills",
-    "launcher, one worker, or all of them killed",
-    "SIGKILL at a uniformly random moment of 8 epochs with augmentation and dropout",
-)
+@pytest.mark.injects("launcher, one worker, or all of them killed")
 @pytest.mark.parametrize("cell", ALL_CELLS, ids=str)
 def test_killed_at_random_it_ends_alike(tiny, tmp_path, cell, record_property):
     """Each run is killed and started again until it ends."""

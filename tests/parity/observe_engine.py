@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any
 from unittest.mock import patch
 
@@ -92,9 +91,6 @@ def contract(lab: Lab) -> dict[str, Any]:
     facts |= evaluation(lab)
     if lab.spec.workers == 1:
         facts["leak"] = leak(lab)
-        if name == "torch":
-            lab.engine = Late(engine)
-            facts["leak_of_a_late_engine"] = leak(lab)
     return facts
 
 
@@ -124,22 +120,6 @@ def leak(lab: Lab) -> list[float]:
         lab.engine.weights()
         shares.append((time.perf_counter() - returned) / (returned - begun))
     return shares[1:]
-
-
-class Late:
-    """An engine that returns from training before its work is done, as none may."""
-
-    def __init__(self, engine: engines.Engine) -> None:
-        self.engine, self.shard = engine, engine.shard
-
-    def train_epoch(self, *arguments: object) -> Any:
-        self.work = Thread(target=self.engine.train_epoch, args=arguments)
-        self.work.start()
-        return engines.Metrics(0.0, 0.0)
-
-    def weights(self) -> dict:
-        self.work.join()
-        return self.engine.weights()
 
 
 def tails(lab: Lab) -> dict[str, Any]:

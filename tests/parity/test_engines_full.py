@@ -1,12 +1,9 @@
 """The contract of engines that compile, or that are several processes of TensorFlow."""
 
-import subprocess
-import sys
-
 import pytest
 from parity import test_engines
-from parity.driving import PATHS, observe_engine
-from workspace import environment, make_spec
+from parity.driving import observe_engine
+from workspace import make_spec, run_python
 
 pytestmark = pytest.mark.full
 
@@ -28,10 +25,8 @@ def test_a_window_of_many_replicas_ends_with_its_work(small, tmp_path):
 
 def test_one_thread_of_pytorch_copies_for_the_devices_of_xla():
     """More would spin beside those of XLA, which have the same cores."""
-    program = (
+    run_python(
         "import torch; torch.set_num_threads(2)\n"
         "from paragone.engines.torch_xla_devices import choose; choose('cpu', 2)\n"
         "assert torch.get_num_threads() == 1"
     )
-    variables = environment(PYTHONPATH=PATHS)
-    subprocess.run([sys.executable, "-c", program], env=variables, check=True)

@@ -32,8 +32,6 @@ def verdicts(
     arrays: list[Arrays],
     folder: Path,
     reference: Path | None = None,
-    precision: str = "float64",
-    options: dict[str, dict] = SMALL,
     examples: Path = ROOT / "examples",
 ) -> dict[str, dict]:
     """The gate's verdicts by workload and backend, with the examples as plugins.
@@ -41,20 +39,15 @@ def verdicts(
     `reference`: a folder with the reference's probes; without it they are made, too.
     """
     workloads = {
-        name: block | {"model": block["model"] | options.get(name, {})}
-        for name, block in OF_EXAMPLES.items()
+        name: block | {"model": block["model"] | SMALL[name]} for name, block in OF_EXAMPLES.items()
     }
-    blocks = {name: block | {"parity": precision} for name, block in CONFIG["backends"].items()}
-    config = CONFIG | {"workloads": CONFIG["workloads"] | workloads, "backends": blocks}
+    config = CONFIG | {"workloads": CONFIG["workloads"] | workloads}
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as pool:
         patch.setenv(plugins.VARIABLE, os.pathsep.join(str(examples / name) for name in EXAMPLES))
         probed = [*backends, *([] if reference else ["reference"])]
-        names = sorted(workloads)
-        waiting = [pool.submit(observe, name, names, arrays, folder, config) for name in probed]
-        for each in waiting:
-            each.result()
+        [*pool.map(lambda name: observe(name, [*workloads], arrays, folder, config), probed)]
     made = {}
-    for name in names:
+    for name in workloads:
         probes = [folder / name / f"{backend}.npz" for backend in backends]
         expected = (reference or folder) / name / "reference.npz"
         made[name] = judge(name, expected, probes, folder / name / "verdicts.json")
@@ -85,13 +78,8 @@ def test_a_bug_in_one_framework_is_refused(right, stand_ins_in_one_folder, tmp_p
         text = file.read_text()
         assert text.count(correct) == 1, f"{file} has not once: {correct}"
         file.write_text(text.replace(correct, wrong))
-    made = verdicts(
-        ["tensorflow-mirrored"],
-        stand_ins_in_one_folder,
-        tmp_path / "probes",
-        right[1],
-        examples=examples,
-    )
+    arrays = stand_ins_in_one_folder
+    made = verdicts(["tensorflow-mirrored"], arrays, tmp_path / "probes", right[1], examples)
     for of_backends in made.values():
         (verdict,) = of_backends.values()
         assert verdict["passed"] is False

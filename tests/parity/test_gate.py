@@ -44,14 +44,9 @@ COUNTS = {
 @pytest.fixture(scope="module")
 def probes(request, in_one_folder, tmp_path_factory):
     """A folder with <workload>/<backend>.npz of all that the module probes, in a process for each backend."""
-    folder = tmp_path_factory.mktemp("probes")
+    folder, probed = tmp_path_factory.mktemp("probes"), request.module.PROBED
     with ThreadPoolExecutor(2) as pool:
-        waiting = [
-            pool.submit(observe, backend, workloads, in_one_folder, folder)
-            for backend, workloads in request.module.PROBED.items()
-        ]
-    for each in waiting:
-        each.result()
+        [*pool.map(lambda name: observe(name, probed[name], in_one_folder, folder), probed)]
     return folder
 
 

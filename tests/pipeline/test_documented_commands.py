@@ -1,12 +1,11 @@
 """The commands of documents and presets in one clean checkout: run, or dry-run, each distinct one once."""
 
 import shlex
-import subprocess
 
 import pytest
 from documents import DRY_RUN, PAGES, RUN, blocks, commands, treatment
 from plan import Plan
-from workspace import ROOT, Checkout, environment
+from workspace import ROOT, Checkout, succeed
 
 pytestmark = pytest.mark.full
 
@@ -22,11 +21,7 @@ def made(tmp_path_factory) -> Checkout:
 
 def bash(made: Checkout, text: str) -> None:
     """Run a command as a reader would, in the checkout."""
-    line = ["bash", "-euc", text]
-    done = subprocess.run(
-        line, cwd=made.folder, env=environment(), capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
+    succeed(["bash", "-euc", text], cwd=made.folder)
 
 
 def dry_run(made: Checkout, text: str) -> None:

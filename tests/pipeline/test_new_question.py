@@ -4,8 +4,8 @@ import shlex
 
 import pytest
 import yaml
-from own_folder import BRIEF, succeed
-from workspace import Checkout, call, command, refused
+from own_folder import BRIEF
+from workspace import Checkout, call, command, refused, succeed
 
 pytestmark = pytest.mark.full
 
@@ -14,14 +14,14 @@ def test_what_it_writes_runs_by_what_it_prints(tmp_path):
     """From a folder whose name needs quotes. Its own test has the gate and a run of each backend."""
     checkout = Checkout(tmp_path / "the checkout")
     line = ["python", str(checkout / "scripts/new.py"), "own work/discs_or_crosses"]
-    printed = succeed(line, tmp_path).splitlines()
+    printed = succeed(line, cwd=tmp_path).splitlines()
     commands = [line.strip() for line in printed if line.startswith("  ")]
     assert commands[0].startswith("cd ")  # which the test does itself, as it does `source`
     data, train, test = (line for line in commands if line.split()[0] not in ("cd", "source"))
     folder = tmp_path / "own work/discs_or_crosses"
     (folder / "brief.yaml").write_text(yaml.safe_dump(BRIEF))
     for line in (data, f"{train} brief.yaml --dry-run", test):
-        text = succeed(shlex.split(line), folder)
+        text = succeed(shlex.split(line), timeout=600, cwd=folder)
     assert "1 passed" in text
     snakefile = shlex.split(train)[2]
     assert (folder / snakefile).resolve() == checkout / "Snakefile"

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from documents import example
-from own_folder import NEEDS_SCIKIT_LEARN, Own, own, succeed
-from workspace import ROOT
+from own_folder import NEEDS_SCIKIT_LEARN, Own, own
+from workspace import ROOT, succeed
 
 pytestmark = [pytest.mark.full, NEEDS_SCIKIT_LEARN]
 BACKENDS = {"torch", "jax", "my-numpy"}
@@ -88,7 +88,7 @@ def test_a_bug_in_one_framework_is_a_failed_row_and_no_speed(question):
     model.write_text(model.read_text().replace("nnx.relu", "nnx.gelu"))
     target = "results/tables/my_question/runs.parquet"
     line = [target if word == "all" else word for word in question.line]
-    succeed(["snakemake", *line], question.folder)
+    succeed(["snakemake", *line], timeout=600, cwd=question.folder)
     verdicts = question.verdicts("my-digits")
     assert {name for name, verdict in verdicts.items() if not verdict["passed"]} == {"jax"}
     assert "logits deviate" in verdicts["jax"]["reason"]

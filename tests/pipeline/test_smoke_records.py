@@ -60,7 +60,7 @@ def test_completed_runs_have_what_was_planned_and_clocks_that_add_up(records, re
 
 
 def test_every_backend_starts_from_the_same_weights_and_learns(completed, plan):
-    """And frameworks count the same operations, each by its own counter. More: unit/test_flop.py."""
+    """And frameworks count the same operations, each by its own counter. More: unit/test_torch_engine.py."""
     for workload in plan.workloads:
         of = [made for made in completed if made.spec.workload.name == workload]
         assert len({(made.model.initial_weights, made.model.parameters) for made in of}) == 1

@@ -4,7 +4,14 @@ import copy
 from pathlib import Path
 
 import pytest
+from draw_figures import Drawing, varied
 from make_results import VALID
+
+
+@pytest.fixture(scope="session")
+def everything(tmp_path_factory) -> Drawing:
+    """The figures of the varied records, PyTorch/XLA failing parity."""
+    return Drawing.of(tmp_path_factory.mktemp("varied"), varied(), **{"torch-xla": False})
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import importlib
 import io
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -12,12 +11,10 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
-import yaml
+from workspace import CONFIG, call, command
 
 from paragone.config.datasets import block_of
 
-ROOT = Path(__file__).parents[2]
-CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 CONFIG_DATA, DATASETS = CONFIG["data"], CONFIG["datasets"]
 FASHION_FILES = DATASETS["fashion_mnist"]["editions"]["official"]
 
@@ -31,14 +28,7 @@ def run(
     modules a process finds once.
     """
     if alone or os.environ.get("PARAGONE_PLUGINS"):
-        return subprocess.run(
-            [sys.executable, str(ROOT / "scripts" / f"{program}.py"), *options],
-            env=os.environ | {"PARAGONE_MIRRORS": environment},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
+        return call([*command(program), *options], timeout=300, PARAGONE_MIRRORS=environment)
     status, output, errors = 0, io.StringIO(), io.StringIO()
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -119,12 +109,3 @@ def prepare(
         serialize(results, folder),
     ):
         assert done.returncode == 0, done.stderr
-
-
-def refused(done: subprocess.CompletedProcess, *words: str) -> None:
-    """Assert one error line that holds all `words`, a failing status, and no traceback."""
-    assert done.returncode == 1, done.stderr
-    assert len(re.findall("^error: ", done.stderr, re.MULTILINE)) == 1, done.stderr
-    assert "Traceback" not in done.stderr
-    for word in words:
-        assert word in done.stderr

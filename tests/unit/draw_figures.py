@@ -17,6 +17,7 @@ from make_records import (
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from workspace import ROOT
 
 import plot
 from paragone.analysis import tidy
@@ -26,7 +27,7 @@ from paragone.reporting.figures import load
 from paragone.reporting.inputs import Inputs
 
 FIGURES = ("learning_curves", "throughput", "clocks", "predictions")
-PUBLISHED = Path(__file__).parents[2] / "published"
+PUBLISHED = ROOT / "published"
 THREE = list(BACKENDS)[:3]
 
 
@@ -119,6 +120,14 @@ def texts_of(figure: Figure) -> str:
     figure.draw_without_rendering()
     found = [text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))]
     return " ".join(" ".join(found).split())
+
+
+def cut_off(figure: Figure) -> list[str]:
+    """The words and names of rows that go beyond the left or the right edge of a figure."""
+    figure.draw_without_rendering()
+    texts = [text for axes in figure.axes for text in (*axes.texts, *axes.get_yticklabels())]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in (*figure.texts, *texts)]
+    return [words for words, at in boxes if at.x0 < -1 or at.x1 > figure.bbox.width + 1]
 
 
 def banners(figure: Figure) -> list[str]:

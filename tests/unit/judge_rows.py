@@ -1,14 +1,13 @@
 """Published rows and made records, as the comparison reads them."""
 
-from pathlib import Path
-
 from make_records import LABELS, make_record, typed
+from workspace import ROOT
 
 from paragone.analysis import published, tidy, verdicts
 from paragone.analysis.grouping import sweeps_of
 from paragone.analysis.verdicts import Evidence
 
-FOLDER = Path(__file__).parents[2] / "published"
+FOLDER = ROOT / "published"
 REUTERS = "reuters_strategies"
 MARGINS = published.read_margins(FOLDER / "margins.csv")
 

@@ -1,12 +1,12 @@
 """Records of whole experiments with realistic values, for figures and tables. Deterministic."""
 
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 import pandas as pd
 from make_records import make_record
+from workspace import ROOT
 
-CSV = Path(__file__).parents[2] / "published" / "published.csv"
 MOBILENET_SPEEDS = {  # images/s by (backend, replicas, global batch)
     ("tensorflow-mirrored", 1, 64): 13.0,
     ("tensorflow-mirrored", 2, 64): 11.5,
@@ -16,35 +16,25 @@ MOBILENET_SPEEDS = {  # images/s by (backend, replicas, global batch)
     ("torch-xla", 2, 64): 12.4,
     ("torch-xla", 2, 256): None,  # out of memory
 }
+OF_WIDE_RESNET = {
+    "workload": "wide-resnet",
+    "model": {"width": 1, "dropout": 0.01},
+    "train_examples": 10_000,
+}
 THROUGHPUT = {8: 328, 16: 551, 32: 808, 64: 1002, 128: 1165, 256: 1273, 512: 1329, 700: 1332}
 
 
 def mobilenet(seeds: int = 3, epochs: int = 2, **options) -> list[dict]:
     """Two steps an epoch on the subset of the images; the largest batch of PyTorch/XLA is too much."""
+    common = {"workload": "mobilenet-v2", "dataset": "cats_vs_dogs", "edition": "subset-2002"}
+    common |= {"train_examples": 2002, "steps_per_epoch": 2, "parameters": 3_504_872}
     made = []
     for (backend, replicas, batch), speed in MOBILENET_SPEEDS.items():
         for seed in range(seeds):
             noise = np.random.default_rng([seed, batch, replicas]).normal(1, 0.03)
-            made.append(
-                make_record(
-                    backend,
-                    seed=seed,
-                    replicas=replicas,
-                    global_batch=batch,
-                    speed=None if speed is None else speed * noise,
-                    status="completed" if speed else "out_of_memory",
-                    **{
-                        "workload": "mobilenet-v2",
-                        "dataset": "cats_vs_dogs",
-                        "edition": "subset-2002",
-                        "train_examples": 2002,
-                        "steps_per_epoch": 2,
-                        "epochs": epochs,
-                        "parameters": 3_504_872,
-                        **options,
-                    },
-                )
-            )
+            cell = {"seed": seed, "replicas": replicas, "global_batch": batch, "epochs": epochs}
+            cell |= {"speed": speed * noise} if speed else {"status": "out_of_memory"}
+            made.append(make_record(backend, **cell | common | options))
     return made
 
 
@@ -59,6 +49,8 @@ def reuters(seeds: int = 1) -> list[dict]:
         (double, "tensorflow-tpu", 8),
     ]
     systems = {plain: "1 GPU (Colab), custom loop", double: "8 TPU cores (Colab), TPUStrategy"}
+    common = {"dataset": "reuters", "train_examples": 8982, "steps_per_epoch": None, "epochs": 10}
+    common |= {"global_batch": 32, "parameters": 332_870}
     made = []
     for workload, backend, replicas in cells:
         for seed in range(seeds):
@@ -67,24 +59,9 @@ def reuters(seeds: int = 1) -> list[dict]:
                 metric: [value * random.normal(1, 0.012) for value in values]
                 for metric, values in _published_curves(systems[workload]).items()
             }
-            made.append(
-                make_record(
-                    backend,
-                    seed=seed,
-                    replicas=replicas,
-                    global_batch=32,
-                    workload=workload,
-                    dataset="reuters",
-                    edition="official",
-                    train_examples=8982,
-                    steps_per_epoch=None,
-                    epochs=10,
-                    parameters=332_870,
-                    speed=4000 / replicas,
-                    curves=curves,
-                    status="unavailable" if "tpu" in backend else "completed",
-                )
-            )
+            cell = {"seed": seed, "replicas": replicas, "workload": workload, "curves": curves}
+            cell["status"] = "unavailable" if "tpu" in backend else "completed"
+            made.append(make_record(backend, speed=4000 / replicas, **cell, **common))
     return made
 
 
@@ -92,69 +69,41 @@ def batch_sizes(seeds: int = 3, width: int = 1) -> list[dict]:
     """Throughput by batch size on three backends; memory ends at 1,024, and one run diverges."""
     made = []
     scale = {"tensorflow-mirrored": 0.36, "torch": 0.55, "torch-xla": 0.3}
-    for backend, factor in scale.items():
-        for batch in [*THROUGHPUT, 1024]:
-            for seed in range(seeds):
-                noise = np.random.default_rng([seed, batch, len(backend)]).normal(1, 0.02)
-                status = "out_of_memory" if batch == 1024 else "completed"
-                if backend == "torch" and batch == 700 and seed == 1:
-                    status = "diverged"
-                if backend == "torch-xla" and batch == 512:
-                    status = "diverged"
-                made.append(
-                    make_record(
-                        backend,
-                        seed=seed,
-                        global_batch=batch,
-                        workload="wide-resnet",
-                        model={"width": width, "dropout": 0.01},
-                        train_examples=10_000,
-                        steps_per_epoch=2,
-                        epochs=2,
-                        speed=factor * noise * THROUGHPUT.get(batch, 1300) ** 0.9,
-                        status=status,
-                    )
-                )
+    common = OF_WIDE_RESNET | {"model": {"width": width, "dropout": 0.01}}
+    common |= {"steps_per_epoch": 2, "epochs": 2}
+    for backend, batch, seed in product(scale, [*THROUGHPUT, 1024], range(seeds)):
+        noise = np.random.default_rng([seed, batch, len(backend)]).normal(1, 0.02)
+        speed = scale[backend] * noise * THROUGHPUT.get(batch, 1300) ** 0.9
+        status = "out_of_memory" if batch == 1024 else "completed"
+        if (backend, batch, seed) == ("torch", 700, 1) or (backend, batch) == ("torch-xla", 512):
+            status = "diverged"
+        cell = {"seed": seed, "global_batch": batch, "speed": speed, "status": status}
+        made.append(make_record(backend, **cell, **common))
     return made
 
 
 def to_target(seeds: int = 3, target: float = 0.85) -> list[dict]:
     """Small batches hit, the larger ones miss more and more; memory ends at 512 for PyTorch."""
     made = []
-    for backend, factor in {"torch": 1.0, "tensorflow-mirrored": 0.6}.items():
-        for batch in (8, 32, 128, 512):
-            for seed in range(seeds):
-                random = np.random.default_rng([seed, batch, len(backend)])
-                best = 0.885 - 0.012 * np.log2(batch / 8) + random.normal(0, 0.004)
-                pace = 2 + batch / 40
-                curve = [best - 0.45 * np.exp(-k / pace) for k in range(1, 21)]
-                hits = [k for k in range(1, 20) if min(curve[k - 1 : k + 1]) >= target]
-                status = "completed"
-                if backend == "torch" and batch == 512:
-                    status = "out_of_memory" if seed else "diverged"
-                epochs = hits[0] + 1 if hits else 20
-                made.append(
-                    make_record(
-                        backend,
-                        seed=seed,
-                        global_batch=batch,
-                        workload="wide-resnet",
-                        model={"width": 1, "dropout": 0.01},
-                        train_examples=10_000,
-                        steps_per_epoch=None,
-                        epochs=epochs,
-                        accuracies=curve,
-                        target=target,
-                        patience=2,
-                        speed=factor * THROUGHPUT[batch] * random.normal(1, 0.02),
-                        status=status,
-                    )
-                )
+    scale = {"torch": 1.0, "tensorflow-mirrored": 0.6}
+    common = OF_WIDE_RESNET | {"steps_per_epoch": None, "target": target, "patience": 2}
+    for backend, batch, seed in product(scale, (8, 32, 128, 512), range(seeds)):
+        random = np.random.default_rng([seed, batch, len(backend)])
+        best = 0.885 - 0.012 * np.log2(batch / 8) + random.normal(0, 0.004)
+        pace = 2 + batch / 40
+        curve = [best - 0.45 * np.exp(-k / pace) for k in range(1, 21)]
+        hits = [k for k in range(1, 20) if min(curve[k - 1 : k + 1]) >= target]
+        cell = {"seed": seed, "global_batch": batch, "accuracies": curve}
+        cell |= {"epochs": hits[0] + 1 if hits else 20}
+        cell |= {"speed": scale[backend] * THROUGHPUT[batch] * random.normal(1, 0.02)}
+        if backend == "torch" and batch == 512:
+            cell["status"] = "out_of_memory" if seed else "diverged"
+        made.append(make_record(backend, **cell, **common))
     return made
 
 
 def _published_curves(system: str) -> dict[str, list[float]]:
-    table = pd.read_csv(CSV)
+    table = pd.read_csv(ROOT / "published/published.csv")
     table = table[(table["experiment"] == "reuters_strategies") & (table["system"] == system)]
     names = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
     curves = {name: table.loc[table["metric"] == name, "value"].tolist() for name in names}

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 from make_records import LABELS, PALETTE, make_record, typed, write_parity, write_records
 from make_tables import NO_QUESTION
+from workspace import ROOT
 
 import answer
 import write_page
@@ -15,7 +16,6 @@ from paragone.records import parity_reports
 from paragone.reporting import figures, markup, style, tables
 from paragone.reporting.inputs import Inputs
 
-ROOT = Path(__file__).parents[2]
 BACKENDS = ("tensorflow-mirrored", "torch")
 EXPERIMENT, TITLE = "tpu_fashion_conv", "Which <way> of training?"
 FIGURES = {"throughput": "steady throughput", "learning_curves": "learning curves"}
@@ -58,15 +58,9 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     tidy.write(epochs, files["epochs"])
     tidy.write(runs, in_tables / "runs.parquet")
     settings = {**NO_QUESTION, "primary": {"experiment": EXPERIMENT, "metric": "speed"}}
-    inputs = Inputs(
-        TITLE,
-        {kind: [path] for kind, path in files.items()},
-        LABELS,
-        PALETTE,
-        settings,
-        ROOT / "published",
-        EXPERIMENT,
-    )
+    given = {kind: [path] for kind, path in files.items()}
+    beside = (ROOT / "published", EXPERIMENT)
+    inputs = Inputs(TITLE, given, LABELS, PALETTE, settings, *beside)
     for name in FIGURES:
         module, stem = figures.load(name), in_figures / EXPERIMENT / name
         points = module.points(inputs)

@@ -7,19 +7,12 @@ from pathlib import Path
 
 import numpy as np
 from unit.make_processes import make_activity, make_process
+from workspace import CONFIG
 
 from paragone.base import digests
 from paragone.records import run_metrics
 from paragone.records.run_record import RunRecord
 
-BACKENDS = {
-    "tensorflow-mirrored": ("tensorflow", "mirrored", "cpu"),
-    "torch": ("torch", "single", "cpu"),
-    "torch-xla": ("torch_xla", "spmd", "cpu"),
-    "torch-ddp": ("torch_ddp", "ddp", "cpu"),
-    "tensorflow-multiworker": ("tensorflow", "multiworker", "cpu"),
-    "tensorflow-tpu": ("tensorflow", "tpu", "tpu"),
-}
 LABELS = {
     "tensorflow-mirrored": "TensorFlow Mirrored",
     "torch": "PyTorch",
@@ -28,14 +21,8 @@ LABELS = {
     "tensorflow-multiworker": "TensorFlow MultiWorkerMirrored",
     "tensorflow-tpu": "TensorFlow TPU",
 }
-PALETTE = {
-    "tensorflow-mirrored": "#D55E00",
-    "torch": "#0072B2",
-    "torch-xla": "#009E73",
-    "torch-ddp": "#56B4E9",
-    "tensorflow-multiworker": "#E69F00",
-    "tensorflow-tpu": "#CC79A7",
-}
+BACKENDS = {name: CONFIG["backends"][name] for name in LABELS}
+PALETTE = {name: block["color"] for name, block in BACKENDS.items()}
 CLASS_NAMES = [
     "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
     "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
@@ -46,10 +33,8 @@ FIRST_STEPS = {
     "deviations": {"updates": 2e-3, "means": 0.0, "variances": 0.0, "training": 1e-6},
     "allowed": {"updates": 3e-2, "means": 1e-5, "variances": 2e-2, "training": 2e-3},
 }
-EFFICIENCY = {
-    "train_flop_per_example": 2_206_464,
-    "counter": "torch.utils.flop_counter",
-}  # of fashion-conv
+# Of fashion-conv.
+EFFICIENCY = {"train_flop_per_example": 2_206_464, "counter": "torch.utils.flop_counter"}
 INPUT_SHAPES = {"fashion_mnist": [28, 28, 1], "cats_vs_dogs": [224, 224, 3], "reuters": [300]}
 
 
@@ -95,10 +80,11 @@ def make_record(
             row[column] = value
     starts = [1] if resumed_at is None else [1, resumed_at]
     steady_rows = [row for row in rows if row["epoch"] not in starts] or rows
-    engine, strategy, device = BACKENDS[backend]
+    engine, strategy, device = (BACKENDS[backend][key] for key in ("engine", "strategy", "device"))
     workers = replicas if strategy in ("ddp", "multiworker") else 1
     count = {"kind": device, "replicas": replicas, "workers": workers}
     window = _window(steady_rows) if status == "completed" else []
+    compared = measured and not (model or {}).get("dropout")
     record = {
         "schema": 2,
         "run": f"{workload}.{backend}.r{replicas}.b{global_batch}.s{seed}.{host.replace('_', '-')}"
@@ -127,9 +113,7 @@ def make_record(
             "tuning": tuning or {},
         },
         "schedule": {"place": 1, "of": 1},
-        "data": None
-        if status == "unavailable"
-        else {
+        "data": {
             "dataset": dataset,
             "source": source,
             "edition": edition,
@@ -140,24 +124,22 @@ def make_record(
             "test_majority": 0.1,
             "input_shape": INPUT_SHAPES[dataset],
         },
-        "model": None
-        if status == "unavailable"
-        else {
+        "model": {
             "parameters": parameters,
             "initializer": initializer,
             "initial_weights": "b" * 64,
             "final_weights": f"{seed:064x}" if measured else None,
         },
-        "devices": None if status == "unavailable" else count,
-        "first_steps": copy.deepcopy(FIRST_STEPS)
-        if measured and not (model or {}).get("dropout")
-        else None,
+        "devices": count,
+        "first_steps": copy.deepcopy(FIRST_STEPS) if compared else None,
         "processes": [],
         "clocks": _clocks(random, window) if measured else None,
         "efficiency": {**EFFICIENCY} if measured else None,
         "epochs": rows,
         "window": window,
     }
+    if status == "unavailable":
+        record |= dict.fromkeys(("data", "model", "devices"))
     if target is not None:
         goal = {"accuracy": target, "patience": patience, "stop": False}
         record["spec"]["workload"]["target"] = goal

@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 from make_records import LABELS
+from workspace import ROOT
 
 import write_table
 from paragone.analysis import tidy
 
-PUBLISHED = Path(__file__).parents[2] / "published"
-NO_QUESTION = {
-    "primary": {"experiment": "another", "metric": "speed"},
-}
+NO_QUESTION = {"primary": {"experiment": "another", "metric": "speed"}}
 FORMATS = {"csv": "csv", "markdown": "md", "latex": "tex", "cells": "json"}  # and suffixes
 
 
@@ -42,4 +40,4 @@ def write(
 
 def beside(experiment: str) -> list[object]:
     """The options of a table that shows published rows."""
-    return ["--published", PUBLISHED, "--published-experiment", experiment]
+    return ["--published", ROOT / "published", "--published-experiment", experiment]

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import numpy as np
-from data_programs import fetch, prepare, refused, serialize
+from data_programs import fetch, prepare, serialize
 from PIL import Image
+from workspace import refused
 
 from paragone.data import Dataset, load
 

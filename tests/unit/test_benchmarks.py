@@ -1,6 +1,5 @@
 """The table of `make bench`: its words, and rows of a real measurement."""
 
-import subprocess
 import sys
 
 import bench
@@ -9,7 +8,7 @@ import training
 import workflow
 from product import Data
 from rows import NO, UNDECIDED, YES, at_least, at_most, in_turn, quotients
-from workspace import ROOT, environment, small_copy
+from workspace import ROOT, small_copy, succeed
 
 pytestmark = pytest.mark.full
 
@@ -48,10 +47,8 @@ def test_a_row_is_picked_by_its_name_and_measured(fashion, tmp_path):
     (tmp_path / "manifest.json").rename(target)
     line = [sys.executable, str(ROOT / "benchmarks/bench.py"), "--only", "fashion_conv"]
     line += [f"--results={tmp_path}", f"--data-folder={tmp_path / 'data'}", "--rounds=1"]
-    variables = environment(PYTHONPATH=str(ROOT / "scripts"))
-    done = subprocess.run(line, env=variables, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    header, _, best, same, _, machine, read = done.stdout.splitlines()
+    printed = succeed(line, PYTHONPATH=str(ROOT / "scripts"))
+    header, _, best, same, _, machine, read = printed.splitlines()
     assert header.startswith("| part | against")
     assert best.startswith("| fashion-conv, `tensorflow-mirrored`, bfloat16,")
     assert " examples/s | 1.5 x | " in best

@@ -3,43 +3,28 @@
 import errno
 import os
 import socket
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Timer
 
 import pytest
-from workspace import ROOT
+from workspace import waiting
 
 from paragone.base.errors import UserError
 from paragone.training.checkpoints import Checkpoints
 from paragone.workers.rendezvous import Rendezvous
 
-START = """
+IS_KILLED = """
 import os, signal, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
 from paragone.training.checkpoints import Checkpoints
-checkpoints = Checkpoints(Path(sys.argv[2]), "context")
-"""
-HOLDS = (
-    START
-    + """
-print("held", flush=True)
-sys.stdin.read()
-"""
-)
-IS_KILLED = (
-    START
-    + """
 def write(folder):
     (folder / "state").write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
 
+checkpoints = Checkpoints(Path(sys.argv[1]), "context")
 checkpoints.save(1, lambda folder: None, {})
 checkpoints.save(2, write, {})
 """
-)
 
 
 def write(text: str):
@@ -121,12 +106,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.injects(
-    "1 kills",
-    "a file of a checkpoint torn, flipped, emptied or deleted",
-    "each file of one in turn",
-    lost="one epoch, trained again",
-)
+@pytest.mark.injects("a file of a checkpoint torn, flipped, emptied or deleted")
 @pytest.mark.parametrize("name", ["state", "progress.json", "digests.json", "deep/part"])
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
@@ -182,12 +162,9 @@ def test_a_rank_that_never_sees_the_checkpoint_says_so(tmp_path, monkeypatch):
             taken.result()
 
 
-@pytest.mark.injects(
-    "1 kills", "a process killed while it writes a checkpoint", "SIGKILL between two of its files"
-)
+@pytest.mark.injects("a process killed while it writes a checkpoint")
 def test_kill_in_the_middle_of_a_write_leaves_the_checkpoint_before(tmp_path):
-    line = [sys.executable, "-c", IS_KILLED, str(ROOT / "scripts"), str(tmp_path)]
-    assert subprocess.run(line, check=False).returncode == -9
+    assert waiting(IS_KILLED, tmp_path).wait() == -9
     assert list(tmp_path.glob("*/unfinished-0/state"))
     checkpoints = Checkpoints(tmp_path, "context")
     assert checkpoints.last(dict).epoch == 1
@@ -208,17 +185,14 @@ def test_the_old_is_removed_only_when_the_new_is_there(tmp_path, checkpoints, mo
     assert reopened(checkpoints, tmp_path).last(dict).epoch == 3
 
 
-def test_second_process_is_refused_by_name_until_the_first_ends(tmp_path):
-    line = [sys.executable, "-c", HOLDS, str(ROOT / "scripts"), str(tmp_path)]
-    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
-        assert first.stdout.readline() == b"held\n"
-        for context in ("context", "another"):
-            with pytest.raises(UserError) as caught:
-                Checkpoints(tmp_path, context)
-            for words in (f"process {first.pid} on {socket.gethostname()} still trains", tmp_path):
-                assert str(words) in str(caught.value)
-        first.kill()
+def test_a_second_owner_is_refused_by_name_until_the_first_ends(tmp_path):
+    """That a lock ends with its process: test_files_and_locks.py."""
     held = Checkpoints(tmp_path, "context")
     assert (tmp_path / "lock").read_text().split()[1] == str(os.getpid())
+    holder = f"process {os.getpid()} on {socket.gethostname()} still trains"
+    for context in ("context", "another"):
+        with pytest.raises(UserError, match=holder) as caught:
+            Checkpoints(tmp_path, context)
+        assert str(tmp_path) in str(caught.value)
     held.remove()
     assert not tmp_path.exists()

@@ -12,11 +12,11 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
-from data_programs import ROOT, fetch, refused, serialize
+from data_programs import fetch, serialize
 from own_data import DIGITS, LABELS, RANDOM, made, pictures, wrong
 from PIL import Image
 from pyarrow import parquet
-from workspace import make_spec
+from workspace import ROOT, make_spec, refused
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import state_of_files

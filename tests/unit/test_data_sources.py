@@ -5,8 +5,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from data_programs import DATASETS, FASHION_FILES, fetch, refused
+from data_programs import DATASETS, FASHION_FILES, fetch
 from faults.lying_server import honest, serving
+from workspace import refused
 
 # Without the official edition there is no official address to ask: tests need no network's absence.
 LOCAL = {"editions": {"mirrored": DATASETS["reuters"]["editions"]["official"]}}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 from data_programs import CONFIG_DATA, FASHION_FILES, lock_of, prepare
+from tensorflow_datasets.core.download.checksums import UrlInfo
 from workspace import changed, make_spec
 
 from paragone.base.digests import sha256
@@ -130,12 +131,9 @@ def test_damaged_examples_are_removed_and_prepared_again(prepared, tmp_path, mir
 
 def test_files_that_are_registered_without_a_name():
     """As those of the older builders are."""
-    from tensorflow_datasets.core.download.checksums import UrlInfo
-
-    file_name = tfds_builders.file_name
-    of = {"size": 1, "checksum": "0" * 64}
-    assert file_name("https://example.org/a/b.zip", UrlInfo(filename=None, **of)) == "b.zip"
-    assert file_name("https://example.org/a/b.zip", UrlInfo(filename="c.zip", **of)) == "c.zip"
+    for filename, expected in ((None, "b.zip"), ("c.zip", "c.zip")):
+        registered = UrlInfo(size=1, checksum="0" * 64, filename=filename)
+        assert tfds_builders.file_name("https://example.org/a/b.zip", registered) == expected
 
 
 class Rows(tfds.core.GeneratorBasedBuilder, skip_registration=True):
@@ -171,16 +169,10 @@ class Rows(tfds.core.GeneratorBasedBuilder, skip_registration=True):
 )
 def test_a_builder_of_other_things_than_images(tmp_path, monkeypatch, options, shape, dtype):
     monkeypatch.setattr(tfds_builders, "builder_class", lambda *_: Rows)
-    numbers = ((at, at % 5, 1 + at % 5) for at in range(40))
-    examples = [
-        {
-            "text": "good " * words,
-            "words": [2 + at % 3] * words,
-            "measures": [at, 0.5, -at],
-            "label": int(fifth > 2),
-        }
-        for at, fifth, words in numbers
-    ]
+    examples = []
+    for at in range(40):
+        count, about = 1 + at % 5, {"measures": [at, 0.5, -at], "label": int(at % 5 > 2)}
+        examples.append({"text": "good " * count, "words": [2 + at % 3] * count, **about})
     file = tmp_path / "mirror/rows/rows.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(examples))

@@ -2,17 +2,11 @@
 
 import numpy as np
 import pytest
-from draw_figures import Drawing, varied
+from draw_figures import Drawing
 from make_records import CLASS_NAMES, PALETTE, make_predictions, make_record
 
 from paragone.base.errors import UserError
 from paragone.reporting.figures import predictions
-
-
-@pytest.fixture(scope="module")
-def everything(tmp_path_factory):
-    """The figures of the varied records, PyTorch/XLA failing parity."""
-    return Drawing.of(tmp_path_factory.mktemp("varied"), varied(), **{"torch-xla": False})
 
 
 def test_predictions_name_the_label_first(everything):

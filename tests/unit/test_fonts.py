@@ -1,16 +1,19 @@
-"""Titles and names in any script: drawn where a font has them, told where none has, kept in their room."""
+"""Any script and any reader: fonts that draw a name, colors that are told apart."""
 
+import itertools
 import json
-import os
-import subprocess
-import sys
 
+import numpy as np
 import pytest
+from colorspacious import cspace_convert, deltaE
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
-from workspace import ROOT
+from matplotlib.colors import to_rgb
+from workspace import CONFIG, run_python
 
+from paragone.config.expand import expand
 from paragone.reporting import fonts, style
+from paragone.reporting.figures.clocks import PART_STYLES
 
 TEXT = "\N{TIBETAN LETTER KA}\N{TIBETAN LETTER KHA} \N{GREEK SMALL LETTER ALPHA}"
 DRAWN = """
@@ -27,9 +30,8 @@ print(json.dumps([[file.name for file in files], [str(one.message) for one in ca
 
 def drawn(folder, text=TEXT):
     """The lines that are printed before; names of further fonts, and warnings of matplotlib."""
-    variables = {"XDG_DATA_HOME": str(folder), "PYTHONPATH": str(ROOT / "scripts")}
-    line = [sys.executable, "-c", DRAWN, text, str(folder / "figure.svg")]
-    *said, last = subprocess.check_output(line, env=os.environ | variables, text=True).splitlines()
+    printed = run_python(DRAWN, text, folder / "figure.svg", XDG_DATA_HOME=str(folder))
+    *said, last = printed.splitlines()
     return said, *json.loads(last)
 
 
@@ -95,3 +97,56 @@ def test_a_name_fits_into_its_room(text):
     assert style._text_width(short, 6) <= 0.6
     assert (short == text) is (text == "short")
     assert short == text or (short.endswith("\u2026") and text.startswith(short[:4]))
+
+
+PALETTE = {name: block["color"] for name, block in CONFIG["backends"].items()}
+READERS = ("normal", "deuteranomaly", "protanomaly", "tritanomaly", "gray")
+TOLD = 8  # least distance of two colors that a reader tells apart
+
+
+def seen(color: str, reader: str) -> np.ndarray:
+    """The sRGB color that a reader sees, 0 to 1."""
+    rgb = np.array(to_rgb(color))
+    if reader == "normal":
+        return rgb
+    if reader == "gray":
+        lightness = cspace_convert(rgb, "sRGB1", "CAM02-UCS") * [1, 0, 0]
+        return np.clip(cspace_convert(lightness, "CAM02-UCS", "sRGB1"), 0, 1)
+    space = {"name": "sRGB1+CVD", "cvd_type": reader, "severity": 100}
+    return np.clip(cspace_convert(rgb, space, "sRGB1"), 0, 1)
+
+
+def distance(first: str, second: str, reader: str) -> float:
+    return float(deltaE(seen(first, reader), seen(second, reader), input_space="sRGB1"))
+
+
+def too_close(palette: dict[str, str]) -> list[tuple[str, str, str]]:
+    """Pairs of backends that some reader cannot tell apart by color, and by marker neither."""
+    styles = {name: style.series_style(palette, name) for name in palette}
+    return [
+        (first, second, reader)
+        for first, second in itertools.combinations(palette, 2)
+        for reader in READERS
+        if distance(palette[first], palette[second], reader) < TOLD
+        and styles[first]["marker"] == styles[second]["marker"]
+    ]
+
+
+def test_every_reader_tells_backends_apart_by_color_or_marker():
+    """And the check would find a palette that is too close."""
+    assert too_close(PALETTE) == []
+    names = list(PALETTE)
+    same_marker = {**PALETTE, names[6]: PALETTE[names[0]]}
+    assert (names[0], names[6], "gray") in too_close(same_marker)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_bars_of_one_experiment_and_neighboring_parts_of_the_clocks_differ(reader):
+    """Bars have no markers; gray is told apart by their names, and of the clocks by lightness or hatch."""
+    for name, block in CONFIG["experiments"].items():
+        if reader != "gray" and {*block["figures"]} & {"epoch_time", "batch_size_throughput"}:
+            drawn = {spec.backend.name for spec in expand(CONFIG, name)}
+            for first, second in itertools.combinations(sorted(drawn), 2):
+                assert distance(PALETTE[first], PALETTE[second], reader) > TOLD
+    for (_, first), (_, second) in itertools.pairwise(PART_STYLES.items()):
+        assert first[1] != second[1] or distance(first[0], second[0], reader) > 6

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import psutil
 import pytest
-from workspace import ROOT, environment, make_spec, train_command
+from workspace import environment, make_spec, train_command, waiting
 
 from paragone.workers import supervisor
 from paragone.workers.free_cores import free_cores
@@ -43,10 +43,7 @@ def two_cores() -> Iterator[None]:
 @contextmanager
 def holder() -> Iterator[tuple[int, subprocess.Popen]]:
     """Another process that holds a core: which, and the process."""
-    variables = os.environ | {"PYTHONPATH": str(ROOT / "scripts")}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    line = [sys.executable, "-c", HOLDER]
-    with subprocess.Popen(line, text=True, env=variables, **pipes) as process:
+    with waiting(HOLDER) as process:
         yield int(process.stdout.readline()), process
         process.kill()
 

@@ -5,7 +5,7 @@ import sys
 from importlib.util import find_spec
 
 import pytest
-from workspace import ROOT, call
+from workspace import ROOT, run_python
 
 from paragone.base.errors import Unavailable
 from paragone.base.processes import without
@@ -28,17 +28,11 @@ def test_what_is_hidden_cannot_be_imported_until_the_block_ends(tmp_path, monkey
     assert sys.modules["hidden_module"] is not None
 
 
-def printed(program: str, **variables: str) -> list[str]:
-    """The words that a Python program prints, which finds the project's modules."""
-    done = call([sys.executable, "-c", program], PYTHONPATH=str(ROOT / "scripts"), **variables)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
-
-
 def imported(*modules: str, **variables: str) -> set[str]:
     """All that a process has imported after these modules of the project."""
     names = "print(*(name for name, module in sys.modules.items() if module))"
-    return {*printed(f"import sys, paragone.{', paragone.'.join(modules)}; {names}", **variables)}
+    program = f"import sys, paragone.{', paragone.'.join(modules)}; {names}"
+    return {*run_python(program, **variables).split()}
 
 
 def test_planning_and_loading_import_no_framework():
@@ -63,8 +57,8 @@ def test_tensorflow_imports_nothing_for_the_sake_of_others():
     for name in ("jax", "matplotlib", "pandas", "sklearn"):
         assert find_spec(name)
         assert name not in modules
-    settings = printed("import os, paragone.engines; print(*os.environ)", KERAS_BACKEND="jax")
-    assert {name for name in settings if name.startswith("KERAS")} == {"KERAS_HOME"}
+    settings = run_python("import os, paragone.engines; print(*os.environ)", KERAS_BACKEND="jax")
+    assert {name for name in settings.split() if name.startswith("KERAS")} == {"KERAS_HOME"}
 
 
 def test_torchvision_is_imported_for_its_model_alone(monkeypatch):

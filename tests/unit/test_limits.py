@@ -2,13 +2,12 @@
 
 import os
 import resource
-import subprocess
 import sys
 
 import psutil
 import pytest
 from privileged import memory_group
-from workspace import ROOT
+from workspace import ROOT, call, run_python
 
 from paragone.machine import cgroups, limits
 
@@ -96,12 +95,9 @@ def test_a_full_memory_of_a_group_is_an_error_and_no_kill(group):
         "print(resource.getrlimit(resource.RLIMIT_DATA)[0], flush=True)\n"
         "held = [bytearray(2**26) for _ in range(64)]"
     )
-    done = subprocess.run(
+    done = call(
         [sys.executable, "-c", program],
         cwd=ROOT / "scripts",
-        capture_output=True,
-        text=True,
-        check=False,
         preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())),
     )
     assert done.returncode == 1, done.returncode
@@ -148,6 +144,4 @@ def test_a_waiting_thread_takes_little_of_the_cap():
     def limited() -> None:  # the default of most shells, and then of the stack of each thread
         resource.setrlimit(resource.RLIMIT_STACK, (8 * MIB, resource.RLIM_INFINITY))
 
-    line = [sys.executable, "-c", program]
-    taken = subprocess.check_output(line, cwd=ROOT / "scripts", text=True, preexec_fn=limited)
-    assert 1.5 * MIB < float(taken) < 3 * MIB
+    assert 1.5 * MIB < float(run_python(program, preexec_fn=limited)) < 3 * MIB

@@ -17,7 +17,7 @@ from paragone.config.expand import expand, first_steps, probe
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 from paragone.data import loaders
-from paragone.data.batches import Shard, loader_of, train_batches
+from paragone.data.batches import WHOLE, Shard, loader_of, train_batches
 from paragone.engines.torch import Torch
 
 IMAGES = make_images()
@@ -35,15 +35,11 @@ def spec_of(loader: str | None, **workload) -> Spec:
 @pytest.mark.parametrize(
     ("dataset", "shard", "workload"),
     [
-        (IMAGES, Shard(0, 1, 1), {"augmentation": SHIFTED}),
+        (IMAGES, WHOLE, {"augmentation": SHIFTED}),
         (IMAGES, Shard(1, 2, 2), {"augmentation": SHIFTED}),
-        (dataclasses.replace(IMAGES, train_inputs=COLORS), Shard(0, 1, 1), {}),
-        (
-            dataclasses.replace(IMAGES, train_inputs=IMAGES.train_inputs / np.float32(7)),
-            Shard(0, 1, 1),
-            {},
-        ),
-        (make_texts(), Shard(0, 1, 1), {}),
+        (dataclasses.replace(IMAGES, train_inputs=COLORS), WHOLE, {}),
+        (dataclasses.replace(IMAGES, train_inputs=COLORS / np.float32(7)), WHOLE, {}),
+        (make_texts(), WHOLE, {}),
     ],
     ids=["augmented", "second worker", "colors", "numbers", "texts"],
 )
@@ -127,12 +123,10 @@ def config_of(**block) -> dict:
     ids=str,
 )
 def test_what_cannot_feed_is_refused_by_the_key(block, words):
-    def check(config: dict) -> None:
+    config = config_of(**block)
+    with pytest.raises(UserError) as caught:  # noqa: PT012 - by either of both
         validate({**CONFIG, "backends": config["backends"]})
         expand(config, "own")
-
-    with pytest.raises(UserError) as caught:
-        check(config_of(**block))
     assert str(caught.value).startswith(f"backends.torch.{words}")
 
 

@@ -1,7 +1,8 @@
-"""The training loop, with an engine that only notes what it is asked to do and takes its time."""
+"""The training loop, with an engine that only notes what it is asked to do; the progress that it prints."""
 
 import math
 import os
+import re
 from types import SimpleNamespace
 
 import msgspec
@@ -17,10 +18,12 @@ from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import epoch_order, framework_seed
 from paragone.machine.activity import HostWatch
-from paragone.records.run_record import Process
+from paragone.records.run_record import Epoch, Process
+from paragone.training import progress
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.loop import Run, train
+from paragone.training.progress import Progress
 from paragone.training.speed_window import SpeedWindow
 from paragone.workers.rendezvous import Rendezvous
 
@@ -144,19 +147,9 @@ def run(engine: Engine, folder, asked: Spec | None = None, window: float = 0):
     checkpoints = Checkpoints(folder / "checkpoints", "context")
     processes = [msgspec.convert(make_process(1, "node-1", 0, "c" * 64), Process)]
     speed_window = SpeedWindow(window, 1000.0, Rendezvous(None, 1, 0)) if window else None
-    result = train(
-        Run(
-            engine=engine,
-            spec=asked or spec(),
-            dataset=dataset(),
-            threads=1,
-            ledger=ledger,
-            checkpoints=checkpoints,
-            processes=processes,
-            host=HostWatch([os.getpid()]),
-            speed_window=speed_window,
-        )
-    )
+    state = {"ledger": ledger, "checkpoints": checkpoints, "processes": processes}
+    state |= {"host": HostWatch([os.getpid()]), "speed_window": speed_window}
+    result = train(Run(engine=engine, spec=asked or spec(), dataset=dataset(), threads=1, **state))
     return SimpleNamespace(outcome=result.record, ledger=ledger, peak=result.peak_device_bytes)
 
 
@@ -177,6 +170,7 @@ def test_each_second_is_on_its_own_clock(clock, tmp_path):
     made = run(Engine(clock, [1.0, 1.0, 1.0]), tmp_path)
     for row in made.outcome.epochs:
         assert (row.train_seconds, row.evaluate_seconds) == (TRAINING, EVALUATION)
+        assert row.input_seconds == TRAINING / 2
     expected = {"train": 3 * TRAINING, "evaluate": 3 * EVALUATION, "checkpoint": 2 * SAVING}
     expected["compilation"] = 1.0
     assert {part: made.ledger.seconds[part] for part in expected} == expected
@@ -201,15 +195,14 @@ def test_a_completed_run_trains_on_in_its_speed_window(clock, tmp_path):
     """On its own clock, with data of its own and the last learning rate; then the state is restored."""
     engine = Engine(clock, [1.0] * 9)
     made = run(engine, tmp_path, window=60.0)
-    window, epochs = made.outcome.window, made.outcome.epochs
-    assert [(one.steps, one.seconds) for one in window] == [
-        (steps, TRAINING) for steps in (3, 24, 3, 3, 24, 3)
-    ]
+    window = made.outcome.window
+    assert [one.steps for one in window] == [3, 24, 3, 3, 24, 3]
+    assert {one.seconds for one in window} == {TRAINING}
     assert made.ledger.seconds["window"] == 6 * TRAINING
     (process,) = made.outcome.processes
     assert [len(part) for part in (process.epochs, process.window)] == [3, 6]
     assert made.ledger.seconds["train"] == 3 * TRAINING
-    assert len(epochs) == 3
+    assert made.peak == 3  # of the epochs: warm-up and window hold a copy of the state
     assert engine.restored == engine.trained[:3]
     assert engine.trained[3:] == [
         (framework_seed(0, epoch), 0.05, epoch_order(100, 0, epoch)[:10].tolist(), one.steps)
@@ -217,18 +210,13 @@ def test_a_completed_run_trains_on_in_its_speed_window(clock, tmp_path):
     ]
 
 
-def test_a_diverged_run_has_no_speed_window(clock, tmp_path):
-    made = run(Engine(clock, [1.0, math.nan]), tmp_path, window=60.0)
-    assert made.outcome.window == []
-    assert made.ledger.seconds["window"] == 0
-
-
 @pytest.mark.parametrize("loss", [math.nan, math.inf, 1e7])
-def test_a_loss_without_bounds_ends_the_run(clock, tmp_path, loss):
-    outcome = run(Engine(clock, [1.0, loss]), tmp_path).outcome
-    assert outcome.status == "diverged"
-    assert "epoch 2" in outcome.reason
-    assert len(outcome.epochs) == 2
+def test_a_loss_without_bounds_ends_the_run_without_a_speed_window(clock, tmp_path, loss):
+    made = run(Engine(clock, [1.0, loss]), tmp_path, window=60.0)
+    assert made.outcome.status == "diverged"
+    assert "epoch 2" in made.outcome.reason
+    assert (len(made.outcome.epochs), made.outcome.window) == (2, [])
+    assert made.ledger.seconds["window"] == 0
 
 
 def test_other_devices_than_asked_for_are_refused(clock, tmp_path):
@@ -245,12 +233,6 @@ def test_a_reached_target_ends_the_run(clock, tmp_path):
     assert (outcome.status, len(outcome.epochs)) == ("completed", 2)
 
 
-def test_peak_memory_is_that_of_the_epochs(clock, tmp_path):
-    """Not of warm-up and speed window, which hold a copy of the state."""
-    made = run(Engine(clock, [1.0] * 9), tmp_path, window=60.0)
-    assert made.peak == 3
-
-
 def test_an_operation_without_a_kernel_ends_the_run_as_unsupported(clock, tmp_path):
     class Lacking(Engine):
         def train_epoch(self, *_: object) -> Metrics:
@@ -265,6 +247,36 @@ def test_an_operation_without_a_kernel_ends_the_run_as_unsupported(clock, tmp_pa
     assert process.modes == Modes("ieee", True, None)
 
 
-def test_each_epoch_says_how_long_its_input_took(clock, tmp_path):
-    rows = run(Engine(clock, [1.0, 1.0, 1.0]), tmp_path).outcome.epochs
-    assert [row.input_seconds for row in rows] == [TRAINING / 2] * 3
+SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, global_batch=1024, epochs=4, seed=3)
+PREFIX = "[fashion-cnn torch-xla x8 seed 3] "
+
+
+def row(epoch: int) -> Epoch:
+    return Epoch(epoch, 0.1, 20, 8.0, None, 1.0, 0.8, 2.0, 1.0, test_accuracy=0.81236)
+
+
+def test_epoch_line(capsys):
+    shown = Progress(SPEC, steps=20)
+    shown.epoch_done(row(1))
+    shown.epoch_done(row(4))
+    first, last = capsys.readouterr().out.splitlines()
+    assert first == (PREFIX + "epoch 1/4: 2,560 examples/s, test accuracy 0.8124, 0:00:30 left")
+    assert last.endswith("epoch 4/4: 2,560 examples/s, test accuracy 0.8124, 0:00:00 left")
+
+
+def test_watching_passes_every_batch_and_is_silent_at_first(capsys):
+    assert list(Progress(SPEC, 5).watch(1, iter("abcde"))) == list("abcde")
+    assert capsys.readouterr().out == ""
+
+
+def test_long_epoch_reports_itself(capsys, monkeypatch):
+    """With a clock that moves 4 seconds a batch: one line every ten seconds and no more."""
+    now = iter(range(0, 10_000, 4))
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: float(next(now)))
+    list(Progress(SPEC, 20).watch(2, range(20)))
+    lines = capsys.readouterr().out.splitlines()
+    assert 2 <= len(lines) < 19
+    pattern = re.escape(PREFIX) + (
+        r"epoch 2/4, step (\d+)/20: [\d,]+ examples/s, \d+:\d\d:\d\d left"
+    )
+    assert all(re.fullmatch(pattern, line) for line in lines)

@@ -1,14 +1,21 @@
-"""Matrix products: measured through the program, proven right, refused or explained when not."""
+"""Matrix products: measured through the program, proven right, refused or explained, tabulated and drawn."""
 
 import json
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
-from make_products import make_case, make_result
+from draw_figures import Drawing, cut_off, texts_of
+from judge_rows import FOLDER
+from make_products import PUBLISHED, make_case, make_result, table_of, varied, varied_table
+from make_records import make_record, typed
+from make_tables import beside, write
 from workspace import CONFIG, call, command, refused, succeed
 
+import collect
+from paragone.analysis import product_tables, published, tidy, verdicts
 from paragone.base import typed_json
 from paragone.base.errors import UserError
 from paragone.config import expand
@@ -19,10 +26,8 @@ from paragone.records import measurements
 def products(output: Path, engine: str, device: str = "cpu", **options: object) -> list[str]:
     backend = {"name": f"a-{engine}", "engine": engine, "strategy": "single", "device": device}
     usual = {"products": ["30,20,10"], "squares": [64], "precisions": ["float32", "bfloat16"]}
-    usual |= {"repeats": 3, "threads": 1}
-    return command(
-        "measure_products", backend=json.dumps(backend), output=output, **(usual | options)
-    )
+    usual |= {"repeats": 3, "threads": 1, "backend": json.dumps(backend), "output": output}
+    return command("measure_products", **usual | options)
 
 
 def measured(output: Path, *arguments: object, **options: object) -> tuple[list, str]:
@@ -154,3 +159,159 @@ def test_the_plan_knows_every_backend_of_the_config():
     unknown = {**CONFIG, "matmul": {**CONFIG["matmul"], "backends": ["nobody"]}}
     with pytest.raises(UserError, match=r"matmul\.backends: there is no 'nobody'"):
         expand.products(unknown)
+
+
+def test_the_peak_is_the_highest_median_of_a_square():
+    found = product_tables.peaks(varied_table()).set_index(["backend", "precision"])
+    # The fastest single run, 400, belongs to a size whose median is 130.
+    assert found.loc[("torch", "float32"), "size"] == 512
+    assert found.loc[("torch", "float32"), "median"] == pytest.approx(155e9)
+    assert ("torch-xla", "bfloat16") not in found.index
+    assert len(found) == 5
+
+
+def test_machines_are_not_pooled(tmp_path):
+    cases = [make_case((64, 64, 64), gflops=(5,))]
+    made = [make_result("torch", cases, host=host) for host in ("node-1", "node-2")]
+    runs = table_of(made)
+    assert len(product_tables.peaks(runs)) == 2
+    labels = set(Drawing(tmp_path, products=runs).draw("matmul")[1]["label"])
+    assert labels == {f"PyTorch on {machine}" for machine in set(runs["machine"])}
+
+
+def test_the_program_writes_every_run(tmp_path):
+    paths = []
+    for one in varied():
+        paths.append(tmp_path / f"{one['backend']['name']}.json")
+        paths[-1].write_text(json.dumps(one))
+    outputs = [tmp_path / "matmul.csv", tmp_path / "matmul.parquet"]
+    collect.main(["products", *map(str, ["--results", *paths, "--output", *outputs])])
+    runs = tidy.read(outputs[1])
+    assert len(runs) == len(pd.read_csv(outputs[0])) == 7 * 3 + (2 + 5 * 3) + (4 * 3 + 3)
+    row = runs[(runs["backend"] == "torch") & (runs["m"] == 256)].iloc[1]
+    assert row["flops_per_second"] == pytest.approx(100e9)
+    assert row["seconds"] * row["flops_per_second"] == pytest.approx(2 * 256**3)
+
+
+def compared(folder, runs, experiment="device_matmul"):
+    written = write(folder, "matmul_comparison", *beside(experiment), products=runs)
+    return pd.read_csv(written["csv"]).set_index("system"), written
+
+
+def test_published_times_are_compared_with_those_of_their_device(tmp_path):
+    found, _ = compared(tmp_path, varied_table())
+    cpu, gpu = found.loc["CPU (Colab)"], found.loc["GPU (Colab)"]
+    assert (cpu["published"], gpu["published"]) == ("6 s", "under 1 s")
+    m, k, n = PUBLISHED
+    assert float(cpu["PyTorch"].split()[0]) == pytest.approx(2 * m * k * n / 45e9, abs=5e-4)
+    assert cpu["PyTorch"].endswith("s (n = 3)")
+    assert cpu["TensorFlow Mirrored"] == "-"
+    assert "TensorFlow Mirrored: it was out_of_memory" in cpu["why"]
+    assert "other hardware" in cpu["why"]
+    assert "1 s resolution" in cpu["why"]
+    assert set(found["verdict"]) == {verdicts.NOT_COMPARABLE}
+    assert gpu["PyTorch"] == "-"
+    assert "measured on a cpu" in gpu["why"]
+
+
+@pytest.fixture(scope="module")
+def drawing(tmp_path_factory):
+    return Drawing(tmp_path_factory.mktemp("matmul"), products=varied_table())
+
+
+def test_the_sidecar_holds_every_case_and_its_interval(drawing):
+    shown = drawing.shown("matmul")
+    assert len(shown) == 7 + 7 + 7
+    row = shown[(shown["backend"] == "torch") & (shown["m"] == 512)].iloc[0]
+    assert (row["median_gflops"], row["runs"], row["peak"]) == (pytest.approx(155), 3, True)
+    assert row["low_gflops"] <= row["median_gflops"] <= row["high_gflops"]
+    assert shown["peak"].sum() == 5
+
+
+def test_the_figure_says_what_has_no_speed(drawing):
+    figure = drawing.figure("matmul")
+    text = texts_of(figure)
+    assert "TensorFlow Mirrored, float32, 1024: out of memory" in text
+    assert "PyTorch/XLA SPMD: not available" in text
+    assert len(figure.axes) == 2
+
+
+REFERENCE = "accelerator_reference"
+ROWS = published.read_rows(FOLDER / "published.csv", REFERENCE)
+
+
+def reference(folder, runs):
+    return pd.read_csv(write(folder, REFERENCE, *beside(REFERENCE), products=runs)["csv"])
+
+
+def test_published_rows_are_as_published_and_peaks_have_rows_of_their_own(tmp_path):
+    found = reference(tmp_path, varied_table())
+    assert len(found) == len(ROWS) + 5
+    assert set(found["verdict"]) == {verdicts.NOT_COMPARABLE}
+    assert found["why"].str.contains("other hardware").all()
+    here = found[found["published"] == "-"]
+    assert set(here["system"]) == {"this machine (cpu)"}
+    torch = here[
+        here["condition"].str.contains("float32") & here["condition"].str.endswith(" PyTorch")
+    ]
+    assert torch["measured here"].item().startswith("0.155 [0.150, 0.160] TFLOP/s (n = 3)")
+    v3 = found[(found["system"] == "Cloud TPU v3 (2018)") & (found["metric"] == "peak_throughput")]
+    assert (v3["published"].item(), v3["measured here"].item()) == ("420 TFLOP/s", "-")
+    assert {row.metric for row in ROWS} <= set(found["metric"])
+
+
+def test_no_peak_leaves_the_published_rows(tmp_path):
+    runs = table_of([make_result("torch", [make_case((64, 64, 64), status="unavailable")])])
+    assert len(reference(tmp_path, runs)) == len(ROWS)
+    figure = Drawing(tmp_path, products=runs).figure("accelerators", REFERENCE)
+    assert "No peak was measured" in texts_of(figure)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_points_are_published_and_measured_peaks(drawing):
+    shown = drawing.shown("accelerators", REFERENCE)
+    assert shown["kind"].value_counts().to_dict() == {"published": 15, "measured": 5}
+    measured = shown[(shown["backend"] == "torch") & (shown["precision"] == "float32")].iloc[0]
+    assert (measured["value"], measured["runs"]) == (pytest.approx(0.155), 3)
+    peaks = shown[(shown["kind"] == "published") & (shown["metric"] == "peak_throughput")]
+    assert peaks["value"].is_monotonic_increasing
+
+
+def test_the_figure_distinguishes_measured_from_published_and_stays_inside(drawing):
+    figure = drawing.figure("accelerators", REFERENCE)
+    text = texts_of(figure)
+    for words in ("measured here, cpu, float32", "as published"):
+        assert words in text
+    powers = [label.get_text() for label in figure.axes[1].get_xticklabels()]
+    assert {"10\N{SUPERSCRIPT ZERO}", "10\N{SUPERSCRIPT FOUR}"} <= set(powers)
+    assert cut_off(figure) == []
+
+
+PASSED = {("fashion-conv", "torch"): True}
+
+
+def squares(**changes):
+    made = [
+        make_result("torch", [make_case((512, 512, 512), gflops=(80, 100, 90))]),
+        make_result("torch-xla", [make_case((512, 512, 512), gflops=(200, 200, 200))]),
+    ]
+    return table_of(made).assign(**changes)
+
+
+def share(products, parity=PASSED):
+    return tidy.tables(typed([make_record()]), "one", parity, products)[0].iloc[0]
+
+
+def test_the_fastest_product_on_the_device_is_the_peak():
+    row = share(squares())
+    assert row["peak_flop_per_second"] == pytest.approx(200e9)
+    assert row["steady_flop_per_second"] == 2_206_464 * row["steady_examples_per_second"]
+    assert row["steady_peak_share"] == pytest.approx(row["steady_flop_per_second"] / 200e9)
+
+
+def test_under_other_conditions_or_without_parity_there_is_no_share():
+    for changes in ({"precision": "bfloat16"}, {"threads": 1}, {"machine": "another"}):
+        row = share(squares(**changes))
+        assert row[["peak_flop_per_second", "steady_peak_share"]].isna().all(), changes
+        assert row["steady_flop_per_second"] > 0
+    assert share(squares(), {})[["steady_flop_per_second", "steady_peak_share"]].isna().all()

@@ -87,7 +87,7 @@ def test_one_message(small, config, tmp_path, monkeypatch, failure):
     assert not (tmp_path / "run/record.json").exists()
 
 
-def test_an_error_names_a_line_of_the_plugin_and_of_nothing_else(tmp_path, monkeypatch):
+def test_an_error_names_a_line_of_the_plugin_and_of_nothing_else(config, tmp_path, monkeypatch):
     """Also if a library raised it; a package in the user's folder is no part of the plugin."""
     folder = write(tmp_path, monkeypatch, my_figure=('["run", "backend"', '["rnu", "backend"'))
     file = folder / "reporting/figures/my_figure.py"
@@ -101,17 +101,18 @@ def test_an_error_names_a_line_of_the_plugin_and_of_nothing_else(tmp_path, monke
     with pytest.raises(ZeroDivisionError) as other:
         runpy.run_path(str(package))
     assert as_user_error(other.value) is None
+    with pytest.raises(KeyError) as error:  # of the project, not of a model
+        Ledger().add({"no such clock": 1.0})
+    assert of_own_model(error.value, spec_of(config, "torch")) is None
 
 
-@pytest.mark.parametrize(
-    "error", ['RuntimeError("CUDA out of memory")', "MemoryError()", 'OSError(28, "no room")']
-)
-def test_full_memory_and_disks_stay_what_they_are(tmp_path, monkeypatch, error):
+def test_full_memory_and_disks_stay_what_they_are(tmp_path, monkeypatch):
     """An engine or `as_user_error` knows these errors, though a plugin's model raises them."""
     file = write(tmp_path, monkeypatch) / "models/full.py"
-    file.write_text(f"raise {error}\n")
-    with pytest.raises((RuntimeError, MemoryError, OSError)), plugins.explaining():
-        runpy.run_path(str(file))
+    for error in ('RuntimeError("CUDA out of memory")', "MemoryError()", 'OSError(28, "no room")'):
+        file.write_text(f"raise {error}\n")
+        with pytest.raises((RuntimeError, MemoryError, OSError)), plugins.explaining():
+            runpy.run_path(str(file))
     file.write_text("raise RuntimeError('shapes')\n")
     with pytest.raises(UserError, match=r"full\.py, line 1: RuntimeError"), plugins.explaining():
         runpy.run_path(str(file))
@@ -127,10 +128,3 @@ def test_layers_that_do_not_fit_are_told_with_the_framework_s_traceback(
     (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert "models/torch.py: model 'my-mlp' on backend torch: RuntimeError" in error
     assert Path(error.rpartition("the traceback is in ")[2]).read_text().startswith("Traceback")
-
-
-def test_an_error_of_the_project_is_not_blamed_on_a_model(config, tmp_path, monkeypatch):
-    write(tmp_path, monkeypatch)
-    with pytest.raises(KeyError) as error:
-        Ledger().add({"no such clock": 1.0})
-    assert of_own_model(error.value, spec_of(config, "torch")) is None

@@ -1,4 +1,4 @@
-"""The page: what it says, that all it needs is in it, and that its charts show the points of the figures."""
+"""The page and the paper: what they say, that all they need is in them, that charts are the figures'."""
 
 import base64
 import gzip
@@ -6,9 +6,9 @@ import json
 import re
 
 import msgspec
+import pypdf
 import pytest
-import vl_convert
-from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, records, write
+from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, records, write, write_pdf
 from make_records import sealed
 
 from paragone.records.data_summary import Summary
@@ -92,32 +92,11 @@ def test_charts_hold_the_points_of_their_figures(results, packed):
     assert medians["PyTorch"]["n"] == len(of_torch)
 
 
-def drawn(packed, baseline: str = "", hidden: tuple[str, ...] = ()) -> dict[str, float]:
-    """The value of each median in the drawn figure, by series, as it is read aloud."""
-    parameters = {"baseline": baseline, "hidden": list(hidden)}
-    chart = packed["charts"][f"{EXPERIMENT}.throughput"] | {
-        "params": [{"name": name, "value": value} for name, value in parameters.items()]
-    }
-    labels = re.findall(r'aria-label="([^"]*kind: median[^"]*)"', vl_convert.vegalite_to_svg(chart))
-    return {
-        re.search("series: ([^;]*)", label)[1]: float(re.search(r"\): ([\d.]+)", label)[1])
-        for label in labels
-    }
-
-
-def test_a_baseline_divides_and_hidden_series_are_gone(packed):
-    absolute, relative = drawn(packed), drawn(packed, "PyTorch")
-    assert relative == pytest.approx({"PyTorch": 1, "TensorFlow Mirrored": 1.25})
-    assert absolute["TensorFlow Mirrored"] == pytest.approx(1.25 * absolute["PyTorch"])
-    assert set(drawn(packed, hidden=("PyTorch",))) == {"TensorFlow Mirrored"}
-    assert drawn(packed, "PyTorch", hidden=("PyTorch",)) == pytest.approx(
-        {"TensorFlow Mirrored": 1.25}
-    )
-
-
-def test_the_same_results_make_the_same_bytes(results, tmp_path):
+def test_the_same_results_make_the_same_bytes(results, paper, tmp_path):
     write(results.folder, tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == results.page.read_bytes()
+    write_pdf(results.folder, tmp_path / "again.pdf")
+    assert (tmp_path / "again.pdf").read_bytes() == (results.folder / "paper.pdf").read_bytes()
 
 
 def test_a_missing_figure_is_one_message(results, tmp_path, capsys):
@@ -158,3 +137,29 @@ def test_data_sets_are_summarized(results, tmp_path):
     for words in ("8 training and 2 test examples of 2 classes, each 8 x 8 x 1 uint8", "3 empty lines",
                   "no test example", "a&lt;b", "data:image/png;base64,AAAA"):  # fmt: skip
         assert words in shown
+
+
+@pytest.fixture(scope="module")
+def paper(results):
+    write_pdf(results.folder, results.folder / "paper.pdf")
+    return pypdf.PdfReader(results.folder / "paper.pdf")
+
+
+def text_of(pages) -> str:
+    return " ".join(" ".join(page.extract_text() for page in pages).split())
+
+
+def test_the_abstract_answers_and_figures_tables_flaws_sources_and_runs_follow(results, paper):
+    first, text = text_of(paper.pages[:1]), text_of(paper.pages)
+    assert 0 < first.index("TensorFlow Mirrored is best") < first.index("Method")
+    for words in (TITLE, "Figure 1", "Which backend is better", "raw pixels", "handbook (Chinese)"):
+        assert words in text
+    text = text.replace(" ", "")
+    assert [run for run in results.runs["run"] if run not in text] == []
+
+
+def test_answers_link_to_their_runs(paper):
+    notes = [each.get_object() for page in paper.pages for each in page.get("/Annots", [])]
+    links = [note for note in notes if note["/Subtype"] == "/Link"]
+    assert len(links) > 4
+    assert all("/Dest" in link or "/A" in link for link in links)

@@ -55,9 +55,9 @@ class Opened:
         self.page.goto(f"file://{path}{place}")
         self.page.wait_for_function("document.documentElement.dataset.ready == 'true'")
 
-    def explored(self, figure: str = FIGURE):
-        """The interactive chart of a figure, opened and drawn."""
-        chart = self.page.locator(f"details.interactive[data-chart='{figure}']")
+    def explored(self):
+        """The interactive chart of the figure, opened and drawn."""
+        chart = self.page.locator(f"details.interactive[data-chart='{FIGURE}']")
         if chart.get_attribute("open") is None:
             chart.locator("summary").click()
         chart.locator(".chart svg").wait_for()
@@ -125,19 +125,21 @@ def test_the_address_carries_the_state(opened, browser, results):
 def test_tables_are_searched_and_sorted(opened):
     opened.page.evaluate("location.hash = '#all-runs'")
     table = opened.page.locator("#all-runs")
-    table.locator("input[type=search]").wait_for()
-    first = table.locator("tbody tr").first.locator("td")
-    table.locator("input[type=search]").fill("out of memory")
+    search, first = (
+        table.locator("input[type=search]"),
+        table.locator("tbody tr").first.locator("td"),
+    )
+    search.wait_for()
+    search.fill("out of memory")
     assert first.nth(1).inner_text().endswith("out of memory")
     assert table.locator("tbody tr").count() == 1
-    table.locator("input[type=search]").fill("")
-    table.get_by_role("button", name="examples/s").first.click()
-    opened.page.wait_for_timeout(100)
-    ascending = first.nth(7).inner_text()
-    table.get_by_role("button", name="examples/s").first.click()
-    opened.page.wait_for_timeout(100)
-    number = lambda text: float(text.replace(",", "") or 0)  # noqa: E731
-    assert number(first.nth(7).inner_text()) > number(ascending)
+    search.fill("")
+    speeds = []
+    for _ in range(2):
+        table.get_by_role("button", name="examples/s").first.click()
+        opened.page.wait_for_timeout(100)
+        speeds.append(float(first.nth(7).inner_text().replace(",", "") or 0))
+    assert speeds[0] < speeds[1]
 
 
 def test_a_run_opens_by_its_link_and_closes_by_the_keyboard(opened, results):

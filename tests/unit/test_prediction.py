@@ -1,5 +1,7 @@
 """The committed spread, judgements from it, and the families of published rows."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -142,3 +144,6 @@ def test_table_names_judge_family_and_what_lies_inside(tmp_path):
     markdown = files["markdown"].read_text()
     assert "published outcomes are where one more of the" in markdown
     assert "pixels" in markdown  # a flaw of the source
+    assert not re.search(r"\.s0\.", markdown)  # names of runs are too long for a page
+    judged = table[table["n"].notna()]
+    assert (judged["runs"].str.split().str.len() >= judged["n"].astype(float)).all()

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 import zipfile
@@ -12,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from data_programs import CONFIG_DATA, refused
-from workspace import ROOT, UNREACHABLE, make_spec
+from data_programs import CONFIG_DATA
+from workspace import ROOT, UNREACHABLE, call, make_spec, refused, run_python
 
 from paragone.base.errors import UserError
 from paragone.engines import torch_weights
@@ -58,15 +57,11 @@ def provide(
     """Run scripts/fetch.py, which reaches no official address, with `path` as Python's."""
     data = CONFIG_DATA | {"folder": str(to / "data")} | settings
     # As a program it would not have the path.
-    program = (
-        f"import sys; sys.path[:0] = {[str(ROOT / 'scripts'), path]}; import fetch; fetch.main()"
-    )
-    line = [sys.executable, "-c", program, f"--model={MODEL}"]
+    program = f"import sys; sys.path[:0] = {[str(ROOT / 'scripts'), path]}; import fetch; "
+    line = [sys.executable, "-c", f"{program}fetch.main()", f"--model={MODEL}"]
     line += [f"--config-data={json.dumps(data)}", f"--output={to / 'weights.json'}"]
     variables = {"HTTPS_PROXY": UNREACHABLE, "NO_PROXY": "", "no_proxy": ""}
-    variables["PARAGONE_MIRRORS"] = str(mirrors)
-    options = {"capture_output": True, "text": True, "check": False, "timeout": 120}
-    return subprocess.run(line, env=os.environ | variables, **options)
+    return call(line, PARAGONE_MIRRORS=str(mirrors), **variables)
 
 
 def described(to: Path) -> dict:
@@ -88,9 +83,7 @@ def published(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("published")
     file = folder / MODEL / FILE
     file.parent.mkdir()
-    line = [sys.executable, "-c", PUBLISH, str(file), str(folder / "keras.npz")]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr
+    run_python(PUBLISH, file, folder / "keras.npz")
     return folder
 
 
@@ -110,7 +103,7 @@ def converted(published, listed, tmp_path_factory) -> Path:
     return to
 
 
-def test_without_the_file_auto_falls_back_to_random_draws_and_says_so(tmp_path, no_keras):
+def test_without_the_file_random_weights_are_drawn(tmp_path, published, listed, no_keras):
     done = provide(tmp_path, path=no_keras)
     assert done.returncode == 0, done.stderr
     (notice,) = done.stderr.splitlines()
@@ -118,13 +111,15 @@ def test_without_the_file_auto_falls_back_to_random_draws_and_says_so(tmp_path, 
     assert "storage.googleapis.com" in notice
     nothing = dict.fromkeys(("file", "sha256", "origin"))
     assert described(tmp_path) == {"model": MODEL, "initializer": "keras", **nothing}
-
-
-def test_synthetic_does_not_look_for_the_file(tmp_path, published, listed, no_keras):
+    shapes = {"0.conv2d.kernel": (3, 3, 3, 8), "1.dense.bias": (8,)}
+    weights, used = initial(shapes, SPEC, read(tmp_path / "weights.json", tmp_path))
+    assert used == "keras"
+    expected = draw(shapes, "keras", SPEC.seed)
+    assert all((weights[name] == values).all() for name, values in expected.items())
+    # Synthetic data do not look for the file.
     done = provide(tmp_path, published, path=no_keras, source="synthetic", **listed)
     assert done.returncode == 0, done.stderr
     assert described(tmp_path)["initializer"] == "keras"
-    assert "data.source is synthetic" in done.stderr
 
 
 def test_no_file_of_the_listed_content_never_falls_back(tmp_path, published, no_keras):
@@ -191,14 +186,6 @@ def test_damaged_weights_name_what_to_delete_and_truncated_ones_are_converted_an
     (path.parent / "manifest.json").write_text(json.dumps(description))
     assert provide(tmp_path, published, **listed).returncode == 0
     assert zipfile.ZipFile(path).testzip() is None
-
-
-def test_random_draws_are_those_of_keras():
-    shapes = {"0.conv2d.kernel": (3, 3, 3, 8), "1.dense.bias": (8,)}
-    weights, used = initial(shapes, SPEC, None)
-    assert used == "keras"
-    expected = draw(shapes, "keras", SPEC.seed)
-    assert all((weights[name] == values).all() for name, values in expected.items())
 
 
 @pytest.mark.parametrize(

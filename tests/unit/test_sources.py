@@ -1,11 +1,9 @@
 """What a rule has a digest of is all of its code: else an edit would not rerun what it changes."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from workspace import CONFIG, ROOT, environment
+from workspace import CONFIG, ROOT, run_python
 
 from paragone.base import plugins
 from paragone.config.code_files import _imports, code_files, code_of
@@ -57,11 +55,10 @@ def test_nothing_depends_on_more_than_it_uses():
 @pytest.mark.parametrize("program", ["fetch.py", "serialize.py", "collect.py", "check_parity.py"])
 def test_closure_holds_every_module_that_python_really_loads(program):
     code = (
-        "import importlib, sys; sys.path.insert(0, 'scripts'); importlib.import_module(sys.argv[1]);"
+        "import importlib, sys; importlib.import_module(sys.argv[1]);"
         "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'paragone'))"
     )
-    line = [sys.executable, "-c", code, program.removesuffix(".py")]
-    text = subprocess.check_output(line, cwd=ROOT, env=environment(), text=True)
+    text = run_python(code, program.removesuffix(".py"))
     loaded = {path.partition(f"{ROOT}/")[2] or path for path in text.split()}
     assert len(loaded) > 2
     assert loaded <= set(names(program))

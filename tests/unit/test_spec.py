@@ -51,15 +51,8 @@ def schedule(**learning_rate):
     return changed(SPEC, {"learning_rate": learning_rate})
 
 
-def test_json_round_trip_keeps_everything():
+def test_json_keeps_everything_and_the_name_does_not_depend_on_the_order_of_keys():
     assert Spec.from_json(SPEC.to_json()) == SPEC
-
-
-def test_name_says_what_it_is():
-    assert SPEC.name.startswith("fashion-cnn.torch-xla.r8.b1024.s0.")
-
-
-def test_name_does_not_depend_on_the_order_of_keys():
     turned = dict(reversed(DATA.items()))
     turned["workload"] = dict(reversed(DATA["workload"].items()))
     assert msgspec.convert(turned, Spec).name == SPEC.name
@@ -112,13 +105,8 @@ def test_malformed_text_is_one_error(text):
         ({"seed": -1}, "seed"),
         ({"epochs": 2**53}, "epochs"),
         ({"replicas": 1.0}, "replicas"),
-        ({"steps_per_epoch": "8"}, "steps_per_epoch"),
-        ({"precision": 32}, "precision"),
-        ({"deterministic": 1}, "deterministic"),
-        ({"tuning": None}, "tuning"),
         ({"workload": {}}, "`name`"),
         ({"workload": DATA["workload"] | {"model": {}}}, "workload.model.name"),
-        ({"per_replica_batch": None}, "per_replica_batch"),
         ({"backend": {**DATA["backend"], "engine": None}}, "backend"),
     ],
 )

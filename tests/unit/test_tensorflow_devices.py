@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from made_images import make_images
-from workspace import ROOT, call, changed, make_spec
+from workspace import ROOT, changed, make_spec, succeed
 
 from paragone.base.engine_reports import Modes
 from paragone.base.errors import Unavailable
@@ -95,8 +95,7 @@ def a_replica_takes_one_core_of_a_tpu_which_has_no_op_determinism():
 def test_tensorflow_is_asked_for(what):
     paths = os.pathsep.join(str(ROOT / name) for name in ("scripts", "tests", "tests/unit"))
     line = [sys.executable, __file__, what.__name__]
-    done = call(line, PYTHONPATH=paths, TPU_SKIP_MDS_QUERY="1")
-    assert done.returncode == 0, done.stderr
+    succeed(line, PYTHONPATH=paths, TPU_SKIP_MDS_QUERY="1")
 
 
 @pytest.mark.parametrize("at_once", [1, 130, 2**20])

@@ -1,14 +1,13 @@
 """A step of each backend that XLA compiles, for the sources' TPU and a GPU, and one that runs here."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 import yaml
-from workspace import CONFIG, ROOT, environment
+from workspace import CONFIG, ROOT, succeed
 
 from ahead_of_time import records
 from ahead_of_time.compilers import installed
@@ -28,11 +27,7 @@ for step, target in PLAN.published:
 
 
 def run(program: str, *arguments: str) -> None:
-    line = [sys.executable, str(FOLDER / program), *arguments]
-    done = subprocess.run(
-        line, env=environment(), capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
+    succeed([sys.executable, FOLDER / program, *arguments], timeout=300)
 
 
 def about(plan: Plan, step: str) -> list[str]:

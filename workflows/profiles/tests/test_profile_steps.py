@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from workspace import CONFIG, INDUCTOR, ROOT, call, changed, command, make_spec, refused
+from workspace import CONFIG, INDUCTOR, ROOT, call, changed, command, make_spec, refused, succeed
 
 import profile_steps
 import tabulate_profiles
@@ -33,10 +33,9 @@ def line_of(spec, arrays, output, **changes):
 
 def profiled(spec, arrays, folder):
     """The record that the program wrote, the only file in the folder, and what it printed."""
-    done = call(line_of(spec, arrays, folder / "run.json"), **INDUCTOR)
-    assert done.returncode == 0, done.stdout + done.stderr
+    printed = succeed(line_of(spec, arrays, folder / "run.json"), **INDUCTOR)
     assert [path.name for path in folder.iterdir()] == ["run.json"]
-    return read(folder / "run.json"), done.stdout
+    return read(folder / "run.json"), printed
 
 
 @pytest.mark.parametrize(("backend", "replicas", "names"), CASES)
@@ -94,22 +93,13 @@ def test_time_inside_an_operation_is_not_its_own():
     first = Line("/host:CPU", "a thread", [*events, ("innermost", 3.0, 1.0)])
     after = Line("/host:CPU", "a thread", [("outer", 10.0, 2.0), ("outer", 12.0, 2.0)])
     other = Line("/host:CPU", "another", [("inner", 0.0, 5.0)])
-    assert {each.name: each for each in operations_of([first, after, other])} == {
-        "outer": Operation("outer", 3, 6.0 + 4.0),
-        "inner": Operation("inner", 3, 2.0 + 1.0 + 5.0),
-        "innermost": Operation("innermost", 1, 1.0),
+    found = operations_of([first, after, other])
+    expected = {"outer": (3, 6.0 + 4.0), "inner": (3, 2.0 + 1.0 + 5.0), "innermost": (1, 1.0)}
+    assert {each.name: each for each in found} == {
+        name: Operation(name, *of) for name, of in expected.items()
     }
-
-
-def test_lines_of_whole_steps_and_programs_of_a_device_are_left_out():
-    names = [
-        ("/host:CPU", "python"),
-        ("/device:TPU:0", "Steps"),
-        ("/device:TPU:0", "XLA Modules"),
-        ("/device:TPU:0", "XLA Ops"),
-        ("/device:GPU:0", "Stream #13(Compute)"),
-    ]
-    lines = [Line(plane, name, []) for plane, name in names]
+    lines = [Line("/device:TPU:0", name, []) for name in ("Steps", "XLA Modules", "XLA Ops")]
+    lines = [Line("/host:CPU", "python", []), *lines, Line("/device:GPU:0", "Stream #13", [])]
     assert of_device(lines) == lines[3:]
 
 
@@ -142,6 +132,7 @@ class Counting:
 
 
 def test_a_second_of_steps_is_profiled_between_as_many_that_are_not(monkeypatch):
+    assert [profile_steps.planned(step) for step in (1e-6, 0.01, 30.0)] == [300, 100, 2]
     spec, meeting = make_spec("fashion-conv", "torch", 1, 64), Rendezvous(None, 1, 1.0)
     engine = Counting(spec, monkeypatch)
     arguments = (spec, None, 1, meeting, ALONE)
@@ -161,7 +152,3 @@ def test_a_second_of_steps_is_profiled_between_as_many_that_are_not(monkeypatch)
 
     with pytest.raises(Unavailable, match=r"blind 1\.0 sees no operations"):
         profile_steps.profile_steps(engine, blind, *arguments)
-
-
-def test_how_many_steps_are_profiled_has_limits():
-    assert [profile_steps.planned(step) for step in (1e-6, 0.01, 30.0)] == [300, 100, 2]

@@ -1,0 +1,264 @@
+"""The data sets of the config: the official files, byte by byte, once for all; and their stand-ins."""
+
+import gzip
+import io
+import json
+import shutil
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from data_programs import DATASETS, fetch, lock_of, prepare, serialize
+from PIL import Image
+from scipy.sparse import csr_matrix
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.neighbors import NearestCentroid
+from workspace import call, changed, command, make_spec, succeed
+
+from paragone.base.errors import UserError
+from paragone.data import Dataset, load
+from paragone.data.batches import train_batches
+
+
+@pytest.fixture(scope="module")
+def prepared(mirror, fashion) -> Path:
+    """A folder with a filled store in data/, from the real files, and the two JSON files in results/."""
+    return fashion.folder.with_name("copy")
+
+
+def loaded(folder: Path) -> Dataset:
+    return load(folder / "results/manifest.json", folder / "data")
+
+
+def test_arrays_are_the_official_files_in_their_order(prepared, mirror):
+    dataset = loaded(prepared)
+    for split, prefix in (("train", "train"), ("test", "t10k")):
+        images, labels = (
+            gzip.decompress((mirror / f"fashion_mnist/{prefix}-{kind}-ubyte.gz").read_bytes())
+            for kind in ("images-idx3", "labels-idx1")
+        )
+        images = np.frombuffer(images, np.uint8, offset=16).reshape(-1, 28, 28, 1)
+        labels = np.frombuffer(labels, np.uint8, offset=8)
+        assert np.array_equal(getattr(dataset, f"{split}_inputs"), images)
+        assert np.array_equal(getattr(dataset, f"{split}_labels"), labels)
+    assert (dataset.name, dataset.source, dataset.edition) == ("fashion_mnist", "real", "official")
+    assert (dataset.train_inputs.dtype, dataset.train_labels.dtype) == (np.uint8, np.int32)
+    assert (dataset.class_names[9], dataset.vocabulary) == ("Ankle boot", None)
+    with pytest.raises(ValueError, match="read-only"):
+        dataset.train_inputs[0] = 0
+    text = (prepared / "results/manifest.json").read_text()
+    assert str(prepared) not in text  # no path of this machine
+    assert json.loads(text)["licence"] == "MIT"
+
+
+def state(folder: Path) -> dict:
+    """Identity, size and time of each file, except locks, which every access touches."""
+    files = {path: path.stat() for path in folder.rglob("*") if path.suffix != ".lock"}
+    return {path: (at.st_ino, at.st_size, at.st_mtime_ns) for path, at in files.items()}
+
+
+def test_second_checkout_fetches_and_decodes_nothing(prepared, tmp_path):
+    """Neither the mirror nor TensorFlow is touched: there is no mirror, and importing it fails."""
+    data, manifest = prepared / "data", tmp_path / "manifest.json"
+    before = state(data)
+    assert fetch("fashion_mnist", tmp_path, data, source="real").returncode == 0
+    assert "arrays in the data folder" in (tmp_path / "source.json").read_text()
+    for name in ("tensorflow", "tensorflow_datasets"):
+        (tmp_path / f"{name}.py").write_text("raise AssertionError\n")
+    options = {"source": tmp_path / "source.json", "folder": data, "lock": lock_of(data)}
+    line = command("serialize", **options, output=manifest)
+    done = call(line, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert state(data) == before
+    assert manifest.read_bytes() == (prepared / "results/manifest.json").read_bytes()
+
+
+def test_damaged_array_is_one_clear_error_whose_remedy_works(prepared, tmp_path, mirror):
+    """Delete the named folder and run again: the store is repaired."""
+    for name in ("data", "results"):
+        shutil.copytree(prepared / name, tmp_path / name)
+    (array,) = tmp_path.glob("data/arrays/*/test_inputs.npy")
+    content = array.read_bytes()
+
+    def refused() -> None:
+        with pytest.raises(UserError, match="delete the folder") as caught:
+            loaded(tmp_path)
+        assert str(array) in str(caught.value)
+
+    np.save(array, np.load(array).reshape(-1, 1, 28, 28))  # another shape
+    refused()
+    array.unlink()
+    refused()
+    array.write_bytes(content[:-1])
+    refused()
+    shutil.rmtree(tmp_path / "results")
+    prepare("fashion_mnist", tmp_path / "results", tmp_path / "data", environment=str(mirror))
+    assert loaded(tmp_path).test_inputs.shape == (10_000, 28, 28, 1)
+
+
+def test_file_that_changes_after_its_check_is_not_used(mirror, tmp_path):
+    copy = tmp_path / "mirror/fashion_mnist"
+    shutil.copytree(mirror / "fashion_mnist", copy, copy_function=shutil.copyfile)
+    assert fetch("fashion_mnist", tmp_path, tmp_path / "data", str(copy.parent)).returncode == 0
+    labels = copy / "t10k-labels-idx1-ubyte.gz"
+    labels.write_bytes(labels.read_bytes()[:-1] + b"x")
+    done = serialize(tmp_path, tmp_path / "data")
+    assert done.returncode == 1
+    assert "error: fashion_mnist changed after its check" in done.stderr
+    assert not list(tmp_path.glob("data/arrays/*"))
+    assert not (tmp_path / "manifest.json").exists()
+
+
+SIZE = 64
+
+
+@pytest.fixture(scope="module")
+def cats(mirror, tmp_path_factory) -> Dataset:
+    """The subset of the mirror at 64 x 64, from the raw file to the mapped arrays."""
+    folder = tmp_path_factory.mktemp("cats")
+    prepare("cats_vs_dogs", folder / "results", folder / "data", str(mirror), {"size": SIZE})
+    return load(folder / "results/manifest.json", folder / "data")
+
+
+def test_counts_of_the_subset(cats):
+    assert cats.edition == "subset-2002"
+    assert cats.train_inputs.shape == (1_601, SIZE, SIZE, 3)
+    assert cats.test_inputs.shape == (401, SIZE, SIZE, 3)
+    labels = np.concatenate([cats.train_labels, cats.test_labels])
+    assert np.bincount(labels).tolist() == [1_001, 1_001]
+    # Both classes are spread over both splits and over the beginning of each.
+    assert 150 < cats.test_labels.sum() < 250
+    assert 0 < cats.train_labels[:50].sum() < 50
+
+
+def test_images_are_those_of_the_files(cats, mirror):
+    """The first image of each split, found by its place in the documented split."""
+    (name,) = DATASETS["cats_vs_dogs"]["editions"]["subset-2002"]
+    with zipfile.ZipFile(mirror / "cats_vs_dogs" / name) as archive:
+        files = np.array(sorted(path for path in archive.namelist() if path.endswith(".jpg")))
+        order = np.random.Generator(np.random.Philox(key=8020)).permutation(len(files))
+        for inputs, labels, file in (
+            (cats.train_inputs, cats.train_labels, files[order[0]]),
+            (cats.test_inputs, cats.test_labels, files[order[1_601]]),
+        ):
+            assert cats.class_names[labels[0]] == Path(file).parent.name.lower()
+            image = Image.open(io.BytesIO(archive.read(file))).convert("RGB")
+            # Plain bilinear sampling without anti-aliasing, as tf.image.resize.
+            pixels = torch.from_numpy(np.array(image, np.float32)).permute(2, 0, 1)[None]
+            (expected,) = torch.nn.functional.interpolate(pixels, (SIZE, SIZE), mode="bilinear")
+            # The builder encodes each image once more, at quality 95.
+            assert np.abs(inputs[0] - expected.permute(1, 2, 0).numpy()).mean() < 4
+
+
+def test_the_loader_decodes_the_arrays_once_more(cats):
+    """From the files of TensorFlow Datasets, in the drawn order, bit by bit."""
+    spec = make_spec("mobilenet-v2", "tensorflow-mirrored", global_batch=64, steps_per_epoch=None)
+    assert spec.steps(len(cats.train_labels)) == 25
+    loaded = changed(spec, backend={"loader": "tf_data"})
+    pairs = zip(train_batches(cats, loaded, 1), train_batches(cats, spec, 1), strict=True)
+    for decoded, right in pairs:
+        assert all(np.array_equal(*pair) for pair in zip(decoded, right, strict=True))
+        assert (decoded[0].dtype, decoded[1].dtype) == (np.uint8, np.int32)
+
+
+LENGTH = 300
+
+
+@pytest.fixture(scope="module")
+def reuters(mirror, tmp_path_factory) -> Dataset:
+    """Reuters of the mirror, from the raw file to the mapped arrays."""
+    folder = tmp_path_factory.mktemp("reuters")
+    prepare("reuters", folder / "results", folder / "data", environment=str(mirror))
+    return load(folder / "results/manifest.json", folder / "data")
+
+
+def test_known_facts_of_reuters(reuters):
+    assert reuters.train_inputs.shape == (8_982, LENGTH)
+    assert reuters.test_inputs.shape == (2_246, LENGTH)
+    assert reuters.train_inputs.dtype == reuters.train_labels.dtype == np.int32
+    assert len(reuters.class_names) == 46
+    assert set(np.unique(reuters.train_labels)) == set(range(46))
+    # The two topics that every description of the set names: 3 "earn" and 4 "acq".
+    assert np.bincount(reuters.train_labels)[3:5].tolist() == [3159, 1949]
+    assert reuters.edition == "official"
+
+
+def test_texts_are_those_of_keras(reuters, mirror):
+    """By the recipe of keras.datasets.reuters.load_data, which downloads its file, written out anew.
+
+    Order, marks and padding are as keras.utils.pad_sequences makes them by default. The vocabulary covers
+    both splits, and the words of texts that were cut, which the published program counts.
+    """
+    with np.load(mirror / "reuters/reuters.npz", allow_pickle=True) as file:
+        texts, labels = file["x"], file["y"]
+    order = np.arange(len(texts))
+    np.random.RandomState(113).shuffle(order)
+    texts = [[1] + [word + 3 for word in texts[index]] for index in order]
+    highest = max(max(text) for text in texts)
+    texts = [[word if 0 <= word < highest else 2 for word in text] for text in texts]
+    made = np.concatenate([reuters.train_labels, reuters.test_labels])
+    assert np.array_equal(made, labels[order])
+    assert len(reuters.train_labels) == int(len(texts) * (1 - 0.2))
+    for row, text in zip([*reuters.train_inputs, *reuters.test_inputs], texts, strict=True):
+        kept = text[-LENGTH:]
+        assert row.tolist() == [0] * (LENGTH - len(kept)) + kept
+    assert reuters.vocabulary == max(max(text) for text in texts) + 1 == 30_982
+
+
+SHAPES = {
+    "fashion_mnist": ((60_000, 28, 28, 1), (10_000, 28, 28, 1), np.uint8),
+    "cats_vs_dogs": ((1_602, 32, 32, 3), (400, 32, 32, 3), np.uint8),
+    "reuters": ((8_982, 300), (2_246, 300), np.int32),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_stand_in_has_the_shapes_of_the_real_set_and_can_be_learned(stand_ins, tmp_path, name):
+    """It has equal bytes each time. The plainest classifiers are far above chance and below certainty."""
+    smaller = {"size": 32} if name == "cats_vs_dogs" else None
+    prepare(name, tmp_path, tmp_path / "data", block=smaller, source="synthetic")
+    dataset = load(tmp_path / "manifest.json", tmp_path / "data")
+    if name in stand_ins:
+        before = load(stand_ins[name].manifest, stand_ins[name].folder)
+        assert before.manifest_sha256 == dataset.manifest_sha256
+        for array in ("train_inputs", "train_labels", "test_inputs", "test_labels"):
+            assert np.array_equal(getattr(before, array), getattr(dataset, array))
+    train, test, dtype = SHAPES[name]
+    assert (dataset.train_inputs.shape, dataset.test_inputs.shape) == (train, test)
+    assert dataset.train_inputs.dtype == dataset.test_inputs.dtype == dtype
+    classes = len(DATASETS[name]["classes"])
+    assert set(np.unique(dataset.train_labels)) == set(range(classes))
+    assert not np.array_equal(dataset.train_inputs[: test[0]], dataset.test_inputs)
+    if name == "reuters":
+        assert dataset.vocabulary == 30_982
+        assert dataset.train_inputs.min() >= 0
+        assert max(dataset.train_inputs.max(), dataset.test_inputs.max()) < dataset.vocabulary
+
+    def flat(inputs: np.ndarray) -> np.ndarray | csr_matrix:
+        """Pixels, or how often each word is in a text."""
+        rows, values = np.arange(len(inputs)).repeat(inputs[0].size), inputs.ravel()
+        if dataset.vocabulary is None:
+            return inputs.reshape(len(inputs), -1)
+        return csr_matrix(((values > 0) * 1, (rows, values)), (len(inputs), dataset.vocabulary))
+
+    plain = MultinomialNB() if dataset.vocabulary else NearestCentroid()
+    plain.fit(flat(dataset.train_inputs[:10_000]), dataset.train_labels[:10_000])
+    accuracy = plain.score(flat(dataset.test_inputs), dataset.test_labels)
+    chance = np.bincount(dataset.test_labels).max() / len(dataset.test_labels)
+    assert chance + 0.2 < accuracy < 0.96
+
+
+def test_two_processes_fill_a_store_once(tmp_path):
+    """Both succeed with the same manifest, and nothing half-built is left."""
+    data = tmp_path / "data"
+    assert fetch("reuters", tmp_path, data, source="synthetic").returncode == 0
+    options = {"source": tmp_path / "source.json", "folder": data, "lock": lock_of(data)}
+    outputs = [tmp_path / "first.json", tmp_path / "second.json"]
+    with ThreadPoolExecutor(2) as pool:
+        [*pool.map(succeed, [command("serialize", output=path, **options) for path in outputs])]
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    (arrays,) = (data / "arrays").iterdir()
+    assert not arrays.name.startswith(".")
