@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 import yaml
 from cluster.slurm import CPUS, GPUS, NODES, PARTITION
-from plugged import plug_in
+from own_folder import plug_in
 from workspace import Checkout, job_stats, wait_for
 
 from paragone.config.expand import expand

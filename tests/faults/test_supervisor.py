@@ -12,6 +12,7 @@ import pytest
 from workspace import run_python
 
 from paragone.base.errors import UserError
+from paragone.base.ranks import ALONE
 from paragone.workers import supervisor
 from paragone.workers.rendezvous import Rendezvous
 
@@ -71,6 +72,9 @@ def test_workers_meet_and_share_what_they_bring(tmp_path, monkeypatch):
     assert {world.addresses for world in worlds} == {worlds[0].addresses}
     assert worlds[0].on_one_host
     assert len(set(worlds[0].addresses)) == 3
+    # Alone: NCCL applies the limit to a group of one, and at 0 s its first operation would end the process.
+    assert Rendezvous(None, workers=1, timeout=7).join().timeout == 7
+    assert ALONE.timeout > 0
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from plugged import plug_in
+from own_folder import plug_in
 from workspace import ROOT, UNREACHABLE, Checkout, call
 
 from paragone.records import record

@@ -1,4 +1,4 @@
-"""Run the data programs as the workflow does, in a folder of a test."""
+"""Run the data programs as the workflow does, in a folder of a test, on data of the config or of a user."""
 
 import importlib
 import io
@@ -10,10 +10,13 @@ from collections.abc import Iterable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import numpy as np
 import pytest
-from workspace import CONFIG, call, command
+from PIL import Image
+from workspace import CONFIG, call, command, refused
 
 from paragone.config.datasets import block_of
+from paragone.data import Dataset, load
 
 CONFIG_DATA, DATASETS = CONFIG["data"], CONFIG["datasets"]
 FASHION_FILES = DATASETS["fashion_mnist"]["editions"]["official"]
@@ -109,3 +112,33 @@ def prepare(
         serialize(results, folder),
     ):
         assert done.returncode == 0, done.stderr
+
+
+RANDOM = np.random.default_rng(0)
+DIGITS = RANDOM.integers(0, 17, (50, 8, 8))
+LABELS = RANDOM.permutation(np.arange(50) % 5)
+
+
+def made(block: dict, name: str = "mine", **settings: object) -> tuple[Dataset, dict]:
+    """The data set that a block describes, and its manifest."""
+    results, data = Path("results"), Path("data")
+    prepare(name, results, data, block=block, **settings)
+    manifest = results / "manifest.json"
+    return load(manifest, data), json.loads(manifest.read_text())
+
+
+def wrong(block: dict, *words: str, name: str = "mine") -> None:
+    """The programs refuse a block with one message that holds all `words`."""
+    done = fetch(name, Path("results"), Path("data"), block=block)
+    if done.returncode == 0:
+        done = serialize(Path("results"), Path("data"))
+    refused(done, *words)
+    assert not list(Path().glob(f"data/arrays/{name}-*"))
+
+
+def pictures(root: Path, colors: dict[str, tuple], count: int = 10) -> None:
+    """A folder of plain images per class, each of another size."""
+    for name, color in colors.items():
+        (root / name).mkdir(parents=True)
+        for number in range(count):
+            Image.new("RGB", (20 + number, 16), color).save(root / name / f"{number}.png")

@@ -63,7 +63,6 @@ def test_presets_are_valid_and_only_change_what_is_there(preset):
         ("", "backends"),
         ("data", "folder"),
         ("datasets.reuters", "length"),
-        ("backends.torch", "engine"),
         (CNN, "initializer"),
         (f"{CNN}.input", "divide"),
         (f"{CNN}.optimizer", "momentum"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from own_data import DIGITS, LABELS, RANDOM, made, pictures, wrong
+from data_programs import DIGITS, LABELS, RANDOM, made, pictures, wrong
 
 from paragone.data import Dataset
 

@@ -12,8 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
-from data_programs import fetch, serialize
-from own_data import DIGITS, LABELS, RANDOM, made, pictures, wrong
+from data_programs import DIGITS, LABELS, RANDOM, fetch, made, pictures, serialize, wrong
 from PIL import Image
 from pyarrow import parquet
 from workspace import ROOT, make_spec, refused

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data_programs import fetch, lock_of, serialize
-from own_data import DIGITS, LABELS, made, pictures
+from data_programs import DIGITS, LABELS, fetch, lock_of, made, pictures, serialize
 from workspace import memory_limited, refused
 
 from paragone.config.datasets import shaping, state_of_files

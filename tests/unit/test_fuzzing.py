@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from make_products import make_case, make_result
@@ -27,7 +26,6 @@ from paragone.analysis.pairwise import differences
 from paragone.base import typed_json
 from paragone.base.errors import UserError
 from paragone.config.expand import expand
-from paragone.config.read import read
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 from paragone.data import load
@@ -183,12 +181,3 @@ def test_a_bundle_with_other_bytes_is_refused_or_the_same(tmp_path, data):
     path.write_bytes(data.draw(damaged(whole.read_bytes(), 20)))
     if not message(bundle_archive.read, path):
         assert bundle_archive.read(path) == bundle_archive.read(whole)
-
-
-@pytest.mark.injects("config files with other bytes", times=200)
-@TABLES
-@given(data=st.data())
-def test_a_config_file_with_other_bytes(tmp_path, data):
-    path = tmp_path / "config.yaml"
-    path.write_bytes(data.draw(damaged(yaml.safe_dump(CONFIG).encode(), 5)))
-    message(read, path)

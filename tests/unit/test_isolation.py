@@ -40,21 +40,24 @@ def test_own_work_and_that_of_ended_children_is_no_neighbour():
     assert window.run == pytest.approx(time.process_time() - own + of_children, abs=0.1)
 
 
-def test_another_rank_of_the_run_is_no_neighbour():
+def test_another_rank_of_the_run_is_no_neighbour_and_a_process_of_others_is():
     """One process of a host reads for all of them; the others find nothing. One may end."""
-    spinning = [sys.executable, "-c", "while True: pass"]
-    other = subprocess.Popen(spinning)
+    other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
-        first, second = HostWatch([os.getpid(), other.pid]), HostWatch([other.pid, os.getpid()])
-        marks = first.mark(), second.mark()
+        ranks = [[os.getpid(), other.pid], [other.pid, os.getpid()], [os.getpid()]]
+        first, second, _ = watches = [*map(HostWatch, ranks)]
+        marks = [watch.mark() for watch in watches]
         time.sleep(SECONDS)
-        (window,), nothing = first.since(marks[0]), second.since(marks[1])
+        found = [watch.since(mark) for watch, mark in zip(watches, marks, strict=True)]
     finally:
         other.kill()
         other.wait()
+    (of_both,), nothing, (of_one,) = found
     assert second.life() is None
     assert nothing == []
-    assert window.run > 0.1 * SECONDS
+    assert of_both.run > 0.1 * SECONDS
+    assert of_one.run < of_both.run
+    assert other_cpu_share([of_one]) > other_cpu_share([of_both])
     assert first.since(first.mark())[0].run >= 0
 
 
