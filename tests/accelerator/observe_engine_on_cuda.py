@@ -37,10 +37,10 @@ def main() -> None:
     engine.build(spec, dataset, 1)
     shapes = {name: values.shape for name, values in engine.weights().items()}
     engine.set_weights(initial(shapes, spec, None)[0])
-    engine.warm_up(spec.learning_rate(1), *noise_batches(dataset, spec))
+    engine.warm_up(spec.learning_rates(1, 1)[0], *noise_batches(dataset, spec))
     for _ in range(2):
         torch.cuda.set_sync_debug_mode("error")
-        engine.train_epoch(0, spec.learning_rate(1), train_batches(dataset, spec, 1), 4)
+        engine.train_epoch(0, spec.learning_rates(1, 4), train_batches(dataset, spec, 1), 4)
     torch.cuda.set_sync_debug_mode("error")
     engine.evaluate(evaluation_batches(dataset, spec), 1)
     np.savez(output, **engine.weights())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from parity.probing import observe
+from parity.protocols import CONFIGURED, PROTOCOLS
 from parity.short_runs import ShortRuns
 from workspace import CONFIG, Arrays, made_once
 
@@ -50,13 +51,12 @@ def references(in_one_folder, tmp_path_factory) -> Callable[[str], Path]:
     """The reference's probe of a workload; deep and other ones are made together, once for all processes."""
 
     def reference(workload: str) -> Path:
-        kind = "deep" if workload in DEEP else "shallow"
-        together = [
-            name for name in sorted(CONFIG["workloads"]) if (name in DEEP) == (kind == "deep")
-        ]
+        kinds = {"deep": DEEP, "protocols": [*PROTOCOLS]}
+        kinds["shallow"] = sorted({*CONFIG["workloads"]} - {*DEEP})
+        (kind,) = (kind for kind, names in kinds.items() if workload in names)
 
         def make(folder: Path) -> None:
-            observe("reference", together, in_one_folder, folder)
+            observe("reference", kinds[kind], in_one_folder, folder, CONFIGURED)
 
         return made_once(tmp_path_factory, f"{kind}-references", make) / workload / "reference.npz"
 

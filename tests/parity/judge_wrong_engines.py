@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from parity.protocols import CONFIGURED
 from parity.wrong_engines import ANYWHERE
-from workspace import CONFIG
 
 from paragone import data
 from paragone.base import plugins
@@ -31,8 +31,8 @@ def main() -> None:
     loaded = [data.load(Path(manifest), Path(folder)) for manifest in manifests]
     datasets = {dataset.name: dataset for dataset in loaded}
     own = importlib.import_module(f"parity.{MODULES.get(backend, 'wrong_torch')}")
-    block = CONFIG["backends"][backend] | {"parity": precision}
-    config = CONFIG | {"backends": {backend: block}}
+    block = CONFIGURED["backends"][backend] | {"parity": precision}
+    config = CONFIGURED | {"backends": {backend: block}}
     engine = plugins.load("engines", block["engine"]).ENGINE
     tried, unexpected = 0, {}
     for (workload, group), bugs in [*ANYWHERE.items(), *own.WRONG.items()]:

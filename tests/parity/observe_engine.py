@@ -47,20 +47,21 @@ class Lab:
 
     def warm_up(self) -> None:
         noise = noise_batches(self.dataset, self.spec, self.engine.shard)
-        self.engine.warm_up(self.spec.learning_rate(1), *noise)
+        self.engine.warm_up(self.spec.learning_rates(1, 1)[0], *noise)
 
     def train(self, epoch: int, change: Callable = iter, **other: Any) -> list[float]:
         """Loss and accuracy of an epoch; `other`: fields of the specification, such as another length."""
         spec = replace(self.spec, **other)
         batches = change(train_batches(self.dataset, spec, epoch, self.engine.shard))
-        seed, rate = framework_seed(spec.seed, epoch), spec.learning_rate(epoch)
-        metrics = self.engine.train_epoch(seed, rate, batches, spec.steps_per_epoch)
+        seed, steps = framework_seed(spec.seed, epoch), spec.steps_per_epoch
+        rates = spec.learning_rates(epoch, steps)
+        metrics = self.engine.train_epoch(seed, rates, batches, steps)
         return [metrics.loss, metrics.accuracy]
 
     def speed_window(self) -> list[int]:
         """The steps of each epoch of a window; every rank expects another length of a step."""
         seconds = 0.005 * (1 + self.meeting.rank)  # by which each would plan other steps
-        last = Epoch(1, self.spec.learning_rate(1), 1, seconds, None, 1.0, 0.0, 0.0, 1.0, 0.0)
+        last = Epoch(1, 0.1, 1, seconds, None, 1.0, 0.0, 0.0, 1.0, 0.0)
         window, _ = SpeedWindow(0.3, 60.0, self.meeting).measure(
             self.engine, self.spec, self.dataset, last, Ledger(), HostWatch([os.getpid()])
         )

@@ -6,12 +6,16 @@ from workspace import changed, make_spec
 
 CELLS = [("torch", 1), ("torch-ddp", 2)]  # backend, replicas
 ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
+RATE = {"base": 0.01, "unit": "step", "schedule": {"name": "cosine", "end": 0.1}}
 
 
 def test_an_engine_keeps_its_contract(small, tmp_path, cell):
-    """A model with batch norm, by Adam: all the state that a warm-up or a speed window could change."""
+    """A model with batch norm, by Adam: all the state that a warm-up or a speed window could change.
+
+    At a learning rate that changes at each step, for which nothing may be compiled anew.
+    """
     spec = make_spec("fashion-cnn", *cell, global_batch=60, steps_per_epoch=4)
-    spec = changed(spec, {"optimizer": ADAM})
+    spec = changed(spec, {"optimizer": ADAM, "learning_rate": RATE})
     ranks = observe_engine("contract", spec, small, tmp_path)
     for facts in ranks:
         assert facts["warm_up_keeps"], "weights after a warm-up are those before it"

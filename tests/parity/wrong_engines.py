@@ -49,11 +49,13 @@ def dropout(factor: float) -> Plant:
     )
 
 
-def training(change: Callable[[Any, int, float], tuple[int, float]]) -> Plant:
-    """Train with another seed and learning rate; `change` is given the engine and the right ones."""
+def training(change: Callable[[Any, int, list[float]], tuple[int, list[float]]]) -> Plant:
+    """Train with another seed and learning rates; `change` is given the engine and the right ones."""
     return wrapped(
         "train_epoch",
-        lambda right, engine, seed, rate, *rest: right(engine, *change(engine, seed, rate), *rest),
+        lambda right, engine, seed, rates, *rest: right(
+            engine, *change(engine, seed, rates), *rest
+        ),
     )
 
 
@@ -65,8 +67,8 @@ def batches(change: Callable[[np.ndarray, np.ndarray], tuple]) -> Plant:
         patch.setattr(
             engine,
             "train_epoch",
-            lambda self, seed, rate, each, steps: train(
-                self, seed, rate, [change(*batch) for batch in each], steps
+            lambda self, seed, rates, each, steps: train(
+                self, seed, rates, [change(*batch) for batch in each], steps
             ),
         )
         patch.setattr(engine, "probe", lambda self, batch: probe(self, change(*batch)))
@@ -93,9 +95,9 @@ def without_biases(right: Callable, engine: Any, weights: dict[str, np.ndarray])
     right(engine, {name: v * (not name.endswith("bias")) for name, v in weights.items()})
 
 
-def first_rate(engine: Any, seed: int, rate: float) -> tuple[int, float]:
-    engine.first_rate = getattr(engine, "first_rate", rate)
-    return seed, engine.first_rate
+def first_rate(engine: Any, seed: int, rates: list[float]) -> tuple[int, list[float]]:
+    engine.first_rate = getattr(engine, "first_rate", rates[0])
+    return seed, [engine.first_rate] * len(rates)
 
 
 ANYWHERE: Bugs = {
@@ -112,18 +114,25 @@ ANYWHERE: Bugs = {
         "shifted-labels": batches(lambda inputs, labels: (inputs, np.roll(labels, 1))),
     },
     ("fashion-cnn", "updates"): {
-        "no-step": training(lambda _, seed, rate: (seed, 0.0)),
+        "no-step": training(lambda _, seed, rates: (seed, [0.0 for _ in rates])),
         "no-momentum": optimizer(momentum=0.0),
     },
     ("fashion-cnn", "evaluation"): {"padding-is-evaluated": wrapped("evaluate", padding_counts)},
     ("fashion-conv", "updates"): {
-        "rate-of-101-percent": training(lambda _, seed, rate: (seed, 1.01 * rate)),
+        "rate-of-101-percent": training(
+            lambda _, seed, rates: (seed, [1.01 * rate for rate in rates])
+        ),
     },
     ("reuters-cnn", "updates"): {
         "epsilon-of-pytorch": optimizer(epsilon=1e-8),
         "beta-2-of-99-percent": optimizer(beta_2=0.99),
         "adam-for-nadam": optimizer(name="adam"),
         "words-deduplicated": optimizer(deduplicate=True),
+    },
+    ("cosine", "updates"): {
+        "rate-of-the-first-step-stays": training(
+            lambda _, seed, rates: (seed, rates[:1] * len(rates))
+        ),
     },
     ("reuters-cnn-double-softmax", "logits"): {
         "one-softmax": workload(lambda right: replace(right, loss="cross_entropy")),
@@ -135,7 +144,7 @@ ANYWHERE: Bugs = {
     },
     ("wide-resnet", "updates"): {"rate-of-the-first-epoch-stays": training(first_rate)},
     ("wide-resnet", "dropout"): {
-        "dropout-without-seed": training(lambda _, seed, rate: (0, rate)),
+        "dropout-without-seed": training(lambda _, seed, rates: (0, rates)),
         "no-dropout": dropout(0.0),
         "tenfold-dropout": dropout(10.0),
     },

@@ -124,7 +124,7 @@ def test_the_host_waits_for_the_device_at_the_end_of_an_epoch_alone(
     tested = list(evaluation_batches(dataset, spec))
     engine.restore(engine.snapshot())  # as after a warm-up
     with waits() as seen:
-        engine.train_epoch(0, 0.01, batches, len(batches))
+        engine.train_epoch(0, [0.01] * len(batches), batches, len(batches))
         engine.evaluate(tested, len(tested))
     assert seen == []
     assert engine.read == 2  # once an epoch
@@ -143,7 +143,7 @@ def test_what_waits_would_be_seen(on_stand_in):
     dataset, spec = make_images(), spec_of("fashion-cnn")
     engine = on_stand_in(spec, dataset, Late)
     with waits() as seen:
-        engine.train_epoch(0, 0.01, list(train_batches(dataset, spec, 1)), 4)
+        engine.train_epoch(0, [0.01] * 4, list(train_batches(dataset, spec, 1)), 4)
     assert seen == ["new_tensor", "_to_copy"] * 4
     with pytest.raises(RuntimeError, match="no data"):
         Torch.metrics(engine, torch.zeros(3, device=STAND_IN))  # reads

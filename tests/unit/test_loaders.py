@@ -76,7 +76,7 @@ def test_a_loader_trains_to_the_last_bit_as_the_arrays_do():
         spec, engine = spec_of(loader, model=model, augmentation=SHIFTED), Torch()
         engine.build(spec, IMAGES, 1)
         torch.manual_seed(0)
-        metrics = engine.train_epoch(0, 0.01, train_batches(IMAGES, spec, 1), 3)
+        metrics = engine.train_epoch(0, [0.01] * 3, train_batches(IMAGES, spec, 1), 3)
         assert engine.input_seconds() > 0
         trained.append([metrics, *(values.tobytes() for values in engine.weights().values())])
     assert trained[0] == trained[1]

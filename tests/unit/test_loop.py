@@ -71,11 +71,11 @@ class Engine:
         self.peak += 100
         self.clock.now += 1
 
-    def train_epoch(self, seed, learning_rate, batches, steps) -> Metrics:
+    def train_epoch(self, seed, learning_rates, batches, steps) -> Metrics:
         self.peak, self.input = self.peak + 1, TRAINING / 2
         first = next(iter(batches))[1]
         self.clock.now += TRAINING
-        self.trained.append((seed, learning_rate, first.tolist(), steps))
+        self.trained.append((seed, learning_rates, first.tolist(), steps))
         return Metrics(self.losses.pop(0), 0.5)
 
     def evaluate(self, batches, steps) -> Metrics:
@@ -158,7 +158,7 @@ def test_each_epoch_has_its_seed_rate_and_order(clock, tmp_path):
     outcome = run(engine, tmp_path).outcome
     seed = spec().seed
     assert engine.trained == [
-        (framework_seed(seed, epoch), rate, epoch_order(100, seed, epoch)[:10].tolist(), 10)
+        (framework_seed(seed, epoch), [rate] * 10, epoch_order(100, seed, epoch)[:10].tolist(), 10)
         for epoch, rate in ((1, 0.1), (2, 0.1), (3, 0.05))
     ]
     assert [row.learning_rate for row in outcome.epochs] == [0.1, 0.1, 0.05]
@@ -205,7 +205,12 @@ def test_a_completed_run_trains_on_in_its_speed_window(clock, tmp_path):
     assert made.peak == 3  # of the epochs: warm-up and window hold a copy of the state
     assert engine.restored == engine.trained[:3]
     assert engine.trained[3:] == [
-        (framework_seed(0, epoch), 0.05, epoch_order(100, 0, epoch)[:10].tolist(), one.steps)
+        (
+            framework_seed(0, epoch),
+            [0.05] * one.steps,
+            epoch_order(100, 0, epoch)[:10].tolist(),
+            one.steps,
+        )
         for epoch, one in enumerate(window, start=4)
     ]
 

@@ -31,7 +31,7 @@ def engine() -> Torch:
     """Built, and trained for an epoch: with batch-norm statistics and moments of the optimizer."""
     made = Torch()
     made.build(SPEC, DATASET, 1)
-    made.train_epoch(0, 0.01, train_batches(DATASET, SPEC, 1), 4)
+    made.train_epoch(0, [0.01] * 4, train_batches(DATASET, SPEC, 1), 4)
     return made
 
 
@@ -54,7 +54,7 @@ def test_evaluation_and_warm_up_leave_weights_statistics_and_moments_and_trainin
     assert same(engine, before)
     engine.warm_up(0.01, *noise_batches(DATASET, SPEC))
     assert same(engine, before)
-    engine.train_epoch(0, 0.01, train_batches(DATASET, SPEC, 2), 4)
+    engine.train_epoch(0, [0.01] * 4, train_batches(DATASET, SPEC, 2), 4)
     assert not same(engine, before)
 
 
@@ -64,11 +64,11 @@ def test_a_tuned_optimizer_goes_on_from_a_file_as_if_it_had_not_stopped(tmp_path
     whole, resumed = Torch(), Torch()
     for engine in (whole, resumed):
         engine.build(spec, DATASET, 1)
-    whole.train_epoch(0, 0.01, train_batches(DATASET, spec, 1), 4)
+    whole.train_epoch(0, [0.01] * 4, train_batches(DATASET, spec, 1), 4)
     whole.save(tmp_path)
     resumed.load(tmp_path)
     for engine in (whole, resumed):
-        engine.train_epoch(0, 0.01, train_batches(DATASET, spec, 2), 4)
+        engine.train_epoch(0, [0.01] * 4, train_batches(DATASET, spec, 2), 4)
     assert whole.optimizer.param_groups[0]["fused"]
     assert same(resumed, state(whole))
 
@@ -92,7 +92,7 @@ def test_a_graph_that_breaks_is_an_error(monkeypatch):
     dataset, engine = make_images(), TorchCompile()
     engine.build(spec, dataset, 1)
     with pytest.raises(Unsupported, match="graph_break"):
-        engine.train_epoch(0, 0.1, train_batches(dataset, spec, 1), 1)
+        engine.train_epoch(0, [0.1], train_batches(dataset, spec, 1), 1)
 
 
 # A multiplication and an addition for each weight and value. 28 x 28 x 1 -> 3 x 3 convolution of 64 ->
@@ -135,7 +135,7 @@ def test_resident_inputs_are_rows_and_train_to_the_last_bit_as_copied_ones():
         spec, engine = spec_of(feed), Torch()
         engine.build(spec, DATASET, 1)
         engine.warm_up(0.01, *noise_batches(DATASET, spec))
-        metrics = engine.train_epoch(0, 0.01, train_batches(DATASET, spec, 1), 4)
+        metrics = engine.train_epoch(0, [0.01] * 4, train_batches(DATASET, spec, 1), 4)
         tested = engine.evaluate(evaluation_batches(DATASET, spec), 1)
         weights = [values.tobytes() for values in engine.weights().values()]
         trained.append([metrics, tested, weights])

@@ -152,14 +152,14 @@ def profile_steps(
     if engine.devices != requested(spec):
         raise UserError(f"{requested(spec)} asked for, but {engine.devices} observed")
     engine.set_weights(starting(engine.weights(), spec, pretrained)[0])
-    rate, seed = spec.learning_rate(1), framework_seed(spec.seed, 1)
-    engine.warm_up(rate, *noise_batches(dataset, spec, engine.shard))
+    seed = framework_seed(spec.seed, 1)
+    engine.warm_up(spec.learning_rates(1, 1)[0], *noise_batches(dataset, spec, engine.shard))
 
     def train(steps: int) -> float:
         """The seconds of so many steps; the device is idle at both edges."""
         batches = train_batches(dataset, spec, 1, engine.shard, steps)
         begin = time.perf_counter()
-        engine.train_epoch(seed, rate, batches, steps)
+        engine.train_epoch(seed, spec.learning_rates(1, steps), batches, steps)
         return time.perf_counter() - begin
 
     steps = LEAST

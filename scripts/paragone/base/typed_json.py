@@ -1,18 +1,30 @@
 """JSON files as typed objects: `msgspec` encodes, decodes and validates them."""
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from paragone.base.atomic_files import write_bytes
+from paragone.base.digests import canonical
 from paragone.base.errors import UserError
 
 Kind = TypeVar("Kind")
+Count = Annotated[int, Meta(ge=0, lt=2**53)]
+Number = int | float  # as the file has it: the hash of 1 is not that of 1.0
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A part of a file: an object whose keys are the fields, with no others."""
+
+
+class Block(Part, frozen=True, omit_defaults=True):
+    """A part of a specification. A key that has its default is left out, which keeps the run's identity."""
+
+    def to_json(self) -> str:
+        """Canonical JSON: sorted keys, no spaces."""
+        return canonical(msgspec.to_builtins(self))
 
 
 def typed(kind: type[Kind], data: Any) -> Kind:

@@ -157,7 +157,7 @@ def first_steps(run: Spec) -> Spec | None:
         replicas=replicas,
         workers=1,
         per_replica_batch=run.global_batch // replicas,
-        epochs=1,
+        epochs=run.epochs if run.workload.learning_rate.schedule else 1,  # its rates depend on them
         steps_per_epoch=min(FIRST_STEPS, run.steps_per_epoch or FIRST_STEPS),
         # Of what it costs; the steps themselves are in double precision.
         precision="float32" if run.precision == "float64" else run.precision,

@@ -6,16 +6,15 @@ The Snakefile imports this module at parse time, and every training process: no 
 import hashlib
 import re
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Meta
 from msgspec.structs import replace
 
-from paragone.base.digests import canonical
 from paragone.base.engine_reports import Devices
 from paragone.base.errors import UserError
-from paragone.base.typed_json import Part
+from paragone.base.typed_json import Block, Count, Number
+from paragone.config.schedules import LearningRate
 
 EVALUATION_BATCH = 256
 # Feeds: each batch is copied; rows of inputs that are on the device.
@@ -27,17 +26,7 @@ Feed = Literal["batches", "pinned", "resident"]
 Initializer = Literal["pytorch", "keras", "imagenet"]
 Loss = Literal["cross_entropy", "double_softmax"]
 Shuffle = Literal["each_epoch", "once"]
-Count = Annotated[int, Meta(ge=0, lt=2**53)]
-Number = int | float  # as the config has it: the hash of 1 is not that of 1.0
 Options = dict[str, Any]  # those of a plugin's model or optimizer may be of any JSON type
-
-
-class Block(Part, frozen=True, omit_defaults=True):
-    """A part of a specification. A key that has its default is left out, which keeps the run's identity."""
-
-    def to_json(self) -> str:
-        """Canonical JSON: sorted keys, no spaces."""
-        return canonical(msgspec.to_builtins(self))
 
 
 class Input(Block, frozen=True):
@@ -53,21 +42,6 @@ class Augmentation(Block, frozen=True):
 
     shift: Number
     flip: bool
-
-
-class Decay(Block, frozen=True):
-    """The factor of the learning rate after so many epochs."""
-
-    after: Count
-    factor: Number
-
-
-class LearningRate(Block, frozen=True):
-    """The schedule; see `Spec.learning_rate`."""
-
-    base: Number
-    per_batch: Count | None = None
-    decay: tuple[Decay, ...] = ()
 
 
 class Target(Block, frozen=True):
@@ -243,16 +217,16 @@ class Spec(Block, frozen=True, dict=True):
         """
         return max(self.global_batch, EVALUATION_BATCH // self.replicas * self.replicas)
 
-    def learning_rate(self, epoch: int) -> float:
-        """Learning rate of an epoch (from 1).
+    def learning_rates(self, epoch: int, steps: int) -> list[float]:
+        """The learning rate of each step of an epoch (from 1) of so many steps, in a run of such epochs.
 
         base x global batch / per_batch (linear scaling; Goyal et al., arXiv:1706.02677) if `per_batch`
-        is given, times the factor of the last entry of `decay` whose `after` epochs have passed.
+        is given, times the factor of the schedule.
         """
         schedule = self.workload.learning_rate
         scale = self.global_batch / schedule.per_batch if schedule.per_batch else 1
-        passed = [step.factor for step in schedule.decay if epoch > step.after]
-        return schedule.base * scale * (passed[-1] if passed else 1)
+        factors = schedule.factors(epoch, self.epochs, steps)
+        return [schedule.base * scale * factor for factor in factors]
 
 
 def requested(spec: Spec) -> Devices:

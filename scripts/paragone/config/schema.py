@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from paragone.config.run_spec import DeviceKind, Feed, Initializer, Loss, Shuffle
+from paragone.config.schedules import Shape, Unit
 
 ABSENT: Any = None  # the default of a key that may be left out
 Text = Annotated[str, Meta(min_length=1)]
@@ -454,18 +455,90 @@ OPTIMIZERS = {"sgd": Sgd, "adam": Adam, "nadam": Nadam}
 class Decay(Closed):
     """one step down"""
 
-    after: Annotated[Count, says("epochs after which this step holds")]
+    after: Annotated[Count, says("units after which this step holds")]
     factor: Annotated[Positive, says("the rate is base x factor")]
 
 
-class LearningRate(Closed):
-    """the schedule, constant within an epoch"""
+class Warmup(Closed):
+    """a linear rise to the base; none if absent"""
 
-    base: Annotated[Positive, says("rate before scaling and decay")]
+    length: Annotated[Count, says("units of the rise")]
+    start: Annotated[
+        float,
+        Meta(ge=0, lt=1),
+        says("factor of the first rate; 1 / (length + 1) if absent"),
+    ] = ABSENT
+
+
+class Schedule(Closed):
+    """the shape of the rate after the warm-up; constant if absent"""
+
+    name: Annotated[Shape, says("the shape; its formula is in docs/method.md#protocols")]
+    over: Annotated[
+        Count, says("units from the beginning of the run to the end of the shape; all if absent")
+    ] = ABSENT
+    end: Annotated[
+        float,
+        Meta(ge=0),
+        says("of linear, cosine, polynomial and one-cycle: factor at the end; 0 if absent"),
+    ] = ABSENT
+    power: Annotated[Positive, says("of polynomial: exponent of the share that is left")] = ABSENT
+    rate: Annotated[Positive, says("of exponential: factor of each unit")] = ABSENT
+    rise: Annotated[
+        float, Meta(gt=0, lt=1), says("of one-cycle: share of the rise; 0.3 if absent")
+    ] = ABSENT
+    start: Annotated[
+        float, Meta(ge=0, lt=1), says("of one-cycle: factor at the beginning; 0.04 if absent")
+    ] = ABSENT
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for a key that the shape lacks, or has no use for."""
+        needed, possible = SHAPES[self.name]
+        for key in ("over", "end", "power", "rate", "rise", "start"):
+            given = getattr(self, key) is not None
+            if key == needed and not given:
+                raise ValueError(f"has no {key}, which {self.name} needs; add it")
+            if given and key not in (needed, *possible):
+                raise ValueError(f"has {key}, for which {self.name} has no use; leave it out")
+
+
+# By shape: the key that it needs, and those that it may have.
+SHAPES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "linear": ("", ("over", "end")),
+    "cosine": ("", ("over", "end")),
+    "polynomial": ("power", ("over", "end")),
+    "exponential": ("rate", ()),
+    "one-cycle": ("", ("over", "end", "rise", "start")),
+    "inverse-square-root": ("", ()),
+}
+
+
+class LearningRate(Closed):
+    """the schedule; the rate of a step is base x factor of the warm-up, or of the shape, x factor of decay"""
+
+    base: Annotated[Positive, says("rate before scaling and schedule")]
     per_batch: Annotated[
         Count, says("the rate is base x global batch / per_batch; base itself if absent")
     ] = ABSENT
     decay: Annotated[list[Decay], says("steps down; none if absent")] = ABSENT
+    unit: Annotated[Unit, says("what lengths are counted in, and how often the rate changes")] = (
+        "epoch"
+    )
+    each_step: Annotated[
+        bool, says("with unit epoch: change the rate at each step, by fractions of an epoch")
+    ] = False
+    warmup: Warmup = ABSENT
+    schedule: Schedule = ABSENT
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for keys that do not go together."""
+        if self.each_step and self.unit == "step":
+            raise ValueError(
+                "has each_step and the unit step, which changes the rate at each step anyway"
+            )
+        over = self.schedule.over if self.schedule else None
+        if over and self.warmup and over <= self.warmup.length:
+            raise ValueError("has a schedule that is over before its warmup; make `over` longer")
 
 
 class Target(Closed):

@@ -112,13 +112,16 @@ class Engine(Protocol):
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         """Compile and run training and evaluation on one batch each, without changing the state.
 
-        `learning_rate`: of the first epoch; a lazy device compiles it as a constant.
+        `learning_rate`: of the first step.
         """
 
     def train_epoch(
-        self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
+        self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int
     ) -> Metrics:
-        """Train one epoch; return the metrics during training. `seed`: of the framework's generator."""
+        """Train one epoch; return the metrics during training.
+
+        `seed`: of the framework's generator. `learning_rates`: of each step.
+        """
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         """Loss and accuracy over all batches, with weighted examples."""
@@ -189,7 +192,7 @@ def warm_up(
 ) -> None:
     """`Engine.warm_up` with `steps` training steps."""
     before = engine.snapshot()
-    engine.train_epoch(0, learning_rate, [train_batch] * steps, steps)
+    engine.train_epoch(0, [learning_rate] * steps, [train_batch] * steps, steps)
     engine.evaluate([test_batch], 1)
     engine.restore(before)
 

@@ -171,13 +171,14 @@ class Jax:
         warm_up(self, learning_rate, train_batch, test_batch)
 
     def train_epoch(
-        self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
+        self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int
     ) -> Metrics:
-        start, rate = np.uint32(seed), self._dtype.type(learning_rate)
-        totals = self._totals()
-        for step, batch in enumerate(self._clock.over(map(self._put, batches))):
+        start, totals = np.uint32(seed), self._totals()
+        taken = zip(self._clock.over(map(self._put, batches)), learning_rates, strict=True)
+        for step, (batch, rate) in enumerate(taken):
+            scalars = start, np.uint32(step), self._dtype.type(rate)
             self._state, totals = self._train_step(
-                self._state, totals, self._squares, batch, start, np.uint32(step), rate
+                self._state, totals, self._squares, batch, *scalars
             )
         return means(totals)
 

@@ -31,10 +31,22 @@ class KerasFit(TensorFlow):
             )
             self._trainer.build_metrics(dataset.train_inputs[:1], dataset.train_labels[:1])
 
-    def _train_steps(self, batches: Iterable[tuple], steps: int) -> Metrics:
+    def _train_steps(
+        self, learning_rates: list[float], batches: Iterable[tuple], steps: int
+    ) -> Metrics:
         self._batches = batches
+        rate = self._optimizer.learning_rate
+        rate.assign(learning_rates[0])
+        each_step = keras.callbacks.LambdaCallback(
+            on_train_batch_begin=lambda step, logs: rate.assign(learning_rates[step])
+        )
         history = self._trainer.fit(
-            self._train_pipeline, epochs=1, steps_per_epoch=steps, shuffle=False, verbose=0
+            self._train_pipeline,
+            epochs=1,
+            steps_per_epoch=steps,
+            shuffle=False,
+            verbose=0,
+            callbacks=[each_step] if len({*learning_rates}) > 1 else [],
         ).history
         return Metrics(history["loss"][0], history["accuracy"][0])
 

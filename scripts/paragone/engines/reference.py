@@ -98,12 +98,12 @@ class Reference:
         return *map(torch.cat, zip(*seen, strict=True)), gradients, squares
 
     def train_epoch(
-        self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
+        self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int
     ) -> Metrics:
         torch.manual_seed(seed)
         of_replicas = [self._statistics() for _ in range(self.devices.replicas)]
         seen = []
-        for batch in batches:
+        for batch, rate in zip(batches, learning_rates, strict=True):
             logits, losses, gradients, squares = self._differentiate(batch, of_replicas)
             self.taken += 1
             with torch.no_grad():
@@ -111,7 +111,7 @@ class Reference:
                     self.model.parameters(), self.states, gradients, squares, strict=True
                 ):
                     options = self.workload.optimizer
-                    weight -= learning_rate * self.rule(options, self.taken, g, square, state)
+                    weight -= rate * self.rule(options, self.taken, g, square, state)
             seen.append((logits, losses, torch.tensor(batch[1])))
         for name, buffer in self.model.named_buffers():
             each = torch.stack([statistics[name] for statistics in of_replicas])

@@ -133,11 +133,15 @@ class TensorFlow:
             labels,
             tf.TensorSpec((None,), tf.float32),
         )
+        with tf.device(
+            "/CPU:0"
+        ):  # of each step; a variable, so that the loop is traced once for any number
+            self._rates = tf.Variable([0.0], shape=(None,), dtype=self._dtype)
         self._global_batch = spec.global_batch
         self._workload = spec.workload
         with self._strategy.scope():
             self._model = known(create_model(MODELS, spec, dataset))
-            self._optimizer = create_optimizer(spec.workload.optimizer, spec.precision)
+            self._optimizer = create_optimizer(spec.workload, spec.precision)
             self._optimizer.build(self._model.trainable_variables)
             self._statistics = Statistics(self._strategy, self._model)
             self._totals = [_total() for _ in range(3)]  # loss, correct, examples
@@ -200,7 +204,8 @@ class TensorFlow:
 
     @tf.function
     def _train_loop(self, iterator: Iterator, steps: tf.Tensor) -> None:
-        for _ in tf.range(steps):
+        for step in tf.range(steps):
+            self._optimizer.learning_rate.assign(self._rates[step])
             self._strategy.run(self._train_step, self._parts(next(iterator)))
 
     @tf.function
@@ -249,17 +254,19 @@ class TensorFlow:
         warm_up(self, learning_rate, train_batch, test_batch)
 
     def train_epoch(
-        self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
+        self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int
     ) -> Metrics:
         for index, layer in enumerate(layers_in(self._model)):
             if isinstance(layer, keras.layers.Dropout) and layer.rate > 0:
                 layer.seed_generator.state.assign([seed, index])
-        self._optimizer.learning_rate.assign(learning_rate)
-        metrics = self._train_steps(batches, steps)
+        metrics = self._train_steps(learning_rates, batches, steps)
         self._statistics.unite()
         return metrics
 
-    def _train_steps(self, batches: Iterable[tuple], steps: int) -> Metrics:
+    def _train_steps(
+        self, learning_rates: list[float], batches: Iterable[tuple], steps: int
+    ) -> Metrics:
+        self._rates.assign(learning_rates)
         return self._run(self._train_loop, self._train_pipeline, batches, steps)
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:

@@ -215,16 +215,17 @@ class Torch:
         return logits.detach(), loss.detach()
 
     def train_epoch(
-        self, seed: int, learning_rate: float, batches: Iterable[tuple], steps: int
+        self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int
     ) -> Metrics:
         # Each worker draws its own dropout masks; the first draws those of a run with one.
         rank = self.shard.first
         self.set_seed(framework_seed(seed, rank) if rank else seed)
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
         self.model.train()
         totals = self.put(np.zeros(3, np.float32))
-        for inputs, labels in self.feed(batches, "train"):
+        fed = zip(self.feed(batches, "train"), learning_rates, strict=True)
+        for (inputs, labels), rate in fed:
+            for group in self.optimizer.param_groups:
+                group["lr"] = rate
             labels = labels.long()
             logits, loss = self.train_step(inputs, labels)
             correct = (logits.argmax(1) == labels).sum()

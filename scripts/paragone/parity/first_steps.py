@@ -47,8 +47,8 @@ def take(
     """
     start = engine.weights()
     batches = map(change, train_batches(dataset, spec, 1, engine.shard, steps))
-    seed, rate = framework_seed(spec.seed, 1), spec.learning_rate(1)
-    metrics = engine.train_epoch(seed, rate, batches, steps)
+    seed, rates = framework_seed(spec.seed, 1), spec.learning_rates(1, steps)
+    metrics = engine.train_epoch(seed, rates, batches, steps)
     found = {"training": np.array([[metrics.loss, metrics.accuracy]])}
     for name, values in engine.weights().items():
         group = "updates" if trainable(name) else f"{name.rsplit('_', 1)[1]}s"

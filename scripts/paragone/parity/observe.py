@@ -86,7 +86,7 @@ class _Subject:
         self.tested = np.array(dataset.test_inputs[:size]), dataset.test_labels[:size], weights
 
     def train(self, pretrained: Pretrained | None) -> Weights:
-        """Take one pass, then steps at the first and at the last learning rate of the schedule.
+        """Take one pass, then the first and, if its learning rates are others, the last epoch.
 
         Running means start at random values, running variances at 0, so that biased and unbiased ones differ
         by exactly n / (n - 1). Training depends on neither.
@@ -97,8 +97,11 @@ class _Subject:
         engine.set_weights(start)
         probe = engine.probe(self.batches[0])
         engine.set_weights(start)
-        rates = dict.fromkeys([spec.learning_rate(1), spec.learning_rate(spec.epochs)])
-        metrics = [self._epoch(epoch, rate) for epoch, rate in enumerate(rates, start=1)]
+        steps = len(self.batches)
+        ends = [tuple(spec.learning_rates(epoch, steps)) for epoch in (1, spec.epochs)]
+        metrics = [
+            self._epoch(epoch, [*rates]) for epoch, rates in enumerate(dict.fromkeys(ends), start=1)
+        ]
         after = engine.weights()
         for name, factor in probe.unbiased.items():
             after[name] = after[name] / factor
@@ -128,7 +131,7 @@ class _Subject:
         losses = []
         for epoch in (1, 2, 1):
             self._load(found, "initial/")
-            losses.append(self._epoch(epoch, self.spec.learning_rate(1), steps=1)[0])
+            losses.append(self._epoch(epoch, self.spec.learning_rates(1, 1))[0])
         self._load(found, "initial/")
         moved = self.engine.probe(self.batches[0]).logits - found["logits"]
         effect = np.linalg.norm(moved) / np.linalg.norm(found["logits"])
@@ -143,11 +146,11 @@ class _Subject:
         anything = _with_statistics(weights, lambda random, shape: random.uniform(0.5, 1.5, shape))
         self.engine.set_weights(anything)
 
-    def _epoch(self, epoch: int, rate: float, steps: int | None = None) -> list[float]:
-        """Train on the first batches; return loss and accuracy."""
-        batches = self.batches[:steps]
+    def _epoch(self, epoch: int, rates: list[float]) -> list[float]:
+        """Train on the first batches, one for each rate; return loss and accuracy."""
+        batches = self.batches[: len(rates)]
         seed = framework_seed(self.spec.seed, epoch)
-        metrics = self.engine.train_epoch(seed, rate, batches, len(batches))
+        metrics = self.engine.train_epoch(seed, rates, batches, len(rates))
         return [metrics.loss, metrics.accuracy]
 
 

@@ -190,7 +190,7 @@ def work(record: RunRecord) -> Iterator[Finding]:
 def learning_rate(record: RunRecord) -> Iterator[Finding]:
     """The schedule was followed."""
     for at, row in enumerate(record.epochs):
-        expected = record.spec.learning_rate(row.epoch)
+        expected = record.spec.learning_rates(row.epoch, row.steps)[0]
         if not math.isclose(row.learning_rate, expected, rel_tol=1e-9):
             yield Finding(f"epochs[{at}].learning_rate", f"{row.learning_rate} is not {expected}")
 

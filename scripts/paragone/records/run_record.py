@@ -241,7 +241,7 @@ class Efficiency(Part, frozen=True):
 
 
 class Epoch(Part, frozen=True):
-    """One epoch. Losses are None where they are not finite.
+    """One epoch. Losses are None where they are not finite. `learning_rate`: of the first step.
 
     `input_seconds`: of `train_seconds`, those in which the thread that trains drew and copied batches; None
     where the framework does that in threads of its own.

@@ -35,15 +35,15 @@ def _take_turns(worker: Worker, link: Connection) -> None:
     first_steps = warm_up(worker)
     before = engine.snapshot()
     send(link, Ready(process, model, engine.devices, modes, first_steps))
-    # Epochs of their own order and augmentation, at the rate with which training begins.
-    rate, epoch = spec.learning_rate(1), 0
+    epoch = 0  # epochs of their own order and augmentation, at the rates of the first
     while steps := receive_turn(link).steps:
         seconds = []
         for length in (1, 1 + steps):
             epoch += 1
             batches = train_batches(dataset, spec, epoch, engine.shard, length)
+            rates = spec.learning_rates(1, length)
             begin = time.perf_counter()
-            engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, length)
+            engine.train_epoch(framework_seed(spec.seed, epoch), rates, batches, length)
             seconds.append(time.perf_counter() - begin)
         send(link, Trained(steps, *seconds))
     engine.restore(before)

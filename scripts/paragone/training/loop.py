@@ -202,7 +202,7 @@ def warm_up(worker: Worker) -> FirstSteps | None:
     """Compile, and judge the first steps if the reference has taken them; the engine's state is unchanged."""
     engine, spec, ledger = worker.engine, worker.spec, worker.ledger
     ledger.switch("compilation")
-    engine.warm_up(spec.learning_rate(1), *noise_batches(worker.dataset, spec, engine.shard))
+    engine.warm_up(spec.learning_rates(1, 1)[0], *noise_batches(worker.dataset, spec, engine.shard))
     if worker.expected_steps is None:
         return None
     ledger.switch("window")
@@ -254,11 +254,11 @@ def _epochs(
     engine, spec, dataset, ledger = run.engine, run.spec, run.dataset, run.ledger
     tests = math.ceil(len(dataset.test_labels) / spec.evaluation_batch)
     for epoch in range(done + 1, spec.epochs + 1):
-        rate = spec.learning_rate(epoch)
+        rates = spec.learning_rates(epoch, steps)
         batches = progress.watch(epoch, train_batches(dataset, spec, epoch, engine.shard))
         mark = run.host.mark()
         ledger.switch("train")
-        during = engine.train_epoch(framework_seed(spec.seed, epoch), rate, batches, steps)
+        during = engine.train_epoch(framework_seed(spec.seed, epoch), rates, batches, steps)
         train_seconds = ledger.switch("other")
         activity += run.host.since(mark)
         input_seconds = engine.input_seconds()  # of this pass, not of the evaluation
@@ -267,7 +267,7 @@ def _epochs(
         evaluate_seconds = ledger.switch("other")
         measured = Epoch(
             epoch=epoch,
-            learning_rate=rate,
+            learning_rate=rates[0],
             steps=steps,
             train_seconds=train_seconds,
             input_seconds=input_seconds,

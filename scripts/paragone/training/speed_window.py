@@ -43,7 +43,7 @@ class SpeedWindow:
     ) -> tuple[list[Timed], list[Activity]]:
         """The window's epochs, and what the host did in each; the engine's state is unchanged.
 
-        `last`: the last epoch of training, whose learning rate and numbering they continue.
+        `last`: the last epoch of training, whose numbering and learning rates they continue.
         """
         before = engine.snapshot()
         found: list[Timed] = []
@@ -57,7 +57,7 @@ class SpeedWindow:
                 batches = train_batches(dataset, spec, epoch, engine.shard, steps)
                 mark = host.mark()
                 ledger.switch("window")
-                engine.train_epoch(seed, last.learning_rate, batches, steps)
+                engine.train_epoch(seed, spec.learning_rates(last.epoch, steps), batches, steps)
                 found.append(Timed(steps, ledger.switch("window")))
                 activity += host.since(mark)
             known = total(found)

@@ -59,13 +59,14 @@ class NumPy:
         }
         return found, logits, losses
 
-    def train_epoch(self, seed, learning_rate, batches, steps):
+    def train_epoch(self, seed, learning_rates, batches, steps):
         totals = np.zeros(3)
-        for inputs, labels in self.clock.over(batches):
+        fed = zip(self.clock.over(batches), learning_rates, strict=True)
+        for (inputs, labels), rate in fed:
             found, logits, losses = self.gradients(inputs, labels)
             for name, gradient in found.items():
                 self.velocity[name] = self.momentum * self.velocity[name] + gradient
-                self.state[name] = self.state[name] - learning_rate * self.velocity[name]
+                self.state[name] = self.state[name] - rate * self.velocity[name]
             totals += [losses.sum(), (logits.argmax(1) == labels).sum(), len(labels)]
         return Metrics(totals[0] / totals[2], totals[1] / totals[2])
 

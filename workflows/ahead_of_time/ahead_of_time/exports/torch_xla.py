@@ -40,7 +40,7 @@ def export(spec: Spec, dataset: Dataset) -> tuple[str, Exported]:
     batch, _ = noise_batches(dataset, spec)
     engine.tracing = True
     with suppress(_Traced):
-        engine.train_epoch(0, _RATE, [batch], 1)
+        engine.train_epoch(0, [_RATE], [batch], 1)
     return engine.stablehlo, Exported(
         replicas=1,
         partitions=spec.replicas,

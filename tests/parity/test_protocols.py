@@ -1,0 +1,14 @@
+"""Every optimizer and schedule is the reference's on every framework; more in test_protocols_full.py."""
+
+from parity.probing import judge, observe
+from parity.protocols import CONFIGURED, PROTOCOLS
+
+CELLS = ["torch"]
+
+
+def test_every_protocol_passes(in_one_folder, references, tmp_path, cell):
+    observe(cell, [*PROTOCOLS], in_one_folder, tmp_path, CONFIGURED)
+    for name in PROTOCOLS:
+        probes = [tmp_path / name / f"{cell}.npz"]
+        verdict = judge(name, references(name), probes, tmp_path / f"{name}.json")[cell]
+        assert verdict["passed"], (name, verdict)
