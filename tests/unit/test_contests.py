@@ -119,7 +119,7 @@ def test_the_first_answer_is_of_speeds_alone():
     """Without a contest there is one sentence that says so."""
     windows = table({"torch": [[100.0, 101.0]] * 3, "jax": [[50.0, 50.5]] * 3})
     (sentence,) = of_contests("Which way?", windows, LABELS).sentences
-    assert sentence.startswith("Which way? speed (fashion-cnn, batch 128): PyTorch is best")
+    assert sentence.startswith("Which way? speed: PyTorch is best")
     assert "n = 3 contests" in sentence
     (nothing,) = of_contests("Which way?", windows[:0], LABELS).sentences
     assert nothing == "Which way? no contest times two of its variants."

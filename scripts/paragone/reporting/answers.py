@@ -34,6 +34,8 @@ NOTES = {
     "Else undecided. The judge is the backend of the 20 runs in published/spread.csv, which the project "
     "brings: what follows ± is computed from how these vary over seeds.",
     ALSO: f"{_PAIRS}, not for the number of metrics.",
+    FIRST: "Speeds of variants that were timed in turn, within this hour and without their starts. In "
+    "brackets: 95 % intervals. `snakemake all` adds times from start to end, accuracies, published numbers.",
 }
 NOTHING = {
     BEST: "No primary experiment compares two variants.",
@@ -129,18 +131,16 @@ def of_contests(title: str, rounds: pd.DataFrame, labels: dict[str, str]) -> Sec
 
     `rounds`: the table of their windows.
     """
-    found = pairwise.verdicts(rounds, labels)
-    works = _groups(found, ["workload", "global_batch", "tuning"])
     lead = Tables("", title, rounds).lead
-    sentences = [
-        f"speed ({rows['workload'].iloc[0]}, batch {rows['global_batch'].iloc[0]:,}): {words.sentence(rows)}"
-        for rows in works
-    ]
-    return Section(
-        FIRST,
-        [Answer(text, lead) for text in sentences]
-        or [Answer("no contest times two of its variants.", lead)],
-    )
+    keys = ["workload", "global_batch", "tuning"]
+    works = [*_groups(pairwise.verdicts(rounds, labels), keys)]
+    said = []
+    for rows in works:
+        workload, batch = rows[["workload", "global_batch"]].iloc[0]
+        work = f" ({workload}, batch {batch:,})" if len(works) > 1 else ""
+        text = f"speed{work}: {words.sentence(rows)}"
+        said.append(Answer(text, lead, runs=_named(rows["runs"])))
+    return Section(FIRST, said or [Answer("no contest times two of its variants.", lead)])
 
 
 def _of_pairs(tables: Tables) -> Iterator[tuple[str, Answer]]:
