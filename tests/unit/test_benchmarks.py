@@ -47,7 +47,7 @@ def test_a_row_is_picked_by_its_name_and_measured(fashion, tmp_path):
     (tmp_path / "manifest.json").rename(target)
     line = [sys.executable, str(ROOT / "benchmarks/bench.py"), "--only", "fashion_conv"]
     line += [f"--results={tmp_path}", f"--data-folder={tmp_path / 'data'}", "--rounds=1"]
-    printed = succeed(line, PYTHONPATH=str(ROOT / "scripts"))
+    printed = succeed(line, timeout=600, PYTHONPATH=str(ROOT / "scripts"))
     header, _, best, same, _, machine, read = printed.splitlines()
     assert header.startswith("| part | against")
     assert best.startswith("| fashion-conv, `tensorflow-mirrored`, bfloat16,")
