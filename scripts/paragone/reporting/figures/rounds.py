@@ -28,6 +28,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
             panel = f"{series.workload}, batch {series.global_batch:,}"
             panel += f", {machine}" if len(machines) > 1 else ""
             columns = [
+                "run",
                 "contest",
                 "round",
                 "seconds",
