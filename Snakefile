@@ -4,7 +4,7 @@
 #   snakemake --cores 8 first_answer                              the primary question's contests, and nothing else
 #   snakemake all --cores 8 --configfile presets/paper.yaml      the published protocols, whole
 #   snakemake --cores 1 figures                                   only figures and tables
-#   snakemake plan --cores 1 --config budget=8h                  what repeats decide, and fit a time
+#   snakemake plan --cores 1 --config budget=90min               what contests can decide in that time
 #   snakemake figures --cores 1 --config records_only=True        the same from records alone
 #
 # Programs and schemas belong to this checkout, data and results to the working directory: see

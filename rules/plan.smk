@@ -1,8 +1,8 @@
-# Plan: what the repeats of each experiment can decide, and how many fit a time that the user has.
+# Plan: what contests have decided, the minutes that the rest takes, and what fits a time that the user has.
 #
-#   snakemake plan --config budget=8h
+#   snakemake plan --config budget=90min
 #
-# in:  tables of an earlier run, if there are any
+# in:  tables of earlier calls, if there are any
 # out: a table on the terminal, <results>/plan.yaml
 
 
@@ -16,9 +16,9 @@ rule plan:
     conda:
         "../envs/workflow.yaml"
     params:
-        code=PLAN.path("scripts/plan_repeats.py"),
-        questions=lambda _: json.dumps(PLAN.questions()),
-        primary=lambda _: json.dumps(config["primary"]),
+        code=PLAN.path("scripts/plan_contests.py"),
+        asked=lambda _: json.dumps(PLAN.asked()),
+        primary=PLAN.primary,
         results=config["pathvars"]["results"],
         budget=config["budget"],
     message:
@@ -26,7 +26,8 @@ rule plan:
     shell:
         r"""
         python {params.code:q} \
-            @<(printf '%s\n' --questions {params.questions:q} --primary {params.primary:q}) \
+            @<(printf '%s\n' --asked {params.asked:q}) \
+            --primary {params.primary:q} \
             --tables {params.results:q}/tables \
             --budget={params.budget:q} \
             --preset {params.results:q}/plan.yaml \

@@ -24,7 +24,7 @@ TREATMENT = {
     r"python scripts/collect\.py check results/": "tests/pipeline/test_smoke.py",
     r"(PYTHONPATH=\S+ )?python benchmarks/\S+ .*": DRY_RUN,
     r"snakemake .* profiles/.*|python -m venv cloud|cloud/bin/pip .*": "tests/cluster/test_profiles.py",
-    r"snakemake .*presets/gpu.yaml.*": "tests/unit/test_repeats.py",  # it needs a GPU
+    r"snakemake .*presets/gpu.yaml.*": "tests/unit/test_config.py",  # it needs a GPU
     r"snakemake .*presets/smoke.yaml|snakemake --report .*": "tests/pipeline/test_smoke.py",
     r"snakemake .*bundles=.*": "workflows/bundles/tests/test_drawn_bundles.py",
     r"python workflows/bundles/bundle\.py .*": "workflows/bundles/tests/test_bundle_archive.py",

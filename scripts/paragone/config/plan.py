@@ -29,7 +29,7 @@ from paragone.config.expand import (
 )
 from paragone.config.narrow import narrow
 from paragone.config.own_files import check_named, rows
-from paragone.config.questions import HOUR, cell, kind, questions, schedule
+from paragone.config.questions import HOUR, asked, cell, kind, schedule
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 
@@ -409,9 +409,13 @@ class Plan:
             name for name, block in self.config["experiments"].items() if table in block[TABLES]
         ]
 
-    def questions(self) -> list[dict[str, Any]]:
-        """What each experiment compares, see `questions`."""
-        return questions(self.config, self.experiments)
+    def asked(self) -> list[dict[str, Any]]:
+        """What the contests of each experiment are to decide, see `questions.asked`."""
+        variants = {
+            name: [len(one.variants) for one in timed_in_turn(self.config, name, specs)]
+            for name, specs in self.experiments.items()
+        }
+        return asked(variants, self.config["contest"])
 
     def _exhibits(self, kind: str) -> dict[str, Exhibit]:
         """The figures or tables of the project and of plugins. Raises `UserError` for an unknown name in a

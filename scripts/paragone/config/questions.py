@@ -4,7 +4,7 @@ Standard library only: the Snakefile imports this module at parse time.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from itertools import combinations
+from math import comb
 from random import Random
 from typing import Any
 
@@ -15,20 +15,26 @@ STRONG, WEAK = "strong", "weak"
 CELL = ["workload", "backend", "replicas", "global_batch", "precision", "tuning"]
 # Whatever else a cell is, it is compared with those that do the same work with the same tuning.
 _WORK = {"workload", "global_batch"}
-HOUR = 3600  # seconds: contests that begin within an hour of one another are of one session
+HOUR = 3600  # seconds without a measurement, after which another session begins
+WARM_SECONDS = 3  # until a variant is warm, if nothing is known: of four on two cores, 11 to 13
 
 
-def questions(config: dict[str, Any], experiments: dict[str, list[Spec]]) -> list[dict[str, Any]]:
-    """Per experiment: name, title, repeats, its cells, and the number of pairs of them to compare."""
+def asked(variants: dict[str, list[int]], lengths: dict[str, Any]) -> list[dict[str, Any]]:
+    """What contests are to decide, per experiment that has some.
+
+    variants: the number of variants of each question, by experiment. lengths: `contest` of the config.
+    `variants`, `pairs`: of all questions; `seconds`: an estimate for one contest of each.
+    """
+    turns = lengths["rounds"] * lengths["window_seconds"]
     return [
         {
-            "name": name,
-            "title": config["experiments"][name]["title"],
-            "repeats": len({spec.seed for spec in specs}),
-            "cells": (cells := [dict(one) for one in sorted({cell(spec) for spec in specs})]),
-            "comparisons": sum(compared(*pair) for pair in combinations(cells, 2)),
+            "experiment": name,
+            "variants": sum(numbers),
+            "pairs": sum(comb(number, 2) for number in numbers),
+            "seconds": sum(numbers) * (WARM_SECONDS + turns),
         }
-        for name, specs in experiments.items()
+        for name, numbers in variants.items()
+        if numbers
     ]
 
 

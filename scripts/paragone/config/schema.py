@@ -744,7 +744,7 @@ class Config(Closed):
     budget: Annotated[
         str,
         Meta(pattern="^([0-9.]+(min|h))?$"),
-        says("time for all runs, of `snakemake plan`: 90min or 8h, say; empty for none"),
+        says("time for contests, of `snakemake plan`: 90min or 8h, say; empty for none"),
     ]
     records_only: Annotated[
         bool | dict[str, Given],
