@@ -57,16 +57,20 @@ def tabulated(folder: Path, listing: Listing) -> dict[str, pd.DataFrame]:
     products = [read(Products, path, "result") for path in sorted(folder.glob("matmul/*.json"))]
     tables = {PRODUCTS: product_tables.table(products)}
     for name, runs in listing.experiments.items():
+        questions = listing.contests.get(name, [])
         paths = [folder / "runs" / run / "record.json" for run in runs]
-        broken = compliance.find(paths, parity, manifests, {name: set(runs)})
-        records = tidy.read_records(paths, broken)
-        of_runs, of_epochs = tidy.tables(records, name, verdicts, tables[PRODUCTS], broken)
         held = [
-            contest_record.read(path)
-            for question in listing.contests.get(name, [])
+            path
+            for question in questions
             for path in sorted((folder / "contests" / question).glob("*/record.json"))
         ]
-        of_rounds = contests.rounds(held, name, verdicts)
+        names = {name: {*runs, *questions}}
+        broken = compliance.find([*paths, *held], parity, manifests, names)
+        of_rounds = contests.rounds(map(contest_record.read, held), name, verdicts)
+        records = tidy.read_records(paths, broken)
+        of_runs, of_epochs = tidy.tables(
+            records, name, verdicts, tables[PRODUCTS], broken, of_rounds
+        )
         tables |= {
             f"{name}/runs": of_runs,
             f"{name}/epochs": of_epochs,
