@@ -36,6 +36,7 @@ def pairs(*rows: tuple, metric: str = "speed", **columns: object) -> pd.DataFram
             "ratio": metric != "test accuracy",
             "n": 7,
             "unit": "pair",
+            "sessions": 1,
             "unit_seconds": math.nan,
             "first_lacks": "",
             "second_lacks": "",
@@ -97,10 +98,24 @@ def test_sentences_on_pairs(table, text):
     assert words.sentence(table) == f"{text} {OF_7}"
 
 
+@pytest.mark.parametrize(
+    ("unit", "sessions", "when"),
+    [
+        ("pair", 1, ""),
+        ("contest", 1, ", in this hour"),
+        ("contest", 2, ", in these two hours: it takes three to speak of the machine"),
+        ("session", 3, ", over 3 hours"),
+    ],
+)
+def test_an_answer_names_its_hours(unit, sessions, when):
+    text = words.sentence(pairs(A_BEATS_B, unit=unit, sessions=sessions))
+    assert text.endswith(f"(n = 7 {unit}s{when}).")
+
+
 def test_a_reason_is_said_once_for_all_that_lack_a_value():
     three = [(*names, NOT_COMPARED, math.nan) for names in ("AB", "AC", "BC")]
     table = pairs(*three, first_lacks=["crashed", "crashed", ""])
-    assert words.sentence(table) == "not compared (A: crashed; no seed ran both)."
+    assert words.sentence(table) == "not compared (A: crashed; no seed ran both in the same hours)."
 
 
 @pytest.mark.parametrize(
@@ -135,7 +150,7 @@ def test_rows_have_a_verdict_and_a_reason_for_readers():
     )
     found = words.with_words(table)
     assert found["verdict"].tolist() == ["A is faster", "equal within 5 %", *["not compared"] * 2]
-    reasons = ["A is faster, within the margin", "A: crashed, B: diverged", "no seed ran both"]
+    reasons = ["A is faster, within the margin", "A: crashed, B: diverged", words.NOT_BOTH["pair"]]
     assert found["why"].tolist() == ["", *reasons]
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 
 from paragone.analysis.columns import FLAG, RUN_COLUMNS, columns_of_process, of_others, typed
 from paragone.analysis.grouping import SETTING
+from paragone.analysis.sessions import SESSION, numbered
 from paragone.config.questions import CELL
 from paragone.records.compliance import broken_at, of_contests
 from paragone.records.contest_record import ContestsRecord, Window
@@ -26,7 +27,7 @@ from paragone.records.rules import REMARK, Finding, table
 _SHARED = (
     "run experiment workload dataset precision tuning backend device replicas workers global_batch seed "
     "status reason parity violations data_source data_edition machine machine_name machines "
-    "other_cpu_share busy"
+    "other_cpu_share busy started session"
 )
 COLUMNS = {
     **{name: RUN_COLUMNS[name] for name in _SHARED.split()},
@@ -57,6 +58,7 @@ def rounds(records: Iterable[ContestsRecord], experiment: str, parity: Parity) -
         for row in _rows(record, place, number, index, experiment, parity, broken)
     ]
     made = pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(COLUMNS)
+    made[SESSION] = numbered(made["started"], made["contest_seconds"])
     return made.sort_values(["run", "contest", "round", "place"], ignore_index=True, kind="stable")
 
 
@@ -79,6 +81,7 @@ def _rows(
     shared = {
         "contest": number,
         "contest_seconds": contest.seconds,
+        "started": contest.started,
         "run": record.question,
         "experiment": experiment,
         "workload": spec.workload.name,

@@ -4,6 +4,7 @@ Speeds are compared round by round in contests, see `analysis.contests`. All els
 that were in no contest, are compared by runs that are paired by seed.
 """
 
+import math
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 from paragone.analysis import contests, run_states
 from paragone.analysis.grouping import CONTEST, SETTING, Series, by_machine, series_of
 from paragone.analysis.metrics import METRICS, OPTIONAL, Metric, named
+from paragone.analysis.sessions import ENOUGH, SESSION, by_session
 from paragone.analysis.statistics import ALPHA, Effects, OverContests, holm, holm_of_contests
 from paragone.config.questions import compared
 from paragone.records.contest_record import ContestsRecord
@@ -24,7 +26,7 @@ END_TO_END, SPEED = "end to end", "speed"
 PAIR = "pair"  # the unit of what no contest compares: two runs of equal seed
 
 COLUMNS = [
-    *("metric", "workload", "global_batch", "tuning", "first", "second", "unit", "n"),
+    *("metric", "workload", "global_batch", "tuning", "first", "second", "unit", "n", "sessions"),
     *("ratio", "effect", "low", "high", "p", "p_adjusted", "p_equal_adjusted"),
     *("needed", "between", "unit_seconds"),
     *("relation", "winner", "first_lacks", "second_lacks", "runs"),
@@ -36,12 +38,13 @@ def differences(
 ) -> pd.DataFrame:
     """One row per metric and pair of series that did the same work on the same machine.
 
-    `rounds`: the windows of contests, from which speeds are compared. `n`: how many of `unit`, a contest or
-    a pair of runs of equal seed. `effect`, `low`, `high`: by how much the first is better, with its 95 %
-    interval: a ratio where `ratio`, else a difference. `relation`: `BETTER`, `EQUAL` within the margin,
-    `UNDECIDED` or `NOT_COMPARED`; `winner`: the label of the significantly better one, also where the two
-    are equal within the margin. `needed`: how many would decide, NaN if no affordable number would.
-    `between`: the standard deviation of their effects. `unit_seconds`: what one contest took on average.
+    `rounds`: the windows of contests, from which speeds are compared. `n`: how many of `unit`: a contest, a
+    pair of runs of equal seed and session, or from three `sessions` on a session. `effect`, `low`, `high`: by
+    how much the first is better, with its 95 % interval: a ratio where `ratio`, else a difference.
+    `relation`: `BETTER`, `EQUAL` within the margin, `UNDECIDED` or `NOT_COMPARED`; `winner`: the label of the
+    significantly better one, also where the two are equal within the margin. `needed`: how many would decide,
+    NaN if no affordable number would. `between`: the standard deviation of their effects. `unit_seconds`:
+    what one took on average, if it is contests.
     `first_lacks`, `second_lacks`: why a series has no value, empty if it has.
 
     The p values are adjusted over the pairs of a metric on one machine, which are a family: what is best is
@@ -106,6 +109,10 @@ def _comparable(pair: tuple[Series, Series]) -> bool:
 
 def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str, Any]]:
     found = [effects_of(metric, *pair) for pair in pairs]
+    hours = [
+        _sessions(metric, pair[0]).reindex(units.index).nunique() if metric.speed else 0
+        for pair, (units, _) in zip(pairs, found, strict=True)
+    ]
     family = [index for index, (_, effects) in enumerate(found) if len(effects.values)]
     in_turn = any(isinstance(effects, OverContests) for _, effects in found)
     differs = _adjusted({i: found[i][1].p_differs() for i in family}, in_turn)
@@ -121,6 +128,7 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
             "second": pair[1].label,
             "unit": CONTEST if len(turns) == 2 else PAIR,
             "n": len(effects.values),
+            "sessions": hours[index],
             "ratio": metric.by_ratio,
             "effect": metric.shown(effects.mean),
             "relation": NOT_COMPARED,
@@ -132,10 +140,13 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
         if turns:
             held = pd.concat(turns).drop_duplicates(["run", "contest"])
             row["unit_seconds"] = held["contest_seconds"].mean()
+        if hours[index] >= ENOUGH:
+            row["unit"] = SESSION
+            row["unit_seconds"] = row.get("unit_seconds", math.nan) * len(units) / hours[index]
         if index in differs:
             row["low"], row["high"] = map(metric.shown, effects.interval(ALPHA))
             row |= {"p": effects.p_differs(), "p_adjusted": differs[index]}
-            row |= {"p_equal_adjusted": equals[index], "between": units.std()}
+            row |= {"p_equal_adjusted": equals[index], "between": pd.Series(effects.values).std()}
             row["needed"] = effects.needed(metric.limit, len(family))
             row |= _verdict(row, effects)
         rows.append(row)
@@ -143,12 +154,27 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
 
 
 def effects_of(metric: Metric, first: Series, second: Series) -> tuple[pd.Series, Effects]:
-    """By how much the first is better, by contest or by seed, on the scale of the effects; and its test."""
+    """By how much the first is better, by contest or by seed, on the scale of the effects; and its test.
+
+    From three sessions on the test is of their means. Times of runs of two sessions are not compared.
+    """
+    sessions = _sessions(metric, first)
     if metric.name == SPEED and first.unit == second.unit == CONTEST:
         units = contests.effects(first.windows, second.windows)
-        return units, OverContests(units.to_numpy())
+        return units, OverContests(by_session(units, sessions).to_numpy())
     units = metric.effects(by_seed(first, metric), by_seed(second, metric))
-    return units, Effects(units.to_numpy())
+    if not metric.speed:
+        return units, Effects(units.to_numpy())
+    apart = sessions.ne(_sessions(metric, second)).fillna(False)
+    units = units[~apart.reindex(units.index)]
+    return units, Effects(by_session(units, sessions).to_numpy())
+
+
+def _sessions(metric: Metric, series: Series) -> pd.Series:
+    """The session of each contest or run of a series, by number or seed."""
+    if metric.name == SPEED and series.unit == CONTEST:
+        return series.windows.groupby(CONTEST)[SESSION].first()
+    return series.runs.set_index("seed")[SESSION]
 
 
 def _tuning(first: Series, second: Series) -> str:

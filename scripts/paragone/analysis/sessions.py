@@ -26,10 +26,10 @@ def numbered(started: pd.Series, seconds: pd.Series) -> pd.Series:
     )
 
 
-def units(effects: pd.Series) -> pd.Series:
+def by_session(effects: pd.Series, session: pd.Series) -> pd.Series:
     """The effects that intervals and tests count: those given, or the mean of each session from three on.
 
-    `effects`: with a level `session` in their index.
+    `session`: that of each effect, by the same index.
     """
-    by_session = effects.groupby(level=SESSION)
-    return by_session.mean() if by_session.ngroups >= ENOUGH else effects
+    grouped = effects.groupby(session.reindex(effects.index))
+    return grouped.mean() if grouped.ngroups >= ENOUGH else effects

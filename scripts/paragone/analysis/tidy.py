@@ -14,6 +14,7 @@ import pandas as pd
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from paragone.analysis import sessions
 from paragone.analysis.columns import (
     EPOCH_COLUMNS,
     EPOCH_SPEED_COLUMNS,
@@ -83,6 +84,8 @@ def tables(
     if rounds is not None:
         runs = with_speeds(runs, rounds)
     runs = with_share(runs, products)
+    lasted = runs["end_to_end_seconds"] + runs["window_seconds"]
+    runs["session"] = sessions.numbered(runs["started"], lasted)
     unproven = (runs["parity"] != "passed") | (runs["status"] == "invalid")
     runs.loc[unproven, SPEED_COLUMNS] = pd.NA
     runs.loc[runs["status"] != "completed", STEADY_COLUMNS] = pd.NA

@@ -20,7 +20,7 @@ from paragone.analysis.verdicts import NOT_COMPARABLE, VERDICTS, Finding
 
 Row = dict[str, Any]  # of one of the two tables
 
-NOT_BOTH = {PAIR: "no seed ran both", CONTEST: "no round timed both"}
+NOT_BOTH = {PAIR: "no seed ran both in the same hours", CONTEST: "no round timed both"}
 _OUTCOMES = ["outcome", "primary"]  # families of losses and accuracies
 # A verdict on one published number, and on several.
 _JUDGED = {
@@ -96,7 +96,19 @@ def sentence(rows: pd.DataFrame) -> str:
     parts += [f"not compared ({_lacking(others)})"] if len(others) else []
     counts, unit = sorted(set(compared["n"])), compared["unit"].iloc[0]
     of_pairs = f"n = {' or '.join(map(str, counts))} {unit if counts == [1] else f'{unit}s'}"
-    return f"{'; '.join(parts)} ({of_pairs})."
+    return f"{'; '.join(parts)} ({of_pairs}{_when(compared)})."
+
+
+def _when(rows: pd.DataFrame) -> str:
+    """The hours that times were measured in, as the end of a remark; may be empty."""
+    match rows["sessions"].max():
+        case 1 if (rows["unit"] == CONTEST).all():
+            return ", in this hour"
+        case 2:
+            return ", in these two hours: it takes three to speak of the machine"
+        case hours if hours > 2:
+            return f", over {hours:.0f} hours"
+    return ""
 
 
 def of_single_pairs(groups: Sequence[pd.DataFrame]) -> str:

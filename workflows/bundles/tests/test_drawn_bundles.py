@@ -65,9 +65,9 @@ def test_what_is_drawn_is_what_the_bundles_asked_for():
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
-    """The bundle of two runs of PyTorch and of contests with another one, packed by the program."""
+    """The bundle of two runs of each of two variants, and of their contests, packed by the program."""
     folder = tmp_path_factory.mktemp("bundle")
-    made = valid_records(range(2), ["torch"])
+    made = valid_records(range(2), [*SPEEDS])
     results = write_results(folder / "results", made)
     write_contests(results, 1, make_contests("2026-01-01T00:00:00+00:00", *[SPEEDS] * 3))
     runs, _ = tidy.tables(typed(made), EXPERIMENT, {})
@@ -96,7 +96,7 @@ def test_a_bundle_is_unpacked_and_tabulated(archive, tmp_path):
     for _ in range(2):  # a second time over what is there
         unbundle.main(["--bundles", str(archive), "--results", str(tmp_path)])
         runs = tidy.read(tmp_path / f"tables/{EXPERIMENT}/runs.parquet")
-        assert sorted(runs["run"]) == [f"{run}@here" for run in listing.experiments[EXPERIMENT]]
+        assert {*runs["run"]} == {f"{run}@here" for run in listing.experiments[EXPERIMENT]}
         assert runs["machine"].str.startswith("here = node-1").all()
         assert set(runs["parity"]) == {"passed"}
         for run in runs["run"]:
@@ -124,7 +124,17 @@ def test_two_bundles_are_drawn_side_by_side(archive, tmp_path):
     bundles = ("--config", "bundles=[then.zip, now.zip]")
     snakemake(tmp_path, *(f"results/{name}" for name in wanted), *bundles)
     points = pd.read_csv(tmp_path / f"results/figures/{EXPERIMENT}/throughput.csv")
-    assert set(points["series"]) == {f"PyTorch eager (on {name})" for name in ("then", "now")}
+    names = ("then", "now")
+    assert set(points["series"]) == {
+        f"{variant} (on {name})"
+        for name in names
+        for variant in ("PyTorch eager", "PyTorch/XLA SPMD")
+    }
+    # Two bundles of one machine: each is a machine of its own, and nothing is paired across them.
+    pairs = pd.read_csv(tmp_path / f"results/tables/{EXPERIMENT}/differences.csv")
+    speeds = pairs[pairs["metric"] == "speed"]
+    assert sorted(speeds["machine"]) == sorted(names)
+    assert (speeds["n"] == 3).all()
     jobs = job_stats(snakemake(tmp_path, "all", "--dry-run", "--quiet", "rules", *bundles))
     assert not {"unbundle", "train", "fetch", "collect", "check_parity"} & {*jobs}
     assert {"page", "answers"} <= {*jobs}
