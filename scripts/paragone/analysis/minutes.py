@@ -57,7 +57,7 @@ def _row(one: dict[str, Any], differences: pd.DataFrame) -> dict[str, Any]:
     row |= {"contests": 0, "contest_minutes": one["seconds"] / 60}
     row |= {"decided": 0, "equal": 0, "open": one["pairs"]}
     typical = OverContests(TYPICAL).needed(named(SPEED).limit, max(one["pairs"], 1)) or math.inf
-    more, held = float(typical), 0
+    more, held = float(typical) if one["pairs"] else 0.0, 0
     if len(differences):
         timed = (differences["metric"] == SPEED) & (differences["unit"] != PAIR)
         speeds = differences[timed & (differences["relation"] != NOT_COMPARED)]
