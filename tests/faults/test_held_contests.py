@@ -1,11 +1,13 @@
 """Real contests: variants take turns, one of them is killed or cannot run, the coordinator is killed."""
 
+import os
 import signal
 import subprocess
 from pathlib import Path
 
 import psutil
 import pytest
+from privileged import memory_group
 from workspace import Arrays, call, command, environment, make_spec, wait_for
 
 from paragone.base.errors import UserError
@@ -14,6 +16,8 @@ from paragone.records import contest_record
 from paragone.records.compliance import of_contests
 
 pytestmark = pytest.mark.full
+
+LIMIT = 1_700 * 2**20  # bytes of memory in which one variant fits and two do not
 
 
 def line_of(arrays: Arrays, folder: Path, specs: list[Spec], **changes: object) -> list[str]:
@@ -106,7 +110,7 @@ def test_a_coordinator_that_ends_leaves_nobody_and_its_contests_are_kept(small, 
     line = line_of(small, tmp_path, [spec_of("torch"), spec_of("torch-ddp", 1)])
     with subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) as run:
         (kept,) = wait_for(lambda: list(tmp_path.glob("contest-*")), run)
-        alive = wait_for(lambda: participants(run), run)
+        alive = wait_for(lambda: participants(run), run) if number == signal.SIGTERM else []
         run.send_signal(number)
         assert run.wait(30) == -number
     assert not psutil.wait_procs(alive, 10)[1]
@@ -118,6 +122,25 @@ def test_a_coordinator_that_ends_leaves_nobody_and_its_contests_are_kept(small, 
     assert len(contests) == 2
     assert contests[0].started in first.decode()
     assert contests[0].started < contests[1].started
+    assert [path.name for path in tmp_path.iterdir()] == ["record.json"]
+
+
+def test_variants_that_do_not_fit_into_memory_together_are_timed_one_at_a_time(fashion, tmp_path):
+    """Each takes some 0.9 GiB of memory for its batch."""
+    spec = make_spec("fashion-cnn", "torch", global_batch=4000)
+    line = line_of(fashion, tmp_path, [spec, spec], contests=1)
+    with memory_group(LIMIT) as group:
+
+        def join():
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+
+        done = subprocess.run(line, env=environment(), preexec_fn=join, check=False, timeout=180)
+    assert done.returncode == 0
+    (contest,) = contest_record.read(tmp_path / "record.json").contests
+    assert not contest.together
+    assert [each.status for each in contest.contestants] == ["completed"] * 2
+    order = [window.contestant for window in contest.windows]
+    assert order in ([0, 0, 1, 1], [1, 1, 0, 0])
 
 
 def test_where_no_variant_can_be_timed_one_sentence_says_why(small, tmp_path):

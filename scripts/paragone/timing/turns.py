@@ -5,6 +5,7 @@ window disturbs all variants alike, and cancels in ratios within a round.
 """
 
 import ctypes
+import math
 import os
 import signal
 import socket
@@ -28,7 +29,6 @@ from paragone.workers.worker_failure import judge, processes
 
 QUIET = 0.01  # share of a core that the sleeping variants may use
 SETTLE = 0.5  # seconds that threads of a framework may spin after their turn
-CALIBRATION = 0.2  # seconds of the window by which a step is timed
 READY = 600.0  # seconds that a variant may take to get ready
 PATIENCE = 60.0  # seconds that a window may take beyond ten times its length
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -147,18 +147,19 @@ class Turns:
         )
 
     def _calibrate(self, variant: Variant, lengths: Lengths) -> None:
-        """Find how many steps fill a window, by windows that grow; the first pays for what is new to it."""
-        self._turn(variant, 4, lengths.window)
-        steps, seconds = 1, 0.0
-        while seconds < min(CALIBRATION, lengths.window / 2):
-            steps *= 4
-            turn = self._turn(variant, steps, lengths.window)
-            if turn is None:
+        """Find how many steps fill a window, by turns that grow until one is half as long.
+
+        The turn with the fastest steps says how long a step takes, and never the first one alone, which pays
+        for what is new to it: whatever disturbs a turn of few steps would make windows of few steps.
+        """
+        steps, fastest = 1, math.inf
+        while turn := self._turn(variant, steps, lengths.window):
+            is_first, fastest = math.isinf(fastest), min(fastest, turn.seconds / (1 + steps))
+            wanted = max(1, round(lengths.window / fastest))
+            variant.state = replace(variant.state, steps=wanted)
+            if wanted <= 2 * steps and not is_first:
                 return
-            seconds = turn.seconds - turn.first
-        variant.state = replace(
-            variant.state, steps=max(1, round(steps * lengths.window / seconds))
-        )
+            steps = min(wanted, 4 * steps)
 
     def _window(self, number: int, index: int, lengths: Lengths) -> None:
         variant = self.variants[index]
