@@ -1,23 +1,21 @@
 """Real contests: variants take turns, one of them is killed or cannot run, the coordinator is killed."""
 
-import os
 import signal
 import subprocess
 from pathlib import Path
 
 import psutil
 import pytest
-from privileged import memory_group
-from workspace import Arrays, call, command, environment, make_spec, wait_for
+from plugged import DECLARATION
+from workspace import Arrays, call, changed, command, environment, make_spec, wait_for
 
+from paragone.base import plugin_folders
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
 from paragone.records import contest_record
 from paragone.records.compliance import of_contests
 
 pytestmark = pytest.mark.full
-
-LIMIT = 1_700 * 2**20  # bytes of memory in which one variant fits and two do not
 
 
 def line_of(arrays: Arrays, folder: Path, specs: list[Spec], **changes: object) -> list[str]:
@@ -125,22 +123,40 @@ def test_a_coordinator_that_ends_leaves_nobody_and_its_contests_are_kept(small, 
     assert [path.name for path in tmp_path.iterdir()] == ["record.json"]
 
 
-def test_variants_that_do_not_fit_into_memory_together_are_timed_one_at_a_time(fashion, tmp_path):
-    """Each takes some 0.9 GiB of memory for its batch."""
-    spec = make_spec("fashion-cnn", "torch", global_batch=4000)
-    line = line_of(fashion, tmp_path, [spec, spec], contests=1)
-    with memory_group(LIMIT) as group:
+# PyTorch's engine, of which a second one that is alive at the same time lacks memory.
+GREEDY = """
+import fcntl
+from paragone.engines import torch
 
-        def join():
-            (group / "cgroup.procs").write_text(str(os.getpid()))
+class Greedy(torch.ENGINE):
+    def build(self, *arguments, **named):
+        self.held = open(__file__)
+        try:
+            fcntl.flock(self.held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise MemoryError("alloc: all of it is taken") from None
+        return super().build(*arguments, **named)
 
-        done = subprocess.run(line, env=environment(), preexec_fn=join, check=False, timeout=180)
-    assert done.returncode == 0
-    (contest,) = contest_record.read(tmp_path / "record.json").contests
-    assert not contest.together
-    assert [each.status for each in contest.contestants] == ["completed"] * 2
-    order = [window.contestant for window in contest.windows]
-    assert order in ([0, 0, 1, 1], [1, 1, 0, 0])
+ENGINE = Greedy
+"""
+
+
+def test_variants_that_do_not_fit_into_memory_together_are_timed_one_at_a_time(small, tmp_path):
+    """The second contest does not try again to hold them together."""
+    module = tmp_path / "plugin/engines/my_torch.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(GREEDY)
+    (tmp_path / "plugin/plugin.toml").write_text(DECLARATION)
+    spec = changed(spec_of("torch"), backend={"engine": "my_torch"})
+    line = line_of(small, tmp_path, [spec, spec])
+    done = call(line, **{plugin_folders.VARIABLE: str(tmp_path / "plugin")})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("not enough memory for all at once") == 1
+    for contest in contest_record.read(tmp_path / "record.json").contests:
+        assert not contest.together
+        assert [each.status for each in contest.contestants] == ["completed"] * 2
+        order = [window.contestant for window in contest.windows]
+        assert order in ([0, 0, 1, 1], [1, 1, 0, 0])
 
 
 def test_where_no_variant_can_be_timed_one_sentence_says_why(small, tmp_path):

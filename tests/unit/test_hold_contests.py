@@ -14,28 +14,33 @@ from paragone.records.contest_record import Contest, ContestsRecord
 OPTIONS = Namespace(question="made")
 
 
-def record_of(seconds: list[float], planned: int) -> ContestsRecord:
-    """Contests so far, which have taken these times."""
-    speeds = [[100.0]] * len(seconds)
-    made = valid_contests({"torch": speeds, "jax": speeds})
+def record_of(seconds: list[float], planned: int, ratio: float = 1.0) -> ContestsRecord:
+    """Contests so far, which have taken these times; their ratios vary by 30 % around this one."""
+    factors = [1.0, 0.7, 1.3, *[1.0] * len(seconds)]
+    torch = [[1e4 * ratio * factor] for factor, _ in zip(factors, seconds, strict=False)]
+    made = valid_contests({"torch": torch, "jax": [[1e4]] * len(seconds)})
     for contest, value in zip(made["contests"], seconds, strict=True):
         contest["seconds"] = value
     return typed(ContestsRecord, made | {"planned": planned})
 
 
 @pytest.mark.parametrize(
-    ("seconds", "planned", "reason"),
+    ("seconds", "planned", "ratio", "reason"),
     [
-        ([20], 1, "contests"),
-        ([100, 100], 8, None),  # less than three decide nothing, however long they take
-        ([100, 100, 100], 8, "minutes"),
-        ([40, 50, 60], 8, None),  # a fourth of their mean length ends at 200 s
-        ([40, 60, 81], 8, "minutes"),  # at 241 s
-        ([40, 60, 81], 3, "contests"),
+        ([20], 1, 1, "contests"),
+        ([100, 100], 8, 9, None),  # less than three decide nothing, however long they take
+        ([100, 100, 100], 8, 1, "minutes"),
+        ([40, 50, 60], 8, 1, None),  # a fourth of their mean length ends at 200 s
+        ([40, 60, 81], 8, 1, "minutes"),  # at 241 s
+        ([40, 60, 81], 3, 1, "contests"),
+        ([40, 50, 60], 8, 9, "decided"),
+        ([40, 60, 81], 3, 9, "decided"),
     ],
 )
-def test_contests_end_when_all_are_held_or_the_minutes_are_over(seconds, planned, reason):
-    assert hold_contests.ended(record_of(seconds, planned), minutes=4) == reason
+def test_contests_end_when_pairs_are_decided_all_are_held_or_the_minutes_are_over(
+    seconds, planned, ratio, reason
+):
+    assert hold_contests.ended(record_of(seconds, planned, ratio), minutes=4) == reason
 
 
 def contest(*without_memory: int, together: bool = True) -> Contest:
