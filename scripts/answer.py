@@ -1,6 +1,7 @@
 """Write answers in sentences: what the tables of all experiments say, or contests before there are any."""
 
 import argparse
+import textwrap
 from pathlib import Path
 
 import jinja2
@@ -12,6 +13,7 @@ from paragone.records import contest_record, parity_reports
 from paragone.reporting.answers import Section, from_tables, of_contests, to_frame
 from paragone.reporting.inputs import add_labels
 
+WIDTH = 100  # characters of a line on the terminal
 PAGE = """<!doctype html>
 <meta charset="utf-8">
 <title>Answers</title>
@@ -70,8 +72,10 @@ def _answer_first(options: argparse.Namespace) -> None:
     records = [contest_record.read(path) for path in options.contests]
     rounds = contests.rounds(records, "", parity_reports.read_parity(options.parity))
     section = of_contests(options.title, rounds, dict(options.labels))
-    write_text(_markdown([section]), options.markdown)
-    print(f"\n{_markdown([section])}", flush=True)
+    lines = _markdown([section]).splitlines()
+    text = "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in lines)
+    write_text(f"{text}\n", options.markdown)
+    print(f"\n{text}\n", flush=True)
 
 
 def _markdown(sections: list[Section]) -> str:

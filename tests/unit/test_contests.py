@@ -118,9 +118,13 @@ def test_a_variant_that_has_no_speed_is_not_compared_and_the_others_are():
 def test_the_first_answer_is_of_speeds_alone():
     """Without a contest there is one sentence that says so."""
     windows = table({"torch": [[100.0, 101.0]] * 3, "jax": [[50.0, 50.5]] * 3})
-    (sentence,) = of_contests("Which way?", windows, LABELS).sentences
+    windows["contest_seconds"] = 21.0
+    windows.loc[0, ["busy", "other_cpu_share"]] = True, 0.4
+    sentence, speeds, about = of_contests("Which way?", windows, LABELS).sentences
     assert sentence.startswith("Which way? speed: PyTorch is best")
     assert "n = 3 contests" in sentence
+    assert speeds.endswith("PyTorch 100, JAX 50.")
+    assert about.startswith("3 contests took 1 min 3 s. BUSY MACHINE")
     (nothing,) = of_contests("Which way?", windows[:0], LABELS).sentences
     assert nothing == "Which way? no contest times two of its variants."
 

@@ -7,12 +7,13 @@ from pathlib import Path
 import pandas as pd
 
 from paragone.analysis import pairwise, tidy
+from paragone.analysis.grouping import series_of
 from paragone.analysis.metrics import named
 from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED
 from paragone.analysis.run_states import not_completed
 from paragone.base.errors import UserError
 from paragone.config.run_spec import TUNED
-from paragone.reporting import words
+from paragone.reporting import footnotes, words
 
 BEST = "Which way of training is best here?"
 FIRST = "The first answer: which way of training is fastest, once it runs?"
@@ -140,7 +141,17 @@ def of_contests(title: str, rounds: pd.DataFrame, labels: dict[str, str]) -> Sec
         work = f" ({workload}, batch {batch:,})" if len(works) > 1 else ""
         text = f"speed{work}: {words.sentence(rows)}"
         said.append(Answer(text, lead, runs=_named(rows["runs"])))
-    return Section(FIRST, said or [Answer("no contest times two of its variants.", lead)])
+    if not said:
+        return Section(FIRST, [Answer("no contest times two of its variants.", lead)])
+    for same in _groups(rounds, ["workload", "global_batch"]):
+        series = series_of(same, labels, same)
+        speeds = [f"{one.label} {one.speeds.median():,.0f}" for one in series if len(one.speeds)]
+        work = f"{series[0].workload}, batch {series[0].global_batch:,}"
+        said.append(Answer(f"Examples/s of {work}, medians: {', '.join(speeds) or 'none'}."))
+    lengths = rounds.drop_duplicates(["run", "contest"])["contest_seconds"]
+    took = f"{len(lengths)} contests took {footnotes.duration(lengths.sum())}."
+    busy = footnotes.isolation(rounds) or ["Nothing else kept the machine busy."]
+    return Section(FIRST, [*said, Answer(" ".join([took, *busy]))])
 
 
 def _of_pairs(tables: Tables) -> Iterator[tuple[str, Answer]]:

@@ -162,11 +162,11 @@ def _period(runs: pd.DataFrame) -> str:
         return ""
     return (
         f"{starts.min():%Y-%m-%d %H:%M} to {starts.max():%Y-%m-%d %H:%M} UTC, "
-        f"in which the runs took {_duration(runs['end_to_end_seconds'].sum())}"
+        f"in which the runs took {duration(runs['end_to_end_seconds'].sum())}"
     )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return seconds as hours and minutes, or minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
