@@ -61,6 +61,10 @@ rule answers:
             "<results>/tables/{experiment}/comparison.csv",
             experiment=PLAN.declaring("comparison"),
         ),
+        rounds=collect(
+            "<results>/tables/{experiment}/rounds.parquet",
+            experiment=filter(PLAN.timings, PLAN.experiments),
+        ),
     output:
         markdown="<results>/answers.md",
         csv="<results>/answers.csv",
@@ -78,6 +82,7 @@ rule answers:
         code=PLAN.code("answer.py"),
         titles=lambda _: [PLAN.sections[name]["title"] for name in PLAN.experiments],
         left_out=PLAN.left_out,
+        labels=PLAN.labels(),
     message:
         "Answering"
     shell:
@@ -87,7 +92,9 @@ rule answers:
             --runs {input.runs:q} \
             --differences {input.differences:q} \
             --comparisons {input.comparisons:q} \
+            --rounds {input.rounds:q} \
             --left-out {params.left_out:q} \
+            {params.labels:q} \
             --markdown {output.markdown:q} \
             --html {output.html:q} \
             --csv {output.csv:q} \

@@ -34,11 +34,12 @@ def main(arguments: list[str] | None = None) -> None:
     whole.set_defaults(answer=_answer_all)
     whole.add_argument("--titles", nargs="+", required=True, help="of the experiments")
     whole.add_argument("--runs", nargs="+", required=True, type=Path, help="one per experiment")
-    for kind in ("differences", "comparisons"):
+    for kind in ("differences", "comparisons", "rounds"):
         whole.add_argument(f"--{kind}", nargs="*", default=[], type=Path, help="those there are")
     whole.add_argument(
         "--left-out", nargs="*", default=[], help="what was not asked for, in sentences"
     )
+    add_labels(whole)
     for kind in ("markdown", "html", "csv"):
         whole.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
     first = modes.add_parser(
@@ -61,6 +62,8 @@ def _answer_all(options: argparse.Namespace) -> None:
         options.differences,
         options.comparisons,
         options.left_out,
+        options.rounds,
+        dict(options.labels),
     )
     tidy.write(to_frame(sections), options.csv)
     write_text(_markdown(sections), options.markdown)

@@ -9,6 +9,7 @@ from make_records import LABELS, make_record, typed
 
 from paragone.analysis import tidy
 from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED, differences
+from paragone.analysis.states import States
 from paragone.analysis.verdicts import Finding, Measured
 from paragone.reporting import answers as reported
 from paragone.reporting import words
@@ -215,6 +216,32 @@ def test_what_was_not_compared_or_not_run_is_named():
     runs, _ = tidy.tables(typed(made), "one", {})
     section = reported.answers([Tables("one", "Which?", runs)])[-1]
     assert section.sentences == ["Which? fashion-conv on tensorflow-tpu: device not available."]
+
+
+def test_a_disturbed_machine_is_told_by_those_that_lost_most():
+    lost = {"JAX": 0.08, "eager PyTorch": 0.43, "TensorFlow": 0.27}
+    places = tuple((1, number) for number in range(7))
+    found = States("question", "fashion-conv", 1000, "here", 20, places, lost)
+    assert words.of_states(found) == (
+        "In 7 of 20 rounds the machine was slower: eager PyTorch lost 43 %, TensorFlow 27 %, JAX 8 %."
+    )
+    many = {f"a backend {number} tuned": 0.5 - number / 100 for number in range(9)}
+    text = words.of_states(States("question", "fashion-conv", 1000, "here", 20, places, many))
+    assert len(text.split()) <= 25
+    assert "backend 0" in text
+
+
+def test_calm_rounds_are_told_where_their_verdict_differs():
+    rows = pairs(A_BEATS_B, ("A", "C", EQUAL, 1.001), ("B", "C", UNDECIDED, 1.1))
+    assert words.in_calm_rounds(rows, rows.assign(effect=1.3)) == [
+        "In calm rounds alone the verdict is the same."
+    ]
+    calm = pairs(("A", "B", UNDECIDED, 1.1), ("A", "C", BETTER, 1.2, "A"), ("B", "C", EQUAL, 1.001))
+    assert words.in_calm_rounds(rows, calm) == [
+        "In calm rounds alone A and B are undecided.",
+        "In calm rounds alone A is 1.20 x [1.19, 1.21] faster than C.",
+        "In calm rounds alone B and C are equal within 5 %: 1.00 x [0.99, 1.01] apart.",
+    ]
 
 
 @pytest.mark.parametrize(("repeats", "relation"), [(7, BETTER), (1, UNDECIDED)])

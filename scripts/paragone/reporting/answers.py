@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,7 @@ from paragone.analysis.grouping import series_of
 from paragone.analysis.metrics import named
 from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED
 from paragone.analysis.run_states import not_completed
+from paragone.analysis.states import States, calm, states
 from paragone.base.errors import UserError
 from paragone.config.run_spec import TUNED
 from paragone.reporting import footnotes, words
@@ -55,13 +57,31 @@ _TEXTS = ("winner", "first_lacks", "second_lacks", "why", "unit", "family", "jud
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of one experiment: runs, and what they have of `differences` and `comparison`."""
+    """The tables of one experiment: runs, and what there is of `differences`, `comparison` and `rounds`.
+
+    `labels`: by backend, of the rounds.
+    """
 
     name: str
     title: str
     runs: pd.DataFrame
     differences: pd.DataFrame = field(default_factory=pd.DataFrame)
     comparison: pd.DataFrame = field(default_factory=pd.DataFrame)
+    rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
+    labels: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def states(self) -> list[States]:
+        """Of the machines that were disturbed during contests."""
+        found = states(self.rounds, self.labels) if len(self.rounds) else []
+        return [one for one in found if one.disturbed]
+
+    @cached_property
+    def in_calm_rounds(self) -> pd.DataFrame:
+        """The rows of `differences` with speeds of calm rounds alone; empty if all rounds are."""
+        if not self.states:
+            return pd.DataFrame()
+        return pairwise.differences(self.runs, self.labels, calm(self.rounds))
 
     @property
     def lead(self) -> str:
@@ -132,17 +152,19 @@ def of_contests(title: str, rounds: pd.DataFrame, labels: dict[str, str]) -> Sec
 
     `rounds`: the table of their windows.
     """
-    lead = Tables("", title, rounds).lead
+    tables = Tables("", title, rounds, rounds=rounds, labels=labels)
     keys = ["workload", "global_batch", "tuning"]
-    works = [*_groups(pairwise.verdicts(rounds, labels), keys)]
+    found = pairwise.verdicts(rounds, labels)
+    again = pairwise.verdicts(calm(rounds), labels) if tables.states else found
+    works = [*_groups(found, keys)]
     said = []
     for rows in works:
         workload, batch = rows[["workload", "global_batch"]].iloc[0]
         work = f" ({workload}, batch {batch:,})" if len(works) > 1 else ""
-        text = f"speed{work}: {words.sentence(rows)}"
-        said.append(Answer(text, lead, runs=_named(rows["runs"])))
+        text = f"speed{work}: {words.sentence(rows)}{_of_states(rows, tables.states, again)}"
+        said.append(Answer(text, tables.lead, runs=_named(rows["runs"])))
     if not said:
-        return Section(FIRST, [Answer("no contest times two of its variants.", lead)])
+        return Section(FIRST, [Answer("no contest times two of its variants.", tables.lead)])
     for same in _groups(rounds, ["workload", "global_batch"]):
         series = series_of(same, labels, same)
         speeds = [f"{one.label} {one.speeds.median():,.0f}" for one in series if len(one.speeds)]
@@ -167,6 +189,9 @@ def _of_pairs(tables: Tables) -> Iterator[tuple[str, Answer]]:
             single.append(rows)
         elif heading != OPEN or metric in _ALWAYS:
             text = words.sentence(rows)
+            if metric == SPEED:
+                here = [one for one in tables.states if one.machine == rows["machine"].iloc[0]]
+                text += _of_states(rows, here, tables.in_calm_rounds)
             if metric == END_TO_END:
                 speeds = _speeds(rows, tables)
                 text += words.overtaken(pairwise.break_even(rows, speeds, tables.runs))
@@ -175,6 +200,21 @@ def _of_pairs(tables: Tables) -> Iterator[tuple[str, Answer]]:
         metrics = dict.fromkeys(rows["metric"].iloc[0] for rows in single)
         text = f"{words.joined([*metrics])}: {words.of_single_pairs(single)}"
         yield OPEN, _answer(tables, text, pd.concat(single))
+
+
+def _of_states(rows: pd.DataFrame, found: list[States], again: pd.DataFrame) -> str:
+    """How a disturbed machine slowed the variants of a verdict on speed, and what calm rounds alone say;
+    empty where it was calm. `again`: the rows of calm rounds.
+    """
+    keys = ["workload", "global_batch", *(["machine"] if "machine" in rows else [])]
+    work = rows[keys].iloc[0]
+    here = [one for one in found if (one.workload, one.global_batch) == (*work[:2],)]
+    if not here:
+        return ""
+    same = again[again["metric"].eq(SPEED) & again[keys].eq(work).all(axis=1)]
+    return "".join(
+        f" {text}" for text in [*map(words.of_states, here), *words.in_calm_rounds(rows, same)]
+    )
 
 
 def _heading(rows: pd.DataFrame, tables: Tables) -> str:
@@ -255,22 +295,26 @@ def from_tables(
     differences: Sequence[Path],
     comparisons: Sequence[Path],
     left_out: Sequence[str] = (),
+    rounds: Sequence[Path] = (),
+    labels: dict[str, str] | None = None,
 ) -> list[Section]:
     """The answers of files of tables.
 
     `titles`, `runs`: one per experiment, in order; of the other tables those there are. `left_out`: what was
-    not asked for, in sentences. Raises `UserError` if a file is no table.
+    not asked for, in sentences. `labels`: by backend. Raises `UserError` if a file is no table.
     """
     pairs, published = (
         {path.parent: _read(path) for path in paths} for paths in (differences, comparisons)
     )
+    windows = {path.parent: tidy.read(path) for path in rounds}
     empty = pd.DataFrame()
     experiments = [
         Tables(
             folder.name,
             title,
             tidy.read(path),
-            *(of.get(folder, empty) for of in (pairs, published)),
+            *(of.get(folder, empty) for of in (pairs, published, windows)),
+            labels or {},
         )
         for title, path in zip(titles, runs, strict=True)
         for folder in [path.parent]

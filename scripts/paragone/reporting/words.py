@@ -16,11 +16,13 @@ from paragone.analysis.grouping import CONTEST
 from paragone.analysis.metrics import Metric, margin_words, named
 from paragone.analysis.pairwise import BETTER, BOTH, EQUAL, NOT_COMPARED, PAIR, UNDECIDED, loser
 from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, Reason
+from paragone.analysis.states import States
 from paragone.analysis.verdicts import NOT_COMPARABLE, VERDICTS, Finding
 
 Row = dict[str, Any]  # of one of the two tables
 
 NOT_BOTH = {PAIR: "no seed ran both in the same hours", CONTEST: "no round timed both"}
+MOST_WORDS = 25  # of a sentence
 _OUTCOMES = ["outcome", "primary"]  # families of losses and accuracies
 # A verdict on one published number, and on several.
 _JUDGED = {
@@ -135,6 +137,48 @@ def overtaken(by_quick: dict[str, list[tuple[str, float]]]) -> str:
         afters = [f"{slow} after about {examples:,.0f}" for slow, examples in later]
         parts.append(f"{quick} is overtaken by {joined(afters)} examples")
     return f" At their steady speeds, evaluation aside, {'; '.join(parts)}." if parts else ""
+
+
+def of_states(found: States) -> str:
+    """What a disturbed machine cost the variants: those that lost most, as many as 25 words name."""
+    text = f"In {len(found.disturbed)} of {found.rounds} rounds the machine was slower"
+    by_loss = sorted(found.losses.items(), key=lambda item: -item[1])
+    for number, (label, lost) in enumerate(by_loss):
+        more = f", {label} {100 * lost:.0f} %" if number else f": {label} lost {100 * lost:.0f} %"
+        if len(f"{text}{more}".split()) > MOST_WORDS:
+            break
+        text += more
+    return f"{text}."
+
+
+def in_calm_rounds(rows: pd.DataFrame, calm: pd.DataFrame) -> list[str]:
+    """Where the verdicts of calm rounds alone differ: a sentence each, or one that says that none does.
+
+    rows, calm: of the table `differences`, on speed; of all rounds, and of calm ones.
+    """
+    of_all = {_pair(row): row for row in rows.to_dict("records")}
+    changed = [
+        row
+        for row in calm.to_dict("records")
+        if (before := of_all.get(_pair(row)))
+        and (row["relation"], row["relation"] == BETTER and row["winner"])
+        != (before["relation"], before["relation"] == BETTER and before["winner"])
+    ]
+    alone = "In calm rounds alone"
+    return [f"{alone} {_in_short(row)}." for row in changed] or [
+        f"{alone} the verdict is the same."
+    ]
+
+
+def _in_short(row: Row) -> str:
+    """The verdict on one pair, without what an undecided one takes."""
+    metric = named(row["metric"])
+    match row["relation"]:
+        case pairwise.BETTER:
+            return _wins([row], metric)
+        case pairwise.EQUAL:
+            return _equal([row], metric)[0]
+    return f"{joined(_pair(row))} are {row['relation']}"
 
 
 def _ranked(compared: pd.DataFrame, metric: Metric) -> list[str]:

@@ -1,12 +1,15 @@
 """Rounds of contests over time: the speed of every variant in each window, one line per variant."""
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from paragone.analysis.grouping import by_machine, series_of
 from paragone.analysis.run_states import words_of
-from paragone.reporting import style
+from paragone.analysis.states import disturbed, states
+from paragone.reporting import style, words
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import legend_line
 from paragone.reporting.style import Frame
@@ -14,16 +17,19 @@ from paragone.reporting.style import Frame
 HEIGHT = 1.5  # inches of a panel
 REMARK = (
     "Variants of one question, all alive, one of them training at a time, in random order in each round; "
-    "upright lines: a new contest, with fresh processes. Where several lines fall together, the machine was "
-    "slower, not a variant."
+    "upright lines: a new contest, with fresh processes."
 )
+ONE_STATE = "No rounds were found in which several variants were slower together: the machine had one state."
+SHADE = {"color": style.FAINT, "alpha": 0.6, "linewidth": 0}
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
-    """One row per window: `panel`, `series`, its `turn` over all contests of the panel, and its speed."""
+    """One row per window: `panel`, `series`, its `turn` over all contests of the panel, and its speed;
+    whether its round was `disturbed`."""
     machines = set(inputs.rounds["machine"].dropna())
     parts = []
-    for machine, runs in by_machine(inputs.rounds):
+    marked = inputs.rounds.assign(disturbed=disturbed(inputs.rounds))
+    for machine, runs in by_machine(marked):
         for series in series_of(runs, inputs.labels):
             panel = f"{series.workload}, batch {series.global_batch:,}"
             panel += f", {machine}" if len(machines) > 1 else ""
@@ -35,6 +41,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
                 "examples_per_second",
                 "sleeping_share",
                 "status",
+                "disturbed",
             ]
             parts.append(
                 series.runs[columns].assign(
@@ -67,13 +74,20 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     styles = style.series_styles(points["series"], points["backend"], inputs.palette)
     counts = points.groupby("panel")["contest"].nunique()
     low, high = counts.min(), counts.max()
+    found = [one for one in states(inputs.rounds, inputs.labels) if one.disturbed]
+    about = " ".join(map(words.of_states, found))
+    handles = [legend_line(name, **look) for name, look in styles.items()]
     frame = Frame(
         style.SINGLE,
         HEIGHT * len(panels),
         inputs.title,
         inputs.rounds,
-        [REMARK, f"n = {low if low == high else f'{low} to {high}'} contests."],
-        [legend_line(name, **look) for name, look in styles.items()],
+        [
+            REMARK,
+            f"Shaded: several variants were slower together. {about}" if found else ONE_STATE,
+            f"n = {low if low == high else f'{low} to {high}'} contests.",
+        ],
+        [*handles, *([Patch(label="disturbed machine", **SHADE)] if found else [])],
     )
     grid = frame.figure.subplots(len(panels), 1, squeeze=False)
     for axes, panel in zip(grid.flat, panels, strict=True):
@@ -90,7 +104,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
                 **styles[name],
             )
         for begin in own.groupby("contest")["turn"].min().dropna().sort_values()[1:]:
-            axes.axvline(begin - 0.5, color=style.FAINT, linewidth=0.8, zorder=0)
+            axes.axvline(begin - 0.5, color=style.MUTED, linewidth=0.5, zorder=1)
+        _shade(axes, own.loc[own["disturbed"], "turn"])
         lacking = own[own["words"] != ""].drop_duplicates("series")
         texts = [f"{row.series}: {row.words}" for row in lacking.itertuples()]
         axes.text(0.02, 0.04, "\n".join(texts), transform=axes.transAxes, color=style.MUTED)
@@ -102,3 +117,10 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             axes.set_title(panel, loc="left")
     grid.flat[-1].set_xlabel("round")
     return frame.figure
+
+
+def _shade(axes: Axes, turns: pd.Series) -> None:
+    """Shade rounds by their turns, those that follow one another as one area."""
+    known = turns.dropna().drop_duplicates().sort_values()
+    for _, area in known.groupby((known.diff() > 1).cumsum()):
+        axes.axvspan(area.min() - 0.5, area.max() + 0.5, zorder=0, **SHADE)
