@@ -314,7 +314,7 @@ def from_tables(
             title,
             tidy.read(path),
             *(of.get(folder, empty) for of in (pairs, published, windows)),
-            labels or {},
+            labels=labels or {},
         )
         for title, path in zip(titles, runs, strict=True)
         for folder in [path.parent]
