@@ -313,8 +313,10 @@ def from_tables(
             folder.name,
             title,
             tidy.read(path),
-            *(of.get(folder, empty) for of in (pairs, published, windows)),
-            labels=labels or {},
+            pairs.get(folder, empty),
+            published.get(folder, empty),
+            windows.get(folder, empty),
+            labels or {},
         )
         for title, path in zip(titles, runs, strict=True)
         for folder in [path.parent]
