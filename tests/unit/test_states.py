@@ -105,16 +105,16 @@ def test_calm_rounds_give_the_ratio_of_the_calm_machine():
 
 @pytest.mark.parametrize(("variants", "contests", "rounds"), [(4, 3, 20), (2, 8, 6), (3, 1, 12)])
 def test_noise_with_heavy_tails_is_one_state(variants, contests, rounds):
-    """Of 200 draws at most 5 %, which is what is claimed, and two standard deviations."""
+    """Of 100 draws at most 5 %, which is what is claimed, and two standard deviations."""
     random = np.random.default_rng(variants)
     names = [f"b{number}" for number in range(variants)]
     draws = [
         windows(noise(random, names, contests, rounds), run=f"draw {number:03}")
-        for number in range(200)
+        for number in range(100)
     ]
     found = states(pd.concat(draws, ignore_index=True), {})
-    assert len(found) == 200
-    assert sum(bool(one.disturbed) for one in found) <= 0.08 * 200
+    assert len(found) == 100
+    assert sum(bool(one.disturbed) for one in found) <= 0.08 * 100
 
 
 def test_a_state_of_some_rounds_is_found():

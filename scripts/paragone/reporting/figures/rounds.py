@@ -19,7 +19,7 @@ REMARK = (
     "Variants of one question, all alive, one of them training at a time, in random order in each round; "
     "upright lines: a new contest, with fresh processes."
 )
-ONE_STATE = "No rounds were found in which several variants were slower together: the machine had one state."
+ONE_STATE = "No rounds stand out in which several variants were slower together."
 SHADE = {"color": style.FAINT, "alpha": 0.6, "linewidth": 0}
 
 
@@ -85,7 +85,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         [
             REMARK,
             f"Shaded: several variants were slower together. {about}" if found else ONE_STATE,
-            f"n = {low if low == high else f'{low} to {high}'} contests.",
+            f"n = {low if low == high else f'{low} to {high}'} contest{'s' if high > 1 else ''}.",
         ],
         [*handles, *([Patch(label="disturbed machine", **SHADE)] if found else [])],
     )
@@ -110,6 +110,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         texts = [f"{row.series}: {row.words}" for row in lacking.itertuples()]
         axes.text(0.02, 0.04, "\n".join(texts), transform=axes.transAxes, color=style.MUTED)
         axes.set_ylim(bottom=0)
+        axes.set_xlim(0.5, max(own["turn"].max(), 1) + 0.5)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_ylabel("examples/s")
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
