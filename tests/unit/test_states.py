@@ -197,7 +197,7 @@ def three_contests() -> dict[str, np.ndarray]:
 def test_the_first_answer_says_what_states_cost_and_what_calm_rounds_say():
     table = windows(three_contests())
     (found,) = states(table, LABELS)
-    (sentence,) = of_contests("Which?", table, LABELS).sentences
+    sentence = of_contests("Which?", table, LABELS).sentences[0]
     calm_rounds = words.in_calm_rounds(verdicts(table, LABELS), verdicts(calm(table), LABELS))
     assert sentence.endswith(" ".join([words.of_states(found), *calm_rounds]))
 
