@@ -36,7 +36,7 @@ rule page:
             *(f"paragone.reporting.figures.{name}" for name in PLAN.exhibits[FIGURES]),
         ),
         outline=lambda _: PLAN.outline(),
-        results=config["pathvars"]["results"],
+        results=lambda _, output: os.path.dirname(output[0]),
         manifests=lambda _, input: [*input.get("manifests", [])],
         options=lambda _, output: PLAN.page_options(output.page, workflow.configfiles),
     message:

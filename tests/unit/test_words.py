@@ -155,10 +155,12 @@ def test_rows_have_a_verdict_and_a_reason_for_readers():
     assert found["why"].tolist() == ["", *reasons]
 
 
-def test_who_is_overtaken():
-    assert words.overtaken({"A": [("B", 9000.0), ("C", 1e6)]}) == (
-        " At their steady speeds, evaluation aside, A is overtaken by B after about 9,000 and C after "
-        "about 1,000,000 examples."
+def test_who_is_quickest():
+    assert words.quickest([]) == ""
+    assert words.quickest([("A", 0.0)]) == " By medians A is quickest at any length."
+    assert words.quickest([("A", 0.0), ("B", 9000.0), ("C", 1e6)]) == (
+        " By medians, evaluation aside, A is quickest up to about 9,000 examples, from 9,000 on B then from "
+        "1,000,000 on C."
     )
 
 

@@ -289,41 +289,34 @@ def examples_of(runs: pd.DataFrame) -> float | None:
     return float(lengths[0]) if len(lengths) == 1 else None
 
 
-def break_even(
-    rows: pd.DataFrame, speeds: pd.DataFrame, runs: pd.DataFrame
-) -> dict[str, list[tuple[str, float]]]:
-    """Who is quicker to the end and overtaken in longer training: by whom, after how many examples.
+def quickest(rows: pd.DataFrame, runs: pd.DataFrame) -> list[tuple[str, float]]:
+    """Who is quickest from start to end of short training, and who of longer.
 
-    rows, speeds: of the table `differences`, on end to end and on speed, of the same work; runs: the table of
-    its runs. After N examples more than a run had, a backend is ahead by N (1 / v - 1 / w) seconds, v and w
-    the median steady speeds of the quicker and the faster one.
+    Names, each with the examples from which on it is, 0 of the first; empty where the runs have no speeds, or
+    those of a variant differ in length. By medians: training on N examples takes a + N / v seconds, v the
+    steady speed, and a what a run took beyond its own examples at v.
+
+    rows: of the table `differences`, on end to end, of the same work; runs: the table of its runs.
     """
-    faster = {
-        (row["winner"], loser(row))
-        for row in speeds.to_dict("records")
-        if row["relation"] == BETTER
-    }
-    overtaken = {}
-    for quick in best(rows):
-        won = rows[(rows["relation"] == BETTER) & (rows["winner"] == quick)].to_dict("records")
+    lines = {}
+    for row in rows.to_dict("records"):
+        names = row["runs"].split()  # of the first, then as many of the second
+        for label, own in ((row["first"], names[: row["n"]]), (row["second"], names[row["n"] :])):
+            part = runs[runs["run"].isin(own)]
+            step = 1 / part["steady_examples_per_second"].median()
+            if (done := examples_of(part)) is not None and pd.notna(step):
+                lines[label] = part["end_to_end_seconds"].median() - done * step, step
+    if not lines:
+        return []
+    found = [(min(lines, key=lines.__getitem__), 0.0)]
+    while True:
+        start, step = lines[found[-1][0]]
         later = [
-            (loser(row), examples)
-            for row in won
-            if (loser(row), quick) in faster and (examples := _overtaken_after(row, runs))
+            ((other - start) / (step - faster), label)
+            for label, (other, faster) in lines.items()
+            if faster < step
         ]
-        if later:
-            overtaken[quick] = later
-    return overtaken
-
-
-def _overtaken_after(row: dict[str, Any], runs: pd.DataFrame) -> float | None:
-    """Examples after which the slower start is made up for, to two digits; None if the medians say never."""
-    names = row["runs"].split()  # of the first, then as many of the second
-    both = [runs[runs["run"].isin(half)] for half in (names[: row["n"]], names[row["n"] :])]
-    quick, slow = both if row["winner"] == row["first"] else both[::-1]
-    done = examples_of(pd.concat(both))
-    seconds = slow["end_to_end_seconds"].median() - quick["end_to_end_seconds"].median()
-    per_example = [1 / part["steady_examples_per_second"].median() for part in (quick, slow)]
-    if done is None or not (seconds > 0 and per_example[0] > per_example[1]):
-        return None
-    return float(f"{done + seconds / (per_example[0] - per_example[1]):.2g}")
+        if not later:
+            return found
+        examples, label = min(later)
+        found.append((label, float(f"{examples:.2g}")))

@@ -193,8 +193,7 @@ def _of_pairs(tables: Tables) -> Iterator[tuple[str, Answer]]:
                 here = [one for one in tables.states if one.machine == rows["machine"].iloc[0]]
                 text += _of_states(rows, here, tables.in_calm_rounds)
             if metric == END_TO_END:
-                speeds = _speeds(rows, tables)
-                text += words.overtaken(pairwise.break_even(rows, speeds, tables.runs))
+                text += words.quickest(pairwise.quickest(rows, tables.runs))
             yield heading, _answer(tables, f"{_subject(rows, tables, heading)}: {text}", rows)
     if single:
         metrics = dict.fromkeys(rows["metric"].iloc[0] for rows in single)
@@ -219,11 +218,13 @@ def _of_states(rows: pd.DataFrame, found: list[States], again: pd.DataFrame) -> 
 
 def _heading(rows: pd.DataFrame, tables: Tables) -> str:
     """Where an answer belongs; end-to-end time with the primary metric, as speed excludes compilation."""
+    is_of_primary = (tables.differences["family"] == "primary").any()
     if (rows["family"] == "primary").any():
+        return BEST
+    if is_of_primary and rows["metric"].iloc[0] == END_TO_END and rows["n"].max() > 1:
         return BEST
     if rows["relation"].isin([UNDECIDED, NOT_COMPARED]).all():
         return OPEN
-    is_of_primary = (tables.differences["family"] == "primary").any()
     return BEST if is_of_primary and rows["metric"].iloc[0] in _ALWAYS else ALSO
 
 
@@ -265,12 +266,6 @@ def _subject(rows: pd.DataFrame, tables: Tables, heading: str) -> str:
     text += f", {about}" if (about := named(metric).about) else ""
     is_primary = (rows["family"] == "primary").any()
     return f"{text} (exploratory)" if heading == BEST and not is_primary else text
-
-
-def _speeds(rows: pd.DataFrame, tables: Tables) -> pd.DataFrame:
-    """The rows on speed of the same work on the same machine."""
-    same = tables.differences[_GROUP[1:]].eq(rows[_GROUP[1:]].iloc[0]).all(axis=1)
-    return tables.differences[same & (tables.differences["metric"] == SPEED)]
 
 
 def _of_published(tables: Tables) -> Iterator[Answer]:

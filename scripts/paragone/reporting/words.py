@@ -130,13 +130,16 @@ def relation(rows: pd.DataFrame) -> str:
     return named(rows["metric"].iloc[0]).words if found == BETTER else found
 
 
-def overtaken(by_quick: dict[str, list[tuple[str, float]]]) -> str:
-    """Who overtakes whom in longer training, from `pairwise.break_even`; empty if nobody does."""
-    parts = []
-    for quick, later in by_quick.items():
-        afters = [f"{slow} after about {examples:,.0f}" for slow, examples in later]
-        parts.append(f"{quick} is overtaken by {joined(afters)} examples")
-    return f" At their steady speeds, evaluation aside, {'; '.join(parts)}." if parts else ""
+def quickest(found: list[tuple[str, float]]) -> str:
+    """Who is quickest for short and for long training, from `pairwise.quickest`; empty if not known."""
+    if not found:
+        return ""
+    (first, _), *later = found
+    if not later:
+        return f" By medians {first} is quickest at any length."
+    until = f" up to about {later[0][1]:,.0f} examples"
+    then = joined([f"from {begin:,.0f} on {name}" for name, begin in later], "then")
+    return f" By medians, evaluation aside, {first} is quickest{until}, {then}."
 
 
 def of_states(found: States) -> str:
