@@ -82,7 +82,7 @@ rule answers:
         code=PLAN.code("answer.py"),
         titles=lambda _: [PLAN.sections[name]["title"] for name in PLAN.experiments],
         left_out=PLAN.left_out,
-        labels=PLAN.labels(),
+        labels=lambda _: PLAN.labels(),
     message:
         "Answering"
     shell:

@@ -101,7 +101,7 @@ rule first_answer:
     params:
         code=PLAN.code("answer.py"),
         title=lambda _: PLAN.sections[PLAN.primary]["title"],
-        labels=PLAN.labels(),
+        labels=lambda _: PLAN.labels(),
     message:
         "Answering the primary question: speeds"
     shell:

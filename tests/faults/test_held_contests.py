@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from plugged import DECLARATION
+from own_folder import DECLARATION
 from workspace import Arrays, call, changed, command, environment, make_spec, wait_for
 
 from paragone.base import plugin_folders

@@ -96,12 +96,12 @@ def test_editing_a_figure_redraws_only_it(smoke):
 def repeated(preset: str) -> str:
     """The preset with two repeats of an experiment in place of one."""
     before, name, after = preset.partition("  tpu_fashion_conv:")
-    return before + name + after.replace("repeats: 1", "repeats: 2", 1)
+    return f"{before}{name}\n    repeats: 2{after}"
 
 
 def test_another_place_in_the_order_is_no_reason_to_train_again(smoke):
     """Nor are more repeats, of which only the new ones are trained."""
-    assert PLAN.places[OF_CONV[0].name] == 1
+    assert PLAN.places[OF_CONV[0].name] < len(PLAN.places)  # others follow, and move up without it
     left = [name for name in PLAN.experiments if name != "tpu_fashion_conv"]
     assert not {"train", "first_steps"} & smoke.jobs("--config", f"only={left}").keys()
     with smoke.checkout.edited("presets/smoke.yaml", repeated):

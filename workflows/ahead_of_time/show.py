@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
         style.save(draw(points, shown), options.files[:3])
         tidy.write(points, options.files[3])
     else:
-        markup.write(TABLES[options.name](shown), *options.files)
+        markup.write(TABLES[options.name](shown), options.files)
 
 
 def _published(
