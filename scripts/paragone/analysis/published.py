@@ -212,10 +212,16 @@ def read_rows(path: Path, experiment: str) -> list[Row]:
 
 def read_protocols(path: Path, experiment: str) -> dict[str, Protocol]:
     """The protocol of each system of one experiment. Raises `UserError` if it is none."""
-    return {
-        row["system"]: _made(path, Protocol, row, model=settings(row["model"]))
-        for _, row in _of_experiment(path, experiment, "system", "model").iterrows()
-    }
+    protocols = {}
+    for _, row in _of_experiment(path, experiment, "system", "model").iterrows():
+        try:
+            model = settings(row["model"])
+        except ValueError:
+            raise UserError(
+                f"{path}: model {row['model']!r} of {row['system']} is not of the form key=value; key=value"
+            ) from None
+        protocols[row["system"]] = _made(path, Protocol, row, model=model)
+    return protocols
 
 
 def read_ratios(path: Path, experiment: str, rows: list[Row]) -> list[Ratio]:
