@@ -134,6 +134,31 @@ ANYWHERE: Bugs = {
             lambda _, seed, rates: (seed, rates[:1] * len(rates))
         ),
     },
+    ("nesterov", "updates"): {
+        "no-nesterov": optimizer(nesterov=False),
+        "no-coupled-decay": optimizer(weight_decay=1e-9),
+        "decoupled-for-coupled": optimizer(decoupled=True),
+    },
+    ("dampened", "updates"): {
+        "no-dampening": optimizer(dampening=0.0),
+        "values-not-clipped": optimizer(clip_value=1e9),
+        "biases-decay": optimizer(decays="all"),
+    },
+    ("adam", "updates"): {"adamw-for-adam": optimizer(name="adamw")},
+    ("adamw", "updates"): {
+        "adam-for-adamw": optimizer(name="adam"),
+        "epsilon-of-keras": optimizer(rule="keras"),
+        "all-arrays-decay": optimizer(decays="all"),
+        "norm-not-clipped": optimizer(clip_norm=1e9),
+    },
+    ("nadam", "updates"): {"coupled-for-decoupled": optimizer(decoupled=False)},
+    ("rmsprop", "updates"): {
+        "not-centered": optimizer(centered=False),
+        "epsilon-beside-the-root": optimizer(rule="pytorch"),
+    },
+    ("rmsprop-pytorch", "updates"): {"rmsprop-without-momentum": optimizer(momentum=0.0)},
+    ("adagrad", "updates"): {"sum-from-zero": optimizer(initial=0.0)},
+    ("adagrad-pytorch", "updates"): {"epsilon-under-the-root": optimizer(rule="keras")},
     ("reuters-cnn-double-softmax", "logits"): {
         "one-softmax": workload(lambda right: replace(right, loss="cross_entropy")),
     },

@@ -23,7 +23,7 @@ def optimizer(create: Callable[[dict], optax.GradientTransformation]) -> Plant:
         patch.setattr(
             engines,
             "create_optimizer",
-            lambda options: optax.with_extra_args_support(create(options)),
+            lambda options, mask: optax.with_extra_args_support(create(options)),
         )
 
     return plant

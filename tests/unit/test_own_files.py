@@ -100,7 +100,7 @@ MISTAKES: dict[str, tuple[tuple[str, str, str], list[str]]] = {
     ),
     "unknown optimizer": (
         (QUESTION, "name: sgd", "name: lion"),
-        ['"lion" is none of sgd, adam, nadam', "add its rule"],
+        ['"lion" is none of sgd, adam, adamw, nadam', "add its rule"],
     ),
     "unknown spread": (
         (TOML, '"one worker"', '"one wrker"'),

@@ -416,40 +416,163 @@ class Input(Closed):
     std: Annotated[Positive, says("standard deviation of the divided pixels")]
 
 
+RULE = "whose rule of this name, where frameworks differ; see docs/method.md#protocols"
+
+
 class Optimizer(Open):
-    """by the rules that Keras has for these names, in every framework"""
+    """by one rule in every framework; see docs/method.md#protocols"""
 
     name: Annotated[
         Name,
-        says("update rule: sgd, adam, nadam, or one of a plugin, whose options are its own"),
+        says(
+            "update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, or one of a plugin, whose options are "
+            "its own"
+        ),
     ]
 
 
-class Sgd(Optimizer, forbid_unknown_fields=True):
+class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
+    """what every optimizer of the project can have"""
+
+    clip_norm: Annotated[
+        Positive, says("gradients are scaled so that the norm of all together is at most this")
+    ] = ABSENT
+    clip_value: Annotated[
+        Positive, says("each value of a gradient is cut to at most this, and at least its negative")
+    ] = ABSENT
+    weight_decay: Annotated[
+        Positive,
+        says(
+            "this times the weight is added to its clipped gradient (coupled); or decoupled, to what the "
+            "learning rate multiplies"
+        ),
+    ] = ABSENT
+    decays: Annotated[
+        Literal["all", "matrices"] | Annotated[list[str], Meta(min_length=1)],
+        says(
+            "the arrays that decay: all, those of two or more dimensions, or patterns of canonical names "
+            "such as *.kernel"
+        ),
+    ] = "all"
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for keys that do not go together."""
+        if self.clip_norm and self.clip_value:
+            raise ValueError("has clip_norm and clip_value; leave one of them out")
+        if self.decays != "all" and not self.weight_decay:
+            raise ValueError("has decays and no weight_decay; add it, or leave both out")
+
+
+class Coupled(Common, kw_only=True):
+    """an optimizer whose weight decay may be decoupled by a key, not by its name"""
+
+    decoupled: Annotated[
+        bool, says("of sgd, nadam, rmsprop and adagrad: see weight_decay; adamw is so, adam is not")
+    ] = False
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for keys that do not go together."""
+        super().__post_init__()
+        if self.decoupled and not self.weight_decay:
+            raise ValueError("is decoupled and has no weight_decay; add it, or leave both out")
+
+
+class Sgd(Coupled, kw_only=True):
     """stochastic gradient descent"""
 
-    momentum: Annotated[Fraction, says("of sgd; 0 for none")]
+    momentum: Annotated[Fraction, says("of sgd and rmsprop; 0 for none")]
+    nesterov: Annotated[bool, says("of sgd: Nesterov's momentum")] = False
+    dampening: Annotated[
+        Fraction, says("of sgd: each gradient but the first adds this share less to the momentum")
+    ] = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for keys that do not go together."""
+        super().__post_init__()
+        if (self.nesterov or self.dampening) and not self.momentum:
+            raise ValueError("has nesterov or dampening and no momentum; leave them out")
+        if self.nesterov and self.dampening:
+            raise ValueError("has nesterov and dampening; leave one of them out")
 
 
-class Adam(Optimizer, forbid_unknown_fields=True):
+class Adam(Common, kw_only=True):
     """Adam"""
 
-    beta_1: Annotated[Fraction, says("of adam and nadam: decay of the mean of gradients")]
-    beta_2: Annotated[Fraction, says("of adam and nadam: decay of the mean of squared gradients")]
-    epsilon: Annotated[Positive, says("of adam and nadam, placed as Keras places it")]
+    beta_1: Annotated[Fraction, says("of adam, adamw and nadam: decay of the mean of gradients")]
+    beta_2: Annotated[
+        Fraction, says("of adam, adamw and nadam: decay of the mean of squared gradients")
+    ]
+    epsilon: Annotated[Positive, says("of all but sgd: placed as the rule has it")]
+    rule: Annotated[Literal["keras", "pytorch"], says(RULE)] = "keras"
 
 
-class Nadam(Adam):
+class AdamW(Adam, kw_only=True):
+    """Adam with decoupled weight decay"""
+
+    weight_decay: Annotated[Positive, says("required of adamw")]
+
+
+class Nadam(Coupled, kw_only=True):
     """Adam with Nesterov's momentum"""
 
+    beta_1: Annotated[Fraction, says("of adam, adamw and nadam: decay of the mean of gradients")]
+    beta_2: Annotated[
+        Fraction, says("of adam, adamw and nadam: decay of the mean of squared gradients")
+    ]
+    epsilon: Annotated[Positive, says("of all but sgd: placed as the rule has it")]
     deduplicate: Annotated[
         bool,
         says("of nadam: add the gradients of a word that a batch repeats before they are squared"),
     ] = True
 
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for keys that do not go together."""
+        super().__post_init__()
+        changed = self.clip_norm or self.clip_value or self.weight_decay
+        if changed and not self.deduplicate:
+            raise ValueError(
+                "has deduplicate: false, by which squares are those of raw gradients; leave out clip_norm, "
+                "clip_value and weight_decay, or deduplicate"
+            )
+
+
+class Rmsprop(Coupled, kw_only=True):
+    """the gradient divided by the root of a mean of its squares"""
+
+    rho: Annotated[Fraction, says("of rmsprop: decay of the mean of squared gradients")]
+    epsilon: Annotated[Positive, says("of all but sgd: placed as the rule has it")]
+    momentum: Annotated[Fraction, says("of sgd and rmsprop; 0 for none")] = 0.0
+    centered: Annotated[
+        bool, says("of rmsprop: the square of the mean gradient is taken off the mean square")
+    ] = False
+    rule: Annotated[Literal["keras", "pytorch"], says(RULE)] = "keras"
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for keys that do not go together."""
+        super().__post_init__()
+        if self.rule == "keras" and self.momentum:
+            raise ValueError(
+                "has momentum, which is not here by the rule of keras; write rule: pytorch"
+            )
+
+
+class Adagrad(Coupled, kw_only=True):
+    """the gradient divided by the root of the sum of its squares"""
+
+    initial: Annotated[float, Meta(ge=0), says("of adagrad: the sum of squares at the beginning")]
+    epsilon: Annotated[Positive, says("of all but sgd: placed as the rule has it")]
+    rule: Annotated[Literal["keras", "pytorch"], says(RULE)] = "keras"
+
 
 # The keys of the project's optimizers; a plugin's may have any.
-OPTIMIZERS = {"sgd": Sgd, "adam": Adam, "nadam": Nadam}
+OPTIMIZERS = {
+    "sgd": Sgd,
+    "adam": Adam,
+    "adamw": AdamW,
+    "nadam": Nadam,
+    "rmsprop": Rmsprop,
+    "adagrad": Adagrad,
+}
 
 
 class Decay(Closed):

@@ -27,7 +27,7 @@ from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
 from paragone.models.jax import MODELS, Squares
 from paragone.models.jax_layers import compute_in, known, named, weighted
-from paragone.models.weights import Weights
+from paragone.models.weights import Weights, decayed
 
 EVALUATING = {"deterministic": True, "use_running_average": True, "raise_if_not_found": False}
 
@@ -51,13 +51,13 @@ class Jax:
         self._clock = InputClock()
         self._dtype = jnp.dtype(spec.weights_precision)
         self._workload = spec.workload
-        self._optimizer = create_optimizer(spec.workload.optimizer)
         self._model = known(create_model(MODELS, spec, dataset))
         compute_in(weighted(self._model), spec.precision)
         self._test_graph = nnx.graphdef(nnx.view(self._model, **EVALUATING))
         self._graph, params, squares, statistics = nnx.split(
             self._model, nnx.Param, Squares, nnx.BatchStat
         )
+        self._optimizer = create_optimizer(spec.workload.optimizer, self._decayed(params))
         params, squares, statistics = jax.tree.map(
             lambda array: array.astype(self._dtype), (params, squares, statistics)
         )
@@ -67,6 +67,22 @@ class Jax:
         )
         self._train_step = jax.jit(self._train, donate_argnums=(0, 1))
         self._test_step = jax.jit(self._test, donate_argnums=1)
+
+    def _decayed(self, params: nnx.State) -> nnx.State:
+        """Which arrays the weight decay applies to."""
+        shapes = {id(v): (name, len(layout.shape)) for name, v, layout in named(self._model)}
+        about = {
+            path: shapes[id(variable)]
+            for path, variable in nnx.iter_graph(self._model)
+            if isinstance(variable, nnx.Param)
+        }
+        options = self._workload.optimizer
+        return nnx.from_flat_state(
+            [
+                (path, variable.replace(decayed(*about[path], options)))
+                for path, variable in nnx.to_flat_state(params)
+            ]
+        )
 
     # The device side
 
@@ -106,7 +122,10 @@ class Jax:
             (state["params"], squares), state["statistics"], batch, key
         )
         updates, optimizer = self._optimizer.update(
-            gradients, state["optimizer"], squares=self._squared(gradients, of_words)
+            gradients,
+            state["optimizer"],
+            state["params"],
+            squares=self._squared(gradients, of_words),
         )
         params = jax.tree.map(lambda weight, by: weight - rate * by, state["params"], updates)
         new = {"params": params, "statistics": statistics, "optimizer": optimizer}

@@ -12,23 +12,39 @@ from paragone.base import plugins
 Options = dict[str, Any]
 
 
-def create_optimizer(options: Options) -> optax.GradientTransformationExtraArgs:
+def create_optimizer(options: Options, mask: Any = None) -> optax.GradientTransformationExtraArgs:
     """Create the workload's optimizer. Its updates are to be multiplied by minus the learning rate.
 
-    `update` takes the gradients and, as the keyword `squares`, the arrays that the second moment averages.
+    `mask`: a tree of which arrays decay. `update` takes the gradients, the weights and, as the keyword
+    `squares`, the arrays that the second moment averages where repeated words count one by one.
     """
-    return optax.with_extra_args_support(OPTIMIZERS[options["name"]](options))
+    parts = [OPTIMIZERS[options["name"]](options)]
+    if decay := options.get("weight_decay"):
+        decoupled = options["name"] == "adamw" or options.get("decoupled")
+        parts.insert(len(parts) if decoupled else 0, optax.add_decayed_weights(decay, mask))
+    if limit := options.get("clip_norm"):
+        parts.insert(0, optax.clip_by_global_norm(limit))
+    if limit := options.get("clip_value"):
+        parts.insert(0, optax.clip(limit))
+    return optax.with_extra_args_support(optax.chain(*parts) if parts[1:] else parts[0])
 
 
 def _sgd(options: Options) -> optax.GradientTransformation:
-    return optax.trace(decay=options["momentum"])
+    trace = optax.trace(options["momentum"], nesterov=options.get("nesterov", False))
+    if not (dampening := options.get("dampening")):
+        return trace
+    first_is_whole = optax.scale_by_schedule(lambda taken: jnp.where(taken, 1 - dampening, 1.0))
+    return optax.chain(first_is_whole, trace)
 
 
 def _adam(options: Options) -> optax.GradientTransformation:
-    """Adam with the "epsilon hat" of Kingma & Ba (arXiv:1412.6980, end of section 2).
+    """Adam of PyTorch, or with the "epsilon hat" of Kingma & Ba (arXiv:1412.6980, end of section 2).
 
     optax adds epsilon after the bias correction, which is the same with epsilon / sqrt(1 - beta_2^t).
     """
+
+    if options.get("rule") == "pytorch":
+        return optax.scale_by_adam(options["beta_1"], options["beta_2"], options["epsilon"])
 
     def epsilon(taken: jax.Array) -> jax.Array:
         return options["epsilon"] / jnp.sqrt(1 - options["beta_2"] ** (taken + 1))
@@ -67,6 +83,10 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
         step = state.taken + 1
         now, ahead = momentum(beta_1, step), momentum(beta_1, step + 1)
         product = state.product * now
+        if options.get(
+            "deduplicate", True
+        ):  # of gradients that may be clipped or have a decay in them
+            squares = jax.tree.map(jnp.square, gradients)
         first = optax.tree.update_moment(gradients, state.first, beta_1, 1)
         second = optax.tree.update_moment(squares, state.second, beta_2, 1)
         correction = 1 - beta_2**step
@@ -81,6 +101,40 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
     return optax.GradientTransformationExtraArgs(start, update)
 
 
+def _rmsprop(options: Options) -> optax.GradientTransformation:
+    rms = optax.scale_by_stddev if options.get("centered") else optax.scale_by_rms
+    inside = options.get("rule") != "pytorch"
+    scaled = rms(options["rho"], options["epsilon"], eps_in_sqrt=inside)
+    if momentum := options.get("momentum"):
+        return optax.chain(scaled, optax.trace(momentum))
+    return scaled
+
+
+def _adagrad(options: Options) -> optax.GradientTransformation:
+    if options.get("rule") != "pytorch":
+        return optax.scale_by_rss(options["initial"], options["epsilon"])
+
+    def start(params: optax.Params) -> optax.Updates:
+        return jax.tree.map(lambda array: jnp.full_like(array, options["initial"]), params)
+
+    def update(
+        gradients: optax.Updates, sums: optax.Updates, params: optax.Params | None = None
+    ) -> tuple[optax.Updates, optax.Updates]:
+        sums = jax.tree.map(lambda g, s: s + g**2, gradients, sums)
+        move = jax.tree.map(lambda g, s: g / (jnp.sqrt(s) + options["epsilon"]), gradients, sums)
+        return move, sums
+
+    return optax.GradientTransformation(start, update)
+
+
 OPTIMIZERS: dict[str, Callable[[Options], optax.GradientTransformation]] = plugins.extend(
-    "engines/jax_optimizers.py", {"sgd": _sgd, "adam": _adam, "nadam": _nadam}
+    "engines/jax_optimizers.py",
+    {
+        "sgd": _sgd,
+        "adam": _adam,
+        "adamw": _adam,
+        "nadam": _nadam,
+        "rmsprop": _rmsprop,
+        "adagrad": _adagrad,
+    },
 )

@@ -10,6 +10,7 @@ neither checkpoints nor speed, so no run can use it.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -105,18 +106,39 @@ class Reference:
         seen = []
         for batch, rate in zip(batches, learning_rates, strict=True):
             logits, losses, gradients, squares = self._differentiate(batch, of_replicas)
-            self.taken += 1
-            with torch.no_grad():
-                for weight, state, g, square in zip(
-                    self.model.parameters(), self.states, gradients, squares, strict=True
-                ):
-                    options = self.workload.optimizer
-                    weight -= rate * self.rule(options, self.taken, g, square, state)
+            self._step(rate, gradients, squares)
             seen.append((logits, losses, torch.tensor(batch[1])))
         for name, buffer in self.model.named_buffers():
             each = torch.stack([statistics[name] for statistics in of_replicas])
             buffer.copy_(each[0] if self.of_first else each.to(self.dtype).mean(0))
         return _metrics(*map(torch.cat, zip(*seen, strict=True)))
+
+    @torch.no_grad()
+    def _step(
+        self, rate: float, gradients: list[torch.Tensor], squares: list[torch.Tensor]
+    ) -> None:
+        """Clip gradients, add the coupled weight decay to them, and update each weight."""
+        options, self.taken = self.workload.optimizer, self.taken + 1
+        norm = math.sqrt(sum(float((g**2).sum()) for g in gradients))
+        shrink = min(1.0, options.get("clip_norm", math.inf) / norm) if norm else 1.0
+        bound = options.get("clip_value", math.inf)
+        decoupled = options["name"] == "adamw" or options.get("decoupled", False)
+        each = zip(self.model.parameters(), self.states, gradients, squares, strict=True)
+        for weight, state, g, square in each:
+            decay = options.get("weight_decay", 0.0) if self._decays(weight) else 0.0
+            if self.workload.deduplicates:
+                g = (g * shrink).clamp(-bound, bound) + (0.0 if decoupled else decay) * weight
+                square = g**2
+            move = self.rule(options, self.taken, g, square, state)
+            weight -= rate * (move + (decay if decoupled else 0.0) * weight)
+
+    def _decays(self, weight: nn.Parameter) -> bool:
+        """Whether `decays` of the optimizer names the array, or its dimensions are two or more."""
+        wanted = self.workload.optimizer.get("decays", "all")
+        if wanted == "matrices":
+            return weight.dim() >= 2
+        (name,) = (name for name, tensor, _ in torch_weights.named(self.model) if tensor is weight)
+        return wanted == "all" or any(fnmatchcase(name, pattern) for pattern in wanted)
 
     @torch.no_grad()
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
@@ -156,19 +178,25 @@ def _metrics(logits: torch.Tensor, losses: torch.Tensor, labels: torch.Tensor) -
 def _sgd(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    state["velocity"] = options["momentum"] * state["velocity"] + g
-    return state["velocity"]
+    """Sutskever et al. (ICML 2013) with the velocity of gradients alone; dampened from the second step on."""
+    momentum, share = options["momentum"], 1 - options.get("dampening", 0.0)
+    added = g if step == 1 else share * g
+    state["velocity"] = momentum * state["velocity"] + added
+    return g + momentum * state["velocity"] if options.get("nesterov") else state["velocity"]
 
 
 def _adam(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Adam of Kingma & Ba (arXiv:1412.6980), with the "epsilon hat" at the end of its section 2."""
+    """Adam of Kingma & Ba (arXiv:1412.6980); by the rule of Keras with the "epsilon hat" of its section 2."""
     beta_1, beta_2 = options["beta_1"], options["beta_2"]
     state["first"] = beta_1 * state["first"] + (1 - beta_1) * g
     state["second"] = beta_2 * state["second"] + (1 - beta_2) * square
     correction = math.sqrt(1 - beta_2**step) / (1 - beta_1**step)
-    return correction * state["first"] / (state["second"].sqrt() + options["epsilon"])
+    epsilon = options["epsilon"]
+    if options.get("rule") == "pytorch":
+        epsilon *= math.sqrt(1 - beta_2**step)
+    return correction * state["first"] / (state["second"].sqrt() + epsilon)
 
 
 def _nadam(
@@ -185,7 +213,42 @@ def _nadam(
     return (ahead + now) / (second.sqrt() + options["epsilon"])
 
 
+def _rmsprop(
+    options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
+) -> torch.Tensor:
+    """Hinton's lecture 6e (2012); centered as Graves has it (arXiv:1308.0850, equations 38 to 40)."""
+    rho = options["rho"]
+    state["second"] = rho * state["second"] + (1 - rho) * square
+    state["first"] = rho * state["first"] + (1 - rho) * g
+    mean = state["second"] - state["first"] ** 2 if options.get("centered") else state["second"]
+    state["velocity"] = options.get("momentum", 0.0) * state["velocity"] + g / _root(options, mean)
+    return state["velocity"]
+
+
+def _adagrad(
+    options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
+) -> torch.Tensor:
+    """Duchi et al. (JMLR 2011), with diagonal matrices."""
+    state["sum"] = (state["sum"] if step > 1 else options["initial"]) + square
+    return g / _root(options, state["sum"])
+
+
+def _root(options: dict, square: torch.Tensor) -> torch.Tensor:
+    """The root, with epsilon in it by the rule of Keras, and beside it by that of PyTorch."""
+    epsilon = options["epsilon"]
+    outside = options.get("rule") == "pytorch"
+    return square.sqrt() + epsilon if outside else (square + epsilon).sqrt()
+
+
 # By optimizer: the function of what the learning rate multiplies in a step; steps count from 1.
 RULES: dict[str, Callable[..., torch.Tensor]] = plugins.extend(
-    "engines/reference.py", {"sgd": _sgd, "adam": _adam, "nadam": _nadam}
+    "engines/reference.py",
+    {
+        "sgd": _sgd,
+        "adam": _adam,
+        "adamw": _adam,
+        "nadam": _nadam,
+        "rmsprop": _rmsprop,
+        "adagrad": _adagrad,
+    },
 )

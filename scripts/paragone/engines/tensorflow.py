@@ -141,7 +141,7 @@ class TensorFlow:
         self._workload = spec.workload
         with self._strategy.scope():
             self._model = known(create_model(MODELS, spec, dataset))
-            self._optimizer = create_optimizer(spec.workload, spec.precision)
+            self._optimizer = create_optimizer(spec.workload, spec.precision, self._model)
             self._optimizer.build(self._model.trainable_variables)
             self._statistics = Statistics(self._strategy, self._model)
             self._totals = [_total() for _ in range(3)]  # loss, correct, examples

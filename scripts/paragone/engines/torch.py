@@ -19,7 +19,7 @@ from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
 from paragone.engines import InputClock, Probe, torch_devices, torch_weights, warm_up
-from paragone.engines.torch_optimizers import create_optimizer
+from paragone.engines.torch_optimizers import create_optimizer, step
 from paragone.models import create_model
 from paragone.models.torch import MODELS
 from paragone.models.weights import Weights
@@ -211,7 +211,7 @@ class Torch:
         logits, loss = self.loss(inputs, labels)
         loss.backward()
         self.reduce_gradients()
-        self.optimizer.step()
+        step(self.optimizer, self.workload.optimizer)
         return logits.detach(), loss.detach()
 
     def train_epoch(

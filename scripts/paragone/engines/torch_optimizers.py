@@ -9,6 +9,8 @@ import torch._dynamo  # the first optimizer would: as an import it is on the clo
 from torch import nn
 
 from paragone.base import plugins
+from paragone.engines import torch_weights
+from paragone.models.weights import decayed
 
 Options = dict[str, Any]
 Reduction = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -18,7 +20,9 @@ Reduction = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 _STATES: dict[str, tuple[list[str], dict[str, float]]] = {
     "sgd": (["momentum_buffer"], {}),
     "adam": (["exp_avg", "exp_avg_sq"], {"step": 0.0}),
+    "adamw": (["exp_avg", "exp_avg_sq"], {"step": 0.0}),
     "nadam": (["exp_avg", "exp_avg_sq"], {"step": 0.0, "mu_product": 1.0}),
+    "rmsprop": (["square_avg", "grad_avg", "momentum_buffer"], {"step": 0.0}),
 }
 
 
@@ -39,8 +43,10 @@ def create_optimizer(
     create = OPTIMIZERS[options["name"]]
     optimizer = create(options, model, device, add_squares, fused)
     arrays, scalars = _STATES.get(options["name"], ([], {}))
-    if options.get("momentum") == 0:
-        arrays = []
+    if not options.get("momentum", 0):
+        arrays = [name for name in arrays if name != "momentum_buffer"]
+    if not options.get("centered"):
+        arrays = [name for name in arrays if name != "grad_avg"]
     # As in PyTorch, scalars are on the host unless kernels read them.
     on_device = any(optimizer.defaults.get(key) for key in ("capturable", "fused"))
     for weight in model.parameters() if arrays or scalars else []:
@@ -55,16 +61,61 @@ def create_optimizer(
     return optimizer
 
 
+def step(optimizer: torch.optim.Optimizer, options: Options) -> None:
+    """Clip the gradients, decay weights if the optimizer cannot decouple that itself, and take a step."""
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    if limit := options.get("clip_value"):
+        nn.utils.clip_grad_value_(weights, limit)
+    if limit := options.get("clip_norm"):
+        nn.utils.clip_grad_norm_(weights, limit)
+    for group in optimizer.param_groups:
+        if decay := group.get("decoupled"):
+            with torch.no_grad():
+                torch._foreach_mul_(group["params"], 1 - group["lr"] * decay)
+    optimizer.step()
+
+
+def _groups(options: Options, model: nn.Module, decouples: bool = False) -> list[dict[str, Any]]:
+    """The model's weights, with the weight decay of each. `decouples`: whether the optimizer does itself."""
+    decay, decoupled = options.get("weight_decay", 0.0), options.get("decoupled", False)
+    if not decay:
+        return [{"params": [*model.parameters()]}]
+    names = {id(tensor): (name, len(axes)) for name, tensor, axes in torch_weights.named(model)}
+    apart: tuple[list, list] = [], []
+    for weight in model.parameters():
+        apart[decayed(*names[id(weight)], options)].append(weight)
+    kinds = ["weight_decay", "decoupled"]
+    key, other = reversed(kinds) if decoupled and not decouples else kinds
+    return [
+        {"params": weights, key: rate, other: 0.0}
+        for weights, rate in zip(apart, (0.0, decay), strict=True)
+        if weights
+    ]
+
+
 def _sgd(
     options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
 ) -> torch.optim.Optimizer:
-    return torch.optim.SGD(model.parameters(), momentum=options["momentum"], fused=fused)
+    return (DampenedSgd if options.get("dampening") else torch.optim.SGD)(
+        _groups(options, model),
+        momentum=options["momentum"],
+        dampening=options.get("dampening", 0.0),
+        nesterov=options.get("nesterov", False),
+        fused=fused,
+    )
 
 
 def _adam(
     options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
 ) -> torch.optim.Optimizer:
-    return AdamEpsilonHat(model.parameters(), fused=fused, **_moments(options, device))
+    kind = torch.optim.Adam if options.get("rule") == "pytorch" else AdamEpsilonHat
+    decoupled = options["name"] == "adamw"
+    return kind(
+        _groups(options, model, decouples=True),
+        fused=fused,
+        decoupled_weight_decay=decoupled,
+        **_moments(options, device),
+    )
 
 
 def _nadam(
@@ -72,9 +123,35 @@ def _nadam(
 ) -> torch.optim.Optimizer:
     # Keras' momentum schedule, beta_1 (1 - 0.96^t / 2), is PyTorch's at a momentum decay of 1.
     arguments = {**_moments(options, device), "momentum_decay": 1.0}
-    if options.get("deduplicate", True):
-        return NAdam(model.parameters(), **arguments)
-    return NAdamOfOccurrences(model, add_squares, **arguments)
+    if not options.get("deduplicate", True):
+        return NAdamOfOccurrences(model, add_squares, **arguments)
+    arguments["decoupled_weight_decay"] = options.get("decoupled", False)
+    return NAdam(_groups(options, model, decouples=True), **arguments)
+
+
+def _rmsprop(
+    options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
+) -> torch.optim.Optimizer:
+    kind = torch.optim.RMSprop if options.get("rule") == "pytorch" else RmspropOfKeras
+    return kind(
+        _groups(options, model),
+        alpha=options["rho"],
+        eps=options["epsilon"],
+        momentum=options.get("momentum", 0.0),
+        centered=options.get("centered", False),
+    )
+
+
+def _adagrad(
+    options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
+) -> torch.optim.Optimizer:
+    kind = torch.optim.Adagrad if options.get("rule") == "pytorch" else AdagradOfKeras
+    return kind(
+        _groups(options, model),
+        initial_accumulator_value=options["initial"],
+        eps=options["epsilon"],
+        fused=None,
+    )
 
 
 def _moments(options: Options, device: torch.device) -> dict[str, Any]:
@@ -84,6 +161,51 @@ def _moments(options: Options, device: torch.device) -> dict[str, Any]:
         # A lazy device must hold the step count, or it would compile every step anew.
         "capturable": device.type == "xla",
     }
+
+
+class DampenedSgd(torch.optim.SGD):
+    """SGD whose first gradient is not dampened, as in PyTorch, although its state is there before."""
+
+    def __init__(self, weights: Any, **options: Any) -> None:
+        super().__init__(weights, **options)
+        for group in self.param_groups:
+            group["taken"] = 0
+
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        """Take one step."""
+        for group in self.param_groups:
+            group["dampening"] = self.defaults["dampening"] if group["taken"] else 0.0
+            group["taken"] += 1
+        return super().step(closure)
+
+
+class RmspropOfKeras(torch.optim.RMSprop):
+    """RMSprop with epsilon under the root."""
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:
+        """Take one step."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                state = self.state[weight]
+                g = weight.grad.add(weight, alpha=group["weight_decay"])
+                mean = state["square_avg"].lerp_(g.square(), 1 - group["alpha"])
+                if group["centered"]:
+                    mean = mean - state["grad_avg"].lerp_(g, 1 - group["alpha"]).square()
+                weight.addcdiv_(g, (mean + group["eps"]).sqrt_(), value=-group["lr"])
+
+
+class AdagradOfKeras(torch.optim.Adagrad):
+    """Adagrad with epsilon under the root."""
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:
+        """Take one step."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                g = weight.grad.add(weight, alpha=group["weight_decay"])
+                sums = self.state[weight]["sum"].addcmul_(g, g)
+                weight.addcdiv_(g, (sums + group["eps"]).sqrt_(), value=-group["lr"])
 
 
 class AdamEpsilonHat(torch.optim.Adam):
@@ -197,5 +319,13 @@ class _SquaresOfOccurrences(torch.autograd.Function):
 
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = plugins.extend(
-    "engines/torch_optimizers.py", {"sgd": _sgd, "adam": _adam, "nadam": _nadam}
+    "engines/torch_optimizers.py",
+    {
+        "sgd": _sgd,
+        "adam": _adam,
+        "adamw": _adam,
+        "nadam": _nadam,
+        "rmsprop": _rmsprop,
+        "adagrad": _adagrad,
+    },
 )

@@ -11,12 +11,13 @@ import json
 import math
 import zipfile
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
 
 from paragone.base.errors import UserError
-from paragone.config.run_spec import Spec
+from paragone.config.run_spec import Options, Spec
 from paragone.data.random_streams import generator
 
 Weights = dict[str, np.ndarray]
@@ -30,6 +31,14 @@ _CONSTANTS = {"gamma": 1.0, "beta": 0.0, "moving_mean": 0.0, "moving_variance": 
 def trainable(name: str) -> bool:
     """Whether the optimizer updates the array of this name."""
     return name.rsplit(".", 1)[1] not in STATISTICS
+
+
+def decayed(name: str, dimensions: int, options: Options) -> bool:
+    """Whether the weight decay of an optimizer's options applies to an array, by canonical name and shape."""
+    wanted = options.get("decays", "all")
+    if isinstance(wanted, list):
+        return any(fnmatchcase(name, pattern) for pattern in wanted)
+    return wanted == "all" or dimensions >= 2
 
 
 def draw(shapes: Shapes, initializer: str, seed: int) -> Weights:

@@ -17,8 +17,9 @@ class NumPy:
     def build(self, spec, dataset, threads, world=ALONE):
         kind, workload = spec.backend.device, spec.workload
         require_devices("NumPy", kind, spec.replicas, int(kind == "cpu"))
-        if spec.mixed or workload.model_name != "my-mlp" or workload.optimizer_name != "sgd":
-            raise Unavailable("this engine has my-mlp with sgd alone, and no bfloat16")
+        known = workload.model_name == "my-mlp" and workload.optimizer_name == "sgd"
+        if spec.mixed or not known or {*workload.optimizer} != {"name", "momentum"}:
+            raise Unavailable("this engine has my-mlp with sgd and momentum alone, and no bfloat16")
         self.devices, self.device_names, self.shard = Devices(kind, 1, 1), ["cpu"], WHOLE
         self.dtype = np.dtype(spec.weights_precision)
         self.scale = workload.input
