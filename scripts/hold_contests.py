@@ -27,7 +27,6 @@ from paragone.workers.meeting_folder import meeting_folder
 from paragone.workers.supervisor import interruptible
 
 PROGRAM = Path(__file__).with_name("participate.py")
-LEAST = 3  # contests, of which fewer decide nothing
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -97,13 +96,13 @@ def ended(record: ContestsRecord, minutes: float) -> Ended | None:
     held = len(record.contests)
     # By name, so that the digest of this program's code leaves out the statistics: an edit of those must not
     # hold again what was held.
-    if held >= LEAST and import_module("paragone.analysis.pairwise").all_decided(record):
+    enough = held >= import_module("paragone.analysis.statistics").FEWEST_CONTESTS
+    if enough and import_module("paragone.analysis.pairwise").all_decided(record):
         return "decided"
     if held >= record.planned:
         return "contests"
     seconds = sum(contest.seconds for contest in record.contests)
-    is_over = held >= LEAST and seconds * (held + 1) / held > 60 * minutes
-    return "minutes" if is_over else None
+    return "minutes" if enough and seconds * (held + 1) / held > 60 * minutes else None
 
 
 def hold(options: argparse.Namespace, specs: list[Spec], before: list[Contest]) -> Contest:

@@ -123,9 +123,10 @@ def test_a_coordinator_that_ends_leaves_nobody_and_its_contests_are_kept(small, 
     assert [path.name for path in tmp_path.iterdir()] == ["record.json"]
 
 
-# PyTorch's engine, of which a second one that is alive at the same time lacks memory.
+# PyTorch's engine, of which a second one that is alive at the same time lacks memory. It notes epochs' steps.
 GREEDY = """
 import fcntl
+from pathlib import Path
 from paragone.engines import torch
 
 class Greedy(torch.ENGINE):
@@ -136,6 +137,11 @@ class Greedy(torch.ENGINE):
         except BlockingIOError:
             raise MemoryError("alloc: all of it is taken") from None
         return super().build(*arguments, **named)
+
+    def train_epoch(self, seed, learning_rates, batches, steps):
+        with Path(__file__).with_name("steps").open("a") as file:
+            file.write(f"{steps} ")
+        return super().train_epoch(seed, learning_rates, batches, steps)
 
 ENGINE = Greedy
 """
@@ -157,6 +163,8 @@ def test_variants_that_do_not_fit_into_memory_together_are_timed_one_at_a_time(s
         assert [each.status for each in contest.contestants] == ["completed"] * 2
         order = [window.contestant for window in contest.windows]
         assert order in ([0, 0, 1, 1], [1, 1, 0, 0])
+        for window in contest.windows:  # a turn is an epoch of one step, then one of so many more
+            assert f" 1 {1 + window.steps} " in module.with_name("steps").read_text()
 
 
 def test_where_no_variant_can_be_timed_one_sentence_says_why(small, tmp_path):

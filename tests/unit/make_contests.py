@@ -3,12 +3,15 @@
 import copy
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from msgspec import to_builtins
 from unit.make_processes import make_activity, make_process
 from unit.make_records import FIRST_STEPS
 from workspace import make_spec
 
+from paragone.analysis.contests import COLUMNS
 from paragone.base.typed_json import typed
 from paragone.config.run_spec import Spec
 from paragone.records import contest_record
@@ -118,3 +121,29 @@ def _contestant(spec: Spec) -> dict:
         "restored": True,
         "processes": [make_process(1, "node-1", 0, spec.sha256)],
     }
+
+
+def windows(speeds: dict[str, Any], **columns: object) -> pd.DataFrame:
+    """A table of rounds; `speeds`: backend -> examples/s by contest and round, NaN or None for none."""
+    shared = {
+        "run": "question",
+        "workload": "fashion-cnn",
+        "global_batch": 128,
+        "replicas": 1,
+        "precision": "float32",
+        "tuning": "as-installed",
+        "dataset": "fashion_mnist",
+        "data_source": "real",
+        "data_edition": "official",
+        "machine": "one",
+        "status": "completed",
+        **columns,
+    }
+    rows = [
+        {"backend": backend, "contest": contest, "round": number, "examples_per_second": speed}
+        for backend, contests in speeds.items()
+        for contest, rounds in enumerate(contests, start=1)
+        for number, speed in enumerate(rounds, start=1)
+    ]
+    made = pd.DataFrame(rows).assign(**{"machine_name": shared["machine"], **shared})
+    return made.reindex(columns=[*COLUMNS]).astype(COLUMNS)

@@ -27,6 +27,7 @@ FAULTS = [
     ("contests.0.windows.3.contestant", 0, {"turns"}),
     ("contests.0.windows.3.steps", 41, {"turns"}),
     ("contests.0.windows.3.host.seconds", 9.0, {"turns"}),
+    ("contests.0.windows.3.first", 5.0, {"turns"}),
     ("contests.0.ready_seconds", 13.0, {"turns"}),
     ("contests.0.windows.3.host.stolen", 900.0, {"isolation"}),
     ("contests.0.windows.3.host.heat_throttles", 1, {"throttling"}),
@@ -107,3 +108,11 @@ def test_what_breaks_a_rule_has_no_speed_and_says_so(path, value, lost):
     assert {*zip(without["contest"], without["round"], without["backend"], strict=True)} == lost
     assert "" not in [*without["violations"]]
     assert len(table) == 8
+
+
+def test_a_speed_leaves_out_the_start_of_an_epoch():
+    """The record is made of these speeds, and of 50 ms for each start."""
+    table = rounds([typed(ContestsRecord, VALID)], "asked", PASSED).set_index("backend")
+    speeds = table["examples_per_second"]
+    assert speeds["torch"].tolist() == pytest.approx([100, 110, 120, 105])
+    assert speeds["jax"].tolist() == pytest.approx([50, 60, 55, 52])

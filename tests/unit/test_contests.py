@@ -6,15 +6,19 @@ from copy import deepcopy
 import pandas as pd
 import pytest
 from draw_figures import Drawing, texts_of
-from make_records import make_record, typed
+from make_contests import valid_contests, windows
+from make_records import make_record
+from make_records import typed as typed_runs
+from msgspec.structs import replace
 from workspace import CONFIG, ROOT
 
 from paragone.analysis import tidy
-from paragone.analysis.contests import COLUMNS
-from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED, verdicts
+from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, UNDECIDED, all_decided, verdicts
 from paragone.base.errors import UserError
+from paragone.base.typed_json import typed
 from paragone.config.expand import expand, timed_in_turn
 from paragone.config.plan import Plan
+from paragone.records.contest_record import ContestsRecord
 from paragone.reporting.answers import of_contests
 
 ASKED = {
@@ -29,43 +33,21 @@ ASKED = {
 LABELS = {"torch": "PyTorch", "jax": "JAX"}
 
 
-def table(speeds: dict[str, list[list[float]]], machine: str = "one") -> pd.DataFrame:
-    """Windows of variants: backend -> speeds by contest and round, in examples/s."""
-    rows = [
-        {
-            "run": "question",
-            "workload": "fashion-cnn",
-            "backend": backend,
-            "global_batch": 128,
-            "replicas": 1,
-            "precision": "float32",
-            "tuning": "as-installed",
-            "dataset": "fashion_mnist",
-            "data_source": "real",
-            "data_edition": "official",
-            "machine": machine,
-            "machine_name": machine,
-            "contest": contest,
-            "round": number,
-            "examples_per_second": speed,
-        }
-        for backend, contests in speeds.items()
-        for contest, rounds in enumerate(contests, start=1)
-        for number, speed in enumerate(rounds, start=1)
-    ]
-    return pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(COLUMNS)
+def record_of(speeds: dict[str, list[list[float]]]) -> ContestsRecord:
+    """A valid record of contests with such speeds."""
+    return typed(ContestsRecord, valid_contests(speeds))
 
 
 def rows_of(speeds: dict[str, list[list[float]]]) -> list[dict]:
     """The verdicts on such windows."""
-    return verdicts(table(speeds), LABELS).to_dict("records")
+    return verdicts(windows(speeds), LABELS).to_dict("records")
 
 
 def test_contests_are_the_unit_and_the_median_over_rounds_is_their_effect():
     """A hundred rounds of three contests decide no more than their medians."""
-    few = verdicts(table({"torch": [[110], [120], [150]], "jax": [[100]] * 3}), LABELS)
+    few = verdicts(windows({"torch": [[110], [120], [150]], "jax": [[100]] * 3}), LABELS)
     rounds = [[speed, 500, speed] * 30 for speed in (110, 120, 150)]
-    many = verdicts(table({"torch": rounds, "jax": [[100] * 90] * 3}), LABELS)
+    many = verdicts(windows({"torch": rounds, "jax": [[100] * 90] * 3}), LABELS)
     assert few.equals(many)
     (row,) = few.to_dict("records")
     assert row["effect"] == pytest.approx((1.1 * 1.2 * 1.5) ** (1 / 3))
@@ -106,9 +88,9 @@ def test_the_contests_that_would_decide():
 
 
 def test_a_variant_that_has_no_speed_is_not_compared_and_the_others_are():
-    windows = table({"torch": [[200]] * 3, "jax": [[None]] * 3})
-    windows.loc[windows["backend"] == "jax", "status"] = "out_of_memory"
-    (row,) = verdicts(windows, LABELS).to_dict("records")
+    table = windows({"torch": [[200]] * 3, "jax": [[None]] * 3})
+    table.loc[table["backend"] == "jax", "status"] = "out_of_memory"
+    (row,) = verdicts(table, LABELS).to_dict("records")
     assert (row["relation"], row["second_lacks"]) == (
         NOT_COMPARED,
         "out of memory (all 3 contests)",
@@ -117,23 +99,35 @@ def test_a_variant_that_has_no_speed_is_not_compared_and_the_others_are():
 
 def test_the_first_answer_is_of_speeds_alone():
     """Without a contest there is one sentence that says so."""
-    windows = table({"torch": [[100.0, 101.0]] * 3, "jax": [[50.0, 50.5]] * 3})
-    windows["contest_seconds"] = 21.0
-    windows.loc[0, ["busy", "other_cpu_share"]] = True, 0.4
-    sentence, speeds, about = of_contests("Which way?", windows, LABELS).sentences
+    table = windows({"torch": [[100.0, 101.0]] * 3, "jax": [[50.0, 50.5]] * 3})
+    table["contest_seconds"] = 21.0
+    table.loc[0, ["busy", "other_cpu_share"]] = True, 0.4
+    sentence, speeds, about = of_contests("Which way?", table, LABELS).sentences
     assert sentence.startswith("Which way? speed: PyTorch is best")
     assert "n = 3 contests" in sentence
     assert speeds.endswith("PyTorch 100, JAX 50.")
     assert about.startswith("3 contests took 1 min 3 s. BUSY MACHINE")
-    (nothing,) = of_contests("Which way?", windows[:0], LABELS).sentences
+    (nothing,) = of_contests("Which way?", table[:0], LABELS).sentences
     assert nothing == "Which way? no contest times two of its variants."
+
+
+def test_what_compares_nothing_is_not_decided():
+    """Variants that no round has together, or of which none is quiet; one variant has nothing to decide."""
+    fast = {"torch": [[200, 201]] * 3, "jax": [[100, 99]] * 3}
+    assert all_decided(record_of(fast))
+    assert all_decided(record_of({"torch": fast["torch"]}))
+    loud = record_of(fast)
+    for contest in loud.contests:
+        contest.windows[:] = [replace(window, sleeping=1.0) for window in contest.windows]
+    assert not all_decided(loud)
+    assert not all_decided(record_of({"torch": [[140], [90], [120]], "jax": [[100]] * 3}))
 
 
 def test_machines_are_kept_apart():
     both = pd.concat(
         [
-            table({"torch": [[200]] * 3, "jax": [[100]] * 3}, "one"),
-            table({"torch": [[100]] * 3, "jax": [[200]] * 3}, "two"),
+            windows({"torch": [[200]] * 3, "jax": [[100]] * 3}, machine="one"),
+            windows({"torch": [[100]] * 3, "jax": [[200]] * 3}, machine="two"),
         ]
     )
     assert sorted(verdicts(both, LABELS)["effect"]) == pytest.approx([0.5, 2])
@@ -146,11 +140,11 @@ def test_runs_without_a_window_have_the_speed_of_their_contests():
     for record in made:
         record["window"] = record["processes"][0]["window"] = []
     proven = {("fashion-conv", backend): True for backend in ("torch", "torch-xla")}
-    alone, _ = tidy.tables(typed(made), "one", proven)
-    windows = table({"torch": [[100, 120], [130, 130]], "torch-xla": [[None]]})
+    alone, _ = tidy.tables(typed_runs(made), "one", proven)
+    table = windows({"torch": [[100, 120], [130, 130]], "torch-xla": [[None]]})
     for column in ("workload", "global_batch", "machine", "data_edition"):
-        windows[column] = alone[column].iloc[0]
-    runs, _ = tidy.tables(typed(made), "one", proven, rounds=windows)
+        table[column] = alone[column].iloc[0]
+    runs, _ = tidy.tables(typed_runs(made), "one", proven, rounds=table)
     assert alone["steady_examples_per_second"].isna().all()
     speeds = runs.set_index("backend")["steady_examples_per_second"]
     assert speeds["torch"].tolist() == [120, 120]
@@ -176,15 +170,15 @@ def test_variants_of_one_work_are_timed_together():
 
 
 def test_the_figure_shows_every_window_and_why_a_variant_has_none(tmp_path):
-    windows = table({"torch": [[100, 110], [120, 90]], "jax": [[None]]})
-    windows.loc[windows["backend"] == "jax", "status"] = "out_of_memory"
-    drawing = Drawing(tmp_path, rounds=windows)
+    table = windows({"torch": [[100, 110], [120, 90]], "jax": [[None]]})
+    table.loc[table["backend"] == "jax", "status"] = "out_of_memory"
+    drawing = Drawing(tmp_path, rounds=table)
     shown = drawing.shown("rounds")
     drawn = shown.dropna(subset="examples_per_second")
     assert drawn["turn"].tolist() == [1, 2, 3, 4]
     assert drawn["examples_per_second"].tolist() == [100, 110, 120, 90]
-    windows.loc[0, ["busy", "other_cpu_share"]] = True, 0.4
-    text = texts_of(Drawing(tmp_path, rounds=windows).figure("rounds"))
+    table.loc[0, ["busy", "other_cpu_share"]] = True, 0.4
+    text = texts_of(Drawing(tmp_path, rounds=table).figure("rounds"))
     assert "out of memory" in text
     assert "others used up to 40 % of it during 1 of 5 windows" in text
 

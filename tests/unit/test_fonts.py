@@ -1,4 +1,4 @@
-"""Any script and any reader: fonts that draw a name, colors that are told apart."""
+"""Any script and any reader: fonts that draw a name, colors that can be distinguished."""
 
 import itertools
 import json
@@ -101,7 +101,7 @@ def test_a_name_fits_into_its_room(text):
 
 PALETTE = {name: block["color"] for name, block in CONFIG["backends"].items()}
 READERS = ("normal", "deuteranomaly", "protanomaly", "tritanomaly", "gray")
-TOLD = 8  # least distance of two colors that a reader tells apart
+DISTINCT = 8  # least distance of two colors that a reader can distinguish
 
 
 def seen(color: str, reader: str) -> np.ndarray:
@@ -121,13 +121,13 @@ def distance(first: str, second: str, reader: str) -> float:
 
 
 def too_close(palette: dict[str, str]) -> list[tuple[str, str, str]]:
-    """Pairs of backends that some reader cannot tell apart by color, and by marker neither."""
+    """Pairs of backends that some reader cannot distinguish by color, and by marker neither."""
     styles = {name: style.series_style(palette, name) for name in palette}
     return [
         (first, second, reader)
         for first, second in itertools.combinations(palette, 2)
         for reader in READERS
-        if distance(palette[first], palette[second], reader) < TOLD
+        if distance(palette[first], palette[second], reader) < DISTINCT
         and styles[first]["marker"] == styles[second]["marker"]
     ]
 
@@ -142,11 +142,11 @@ def test_every_reader_tells_backends_apart_by_color_or_marker():
 
 @pytest.mark.parametrize("reader", READERS)
 def test_bars_of_one_experiment_and_neighboring_parts_of_the_clocks_differ(reader):
-    """Bars have no markers; gray is told apart by their names, and of the clocks by lightness or hatch."""
+    """Bars have no markers: gray ones are known by their names, those of the clocks by lightness or hatch."""
     for name, block in CONFIG["experiments"].items():
         if reader != "gray" and {*block["figures"]} & {"epoch_time", "batch_size_throughput"}:
             drawn = {spec.backend.name for spec in expand(CONFIG, name)}
             for first, second in itertools.combinations(sorted(drawn), 2):
-                assert distance(PALETTE[first], PALETTE[second], reader) > TOLD
+                assert distance(PALETTE[first], PALETTE[second], reader) > DISTINCT
     for (_, first), (_, second) in itertools.pairwise(PART_STYLES.items()):
         assert first[1] != second[1] or distance(first[0], second[0], reader) > 6

@@ -172,7 +172,7 @@ def library(tmp_path_factory) -> Path:
     [("", [0.0, 0.0], True), ("hot", [0.0, 1.0], True), ("mute", [0.0, 0.0], False)],
 )
 def test_clocks_power_and_energy_are_those_of_the_window(library, mode, slowed, counts_energy):
-    """Heat is told from the power limit; an accelerator without a counter of energy has none."""
+    """Throttling by heat and the power limit are two things; without a counter of energy there is none."""
     printed = run_python(PROGRAM, LD_LIBRARY_PATH=str(library), NVML_STAND_IN=mode)
     machine, load, (window, empty), life, uuids = json.loads(printed)
     assert machine["accelerators"] == ["Stand-in"] * 2

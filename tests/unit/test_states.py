@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from draw_figures import Drawing, texts_of
+from make_contests import windows
 from make_records import make_record, typed
 
 from paragone.analysis import tidy
-from paragone.analysis.contests import COLUMNS
 from paragone.analysis.pairwise import differences, verdicts
 from paragone.analysis.states import calm, disturbed, states
 from paragone.reporting import words
@@ -26,33 +26,6 @@ MEASURED = {
     "jax": "9131 9408 9386 9787 9821 10251 10236 10248 9925 9668 9254 9647 9894 10209 9913 10272 10032 "
     "10294 10437 9904",
 }
-
-
-def windows(speeds: dict[str, np.ndarray], **columns: object) -> pd.DataFrame:
-    """A table of rounds; `speeds`: backend -> examples/s by contest and round, NaN for no window."""
-    parts = []
-    for backend, values in speeds.items():
-        contest, number = np.indices(values.shape) + 1
-        of_window = {"contest": contest, "round": number, "examples_per_second": values}
-        part = pd.DataFrame({name: array.ravel() for name, array in of_window.items()})
-        parts.append(part.assign(backend=backend))
-    shared = {
-        "run": "question",
-        "workload": "fashion-cnn",
-        "global_batch": 128,
-        "replicas": 1,
-        "precision": "float32",
-        "tuning": "as-installed",
-        "dataset": "fashion_mnist",
-        "data_source": "real",
-        "data_edition": "official",
-        "machine": "one",
-        "machine_name": "one",
-        "status": "completed",
-        **columns,
-    }
-    made = pd.concat(parts, ignore_index=True).assign(**shared)
-    return made.reindex(columns=[*COLUMNS]).astype(COLUMNS)
 
 
 def noise(
@@ -210,12 +183,14 @@ def test_the_answers_say_so_too():
     speeds = dict(zip(("torch", "torch-xla"), three_contests().values(), strict=True))
     table = windows(speeds, **runs[same].iloc[0])
     pairs = differences(runs, LABELS, table).assign(family="primary")
-    told = answers([Tables("one", "Which?", runs, pairs, rounds=table, labels=LABELS)])[0].sentences
+    given = answers([Tables("one", "Which?", runs, pairs, rounds=table, labels=LABELS)])[
+        0
+    ].sentences
     (found,) = states(table, LABELS)
-    assert words.of_states(found) in told[0]
+    assert words.of_states(found) in given[0]
     silent = answers([Tables("one", "Which?", runs, pairs)])[0].sentences
-    assert told[0].startswith(silent[0])
-    assert told[1:] == silent[1:]
+    assert given[0].startswith(silent[0])
+    assert given[1:] == silent[1:]
 
 
 def test_the_figure_shades_disturbed_rounds_alone(tmp_path):

@@ -45,9 +45,8 @@ def rounds(records: Iterable[ContestsRecord], experiment: str, parity: Parity) -
     `parity`: by workload and backend. A variant that has not passed the gate, or failed its first steps, has
     no speed; nor has one, or a window, that breaks a measurement rule which is more than a remark.
     """
-    numbers: dict[str, Iterator[int]] = defaultdict(
-        lambda: count(1)
-    )  # over all sessions of a question
+    # Contests are numbered over all sessions of a question.
+    numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(1))
     rows = [
         row
         for record in records
@@ -136,7 +135,7 @@ def _of_window(window: Window, place: int) -> dict[str, Any]:
         "place": place,
         "steps": window.steps,
         "seconds": window.seconds,
-        "sleeping_share": window.sleeping / (window.first + window.seconds),
+        "sleeping_share": window.sleeping / window.whole,
         **of_others([lost / total if total else None]),
     }
 

@@ -14,7 +14,13 @@ from paragone.analysis import contests, run_states
 from paragone.analysis.grouping import CONTEST, SETTING, Series, by_machine, series_of
 from paragone.analysis.metrics import METRICS, OPTIONAL, Metric, named
 from paragone.analysis.sessions import ENOUGH, SESSION, by_session
-from paragone.analysis.statistics import ALPHA, Effects, OverContests, holm, holm_of_contests
+from paragone.analysis.statistics import (
+    ALPHA,
+    Effects,
+    OverContests,
+    holm,
+    holm_of_contests,
+)
 from paragone.config.questions import compared
 from paragone.records.contest_record import ContestsRecord
 
@@ -72,11 +78,15 @@ def verdicts(rounds: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
 
 
 def all_decided(record: ContestsRecord) -> bool:
-    """Whether the contests held so far decide every pair of their variants, if all of these are in parity."""
+    """Return whether the contests held so far decide every pair that they compare.
+
+    The variants count as in parity, which the gate proves elsewhere. Where no pair has a round in common,
+    nothing is decided; one variant alone has no pair to decide.
+    """
     specs = [contestant.spec for contest in record.contests for contestant in contest.contestants]
     proven = {(spec.workload.name, spec.backend.name): True for spec in specs}
-    found = verdicts(contests.rounds([record], "", proven), {})
-    return UNDECIDED not in set(found["relation"])
+    relations = {*verdicts(contests.rounds([record], "", proven), {})["relation"]}
+    return relations != {NOT_COMPARED} and UNDECIDED not in relations
 
 
 def with_energy(runs: pd.DataFrame) -> pd.DataFrame:

@@ -44,7 +44,7 @@ class States:
 
     @property
     def share(self) -> float:
-        """Of the rounds, the disturbed ones."""
+        """Return the share of the rounds in which the machine was disturbed, 0 to 1."""
         return len(self.disturbed) / max(self.rounds, 1)
 
 
@@ -81,7 +81,7 @@ def states(rounds: pd.DataFrame, labels: dict[str, str]) -> list[States]:
 
 
 def disturbed(rounds: pd.DataFrame) -> pd.Series:
-    """Of each row of a table of rounds, whether it is of a round in which the machine was disturbed."""
+    """Return a mask of the rows of a table of rounds: those of rounds in which the machine was disturbed."""
     marks = pd.Series(data=False, index=rounds.index)
     for _, same in by_machine(rounds):
         for state in states(same, {}):
@@ -91,7 +91,7 @@ def disturbed(rounds: pd.DataFrame) -> pd.Series:
 
 
 def calm(rounds: pd.DataFrame) -> pd.DataFrame:
-    """A table of rounds without those in which the machine was disturbed."""
+    """Return a table of rounds without those in which the machine was disturbed."""
     return rounds[~disturbed(rounds)]
 
 
@@ -113,7 +113,7 @@ def _relative(own: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
 
 
 def _slower(logs: pd.DataFrame) -> pd.Series:
-    """Of each round, whether it is of the slower of two states; nowhere if there is one."""
+    """Return a mask of the rounds: those of the slower of two states; none if there is one state."""
     one = pd.Series(data=False, index=logs.index)
     columns = tuple(logs.to_numpy().T)
     if len(logs) < FEWEST or np.ptp(slowdowns := _slowdowns(*columns)) == 0:
@@ -137,12 +137,15 @@ def _slower(logs: pd.DataFrame) -> pd.Series:
 
 
 def _slowdowns(*columns: np.ndarray) -> np.ndarray:
-    """Of each round the second least of its relative speeds; 0 where fewer than two are known."""
+    """Return the second least relative speed of each round, in logs; 0 where fewer than two are known.
+
+    `columns`: an array per variant with a relative speed per round.
+    """
     return np.nan_to_num(np.sort(np.column_stack(columns), axis=1)[:, VARIANTS - 1])
 
 
 def _in_slower_group(slowdowns: np.ndarray) -> np.ndarray:
-    """Of each round, whether k-means, started from the extremes, puts it into the slower of two groups."""
+    """Return a mask of the rounds in the slower of two groups, by k-means that starts from the extremes."""
     ends = np.array([[slowdowns.max()], [slowdowns.min()]])
     return scipy.cluster.vq.kmeans2(slowdowns[:, None], ends, minit="matrix")[1] == 1
 

@@ -258,9 +258,8 @@ def pairs_needed(deviation: float, margin: float, comparisons: int) -> int | Non
 def _of_t_test(deviation: float, alpha: float, n: int) -> float:
     """The power of the t test, to which that of sign flips of many pairs is equal; in units of the margin."""
     margin = math.sqrt(n) / deviation
-    found = scipy.stats.nct.sf(scipy.stats.t.ppf(1 - alpha / 2, n - 1), n - 1, margin)
     within = 2 * scipy.stats.t.cdf(margin - scipy.stats.t.ppf(1 - alpha, n - 1), n - 1) - 1
-    return float(min(found, within))
+    return min(_power_of_t(deviation, alpha, n, equal=False), float(within))
 
 
 def _power_of_t(deviation: float, alpha: float, n: int, *, equal: bool) -> float:

@@ -94,8 +94,13 @@ class LearningRate(Block, frozen=True):
 
     @property
     def constant(self) -> bool:
-        """Whether every step has one rate."""
+        """Return whether all steps of a run have the same rate."""
         return not (self.decay or self.warmup or self.schedule)
+
+    @property
+    def by_step(self) -> bool:
+        """Return whether the rate may change from one step of an epoch to the next."""
+        return not self.constant and (self.unit == "step" or self.each_step)
 
     def factors(self, epoch: int, epochs: int, steps: int) -> list[float]:
         """The factor of each step of an epoch (from 1), in a run of `epochs` of so many steps each."""

@@ -133,9 +133,8 @@ class TensorFlow:
             labels,
             tf.TensorSpec((None,), tf.float32),
         )
-        with tf.device(
-            "/CPU:0"
-        ):  # of each step; a variable, so that the loop is traced once for any number
+        # The rate of each step: a variable, so that the loop is traced once for any number of steps.
+        with tf.device("/CPU:0"):
             self._rates = tf.Variable([0.0], shape=(None,), dtype=self._dtype)
         self._global_batch = spec.global_batch
         self._workload = spec.workload
@@ -205,7 +204,8 @@ class TensorFlow:
     @tf.function
     def _train_loop(self, iterator: Iterator, steps: tf.Tensor) -> None:
         for step in tf.range(steps):
-            self._optimizer.learning_rate.assign(self._rates[step])
+            if self._workload.learning_rate.by_step:  # decided when the loop is traced
+                self._optimizer.learning_rate.assign(self._rates[step])
             self._strategy.run(self._train_step, self._parts(next(iterator)))
 
     @tf.function
@@ -267,6 +267,7 @@ class TensorFlow:
         self, learning_rates: list[float], batches: Iterable[tuple], steps: int
     ) -> Metrics:
         self._rates.assign(learning_rates)
+        self._optimizer.learning_rate.assign(learning_rates[0])
         return self._run(self._train_loop, self._train_pipeline, batches, steps)
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:

@@ -63,11 +63,12 @@ def create_optimizer(
 
 def step(optimizer: torch.optim.Optimizer, options: Options) -> None:
     """Clip the gradients, decay weights if the optimizer cannot decouple that itself, and take a step."""
-    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-    if limit := options.get("clip_value"):
-        nn.utils.clip_grad_value_(weights, limit)
-    if limit := options.get("clip_norm"):
-        nn.utils.clip_grad_norm_(weights, limit)
+    for clip, key in (
+        (nn.utils.clip_grad_value_, "clip_value"),
+        (nn.utils.clip_grad_norm_, "clip_norm"),
+    ):
+        if limit := options.get(key):
+            clip([weight for group in optimizer.param_groups for weight in group["params"]], limit)
     for group in optimizer.param_groups:
         if decay := group.get("decoupled"):
             with torch.no_grad():

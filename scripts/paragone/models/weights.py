@@ -34,7 +34,11 @@ def trainable(name: str) -> bool:
 
 
 def decayed(name: str, dimensions: int, options: Options) -> bool:
-    """Whether the weight decay of an optimizer's options applies to an array, by canonical name and shape."""
+    """Return whether an optimizer's weight decay applies to an array.
+
+    `name`: its canonical name; `dimensions`: how many it has; `options`: of the optimizer, whose `decays` is
+    "all", "matrices" or a list of patterns of names.
+    """
     wanted = options.get("decays", "all")
     if isinstance(wanted, list):
         return any(fnmatchcase(name, pattern) for pattern in wanted)

@@ -417,8 +417,8 @@ def contest_tuning(contest: Contest) -> Iterator[Finding]:
 def asleep(contest: Contest) -> Iterator[Finding]:
     """Only the variant whose turn it is uses the machine."""
     for place, window in enumerate(contest.windows):
-        if window.sleeping > limit("asleep") * window.seconds:
-            wrong = f"{window.sleeping:.4f} s of CPU time in {window.seconds:.3f} s"
+        if window.sleeping > limit("asleep") * window.whole:
+            wrong = f"{window.sleeping:.4f} s of CPU time in {window.whole:.3f} s"
             yield Finding(f"windows[{place}].sleeping", wrong)
 
 
@@ -444,8 +444,8 @@ def turns(contest: Contest) -> Iterator[Finding]:
         planned = contest.contestants[window.contestant].steps
         if window.steps != planned:
             yield Finding(f"windows[{place}].steps", f"{window.steps}, calibrated {planned}")
-        if window.seconds > window.host.seconds + limit("turns"):
-            wrong = f"{window.seconds:.3f} s, {window.host.seconds:.3f} s by the kernel's clock"
+        if window.whole > window.host.seconds + limit("turns"):
+            wrong = f"{window.whole:.3f} s, {window.host.seconds:.3f} s by the kernel's clock"
             yield Finding(f"windows[{place}].seconds", wrong)
     spent = contest.ready_seconds + math.fsum(window.host.seconds for window in contest.windows)
     if spent > contest.seconds + limit("turns"):

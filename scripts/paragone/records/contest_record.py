@@ -73,6 +73,11 @@ class Window(Part, frozen=True):
     sleeping: Number
     host: Activity
 
+    @property
+    def whole(self) -> float:
+        """Return the seconds of both epochs."""
+        return self.first + self.seconds
+
 
 class Contest(Part, frozen=True, kw_only=True):
     """All variants of a question, timed in turn.

@@ -72,13 +72,13 @@ class Tables:
 
     @cached_property
     def states(self) -> list[States]:
-        """Of the machines that were disturbed during contests."""
+        """Return the states of the machines that were disturbed during contests."""
         found = states(self.rounds, self.labels) if len(self.rounds) else []
         return [one for one in found if one.disturbed]
 
     @cached_property
     def in_calm_rounds(self) -> pd.DataFrame:
-        """The rows of `differences` with speeds of calm rounds alone; empty if all rounds are."""
+        """Return the rows of `differences` with speeds of calm rounds alone; empty if all rounds are calm."""
         if not self.states:
             return pd.DataFrame()
         return pairwise.differences(self.runs, self.labels, calm(self.rounds))
@@ -171,7 +171,8 @@ def of_contests(title: str, rounds: pd.DataFrame, labels: dict[str, str]) -> Sec
         work = f"{series[0].workload}, batch {series[0].global_batch:,}"
         said.append(Answer(f"Examples/s of {work}, medians: {', '.join(speeds) or 'none'}."))
     lengths = rounds.drop_duplicates(["run", "contest"])["contest_seconds"]
-    took = f"{len(lengths)} contests took {footnotes.duration(lengths.sum())}."
+    contests = f"{len(lengths)} contest{'s' if len(lengths) > 1 else ''}"
+    took = f"{contests} took {footnotes.duration(lengths.sum())}."
     busy = footnotes.isolation(rounds) or ["Nothing else kept the machine busy."]
     return Section(FIRST, [*said, Answer(" ".join([took, *busy]))])
 
