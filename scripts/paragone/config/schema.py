@@ -416,7 +416,16 @@ class Input(Closed):
     std: Annotated[Positive, says("standard deviation of the divided pixels")]
 
 
-RULE = "whose rule of this name, where frameworks differ; see docs/method.md#protocols"
+# Options that several optimizers have.
+Beta1 = Annotated[Fraction, says("of adam, adamw and nadam: decay of the mean of gradients")]
+Beta2 = Annotated[
+    Fraction, says("of adam, adamw and nadam: decay of the mean of squared gradients")
+]
+Epsilon = Annotated[Positive, says("of all but sgd: placed as the rule has it")]
+Rule = Annotated[
+    Literal["keras", "pytorch"],
+    says("whose rule of this name, where frameworks differ; see docs/method.md#protocols"),
+]
 
 
 class Optimizer(Open):
@@ -498,12 +507,10 @@ class Sgd(Coupled, kw_only=True):
 class Adam(Common, kw_only=True):
     """Adam"""
 
-    beta_1: Annotated[Fraction, says("of adam, adamw and nadam: decay of the mean of gradients")]
-    beta_2: Annotated[
-        Fraction, says("of adam, adamw and nadam: decay of the mean of squared gradients")
-    ]
-    epsilon: Annotated[Positive, says("of all but sgd: placed as the rule has it")]
-    rule: Annotated[Literal["keras", "pytorch"], says(RULE)] = "keras"
+    beta_1: Beta1
+    beta_2: Beta2
+    epsilon: Epsilon
+    rule: Rule = "keras"
 
 
 class AdamW(Adam, kw_only=True):
@@ -515,11 +522,9 @@ class AdamW(Adam, kw_only=True):
 class Nadam(Coupled, kw_only=True):
     """Adam with Nesterov's momentum"""
 
-    beta_1: Annotated[Fraction, says("of adam, adamw and nadam: decay of the mean of gradients")]
-    beta_2: Annotated[
-        Fraction, says("of adam, adamw and nadam: decay of the mean of squared gradients")
-    ]
-    epsilon: Annotated[Positive, says("of all but sgd: placed as the rule has it")]
+    beta_1: Beta1
+    beta_2: Beta2
+    epsilon: Epsilon
     deduplicate: Annotated[
         bool,
         says("of nadam: add the gradients of a word that a batch repeats before they are squared"),
@@ -540,12 +545,12 @@ class Rmsprop(Coupled, kw_only=True):
     """the gradient divided by the root of a mean of its squares"""
 
     rho: Annotated[Fraction, says("of rmsprop: decay of the mean of squared gradients")]
-    epsilon: Annotated[Positive, says("of all but sgd: placed as the rule has it")]
+    epsilon: Epsilon
     momentum: Annotated[Fraction, says("of sgd and rmsprop; 0 for none")] = 0.0
     centered: Annotated[
         bool, says("of rmsprop: the square of the mean gradient is taken off the mean square")
     ] = False
-    rule: Annotated[Literal["keras", "pytorch"], says(RULE)] = "keras"
+    rule: Rule = "keras"
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for keys that do not go together."""
@@ -560,8 +565,8 @@ class Adagrad(Coupled, kw_only=True):
     """the gradient divided by the root of the sum of its squares"""
 
     initial: Annotated[float, Meta(ge=0), says("of adagrad: the sum of squares at the beginning")]
-    epsilon: Annotated[Positive, says("of all but sgd: placed as the rule has it")]
-    rule: Annotated[Literal["keras", "pytorch"], says(RULE)] = "keras"
+    epsilon: Epsilon
+    rule: Rule = "keras"
 
 
 # The keys of the project's optimizers; a plugin's may have any.
