@@ -5,80 +5,170 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 from judge_rows import FOLDER, REUTERS, of, tabulated, with_accuracy
 from make_records import make_record
 from make_tables import beside, write
 
 from paragone.analysis import published, verdicts
-from paragone.analysis.prediction import DIFFERS, REPRODUCED, UNDECIDED, Judgement, judge
+from paragone.analysis.prediction import (
+    CONSISTENT,
+    DIFFERS,
+    HOLDS,
+    NO_RUNS,
+    NOT_COMPARABLE,
+    Claim,
+    adjusted,
+    judge,
+    judge_sample,
+)
 from paragone.analysis.statistics import holm
 
-NONE = pd.Series(dtype=float)
 KNOWN = pd.Series(
     np.tile([-1.0, 1.0], 10)
 )  # 20 runs, deviation sqrt(20 / 19) = 1.02598; t(19) = 2.093024
 
 
+def by_seed(values, first=0):
+    """Outcomes of runs whose seeds begin with `first`."""
+    return pd.Series(values, range(first, first + len(values)), dtype=float)
+
+
+def claim(value, margin=0.0, **about):
+    return Claim(value, margin, **about)
+
+
 def test_a_prediction_interval_by_hand():
-    found = judge(0.5, pd.Series([0.0, 0.0]), 3.0, KNOWN)
-    assert found.difference == 0.5
-    assert found.half_width == pytest.approx(2.093024 * 1.02598 * 1.5**0.5, 1e-5)  # 2.6300
-    assert found.verdict == REPRODUCED
-    assert judge(found.half_width, pd.Series([0.0, 0.0]), 3.0, KNOWN).p == pytest.approx(0.05)
-    assert judge(2.62, pd.Series([0.0, 0.0]), 1.0, KNOWN).verdict == UNDECIDED
-    assert judge(2.64, pd.Series([0.0, 0.0]), 1.0, KNOWN).verdict == DIFFERS
+    """Of the runs at hand and the committed ones together: 22, two of which are at 0."""
+    found = judge(claim(0.5, 3.0), by_seed([0.0, 0.0], 20), KNOWN)
+    deviation = (20 / 21) ** 0.5
+    assert (found.n, found.center, found.difference) == (22, 0, 0.5)
+    assert found.half_width == pytest.approx(2.079614 * deviation * (23 / 22) ** 0.5, 1e-5)  # t(21)
+    assert found.verdict == HOLDS
+    edge = judge(claim(found.half_width), by_seed([0.0, 0.0], 20), KNOWN)
+    assert edge.p == pytest.approx(0.05)
+    assert judge(claim(2.07, 1.0), NO_RUNS, KNOWN).verdict == CONSISTENT
+    assert judge(claim(2.21, 1.0), NO_RUNS, KNOWN).verdict == DIFFERS
 
 
-def test_runs_that_vary_more_than_the_spread_are_not_judged_by_it():
-    # F = variance of the two over 20 / 19; with 1 and 19 degrees of freedom 0.1 % is at 15.08: 5.634.
-    for distance, why in ((5.62, ()), (5.65, ("other_spread",))):
-        found = judge(0.0, pd.Series([-distance / 2, distance / 2]), 9.0, KNOWN)
-        assert (found.verdict, found.why) == (UNDECIDED if why else REPRODUCED, why)
+def test_equal_takes_distance_and_interval_together():
+    half = judge(claim(0.0), NO_RUNS, KNOWN).half_width
+    assert judge(claim(0.5, 0.51 + half), NO_RUNS, KNOWN).verdict == HOLDS
+    assert judge(claim(0.5, 0.49 + half), NO_RUNS, KNOWN).verdict == CONSISTENT
+    found = judge(claim(3.0, 3.1 + half), NO_RUNS, KNOWN)
+    assert (found.verdict, found.is_equal) == (DIFFERS, True)
+
+
+def test_a_seed_counts_once():
+    again = judge(claim(0.0), by_seed([-1.0, 1.0]), KNOWN)
+    assert (again.n, again.own) == (20, (-1.0, 1.0))
+    assert again.half_width == judge(claim(0.0), NO_RUNS, KNOWN).half_width
+
+
+def test_printed_digits_are_an_interval():
+    """What prints as 2.2 may be 2.15, which one more run could be; equal must be all that prints so."""
+    assert judge(claim(2.21), NO_RUNS, KNOWN).verdict == DIFFERS
+    assert judge(claim(2.21, rounding=0.06), NO_RUNS, KNOWN).verdict == CONSISTENT
+    half = judge(claim(0.0), NO_RUNS, KNOWN).half_width
+    assert judge(claim(0.5, 0.52 + half, rounding=0.05), NO_RUNS, KNOWN).verdict == CONSISTENT
+
+
+def test_what_would_have_been_noticed():
+    """In 80 % of 40,000 published runs that are so far from the program's."""
+    found = judge(claim(0.0), NO_RUNS, KNOWN)
+    rng, draws = np.random.default_rng(0), 40_000
+    ours = rng.normal(0, 1, (draws, 20))
+    scale = ours.std(axis=1, ddof=1) * (21 / 20) ** 0.5
+    relative = found.noticed / (found.scale / (21 / 20) ** 0.5)
+    away = rng.normal(relative, 1, draws) - ours.mean(axis=1)
+    assert (abs(away) / scale > 2.093024).mean() == pytest.approx(0.8, abs=0.01)
+    assert judge(claim(0.0, rounding=0.1), NO_RUNS, KNOWN).noticed == pytest.approx(
+        found.noticed + 0.1
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "bound", "verdict"),
+    [([9, 10, 11], 5.0, HOLDS), ([0, 9, 11], 7.0, CONSISTENT), ([3, 4, 5], 9.0, DIFFERS)],
+)
+def test_a_bound_is_met_by_more(values, bound, verdict):
+    """t(2) = 4.302653: h = 4.97 around 10 and 4."""
+    assert judge(claim(bound, bound="lower"), by_seed(values)).verdict == verdict
+    mirrored = judge(claim(-bound, bound="upper"), -by_seed(values))
+    assert mirrored.verdict == verdict
+
+
+def test_one_stuck_run_of_twenty_is_left_out():
+    stuck = KNOWN.copy()
+    stuck[5] = 30.0
+    found = judge(claim(0.0), NO_RUNS, stuck)
+    assert (found.n, found.stuck, len(found.outcomes)) == (19, (5,), 20)
+    assert found.scale == pytest.approx(judge(claim(0.0), NO_RUNS, KNOWN.drop(5)).scale)
+    assert judge(claim(3.0), NO_RUNS, stuck).verdict == DIFFERS
+    # What one of 20 runs did, one of 20 others may do: p = 2 / 21.
+    assert judge(claim(29.0), NO_RUNS, stuck).p == pytest.approx(2 / 21)
+    assert judge(claim(26.0), NO_RUNS, stuck).verdict == DIFFERS
+    # Where three of 20 are far away, that is how the program varies.
+    stuck[:3] = 30.0
+    assert judge(claim(0.0), NO_RUNS, stuck).stuck == ()
+
+
+def test_runs_of_another_program_judge_alone():
+    for runs in (by_seed([6.0, 6.1, 5.9], 20), by_seed([-9.0, 0.0, 9.0], 20)):
+        found = judge(claim(float(runs.mean())), runs, KNOWN)
+        assert (found.n, found.why) == (3, ("other_program",))
+    found = judge(claim(6.0), by_seed([6.0], 20), KNOWN)
+    assert (found.verdict, found.why) == (NOT_COMPARABLE, ("other_program",))
+    assert judge(claim(0.0), by_seed([2.5], 20), KNOWN).why == ()
     same = pd.Series([1.0] * 20)
-    assert judge(1.0, pd.Series([1.0, 1.1]), 9.0, same).verdict == UNDECIDED
-    assert judge(1.0, pd.Series([1.0, 1.0]), 9.0, same).verdict == REPRODUCED
+    assert judge(claim(1.0), by_seed([1.0, 1.1], 20), same).verdict == NOT_COMPARABLE
+    assert judge(claim(1.0), by_seed([1.0, 1.0], 20), same).verdict == HOLDS
+    assert judge(claim(1.1), by_seed([1.0, 1.0], 20), same).verdict == DIFFERS
 
 
-def test_a_wide_interval_makes_no_chance_of_what_is_better():
-    runs = pd.Series([0.4, 0.6, 0.8])  # h = 4.302653 x 0.2 x sqrt(4 / 3) = 0.99
-    assert judge(0.6, runs, 0.02, NONE, chance=0.5).verdict == UNDECIDED
-    assert judge(0.6, runs, 0.02, NONE, chance=0.59).verdict == verdicts.AT_CHANCE
+def test_without_committed_runs_it_takes_three():
+    found = judge(claim(0.0), by_seed([0.0, 1.0]))
+    assert (found.verdict, found.why) == (NOT_COMPARABLE, ("few_runs", 3))
+    assert judge(claim(0.0), by_seed([0.0, 1.0, 2.0])).verdict == CONSISTENT
 
 
-def test_the_runs_that_would_decide():
-    # h of 4 runs: 2.093024 x 1.02598 x sqrt(1 + 1 / 4) = 2.4009; of 3 2.4797.
-    found = judge(0.0, pd.Series([0.0]), 2.41, KNOWN)
-    assert (found.verdict, found.needed) == (UNDECIDED, 4)
-    assert judge(0.0, pd.Series([0.0] * 3), 2.41, KNOWN).needed == 4
-    assert judge(0.0, pd.Series([0.0] * 4), 2.41, KNOWN).verdict == REPRODUCED
-    assert judge(0.0, pd.Series([0.0]), 2.1, KNOWN).needed is None  # of 100 runs still 2.158
-    # Without a spread, of the bound of a deviation that is only estimated: here 0.1 x 2.117.
-    found = judge(0.0, pd.Series([-0.1, 0.0, 0.1]), 0.449, NONE)
-    assert found.needed == 23  # t(22) = 2.073873: 0.2117 x 2.073873 x sqrt(24 / 23) = 0.4485
+def test_numbers_of_one_run_are_adjusted_together():
+    """The interval has the level of the test, so that a number differs exactly where it lies outside."""
+    values = [3.2, 2.7, 0.1]
+    alone = [judge(claim(value), NO_RUNS, KNOWN) for value in values]
+    found = adjusted(alone)
+    assert [one.p for one in found] == pytest.approx(holm([one.alone for one in alone]))
+    assert [one.verdict for one in alone] == [DIFFERS, DIFFERS, CONSISTENT]
+    assert [one.verdict for one in found] == [DIFFERS, DIFFERS, CONSISTENT]
+    assert [one.verdict for one in adjusted(alone[1:] + alone[2:])] == [CONSISTENT] * 3
+    for one in found:
+        assert (one.verdict == DIFFERS) is not (one.low <= one.claim.value <= one.high)
 
 
-def finding(verdict, p):
-    return verdicts.Finding(verdict, judgement=Judgement(verdict, 1.0, 1.0, p))
+def test_several_published_runs_are_a_sample():
+    """Welch's test by scipy; an eighth of the distance that a single one may have is enough."""
+    published = [1.0, 1.5, 0.5, 1.2, 0.8, 1.3, 0.9, 1.0]
+    one = judge(claim(1.0), NO_RUNS, KNOWN)
+    found = judge_sample(claim(float(np.mean(published))), published, one)
+    expected = scipy.stats.ttest_ind(published, KNOWN, equal_var=False)
+    interval = expected.confidence_interval()
+    assert found.p == pytest.approx(expected.pvalue)
+    assert found.half_width == pytest.approx((interval.high - interval.low) / 2)
+    assert (one.verdict, found.verdict) == (CONSISTENT, DIFFERS)
 
 
-def test_primary_rows_are_adjusted_together():
-    found = verdicts.adjusted([finding(DIFFERS, 0.01), finding(DIFFERS, 0.03), finding("", 0.9)])
-    assert holm([0.01, 0.03, 0.9]) == pytest.approx([0.03, 0.06, 0.9])
-    assert [one.verdict for one in found] == [DIFFERS, UNDECIDED, ""]
-    assert found[1].reasons == (("adjusted", 3, pytest.approx(0.06)),)
-    none = verdicts.Finding(verdicts.NOT_COMPARABLE)
-    assert verdicts.adjusted([finding(DIFFERS, 0.02), none, none])[0].verdict == UNDECIDED
-
-
-def test_primary_rows_are_the_last_of_each_system():
-    found = verdicts.primary(of(REUTERS)[0])
+def test_final_rows_are_the_last_of_each_system():
+    rows = of(REUTERS)[0]
+    found = verdicts.finals(rows)
     assert len(found) == 3  # systems that trained
-    for rows in found.values():
-        assert [row.metric for row in rows] == list(verdicts.PRIMARY)
-        assert len({row.epoch for row in rows}) == 1
-    (rows,) = verdicts.primary(of("tpu_fashion_conv")[0]).values()
-    assert [row.epoch for row in rows] == [5, 5, 5]
-    assert verdicts.primary(of("xla_fashion_cnn")[0]) == {}  # its one accuracy is a bound
+    for places in found.values():
+        assert [rows[at].metric for at in places] == list(verdicts.FINAL)
+        assert len({rows[at].epoch for at in places}) == 1
+    rows = of("tpu_fashion_conv")[0]
+    (places,) = verdicts.finals(rows).values()
+    assert [rows[at].epoch for at in places] == [5, 5, 5]
+    rows = of("xla_fashion_cnn")[0]
+    assert [rows[at].bound for at in verdicts.finals(rows)[rows[0].system]] == ["lower"]
 
 
 def outcomes(count=20):
@@ -94,11 +184,10 @@ def outcomes(count=20):
 
 def test_all_rows_together_are_ranked_among_runs():
     keys = [("test_loss", 1), ("test_loss", 2)]
-    assert outcomes().inside(dict(zip(keys, (1.0, 2.0), strict=True))) == (2, 1.0)
+    assert outcomes().inside(dict(zip(keys, (1.0, 2.0), strict=True))) == (2, 21, 21)
     # Deviation 5.9161: 2.093024 x 5.9161 x sqrt(1.05) = 12.69 around 1 and 2.
     assert outcomes().inside(dict(zip(keys, (13.6, 14.8), strict=True)))[0] == 1
-    count, share = outcomes().inside(dict(zip(keys, (50.0, 50.0), strict=True)))
-    assert (count, share) == (0, pytest.approx(1 / 21))
+    assert outcomes().inside(dict(zip(keys, (50.0, 50.0), strict=True))) == (0, 1, 21)
 
 
 def test_spread_of_runs_and_back(tmp_path):
@@ -130,20 +219,25 @@ def test_the_committed_files_cover_what_is_judged():
 
 
 def test_table_names_judge_family_and_what_lies_inside(tmp_path):
-    made = with_accuracy([0.8848, 0.8850]) + with_accuracy([0.2], backend="torch-xla")
+    made = with_accuracy([0.8700, 0.8720]) + with_accuracy([0.2], backend="torch-xla")
     runs, epochs = tabulated(made)
     files = write(tmp_path, "comparison", *beside("tpu_fashion_conv"), runs=runs, epochs=epochs)
     table = pd.read_csv(files["csv"])
     outcome = table[table["metric"].isin(published.OUTCOMES)]
     assert set(outcome["judge"]) == {"PyTorch"}
-    primary = table[table["family"] == "primary"]
-    assert sorted(primary["metric"]) == sorted(verdicts.PRIMARY)
-    final = table[(table["metric"] == "test_accuracy")].iloc[0]
-    assert (final["verdict"], final["difference"]) == (REPRODUCED, pytest.approx(-0.0001))
-    assert final["why"].startswith("PyTorch: ")
+    final = table[table["family"] == "final"].set_index("metric")
+    assert sorted(final.index) == sorted(verdicts.FINAL)
+    assert final.loc["test_accuracy", "verdict"] == DIFFERS
+    assert final.loc["test_accuracy", ["n", "own"]].tolist() == [20, "0.87 0.872"]
+    curve = table.loc[table["family"] == "curve"]
+    assert set(curve.loc[curve["n"].notna(), "verdict"].dropna()) == set()
+    texts = dict.fromkeys(["run_verdict", "explanation", "curve"], "")
+    (run,) = verdicts.runs_in(table.astype(dict.fromkeys(texts, object)).fillna(texts))
+    assert (run.verdict, run.judge) == (DIFFERS, "PyTorch")
+    assert {one.metric: one.own for one in run.numbers}["test_accuracy"] == (0.87, 0.872)
     markdown = files["markdown"].read_text()
     assert "published outcomes are where one more of the" in markdown
     assert "pixels" in markdown  # a flaw of the source
     assert not re.search(r"\.s0\.", markdown)  # names of runs are too long for a page
     judged = table[table["n"].notna()]
-    assert (judged["runs"].str.split().str.len() >= judged["n"].astype(float)).all()
+    assert (judged["runs"].str.split().str.len() >= judged["own"].str.split().str.len()).all()

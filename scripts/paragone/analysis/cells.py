@@ -44,6 +44,14 @@ class Cell:
         """Epochs that every run has."""
         return int(self.runs["epochs"].min())
 
+    def epoch_of(self, row: Row) -> int:
+        """The epoch of a published row, or the last one if the runs end before."""
+        return min(self.reached, row.epoch or self.reached)
+
+    def at(self, row: Row) -> pd.DataFrame:
+        """The runs after the epoch of a published row, by seed."""
+        return self.epochs[self.epochs["epoch"] == self.epoch_of(row)].set_index("seed")
+
     def whole_epochs(self) -> bool:
         """Whether the epochs are as long as the published ones, except for a last partial batch."""
         published = self.protocol.epoch_examples
@@ -188,13 +196,8 @@ class Quantity:
         return row.epoch is not None and cell.reached < row.epoch
 
 
-def _at_epoch(cell: Cell, row: Row) -> pd.DataFrame:
-    epoch = min(cell.reached, row.epoch or cell.reached)
-    return cell.epochs[cell.epochs["epoch"] == epoch].set_index("seed")
-
-
 def _outcome(column: str) -> Quantity:
-    return Quantity(lambda cell, row: _at_epoch(cell, row)[column], needs_epoch=True)
+    return Quantity(lambda cell, row: cell.at(row)[column], needs_epoch=True)
 
 
 def _of_run(column: str) -> Callable[[Cell, Row], pd.Series]:
@@ -202,7 +205,7 @@ def _of_run(column: str) -> Callable[[Cell, Row], pd.Series]:
 
 
 def _step_time(cell: Cell, row: Row) -> pd.Series:
-    rows = _at_epoch(cell, row)
+    rows = cell.at(row)
     return 1000 * rows["train_seconds"] / rows["steps"].astype("float64")
 
 
@@ -237,7 +240,7 @@ def _steady(cell: Cell, row: Row | None = None) -> pd.Series:
 
 def _epoch_time(cell: Cell, row: Row) -> pd.Series:
     if row.epoch is not None:
-        return _at_epoch(cell, row)["train_seconds"]
+        return cell.at(row)["train_seconds"]
     return epoch_seconds(cell)
 
 

@@ -1,129 +1,239 @@
-"""A published number against what one more run would give: a prediction interval and a margin.
+"""A published number against what one more run of its program would give.
 
-    d = published - mean of the n runs;  h = t(df) s sqrt(1 + 1/n)
+    d = published - center        h = t s sqrt(1 + 1/n)
 
-s is the committed spread (df = its runs - 1), or the standard deviation of three runs or more at hand.
+Center and deviation s are of all n runs that differ by seed alone: the committed ones and those at hand, each
+seed once. Two statements follow. *Consistent with one more run of this program*: d is within h, the half
+width of a prediction interval, at the level of a t test. *Equal within the margin M*: |d| + h is within M.
 """
 
 import math
-from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import scipy
 
-from paragone.analysis.statistics import CONFIDENCE, deviation_bound
+from paragone.analysis.statistics import ALPHA, POWER, holm
 
 # A kind of reason, and the values that words need: ("global_batch", 64, 128). See reporting/words.py.
 Reason = tuple[Any, ...]
 
-REPRODUCED, DIFFERS, AT_CHANCE, UNDECIDED = "reproduced", "differs", "at chance", "undecided"
-# The F test only guards against a spread of something else: rarely wrong, as every row asks it.
-WRONG_SPREAD = 0.001
-MOST = 100  # runs that are ever proposed
+HOLDS, CONSISTENT, DIFFERS = "holds", "consistent", "differs"
+AT_CHANCE, NOT_COMPARABLE = "at chance", "not comparable"
+FEWEST_RUNS = 3  # that tell how runs vary
+# Runs at hand are rarely called another program than the committed one, as every number asks it.
+OTHER_PROGRAM = 0.001
+# Of many runs, those so many robust deviations from the median are stuck, if they are at most a tenth.
+STUCK, MANY, MOST_STUCK = 6.0, 10, 0.1
+_NORMAL = 1.4826  # the deviation of a normal distribution over its median absolute deviation
+NO_RUNS: pd.Series = pd.Series(dtype="float64")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One published number: what prints as `value` lies within `rounding` of it.
+
+    `metric` after `epoch`. It is a stated `bound` where that is "lower" or "upper". `margin`: the
+    difference that does not matter, 0 where there is none. `at_chance`: it, or what is compared with it,
+    learned nothing.
+    """
+
+    value: float
+    margin: float = 0.0
+    metric: str = ""
+    epoch: int = 0
+    rounding: float = 0.0
+    bound: str = ""
+    at_chance: bool = False
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """`difference` d, `half_width` h, `p` of "the published number is one more such run".
+    """A published number against the runs of its program: a row of the forest plot.
 
-    `margin`: the absolute difference that does not matter, not a number where a bound is judged. `why`: what
-    decided, or is lacking. `needed`: the runs that would decide, None if no number would. `mean`: of the `n`
-    measured runs.
+    `outcomes`: of all its runs, committed or at hand; `own`: of those at hand. `center`: their mean
+    without the `stuck` seeds. `scale`: standard error of one more run (of several published ones: of their
+    mean), with `freedom`. `alone`: p of "one more run of this program"; `alpha`: the level at which it is
+    tested, 5 % adjusted for the other numbers of the published run. `why`: what the runs lack, or what is odd
+    of them.
     """
 
-    verdict: str
-    difference: float
-    half_width: float
-    p: float
+    claim: Claim
+    outcomes: tuple[float, ...] = ()
+    own: tuple[float, ...] = ()
+    center: float = math.nan
+    scale: float = math.inf
+    freedom: float = 1.0
+    alone: float = 1.0
+    alpha: float = ALPHA
+    stuck: tuple[int, ...] = ()
     why: Reason = ()
-    needed: int | None = None
-    margin: float = math.nan
-    mean: float = math.nan
-    n: int = 0
+
+    @property
+    def verdict(self) -> str:
+        """`HOLDS`, `CONSISTENT`, `DIFFERS`, `AT_CHANCE`, or `NOT_COMPARABLE` with too few runs."""
+        if not math.isfinite(self.scale):
+            return NOT_COMPARABLE
+        if self.claim.at_chance:
+            return AT_CHANCE
+        if self.alone <= self.alpha:
+            return DIFFERS
+        return HOLDS if self.is_equal else CONSISTENT
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether all that prints so is equal within the margin; of a bound, whether it is met."""
+        if self.claim.bound:
+            return self._beyond_bound <= -self.half_width
+        return abs(self.difference) + self.claim.rounding + self.half_width <= self.claim.margin
+
+    @property
+    def n(self) -> int:
+        """The runs that center and deviation are of."""
+        return len(self.outcomes) - len(self.stuck)
+
+    @property
+    def difference(self) -> float:
+        """d: published - center."""
+        return self.claim.value - self.center
+
+    @property
+    def half_width(self) -> float:
+        """h: half the width of the interval of one more run, at the level of the test."""
+        return float(self.scale * scipy.special.stdtrit(self.freedom, 1 - self.alpha / 2))
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval of one more run."""
+        return self.center - self.half_width
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval of one more run."""
+        return self.center + self.half_width
+
+    @property
+    def p(self) -> float:
+        """The p value, adjusted for the other numbers of the published run."""
+        return min(1.0, self.alone * ALPHA / self.alpha)
+
+    @property
+    def noticed(self) -> float:
+        """The difference that the test finds in 80 % of cases, by the noncentral t distribution."""
+        critical = scipy.special.stdtrit(self.freedom, 1 - self.alpha / 2)
+        away = scipy.special.nctdtrinc(self.freedom, 1 - POWER, critical)
+        return float(away * self.scale) + self.claim.rounding
+
+    @property
+    def _beyond_bound(self) -> float:
+        """How far the center is on the wrong side of a stated bound."""
+        return self.difference if self.claim.bound == "lower" else -self.difference
+
+    @property
+    def _apart(self) -> float:
+        """How far from the center the nearest number is that prints so, or that meets the bound."""
+        if self.claim.bound:
+            return max(0.0, self._beyond_bound)
+        return max(0.0, abs(self.difference) - self.claim.rounding)
+
+    def tested(self) -> "Judgement":
+        """The judgement with its p value by the t test."""
+        if self.scale == 0:
+            return replace(self, alone=float(self._apart == 0))
+        return replace(self, alone=float(_two_sided(self._apart / self.scale, self.freedom)))
 
 
-def judge(
-    published: float, runs: pd.Series, margin: float, spread: pd.Series, chance: float | None = None
-) -> Judgement:
-    """Judge one number by the outcomes of the `runs` at hand and of the committed `spread` (may be empty).
+def judge(claim: Claim, runs: pd.Series, committed: pd.Series = NO_RUNS) -> Judgement:
+    """Judge a published number by the outcomes of the `runs` at hand and the `committed` ones, by seed.
 
-    `margin`: an absolute difference that does not matter. `chance`: for accuracies, that of a model which
-    learned nothing. Reproduced: h and |d| within the margin. Differs: |d| beyond both.
+    A run that is stuck is left out of center and deviation; a number within h of it is no farther out than
+    one of so many runs, which is then its p value. Where the runs at hand are of another program than the
+    committed ones, three or more are judged by themselves.
     """
-    found = replace(predict(published, runs, spread), margin=margin)
-    distance, half, mean = abs(found.difference), found.half_width, float(runs.mean())
-    if found.why:
-        return found
-    # Beyond the margin nothing can be reproduced, so h may not make chance of what is clearly better.
-    if chance is not None and mean <= chance + min(half, margin):
-        return replace(found, verdict=AT_CHANCE, why=("chance", chance, min(half, margin)))
-    if distance > max(half, margin):
-        return replace(found, verdict=DIFFERS)
-    if half <= margin:
-        return replace(found, verdict=REPRODUCED)
-    needed = _needed(runs, spread, margin)
-    return replace(found, why=("wide", half, margin, needed), needed=needed)
+    own = tuple(runs)
+    why: Reason = ()
+    if len(committed) >= FEWEST_RUNS and _is_other(runs, committed):
+        values, why = runs, ("other_program",)
+    else:
+        values = runs.combine_first(committed)
+    outcomes = tuple(values)
+    if len(values) < FEWEST_RUNS:
+        return Judgement(claim, outcomes, own, why=why or ("few_runs", FEWEST_RUNS))
+    kept = without_stuck(values)
+    stuck = values.drop(kept.index)
+    n = len(kept)
+    found = Judgement(
+        claim,
+        outcomes,
+        own,
+        center=float(kept.mean()),
+        scale=float(kept.std() * math.sqrt(1 + 1 / n)),
+        freedom=n - 1,
+        stuck=tuple(stuck.index),
+        why=why,
+    ).tested()
+    near = (stuck - claim.value).abs() <= found.half_width + claim.rounding
+    if near.any():
+        share = (1 + near.sum()) / (1 + len(values))
+        return replace(found, alone=max(found.alone, float(share)))
+    return found
 
 
-def judge_bound(bound: float, runs: pd.Series, spread: pd.Series) -> Judgement:
-    """Judge a stated lower bound: one more run is above it, below it, or may be either."""
-    found = predict(bound, runs, spread)
-    if found.why:
-        return found
-    if abs(found.difference) <= found.half_width:
-        return replace(found, why=("bound",))
-    return replace(found, verdict=REPRODUCED if found.difference < 0 else DIFFERS)
+def judge_sample(claim: Claim, published: Sequence[float], one: Judgement) -> Judgement:
+    """Judge several published runs of one program, as a sample whose mean is claimed, by Welch's t test.
+
+    `one`: the judgement of any of them. With all its runs, since also theirs may be stuck.
+    """
+    samples = one.outcomes, published
+    parts = np.array([np.var(each, ddof=1) / len(each) for each in samples])
+    counts = np.array([len(each) - 1 for each in samples])
+    variance = parts.sum()
+    freedom = variance**2 / (parts**2 / counts).sum() if variance else counts.sum()
+    return replace(
+        one,
+        claim=claim,
+        center=float(np.mean(one.outcomes)),
+        scale=math.sqrt(variance),
+        freedom=float(freedom),
+        alpha=ALPHA,
+        stuck=(),
+    ).tested()
 
 
-def predict(published: float, runs: pd.Series, spread: pd.Series) -> Judgement:
-    """The numbers of a judgement, undecided; `why` is set where no verdict can follow from them."""
-    n, known = len(runs), len(spread)
-    mean = float(runs.mean())
-    difference = published - mean
-    if max(n, known) < 3:
-        why: Reason = ("no_spread",)
-        return Judgement(UNDECIDED, difference, math.inf, 1.0, why, needed=3, mean=mean, n=n)
-    why = ("other_spread",) if known >= 3 and n >= 2 and _exceeds(runs, spread) else ()
-    reference = spread if known >= 3 else runs
-    deviation, freedom = float(reference.std()), len(reference) - 1
-    half = half_width(deviation, freedom, n)
-    p = _p(difference, deviation, freedom, n)
-    return Judgement(UNDECIDED, difference, half, p, why, mean=mean, n=n)
+def adjusted(found: Sequence[Judgement]) -> list[Judgement]:
+    """The numbers of one published run, each at the level at which Holm's method tests it."""
+    p_values = [one.alone for one in found]
+    return [
+        replace(one, alpha=ALPHA * p / q if q else ALPHA / len(found))
+        for one, p, q in zip(found, p_values, holm(p_values), strict=True)
+    ]
 
 
-def half_width(deviation: float, freedom: int, n: int) -> float:
-    """h: half the width of the 95 % prediction interval for one more run beside `n`."""
-    return float(
-        scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom) * deviation * math.sqrt(1 + 1 / n)
-    )
+def without_stuck(values: pd.Series) -> pd.Series:
+    """The values without those of runs that are stuck: of `MANY` runs or more at most a tenth, each beyond
+    `STUCK` robust deviations from the median (Hampel 1974, J. Am. Stat. Assoc. 69:383)."""
+    apart = (values - values.median()).abs()
+    is_stuck = apart > STUCK * _NORMAL * apart.median()
+    if len(values) < MANY or is_stuck.mean() > MOST_STUCK:
+        return values
+    return values[~is_stuck]
 
 
-def _needed(runs: pd.Series, spread: pd.Series, margin: float) -> int | None:
-    """The runs with which h, which shrinks with their number, is within the margin; without a spread, of a
-    variance that is only estimated."""
-    known = len(spread) >= 3
-    deviation = float(spread.std()) if known else deviation_bound(runs.to_numpy())
-
-    def enough(n: int) -> bool:
-        return half_width(deviation, len(spread) - 1 if known else n - 1, n) <= margin
-
-    counts = range(len(runs) + 1, MOST + 1)
-    at = bisect_left(counts, True, key=enough)
-    return counts[at] if at < len(counts) else None
-
-
-def _p(difference: float, deviation: float, freedom: int, n: int) -> float:
+def _is_other(runs: pd.Series, committed: pd.Series) -> bool:
+    """Whether the runs at hand lie elsewhere than the committed ones, or vary more: t and F test."""
+    if (n := len(runs)) == 0:
+        return False
+    known = without_stuck(committed)
+    apart, deviation, freedom = abs(runs.mean() - known.mean()), known.std(), len(known) - 1
     if deviation == 0:
-        return float(difference == 0)
-    return float(
-        2 * scipy.stats.t.sf(abs(difference) / (deviation * math.sqrt(1 + 1 / n)), freedom)
-    )
+        return bool(apart > 0 or runs.var() > 0)
+    elsewhere = _two_sided(apart / (deviation * math.sqrt(1 / n + 1 / len(known))), freedom)
+    more = scipy.special.fdtrc(n - 1, freedom, (runs.std() / deviation) ** 2) if n > 1 else 1.0
+    return bool(min(elsewhere, more) < OTHER_PROGRAM)
 
 
-def _exceeds(runs: pd.Series, spread: pd.Series) -> bool:
-    if spread.var() == 0:
-        return bool(runs.var() > 0)
-    ratio = runs.var() / spread.var()
-    return bool(scipy.stats.f.sf(ratio, len(runs) - 1, len(spread) - 1) < WRONG_SPREAD)
+def _two_sided(t: float, freedom: float) -> float:
+    return float(2 * scipy.special.stdtr(freedom, -t))

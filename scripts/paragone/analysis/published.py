@@ -32,7 +32,7 @@ _SECONDS = {"s": 1.0, "ms": 1e-3}  # of the units of published times
 class Row:
     """One published number and what the source says of it.
 
-    `value` is as printed. `bound` is `LOWER` or `UPPER` where the
+    `value` is as printed, with so many `decimals`. `bound` is `LOWER` or `UPPER` where the
     source states a bound, else empty. The number holds after `epoch`, which is the end of the run where
     `final`. The batch of a step is stated over all replicas or per replica, or not at all. `condition` and
     `note` are prose for readers.
@@ -49,6 +49,13 @@ class Row:
     final: bool = False
     global_batch: int | None = None
     per_replica_batch: int | None = None
+    decimals: int | None = None
+
+    @property
+    def rounding(self) -> float:
+        """Half a unit of the last printed digit: the published outcome is that near to `number`."""
+        decimals = len(self.value.partition(".")[2]) if self.decimals is None else self.decimals
+        return 0.5 * 10.0**-decimals
 
     @property
     def number(self) -> float:
@@ -75,6 +82,7 @@ class Protocol:
     the model. `epoch_examples`: training examples per epoch. `training_time`: what a published training
     time covers, "whole run" or "fit call". `input_shape`: of an example, such as "224 x 224 x 3". The
     embedding of the published model has `vocabulary` words of `parameters_per_word` parameters.
+    `second_workload`: another variant, which explains numbers that differ from those of the first.
     `device`, `precision` and `m`, `k`, `n`: of a published product of matrices (m, k) @ (k, n).
     """
 
@@ -93,6 +101,7 @@ class Protocol:
     m: int | None = None
     k: int | None = None
     n: int | None = None
+    second_workload: str = ""
 
     def batch_of(self, row: Row) -> int | None:
         """Examples per step over all replicas of a published row; None where it is not stated."""
@@ -120,6 +129,11 @@ class Ratio:
         return self.of(self.row.number, self.reference.number)
 
     @property
+    def rounding(self) -> float:
+        """How far the log of the ratio may be off, as both numbers are rounded."""
+        return sum(row.rounding / row.number for row in (self.row, self.reference))
+
+    @property
     def system(self) -> str:
         """The system, or both if they differ."""
         return " against ".join(dict.fromkeys([self.row.system, self.reference.system]))
@@ -138,15 +152,15 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Margin:
-    """A difference that does not matter, fixed beforehand: a `difference`, a `share` of the published
-    value, or a `ratio` above 1."""
+    """A difference that does not matter, fixed beforehand: a `share` of the range between chance and the
+    best, or a `ratio` above 1."""
 
-    kind: Literal["difference", "share", "ratio"]
+    kind: Literal["share", "ratio"]
     margin: float
 
-    def of(self, published: float) -> float:
-        """The margin of a published value, in its unit."""
-        return self.margin * abs(published) if self.kind == "share" else self.margin
+    def of(self, reach: float) -> float:
+        """The margin of an outcome that learning moves by `reach` from chance to the best, or not at all."""
+        return self.margin * max(reach, 0.0)
 
 
 @dataclass(frozen=True)
@@ -171,17 +185,17 @@ class Spread:
         """One outcome, by seed; empty where the runs ended before the epoch."""
         return self.rows[self.rows["epoch"] == epoch].set_index("seed")[metric]
 
-    def inside(self, published: dict[tuple[str, int], float]) -> tuple[int, float]:
+    def inside(self, published: dict[tuple[str, int], float]) -> tuple[int, int, int]:
         """How many published outcomes lie where 95 % of runs would, and how odd that is.
 
-        published: values by metric and epoch. The second is the share of runs, the published one among
-        them, with as few inside or fewer, each held against all the others: an exact p value, however the
-        outcomes of a run are correlated.
+        published: values by metric and epoch. Second and third: how many of how many runs, the published one
+        among them, have as few inside or fewer, each held against all the others. Their ratio is an exact p
+        value, however the outcomes of a run are correlated.
         """
         found = pd.DataFrame({key: self.values(*key) for key in published}).reset_index(drop=True)
         found.loc[len(found)] = pd.Series(published)
         counts = [_inside(found.loc[row], found.drop(row)) for row in found.index]
-        return counts[-1], sum(count <= counts[-1] for count in counts) / len(counts)
+        return counts[-1], sum(count <= counts[-1] for count in counts), len(counts)
 
 
 def _inside(row: pd.Series, others: pd.DataFrame) -> int:

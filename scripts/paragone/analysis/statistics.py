@@ -25,6 +25,9 @@ EXACT = 13  # pairs up to which all subsets are enumerated; beyond, random ones
 POWER = 0.8
 MOST_PAIRS = 60  # a question that takes more is called hopeless
 FEWEST_CONTESTS = 3  # from which a verdict is given
+FEWEST_EFFECTS = (
+    3  # pairs that tell how they vary: by two, a deviation may be a sixteenth of what it is
+)
 # A family of fewer pairs counts as one of so many where contests decide, because a coordinator looks after
 # each contest and stops as soon as all pairs are decided: see tests/nightly/test_verdict_campaign.py.
 LEAST_FAMILY = 4
@@ -34,6 +37,11 @@ _RANDOM = 9999
 def fewest(comparisons: int) -> int:
     """The least number of pairs with which sign flips, adjusted for `comparisons`, can reach 5 %."""
     return math.ceil(1 + math.log2(max(comparisons, 1) / 0.05))
+
+
+def least_p(pairs: int) -> float:
+    """The least two-sided p value that sign flips of so many pairs can give."""
+    return 2.0 / (1 + min(2**pairs - 1, _RANDOM))
 
 
 @dataclass(frozen=True)
@@ -230,7 +238,7 @@ def pairs_that_decide(effects: np.ndarray, margin: float, comparisons: int) -> i
     Of `pairs_needed` with the bound of their deviation; with that of their effect in place of the margin
     where it is beyond.
     """
-    if len(effects) < 2:
+    if len(effects) < FEWEST_EFFECTS:
         return fewest(comparisons)
     sought = max(margin, float(f"{effect_bound(effects):.2g}"))
     return pairs_needed(float(f"{deviation_bound(effects):.2g}"), sought, comparisons)

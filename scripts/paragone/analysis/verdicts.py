@@ -1,31 +1,38 @@
-"""A published number against the measured ones: the corresponding runs, the verdict, and why."""
+"""Published numbers and runs against the measured ones: the corresponding runs, verdicts, and why."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from statistics import fmean
+from typing import Any
 
 import pandas as pd
 
 from paragone.analysis.cells import QUANTITIES, Cell, Missing, NoRuns, pick
-from paragone.analysis.grouping import shares_cores
+from paragone.analysis.grouping import Series, shares_cores
 from paragone.analysis.prediction import (
     AT_CHANCE,
+    CONSISTENT,
     DIFFERS,
-    REPRODUCED,
-    UNDECIDED,
+    FEWEST_RUNS,
+    HOLDS,
+    NO_RUNS,
+    NOT_COMPARABLE,
+    Claim,
     Judgement,
     Reason,
+    adjusted,
     judge,
-    judge_bound,
+    judge_sample,
 )
-from paragone.analysis.published import LOWER, OUTCOMES, Margin, Protocol, Ratio, Row, Spread
-from paragone.analysis.statistics import CONFIDENCE, Summary, holm, summarize
+from paragone.analysis.published import OUTCOMES, Margin, Protocol, Ratio, Row, Spread
+from paragone.analysis.statistics import ALPHA, Summary, summarize
 
-NOT_COMPARABLE = "not comparable"
-VERDICTS = (REPRODUCED, DIFFERS, AT_CHANCE, UNDECIDED, NOT_COMPARABLE)
+# The verdict of several, from what speaks most against the published numbers on.
+VERDICTS = (AT_CHANCE, DIFFERS, CONSISTENT, HOLDS, NOT_COMPARABLE)
 # Losses and accuracies of one published run are correlated over its epochs: the final ones are the question.
-PRIMARY = ("test_accuracy", "test_loss", "train_loss")
-_NONE: pd.Series = pd.Series(dtype="float64")
+FINAL = ("test_accuracy", "test_loss", "train_loss")
+_CURVE = "inside", "inside_of", "as_few", "as_few_of"  # columns of a table `comparison`
 
 
 @dataclass(frozen=True)
@@ -46,8 +53,8 @@ class Evidence:
 class Measured:
     """A measured value of `n` runs, to be shown with so many `digits`.
 
-    Either with an interval from `low` to `high`, or with the half width of the prediction interval of one
-    more run; NaN where there is none. `remark`: which value it is, if not that of the published epoch.
+    With an interval from `low` to `high`, NaN where there is none. `remark`: which value it is, if not that
+    of the published epoch.
     """
 
     value: float
@@ -55,7 +62,6 @@ class Measured:
     n: int
     low: float = math.nan
     high: float = math.nan
-    half_width: float = math.nan
     unit: str = ""
     remark: Reason = ()
 
@@ -65,9 +71,9 @@ class Finding:
     """One published row against one column of the comparison.
 
     `reasons`: for the verdict. `caveats`: differences that do not change it, but that a reader must know of.
-    `measured`: None where there is no value. `runs`: the names of the measured runs. `judgement`: the
-    numbers behind the verdict of a loss, accuracy or ratio. `has_runs`: whether any run could be compared,
-    had it other data, length or hardware.
+    `measured`: None where there is no value. `runs`: the names of the measured runs. `judgement`: what is
+    behind the verdict of a loss, accuracy or ratio. `has_runs`: whether any run could be compared, had it
+    other data, length or hardware.
     """
 
     verdict: str
@@ -77,6 +83,284 @@ class Finding:
     runs: tuple[str, ...] = ()
     judgement: Judgement | None = None
     has_runs: bool = True
+
+
+@dataclass(frozen=True)
+class Number:
+    """One final number of a published run against the runs of its program: a row of the forest plot.
+
+    What prints as `published` lies within `rounding` of it. One more run of the program is expected between
+    `low` and `high`, around the `center` of its `n` runs; `own` are the values of those at hand. `margin`:
+    the difference that does not matter, 0 where there is none. `p`: of "one more run of this program",
+    adjusted for the numbers of the published run; the interval has the same level, so that a number differs
+    exactly where it lies outside. `noticed`: the difference that the test finds in 80 % of cases. `is_equal`:
+    within the margin, whether or not the number differs. `verdict`: `HOLDS`, `CONSISTENT`, `DIFFERS` or
+    `AT_CHANCE`.
+    """
+
+    metric: str
+    published: float
+    rounding: float
+    center: float
+    low: float
+    high: float
+    n: int
+    own: tuple[float, ...]
+    margin: float
+    p: float
+    noticed: float
+    verdict: str
+    bound: str = ""
+    is_equal: bool = False
+
+    @classmethod
+    def of(cls, one: Judgement) -> "Number":
+        """The number that a judgement is about."""
+        names = {each.name for each in fields(cls)} - {"published"}
+        values = {name: getattr(one, name) for name in names if hasattr(one, name)}
+        about = {name: value for name, value in vars(one.claim).items() if name in names}
+        return cls(published=one.claim.value, **about, **values)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The published epochs of a run together: `inside` of `count` outcomes lie where 95 % of runs would be.
+
+    `as_few`: how many of the `of` runs, the committed ones and the published one, have as few inside.
+    `verdict`: `CONSISTENT` with one more run, or `DIFFERS`.
+    """
+
+    inside: int
+    count: int
+    as_few: int
+    of: int
+    verdict: str
+
+
+@dataclass(frozen=True)
+class PublishedRun:
+    """One published run and its verdict, by its final `numbers`: those that can be compared.
+
+    `system`: which run, as the source names it; `workload`: the program; `judge`: the label of the series
+    whose runs are at hand. `count`: several published runs of one program that are judged as a sample; the
+    numbers are means. `curve`: None where epochs are not published or no spread is committed. `explanation`:
+    where the run differs, the same one judged by the committed runs of the second workload that its protocol
+    names, if it is consistent with these. `why`: why nothing can be compared.
+    """
+
+    system: str
+    workload: str
+    judge: str
+    verdict: str
+    numbers: tuple[Number, ...] = ()
+    curve: Curve | None = None
+    explanation: "PublishedRun | None" = None
+    why: Reason = ()
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All published rows against all series.
+
+    `findings`: by label, of each row. `judged`: the label of the series that judges, and its finding, of each
+    row. `families`: "final" of the last numbers of a run, "curve" of its others, empty of all else. `runs`:
+    the published ones. `samples`: several of one program, and the findings on their means.
+    """
+
+    findings: list[dict[str, Finding]]
+    judged: list[tuple[str, Finding]]
+    families: list[str]
+    runs: list[PublishedRun]
+    samples: list[tuple[PublishedRun, list[Finding]]]
+
+
+def together(numbers: Sequence[Number]) -> str:
+    """What the numbers of one published run say together: what speaks most against it.
+
+    Losses alone that do not beat guessing agree with nothing.
+    """
+    verdicts = {one.verdict for one in numbers}
+    found = next((name for name in VERDICTS if name in verdicts), NOT_COMPARABLE)
+    knows = any(one.margin > 0 or one.bound for one in numbers)
+    return AT_CHANCE if found in (CONSISTENT, HOLDS) and not knows else found
+
+
+def compare_all(
+    rows: Sequence[Row], evidence: Evidence, sweeps: Sequence[Series], epochs: pd.DataFrame
+) -> Comparison:
+    """Judge each row by each series, and each published run by its final numbers."""
+    findings = [
+        {sweep.label: compare(row, evidence, sweep.runs, epochs) for sweep in sweeps}
+        for row in rows
+    ]
+    judged = [
+        overall(by_label, _designated(evidence, row, sweeps))
+        for row, by_label in zip(rows, findings, strict=True)
+    ]
+    families = ["curve" if row.metric in OUTCOMES else "" for row in rows]
+    runs, last = [], finals(rows)
+    for system, places in last.items():
+        for place in places:
+            families[place] = "final"
+        _adjust(judged, places)
+        run = _published_run(system, evidence, [judged[place] for place in places])
+        curve = _curve(system, rows, judged, evidence) if run.numbers else None
+        runs.append(replace(run, curve=curve))
+    found = {
+        system: _judgements(judged[place] for place in places) for system, places in last.items()
+    }
+    return Comparison(findings, judged, families, runs, _samples(runs, found, evidence))
+
+
+def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
+    """The places of the final rows of each system: the last of test accuracy, test loss and training loss."""
+    found: dict[str, list[int]] = {}
+    for metric in FINAL:
+        of_metric = [place for place, row in enumerate(rows) if row.metric == metric and row.epoch]
+        last = {rows[at].system: at for at in sorted(of_metric, key=lambda at: rows[at].epoch or 0)}
+        for system, place in last.items():
+            found.setdefault(system, []).append(place)
+    return found
+
+
+def _designated(evidence: Evidence, row: Row, sweeps: Sequence[Series]) -> str | None:
+    """The series that judges a row: that of the backend of the committed spread."""
+    spread = evidence.spread_of(row.system)
+    return next((each.label for each in sweeps if spread and each.backend == spread.backend), None)
+
+
+def _judgements(judged: Iterable[tuple[str, Finding]]) -> list[Judgement]:
+    return [finding.judgement for _, finding in judged if finding.judgement]
+
+
+def _adjust(judged: list[tuple[str, Finding]], places: list[int]) -> None:
+    """Adjust the verdicts on the numbers of one published run, in `judged`, for how many they are."""
+    able = [place for place in places if judged[place][1].judgement]
+    numbers = adjusted(_judgements(judged[place] for place in able))
+    for place, one in zip(able, numbers, strict=True):
+        label, finding = judged[place]
+        measured = within(finding.measured, one) if finding.measured else None
+        found = replace(finding, verdict=one.verdict, measured=measured, judgement=one)
+        judged[place] = label, found
+
+
+def _published_run(
+    system: str, evidence: Evidence, judged: list[tuple[str, Finding]]
+) -> PublishedRun:
+    """A published run by its final numbers, adjusted; explained by another workload where it differs."""
+    protocol, found = evidence.protocols[system], _judgements(judged)
+    if not found:
+        label, finding = judged[0]
+        why = finding.reasons[0]
+        return PublishedRun(system, protocol.workload, label, NOT_COMPARABLE, why=why)
+    label = next(label for label, finding in judged if finding.judgement)
+    run = _run_of(system, protocol.workload, label, found)
+    spread = evidence.spreads.get(protocol.second_workload)
+    if run.verdict != DIFFERS or spread is None:
+        return run
+    claims = [one.claim for one in found]
+    again = [judge(each, NO_RUNS, spread.values(each.metric, each.epoch)) for each in claims]
+    other = _run_of(system, protocol.second_workload, "", adjusted(again))
+    return replace(run, explanation=other if other.verdict in (HOLDS, CONSISTENT) else None)
+
+
+def _run_of(system: str, workload: str, label: str, found: Sequence[Judgement]) -> PublishedRun:
+    numbers = tuple(map(Number.of, found))
+    return PublishedRun(system, workload, label, together(numbers), numbers)
+
+
+def _curve(
+    system: str, rows: Sequence[Row], judged: list[tuple[str, Finding]], evidence: Evidence
+) -> Curve | None:
+    """How the outcomes of a system over all epochs lie together among the committed runs."""
+    spread = evidence.spread_of(system)
+    published = {
+        (row.metric, row.epoch): row.number
+        for row, (_, finding) in zip(rows, judged, strict=True)
+        if row.system == system and finding.judgement and not row.bound
+        if spread and row.epoch and row.epoch <= spread.rows["epoch"].max()
+    }
+    if not spread or len(published) <= len(FINAL):
+        return None
+    inside, as_few, of = spread.inside(published)
+    verdict = DIFFERS if as_few / of <= ALPHA else CONSISTENT
+    return Curve(inside, len(published), as_few, of, verdict)
+
+
+def _samples(
+    runs: list[PublishedRun], found: dict[str, list[Judgement]], evidence: Evidence
+) -> list[tuple[PublishedRun, list[Finding]]]:
+    """Several published runs of one protocol, as a sample: their means against ours."""
+    programs: dict[str, list[PublishedRun]] = {}
+    for run in runs:
+        if run.numbers:
+            programs.setdefault(repr(evidence.protocols[run.system]), []).append(run)
+    samples = []
+    for same in programs.values():
+        if len(same) >= FEWEST_RUNS:
+            numbers = adjusted(_means([found[run.system] for run in same]))
+            first = same[0]
+            sample = _run_of(first.system, first.workload, first.judge, numbers)
+            findings = [
+                Finding(
+                    one.verdict, measured=within(Measured(one.center, 4, one.n), one), judgement=one
+                )
+                for one in numbers
+            ]
+            samples.append((replace(sample, count=len(same)), findings))
+    return samples
+
+
+def _means(found: list[list[Judgement]]) -> list[Judgement]:
+    """The means of several published runs, judged, of the metrics that all of them have."""
+    means = []
+    for one in found[0]:
+        metric = one.claim.metric
+        claims = [each.claim for run in found for each in run if each.claim.metric == metric]
+        if len(claims) == len(found) and not one.claim.bound:
+            values = [claim.value for claim in claims]
+            mean = Claim(
+                fmean(values),
+                fmean(claim.margin for claim in claims),
+                metric,
+                one.claim.epoch,
+                max(claim.rounding for claim in claims),
+                at_chance=any(claim.at_chance for claim in claims),
+            )
+            means.append(judge_sample(mean, values, one))
+    return means
+
+
+def runs_in(comparison: pd.DataFrame) -> list[PublishedRun]:
+    """The published runs of a table `comparison`, and samples of several of them."""
+    final = comparison[comparison["run_verdict"] != ""]
+    found = []
+    for (system, count), rows in final.groupby(["system", "published_runs"], sort=False):
+        numbers = rows[rows["n"].notna()].to_dict("records")
+        first = numbers[0] if numbers else rows.iloc[0]
+        run = PublishedRun(
+            system,
+            first["workload"],
+            first["judge"],
+            first["run_verdict"],
+            tuple(map(_number_in, numbers)),
+            count=int(count),
+        )
+        if first["explanation"]:
+            other = PublishedRun(system, first["explanation"], "", first["explained"])
+            run = replace(run, explanation=other)
+        if pd.notna(first["inside"]):
+            inside, count, as_few, of = (int(first[name]) for name in _CURVE)
+            run = replace(run, curve=Curve(inside, count, as_few, of, first["curve"]))
+        found.append(run)
+    return found
+
+
+def _number_in(row: dict[str, Any]) -> Number:
+    own = tuple(map(float, str(row["own"]).split()))
+    values = {each.name: row[each.name] for each in fields(Number) if each.name in row}
+    return Number(**{**values, "published": row["value"], "n": int(row["n"]), "own": own})
 
 
 def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFrame) -> Finding:
@@ -105,11 +389,13 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
     if row.metric not in OUTCOMES:
         verdict, reason = _judge_count(row, protocol, summary)
         return Finding(verdict, (reason,), measured, caveats, used)
-    found = _judge_outcome(row, cell, values, evidence)
-    difference = ("from_bound" if row.bound == LOWER else "difference", found.difference)
-    reasons = (difference, found.why) if found.why else (difference,)
-    measured = Measured(found.mean, 4, found.n, half_width=found.half_width)
-    return Finding(found.verdict, reasons, measured, caveats, used, found)
+    found = judge(_claim(row, cell, evidence), values, _committed(row, cell, evidence))
+    measured = Measured(float(values.mean()), 4, len(values))
+    if found.verdict == NOT_COMPARABLE:
+        return Finding(NOT_COMPARABLE, (found.why,), measured, caveats, used)
+    caveats += (found.why,) if found.why else ()
+    caveats += (("stuck", found.stuck),) if found.stuck else ()
+    return Finding(found.verdict, (), within(measured, found), caveats, used, found)
 
 
 def compare_ratio(
@@ -147,15 +433,14 @@ def compare_ratio(
         return Finding(NOT_COMPARABLE, tuple(obstacles), measured, runs=used)
     logs = paired.map(math.log)
     margin = math.log(evidence.margins[ratio.row.metric].margin)
-    found = judge(math.log(ratio.value), logs, margin, _NONE)
-    low, high = logs.mean() - found.half_width, logs.mean() + found.half_width
-    measured, opposite = Measured(math.exp(found.mean), 2, found.n), False
-    if math.isfinite(found.half_width):
-        measured = replace(measured, low=math.exp(low), high=math.exp(high))
-        opposite = low * high > 0 and low * math.log(ratio.value) < 0
-    reasons: tuple[Reason, ...] = (("times", math.exp(found.difference), opposite),)
-    if found.why:
-        reasons += (("on_log_scale", found.why),)
+    published = math.log(ratio.value)
+    found = judge(Claim(published, margin, ratio.name, rounding=ratio.rounding), logs)
+    measured = Measured(math.exp(logs.mean()), 2, len(logs))
+    if found.verdict == NOT_COMPARABLE:
+        return Finding(NOT_COMPARABLE, (found.why,), measured, runs=used)
+    measured = replace(measured, low=math.exp(found.low), high=math.exp(found.high))
+    opposite = found.low * found.high > 0 and found.low * published < 0
+    reasons = (("times", math.exp(found.difference), opposite),)
     return Finding(found.verdict, reasons, measured, (), used, found)
 
 
@@ -183,54 +468,47 @@ def overall(findings: dict[str, Finding], judge_label: str | None = None) -> tup
     return label, findings[label]
 
 
-def adjusted(findings: list[Finding]) -> list[Finding]:
-    """The primary findings of a system: one that differs does so with a p value adjusted for their number."""
-    judged = [finding.judgement for finding in findings]
-    p_values = holm([1.0 if finding is None else finding.p for finding in judged])
-    return [
-        replace(
-            finding, verdict=UNDECIDED, reasons=(*finding.reasons, ("adjusted", len(findings), p))
-        )
-        if finding.verdict == DIFFERS and finding.judgement and p > 1 - CONFIDENCE
-        else finding
-        for finding, p in zip(findings, p_values, strict=True)
-    ]
+def within(measured: Measured, found: Judgement) -> Measured:
+    """A measured value, with the interval of one more run."""
+    return replace(measured, low=found.low, high=found.high)
 
 
-def primary(rows: list[Row]) -> dict[str, list[Row]]:
-    """The primary rows of each system: final test accuracy, test loss and training loss."""
-    found: dict[str, list[Row]] = {}
-    for metric in PRIMARY:
-        of_metric = [row for row in rows if row.metric == metric and row.epoch]
-        of_metric = [row for row in of_metric if not row.bound]
-        last = {row.system: row for row in sorted(of_metric, key=lambda row: row.epoch or 0)}
-        for system, row in last.items():
-            found.setdefault(system, []).append(row)
-    return found
-
-
-def _judge_outcome(row: Row, cell: Cell, values: pd.Series, evidence: Evidence) -> Judgement:
-    published, margin = row.number, evidence.margins[row.metric].of(row.number)
-    epoch, spread = min(cell.reached, row.epoch or cell.reached), _NONE
+def _committed(row: Row, cell: Cell, evidence: Evidence) -> pd.Series:
+    """The outcomes of the committed runs of a protocol, by seed; none where there are no such runs."""
     committed = evidence.spreads.get(cell.protocol.workload)
-    if committed is not None and committed.fits(cell.epochs):
-        spread = committed.values(row.metric, epoch)
-    if row.bound == LOWER:
-        return judge_bound(published, values, spread)
-    chance = None
-    if row.metric.endswith("accuracy"):
-        chance = float(cell.runs[f"{row.metric.partition('_')[0]}_majority"].max())
-    return judge(published, values, margin, spread, chance)
+    if committed is None or not committed.fits(cell.epochs):
+        return NO_RUNS
+    return committed.values(row.metric, cell.epoch_of(row))
+
+
+def _claim(row: Row, cell: Cell, evidence: Evidence) -> Claim:
+    """A published loss or accuracy, with what does not matter of the range that it has been learned in.
+
+    At chance are all outcomes of a split on which an accuracy, ours or the published one, is not above that
+    of the most frequent class by more than the margin.
+    """
+    split = row.metric.partition("_")[0]
+    accuracy, majority = f"{split}_accuracy", float(cell.runs[f"{split}_majority"].max())
+    margin = evidence.margins[accuracy].of(1 - majority)
+    reached = float(cell.at(row)[accuracy].mean())
+    if row.metric == accuracy:
+        reached = min(reached, row.number)
+    at_chance = reached <= majority + margin
+    if row.metric != accuracy:
+        # Of guessing by the shares of the classes: their entropy, of which this is a lower bound.
+        margin = evidence.margins[row.metric].of(-math.log(majority) - row.number)
+    about = row.metric, cell.epoch_of(row), row.rounding, row.bound
+    return Claim(row.number, margin, *about, at_chance)
 
 
 def _judge_count(row: Row, protocol: Protocol, summary: Summary) -> tuple[str, Reason]:
     difference = summary.median - row.number
     if row.metric == "target_accuracy":
         if abs(difference) < 1e-9:
-            return REPRODUCED, ("target",)
+            return HOLDS, ("target",)
         return NOT_COMPARABLE, ("other_target", summary.median, row.value)
     if difference == 0:
-        return REPRODUCED, ("equal",)
+        return HOLDS, ("equal",)
     each, count = protocol.parameters_per_word, round(difference)
     if each and protocol.vocabulary and count % each == 0:
         words = protocol.vocabulary + count // each

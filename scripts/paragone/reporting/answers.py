@@ -24,18 +24,17 @@ ALSO = "Also decided, exploratory"
 OPEN = "Undecided, and what it takes"
 ABSENT = "Not run, and why"
 _PAIRS = (
-    "A pair is two runs of equal seed, trained one soon after the other. In brackets: 95 % intervals. Better "
-    "and equal are tested at 5 %, adjusted for all pairs of a metric"
+    "A pair is two runs of equal seed, trained one soon after the other. In brackets: 95 % intervals of "
+    "each pair alone. Better and equal are tested at 5 %, adjusted for all pairs of a metric"
 )
 # How to read the numbers below a heading.
 NOTES = {
     BEST: f"{_PAIRS}. Exploratory: not the question fixed beforehand; of many such answers some are false.",
-    HOLD: "A published number is one run. After ±: where one more run of ours would be, at 95 %. "
-    "Reproduced: this and the distance are within the margin, which was fixed beforehand. Differs: the "
-    "distance is beyond what follows ± and beyond the margin and, at the end of training, significant when "
-    "adjusted for the three numbers there. At chance: not above always guessing the most frequent class. "
-    "Else undecided. The judge is the backend of the 20 runs in published/spread.csv, which the project "
-    "brings: what follows ± is computed from how these vary over seeds.",
+    HOLD: "A published run counts once, by its final numbers. Differs: it is not where one more run of this "
+    "program would be, by a test at 5 %, adjusted for its numbers. Holds: it is, and equal within a margin "
+    "that was fixed beforehand. Consistent: it is, but the test is weak; in brackets is what it would have "
+    "noticed in 80 % of cases. At chance: not above always guessing the most frequent class. How runs vary "
+    "over seeds is known from committed runs of one backend, which judges, and from those here.",
     ALSO: f"{_PAIRS}, not for the number of metrics.",
     FIRST: "Speeds of variants that were timed in turn, within this hour and without their starts. In "
     "brackets: 95 % intervals. `snakemake all` adds times from start to end, accuracies, published numbers.",
@@ -52,7 +51,8 @@ NOT_RUN = "not run"
 _ALWAYS = (SPEED, END_TO_END)
 _GROUP = ["metric", "workload", "global_batch", "tuning", "machine"]
 # Columns whose empty cells are empty texts.
-_TEXTS = ("winner", "first_lacks", "second_lacks", "why", "unit", "family", "judge", "runs")
+_TEXTS = ["winner", "first_lacks", "second_lacks", "why", "unit", "family", "judge", "runs"]
+_TEXTS += ["verdict", "bound", "run_verdict", "explanation", "explained"]
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ import docutils.core
 import pandas as pd
 
 from paragone.analysis import tidy
-from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, PARTLY
-from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, UNDECIDED
-from paragone.analysis.verdicts import NOT_COMPARABLE
+from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, PARTLY, UNDECIDED
+from paragone.analysis.prediction import AT_CHANCE, CONSISTENT, DIFFERS, HOLDS, NOT_COMPARABLE
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.reporting import answers, figures, interactive
@@ -24,7 +23,8 @@ from paragone.reporting.answers import NOT_RUN
 _CLASSES = {
     BETTER: "good",
     EQUAL: "equal",
-    REPRODUCED: "good",
+    HOLDS: "good",
+    CONSISTENT: "equal",
     DIFFERS: "bad",
     AT_CHANCE: "bad",
     UNDECIDED: "open",

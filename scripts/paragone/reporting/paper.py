@@ -13,7 +13,7 @@ import typst
 from matplotlib.font_manager import findfont
 
 from paragone.analysis import published, run_states
-from paragone.analysis.verdicts import NOT_COMPARABLE
+from paragone.analysis.prediction import NOT_COMPARABLE
 from paragone.base.atomic_files import write_bytes
 from paragone.reporting import exhibits, footnotes
 from paragone.reporting.answers import Answer

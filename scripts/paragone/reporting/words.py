@@ -15,21 +15,28 @@ from paragone.analysis import pairwise
 from paragone.analysis.grouping import CONTEST
 from paragone.analysis.metrics import Metric, margin_words, named
 from paragone.analysis.pairwise import BETTER, BOTH, EQUAL, NOT_COMPARED, PAIR, UNDECIDED, loser
-from paragone.analysis.prediction import AT_CHANCE, DIFFERS, REPRODUCED, Reason
+from paragone.analysis.prediction import (
+    AT_CHANCE,
+    CONSISTENT,
+    DIFFERS,
+    HOLDS,
+    NOT_COMPARABLE,
+    Reason,
+)
 from paragone.analysis.states import States
-from paragone.analysis.verdicts import NOT_COMPARABLE, VERDICTS, Finding
+from paragone.analysis.statistics import FEWEST_EFFECTS
+from paragone.analysis.verdicts import VERDICTS, Finding, Number, PublishedRun, runs_in
 
 Row = dict[str, Any]  # of one of the two tables
 
 NOT_BOTH = {PAIR: "no seed ran both in the same hours", CONTEST: "no round timed both"}
 MOST_WORDS = 25  # of a sentence
-_OUTCOMES = ["outcome", "primary"]  # families of losses and accuracies
-# A verdict on one published number, and on several.
+# A verdict on one published run or number, and on several.
 _JUDGED = {
-    REPRODUCED: ("is reproduced", "are reproduced"),
+    HOLDS: ("holds", "hold"),
+    CONSISTENT: ("is consistent", "are consistent"),
     DIFFERS: ("differs", "differ"),
     AT_CHANCE: ("is at chance", "are at chance"),
-    UNDECIDED: ("is undecided", "are undecided"),
 }
 
 
@@ -69,8 +76,9 @@ def _why(row: Row) -> str:
 def _what_it_takes(row: Row) -> str:
     """What would decide an undecided pair."""
     n, needed, unit = row["n"], row["needed"], row["unit"]
-    if n < 2:
-        return f"one {unit} has no variance: at least {needed:.0f} are needed"
+    if n < FEWEST_EFFECTS:
+        how = f"two {unit}s hardly tell how they vary" if n > 1 else f"one {unit} has no variance"
+        return f"{how}: at least {needed:.0f} are needed"
     if pd.isna(needed):
         return f"the {'runs' if unit == PAIR else 'contests'} vary so much that no affordable number decides"
     if more := int(max(needed - n, 0)):
@@ -345,13 +353,8 @@ REASONS = {
     "not_measured": "not measured",
     "case_ended": "{}",
     # What was judged, and how.
-    "difference": "published - measured = {:+.4f}",
-    "from_bound": "published - measured = {:+.4f} from the stated bound",
-    "chance": "not above the majority-class rate {:.3f} by more than {:.3f}",
-    "bound": "one more run may be above the bound or below",
-    "no_spread": "no committed spread of this protocol: an interval takes 3 runs",
-    "other_spread": "the runs at hand vary more than the committed spread (F test)",
-    "adjusted": "adjusted for {} p = {:.3f}",
+    "few_runs": "no committed spread of this protocol: an interval takes {} runs",
+    "other_program": "the runs here are of another program than the committed ones, and judge alone",
     "target": "the runs had the published target",
     "other_target": "the runs had the target {:g}, published {}",
     "equal": "equal",
@@ -372,14 +375,11 @@ def reason(why: Reason) -> str:
             return f"no run with {count} replica{'s' if count > 1 else ''}"
         case ("none_completed", states):
             return f"no run was completed: {'; '.join(states)}"
-        case ("wide", half, margin, needed):
-            enough = f"{needed} runs would decide" if needed else "no number of runs decides"
-            return f"one more run may differ by {half:.4f}, the margin is {margin:.4f}; {enough}"
+        case ("stuck", seeds):
+            return f"left out as stuck: seed{'s' if len(seeds) > 1 else ''} {joined([*map(str, seeds)])}"
         case ("times", times, opposite):
             direction = ", in the opposite direction" if opposite else ""
             return f"published is {times:.2f} times the measured ratio{direction}"
-        case ("on_log_scale", other):
-            return f"on the log scale, {reason(other)}"
         case ("vocabulary", count, words, published, each):
             return (
                 f"{abs(count):,} {'more' if count > 0 else 'fewer'}: the vocabulary has {words:,} words, "
@@ -393,7 +393,10 @@ def reason(why: Reason) -> str:
 def reasons(finding: Finding) -> str:
     """Why a finding has its verdict, and in brackets what a reader must know of besides."""
     caveats = f" ({'; '.join(map(reason, finding.caveats))})" if finding.caveats else ""
-    return "; ".join(map(reason, finding.reasons)) + caveats
+    why = [reason(each) for each in finding.reasons]
+    if finding.judgement and not why:
+        why = [distance(Number.of(finding.judgement))]
+    return "; ".join(why) + caveats
 
 
 def measured(finding: Finding) -> str:
@@ -404,9 +407,7 @@ def measured(finding: Finding) -> str:
     low, middle, high = (
         f"{each:,.{value.digits}f}" for each in (value.low, value.value, value.high)
     )
-    if math.isfinite(value.half_width):
-        middle += f" ± {value.half_width:.4f}"
-    elif math.isfinite(value.low):
+    if math.isfinite(value.low):
         middle += f" [{low}, {high}]"
     unit = f" {value.unit}" if value.unit else ""
     remark = reason(value.remark) if value.remark else ""
@@ -414,58 +415,56 @@ def measured(finding: Finding) -> str:
 
 
 def overview(comparisons: Sequence[pd.DataFrame]) -> str:
-    """All rows of all tables `comparison` counted by their verdicts; nothing where none can be judged."""
-    columns = ["metric", "family", "verdict", "half_width", "margin", "needed"]
-    tables = [table.reindex(columns=columns) for table in comparisons if len(table)]
-    if not tables:
-        return ""
-    rows = pd.concat(tables)
-    judged = rows[rows["verdict"] != NOT_COMPARABLE]
-    if judged.empty:
-        return ""
-    text = (
-        f"Of {len(rows):,} published numbers and ratios, of which many are epochs of the same run, these "
-        f"runs can judge {len(judged):,}: {_counted(judged['verdict'])}."
-    )
-    learned = judged["family"].isin(_OUTCOMES) | (judged["metric"] == "parameters")
-    if learned.all():
-        text += " All are losses, accuracies and sizes of models: none is a speed or a time."
-    undecided = judged[judged["verdict"] == UNDECIDED]
-    hopeless = undecided["needed"].isna() & (undecided["half_width"] > undecided["margin"])
-    if hopeless.any():
-        text += (
-            f" Of the undecided {hopeless.sum()} stay so with any number of runs: the same program with "
-            "another seed may differ by more than the margin."
-        )
-    if len(judged) < len(rows):
-        text += " Why the others cannot be compared is said below."
-    return text
+    """Published runs counted by their verdicts, and what else can be judged; may be empty."""
+    tables = [table for table in comparisons if len(table)]
+    runs = [run.verdict for table in tables for run in runs_in(table) if run.count == 1]
+    judged = [verdict for verdict in runs if verdict != NOT_COMPARABLE]
+    others = [
+        verdict
+        for table in tables
+        for verdict in table.loc[table["family"] == "", "verdict"]
+        if verdict != NOT_COMPARABLE
+    ]
+    run = "run" if len(judged) == 1 else "runs"
+    parts = [f"Of {len(judged)} published {run} {_counted(judged)}."] if judged else []
+    parts += [f"Of {len(others)} other numbers and ratios {_counted(others)}."] if others else []
+    if parts and (left := len(runs) - len(judged)):
+        parts.append(f"{left} published runs cannot be compared.")
+    return " ".join(parts)
 
 
 def of_system(rows: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Sentences on one published system, each with its verdict. `rows`: of the table `comparison`."""
     system = rows["system"].iloc[0]
-    outcomes = rows[rows["family"].isin(_OUTCOMES)]
-    judged = outcomes[outcomes["verdict"] != NOT_COMPARABLE]
-    counted = rows[~rows.index.isin(outcomes.index) & (rows["verdict"] != NOT_COMPARABLE)]
+    counted = rows[rows["family"].eq("") & rows["verdict"].ne(NOT_COMPARABLE)]
     for row in counted.to_dict("records"):
-        yield f"{system}, {_name(row)}: {row['verdict']} ({row['why']}).", row["verdict"]
-    if judged.empty:
-        if counted.empty:
-            why = _commonest(outcomes if len(outcomes) else rows)
-            yield f"{system}: not comparable ({why}).", NOT_COMPARABLE
-        return
-    final = judged[judged["family"] == "primary"]
-    text = f"{system}, judged by {judged['judge'].iloc[0]}: "
-    if len(final):
-        text += f"at the end of training {'; '.join(map(_end, final.to_dict('records')))}. "
-    text += f"Of all {len(outcomes)} losses and accuracies {_counted(judged['verdict'])}"
-    if left := len(outcomes) - len(judged):
-        text += f"; {left} cannot be compared"
-    # The verdict that speaks most against the published numbers.
-    verdicts = set((final if len(final) else judged)["verdict"])
-    order = (DIFFERS, AT_CHANCE, UNDECIDED, REPRODUCED)
-    yield f"{text}.", next(verdict for verdict in order if verdict in verdicts)
+        yield f"{system}, {noun(row['metric'])}: {row['verdict']} ({row['why']}).", row["verdict"]
+    runs = [run for run in runs_in(rows) if run.numbers]
+    if not runs and counted.empty:
+        outcomes = rows[rows["family"] != ""]
+        why = _commonest(outcomes if len(outcomes) else rows)
+        yield f"{system}: not comparable ({why}).", NOT_COMPARABLE
+    for run in runs:
+        who = system if run.count == 1 else f"{run.count} published runs of one program"
+        numbers = [
+            f"{noun(one.metric)} {one.published:g}: {one.verdict} ({distance(one)})"
+            for one in run.numbers
+        ]
+        text = f"{who}, judged by {run.judge}: {'; '.join(numbers)}."
+        if other := run.explanation:
+            text += f" As a run of {other.workload}, its second protocol, it {_JUDGED[other.verdict][0]}."
+        yield text, run.verdict
+
+
+def of_curve(run: PublishedRun) -> str:
+    """How the epochs of a published run lie together; empty where that is not known."""
+    if (curve := run.curve) is None:
+        return ""
+    fewer = "none has fewer" if curve.as_few == 1 else f"{curve.as_few} have as few or fewer"
+    return (
+        f"{run.system}: {curve.inside} of {curve.count} published outcomes are where one more of the "
+        f"{curve.of - 1} committed runs would be: {curve.verdict}. Of these and the published one {fewer}."
+    )
 
 
 def _commonest(rows: pd.DataFrame) -> str:
@@ -475,23 +474,35 @@ def _commonest(rows: pd.DataFrame) -> str:
     return str(max(whys, key=whys.count))
 
 
-def _counted(verdicts: pd.Series) -> str:
+def _counted(verdicts: list[str]) -> str:
     counts = Counter(verdicts)
     given = [name for name in VERDICTS if counts[name]]
     return joined([f"{counts[name]} {_JUDGED[name][min(counts[name], 2) - 1]}" for name in given])
 
 
-def _name(row: Row) -> str:
-    return str(row["metric"]).replace("_", " ")
+def noun(metric: str) -> str:
+    """The name of a published metric for readers."""
+    return metric.replace("_", " ").replace("train ", "training ")
 
 
-def _end(row: Row) -> str:
-    """One number: published, measured (mean and half the prediction interval of one more run), how far apart
-    and how far they may be."""
-    published = f"{round(float(row['value']), 4):g} {row['unit']}".strip()
-    half = f" ± {row['half_width']:.4f}" if math.isfinite(row["half_width"]) else ""
-    here = f"{row['mean']:.4f}{half} (n = {row['n']:.0f})"
-    text = f"{_name(row)} {published} published, {here} measured"
-    if math.isfinite(row["margin"]):
-        text += f", {abs(row['difference']):.4f} apart, margin {row['margin']:.4f}"
-    return f"{text}: {row['verdict']}"
+def distance(one: Number) -> str:
+    """How far a number is from the center of our runs, and what that says."""
+    if one.verdict == AT_CHANCE:
+        return "not above always guessing the most frequent class"
+    if one.bound:
+        met = {
+            HOLDS: "is beyond",
+            DIFFERS: "falls short of",
+            CONSISTENT: "may be on either side of",
+        }
+        return f"one more run {met[one.verdict]} the bound"
+    away = one.published - one.center
+    apart = f"{abs(away):.2g} {'above' if away > 0 else 'below'}"
+    noticed = f"{one.noticed:.2g} would have been noticed"
+    if one.verdict == HOLDS:
+        return f"{apart}, within the margin of {one.margin:.2g}"
+    if one.verdict == CONSISTENT:
+        return f"{apart}, a weak test: only {noticed}"
+    equal = ", equal within the margin" if one.is_equal else ""
+    p = "p < 0.001" if one.p < 0.001 else f"p = {one.p:.3f}"
+    return f"{apart}{equal}, {p}; {noticed}"

@@ -9,20 +9,21 @@ import scipy
 from paragone.analysis import pairwise, run_states
 from paragone.analysis.grouping import Series
 from paragone.analysis.metrics import METRICS, margin_words
-from paragone.analysis.pairwise import EQUAL
-from paragone.analysis.prediction import DIFFERS, UNDECIDED
+from paragone.analysis.pairwise import EQUAL, PAIR, UNDECIDED
+from paragone.analysis.prediction import DIFFERS
+from paragone.analysis.statistics import least_p
 from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import WIDE, Block, Table
 
 PAIRED = (
     "Speed of variants timed in turn: the median over the rounds of a contest of the log ratio, its mean "
-    "over contests, 95 % interval and p value by Student's t; fewer than four pairs count as four, because "
-    "contests end once all are decided. All else is paired by seed: mean log ratio (of accuracies: mean "
-    "difference) over pairs, its 95 % interval and p value by sign flips. Equivalence: two one-sided tests; "
-    "p adjusted by Holm's method over the pairs of a metric; a verdict at p <= 0.05. Effect: by how much the "
-    "first is better, so that a ratio below 1, or a difference below 0, speaks for the second, whatever the "
-    "metric."
+    "over contests, 95 % interval of the pair alone and p value by Student's t; fewer than four pairs count "
+    "as four, because contests end once all are decided. All else is paired by seed: mean log ratio (of "
+    "accuracies: mean difference) over pairs, 95 % interval of the pair alone and p value by sign flips; *: "
+    "no less is possible with so many pairs. Equivalence: two one-sided tests; p adjusted by Holm's method "
+    "over the pairs of a metric; a verdict at p <= 0.05. Effect: by how much the first is better, so that a "
+    "ratio below 1, or a difference below 0, speaks for the second, whatever the metric."
 )
 MARGINS = f"Margins: {', '.join(f'{metric.name} {margin_words(metric)}' for metric in METRICS)}."
 NOTHING = (
@@ -35,7 +36,9 @@ BY_MACHINE = (
 )
 _PRINTED = ["metric", "workload", "batch", "first", "second", "n", "effect", "p", "verdict", "why"]
 
-MARGIN = 0.02  # of accuracies, as in published/margins.csv, which has the reason
+MARGIN = (
+    0.02  # of accuracies: a change that small has never decided for or against a way of training
+)
 BASELINE = "baseline"  # the verdict of the baseline itself
 CONFIDENCE = 0.90  # such an interval within the margin is equivalence by two one-sided tests at 5 %
 ACCURACIES = (
@@ -81,11 +84,16 @@ def _pairs(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
             **row,
             "batch": f"{row['global_batch']:,}",
             "effect": _effect(row),
-            "p": "" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}",
+            "p": "" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}{_floor(row)}",
         }
         for row in rows.to_dict("records")
     ]
     return pd.DataFrame(cells, columns=columns)
+
+
+def _floor(row: dict[str, Any]) -> str:
+    """Return a mark of the least p value that sign flips of so many pairs can give."""
+    return "*" if row["unit"] == PAIR and row["p"] <= least_p(row["n"]) else ""
 
 
 def _effect(row: dict[str, Any]) -> str:

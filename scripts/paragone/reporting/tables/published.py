@@ -8,24 +8,29 @@ import pandas as pd
 from paragone.analysis import verdicts
 from paragone.analysis.cells import QUANTITIES, Missing, pick
 from paragone.analysis.grouping import Series
+from paragone.analysis.prediction import NOT_COMPARABLE, Judgement
 from paragone.analysis.product_tables import PEAK, medians, peaks, with_labels
-from paragone.analysis.published import OUTCOMES, Protocol, Row
+from paragone.analysis.published import Protocol, Row
 from paragone.analysis.statistics import INTERVAL, Summary, summarize
-from paragone.analysis.verdicts import NOT_COMPARABLE, Evidence, Finding, summarized
+from paragone.analysis.verdicts import Finding, PublishedRun, summarized
 from paragone.base.errors import UserError
 from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import TINY, WIDE, Block, Table
 
 # Columns of the CSV file only, for programs; the latter are the numbers behind the verdict.
-NUMBERS = ["experiment", "family", "judge", "value", "unit", "has_runs"]
+NUMBERS = ["experiment", "family", "judge", "value", "bound", "has_runs", "run_verdict"]
+NUMBERS += ["workload", "published_runs", "curve", "inside", "inside_of", "as_few", "as_few_of"]
+NUMBERS += ["explanation", "explained"]
 _BEFORE, _AFTER = ("metric", "condition", "system", "published"), ("verdict", "why", "note")
-JUDGED = ["mean", "n", "difference", "half_width", "margin", "p", "needed"]
+JUDGED = ["rounding", "center", "low", "high", "n", "own", "margin", "p", "noticed", "is_equal"]
 
 OUTCOMES_JUDGED = (
-    "A published loss or accuracy is one run. Measured: mean of n runs ± half the 95 % prediction "
-    "interval of one more run, by the committed spread over seeds. Reproduced: half-width and "
-    "difference are within the margin; differs: the difference is beyond both."
+    "A published run is judged by its final numbers. Measured: mean of the n runs here [where one more run "
+    "would be, by these and the committed ones, at the level of the test: 5 %, adjusted for the numbers of a "
+    "run by Holm's method]. Differs: the number is not there. Holds: it is, and it is equal within the "
+    "margin: distance and half the interval together are within it. Consistent: it is there, but the "
+    "interval is too wide for that. Other epochs have no verdict of their own."
 )
 
 # Metrics that sources print by epoch: the name in a heading, and the digits shown.
@@ -51,19 +56,15 @@ def comparison(inputs: Inputs) -> Table:
     There is one column per backend and machine, one of which judges.
     """
     evidence, sweeps, epochs = inputs.evidence, inputs.sweeps(), inputs.epochs
-    findings = [
-        {sweep.label: verdicts.compare(row, evidence, sweep.runs, epochs) for sweep in sweeps}
-        for row in inputs.published
-    ]
-    judged = [
-        verdicts.overall(by_series, _judge(evidence, row, sweeps))
-        for row, by_series in zip(inputs.published, findings, strict=True)
-    ]
-    families = _families(inputs.published, judged)
+    found = verdicts.compare_all(inputs.published, evidence, sweeps, epochs)
+    runs = {run.system: run for run in found.runs}
     lines = [
-        _line(_about(row), findings[at], families[at], judged[at])
-        for at, row in enumerate(inputs.published)
+        _line(_about(row), by_series, family, judged, runs.get(row.system))
+        for row, by_series, family, judged in zip(
+            inputs.published, found.findings, found.families, found.judged, strict=True
+        )
     ]
+    lines += [_of_sample(run, one) for run, means in found.samples for one in means]
     for ratio in inputs.ratios:
         about = {"metric": ratio.name, "condition": ratio.condition, "system": ratio.system}
         by_series = {
@@ -73,47 +74,10 @@ def comparison(inputs: Inputs) -> Table:
         lines.append(_line({**about, "published": ratio.printed}, by_series))
     for line in lines:
         line["experiment"] = inputs.published_experiment
-    remarks = footnotes.about(inputs.runs, OUTCOMES_JUDGED, *_inside_spread(inputs, judged))
+    remarks = footnotes.about(
+        inputs.runs, OUTCOMES_JUDGED, *filter(None, map(words.of_curve, found.runs))
+    )
     return _table(lines, inputs.title, [*remarks, *inputs.flaws])
-
-
-def _judge(evidence: Evidence, row: Row, sweeps: list[Series]) -> str | None:
-    """Return the series that judges a row: that of the backend of the committed spread."""
-    spread = evidence.spread_of(row.system)
-    return next((each.label for each in sweeps if spread and each.backend == spread.backend), None)
-
-
-def _families(rows: list[Row], judged: list[tuple[str, Finding]]) -> list[str]:
-    """Return which rows are primary ones of their system, and adjust the verdicts of these in `judged`."""
-    families = ["outcome" if row.metric in OUTCOMES else "" for row in rows]
-    for members in verdicts.primary(rows).values():
-        places = [rows.index(row) for row in members]
-        adjusted = verdicts.adjusted([judged[place][1] for place in places])
-        for place, finding in zip(places, adjusted, strict=True):
-            judged[place] = (judged[place][0], finding)
-            families[place] = "primary"
-    return families
-
-
-def _inside_spread(inputs: Inputs, judged: list[tuple[str, Finding]]) -> list[str]:
-    """Return, for each system judged by a spread, how its outcomes over all epochs lie together."""
-    remarks = []
-    for system in inputs.protocols:
-        spread = inputs.evidence.spread_of(system)
-        published = {
-            (row.metric, row.epoch): row.number
-            for row, (_, finding) in zip(inputs.published, judged, strict=True)
-            if row.system == system and finding.judgement and not row.bound
-            if spread and row.epoch and row.epoch <= spread.rows["epoch"].max()
-        }
-        if spread and len(published) > len(verdicts.PRIMARY):
-            count, share = spread.inside(published)
-            remarks.append(
-                f"{system}: {count} of {len(published)} published outcomes are where one more of the "
-                f"{spread.rows['seed'].nunique()} committed runs would be; of these runs and the "
-                f"published one {share:.0%} have as few or fewer."
-            )
-    return remarks
 
 
 def _about(row: Row, condition: str = "") -> dict[str, Any]:
@@ -125,7 +89,7 @@ def _about(row: Row, condition: str = "") -> dict[str, Any]:
         "published": row.printed,
         "note": row.note,
         "value": row.number,
-        "unit": "" if row.unit in ("fraction", "count") else row.unit,
+        "bound": row.bound,
     }
 
 
@@ -134,27 +98,67 @@ def _line(
     findings: dict[str, Finding],
     family: str = "",
     judged: tuple[str, Finding] | None = None,
+    run: PublishedRun | None = None,
 ) -> dict[str, Any]:
     """Return one row. `about`: as of `_about`; of what is no single published number only the first four.
 
     `judged`: the series whose finding is the verdict, and that finding; by default the first that can be
-    compared.
+    compared. `run`: the published run that it is a number of.
     """
     label, finding = judged or verdicts.overall(findings)
     decisive = {label: finding} if finding.verdict != NOT_COMPARABLE else findings
     return {
         **{name: about[name] for name in _BEFORE},
         **{label: words.measured(each) for label, each in findings.items()},
-        "verdict": finding.verdict,
+        "verdict": "" if family == "curve" and finding.judgement else finding.verdict,
         "why": _why(decisive, len(findings)),
         "note": about.get("note", ""),
         "family": family,
         "judge": label,
         "value": about.get("value", math.nan),
-        "unit": about.get("unit", ""),
+        "bound": about.get("bound", ""),
         "has_runs": all(each.has_runs for each in findings.values()),
-        **{name: getattr(finding.judgement, name, math.nan) for name in JUDGED},
+        **_of_run(run if family == "final" else None),
+        **_numbers(finding.judgement),
         "runs": " ".join(dict.fromkeys(run for each in findings.values() for run in each.runs)),
+    }
+
+
+def _of_sample(run: PublishedRun, mean: Finding) -> dict[str, Any]:
+    """Return the row of a mean of several published runs of one program."""
+    claim = mean.judgement.claim if mean.judgement else verdicts.Claim(math.nan)
+    about = {
+        "metric": claim.metric,
+        "condition": f"mean of {run.count} published runs of one program",
+        "system": run.system,
+        "published": f"{claim.value:.4f}",
+        "value": claim.value,
+    }
+    return _line(about, {run.judge: mean}, "final", (run.judge, mean), run)
+
+
+def _numbers(one: Judgement | None) -> dict[str, Any]:
+    """Return the numbers behind a verdict, as of `verdicts.Number`."""
+    if one is None:
+        return dict.fromkeys(JUDGED, math.nan)
+    numbers = vars(verdicts.Number.of(one))
+    return {name: numbers[name] for name in JUDGED} | {"own": " ".join(map(repr, one.own))}
+
+
+def _of_run(run: PublishedRun | None) -> dict[str, Any]:
+    """Return what a final number says of its whole run; empty cells of all else."""
+    curve, other = (run.curve, run.explanation) if run else (None, None)
+    return {
+        "run_verdict": run.verdict if run else "",
+        "workload": run.workload if run else "",
+        "published_runs": run.count if run else 0,
+        "curve": curve.verdict if curve else "",
+        "inside": curve.inside if curve else math.nan,
+        "inside_of": curve.count if curve else math.nan,
+        "as_few": curve.as_few if curve else math.nan,
+        "as_few_of": curve.of if curve else math.nan,
+        "explanation": other.workload if other else "",
+        "explained": other.verdict if other else "",
     }
 
 
@@ -176,7 +180,7 @@ def _table(lines: list[dict[str, Any]], title: str, remarks: list[str]) -> Table
     if not lines:
         raise UserError("--published-experiment: missing; name whose published rows are shown")
     rows = pd.DataFrame(lines)
-    cells = rows.drop(columns=[*NUMBERS, *JUDGED, "runs"], errors="ignore")
+    cells = rows.drop(columns=[*NUMBERS, *JUDGED, "runs"], errors="ignore").fillna("-")
     columns_of_series = cells.shape[1] - len(_BEFORE) - len(_AFTER)
     source = cells["note"].map(lambda note: note and f"; source: {note}")
     block = Block(
