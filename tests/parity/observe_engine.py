@@ -72,19 +72,19 @@ def contract(lab: Lab) -> dict[str, Any]:
     """What an engine owes the loop: it keeps its state, compiles in the warm-up, and waits once an epoch."""
     engine, name = lab.engine, lab.spec.backend.engine
     compiled = COMPILED.get(name, lambda _: 0)
-    before = digest(engine.weights())
+    before = weights(engine)
     lab.warm_up()
-    facts: dict[str, Any] = {"warm_up_keeps": digest(engine.weights()) == before}
+    facts: dict[str, Any] = {"warm_up_keeps": weights(engine) == before}
     programs = compiled(engine)
     lab.train(1)
     with TemporaryDirectory() as folder:
         engine.save(Path(folder))
-        second = lab.train(2), digest(engine.weights())
+        second = lab.train(2), weights(engine)
         facts["compiled"] = compiled(engine) - programs
         engine.load(Path(folder))
         facts["window"] = lab.speed_window()
         lab.warm_up()
-        facts["repeated"] = (lab.train(2), digest(engine.weights())) == second
+        facts["repeated"] = (lab.train(2), weights(engine)) == second
     if waits := WAITS.get(name):
         facts["waits"] = [
             waits(lambda steps=steps: lab.train(3, steps_per_epoch=steps)) for steps in (2, 6)
@@ -93,6 +93,11 @@ def contract(lab: Lab) -> dict[str, Any]:
     if lab.spec.workers == 1:
         facts["leak"] = leak(lab)
     return facts
+
+
+def weights(engine: engines.Engine) -> list[str]:
+    """Digests of the weights and of their averages."""
+    return [digest(engine.weights(averaged)) for averaged in (False, True)]
 
 
 def evaluation(lab: Lab) -> dict[str, Any]:

@@ -8,15 +8,17 @@ from workspace import CONFIG
 SGD = {"name": "sgd", "momentum": 0.9}
 ADAM = {"beta_1": 0.9, "beta_2": 0.99, "epsilon": 1e-3}  # an epsilon that shows where it is added
 DECAY = {"weight_decay": 0.1, "decays": "matrices"}
+# Numbers that single precision has, to which Keras 2 rounds them.
+NADAM = {"name": "nadam", "beta_1": 7 / 8, "beta_2": 63 / 64, "epsilon": 1e-6}
 STEPS = {"base": 0.05, "decay": [{"after": 1, "factor": 0.1}]}
 COSINE = {"base": 0.05, "unit": "step", "schedule": {"name": "cosine", "end": 0.1}}
 
 
-def _of(optimizer: dict, rate: dict) -> dict[str, Any]:
-    return {"optimizer": optimizer, "learning_rate": rate}
+def _of(optimizer: dict, rate: dict, workload: str = "fashion-cnn") -> dict[str, Any]:
+    return CONFIG["workloads"][workload] | {"optimizer": optimizer, "learning_rate": rate}
 
 
-# By name: keys of the workload fashion-cnn in another form. The gate takes three steps of an epoch.
+# By name: a workload of the config in another form. The gate takes three steps of an epoch.
 PROTOCOLS = {
     "cosine": _of(SGD, COSINE | {"warmup": {"length": 2}}),
     "nesterov": _of(SGD | {"nesterov": True, "weight_decay": 0.1}, STEPS),
@@ -27,11 +29,16 @@ PROTOCOLS = {
         {"base": 0.05},
     ),
     "adam": _of({"name": "adam", **ADAM, **DECAY}, {"base": 0.01}),
+    "accumulating": _of({"name": "adamw", **ADAM, **DECAY, "accumulate": 2}, STEPS),
+    "averaging": _of(SGD | {"average": 0.7}, STEPS),
+    "both": _of(SGD | {"nesterov": True, "accumulate": 2, "average": 0.7}, {"base": 0.05}),
     "adamw": _of(
         {"name": "adamw", **ADAM, **DECAY, "rule": "pytorch", "clip_norm": 0.5},
         COSINE | {"base": 0.01, "warmup": {"length": 2}},
     ),
     "nadam": _of({"name": "nadam", **ADAM, **DECAY, "decoupled": True}, {"base": 0.01}),
+    "nadam-pytorch": _of({"name": "nadam", **ADAM, **DECAY, "rule": "pytorch"}, {"base": 0.01}),
+    "nadam-keras-2": _of(NADAM | {"rule": "keras-2"}, {"base": 1 / 128}, "reuters-cnn"),
     "rmsprop": _of(
         {"name": "rmsprop", "rho": 0.9, "epsilon": 1e-4, "centered": True, **DECAY}, {"base": 0.01}
     ),
@@ -39,11 +46,16 @@ PROTOCOLS = {
         {"name": "rmsprop", "rho": 0.9, "epsilon": 1e-3, "momentum": 0.5, "rule": "pytorch"}, STEPS
     ),
     "adagrad": _of({"name": "adagrad", "initial": 0.1, "epsilon": 1e-2, **DECAY}, {"base": 0.05}),
+    # Three channels, each scaled by itself.
+    "channels": CONFIG["workloads"]["fashion-cnn"]
+    | {
+        "dataset": "cats_vs_dogs",
+        "input": {"divide": 255, "mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.25]},
+        "augmentation": {"shift": 0.0, "flip": True, "crop": 4, "cutout": 8},
+    },
     "adagrad-pytorch": _of(
         {"name": "adagrad", "initial": 0.0, "epsilon": 1e-2, "rule": "pytorch"}, {"base": 0.05}
     ),
 }
 CONFIGURED = copy.deepcopy(CONFIG)
-CONFIGURED["workloads"] |= {
-    name: CONFIG["workloads"]["fashion-cnn"] | changes for name, changes in PROTOCOLS.items()
-}
+CONFIGURED["workloads"] |= PROTOCOLS

@@ -4,18 +4,23 @@ import pytest
 from parity.driving import observe_engine
 from workspace import changed, make_spec
 
+from paragone.config.engines import engine_named
+
 CELLS = [("torch", 1), ("torch-ddp", 2)]  # backend, replicas
-ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
+ADAM = {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7, "average": 0.9}
+ACCUMULATING = {"accumulate": 3}  # of 4 batches of an epoch: it keeps the gradients of some
 RATE = {"base": 0.01, "unit": "step", "schedule": {"name": "cosine", "end": 0.1}}
 
 
 def test_an_engine_keeps_its_contract(small, tmp_path, cell):
     """A model with batch norm, by Adam: all the state that a warm-up or a speed window could change.
 
-    At a learning rate that changes at each step, for which nothing may be compiled anew.
+    With an average of weights, by gradients of several batches, and at a learning rate that changes at each
+    step, for which nothing may be compiled anew.
     """
     spec = make_spec("fashion-cnn", *cell, global_batch=60, steps_per_epoch=4)
-    spec = changed(spec, {"optimizer": ADAM, "learning_rate": RATE})
+    optimizer = ADAM | (ACCUMULATING if engine_named(spec.backend.engine).accumulates else {})
+    spec = changed(spec, {"optimizer": optimizer, "learning_rate": RATE})
     ranks = observe_engine("contract", spec, small, tmp_path)
     for facts in ranks:
         assert facts["warm_up_keeps"], "weights after a warm-up are those before it"

@@ -145,6 +145,15 @@ ANYWHERE: Bugs = {
         "biases-decay": optimizer(decays="all"),
     },
     ("adam", "updates"): {"adamw-for-adam": optimizer(name="adamw")},
+    ("accumulating", "updates"): {
+        "update-of-each-batch": optimizer(accumulate=1),
+        "update-of-three-batches": optimizer(accumulate=3),
+    },
+    ("averaging", "averages"): {
+        "no-average": optimizer(average=1e-9),
+        "decay-of-the-average": optimizer(average=0.71),
+    },
+    ("both", "updates"): {"accumulates-each-batch": optimizer(accumulate=1)},
     ("adamw", "updates"): {
         "adam-for-adamw": optimizer(name="adam"),
         "epsilon-of-keras": optimizer(rule="keras"),
@@ -152,6 +161,11 @@ ANYWHERE: Bugs = {
         "norm-not-clipped": optimizer(clip_norm=1e9),
     },
     ("nadam", "updates"): {"coupled-for-decoupled": optimizer(decoupled=False)},
+    ("nadam-pytorch", "updates"): {"momenta-of-keras": optimizer(rule="keras")},
+    ("nadam-keras-2", "updates"): {
+        "all-words-move": optimizer(rule="pytorch"),
+        "momenta-of-keras-3": optimizer(rule="keras"),
+    },
     ("rmsprop", "updates"): {
         "not-centered": optimizer(centered=False),
         "epsilon-beside-the-root": optimizer(rule="pytorch"),
@@ -159,6 +173,11 @@ ANYWHERE: Bugs = {
     ("rmsprop-pytorch", "updates"): {"rmsprop-without-momentum": optimizer(momentum=0.0)},
     ("adagrad", "updates"): {"sum-from-zero": optimizer(initial=0.0)},
     ("adagrad-pytorch", "updates"): {"epsilon-under-the-root": optimizer(rule="keras")},
+    ("channels", "logits"): {
+        "channels-in-another-order": workload(
+            lambda right: replace(right, input=replace(right.input, mean=right.input.mean[::-1]))
+        ),
+    },
     ("reuters-cnn-double-softmax", "logits"): {
         "one-softmax": workload(lambda right: replace(right, loss="cross_entropy")),
     },

@@ -39,6 +39,14 @@ def epsilon_of_optax(options: dict) -> optax.GradientTransformation:
     return optax.scale_by_adam(options["beta_1"], options["beta_2"], options["epsilon"])
 
 
+def dampened_from_the_first(options: dict) -> optax.GradientTransformation:
+    return optax.chain(optax.scale(1 - options["dampening"]), optax.trace(options["momentum"]))
+
+
+def sum_of_gradients(patch: pytest.MonkeyPatch, engine: type) -> None:
+    patch.setattr(optax, "MultiSteps", partial(optax.MultiSteps, use_grad_mean=False))
+
+
 def constant_momentum(patch: pytest.MonkeyPatch, engine: type) -> None:
     patch.setattr(jax_optimizers, "momentum", lambda beta_1, step: beta_1 + 0.0 * step)
 
@@ -114,6 +122,12 @@ WRONG: Bugs = {
     },
     ("fashion-conv", "logits"): {"mean-pooling": mean_pooling},
     ("fashion-conv", "updates"): {"epsilon-of-optax": optimizer(epsilon_of_optax)},
+    ("dampened", "updates"): {
+        "first-gradient-dampened": lambda patch, engine: patch.setitem(
+            jax_optimizers.OPTIMIZERS, "sgd", dampened_from_the_first
+        ),
+    },
+    ("accumulating", "updates"): {"sum-of-gradients": sum_of_gradients},
     ("reuters-cnn", "updates"): {
         "constant-momentum-of-nadam": constant_momentum,
         "squares-of-the-last-occurrence": squares_of_the_last_occurrence,

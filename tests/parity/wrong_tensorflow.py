@@ -7,6 +7,7 @@ import pytest
 from parity.wrong_engines import Bugs, Plant, after_build, optimizer, wrapped
 
 from paragone.base.tensorflow import keras, tf
+from paragone.engines import tensorflow_optimizers
 from paragone.engines.tensorflow import Statistics
 from paragone.models import tensorflow as models
 
@@ -15,6 +16,15 @@ def frozen_layer(engine: Any) -> None:
     right = engine._optimizer.apply
     engine._optimizer.apply = lambda gradients, weights: right(
         [0 * gradients[0], *gradients[1:]], weights
+    )
+
+
+def sum_of_gradients(patch: pytest.MonkeyPatch, engine: type) -> None:
+    right = tensorflow_optimizers.Accumulation.take_means
+    patch.setattr(
+        tensorflow_optimizers.Accumulation,
+        "take_means",
+        lambda self: [self._several * mean for mean in right(self)],
     )
 
 
@@ -82,6 +92,12 @@ WRONG: Bugs = {
     },
     ("fashion-cnn", "evaluation"): {"batch-norm-trains-in-evaluation": batch_norm_always(True)},
     ("fashion-conv", "logits"): {"mean-pooling": mean_pooling},
+    ("cosine", "updates"): {
+        "rates-in-the-velocity": lambda patch, engine: patch.setattr(
+            tensorflow_optimizers, "Sgd", keras.optimizers.SGD
+        ),
+    },
+    ("accumulating", "updates"): {"sum-of-gradients": sum_of_gradients},
     ("wide-resnet", "evaluation"): {"dropout-in-evaluation": dropout_in_evaluation},
 }
 

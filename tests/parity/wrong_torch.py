@@ -60,6 +60,21 @@ def epsilon_after_the_correction(patch: pytest.MonkeyPatch, engine: type) -> Non
     patch.setattr(torch_optimizers.AdamEpsilonHat, "step", torch.optim.Adam.step)
 
 
+def moments_of_absent_words_stay(patch: pytest.MonkeyPatch, engine: type) -> None:
+    right = torch_optimizers.NAdamOfSeenWords.step
+
+    def step(self: torch_optimizers.NAdamOfSeenWords) -> None:
+        (weight,) = self._sums
+        state = self.state[weight]
+        before = {key: state[key].clone() for key in ("exp_avg", "exp_avg_sq")}
+        right(self)
+        absent = self._sums[weight].grad == 0
+        for key, values in before.items():
+            state[key][absent] = values[absent]
+
+    patch.setattr(torch_optimizers.NAdamOfSeenWords, "step", step)
+
+
 def flattened_in_another_order(patch: pytest.MonkeyPatch, engine: type) -> None:
     patch.setattr(models.FlattenChannelsLast, "forward", lambda self, features: features.flatten(1))
 
@@ -96,6 +111,10 @@ WRONG: Bugs = {
     ("reuters-cnn", "updates"): {
         "nadam-without-its-schedule": in_every_group(momentum_decay=0.0),
     },
+    ("accumulating", "updates"): {
+        "sum-of-gradients": gradients(lambda weights: [weight.grad.mul_(2) for weight in weights]),
+    },
+    ("nadam-keras-2", "updates"): {"moments-of-absent-words-stay": moments_of_absent_words_stay},
     ("wide-resnet", "statistics"): {"momentum-of-batch-norm": momentum_of_batch_norm},
     ("wide-resnet", "evaluation"): {"dropout-in-evaluation": after_build(drops_in_evaluation)},
     ("wide-resnet", "dropout"): {"seed-of-another-device": seed_of_another_device},

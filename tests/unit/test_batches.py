@@ -77,6 +77,27 @@ def test_images_are_those_of_scipy(shape, dtype):
         np.testing.assert_allclose(made, by_scipy(image, *by), atol=2e-3)
 
 
+@pytest.mark.parametrize(("crop", "cutout"), [(3, 0), (0, 5), (2, 4)])
+def test_crops_and_squares_are_those_of_a_loop(crop, cutout):
+    changes = Augmentation(0.0, True, crop, cutout)
+    images = RANDOM.integers(1, 256, (60, 9, 14, 3)).astype(np.uint8)
+    drawn = draw(60, changes, np.random.default_rng(1))
+    plain = draw(60, Augmentation(0.0, True), np.random.default_rng(1))
+    assert np.array_equal(drawn[:, :3], plain)
+    assert {*np.abs(drawn[:, 3:5]).ravel()} == {*range(crop + 1)}
+    for image, by, made in zip(images, drawn, augment(images, drawn), strict=True):
+        _, _, flip, down, right, *center, _ = by
+        padded = np.pad(image, ((crop, crop), (crop, crop), (0, 0)))
+        top, left = int(crop + down), int(crop + right)
+        expected = padded[top : top + 9, left : left + 14]
+        expected = expected[:, ::-1] if flip else expected.copy()
+        row, column = int(center[0] * 9) - cutout // 2, int(center[1] * 14) - cutout // 2
+        for y in range(max(row, 0), min(row + cutout, 9)):
+            for x in range(max(column, 0), min(column + cutout, 14)):
+                expected[y, x] = 0
+        assert np.array_equal(made, expected)
+
+
 def test_half_a_pixel_is_the_mean_of_two_and_a_flip_is_left_and_right():
     image = np.array([0, 10, 40, 90], np.uint8).reshape(1, 1, 4, 1)
     for by, expected in (((0, 0.125, 0), [5, 25, 65, 90]), ((0, 0, 1), [90, 40, 10, 0])):

@@ -93,6 +93,7 @@ def test_every_block_of_the_schema_is_closed_but_what_plugins_fill():
 
 
 # A path of the config, a value that it cannot have, and words of the message, which also names the path.
+MOMENTS = {"beta_1": 0.9, "beta_2": 0.9, "epsilon": 1.0}
 MISTAKES = [
     ("seed", -1, "seed: -1", "a whole number >= 0"),
     ("seed", "0", "whole number"),
@@ -123,7 +124,19 @@ MISTAKES = [
     (f"{CNN}.optimizer", {"name": "sgd"}, "'momentum'", "add it"),
     (f"{CNN}.optimizer", {"name": "sgd", "momentum": 0.0, "nesterov": True}, "no momentum"),
     (f"{CNN}.optimizer", {"name": "sgd", "momentum": 0.9, "decays": "matrices"}, "weight_decay"),
-    (f"{CNN}.optimizer", {"name": "adamw", "beta_1": 0.9, "beta_2": 0.9, "epsilon": 1.0}, "add it"),
+    (f"{CNN}.optimizer", {"name": "adamw", **MOMENTS}, "add it"),
+    (f"{CNN}.optimizer", {"name": "adam", **MOMENTS, "rule": "keras-2"}, "of nadam alone"),
+    (
+        f"{CNN}.optimizer",
+        {"name": "nadam", **MOMENTS, "rule": "keras-2", "deduplicate": False},
+        "deduplicate",
+    ),
+    (
+        f"{CNN}.optimizer",
+        {"name": "nadam", **MOMENTS, "rule": "keras-2", "accumulate": 2},
+        "accumulate",
+    ),
+    (f"{CNN}.optimizer", {"name": "sgd", "momentum": 0.0, "average": 1.0}, "< 1"),
     (f"{CNN}.learning_rate.base", -0.1, "-0.1"),
     (f"{CNN}.learning_rate.base", "1e-7", "1e-7", "write the number 1.0e-07"),
     ("workloads.wide-resnet.learning_rate.decay.0.after", 0, ">= 1"),
@@ -142,6 +155,8 @@ MISTAKES = [
     ("workloads.wide-resnet.train_examples", 0, ">= 1"),
     ("workloads.wide-resnet.augmentation.shift", 1, "1"),
     ("workloads.wide-resnet.augmentation.flip", 1, "true or false"),
+    ("workloads.wide-resnet.augmentation.crop", 0, ">= 1"),
+    ("workloads.wide-resnet.input.std", [1.0, 0.0], "> 0"),
     ("workloads.wide-resnet.augmentation", {"shift": 0.1}, "'flip'", "add it"),
     ("workloads.mobilenet-v2.model.outputs", 2, "1000"),
     ("workloads.reuters-cnn.loss", "mse", '"cross_entropy", "double_softmax"'),

@@ -1,12 +1,15 @@
 """PyTorch's optimizers against their rules, written out in double precision; their state can be kept."""
 
 import copy
+from collections import defaultdict
 
 import pytest
 import torch
 from torch import nn
 
-from paragone.engines.torch_optimizers import create_optimizer
+from paragone.engines import torch_optimizers
+from paragone.engines.reference import RULES
+from paragone.engines.torch_optimizers import averages, create_optimizer
 
 RATE, BETA_1, BETA_2, EPSILON = 0.1, 0.9, 0.999, 1e-7
 ADAM = {"name": "adam", "beta_1": BETA_1, "beta_2": BETA_2, "epsilon": EPSILON}
@@ -64,6 +67,24 @@ def test_nadam_of_repeated_words(deduplicate):
     assert not torch.allclose(weight, nadam_by_hand(not deduplicate, 3), rtol=0.1)
 
 
+def test_nadam_of_keras_2_moves_the_words_of_the_batch():
+    """A word that the batch lacks stays, while its moments decay; they move one whose gradient is 0."""
+    model = nn.Sequential(nn.Embedding(3, 1))
+    nn.init.zeros_(model[0].weight)
+    options = {**NADAM, "rule": "keras-2"}
+    optimizer, state = create(options, model), defaultdict(float)
+    expected = torch.zeros(3, 1)
+    batches = [([0, 1, 1], [1.0, 2.0, -3.0]), ([0, 2, 2], [0.0, 1.0, 1.0]), ([1], [0.5])]
+    for step, (words, gradients) in enumerate(batches, start=1):
+        optimizer.zero_grad()
+        (model(torch.tensor([words])).flatten() @ torch.tensor(gradients)).backward()
+        gradient = model[0].weight.grad.clone()
+        optimizer.step()
+        move = RULES["nadam"](options, step, gradient, gradient**2, state)
+        expected[words] -= RATE * move[words]
+        torch.testing.assert_close(model[0].weight.detach(), expected, rtol=1e-12, atol=1e-12)
+
+
 def test_adam_adds_epsilon_before_the_bias_correction():
     """As Keras has it; gradients of the size of epsilon show the difference."""
     model = nn.Linear(1, 1, bias=False)
@@ -87,7 +108,11 @@ def test_adam_adds_epsilon_before_the_bias_correction():
         (ADAM, False),
         ({**NADAM, "deduplicate": True}, False),
         ({**NADAM, "deduplicate": False}, False),
-        ({"name": "sgd", "momentum": 0.5}, True),
+        ({**NADAM, "rule": "keras-2"}, False),
+        ({"name": "sgd", "momentum": 0.5, "accumulate": 3, "average": 0.9}, True),
+        ({"name": "sgd", "momentum": 0.5, "dampening": 0.5}, False),
+        ({"name": "rmsprop", "rho": 0.9, "epsilon": 1e-2, "centered": True}, False),
+        ({"name": "adagrad", "initial": 0.1, "epsilon": 1e-2}, False),
         ({**ADAM, "epsilon": 1e-2}, True),  # of which the fused rule adds it elsewhere
     ],
     ids=str,
@@ -98,15 +123,17 @@ def test_a_kept_state_goes_on_and_the_fused_rule_is_the_same(options, fused):
     models[1].load_state_dict(models[0].state_dict())
     plain, kept = create(options, models[0]), create(options, models[1], fused=fused)
     assert [bool(each.param_groups[0].get("fused")) for each in (plain, kept)] == [False, fused]
-    for step in range(1, 5):
-        if step == 3:
+    for number in range(1, 5):
+        if number == 3:
             state = copy.deepcopy(kept.state_dict())
             kept = create(options, models[1], fused=fused)
             kept.load_state_dict(state)
         for model, optimizer in zip(models, (plain, kept), strict=True):
             optimizer.zero_grad()
-            (model(torch.tensor([0, 1, 1])).cos() * step).sum().backward()
-            optimizer.step()
+            (model(torch.tensor([0, 1, 1])).cos() * number).sum().backward()
+            torch_optimizers.step(optimizer, options)
     tolerance = 1e-12 if fused else 0.0
-    for weights in zip(models[0].parameters(), models[1].parameters(), strict=True):
+    pairs = [*zip(models[0].parameters(), models[1].parameters(), strict=True)]
+    pairs += zip(*([a for _, a in averages(each)] for each in (plain, kept)), strict=True)
+    for weights in pairs:
         torch.testing.assert_close(*weights, rtol=tolerance, atol=tolerance)

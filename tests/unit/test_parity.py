@@ -37,20 +37,26 @@ REFERENCE = Observation(
     gradients=arrays("0.dense.kernel", "0.dense.bias"),
     initial=INITIAL,
     weights=trained(INITIAL, UPDATES),
+    averages=trained(INITIAL, UPDATES),
     dropout={"losses": np.array([2.0, 2.1, 2.0]), "effect": np.array(0.25)},
     rounding={name: np.array(4e-3) for name in TOLERANCES if name != "dropout"},
 )
 PRECISIONS = sorted(FLOORS)
 ALLOWED = {"float64": TOLERANCES, "float32": dict.fromkeys(TOLERANCES, 4e-2) | {"dropout": 0.7}}
-CHANGED = {"updates": "0.dense.bias", "statistics": "1.batch_norm.moving_mean"}
+# Of each group, the field that has its arrays, and one of them.
+CHANGED = {
+    "updates": ("weights", "0.dense.bias"),
+    "averages": ("averages", "0.dense.bias"),
+    "statistics": ("weights", "1.batch_norm.moving_mean"),
+}
 
 
 def off(group: str, change) -> Observation:
     """The reference with one array of a group changed; of weights, what the steps changed of it."""
     if group in CHANGED:
-        name = CHANGED[group]
-        weights = trained(INITIAL, UPDATES | {name: change(UPDATES[name])})
-        return replace(REFERENCE, weights=weights)
+        arrays, name = CHANGED[group]
+        changed = trained(INITIAL, UPDATES | {name: change(UPDATES[name])})
+        return replace(REFERENCE, **{arrays: changed})
     value = getattr(REFERENCE, group)
     if group in ("gradients", "dropout"):
         name = {"gradients": "0.dense.bias", "dropout": "effect"}[group]
@@ -164,8 +170,8 @@ def observed(workload: str, **model: object) -> Weights:
 def test_dropout_is_in_no_group_but_its_own():
     """Training is compared without it, evaluation has none of it."""
     little, much = (observed("wide-resnet", dropout=rate) for rate in (0.01, 0.5))
-    # `rounding` is of the reference alone.
-    groups = {each.name for each in fields(Observation)} - {"rounding"}
+    # `rounding` is of the reference alone, and this workload has no averages.
+    groups = {each.name for each in fields(Observation)} - {"rounding", "averages"}
     assert {name.partition("/")[0] for name in little} == groups
     differing = [name for name in little if not np.array_equal(little[name], much[name])]
     assert differing == ["dropout/losses", "dropout/effect"]

@@ -33,7 +33,7 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `strategies`: name -> how replicas are spread over workers. `feeds`: how batches can get to the devices.
     `tuned`: option of a backend's `tuned.options` -> what it does. `drives_all`: the program is partitioned
-    over every device of its process and cannot use fewer.
+    over every device of its process and cannot use fewer. `accumulates`: gradients, over several batches.
     """
 
     strategies: dict[str, Spread]
@@ -41,6 +41,7 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     feeds: tuple[Feed, ...] = ("batches",)
     tuned: dict[str, str] = {}
     drives_all: bool = False
+    accumulates: bool = True
 
 
 class Loader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,7 +81,10 @@ ENGINES = {
             "inter_op_threads": "operations that run at the same time; as installed, as many as cores"
         },
     ),
-    "keras_fit": Engine({"mirrored": "one worker", "tpu": "one worker"}, batch_norm="mean"),
+    # Keras reduces gradients in a branch, which no strategy allows.
+    "keras_fit": Engine(
+        {"mirrored": "one worker", "tpu": "one worker"}, batch_norm="mean", accumulates=False
+    ),
     "torch": Engine(
         {"single": "one worker"}, batch_norm="whole", feeds=_CUDA_FEEDS, tuned=_FUSED | _CUDNN
     ),
@@ -231,12 +235,19 @@ def _check_has(inside: str, name: str) -> None:
         raise UserError(f"{file or inside}: has no `{name} = ...`; add it")
 
 
-def check_augmentation(spec: Spec, where: str) -> None:
-    """Raise `UserError` naming the key for inputs that cannot be augmented as a workload has it.
+def check_workload(spec: Spec, where: str) -> None:
+    """Raise `UserError` naming the key for what a backend cannot do of a workload.
 
-    `where`: the key that asks for both. What is drawn from records alone may name a loader that is not here.
+    `where`: the key that asks for both. What is drawn from records alone may name an engine or a loader that
+    is not here.
     """
     backend = spec.backend
+    accumulates = spec.workload.accumulated > 1 and is_here(backend.engine)
+    if accumulates and not engine_named(backend.engine).accumulates:
+        raise UserError(
+            f"backends.{backend.name}.engine: {backend.engine} does not accumulate gradients, and workload "
+            f"{spec.workload.name} does ({where}); name another backend, or leave out optimizer.accumulate"
+        )
     if spec.workload.augmentation is None:
         return
     if backend.feed == RESIDENT:

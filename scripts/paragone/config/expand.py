@@ -18,7 +18,7 @@ from paragone.config.engines import (
     ONE_REPLICA_EACH,
     ONE_WORKER,
     WHOLE,
-    check_augmentation,
+    check_workload,
     engine_named,
     is_here,
 )
@@ -117,7 +117,8 @@ def probe(config: dict[str, Any], workload: str, backend: str, replicas: int = 1
     choice |= {"replicas": replicas}
     spec = spec_of(config, choice, "parity", config["seed"])
     # Its inputs are at hand; how they get to a device is compared by the first steps of each run.
-    return replace(spec, backend=_fed_as_usual(spec.backend))
+    steps = max(PROBE["steps_per_epoch"], 2 * spec.workload.accumulated - 1)  # an update and a half
+    return replace(spec, backend=_fed_as_usual(spec.backend), steps_per_epoch=steps)
 
 
 def probes_of(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> list[Spec]:
@@ -147,6 +148,7 @@ def first_steps(run: Spec) -> Spec | None:
     """
     if run.workload.dropout:
         return None
+    steps = FIRST_STEPS * run.workload.accumulated
     split = engine_named(run.backend.engine).batch_norm if run.replicas > 1 else WHOLE
     replicas = 1 if split == WHOLE else run.replicas
     return replace(
@@ -158,7 +160,7 @@ def first_steps(run: Spec) -> Spec | None:
         workers=1,
         per_replica_batch=run.global_batch // replicas,
         epochs=run.epochs if run.workload.learning_rate.schedule else 1,  # its rates depend on them
-        steps_per_epoch=min(FIRST_STEPS, run.steps_per_epoch or FIRST_STEPS),
+        steps_per_epoch=min(steps, run.steps_per_epoch or steps),
         # Of what it costs; the steps themselves are in double precision.
         precision="float32" if run.precision == "float64" else run.precision,
     )
@@ -212,7 +214,7 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
         spec = typed(Spec, choices)
     except ValueError as error:  # a count beyond what counts can be
         raise UserError(f"{where}: {error}") from error
-    check_augmentation(spec, where)
+    check_workload(spec, where)
     return spec
 
 

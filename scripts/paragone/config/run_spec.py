@@ -30,18 +30,24 @@ Options = dict[str, Any]  # those of a plugin's model or optimizer may be of any
 
 
 class Input(Block, frozen=True):
-    """How stored numbers become inputs: (stored / divide - mean) / std."""
+    """How stored numbers become inputs: (stored / divide - mean) / std; these may be of each channel."""
 
     divide: Number
-    mean: Number
-    std: Number
+    mean: Number | tuple[Number, ...]
+    std: Number | tuple[Number, ...]
 
 
 class Augmentation(Block, frozen=True):
-    """Random changes of training images: shifts up to a fraction of a side; half of them flipped, or none."""
+    """Random changes of training images: shifts up to a fraction of a side; half of them flipped, or none.
+
+    `crop`: pixels of padding on each side, before a part of the old size is cut out. `cutout`: side of the
+    square, in pixels, that is made black; 0 for none.
+    """
 
     shift: Number
     flip: bool
+    crop: Count = 0
+    cutout: Count = 0
 
 
 class Target(Block, frozen=True):
@@ -107,6 +113,16 @@ class Workload(Block, frozen=True, kw_only=True):
     def deduplicates(self) -> bool:
         """Whether the gradients of a word that a batch repeats are added before they are squared."""
         return bool(self.optimizer.get("deduplicate", True))
+
+    @property
+    def accumulated(self) -> int:
+        """The number of batches whose mean gradient makes one update."""
+        return int(self.optimizer.get("accumulate", 1))
+
+    @property
+    def updates_seen_words(self) -> bool:
+        """Whether a step updates only those rows of an embedding whose words are in the batch."""
+        return self.optimizer.get("rule") == "keras-2"
 
 
 class Backend(Block, frozen=True):

@@ -406,14 +406,27 @@ class Augmentation(Closed):
 
     shift: Annotated[Fraction, says("largest shift in each direction, as a fraction of a side")]
     flip: Annotated[bool, says("exchange left and right with probability 1/2")]
+    crop: Annotated[
+        Count,
+        says(
+            "pad each side with so many black pixels, then cut a part of the old size out at random"
+        ),
+    ] = ABSENT
+    cutout: Annotated[
+        Count, says("make a square of so many pixels per side black, around a random pixel")
+    ] = ABSENT
 
 
 class Input(Closed):
     """x = (stored / divide - mean) / std; absent for word indices"""
 
     divide: Annotated[Positive, says("divisor of the stored pixel, 0 to 255")]
-    mean: Annotated[float, says("mean of the divided pixels")]
-    std: Annotated[Positive, says("standard deviation of the divided pixels")]
+    mean: Annotated[
+        float | list[float], says("mean of the divided pixels, or of each channel's, as a list")
+    ]
+    std: Annotated[
+        Positive | list[Positive], says("standard deviation of the divided pixels, or likewise")
+    ]
 
 
 # Options that several optimizers have.
@@ -423,8 +436,10 @@ Beta2 = Annotated[
 ]
 Epsilon = Annotated[Positive, says("of all but sgd: placed as the rule has it")]
 Rule = Annotated[
-    Literal["keras", "pytorch"],
-    says("whose rule of this name, where frameworks differ; see docs/method.md#protocols"),
+    Literal["keras", "pytorch", "keras-2"],
+    says(
+        "whose rule of this name, where frameworks differ (keras-2: of nadam); see docs/method.md#protocols"
+    ),
 ]
 
 
@@ -456,6 +471,21 @@ class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
             "learning rate multiplies"
         ),
     ] = ABSENT
+    accumulate: Annotated[
+        int,
+        Meta(ge=2),
+        says(
+            "an update is taken after so many batches, by the mean of their gradients; 1 if absent"
+        ),
+    ] = ABSENT
+    average: Annotated[
+        float,
+        Meta(gt=0, lt=1),
+        says(
+            "decay of an exponential average of the weights, which follows each update, and is what is "
+            "evaluated; none if absent"
+        ),
+    ] = ABSENT
     decays: Annotated[
         Literal["all", "matrices"] | Annotated[list[str], Meta(min_length=1)],
         says(
@@ -466,6 +496,8 @@ class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for keys that do not go together."""
+        if getattr(self, "rule", None) == "keras-2" and self.name != "nadam":
+            raise ValueError("has rule keras-2, which is of nadam alone; write keras or pytorch")
         if self.clip_norm and self.clip_value:
             raise ValueError("has clip_norm and clip_value; leave one of them out")
         if self.decays != "all" and not self.weight_decay:
@@ -529,15 +561,20 @@ class Nadam(Coupled, kw_only=True):
         bool,
         says("of nadam: add the gradients of a word that a batch repeats before they are squared"),
     ] = True
+    rule: Rule = "keras"
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for keys that do not go together."""
         super().__post_init__()
-        changed = self.clip_norm or self.clip_value or self.weight_decay
-        if changed and not self.deduplicate:
+        if self.rule == "keras-2" and not self.deduplicate:
             raise ValueError(
-                "has deduplicate: false, by which squares are those of raw gradients; leave out clip_norm, "
-                "clip_value and weight_decay, or deduplicate"
+                "has deduplicate: false, which is not of rule keras-2; leave one of them out"
+            )
+        changed = self.clip_norm or self.clip_value or self.weight_decay or self.accumulate
+        if changed and (self.rule == "keras-2" or not self.deduplicate):
+            raise ValueError(
+                "has a rule for raw gradients of words (deduplicate: false, or keras-2); leave it out, or "
+                "clip_norm, clip_value, weight_decay and accumulate"
             )
 
 

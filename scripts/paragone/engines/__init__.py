@@ -94,11 +94,15 @@ class Engine(Protocol):
         order.
         """
 
-    def weights(self) -> Weights:
-        """A copy of the current weights in canonical layout."""
+    def weights(self, averaged: bool = False) -> Weights:
+        """A copy of the current weights in canonical layout.
+
+        `averaged`: with the averages that `evaluate` and `predict` use, if the workload's optimizer has the
+        option `average`; an engine that lacks it needs no such argument.
+        """
 
     def set_weights(self, weights: Weights) -> None:
-        """Load canonical weights."""
+        """Load canonical weights, where their average begins."""
 
     def snapshot(self) -> Any:
         """A copy in memory of weights, statistics and optimizer state, for a single `restore`.

@@ -25,7 +25,7 @@ from paragone.data.batches import Shard
 from paragone.engines import InputClock, Probe, jax_devices, warm_up
 from paragone.engines.jax_optimizers import create_optimizer
 from paragone.models import create_model
-from paragone.models.jax import MODELS, Squares
+from paragone.models.jax import MODELS, Embedding, Squares
 from paragone.models.jax_layers import compute_in, known, named, weighted
 from paragone.models.weights import Weights, decayed
 
@@ -52,6 +52,9 @@ class Jax:
         self._dtype = jnp.dtype(spec.weights_precision)
         self._workload = spec.workload
         self._model = known(create_model(MODELS, spec, dataset))
+        for _, module in [*nnx.iter_graph(self._model)]:
+            if isinstance(module, Embedding):
+                module.counts = spec.workload.updates_seen_words
         compute_in(weighted(self._model), spec.precision)
         self._test_graph = nnx.graphdef(nnx.view(self._model, **EVALUATING))
         self._graph, params, squares, statistics = nnx.split(
@@ -62,9 +65,14 @@ class Jax:
             lambda array: array.astype(self._dtype), (params, squares, statistics)
         )
         self._squares = self._put_whole(squares)
-        self._state: State = self._put_whole(
-            {"params": params, "statistics": statistics, "optimizer": self._optimizer.init(params)}
-        )
+        state = {
+            "params": params,
+            "statistics": statistics,
+            "optimizer": self._optimizer.init(params),
+        }
+        if spec.workload.optimizer.get("average"):
+            state["averages"] = params
+        self._state: State = self._put_whole(state)
         self._train_step = jax.jit(self._train, donate_argnums=(0, 1))
         self._test_step = jax.jit(self._test, donate_argnums=1)
 
@@ -89,7 +97,11 @@ class Jax:
     def _logits(self, model: Callable[..., jax.Array], inputs: jax.Array, **rngs: Any) -> jax.Array:
         if scale := self._workload.input:
             inputs = inputs.astype(self._dtype) / scale.divide
-            inputs = (inputs - scale.mean) / scale.std
+            mean, std = (
+                jnp.asarray(v, self._dtype) if isinstance(v, tuple) else v
+                for v in (scale.mean, scale.std)
+            )
+            inputs = (inputs - mean) / std
         logits = model(inputs, **rngs).astype(self._dtype)
         # Intended: a flaw of the published source, softmax outputs where logits are expected.
         return jax.nn.softmax(logits) if self._workload.loss == "double_softmax" else logits
@@ -125,16 +137,28 @@ class Jax:
             gradients,
             state["optimizer"],
             state["params"],
-            squares=self._squared(gradients, of_words),
+            of_words=self._over_occurrences(gradients, of_words),
         )
         params = jax.tree.map(lambda weight, by: weight - rate * by, state["params"], updates)
         new = {"params": params, "statistics": statistics, "optimizer": optimizer}
+        if decay := self._workload.optimizer.get("average"):
+            # Of weights that an update has just changed.
+            changed = optimizer.mini_step == 0 if self._workload.accumulated > 1 else True
+            share = jnp.where(changed, 1 - decay, 0.0).astype(self._dtype)
+            new["averages"] = jax.tree.map(
+                lambda mean, weight: mean + share * (weight - mean), state["averages"], params
+            )
         return new, totals + sums(logits, losses, batch[1], jnp.ones_like(losses))
 
-    def _squared(self, gradients: nnx.State, of_words: nnx.State) -> nnx.State:
-        """What the second moment averages: squared gradients; of an embedding perhaps summed word by word."""
-        squares = jax.tree.map(jnp.square, gradients)
-        if self._workload.deduplicates:
+    def _over_occurrences(self, gradients: nnx.State, of_words: nnx.State) -> nnx.State:
+        """Squared gradients, those of an embedding summed over the occurrences of each word.
+
+        Or, where words count only as seen, ones, and of an embedding how often each word occurs.
+        """
+        squares = jax.tree.map(
+            jnp.ones_like if self._workload.updates_seen_words else jnp.square, gradients
+        )
+        if self._workload.deduplicates and not self._workload.updates_seen_words:
             return squares
         by_layer = {path[:-1]: sums for path, sums in nnx.to_flat_state(of_words)}
         return nnx.from_flat_state(
@@ -149,7 +173,7 @@ class Jax:
 
     def _test(self, state: State, totals: jax.Array, squares: Any, batch: tuple) -> jax.Array:
         inputs, labels, weights = batch
-        model = nnx.merge(self._test_graph, state["params"], squares, state["statistics"])
+        model = nnx.merge(self._test_graph, evaluated(state), squares, state["statistics"])
         logits = self._logits(model, inputs)
         losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
         return totals + sums(logits, losses, labels, weights)
@@ -211,7 +235,7 @@ class Jax:
 
         @jax.jit
         def compute(state: State, squares: nnx.State, inputs: jax.Array) -> jax.Array:
-            model = nnx.merge(self._test_graph, state["params"], squares, state["statistics"])
+            model = nnx.merge(self._test_graph, evaluated(state), squares, state["statistics"])
             return jax.nn.softmax(self._logits(model, inputs))
 
         probabilities = compute(self._host(), nnx.state(self._model, Squares), inputs)
@@ -234,9 +258,10 @@ class Jax:
         }
         return Probe(np.asarray(logits), float(loss), by_name)
 
-    def weights(self) -> Weights:
+    def weights(self, averaged: bool = False) -> Weights:
         state = self._host()
-        nnx.update(self._model, state["params"], state["statistics"])
+        params = evaluated(state) if averaged else state["params"]
+        nnx.update(self._model, params, state["statistics"])
         return {
             name: layout.canonical(variable[...]) for name, variable, layout in named(self._model)
         }
@@ -245,7 +270,10 @@ class Jax:
         for name, variable, layout in named(self._model):
             variable[...] = jnp.asarray(layout.native(weights[name]), self._dtype)
         params, statistics = nnx.state(self._model, nnx.Param, nnx.BatchStat)
-        self._state |= self._put_whole({"params": params, "statistics": statistics})
+        new = {"params": params, "statistics": statistics}
+        if "averages" in self._state:
+            new["averages"] = params
+        self._state |= self._put_whole(new)
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         examples = 2
@@ -288,6 +316,11 @@ class Jax:
 
 
 ENGINE = Jax
+
+
+def evaluated(state: State) -> nnx.State:
+    """The weights that are evaluated: the averages, if there are any."""
+    return state.get("averages", state["params"])
 
 
 def sums(logits: jax.Array, losses: jax.Array, labels: jax.Array, weights: jax.Array) -> jax.Array:

@@ -16,7 +16,7 @@ def create_optimizer(options: Options, mask: Any = None) -> optax.GradientTransf
     """Create the workload's optimizer. Its updates are to be multiplied by minus the learning rate.
 
     `mask`: a tree of which arrays decay. `update` takes the gradients, the weights and, as the keyword
-    `squares`, the arrays that the second moment averages where repeated words count one by one.
+    `of_words`, what `Jax` sums over the occurrences of each word of an embedding.
     """
     parts = [OPTIMIZERS[options["name"]](options)]
     if decay := options.get("weight_decay"):
@@ -26,7 +26,12 @@ def create_optimizer(options: Options, mask: Any = None) -> optax.GradientTransf
         parts.insert(0, optax.clip_by_global_norm(limit))
     if limit := options.get("clip_value"):
         parts.insert(0, optax.clip(limit))
-    return optax.with_extra_args_support(optax.chain(*parts) if parts[1:] else parts[0])
+    optimizer = optax.chain(*parts) if parts[1:] else parts[0]
+    if several := options.get("accumulate"):
+        precision = jnp.result_type(float)  # of the weights
+        optimizer = optax.MultiSteps(optimizer, several, accumulator_dtype=precision)
+        optimizer = optimizer.gradient_transformation()
+    return optax.with_extra_args_support(optimizer)
 
 
 def _sgd(options: Options) -> optax.GradientTransformation:
@@ -61,13 +66,15 @@ class _NadamState(NamedTuple):
 
 
 def momentum(beta_1: float, step: jax.Array) -> jax.Array:
-    """Nadam's momentum of a step, counted from 1: beta_1 (1 - 0.96^t / 2)."""
+    """Nadam's momentum of a step, counted from 1: beta_1 (1 - 0.96^t / 2); `step` may be slowed down."""
     return beta_1 * (1 - 0.5 * 0.96**step)
 
 
 def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
     """Nadam of Dozat (ICLR workshop, 2016) with his momentum schedule, which optax does not have."""
     beta_1, beta_2 = options["beta_1"], options["beta_2"]
+    rule = options.get("rule", "keras")
+    pace = 1 if rule == "keras" else 0.004
 
     def start(params: optax.Params) -> _NadamState:
         first, second = (jax.tree.map(jnp.zeros_like, params) for _ in range(2))
@@ -78,11 +85,12 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
         state: _NadamState,
         params: optax.Params | None = None,
         *,
-        squares: optax.Updates,
+        of_words: optax.Updates,
     ) -> tuple[optax.Updates, _NadamState]:
         step = state.taken + 1
-        now, ahead = momentum(beta_1, step), momentum(beta_1, step + 1)
+        now, ahead = momentum(beta_1, pace * step), momentum(beta_1, pace * (step + 1))
         product = state.product * now
+        squares = of_words
         if options.get(
             "deduplicate", True
         ):  # of gradients that may be clipped or have a decay in them
@@ -96,6 +104,8 @@ def _nadam(options: Options) -> optax.GradientTransformationExtraArgs:
             return mean / (jnp.sqrt(v / correction) + options["epsilon"])
 
         updates = jax.tree.map(direction, gradients, first, second)
+        if rule == "keras-2":  # a word that the batch lacks stays, while its moments decay
+            updates = jax.tree.map(lambda by, n: jnp.where(n > 0, by, 0), updates, of_words)
         return updates, _NadamState(step, product, first, second)
 
     return optax.GradientTransformationExtraArgs(start, update)

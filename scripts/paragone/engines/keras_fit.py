@@ -38,7 +38,8 @@ class KerasFit(TensorFlow):
         rate = self._optimizer.learning_rate
         rate.assign(learning_rates[0])
         each_step = keras.callbacks.LambdaCallback(
-            on_train_batch_begin=lambda step, logs: rate.assign(learning_rates[step])
+            on_train_batch_begin=lambda step, logs: rate.assign(learning_rates[step]),
+            on_train_batch_end=lambda step, logs: self._average(),
         )
         history = self._trainer.fit(
             self._train_pipeline,
@@ -46,7 +47,7 @@ class KerasFit(TensorFlow):
             steps_per_epoch=steps,
             shuffle=False,
             verbose=0,
-            callbacks=[each_step] if len({*learning_rates}) > 1 else [],
+            callbacks=[each_step] if len({*learning_rates}) > 1 or self._averages else [],
         ).history
         return Metrics(history["loss"][0], history["accuracy"][0])
 

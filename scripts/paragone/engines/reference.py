@@ -47,10 +47,14 @@ class Reference:
         self.model = torch_weights.known(create_model(MODELS, spec, dataset)).to(self.dtype)
         self.rule = RULES[spec.workload.optimizer_name]
         self.taken = 0
+        self.averages: dict[nn.Parameter, torch.Tensor] = {}
+        self.sums, self.summed = [torch.zeros_like(w) for w in self.model.parameters()], 0
         self.states: list[State] = [defaultdict(float) for _ in self.model.parameters()]
-        # Of embeddings whose repeated words count one by one: words and outputs of the last forward pass.
+        # Of embeddings, where the rule asks for words: those of the last forward pass with their outputs, and
+        # which ones the batch has.
         self.embeddings: dict[nn.Parameter, tuple[torch.Tensor, torch.Tensor]] = {}
-        if not spec.workload.deduplicates:
+        self.seen: dict[nn.Parameter, torch.Tensor] = {}
+        if spec.workload.updates_seen_words or not spec.workload.deduplicates:
             for module in self.model.modules():
                 if isinstance(module, nn.Embedding):
                     self.embeddings[module.weight] = torch.empty(0), torch.empty(0)
@@ -66,7 +70,8 @@ class Reference:
         """The logits as the loss takes them, and the loss of each example; training changes `statistics`."""
         inputs, labels = (torch.tensor(array) for array in batch[:2])
         if scale := self.workload.input:
-            inputs = (inputs.to(self.dtype) / scale.divide - scale.mean) / scale.std
+            mean, std = (torch.tensor(v, dtype=self.dtype) for v in (scale.mean, scale.std))
+            inputs = (inputs.to(self.dtype) / scale.divide - mean) / std
             inputs = inputs.movedim(-1, 1)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.mixed):
             logits = functional_call(self.model, statistics, (inputs,)).to(self.dtype)
@@ -83,6 +88,7 @@ class Reference:
         parameters = list(self.model.parameters())
         gradients = [torch.zeros_like(weight) for weight in parameters]
         of_words = {weight: torch.zeros_like(weight) for weight in self.embeddings}
+        self.seen = {weight: torch.zeros(len(weight), 1) for weight in self.embeddings}
         seen = []
         parts = zip(*(np.split(array, len(of_replicas)) for array in batch), strict=True)
         for part, statistics in zip(parts, of_replicas, strict=True):
@@ -95,6 +101,7 @@ class Reference:
             for weight, g in zip(self.embeddings, of_part[len(parameters) :], strict=True):
                 words, each = self.embeddings[weight][0].flatten(), g.flatten(end_dim=-2) ** 2
                 of_words[weight].index_add_(0, words, each)
+                self.seen[weight][words] = 1
         squares = [of_words.get(p, g**2) for p, g in zip(parameters, gradients, strict=True)]
         return *map(torch.cat, zip(*seen, strict=True)), gradients, squares
 
@@ -117,7 +124,17 @@ class Reference:
     def _step(
         self, rate: float, gradients: list[torch.Tensor], squares: list[torch.Tensor]
     ) -> None:
-        """Clip gradients, add the coupled weight decay to them, and update each weight."""
+        """Clip gradients, add the coupled weight decay to them, and update each weight.
+
+        If the optimizer accumulates, by the mean gradient of several batches, after the last of them.
+        """
+        if (several := self.workload.accumulated) > 1:
+            self.sums = [a + b for a, b in zip(self.sums, gradients, strict=True)]
+            self.summed += 1
+            if self.summed < several:
+                return
+            gradients = [each / several for each in self.sums]
+            self.sums, self.summed = [torch.zeros_like(g) for g in gradients], 0
         options, self.taken = self.workload.optimizer, self.taken + 1
         norm = math.sqrt(sum(float((g**2).sum()) for g in gradients))
         shrink = min(1.0, options.get("clip_norm", math.inf) / norm) if norm else 1.0
@@ -130,7 +147,12 @@ class Reference:
                 g = (g * shrink).clamp(-bound, bound) + (0.0 if decoupled else decay) * weight
                 square = g**2
             move = self.rule(options, self.taken, g, square, state)
+            if self.workload.updates_seen_words and weight in self.seen:
+                move = move * self.seen[weight]
             weight -= rate * (move + (decay if decoupled else 0.0) * weight)
+            if weight in self.averages:
+                kept = options["average"]
+                self.averages[weight] = kept * self.averages[weight] + (1 - kept) * weight
 
     def _decays(self, weight: nn.Parameter) -> bool:
         """Whether `decays` of the optimizer names the array, or its dimensions are two or more."""
@@ -146,7 +168,9 @@ class Reference:
         seen = []
         for inputs, labels, weights in batches:
             counted = weights > 0
-            logits, losses = self._forward((inputs[counted], labels[counted]), self._statistics())
+            averages = {n: self.averages.get(w, w) for n, w in self.model.named_parameters()}
+            statistics = self._statistics() | averages
+            logits, losses = self._forward((inputs[counted], labels[counted]), statistics)
             seen.append((logits, losses, torch.tensor(labels[counted])))
         return _metrics(*map(torch.cat, zip(*seen, strict=True)))
 
@@ -160,11 +184,14 @@ class Reference:
     def unsupported(self, error: Exception) -> bool:
         return False
 
-    def weights(self) -> Weights:
-        return torch_weights.export(self.model)
+    def weights(self, averaged: bool = False) -> Weights:
+        averages = self.averages if averaged else {}
+        return torch_weights.export(self.model, lambda tensor: averages.get(tensor, tensor))
 
     def set_weights(self, weights: Weights) -> None:
         torch_weights.load(self.model, weights)
+        if self.workload.optimizer.get("average"):
+            self.averages = {weight: weight.detach().clone() for weight in self.model.parameters()}
 
 
 ENGINE = Reference
@@ -202,9 +229,12 @@ def _adam(
 def _nadam(
     options: dict, step: int, g: torch.Tensor, square: torch.Tensor, state: State
 ) -> torch.Tensor:
-    """Nadam of Dozat (ICLR workshop, 2016), algorithm 2, with its momentum schedule for mu."""
-    beta_2 = options["beta_2"]
-    mu = [options["beta_1"] * (1 - 0.5 * 0.96**t) for t in range(1, step + 2)]
+    """Nadam of Dozat (ICLR workshop, 2016), algorithm 2, with its momentum schedule for mu.
+
+    PyTorch and Keras 2 have 0.004 t for t in the schedule.
+    """
+    beta_2, pace = options["beta_2"], 1 if options.get("rule", "keras") == "keras" else 0.004
+    mu = [options["beta_1"] * (1 - 0.5 * 0.96 ** (pace * t)) for t in range(1, step + 2)]
     state["first"] = options["beta_1"] * state["first"] + (1 - options["beta_1"]) * g
     state["second"] = beta_2 * state["second"] + (1 - beta_2) * square
     ahead = mu[step] * state["first"] / (1 - math.prod(mu))

@@ -6,6 +6,7 @@ Unlike Keras' `fit`, the loop works under MultiWorkerMirroredStrategy (keras #20
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.data.batches import Shard, train_dtype
 from paragone.engines import Probe, tensorflow_devices, warm_up
-from paragone.engines.tensorflow_optimizers import create_optimizer
+from paragone.engines.tensorflow_optimizers import Accumulation, create_optimizer
 from paragone.models import create_model
 from paragone.models.keras_weights import known, layers_in, named
 from paragone.models.tensorflow import MODELS
@@ -142,6 +143,17 @@ class TensorFlow:
             self._model = known(create_model(MODELS, spec, dataset))
             self._optimizer = create_optimizer(spec.workload, spec.precision, self._model)
             self._optimizer.build(self._model.trainable_variables)
+            self._accumulation: Accumulation | None = None
+            if spec.workload.accumulated > 1:
+                self._accumulation = Accumulation(
+                    self._model.trainable_variables, spec.workload.accumulated
+                )
+            self._averages: list[tf.Variable] = []
+            if spec.workload.optimizer.get("average"):
+                weights = self._model.trainable_variables
+                self._averages = [
+                    tf.Variable(weight.numpy(), trainable=False) for weight in weights
+                ]
             self._statistics = Statistics(self._strategy, self._model)
             self._totals = [_total() for _ in range(3)]  # loss, correct, examples
 
@@ -154,7 +166,8 @@ class TensorFlow:
     def _logits(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
         if scale := self._workload.input:
             inputs = tf.cast(inputs, self._dtype) / scale.divide
-            inputs = (inputs - scale.mean) / scale.std
+            mean, std = (tf.constant(v, self._dtype) for v in (scale.mean, scale.std))
+            inputs = (inputs - mean) / std
         return tf.cast(self._model(inputs, training=training), self._dtype)
 
     def _outputs(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
@@ -176,7 +189,7 @@ class TensorFlow:
             # Summed over replicas this is the mean over the global batch.
             loss = tf.reduce_sum(losses) / self._global_batch
         gradients = tape.gradient(loss, self._model.trainable_variables)
-        if self._workload.deduplicates:
+        if self._workload.deduplicates and not self._workload.updates_seen_words:
             # An embedding's gradient is sparse, one slice per occurrence of a word; in the
             # dense one, the slices of a word are added. Keras' optimizers would square the slices one by one.
             gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
@@ -184,8 +197,17 @@ class TensorFlow:
 
     def _train_step(self, inputs: tf.Tensor, labels: tf.Tensor) -> None:
         logits, losses, gradients = self._gradients(inputs, labels)
-        self._optimizer.apply(gradients, self._model.trainable_variables)
+        if self._accumulation:
+            self._accumulation.add(gradients)
+        else:
+            self._optimizer.apply(gradients, self._model.trainable_variables)
         self._count(logits, losses, labels, tf.ones_like(losses))
+
+    def _update(self) -> None:
+        """Take a step by the mean gradient of several batches."""
+        if self._accumulation:
+            means = self._accumulation.take_means()
+            self._optimizer.apply(means, self._model.trainable_variables)
 
     def _test_step(self, inputs: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> None:
         logits, losses = self._forward(inputs, labels, training=False)
@@ -201,12 +223,30 @@ class TensorFlow:
         ):
             total.assign_add(tf.cast(tf.reduce_sum(values * weights), tf.float32))
 
+    def _average(self) -> None:
+        """Follow the weights with their averages, if there are any; not in a replica."""
+        share = 1 - self._workload.optimizer.get("average", 1)
+        for mean, weight in zip(self._averages, self._model.trainable_variables, strict=False):
+            self._strategy.extended.update(
+                mean,
+                lambda mean, weight: mean.assign_add(
+                    tf.constant(share, mean.dtype) * (weight - mean)
+                ),
+                args=(weight.value,),
+            )
+
     @tf.function
     def _train_loop(self, iterator: Iterator, steps: tf.Tensor) -> None:
         for step in tf.range(steps):
             if self._workload.learning_rate.by_step:  # decided when the loop is traced
                 self._optimizer.learning_rate.assign(self._rates[step])
             self._strategy.run(self._train_step, self._parts(next(iterator)))
+            if self._accumulation:
+                if self._accumulation.complete():
+                    self._strategy.run(self._update)
+                    self._average()
+            else:
+                self._average()
 
     @tf.function
     def _test_loop(self, iterator: Iterator, steps: tf.Tensor) -> None:
@@ -248,7 +288,25 @@ class TensorFlow:
             variable.assign(value)
 
     def _variables(self) -> list[keras.Variable]:
-        return [*self._model.variables, *self._optimizer.variables]
+        return [*self._model.variables, *self._optimizer.variables, *self._own]
+
+    @property
+    def _own(self) -> list[tf.Variable]:
+        """What the optimizer does not keep."""
+        return [*self._averages, *(self._accumulation.variables if self._accumulation else [])]
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """Exchange weights for their averages, if there are any, inside a `with` block."""
+        self._exchange()
+        yield
+        self._exchange()
+
+    def _exchange(self) -> None:
+        for mean, weight in zip(self._averages, self._model.trainable_variables, strict=False):
+            before = weight.numpy()
+            weight.assign(mean.numpy())
+            mean.assign(before)
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         warm_up(self, learning_rate, train_batch, test_batch)
@@ -271,10 +329,12 @@ class TensorFlow:
         return self._run(self._train_loop, self._train_pipeline, batches, steps)
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
-        return self._run(self._test_loop, self._test_pipeline, batches, steps)
+        with self._averaged():
+            return self._run(self._test_loop, self._test_pipeline, batches, steps)
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
-        return tf.nn.softmax(self._logits(tf.constant(inputs), training=False)).numpy()
+        with self._averaged():
+            return tf.nn.softmax(self._logits(tf.constant(inputs), training=False)).numpy()
 
     def probe(self, batch: tuple) -> Probe:
         inputs, labels = (tf.constant(array) for array in batch)
@@ -288,14 +348,18 @@ class TensorFlow:
         }
         return Probe(logits.numpy(), float(tf.reduce_mean(losses)), by_name)
 
-    def weights(self) -> Weights:
-        return {
-            name: variable.numpy().reshape(shape) for name, variable, shape in named(self._model)
-        }
+    def weights(self, averaged: bool = False) -> Weights:
+        with self._averaged() if averaged else nullcontext():
+            return {
+                name: variable.numpy().reshape(shape)
+                for name, variable, shape in named(self._model)
+            }
 
     def set_weights(self, weights: Weights) -> None:
         for name, variable, _ in named(self._model):
             variable.assign(weights[name].reshape(variable.shape))
+        for mean, weight in zip(self._averages, self._model.trainable_variables, strict=False):
+            mean.assign(weight.numpy())
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         return count_flop(create_model(MODELS, spec, dataset), self._train_pipeline.element_spec)
@@ -328,7 +392,8 @@ class TensorFlow:
         self._checkpoint().read(str(folder / "state")).assert_consumed()
 
     def _checkpoint(self) -> tf.train.Checkpoint:
-        return tf.train.Checkpoint(model=self._model, optimizer=self._optimizer)
+        own = {f"own_{place}": variable for place, variable in enumerate(self._own)}
+        return tf.train.Checkpoint(model=self._model, optimizer=self._optimizer, **own)
 
 
 ENGINE = TensorFlow

@@ -13,7 +13,10 @@ from paragone.models.weights import decayed, trainable
 
 Options = dict[str, Any]
 # Keys that Keras' optimizers lack, or read otherwise.
-_OWN = ("name", "rule", "deduplicate", "dampening", "initial", "decoupled", "decays")
+_OWN = (
+    *("name", "rule", "deduplicate", "dampening", "initial", "decoupled", "decays"),
+    *("accumulate", "average"),
+)
 _CHANGES = ("clip_norm", "clip_value", "weight_decay")
 
 
@@ -36,6 +39,47 @@ def create_optimizer(
             ]
         )
     return optimizer
+
+
+class Accumulation:
+    """The sums of the gradients of a batch and of those before it, until there are several of them.
+
+    Keras' own cannot be used under a strategy of several replicas: it reduces gradients in a branch.
+    """
+
+    def __init__(self, weights: list[keras.Variable], several: int) -> None:
+        self._several = several
+        first = tf.VariableAggregation.ONLY_FIRST_REPLICA  # all have the same
+        self._sums = [
+            tf.Variable(tf.zeros(weight.shape, weight.dtype), trainable=False, aggregation=first)
+            for weight in weights
+        ]
+        self._batches = tf.Variable(0, trainable=False, aggregation=first)
+
+    @property
+    def variables(self) -> list[tf.Variable]:
+        """The state."""
+        return [*self._sums, self._batches]
+
+    def add(self, gradients: list[tf.Tensor]) -> None:
+        """Add the gradients of a batch; every replica calls this with its part of them."""
+        replicas = tf.distribute.get_replica_context()
+        reduced = replicas.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
+        for total, gradient in zip(self._sums, reduced, strict=True):
+            total.assign_add(gradient)
+
+    def complete(self) -> tf.Tensor:
+        """Count a batch; whether it is the last one before an update."""
+        self._batches.assign((self._batches + 1) % self._several)
+        return tf.equal(self._batches, 0)
+
+    def take_means(self) -> list[tf.Tensor]:
+        """Begin anew; each replica's part of the mean gradient, which the optimizer sums over replicas."""
+        replicas = tf.distribute.get_replica_context().num_replicas_in_sync
+        means = [total / (self._several * replicas) for total in self._sums]
+        for total in self._sums:
+            total.assign(tf.zeros_like(total))
+        return means
 
 
 class Changed:
@@ -125,6 +169,54 @@ class RMSprop(keras.optimizers.RMSprop):
         self.assign_sub(variable, tf.cast(learning_rate, variable.dtype) * move)
 
 
+class Nadam(keras.optimizers.Nadam):
+    """Nadam of PyTorch and of Keras 2, with a slower momentum schedule.
+
+    In Keras 2 a step updates only those rows of an embedding whose words are in the batch; all moments decay,
+    and the gradients of a repeated word are summed.
+    """
+
+    options: Options
+
+    def _backend_update_step(
+        self, grads: list, trainable_variables: list, learning_rate: tf.Tensor
+    ) -> None:
+        self.assign(self._u_product, self._u_product * self._scheduled(1, self._u_product.dtype))
+        # Not Keras' own method, which would multiply by a momentum of its schedule.
+        super(keras.optimizers.Nadam, self)._backend_update_step(
+            grads, trainable_variables, learning_rate
+        )
+
+    def _scheduled(self, ahead: int, dtype: tf.DType) -> tf.Tensor:
+        """The momentum of the step that is `ahead` of those taken."""
+        step = tf.cast(self.iterations + ahead, dtype)
+        share = tf.constant(0.96, dtype) ** (tf.constant(0.004, dtype) * step)
+        return tf.cast(self.beta_1, dtype) * (1 - share / 2)
+
+    def update_step(
+        self, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
+    ) -> None:
+        """Update a weight."""
+        dtype, place = variable.dtype, self._get_variable_index(variable)
+        g, beta_1, beta_2 = tf.convert_to_tensor(gradient), self.beta_1, self.beta_2
+        first, second = self._momentums[place], self._velocities[place]
+        self.assign(first, tf.cast(beta_1, dtype) * first + tf.cast(1 - beta_1, dtype) * g)
+        self.assign(
+            second, tf.cast(beta_2, dtype) * second + tf.cast(1 - beta_2, dtype) * tf.square(g)
+        )
+        now, ahead = self._scheduled(1, dtype), self._scheduled(2, dtype)
+        product = tf.cast(self._u_product, dtype)
+        mean = ahead * first / (1 - product * ahead) + (1 - now) * g / (1 - product)
+        taken = tf.cast(self.iterations + 1, dtype)
+        square = second / (1 - tf.cast(beta_2, dtype) ** taken)
+        move = mean / (tf.sqrt(square) + tf.cast(self.epsilon, dtype))
+        if self.options["rule"] == "keras-2" and isinstance(gradient, tf.IndexedSlices):
+            words = tf.ones_like(gradient.indices, dtype)
+            counts = tf.math.unsorted_segment_sum(words, gradient.indices, variable.shape[0])
+            move = tf.where(counts[:, None] > 0, move, tf.zeros_like(move))
+        self.assign_sub(variable, tf.cast(learning_rate, dtype) * move)
+
+
 class Adagrad(keras.optimizers.Adagrad):
     """Adagrad of PyTorch, with epsilon outside the root."""
 
@@ -147,12 +239,22 @@ _KERAS = {
     "rmsprop": keras.optimizers.RMSprop,
     "adagrad": keras.optimizers.Adagrad,
 }
-_PYTORCH = {"adam": Adam, "adamw": Adam, "rmsprop": RMSprop, "adagrad": Adagrad}
+# By rule, what Keras does not have.
+_OTHERS: dict[str, dict[str, Any]] = {
+    "pytorch": {
+        "adam": Adam,
+        "adamw": Adam,
+        "nadam": Nadam,
+        "rmsprop": RMSprop,
+        "adagrad": Adagrad,
+    },
+    "keras-2": {"nadam": Nadam},
+}
 
 
 def _of_keras(options: Options, precision: str, kind: Any = None) -> keras.optimizers.Optimizer:
     name = options["name"]
-    kind = kind or (_PYTORCH if options.get("rule") == "pytorch" else _KERAS)[name]
+    kind = kind or _OTHERS.get(options.get("rule", ""), _KERAS)[name]
     arguments = {k: v for k, v in options.items() if k not in (*_OWN, *_CHANGES)}
     if name == "adagrad":
         arguments["initial_accumulator_value"] = options["initial"]

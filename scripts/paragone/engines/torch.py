@@ -2,6 +2,8 @@
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
 from paragone.engines import InputClock, Probe, torch_devices, torch_weights, warm_up
-from paragone.engines.torch_optimizers import create_optimizer, step
+from paragone.engines.torch_optimizers import averages, create_optimizer, step
 from paragone.models import create_model
 from paragone.models.torch import MODELS
 from paragone.models.weights import Weights
@@ -104,6 +106,17 @@ def create_feed(spec: Spec, dataset: Dataset, device: torch.device, put: Put) ->
     return ResidentFeed(put, dataset) if spec.backend.feed == "resident" else Feed(put)
 
 
+def with_averages(method: Callable) -> Callable:
+    """The method of an engine, with averaged weights if the workload has them."""
+
+    @wraps(method)
+    def averaged(engine: "Torch", *arguments: Any) -> Any:
+        with engine.averaged():
+            return method(engine, *arguments)
+
+    return averaged
+
+
 class Torch:
     """The engine. Loss and accuracy are summed on the device and read once per epoch.
 
@@ -122,6 +135,8 @@ class Torch:
         # No operation reads memory before writing it, so filling it would only take time.
         torch.utils.deterministic.fill_uninitialized_memory = False
         self.workload = spec.workload
+        if scale := spec.workload.input:
+            self.mean, self.std = map(self._of_channels, (scale.mean, scale.std))
         self.model = self.place(torch_weights.known(create_model(MODELS, spec, dataset)))
         self.replica: nn.Module = self.model
         self.feed = create_feed(spec, dataset, self.device, self.put)
@@ -132,6 +147,12 @@ class Torch:
             self.add_squares,
             fused=bool(spec.tuned("fused_optimizer")),
         )
+
+    def _of_channels(self, values: Any) -> Any:
+        """One number as it is; those of channels as a tensor on the device."""
+        if isinstance(values, tuple):
+            return torch.tensor(values, dtype=self.dtype, device=self.device)
+        return values
 
     def open_device(self, spec: Spec, threads: int, world: World) -> torch.device:
         """Open this worker's device; set `devices`, `device_names` and `shard`."""
@@ -190,7 +211,7 @@ class Torch:
         scale = self.workload.input
         if scale is None:
             return inputs.long()
-        scaled = (inputs.to(self.dtype) / scale.divide - scale.mean) / scale.std
+        scaled = (inputs.to(self.dtype) / scale.divide - self.mean) / self.std
         return scaled.movedim(-1, 1)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
@@ -236,7 +257,25 @@ class Torch:
         self.end_of_epoch()
         return self.metrics(totals)
 
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Exchange weights for their averages, if there are any, inside a `with` block."""
+        pairs = averages(self.optimizer)
+        self._exchange(pairs)
+        yield
+        self._exchange(pairs)
+
     @torch.no_grad()
+    def _exchange(self, pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+        for one, other in pairs:
+            before = one.clone()
+            one.copy_(other)
+            other.copy_(before)
+        if pairs:
+            self.end_of_step()
+
+    @torch.no_grad()
+    @with_averages
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         self.model.eval()
         totals = self.put(np.zeros(3, np.float32))
@@ -269,9 +308,11 @@ class Torch:
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
         # On a lazy device steps two and three may compile again (pytorch/xla #6210).
-        warm_up(self, learning_rate, train_batch, test_batch, steps=3)
+        steps = 3 * self.workload.accumulated
+        warm_up(self, learning_rate, train_batch, test_batch, steps)
 
     @torch.no_grad()
+    @with_averages
     def predict(self, inputs: np.ndarray) -> np.ndarray:
         self.model.eval()
         logits = self.model(self.prepare(self.put(inputs)))
@@ -299,12 +340,15 @@ class Torch:
 
     # State
 
-    def weights(self) -> Weights:
+    def weights(self, averaged: bool = False) -> Weights:
         self.end_of_step()
-        return torch_weights.export(self.model, self.unshard)
+        with self.averaged() if averaged else nullcontext():
+            return torch_weights.export(self.model, self.unshard)
 
     def set_weights(self, weights: Weights) -> None:
         torch_weights.load(self.model, weights, self.shard_like)
+        for weight, average in averages(self.optimizer):
+            average.copy_(weight.detach())
         self.end_of_step()
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:

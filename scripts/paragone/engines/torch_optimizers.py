@@ -58,11 +58,30 @@ def create_optimizer(
                 for name, start in scalars.items()
             },
         }
+    if options.get("accumulate"):
+        optimizer.param_groups[0]["accumulated"] = 0
+        for weight in model.parameters():
+            optimizer.state[weight]["gradients"] = torch.zeros_like(weight)
+    if options.get("average"):
+        for weight in model.parameters():
+            optimizer.state[weight]["average"] = weight.detach().clone()
     return optimizer
 
 
+def averages(optimizer: torch.optim.Optimizer) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Each weight, and its average, if the optimizer has averages."""
+    states = optimizer.state.items()
+    return [(weight, state["average"]) for weight, state in states if "average" in state]
+
+
 def step(optimizer: torch.optim.Optimizer, options: Options) -> None:
-    """Clip the gradients, decay weights if the optimizer cannot decouple that itself, and take a step."""
+    """Clip the gradients, decay weights if the optimizer cannot decouple that itself, and take a step.
+
+    If the optimizer accumulates, by the mean gradient of several batches, after the last of them.
+    """
+    several = options.get("accumulate", 1)
+    if several > 1 and not _accumulated(optimizer, several):
+        return
     for clip, key in (
         (nn.utils.clip_grad_value_, "clip_value"),
         (nn.utils.clip_grad_norm_, "clip_norm"),
@@ -74,6 +93,26 @@ def step(optimizer: torch.optim.Optimizer, options: Options) -> None:
             with torch.no_grad():
                 torch._foreach_mul_(group["params"], 1 - group["lr"] * decay)
     optimizer.step()
+    if decay := options.get("average"):
+        weights, means = zip(*averages(optimizer), strict=True)
+        with torch.no_grad():
+            torch._foreach_lerp_(means, weights, 1 - decay)
+
+
+@torch.no_grad()
+def _accumulated(optimizer: torch.optim.Optimizer, several: int) -> bool:
+    """Add the gradients to those of earlier batches; after so many, the mean takes their place."""
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    sums = [optimizer.state[weight]["gradients"] for weight in weights]
+    torch._foreach_add_(sums, [weight.grad for weight in weights])
+    first = optimizer.param_groups[0]
+    first["accumulated"] = (first["accumulated"] + 1) % several
+    if first["accumulated"]:
+        return False
+    for weight, mean in zip(weights, torch._foreach_div(sums, several), strict=True):
+        weight.grad = mean
+    torch._foreach_zero_(sums)
+    return True
 
 
 def _groups(options: Options, model: nn.Module, decouples: bool = False) -> list[dict[str, Any]]:
@@ -123,7 +162,10 @@ def _nadam(
     options: Options, model: nn.Module, device: torch.device, add_squares: Reduction, fused: bool
 ) -> torch.optim.Optimizer:
     # Keras' momentum schedule, beta_1 (1 - 0.96^t / 2), is PyTorch's at a momentum decay of 1.
-    arguments = {**_moments(options, device), "momentum_decay": 1.0}
+    pace = 1.0 if options.get("rule", "keras") == "keras" else 0.004
+    arguments = {**_moments(options, device), "momentum_decay": pace}
+    if options.get("rule") == "keras-2":
+        return NAdamOfSeenWords(model, add_squares, **arguments)
     if not options.get("deduplicate", True):
         return NAdamOfOccurrences(model, add_squares, **arguments)
     arguments["decoupled_weight_decay"] = options.get("decoupled", False)
@@ -250,73 +292,99 @@ class NAdam(torch.optim.NAdam):
             self.state[weights[place]]["mu_product"] = stored["mu_product"].clone()
 
 
-class NAdamOfOccurrences(NAdam):
+class NAdamOfWords(NAdam):
+    """NAdam that follows the words of a batch.
+
+    For each embedding it has a tensor whose gradient is, for each word, the sum of g^power over its
+    occurrences, where g is the gradient of one of them.
+    """
+
+    power: int
+
+    def __init__(self, model: nn.Module, add_squares: Reduction, **options: Any) -> None:
+        super().__init__(model.parameters(), **options)
+        self._add = add_squares
+        self._sums: dict[nn.Parameter, torch.Tensor] = {}
+        for module in model.modules():
+            if isinstance(module, nn.Embedding):
+                weight = module.weight  # perhaps a shard, whose shape is that of the full tensor
+                sums = torch.zeros(
+                    weight.shape, dtype=weight.dtype, device=weight.device, requires_grad=True
+                )
+                self._sums[module.weight] = sums
+                module.register_forward_hook(partial(_follow, sums, self.power))
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Clear the gradients of the last step."""
+        super().zero_grad(set_to_none)
+        for sums in self._sums.values():
+            sums.grad = None
+
+
+class NAdamOfOccurrences(NAdamOfWords):
     """NAdam of Keras for the sparse gradient of an embedding, which Keras does not deduplicate.
 
     A word that occurs several times in a batch has one gradient g per occurrence. The second moment
     takes the sum of g^2 here; with dense gradients it takes the square of the sum of g.
     """
 
-    def __init__(self, model: nn.Module, add_squares: Reduction, **options: Any) -> None:
-        super().__init__(model.parameters(), **options)
-        self._add_squares = add_squares
-        # For each embedding, a tensor whose gradient is the sum of squared gradients.
-        self._squares: dict[nn.Parameter, torch.Tensor] = {}
-        for module in model.modules():
-            if isinstance(module, nn.Embedding):
-                weight = module.weight  # perhaps a shard, whose shape is that of the full tensor
-                squares = torch.zeros(
-                    weight.shape, dtype=weight.dtype, device=weight.device, requires_grad=True
-                )
-                self._squares[module.weight] = squares
-                module.register_forward_hook(partial(_follow, squares))
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Clear the gradients of the last step."""
-        super().zero_grad(set_to_none)
-        for squares in self._squares.values():
-            squares.grad = None
+    power = 2
 
     def _init_group(self, group: dict[str, Any], *lists: list[torch.Tensor]) -> bool:
         """Called by `step` before it uses the state."""
         is_complex = super()._init_group(group, *lists)
         beta = group["betas"][1]
-        for weight, squares in self._squares.items():
+        for weight, squares in self._sums.items():
             # The step computes beta v + (1 - beta) g^2: correct v in advance for the difference in squares.
             moment = self.state[weight]["exp_avg_sq"]
-            difference = self._add_squares(squares.grad, weight) - weight.grad.square()
+            difference = self._add(squares.grad, weight) - weight.grad.square()
             moment.add_(difference, alpha=(1 - beta) / beta)
         return is_complex
 
 
+class NAdamOfSeenWords(NAdamOfWords):
+    """NAdam of Keras 2, which updates the rows of words that the batch has; all moments decay."""
+
+    power = 0  # so that sums are counts
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:
+        """Take one step."""
+        before = {weight: weight.clone() for weight in self._sums}
+        super().step(closure)
+        for weight, kept in before.items():
+            seen = self._add(self._sums[weight].grad, weight) > 0
+            weight.copy_(torch.where(seen, weight, kept))
+
+
 def _follow(
-    squares: torch.Tensor, embedding: nn.Embedding, inputs: tuple, output: torch.Tensor
+    sums: torch.Tensor, power: int, embedding: nn.Embedding, inputs: tuple, output: torch.Tensor
 ) -> torch.Tensor:
-    return _SquaresOfOccurrences.apply(output, squares, inputs[0])
+    return _SumsOverOccurrences.apply(output, sums, inputs[0], power)
 
 
-class _SquaresOfOccurrences(torch.autograd.Function):
-    """The identity of an embedding's output; its backward pass gives `squares` the sum of g^2 of each word.
+class _SumsOverOccurrences(torch.autograd.Function):
+    """The identity of an embedding's output; its backward pass gives `sums` the sum of g^power of each word.
 
     It is a function, not a hook on the output, so that a compiler can include it in its graph.
     """
 
     @staticmethod
     def forward(
-        context: Any, output: torch.Tensor, squares: torch.Tensor, words: torch.Tensor
+        context: Any, output: torch.Tensor, sums: torch.Tensor, words: torch.Tensor, power: int
     ) -> torch.Tensor:
-        """Return `output` (..., features); squares: (vocabulary, features); words: (...), indices."""
+        """Return `output` (..., features); sums: (vocabulary, features); words: (...), indices."""
         context.save_for_backward(words)
-        context.vocabulary = len(squares)
+        context.vocabulary, context.power = len(sums), power
         return output.view_as(output)
 
     @staticmethod
     def backward(context: Any, gradient: torch.Tensor) -> tuple:
         """The gradients of `forward`'s arguments."""
         (words,) = context.saved_tensors
-        squared = gradient.flatten(end_dim=-2).square()
-        sums = squared.new_zeros((context.vocabulary, squared.shape[1]))
-        return gradient, sums.index_add_(0, words.flatten(), squared), None
+        each = gradient.flatten(end_dim=-2) ** context.power
+        sums = each.new_zeros((context.vocabulary, each.shape[1]))
+        return gradient, sums.index_add_(0, words.flatten(), each), None, None
 
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = plugins.extend(

@@ -76,13 +76,22 @@ def check_shape(model: str, dataset: str, shape: list[int], vocabulary: int | No
 
 
 def _check_input(workload: Workload, dataset: Dataset) -> None:
-    """Raise `UserError` unless numbers are scaled and word indices are not."""
+    """Raise `UserError` unless numbers are scaled, all or channel by channel, and word indices are not."""
     key = f"workloads.{workload.name}.input"
     if dataset.vocabulary is None and workload.input is None:
         raise UserError(
             f"{key}: is missing, and data set {dataset.name} holds numbers, as it has no vocabulary; say "
             "how they are scaled, {divide: 255, mean: 0.0, std: 1.0} say"
         )
+    for name in ("mean", "std"):
+        values = getattr(workload.input, name, 0)
+        if isinstance(values, tuple) and len(values) != (
+            channels := dataset.train_inputs.shape[-1]
+        ):
+            raise UserError(
+                f"{key}.{name}: has {len(values)} numbers, and examples of {dataset.name} have {channels} "
+                "channels; write one number for each, or one for all"
+            )
     if dataset.vocabulary is not None and workload.input is not None:
         raise UserError(
             f"{key}: data set {dataset.name} holds indices of words, which are not scaled; leave it out"

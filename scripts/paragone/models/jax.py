@@ -80,11 +80,16 @@ def fashion_conv(shape: tuple[int, int, int], classes: int) -> nnx.Module:
 
 
 class Squares(nnx.Variable):
-    """A variable whose gradient is, for each word of an embedding, the sum of g^2 over its occurrences."""
+    """A variable whose gradient is a sum over the occurrences of each word: see `Embedding`."""
 
 
 class Embedding(nnx.Module):
-    """A table of vectors, (words, features)."""
+    """A table of vectors, (words, features).
+
+    `counts`: whether the gradient of `squares` is how often a word occurs, instead of the sum of g^2.
+    """
+
+    counts = False
 
     def __init__(self, words: int, features: int) -> None:
         self.embedding = nnx.Param(jnp.zeros((words, features)))
@@ -94,7 +99,7 @@ class Embedding(nnx.Module):
     def __call__(self, words: jax.Array) -> jax.Array:
         """The vectors of word indices."""
         vectors = jnp.take(self.embedding[...], words, axis=0).astype(self.dtype)
-        return _follow(vectors, self.squares[...], words)
+        return (_count if self.counts else _follow)(vectors, self.squares[...], words)
 
 
 @jax.custom_vjp
@@ -112,6 +117,19 @@ def _backward(kept: tuple, gradient: jax.Array) -> tuple:
 
 
 _follow.defvjp(_forward, _backward)
+
+
+@jax.custom_vjp
+def _count(vectors: jax.Array, squares: jax.Array, words: jax.Array) -> jax.Array:
+    return vectors
+
+
+def _counted(kept: tuple, gradient: jax.Array) -> tuple:
+    squares, words = kept
+    return gradient, jnp.zeros_like(squares).at[words].add(1), None
+
+
+_count.defvjp(_forward, _counted)
 
 
 def text_cnn(shape: tuple[int], classes: int, vocabulary: int) -> nnx.Module:

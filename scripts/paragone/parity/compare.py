@@ -30,6 +30,7 @@ TOLERANCES = {
     "loss": 1e-7,
     "gradients": 1e-5,
     "updates": 1e-4,
+    "averages": 1e-4,
     "statistics": 1e-5,
     "training": 1e-6,
     "evaluation": 1e-6,
@@ -51,7 +52,8 @@ FLOORS = {"float64": 1e-3, "float32": 1e-2}
 class Observation:
     """What a backend computed on the initial weights, and after a few steps.
 
-    `training`, `evaluation`: rows of loss and accuracy. `dropout`: see `observe`; empty without dropout.
+    `training`, `evaluation`: rows of loss and accuracy. `averages`: of the weights; empty without. `dropout`:
+    see `observe`; empty without dropout.
     `rounding`: of the reference, the deviation of each group in single precision.
     """
 
@@ -64,6 +66,7 @@ class Observation:
     gradients: Weights
     initial: Weights
     weights: Weights
+    averages: Weights = field(default_factory=dict)
     dropout: Weights = field(default_factory=dict)
     rounding: Weights = field(default_factory=dict)
 
@@ -118,12 +121,17 @@ def _deviations(found: Observation, reference: Observation) -> dict[str, dict[st
     floor = FLOORS[found.precision]
     learned = [name for name in reference.weights if trainable(name)]
     rest = [name for name in reference.weights if not trainable(name)]
+    averages = {}
+    if reference.averages:
+        means = found.averages, reference.averages, reference.initial
+        averages = {"averages": _changes(*means, learned, floor)}
     each = {
         "logits": {"": _deviation(found.logits, reference.logits)},
         "loss": {"": _deviation(found.loss, reference.loss)},
         "gradients": of_arrays(found.gradients, reference.gradients, reference.gradients, floor),
-        "updates": _changes(found, reference, learned, floor),
-        "statistics": _changes(found, reference, rest, floor),
+        "updates": _changes(found.weights, reference.weights, reference.initial, learned, floor),
+        **averages,
+        "statistics": _changes(found.weights, reference.weights, reference.initial, rest, floor),
         "training": of_metrics(found.training, reference.training),
         "evaluation": of_metrics(found.evaluation, reference.evaluation),
     }
@@ -152,11 +160,11 @@ def _where(values: dict[str, float]) -> str:
 
 
 def _changes(
-    found: Observation, reference: Observation, names: list[str], floor: float
+    found: Weights, reference: Weights, initial: Weights, names: list[str], floor: float
 ) -> dict[str, float]:
-    changes = {name: reference.weights[name] - reference.initial[name] for name in names}
-    expected = {name: reference.weights[name] for name in names}
-    return of_arrays(found.weights, expected, changes, floor)
+    changes = {name: reference[name] - initial[name] for name in names}
+    expected = {name: reference[name] for name in names}
+    return of_arrays(found, expected, changes, floor)
 
 
 def of_arrays(

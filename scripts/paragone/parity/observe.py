@@ -102,7 +102,10 @@ class _Subject:
         metrics = [
             self._epoch(epoch, [*rates]) for epoch, rates in enumerate(dict.fromkeys(ends), start=1)
         ]
-        after = engine.weights()
+        after, averages = engine.weights(), {}
+        if spec.workload.optimizer.get("average"):
+            means = engine.weights(averaged=True).items()
+            averages = {f"averages/{name}": values for name, values in means if trainable(name)}
         for name, factor in probe.unbiased.items():
             after[name] = after[name] / factor
         return {
@@ -114,6 +117,7 @@ class _Subject:
             **{f"gradients/{name}": values for name, values in probe.gradients.items()},
             **{f"initial/{name}": values for name, values in start.items()},
             **{f"weights/{name}": values for name, values in after.items()},
+            **averages,
         }
 
     def evaluate(self, found: Weights) -> Weights:

@@ -27,7 +27,7 @@ class Step:
     """The examples of one training step in this process.
 
     `rows`: indices into the training arrays, (local batch,) int64. `drawn`: draws of their augmentation,
-    (local batch, 3) as `augmentation.draw` returns them; None without augmentation.
+    a row each, as `augmentation.draw` returns them; None without augmentation.
     """
 
     rows: np.ndarray

@@ -18,7 +18,7 @@ from paragone.data.loaders import Batch, Step
 
 WORKERS = 2  # loading processes of each training process
 
-Index = tuple[int, np.ndarray | None]  # a row and what was drawn for its augmentation, (3,)
+Index = tuple[int, np.ndarray | None]  # a row and what was drawn for its augmentation
 
 
 class Examples(data.Dataset):
