@@ -16,13 +16,19 @@ from paragone.data import Dataset
 from paragone.data.augmentation import augment, draw
 from paragone.data.batches import (
     Shard,
+    batch_sizes,
     evaluation_batches,
     noise_batches,
     train_batches,
     train_dtype,
     train_examples,
 )
-from paragone.data.random_streams import epoch_order, framework_seed, generator
+from paragone.data.random_streams import (
+    buffered_order,
+    epoch_order,
+    framework_seed,
+    generator,
+)
 
 
 @pytest.mark.parametrize("examples", [1, 2, 1000, 60_000])
@@ -42,6 +48,23 @@ def test_orders_are_shuffled_and_those_of_seeds_epochs_and_purposes_differ():
     assert np.count_nonzero(order == np.arange(10_000)) < 10
     first, second = (generator(purpose, 0, 1).random(100) for purpose in ("order", "weights"))
     assert not np.intersect1d(first, second).size
+
+
+@pytest.mark.parametrize(("examples", "buffer"), [(1, 5), (9, 1), (1000, 30), (50, 50), (50, 80)])
+def test_a_buffer_gives_a_permutation_in_which_no_index_comes_too_early(examples, buffer):
+    order = buffered_order(examples, buffer, 7, 3)
+    assert np.array_equal(np.sort(order), np.arange(examples))
+    assert (order - np.arange(examples)).max() < buffer
+    assert np.array_equal(order, buffered_order(examples, buffer, 7, 3))
+    assert (examples < 9) or (buffer == 1) == np.array_equal(order, np.arange(examples))
+
+
+def test_an_index_waits_in_a_buffer_as_tf_data_has_it():
+    """Each step takes it with probability 1 / buffer: the waiting time is geometric, its mean the buffer."""
+    order = buffered_order(100_000, 100, 0, 1)
+    waited = np.argsort(order)[100:50_000] - np.arange(50_000 - 100)
+    assert waited.mean() == pytest.approx(100, rel=0.02)
+    assert np.mean(waited > 100) == pytest.approx(0.99**100, rel=0.05)
 
 
 def test_framework_seeds_fit_every_framework_and_differ():
@@ -169,6 +192,8 @@ def spec_of(size: int, steps: int | None = None, **workload) -> Spec:
         (spec_of(10), 3, epoch_order(100, 0, 3)),
         (spec_of(30), 3, epoch_order(100, 0, 3)[:90]),  # a partial batch is dropped
         (spec_of(16, steps=2), 1, epoch_order(100, 0, 1)[:32]),
+        (spec_of(10, shuffle_buffer=7), 3, buffered_order(100, 7, 0, 3)),
+        (spec_of(10, shuffle="once", shuffle_buffer=7), 3, buffered_order(100, 7, 0, 1)),
         (spec_of(10, train_examples=40), 2, epoch_order(40, 0, 2)),
         (spec_of(10, train_examples=1000), 2, epoch_order(100, 0, 2)),
         (spec_of(10, shuffle="once"), 3, epoch_order(100, 0, 1)),
@@ -180,6 +205,22 @@ def test_training_follows_the_order_of_its_epoch(spec, epoch, order):
     assert [len(labels) for _, labels in batches] == [spec.global_batch] * len(batches)
     assert np.array_equal(np.concatenate([index_of(batch) for batch in batches]), order)
     assert train_examples(dataset(), spec) == min(100, spec.workload.train_examples or 100)
+
+
+def test_a_partial_batch_that_is_kept_is_the_last_of_its_epoch_and_of_no_window():
+    spec, data = spec_of(30, partial_batch="keep", **AUGMENTED), random_images(dataset())
+    assert batch_sizes(data, spec) == [30, 10]
+    assert batch_sizes(data, replace(spec, steps_per_epoch=3)) == [30]
+    for cuts in ([0, 2], [0, 1, 2]):
+        each = [train_batches(data, spec, 2, Shard(a, b, 2)) for a, b in pairwise(cuts)]
+        labels = [np.concatenate([part[1] for part in parts]) for parts in zip(*each, strict=True)]
+        assert [len(batch) for batch in labels] == [30, 30, 30, 10]
+        assert np.array_equal(np.concatenate(labels) - 1000, epoch_order(100, 0, 2))
+    windowed = [labels for _, labels in train_batches(data, spec, 1, steps=5)]
+    assert [len(labels) for labels in windowed] == [30] * 5
+    assert np.array_equal(windowed[3] - 1000, epoch_order(100, 0, 2)[:30])
+    training, evaluation = noise_batches(data, spec, size=10)
+    assert (len(training[0]), len(evaluation[0])) == (10, spec.evaluation_batch)
 
 
 def test_steps_that_do_not_fit_into_the_used_examples_are_refused():

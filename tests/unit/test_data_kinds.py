@@ -15,7 +15,7 @@ import pytest
 from data_programs import DIGITS, LABELS, RANDOM, fetch, made, pictures, serialize, wrong
 from PIL import Image
 from pyarrow import parquet
-from workspace import ROOT, make_spec, refused
+from workspace import ROOT, changed, make_spec, refused
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import state_of_files
@@ -531,9 +531,16 @@ def sizes() -> None:
 
 def few() -> None:
     spec = make_spec("fashion-cnn", "torch", global_batch=16, steps_per_epoch=3)
-    for train, test, batch in ((48, 16, 16), (47, 90, 15), (600, 5, 5), (7, 2, 2)):
+    keeping = changed(spec, {"partial_batch": "keep"})
+    for train, test, batch, kept in (
+        (48, 16, 16, 40),
+        (47, 90, 15, 37),
+        (600, 5, 5, 12),
+        (7, 2, 2, None),
+    ):
         dataset = SimpleNamespace(name="few", train_labels=[0] * train, test_labels=[0] * test)
         assert fitted(spec, dataset).global_batch == batch
+        assert fitted(keeping, dataset).workload.train_examples == kept
     with pytest.raises(
         UserError, match="5 training and 9 test examples; the parity gate needs 6 and 2"
     ):

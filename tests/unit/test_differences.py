@@ -153,9 +153,7 @@ def two_runs_each(**changes: object) -> pd.DataFrame:
         {
             "run": ["q0", "q1", "f0", "f1"],
             "planned_epochs": 2,
-            "planned_steps_per_epoch": 5,
-            "train_examples": 60_000,
-            "global_batch": 100,
+            "planned_epoch_examples": 500,
             "end_to_end_seconds": [9.0, 11.0, 49.0, 51.0],
             "steady_examples_per_second": [100.0, 100.0, 200.0, 200.0],
         }

@@ -261,7 +261,7 @@ def row(epoch: int) -> Epoch:
 
 
 def test_epoch_line(capsys):
-    shown = Progress(SPEC, steps=20)
+    shown = Progress(SPEC, 20, 20_480)
     shown.epoch_done(row(1))
     shown.epoch_done(row(4))
     first, last = capsys.readouterr().out.splitlines()
@@ -270,7 +270,7 @@ def test_epoch_line(capsys):
 
 
 def test_watching_passes_every_batch_and_is_silent_at_first(capsys):
-    assert list(Progress(SPEC, 5).watch(1, iter("abcde"))) == list("abcde")
+    assert list(Progress(SPEC, 5, 5120).watch(1, iter("abcde"))) == list("abcde")
     assert capsys.readouterr().out == ""
 
 
@@ -278,7 +278,7 @@ def test_long_epoch_reports_itself(capsys, monkeypatch):
     """With a clock that moves 4 seconds a batch: one line every ten seconds and no more."""
     now = iter(range(0, 10_000, 4))
     monkeypatch.setattr(progress.time, "perf_counter", lambda: float(next(now)))
-    list(Progress(SPEC, 20).watch(2, range(20)))
+    list(Progress(SPEC, 20, 20_480).watch(2, range(20)))
     lines = capsys.readouterr().out.splitlines()
     assert 2 <= len(lines) < 19
     pattern = re.escape(PREFIX) + (

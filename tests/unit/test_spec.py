@@ -131,6 +131,25 @@ def test_steps_that_do_not_fit(examples, limit):
         replace(SPEC, steps_per_epoch=limit).steps(examples)
 
 
+@pytest.mark.parametrize(
+    ("examples", "limit", "steps", "trained"),
+    [
+        (60_000, None, 59, 60_000),
+        (60_000, 58, 58, 59_392),
+        (60_000, 59, 59, 60_000),
+        (2048, None, 2, 2048),
+        (1032, None, 2, 1032),
+    ],
+)
+def test_a_partial_batch_that_is_kept_is_a_step_of_fewer_examples(examples, limit, steps, trained):
+    spec = replace(SPEC, steps_per_epoch=limit)
+    spec = replace(spec, workload=replace(spec.workload, partial_batch="keep"))
+    assert (spec.steps(examples), spec.epoch_examples(examples)) == (steps, trained)
+    for refused, words in ((1031, "partial_batch: .* 7 examples, does not divide"), (8, "fit")):
+        with pytest.raises(UserError, match=words):
+            replace(spec, steps_per_epoch=None).steps(refused)
+
+
 def test_rate_grows_with_the_global_batch():
     spec = schedule(base=0.01, per_batch=128)
     assert spec.learning_rates(1, 1)[0] == pytest.approx(0.08)

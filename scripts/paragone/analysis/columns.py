@@ -21,7 +21,7 @@ RUN_COLUMNS = typed(
     (TEXT, "run experiment workload dataset model model_settings loss precision tuning"),
     (TEXT, "backend engine strategy device feed loader math_mode collectives"),
     (COUNT, "replicas workers global_batch per_replica_batch seed"),
-    (COUNT, "planned_epochs planned_steps_per_epoch epochs"),
+    (COUNT, "planned_epochs planned_epoch_examples epochs"),
     (TEXT, "status reason parity violations"),
     (TEXT, "data_source data_edition manifest_sha256 input_shape"),
     (COUNT, "train_examples test_examples parameters"),

@@ -294,8 +294,7 @@ def overall(rows: pd.DataFrame) -> str:
 
 def examples_of(runs: pd.DataFrame) -> float | None:
     """Examples that each of these runs trains on, epochs counted; None if they differ."""
-    steps = runs["planned_steps_per_epoch"].fillna(runs["train_examples"] // runs["global_batch"])
-    lengths = (runs["planned_epochs"] * steps * runs["global_batch"]).dropna().unique()
+    lengths = (runs["planned_epochs"] * runs["planned_epoch_examples"]).dropna().unique()
     return float(lengths[0]) if len(lengths) == 1 else None
 
 

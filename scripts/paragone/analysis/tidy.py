@@ -148,7 +148,9 @@ def _run_row(
         "workers": spec.workers,
         "per_replica_batch": spec.per_replica_batch,
         "planned_epochs": spec.epochs,
-        "planned_steps_per_epoch": spec.steps_per_epoch,
+        "planned_epoch_examples": spec.epoch_examples(record.data.train_examples)
+        if record.data
+        else None,
         "planned_initializer": workload.initializer,
         **_status(record.status, record.reason, violations),
         "parity": _PARITY[_proven(record, parity)],

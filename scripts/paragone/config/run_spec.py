@@ -26,6 +26,7 @@ Feed = Literal["batches", "pinned", "resident"]
 Initializer = Literal["pytorch", "keras", "imagenet"]
 Loss = Literal["cross_entropy", "double_softmax"]
 Shuffle = Literal["each_epoch", "once"]
+PartialBatch = Literal["drop", "keep"]
 Options = dict[str, Any]  # those of a plugin's model or optimizer may be of any JSON type
 
 
@@ -63,7 +64,7 @@ class Workload(Block, frozen=True, kw_only=True):
 
     Batch size, schedule length and precision are fields of `Spec`. `model` and `optimizer`: the name, and
     options by name, which a plugin may have any. `input`: None for indices of words. `train_examples`: None
-    for the whole split.
+    for the whole split. `shuffle_buffer`: None for all examples. `partial_batch`: the last one of an epoch.
     """
 
     name: str
@@ -76,6 +77,8 @@ class Workload(Block, frozen=True, kw_only=True):
     train_examples: Count | None = None
     loss: Loss = "cross_entropy"
     shuffle: Shuffle = "each_epoch"
+    shuffle_buffer: Count | None = None
+    partial_batch: PartialBatch = "drop"
     augmentation: Augmentation | None = None
     target: Target | None = None
 
@@ -155,7 +158,7 @@ class Spec(Block, frozen=True, dict=True):
     """One cell of an experiment's matrix at one repeat.
 
     `workers`: processes, each with as many of the replicas. `global_batch`, `per_replica_batch`: examples of
-    a step over all replicas and of each. `steps_per_epoch`: None for all whole batches of the training split.
+    a step over all replicas and of each. `steps_per_epoch`: None for all batches of the training split.
     `precision`: of weights and arithmetic, "float32" or "float64"; or "bfloat16", of the layers' arithmetic,
     with all else in float32 (mixed precision).
     """
@@ -195,16 +198,35 @@ class Spec(Block, frozen=True, dict=True):
         )
 
     def steps(self, examples: int) -> int:
-        """Steps of one epoch over `examples` training examples; `UserError` if there are too few."""
+        """Steps of one epoch over `examples` training examples.
+
+        Raises `UserError` if there are too few, or if a partial batch does not divide over the replicas.
+        """
+        steps = self.planned_steps(examples)
         whole = examples // self.global_batch
-        steps = self.steps_per_epoch or whole
-        if not 0 < steps <= whole:
+        there = replace(self, steps_per_epoch=None).planned_steps(examples)
+        if not (whole and 0 < steps <= there):
             raise UserError(
                 f"workloads.{self.workload.name}: {steps or 'a'} step(s) of "
                 f"{self.global_batch} examples do not fit into {examples} training examples; "
                 "lower the batch size or steps_per_epoch"
             )
+        if steps > whole and (partial := examples % self.global_batch) % self.replicas:
+            raise UserError(
+                f"workloads.{self.workload.name}.partial_batch: the last batch, of {partial} examples, does "
+                f"not divide over {self.replicas} replicas; drop it, or choose another train_examples"
+            )
         return steps
+
+    def planned_steps(self, examples: int) -> int:
+        """Steps of one epoch over `examples` training examples, whether they fit or not."""
+        whole, partial = divmod(examples, self.global_batch)
+        kept = bool(partial) and self.workload.partial_batch == "keep"
+        return self.steps_per_epoch or whole + kept
+
+    def epoch_examples(self, examples: int) -> int:
+        """Examples that an epoch trains on, of `examples` training examples: a partial batch has fewer."""
+        return min(self.planned_steps(examples) * self.global_batch, examples)
 
     @property
     def tuning_name(self) -> str:

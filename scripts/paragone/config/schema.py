@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from paragone.config.run_spec import DeviceKind, Feed, Initializer, Loss, Shuffle
+from paragone.config.run_spec import DeviceKind, Feed, Initializer, Loss, PartialBatch, Shuffle
 from paragone.config.schedules import Shape, Unit
 
 ABSENT: Any = None  # the default of a key that may be left out
@@ -740,6 +740,17 @@ class Workload(Closed, kw_only=True):
         ),
     ] = "cross_entropy"
     shuffle: Annotated[Shuffle, says("once: every epoch has the order of the first")] = "each_epoch"
+    shuffle_buffer: Annotated[
+        Count,
+        says(
+            "each next example is drawn from a buffer of so many, which the following one refills, as tf.data "
+            "does; from all examples if absent"
+        ),
+    ] = ABSENT
+    partial_batch: Annotated[
+        PartialBatch,
+        says("whether the examples that are left after the last whole batch are a batch, too"),
+    ] = "drop"
     augmentation: Augmentation = ABSENT
     input: Input = ABSENT
     optimizer: Optimizer
@@ -751,7 +762,7 @@ class Workload(Closed, kw_only=True):
         Count, says("examples per replica and step; this or global_batch")
     ] = ABSENT
     epochs: Annotated[Count, says("passes over the training examples")]
-    steps_per_epoch: Annotated[Count | None, says("null or absent: all whole batches")] = None
+    steps_per_epoch: Annotated[Count | None, says("null or absent: all batches")] = None
     precision: Annotated[
         Precision,
         says(
@@ -777,7 +788,7 @@ class Cell(Closed, kw_only=True):
     replicas: Annotated[Count | Sizes, says("copies of the model, or several numbers of them")]
     epochs: Annotated[Count, says("instead of the experiment's")] = ABSENT
     steps_per_epoch: Annotated[
-        Count | None, says("instead of the experiment's; null: all whole batches")
+        Count | None, says("instead of the experiment's; null: all batches")
     ] = None
     target: Annotated[Target, says("instead of the experiment's")] = ABSENT
     workers: Annotated[
@@ -819,7 +830,7 @@ class Experiment(Section, kw_only=True):
     per_replica_batch: Annotated[Count, says("instead of the workload's batch size")] = ABSENT
     epochs: Annotated[Count, says("instead of the workload's")] = ABSENT
     steps_per_epoch: Annotated[
-        Count | None, says("instead of the workload's; null: all whole batches")
+        Count | None, says("instead of the workload's; null: all batches")
     ] = None
     train_examples: Annotated[Count, says("instead of the workload's")] = ABSENT
     target: Annotated[Target, says("instead of the workload's")] = ABSENT

@@ -15,7 +15,7 @@ from paragone.config.run_spec import RESIDENT, Spec
 from paragone.data import Dataset, loaders
 from paragone.data.augmentation import augment, draw
 from paragone.data.loaders import Batch, Step
-from paragone.data.random_streams import epoch_order, generator
+from paragone.data.random_streams import buffered_order, epoch_order, generator
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,17 @@ def train_dtype(dataset: Dataset, spec: Spec) -> np.dtype:
 def train_batches(
     dataset: Dataset, spec: Spec, epoch: int, shard: Shard = WHOLE, steps: int | None = None
 ) -> Iterator[Batch]:
-    """Yield (inputs, labels) of every step of an epoch; a partial last batch is dropped.
+    """Yield (inputs, labels) of every step of an epoch.
 
     inputs: (local batch, ...) of `train_dtype`; with a resident feed the rows (local batch,) of the arrays on
-    the device. labels: (local batch,) int32. steps: the number of steps to yield, continuing into later whole
-    epochs; exact, because a loader works ahead of the training.
+    the device. labels: (local batch,) int32. steps: the number of whole batches to yield, continuing into
+    later epochs; exact, because a loader works ahead of the training.
     """
     if steps is None:
         planned = _steps(dataset, spec, epoch, shard)
     else:
-        whole = replace(spec, steps_per_epoch=None)
+        workload = replace(spec.workload, partial_batch="drop")
+        whole = replace(spec, workload=workload, steps_per_epoch=None)
         epochs = (_steps(dataset, whole, each, shard) for each in count(epoch))
         planned = islice(chain.from_iterable(epochs), steps)
     if loader := loader_of(dataset, spec):
@@ -85,14 +86,20 @@ def _mapped(dataset: Dataset, spec: Spec, steps: Iterator[Step]) -> Iterator[Bat
 def _steps(dataset: Dataset, spec: Spec, epoch: int, shard: Shard) -> Iterator[Step]:
     """The rows and draws of each step of an epoch, whatever reads them."""
     examples, size = train_examples(dataset, spec), spec.global_batch
-    shuffled = 1 if spec.workload.shuffle == "once" else epoch
-    order = epoch_order(examples, spec.seed, shuffled)[: spec.steps(examples) * size]
+    order = _order(examples, spec, 1 if spec.workload.shuffle == "once" else epoch)
     options = spec.workload.augmentation
     random = generator("augmentation", spec.seed, epoch)
-    for batch in order.reshape(-1, size):
+    for step in range(spec.steps(examples)):
+        batch = order[step * size : (step + 1) * size]
         # Drawn for the global batch, so that the draws do not depend on the number of processes.
-        drawn = shard.of(draw(size, options, random)) if options else None
+        drawn = shard.of(draw(len(batch), options, random)) if options else None
         yield Step(shard.of(batch), drawn)
+
+
+def _order(examples: int, spec: Spec, epoch: int) -> np.ndarray:
+    if buffer := spec.workload.shuffle_buffer:
+        return buffered_order(examples, buffer, spec.seed, epoch)
+    return epoch_order(examples, spec.seed, epoch)
 
 
 def evaluation_batches(
@@ -112,9 +119,21 @@ def evaluation_batches(
         yield inputs, dataset.test_labels[chosen], weights
 
 
-def noise_batches(dataset: Dataset, spec: Spec, shard: Shard = WHOLE) -> tuple[tuple, tuple]:
-    """A training and an evaluation batch for the warm-up: zeros, or row 0 if resident; arbitrary labels."""
-    training = _noise(dataset, spec, shard, spec.global_batch, train_dtype(dataset, spec))
+def batch_sizes(dataset: Dataset, spec: Spec) -> list[int]:
+    """The numbers of examples that the batches of an epoch have: of the whole ones, and of a partial one."""
+    partial = spec.epoch_examples(train_examples(dataset, spec)) % spec.global_batch
+    return [spec.global_batch, *([partial] if partial else [])]
+
+
+def noise_batches(
+    dataset: Dataset, spec: Spec, shard: Shard = WHOLE, size: int | None = None
+) -> tuple[tuple, tuple]:
+    """A training and an evaluation batch for the warm-up: zeros, or row 0 if resident; arbitrary labels.
+
+    size: of the training batch, the global batch if None.
+    """
+    size = size or spec.global_batch
+    training = _noise(dataset, spec, shard, size, train_dtype(dataset, spec))
     tested = dataset.test_inputs.dtype
     evaluation = _noise(dataset, spec, shard, spec.evaluation_batch, tested)
     return training, (*evaluation, np.ones(len(evaluation[0]), np.float32))

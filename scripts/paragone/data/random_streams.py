@@ -20,6 +20,24 @@ def epoch_order(examples: int, seed: int, epoch: int) -> np.ndarray:
     return generator("order", seed, epoch).permutation(examples)
 
 
+def buffered_order(examples: int, buffer: int, seed: int, epoch: int) -> np.ndarray:
+    """A permutation of `examples` indices, int64, that a buffer of so many shuffles, as `tf.data` does.
+
+    The buffer holds the first indices. Each step takes one of those in it at random, and the next index that
+    has not been there takes its place, or at the end the last one of the buffer.
+    """
+    waiting = list(range(min(buffer, examples)))
+    left = np.minimum(len(waiting), np.arange(examples, 0, -1))
+    order = np.empty(examples, np.int64)
+    for step, place in enumerate(generator("order", seed, epoch).integers(left).tolist()):
+        order[step] = waiting[place]
+        if (following := step + buffer) < examples:
+            waiting.append(following)
+        waiting[place] = waiting[-1]
+        waiting.pop()
+    return order
+
+
 def framework_seed(seed: int, epoch: int) -> int:
     """A 31-bit seed for a framework's own generator (dropout masks) in one epoch."""
     return int(generator("framework", seed, epoch).integers(2**31 - 1))

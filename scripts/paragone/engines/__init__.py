@@ -79,8 +79,9 @@ class Engine(Protocol):
     """One framework under one strategy.
 
     A batch is (inputs, labels) in training and (inputs, labels, weights) in evaluation: host arrays of this
-    process's shard, (local batch, ...), (local batch,) int32 and (local batch,) float32. Every method that
-    runs the device returns only when the device is done.
+    process's shard, (local batch, ...), (local batch,) int32 and (local batch,) float32. The last training
+    batch of an epoch may have fewer examples, and metrics are means over examples. Every method that runs the
+    device returns only when the device is done.
     """
 
     devices: Devices  # as observed; valid after `build`

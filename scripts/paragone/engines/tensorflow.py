@@ -7,7 +7,7 @@ Unlike Keras' `fit`, the loop works under MultiWorkerMirroredStrategy (keras #20
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +43,14 @@ def pipeline(batches: Callable[[], Iterable[tuple]], *signature: tf.TensorSpec) 
 
 
 def _stacked(batches: Iterable[tuple]) -> Iterator[tuple]:
-    """Stack batches of `AT_ONCE` bytes in all, at least one, along a new first axis."""
-    batches = iter(batches)
-    for first in batches:
-        count = max(1, AT_ONCE // sum(array.nbytes for array in first))
-        group = [first, *islice(batches, count - 1)]
-        yield tuple(
-            map(np.stack, zip(*group, strict=True)) if group[1:] else (a[None] for a in first)
-        )
+    """Stack batches of one size, of `AT_ONCE` bytes in all, at least one, along a new first axis."""
+    for _, of_one_size in groupby(batches, key=lambda batch: len(batch[0])):
+        for first in of_one_size:
+            count = max(1, AT_ONCE // sum(array.nbytes for array in first))
+            group = [first, *islice(of_one_size, count - 1)]
+            yield tuple(
+                map(np.stack, zip(*group, strict=True)) if group[1:] else (a[None] for a in first)
+            )
 
 
 def _untuned() -> tf.data.Options:
@@ -137,7 +137,6 @@ class TensorFlow:
         # The rate of each step: a variable, so that the loop is traced once for any number of steps.
         with tf.device("/CPU:0"):
             self._rates = tf.Variable([0.0], shape=(None,), dtype=self._dtype)
-        self._global_batch = spec.global_batch
         self._workload = spec.workload
         with self._strategy.scope():
             self._model = known(create_model(MODELS, spec, dataset))
@@ -186,8 +185,9 @@ class TensorFlow:
     def _gradients(self, inputs: tf.Tensor, labels: tf.Tensor) -> tuple:
         with tf.GradientTape() as tape:
             logits, losses = self._forward(inputs, labels, training=True)
-            # Summed over replicas this is the mean over the global batch.
-            loss = tf.reduce_sum(losses) / self._global_batch
+            # Summed over replicas this is the mean over the global batch, of which each has as many.
+            batch = tf.size(losses) * self.shard.replicas
+            loss = tf.reduce_sum(losses) / tf.cast(batch, losses.dtype)
         gradients = tape.gradient(loss, self._model.trainable_variables)
         if self._workload.deduplicates and not self._workload.updates_seen_words:
             # An embedding's gradient is sparse, one slice per occurrence of a word; in the

@@ -44,6 +44,7 @@ def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = N
 def fitted(spec: Spec, dataset: data.Dataset) -> Spec:
     """The specification of a probe, with a smaller batch where the data set has fewer examples.
 
+    Its last batch is partial where the workload keeps partial batches.
     Raises `UserError` if it has too few for any.
     """
     steps, replicas = spec.steps_per_epoch or 1, spec.replicas
@@ -54,7 +55,12 @@ def fitted(spec: Spec, dataset: data.Dataset) -> Spec:
             f"data set {dataset.name} has {train} training and {test} test examples; the parity gate needs "
             f"{LEAST * replicas * steps} and {LEAST * replicas}"
         )
-    return replace(spec, global_batch=size, per_replica_batch=size // replicas)
+    fitting = replace(spec, global_batch=size, per_replica_batch=size // replicas)
+    if spec.workload.partial_batch == "drop" or size < 2 * LEAST * replicas:
+        return fitting
+    half = size // 2 // replicas * replicas  # the last step of the probe has a partial batch
+    workload = replace(spec.workload, train_examples=(steps - 1) * size + half)
+    return replace(fitting, workload=workload)
 
 
 def _observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> Weights:

@@ -180,7 +180,7 @@ def work(record: RunRecord) -> Iterator[Finding]:
         return
     there = record.data.train_examples
     used = min(spec.workload.train_examples or there, there)
-    steps = spec.steps_per_epoch or used // spec.global_batch
+    steps = spec.planned_steps(used)
     for at, row in enumerate(record.epochs):
         if row.steps != steps:
             yield Finding(f"epochs[{at}].steps", f"{row.steps}, planned {steps}")

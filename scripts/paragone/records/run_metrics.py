@@ -76,7 +76,8 @@ def elapsed(record: RunRecord) -> list[float]:
 
 def examples(record: RunRecord, epoch: Epoch) -> int:
     """Training examples of an epoch, over all replicas."""
-    return epoch.steps * record.spec.global_batch
+    whole = epoch.steps * record.spec.global_batch
+    return min(whole, record.data.train_examples) if record.data else whole
 
 
 def first_of_process(record: RunRecord, epoch: Epoch) -> bool:

@@ -16,6 +16,7 @@ from paragone.base.typed_json import Part
 from paragone.config.run_spec import Spec, Target, requested
 from paragone.data import Dataset
 from paragone.data.batches import (
+    batch_sizes,
     evaluation_batches,
     loader_of,
     noise_batches,
@@ -136,8 +137,9 @@ def train(run: Run) -> Result:
 def _train(run: Run, result: Result, measured: _Measured) -> None:
     engine, spec, dataset, ledger = run.engine, run.spec, run.dataset, run.ledger
     record = result.record
-    steps = spec.steps(train_examples(dataset, spec))
-    progress = Progress(spec, steps, quiet=run.world.rank > 0)
+    examples = train_examples(dataset, spec)
+    steps = spec.steps(examples)
+    progress = Progress(spec, steps, spec.epoch_examples(examples), quiet=run.world.rank > 0)
     model, measured.modes = build(run)
     record.model = model
     record.first_steps = warm_up(run)
@@ -202,7 +204,9 @@ def warm_up(worker: Worker) -> FirstSteps | None:
     """Compile, and judge the first steps if the reference has taken them; the engine's state is unchanged."""
     engine, spec, ledger = worker.engine, worker.spec, worker.ledger
     ledger.switch("compilation")
-    engine.warm_up(spec.learning_rates(1, 1)[0], *noise_batches(worker.dataset, spec, engine.shard))
+    for size in batch_sizes(worker.dataset, spec):
+        noise = noise_batches(worker.dataset, spec, engine.shard, size)
+        engine.warm_up(spec.learning_rates(1, 1)[0], *noise)
     if worker.expected_steps is None:
         return None
     ledger.switch("window")

@@ -15,17 +15,17 @@ SILENCE = 10.0  # seconds without a line after which an unfinished epoch reports
 class Progress:
     """Prints one line per epoch, and one every ten seconds inside a long epoch.
 
-    `quiet`: print nothing; for every rank but the first.
+    `steps`, `examples`: of an epoch. `quiet`: print nothing; for every rank but the first.
     """
 
-    def __init__(self, spec: Spec, steps: int, *, quiet: bool = False) -> None:
+    def __init__(self, spec: Spec, steps: int, examples: int, *, quiet: bool = False) -> None:
         self._quiet = quiet
         backend, seed = spec.backend.name, spec.seed
         self._prefix = f"[{spec.workload.name} {backend} x{spec.replicas} seed {seed}]"
         self._steps = steps
         self._epochs = spec.epochs
         self._batch = spec.global_batch
-        self._examples = steps * self._batch
+        self._examples = examples
         self._epoch_seconds: list[float] = []
         self._last_line = time.perf_counter()
 

@@ -13,7 +13,7 @@ from paragone.base.ranks import World
 from paragone.base.tensorflow import tf
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
-from paragone.data.batches import train_dtype
+from paragone.data.batches import Shard, train_dtype
 from paragone.engines.tensorflow import TensorFlow
 
 # isort: split
@@ -21,9 +21,7 @@ from tensorflow.compiler.tf2xla.ops.gen_xla_ops import xla_all_reduce
 
 
 class _Replica(TensorFlow):
-    """The engine, whose gradients are added over so many replicas before the optimizer has them."""
-
-    replicas = 1
+    """The engine, whose gradients are added over the replicas of `shard` before the optimizer has them."""
 
     def open_strategy(self, spec: Spec, world: World) -> tf.distribute.Strategy:
         """Open the strategy of one replica, whose variables are plain ones."""
@@ -42,7 +40,7 @@ class _Replica(TensorFlow):
 
     def _gradients(self, inputs: tf.Tensor, labels: tf.Tensor) -> tuple:
         logits, losses, gradients = super()._gradients(inputs, labels)
-        groups = tf.constant([list(range(self.replicas))], tf.int32)
+        groups = tf.constant([list(range(self.shard.replicas))], tf.int32)
         summed = [
             xla_all_reduce(
                 input=tf.convert_to_tensor(gradient),
@@ -61,7 +59,7 @@ def export(spec: Spec, dataset: Dataset) -> tuple[str, Exported]:
     # With determinism the gradient of a max pool has no form in XLA.
     here = replace(spec, replicas=1, per_replica_batch=spec.global_batch, deterministic=False)
     engine.build(here, dataset, threads=1)
-    engine.replicas = spec.replicas
+    engine.shard = Shard(0, 1, spec.replicas)
     each = spec.global_batch // spec.replicas
     signature = [
         tf.TensorSpec((each, *dataset.train_inputs.shape[1:]), train_dtype(dataset, spec)),
