@@ -21,7 +21,9 @@ def _of(optimizer: dict, rate: dict, workload: str = "fashion-cnn") -> dict[str,
 # By name: a workload of the config in another form. The gate takes three steps of an epoch.
 PROTOCOLS = {
     "cosine": _of(SGD, COSINE | {"warmup": {"length": 2}}),
-    "partial": _of(SGD, {"base": 0.05}) | {"partial_batch": "keep", "shuffle_buffer": 20},
+    "lenet": _of(SGD | {"momentum": 0.0}, {"base": 0.9})
+    | {"model": {"name": "lenet"}, "initializer": "xavier"}
+    | {"partial_batch": "keep", "shuffle_buffer": 20},
     "nesterov": _of(SGD | {"nesterov": True, "weight_decay": 0.1}, STEPS),
     "dampened": _of(
         SGD

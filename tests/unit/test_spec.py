@@ -42,6 +42,9 @@ OF_WORKLOAD = {
     "train_examples": 1024,
     "loss": "double_softmax",
     "shuffle": "once",
+    "shuffle_buffer": 9,
+    "partial_batch": "keep",
+    "evaluation": {"first": 9},
     "augmentation": {"shift": 0.1, "flip": False},
     "target": {"accuracy": 0.5, "patience": 1, "stop": True},
 }

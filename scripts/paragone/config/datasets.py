@@ -14,9 +14,10 @@ from paragone.base.errors import UserError
 from paragone.config.code_files import loaded_by
 
 TFDS = "tfds"  # the form that any builder of TensorFlow Datasets has; before a slash, a name without a block
+STREAM = "stream"  # the form of a text or of tokens as one stream
 SPLITS = ("train", "test")
-# Keys of a block that do not shape the arrays made from it; the second are those of `TFDS` alone.
-_BESIDE, _BESIDE_TFDS = ("path", "about", "stand_in"), ("editions", "address", "files")
+# Keys of a block that do not shape the arrays made from it; the second are those of files with checksums.
+_BESIDE, _BESIDE_LISTED = ("path", "about", "stand_in"), ("editions", "address", "files", "mirror")
 
 
 def block_of(config: dict[str, Any], name: str, where: str) -> dict[str, Any]:
@@ -37,7 +38,7 @@ def block_of(config: dict[str, Any], name: str, where: str) -> dict[str, Any]:
 
 def shaping(block: dict[str, Any]) -> dict[str, Any]:
     """What of a block the arrays depend on, beside the files; `code`: SHA-256 of the plugins' code for it."""
-    beside = (*_BESIDE, *_BESIDE_TFDS) if block["form"] == TFDS else _BESIDE
+    beside = (*_BESIDE, *_BESIDE_LISTED) if block["form"] in (TFDS, STREAM) else _BESIDE
     found = {key: value for key, value in block.items() if key not in beside}
     own = [
         file

@@ -23,9 +23,9 @@ ARRAYS = "arrays"  # in tables, in the place of a loader: batches are read from 
 AS_INSTALLED, TUNED = "as-installed", "tuned"
 DeviceKind = Literal["cpu", "gpu", "tpu"]
 Feed = Literal["batches", "pinned", "resident"]
-Initializer = Literal["pytorch", "keras", "imagenet"]
+Initializer = Literal["pytorch", "keras", "xavier", "gpt-2", "imagenet"]
 Loss = Literal["cross_entropy", "double_softmax"]
-Shuffle = Literal["each_epoch", "once"]
+Shuffle = Literal["each_epoch", "once", "with_replacement"]
 PartialBatch = Literal["drop", "keep"]
 Options = dict[str, Any]  # those of a plugin's model or optimizer may be of any JSON type
 
@@ -59,12 +59,20 @@ class Target(Block, frozen=True):
     stop: bool
 
 
+class Evaluation(Block, frozen=True):
+    """The test examples of an evaluation: the `first` ones, or `random_batches` of the global batch."""
+
+    first: Count | None = None
+    random_batches: Count | None = None
+
+
 class Workload(Block, frozen=True, kw_only=True):
     """What is learned, and how: a block `workloads` of the config, validated, with its name.
 
     Batch size, schedule length and precision are fields of `Spec`. `model` and `optimizer`: the name, and
     options by name, which a plugin may have any. `input`: None for indices of words. `train_examples`: None
     for the whole split. `shuffle_buffer`: None for all examples. `partial_batch`: the last one of an epoch.
+    `evaluation`: None for all test examples.
     """
 
     name: str
@@ -80,6 +88,7 @@ class Workload(Block, frozen=True, kw_only=True):
     shuffle_buffer: Count | None = None
     partial_batch: PartialBatch = "drop"
     augmentation: Augmentation | None = None
+    evaluation: Evaluation | None = None
     target: Target | None = None
 
     def __post_init__(self) -> None:
@@ -227,6 +236,13 @@ class Spec(Block, frozen=True, dict=True):
     def epoch_examples(self, examples: int) -> int:
         """Examples that an epoch trains on, of `examples` training examples: a partial batch has fewer."""
         return min(self.planned_steps(examples) * self.global_batch, examples)
+
+    def tested_examples(self, examples: int) -> int:
+        """Examples of one evaluation, of `examples` test examples."""
+        evaluation = self.workload.evaluation or Evaluation()
+        if evaluation.random_batches:
+            return evaluation.random_batches * self.global_batch
+        return min(evaluation.first or examples, examples)
 
     @property
     def tuning_name(self) -> str:

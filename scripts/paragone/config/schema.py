@@ -156,6 +156,21 @@ Side = Annotated[
 ]
 
 
+Address = Annotated[
+    str,
+    Meta(pattern="^https?://"),
+    says("of tfds and stream: where the files of the edition `official` are published"),
+]
+Editions = Annotated[
+    dict[Annotated[str, Meta(pattern="^(?!synthetic$)[a-z0-9][a-z0-9-]*$")], Files],
+    Meta(min_length=1),
+    says(
+        "of tfds and stream: edition -> file -> SHA-256; the first edition that is found is used. Of tfds "
+        "the files that the builder registers, if absent"
+    ),
+]
+
+
 class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
     """a builder of TensorFlow Datasets"""
 
@@ -197,19 +212,8 @@ class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
             "of tfds: those of the builder's registered files that its config needs; all if absent"
         ),
     ] = ABSENT
-    address: Annotated[
-        str,
-        Meta(pattern="^https?://"),
-        says("of tfds: where the files of the edition `official` are published"),
-    ] = ABSENT
-    editions: Annotated[
-        dict[Annotated[str, Meta(pattern="^(?!synthetic$)[a-z0-9][a-z0-9-]*$")], Files],
-        Meta(min_length=1),
-        says(
-            "of tfds: edition -> file -> SHA-256; the first edition that is found is used. The files that "
-            "the builder registers if absent"
-        ),
-    ] = ABSENT
+    address: Address = ABSENT
+    editions: Editions = ABSENT
     size: Side = ABSENT
     length: Length = 300
     words: Vocabulary = 20000
@@ -293,8 +297,35 @@ class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
             ) from None
 
 
+class Stream(Dataset, forbid_unknown_fields=True, kw_only=True):
+    """a text, or tokens, as one stream, of which the end is held out; examples are windows of it"""
+
+    held_out: Annotated[
+        float, Meta(gt=0, lt=1), says("of stream: fraction at its end, held out for testing")
+    ]
+    path: Annotated[Text, says("of stream: the file, relative to the working directory")] = ABSENT
+    address: Address = ABSENT
+    editions: Editions = ABSENT
+    mirror: Annotated[
+        Word, says("of stream: its folder in a mirror; the data set's name if absent")
+    ] = ABSENT
+    unit: Annotated[
+        Literal["characters", "bytes", "words", "tokens"],
+        says(
+            "of stream: what a token is; tokens: numbers in a .npy file, or in a .bin file of 16 bits each"
+        ),
+    ] = "characters"
+    length: Annotated[int, Meta(ge=1), says("of stream: tokens of a window")]
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` unless the file is named or its checksum listed."""
+        super().__post_init__()
+        if bool(self.path) == bool(self.editions):
+            raise ValueError("has path and editions, or neither; write one of them")
+
+
 # The keys of the project's forms; a plugin's may have any.
-FORMS = {"tfds": Tfds, "folder": Folder, "arrays": Arrays, "table": Table}
+FORMS = {"tfds": Tfds, "folder": Folder, "arrays": Arrays, "table": Table, "stream": Stream}
 
 
 class SpeedWindow(Closed):
@@ -415,6 +446,20 @@ class Augmentation(Closed):
     cutout: Annotated[
         Count, says("make a square of so many pixels per side black, around a random pixel")
     ] = ABSENT
+
+
+class Evaluation(Closed):
+    """the test examples of each evaluation; all if absent"""
+
+    first: Annotated[Count, says("the first so many")] = ABSENT
+    random_batches: Annotated[
+        Count, says("so many of the global batch, drawn anew for each evaluation, with replacement")
+    ] = ABSENT
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` unless it says one thing."""
+        if bool(self.first) == bool(self.random_batches):
+            raise ValueError("has first and random_batches, or neither; write one of them")
 
 
 class Input(Closed):
@@ -729,8 +774,9 @@ class Workload(Closed, kw_only=True):
     initializer: Annotated[
         Initializer,
         says(
-            "rule by which initial weights are drawn; imagenet: the file of data.pretrained, or keras where "
-            "it cannot be found"
+            "rule by which initial weights are drawn; xavier: kernels as keras, the rest as pytorch; gpt-2: "
+            "small normal values, smaller where blocks add to their input; imagenet: "
+            "the file of data.pretrained, or keras where it cannot be found"
         ),
     ]
     loss: Annotated[
@@ -739,12 +785,18 @@ class Workload(Closed, kw_only=True):
             "double_softmax: probabilities given to a loss that expects logits, as one source has it"
         ),
     ] = "cross_entropy"
-    shuffle: Annotated[Shuffle, says("once: every epoch has the order of the first")] = "each_epoch"
+    shuffle: Annotated[
+        Shuffle,
+        says(
+            "once: every epoch has the order of the first; with_replacement: each batch is drawn from all "
+            "examples, and steps_per_epoch says after how many steps there is an evaluation"
+        ),
+    ] = "each_epoch"
     shuffle_buffer: Annotated[
         Count,
         says(
-            "each next example is drawn from a buffer of so many, which the following one refills, as tf.data "
-            "does; from all examples if absent"
+            "each next example is drawn from a buffer of so many, which the following one refills, as "
+            "tf.data does; from all examples if absent"
         ),
     ] = ABSENT
     partial_batch: Annotated[
@@ -752,6 +804,7 @@ class Workload(Closed, kw_only=True):
         says("whether the examples that are left after the last whole batch are a batch, too"),
     ] = "drop"
     augmentation: Augmentation = ABSENT
+    evaluation: Evaluation = ABSENT
     input: Input = ABSENT
     optimizer: Optimizer
     learning_rate: LearningRate

@@ -27,6 +27,8 @@ class Origin:
 class Dataset:
     """One data set as read-only memory maps.
 
+    Of a stream of n tokens the examples are its n - length windows, views that overlap: inputs and labels are
+    (examples, length) int32, labels one token later. Of other data:
     train_inputs, test_inputs: (examples, height, width, channels) uint8 for images, (examples, length) int32
     word indices for texts. train_labels, test_labels: (examples,) int32. `vocabulary`: the number of word
     indices, None for images. `source`: "real" or "synthetic". `origin`: None for arrays made in memory.
@@ -68,6 +70,9 @@ def load(manifest_path: Path | str, data_folder: Path | str) -> Dataset:
             name: _map(folder / entry["file"], entry, remedy)
             for name, entry in manifest["arrays"].items()
         }
+        if window := manifest.get("window"):
+            where = f"datasets.{manifest['dataset']}"
+            arrays = {name: _windows(name, each, window, where) for name, each in arrays.items()}
         return Dataset(
             name=manifest["dataset"],
             source=manifest["source"],
@@ -81,6 +86,18 @@ def load(manifest_path: Path | str, data_folder: Path | str) -> Dataset:
     except (KeyError, TypeError, AttributeError) as error:
         message = f"{manifest_path} is not the manifest of a data set ({error!r})"
         raise UserError(f"{message}: {remedy}") from None
+
+
+def _windows(name: str, tokens: np.ndarray, length: int, where: str) -> np.ndarray:
+    """All windows of a stream, (tokens - length, length), a view; those of labels begin one token later."""
+    split, _, role = name.partition("_")
+    if len(tokens) <= length:
+        raise UserError(
+            f"{where}.length: the {split} split has {len(tokens)} tokens, no window of {length} and one "
+            "more; lower it"
+        )
+    first = int(role == "labels")
+    return np.lib.stride_tricks.sliding_window_view(tokens, length)[first:][: len(tokens) - length]
 
 
 def _map(path: Path, entry: dict, remedy: str) -> np.ndarray:

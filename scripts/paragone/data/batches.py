@@ -97,23 +97,30 @@ def _steps(dataset: Dataset, spec: Spec, epoch: int, shard: Shard) -> Iterator[S
 
 
 def _order(examples: int, spec: Spec, epoch: int) -> np.ndarray:
+    if spec.workload.shuffle == "with_replacement":
+        wanted = spec.epoch_examples(examples)
+        return generator("order", spec.seed, epoch).integers(examples, size=wanted)
     if buffer := spec.workload.shuffle_buffer:
         return buffered_order(examples, buffer, spec.seed, epoch)
     return epoch_order(examples, spec.seed, epoch)
 
 
 def evaluation_batches(
-    dataset: Dataset, spec: Spec, shard: Shard = WHOLE
+    dataset: Dataset, spec: Spec, shard: Shard = WHOLE, epoch: int = 1
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield (inputs, labels, weights) over the whole test split in order.
+    """Yield (inputs, labels, weights) of the test examples of an evaluation: in order, or drawn for an epoch.
 
     The last batch is filled up with its first example at weight 0, so that shapes are constant and each
     example counts once. weights: (local batch,) float32.
     """
-    examples, size = len(dataset.test_labels), spec.evaluation_batch
+    there, size = len(dataset.test_labels), spec.evaluation_batch
+    examples = spec.tested_examples(there)
+    rows = np.arange(examples)
+    if spec.workload.evaluation and spec.workload.evaluation.random_batches:
+        rows = generator("evaluation", spec.seed, epoch).integers(there, size=examples)
     for start in range(0, examples, size):
         index = np.arange(start, start + size)
-        chosen = shard.of(np.where(index < examples, index, start))
+        chosen = shard.of(rows[np.where(index < examples, index, start)])
         weights = shard.of((index < examples).astype(np.float32))
         inputs = chosen if spec.backend.feed == RESIDENT else dataset.test_inputs[chosen]
         yield inputs, dataset.test_labels[chosen], weights

@@ -45,18 +45,19 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
             raise UserError(f"data.{key} is missing in the config")
     if settings["source"] == "synthetic":
         return _synthetic(dataset, block, settings, "data.source is synthetic")
-    if block["form"] == TFDS:
+    if block["form"] == TFDS or "editions" in block:
         return _published(dataset, block, settings)
     return _of_user(dataset, block, settings)
 
 
 def _published(dataset: str, block: dict, settings: dict) -> dict:
-    """Data of a builder: in the store, in mirrors, or at the official address."""
+    """Data of a builder, or of listed checksums: in the store, in mirrors, or at the official address."""
     folder, lock = Path(settings["folder"]), Path(settings["lock"])
     known = {} if "editions" in block else lock_entry(lock, dataset).get("files", {})
     editions = block.get("editions") or ({OFFICIAL: known} if known else {})
     raw = folder / "raw" / store.plain(dataset)
-    mirrors = named_mirrors(block["builder"], raw, settings)
+    name = block.get("builder") or block.get("mirror", dataset)
+    mirrors = named_mirrors(name, raw, settings)
     if stored := _stored(dataset, block, editions, folder):
         return stored
     official = None
@@ -78,7 +79,7 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
         return _source(dataset, block, found.edition, found.origin, files)
     if settings["source"] == "real":
         raise UserError(
-            f"no real {dataset} found ({reason}). Put its files into the folder {block['builder']} of a "
+            f"no real {dataset} found ({reason}). Put its files into the folder {name} of a "
             f"mirror named by data.mirrors or {ENVIRONMENT}, or set data.source to auto"
         )
     print(f"NOTICE: SYNTHETIC DATA in place of {dataset} ({reason})", file=sys.stderr)

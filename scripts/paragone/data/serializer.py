@@ -18,7 +18,7 @@ import numpy as np
 from paragone.base.atomic_files import write_json
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
-from paragone.config.datasets import SPLITS
+from paragone.config.datasets import SPLITS, STREAM
 from paragone.data import forms, store, synthetic
 from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw
 from paragone.data.locate import checksums, local_files, lock_entry, update_lock
@@ -57,7 +57,11 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path, lock: Path) -
     with store.building(target) as partial:
         made = _from_files(source, folder, partial) if real else synthetic.write(source, partial)
         summary = summarize(
-            partial, made["class_names"], made["vocabulary"], **made.get("seen", {})
+            partial,
+            made["class_names"],
+            made["vocabulary"],
+            window=made["window"],
+            **made.get("seen", {}),
         )
         manifest = {
             "dataset": dataset,
@@ -68,6 +72,7 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path, lock: Path) -
             # The share of the most frequent class.
             "majority": {split: max(n) / sum(n) for split, n in summary.examples.items()},
             "vocabulary": made["vocabulary"],
+            **({"window": made["window"]} if made["window"] else {}),
             "arrays": {
                 f"{split}_{role}": _describe(partial / f"{split}_{role}.npy")
                 for split in SPLITS
@@ -107,6 +112,7 @@ def _from_files(source: dict, folder: Path, partial: Path) -> dict[str, Any]:
     return {
         "class_names": raw.class_names,
         "vocabulary": vocabulary,
+        "window": source["parameters"]["length"] if raw.kind == STREAM else None,
         "about": {"licence": "not stated", **raw.about, **source["about"]},
         "made_by": raw.made_by,
         "seen": seen | {"texts": texts},
@@ -118,7 +124,9 @@ def _split(source: dict) -> str:
     if source["source"] != "real":
         return "generated"
     if share := source["parameters"].get("held_out"):
-        return f"{share:.0%} held out for testing, drawn by a Philox permutation"
+        end = source["parameters"]["form"] == STREAM
+        how = "the end of the stream" if end else "drawn by a Philox permutation"
+        return f"{share:.0%} held out for testing, {how}"
     return "as the source has it"
 
 
@@ -155,7 +163,7 @@ def _write(raw: Raw, source: dict, target: Path) -> tuple[int | None, dict[str, 
     options = source["parameters"]
     splits = _Splits(raw, options.get("held_out"), where)
     rows: _Numbers | _Words = (
-        _Numbers(raw, where) if raw.kind == ARRAYS else _Words(raw, options, splits)
+        _Numbers(raw, where) if raw.kind in (ARRAYS, STREAM) else _Words(raw, options, splits)
     )
     inputs, labels = (
         {
@@ -261,7 +269,11 @@ class _Splits:
             self.examples = {split: raw.streams[split].examples for split in SPLITS}
         else:
             count = raw.streams[WHOLE].examples
-            self._places = forms.hold_out(count, held_out, raw.rank)
+            self._places = (
+                forms.hold_out_end(count, held_out)
+                if raw.kind == STREAM
+                else forms.hold_out(count, held_out, raw.rank)
+            )
             self.examples = {"train": self._places.train, "test": count - self._places.train}
         for split, count in self.examples.items():
             if not count:

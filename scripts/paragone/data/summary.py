@@ -25,6 +25,7 @@ def summarize(
     classes: list[str],
     vocabulary: int | None,
     *,
+    window: int | None = None,
     labels_from: str = "",
     treated: dict[str, int] | None = None,
     notices: list[str] | None = None,
@@ -32,6 +33,7 @@ def summarize(
 ) -> Summary:
     """The summary of the four arrays in `folder`.
 
+    window: of a stream, the length of an example; its counts are those of tokens.
     labels_from: what the labels were read from, in words. texts: class -> the first of its texts, of arrays
     that were texts. Raises `UserError` for fewer than two classes with training examples.
     """
@@ -69,16 +71,18 @@ def summarize(
     elif vocabulary is None and inputs["train"].dtype == np.uint8 and high <= 1:
         more.append("the inputs are bytes of 0 and 1: as images they are black")
     values = None if vocabulary is not None else (low, high)
+    if window is None:
+        more += [*_odd(classes, examples, labels), *_shared(inputs)]
     return Summary(
         classes=list(classes),
         examples=examples,
-        shape=list(inputs["train"].shape[1:]),
+        shape=[window] if window else list(inputs["train"].shape[1:]),
         dtype=str(inputs["train"].dtype),
         values=values,
         vocabulary=vocabulary,
         unknown=unknown,
         treated=counted,
-        notices=[*(notices or []), *more, *_odd(classes, examples, labels), *_shared(inputs)],
+        notices=[*(notices or []), *more],
         samples=texts
         if texts is not None
         else _thumbnails(inputs["train"], labels["train"], classes, values),

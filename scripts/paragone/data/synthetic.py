@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from paragone.base.errors import UserError
-from paragone.config.datasets import SPLITS
+from paragone.config.datasets import SPLITS, STREAM
 from paragone.data.store import new_array
 from paragone.data.words import FIRST_WORD
 
@@ -39,6 +39,8 @@ def parameters(dataset: str, block: dict, locked: dict) -> dict[str, Any]:
         )
     if isinstance(shapes["classes"], int):
         shapes["classes"] = [str(number) for number in range(shapes["classes"])]
+    if block["form"] == STREAM:
+        return {**shapes, **PARAMETERS, "window": block["length"], "shape": [], "wrong_labels": 0.0}
     return {**shapes, **PARAMETERS}
 
 
@@ -73,13 +75,16 @@ def write(source: dict, target: Path) -> dict[str, Any]:
     return {
         "class_names": wanted["classes"],
         "vocabulary": wanted["vocabulary"],
+        "window": wanted.get("window"),
         "about": {key: value for key, value in source["about"].items() if key != "licence"},
         "made_by": f"numpy {np.__version__} Philox",
     }
 
 
-def _drawer(wanted: dict) -> "_Images | _Texts | _Numbers":
+def _drawer(wanted: dict) -> "_Images | _Texts | _Numbers | _Tokens":
     count, shape, key = len(wanted["classes"]), tuple(wanted["shape"]), wanted["key"]
+    if "window" in wanted:
+        return _Tokens(count, key)
     if wanted["vocabulary"] is not None:
         return _Texts(count, shape, wanted["vocabulary"], key)
     if wanted["dtype"] == "uint8" and len(shape) == 3:
@@ -158,6 +163,30 @@ class _Texts:
         texts[position < padding[:, None]] = 0
         texts[position == padding[:, None]] = 1
         return texts
+
+
+class _Tokens:
+    """A Markov chain: after each token the others are ranked, and Zipf's law chooses one of the ranks."""
+
+    dtype = np.int32
+    shape = ()
+
+    def __init__(self, classes: int, key: int) -> None:
+        self.count = classes
+        random = _random(key, 0)
+        self.following = [random.permutation(classes).tolist() for _ in range(classes)]
+        self.chances = 1 / np.arange(1, classes + 1)
+        self.chances /= self.chances.sum()
+
+    def classes(self, random: np.random.Generator, examples: int) -> np.ndarray:
+        token, tokens = 0, []
+        for rank in random.choice(self.count, p=self.chances, size=examples).tolist():
+            token = self.following[token][rank]
+            tokens.append(token)
+        return np.array(tokens)
+
+    def inputs(self, random: np.random.Generator, classes: np.ndarray) -> np.ndarray:
+        return classes
 
 
 class _Numbers:

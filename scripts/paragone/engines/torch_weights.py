@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from paragone.base.errors import UserError
+from paragone.models.torch import Residual
 
 Layout = tuple[str, dict[str, tuple[str, tuple[int, ...]]]]
 
@@ -33,6 +34,8 @@ def _layout(module: nn.Module) -> Layout | None:
             return "conv2d", {"kernel": ("weight", (2, 3, 1, 0)), "bias": ("bias", (0,))}
         case nn.Conv1d():
             return "conv1d", {"kernel": ("weight", (2, 1, 0)), "bias": ("bias", (0,))}
+        case Residual():
+            return "residual_dense", {"kernel": ("weight", (1, 0))}
         case nn.Linear():
             return "dense", {"kernel": ("weight", (1, 0)), "bias": ("bias", (0,))}
         case nn.Embedding():

@@ -13,6 +13,8 @@ from paragone.data import Dataset
 LEAST = {
     "fashion-cnn": (16, 16),
     "fashion-conv": (4, 4),
+    "gpt": (1,),
+    "lenet": (12, 12),
     "mobilenet-v2": (32, 32),
     "text-cnn": (12,),
     "wide-resnet": (4, 4),

@@ -5,6 +5,7 @@ the workload's `model` block, and returns a module from (batch, height, width, c
 are assigned in forward order: `paragone.models.jax_layers` relies on it.
 """
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from paragone.base import plugins
 KERAS_BATCH_NORM = {"momentum": 0.99, "epsilon": 1e-3}
 
 _pool = partial(nnx.max_pool, window_shape=(2, 2), strides=(2, 2))
+_pool_mean = partial(nnx.avg_pool, window_shape=(2, 2), strides=(2, 2))
 
 
 # Canonical weights replace these; drawing random ones would compile a program for each shape.
@@ -30,8 +32,8 @@ def _conv(inputs: int, outputs: int, kernel: tuple[int, ...], **options: Any) ->
     return nnx.Conv(inputs, outputs, kernel, **options)
 
 
-def _dense(inputs: int, outputs: int) -> nnx.Linear:
-    return nnx.Linear(inputs, outputs, kernel_init=ZEROS, rngs=nnx.Rngs(0))
+def _dense(inputs: int, outputs: int, **options: Any) -> nnx.Linear:
+    return nnx.Linear(inputs, outputs, kernel_init=ZEROS, rngs=nnx.Rngs(0), **options)
 
 
 def _batch_norm(features: int, **options: Any) -> nnx.BatchNorm:
@@ -76,6 +78,25 @@ def fashion_conv(shape: tuple[int, int, int], classes: int) -> nnx.Module:
         nnx.relu,
         _flatten,
         _dense(64 * rows * columns, classes),
+    )
+
+
+def lenet(shape: tuple[int, int, int], classes: int) -> nnx.Module:
+    """LeNet of "Dive into Deep Learning": two 5 x 5 convolutions, pooled by means, three dense layers."""
+    rows, columns = ((side // 2 - 4) // 2 for side in shape[:2])
+    return nnx.Sequential(
+        _conv(shape[2], 6, (5, 5), padding="SAME"),
+        nnx.sigmoid,
+        _pool_mean,
+        _conv(6, 16, (5, 5)),
+        nnx.sigmoid,
+        _pool_mean,
+        _flatten,
+        _dense(16 * rows * columns, 120),
+        nnx.sigmoid,
+        _dense(120, 84),
+        nnx.sigmoid,
+        _dense(84, classes),
     )
 
 
@@ -252,11 +273,95 @@ def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nnx
     return nnx.Sequential(*layers, _average, _dense(1280, outputs))
 
 
+class Residual(nnx.Linear):
+    """A dense layer without bias whose output is added to its block's input."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs, use_bias=False, kernel_init=ZEROS, rngs=nnx.Rngs(0))
+
+
+def _embedding(entries: int, width: int) -> nnx.Embed:
+    return nnx.Embed(entries, width, embedding_init=ZEROS, rngs=nnx.Rngs(0))
+
+
+def _layer_norm(width: int) -> nnx.LayerNorm:
+    # PyTorch's epsilon; not E[x^2] - E[x]^2, which loses half of the digits.
+    return nnx.LayerNorm(
+        width, epsilon=1e-5, use_bias=False, use_fast_variance=False, rngs=nnx.Rngs(0)
+    )
+
+
+class GptBlock(nnx.Module):
+    """Causal attention, then two dense layers, each normalized before and added to its input."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        self.heads = heads
+        self.norm_attention = _layer_norm(width)
+        self.attention = _dense(width, 3 * width, use_bias=False)  # queries, keys and values
+        self.projection = Residual(width, width)
+        self.norm_dense = _layer_norm(width)
+        self.expansion = _dense(width, 4 * width, use_bias=False)
+        self.contraction = Residual(4 * width, width)
+        self.dropout = nnx.Dropout(dropout)
+
+    def __call__(self, features: jax.Array, rngs: nnx.Rngs | None = None) -> jax.Array:
+        """(batch, length, width)."""
+        batch, length, width = features.shape
+        query, key, value = (
+            part.reshape(batch, length, self.heads, -1)
+            for part in jnp.split(self.attention(self.norm_attention(features)), 3, -1)
+        )
+        scores = jnp.einsum("bqhd,bkhd->bhqk", query, key) / math.sqrt(width // self.heads)
+        seen = jnp.tril(jnp.ones((length, length), bool))
+        shares = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf))
+        found = jnp.einsum("bhqk,bkhd->bqhd", self.dropout(shares, rngs=rngs), value)
+        found = self.projection(found.reshape(features.shape))
+        features = features + self.dropout(found, rngs=rngs)
+        hidden = nnx.gelu(self.expansion(self.norm_dense(features)), approximate=False)
+        return features + self.dropout(self.contraction(hidden), rngs=rngs)
+
+
+class Gpt(nnx.Module):
+    """Embedded tokens and positions, blocks, a norm, and the embedding of tokens as output layer."""
+
+    def __init__(
+        self, length: int, vocabulary: int, layers: int, heads: int, width: int, dropout: float
+    ) -> None:
+        self.tokens = _embedding(vocabulary, width)
+        self.positions = _embedding(length, width)
+        self.dropout = nnx.Dropout(dropout)
+        self.blocks = nnx.List([GptBlock(width, heads, dropout) for _ in range(layers)])
+        self.norm = _layer_norm(width)
+
+    def __call__(self, tokens: jax.Array, rngs: nnx.Rngs | None = None) -> jax.Array:
+        """Logits, (batch, length, vocabulary), of (batch, length) tokens."""
+        features = self.tokens(tokens) + self.positions(jnp.arange(tokens.shape[1]))
+        features = self.dropout(features, rngs=rngs)
+        for block in self.blocks:
+            features = block(features, rngs)
+        return self.tokens.attend(self.norm(features))
+
+
+def gpt(
+    shape: tuple[int],
+    classes: int,
+    vocabulary: int,
+    layers: int,
+    heads: int,
+    width: int,
+    dropout: float,
+) -> nnx.Module:
+    """GPT-2 without biases, for windows of shape (length,); `classes` are the tokens themselves."""
+    return Gpt(shape[0], vocabulary, layers, heads, width, dropout)
+
+
 MODELS: dict[str, Callable[..., nnx.Module]] = plugins.extend(
     "models/jax.py",
     {
         "fashion-cnn": fashion_cnn,
         "fashion-conv": fashion_conv,
+        "gpt": gpt,
+        "lenet": lenet,
         "mobilenet-v2": mobilenet_v2,
         "text-cnn": text_cnn,
         "wide-resnet": wide_resnet,

@@ -11,12 +11,13 @@ import numpy as np
 from flax import nnx
 
 from paragone.base.errors import UserError
-from paragone.models.jax import Embedding
+from paragone.models.jax import Embedding, Residual
 
 # Class of a layer -> canonical kind; parts and attributes. Of a convolution the kind depends on its shape.
 _KINDS: dict[type, tuple[str, dict[str, str]]] = {
     nnx.Conv: ("conv", {"kernel": "kernel", "bias": "bias"}),
     nnx.Linear: ("dense", {"kernel": "kernel", "bias": "bias"}),
+    Residual: ("residual_dense", {"kernel": "kernel"}),
     nnx.LinearGeneral: ("dense", {"kernel": "kernel", "bias": "bias"}),
     Embedding: ("embedding", {"embeddings": "embedding"}),
     nnx.Embed: ("embedding", {"embeddings": "embedding"}),

@@ -18,6 +18,7 @@ _KINDS = {
     "DepthwiseConv2D": ("depthwise_conv2d", ("kernel", "bias")),
     "Embedding": ("embedding", ("embeddings",)),
     "Dense": ("dense", ("kernel", "bias")),
+    "Residual": ("residual_dense", ("kernel",)),
     "EinsumDense": ("dense", ("kernel", "bias")),
     "BatchNormalization": ("batch_norm", ("gamma", "beta", "moving_mean", "moving_variance")),
     "LayerNormalization": ("layer_norm", ("gamma", "beta")),

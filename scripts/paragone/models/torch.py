@@ -10,6 +10,7 @@ from functools import partial
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 from paragone.base import plugins
 from paragone.base.errors import needing_packages
@@ -51,6 +52,25 @@ def fashion_conv(shape: tuple[int, int, int], classes: int) -> nn.Module:
         nn.ReLU(),
         FlattenChannelsLast(),
         nn.Linear(64 * rows * columns, classes),
+    )
+
+
+def lenet(shape: tuple[int, int, int], classes: int) -> nn.Module:
+    """LeNet of "Dive into Deep Learning": two 5 x 5 convolutions, pooled by means, three dense layers."""
+    rows, columns = ((side // 2 - 4) // 2 for side in shape[:2])
+    return nn.Sequential(
+        nn.Conv2d(shape[2], 6, kernel_size=5, padding=2),
+        nn.Sigmoid(),
+        nn.AvgPool2d(2),
+        nn.Conv2d(6, 16, kernel_size=5),
+        nn.Sigmoid(),
+        nn.AvgPool2d(2),
+        FlattenChannelsLast(),
+        nn.Linear(16 * rows * columns, 120),
+        nn.Sigmoid(),
+        nn.Linear(120, 84),
+        nn.Sigmoid(),
+        nn.Linear(84, classes),
     )
 
 
@@ -153,11 +173,81 @@ def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> nn.
     return model
 
 
+class Residual(nn.Linear):
+    """A dense layer without bias whose output is added to its block's input."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs, bias=False)
+
+
+class GptBlock(nn.Module):
+    """Causal attention, then two dense layers, each normalized before and added to its input."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm_attention = nn.LayerNorm(width, bias=False)
+        self.attention = nn.Linear(width, 3 * width, bias=False)  # queries, keys and values
+        self.projection = Residual(width, width)
+        self.norm_dense = nn.LayerNorm(width, bias=False)
+        self.expansion = nn.Linear(width, 4 * width, bias=False)
+        self.contraction = Residual(4 * width, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """(batch, length, width)."""
+        query, key, value = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for part in self.attention(self.norm_attention(features)).chunk(3, -1)
+        )
+        found = functional.scaled_dot_product_attention(
+            query, key, value, dropout_p=self.dropout.p if self.training else 0.0, is_causal=True
+        )
+        features = features + self.dropout(self.projection(found.transpose(1, 2).flatten(2)))
+        hidden = functional.gelu(self.expansion(self.norm_dense(features)))
+        return features + self.dropout(self.contraction(hidden))
+
+
+class Gpt(nn.Module):
+    """Embedded tokens and positions, blocks, a norm, and the embedding of tokens as output layer."""
+
+    def __init__(
+        self, length: int, vocabulary: int, layers: int, heads: int, width: int, dropout: float
+    ) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.positions = nn.Embedding(length, width)
+        self.dropout = nn.Dropout(dropout)
+        self.blocks = nn.Sequential(*(GptBlock(width, heads, dropout) for _ in range(layers)))
+        self.norm = nn.LayerNorm(width, bias=False)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Logits, (batch, length, vocabulary), of (batch, length) tokens."""
+        places = torch.arange(tokens.shape[1], device=tokens.device)
+        features = self.dropout(self.tokens(tokens) + self.positions(places))
+        return functional.linear(self.norm(self.blocks(features)), self.tokens.weight)
+
+
+def gpt(
+    shape: tuple[int],
+    classes: int,
+    vocabulary: int,
+    layers: int,
+    heads: int,
+    width: int,
+    dropout: float,
+) -> nn.Module:
+    """GPT-2 without biases, for windows of shape (length,); `classes` are the tokens themselves."""
+    return Gpt(shape[0], vocabulary, layers, heads, width, dropout)
+
+
 MODELS: dict[str, Callable[..., nn.Module]] = plugins.extend(
     "models/torch.py",
     {
         "fashion-cnn": fashion_cnn,
         "fashion-conv": fashion_conv,
+        "gpt": gpt,
+        "lenet": lenet,
         "mobilenet-v2": mobilenet_v2,
         "text-cnn": text_cnn,
         "wide-resnet": wide_resnet,

@@ -46,20 +46,27 @@ def decayed(name: str, dimensions: int, options: Options) -> bool:
 
 
 def draw(shapes: Shapes, initializer: str, seed: int) -> Weights:
-    """Draw initial weights by the default rules of a framework.
+    """Draw initial weights by the default rules of a framework, or by Xavier's.
 
     `pytorch`: kernels and biases uniform within 1/sqrt(fan_in) (`torch.nn.Linear.reset_parameters`),
     embeddings standard normal. `keras`: Glorot uniform kernels, zero biases, embeddings uniform within
-    0.05. Batch norm starts at gamma 1, beta 0, mean 0, variance 1 in both.
+    0.05. `xavier`: Glorot uniform kernels, the rest as `pytorch`. `gpt-2`: kernels and embeddings
+    normal with deviation 0.02, those of the n kernels whose outputs are added to their block's input
+    0.02/sqrt(n) (Radford et al., 2019), zero biases. Norms start at gamma 1, beta 0, mean 0, variance 1.
     """
     random = generator("weights", seed)
-    as_pytorch = initializer == "pytorch"
+    as_pytorch = initializer in ("pytorch", "xavier")
+    added = sum(name.endswith(".residual_dense.kernel") for name in shapes)
     drawn: Weights = {}
     bound_of_layer = 0.0
     for name, shape in shapes.items():
         kind, part = name.split(".")[1:]
         if part in _CONSTANTS:
             values = np.full(shape, _CONSTANTS[part])
+        elif initializer == "gpt-2" and part != "bias":
+            values = random.normal(0, 0.02, shape)
+            if kind == "residual_dense":
+                values /= math.sqrt(added)
         elif kind == "embedding" and as_pytorch:
             values = random.standard_normal(shape)
         elif kind == "embedding":
@@ -73,9 +80,10 @@ def draw(shapes: Shapes, initializer: str, seed: int) -> Weights:
             fan_in, fan_out = receptive * shape[-2], receptive * shape[-1]
             if kind.startswith("depthwise"):  # each output sees one input channel
                 fan_in = receptive
+            bound_of_layer = 1 / math.sqrt(fan_in)
             glorot = math.sqrt(6 / (fan_in + fan_out))
-            bound_of_layer = 1 / math.sqrt(fan_in) if as_pytorch else glorot
-            values = random.uniform(-bound_of_layer, bound_of_layer, shape)
+            bound = bound_of_layer if initializer == "pytorch" else glorot
+            values = random.uniform(-bound, bound, shape)
         drawn[name] = values.astype(np.float32)
     return drawn
 

@@ -256,7 +256,7 @@ def _epochs(
     The device is idle at both edges of every timed part. What the host did is added to `activity`.
     """
     engine, spec, dataset, ledger = run.engine, run.spec, run.dataset, run.ledger
-    tests = math.ceil(len(dataset.test_labels) / spec.evaluation_batch)
+    tests = math.ceil(spec.tested_examples(len(dataset.test_labels)) / spec.evaluation_batch)
     for epoch in range(done + 1, spec.epochs + 1):
         rates = spec.learning_rates(epoch, steps)
         batches = progress.watch(epoch, train_batches(dataset, spec, epoch, engine.shard))
@@ -267,7 +267,7 @@ def _epochs(
         activity += run.host.since(mark)
         input_seconds = engine.input_seconds()  # of this pass, not of the evaluation
         ledger.switch("evaluate")
-        after = engine.evaluate(evaluation_batches(dataset, spec, engine.shard), tests)
+        after = engine.evaluate(evaluation_batches(dataset, spec, engine.shard, epoch), tests)
         evaluate_seconds = ledger.switch("other")
         measured = Epoch(
             epoch=epoch,

@@ -42,7 +42,7 @@ def data_read(dataset: Dataset, spec: Spec) -> DataRead:
         edition=dataset.edition,
         manifest_sha256=dataset.manifest_sha256,
         train_examples=examples,
-        test_examples=len(dataset.test_labels),
+        test_examples=spec.tested_examples(len(dataset.test_labels)),
         train_majority=_majority(dataset.train_labels[:examples]),
         test_majority=_majority(dataset.test_labels),
         input_shape=list(dataset.train_inputs.shape[1:]),

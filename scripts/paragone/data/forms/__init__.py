@@ -31,8 +31,8 @@ class Stream:
     """Examples in their order; each call of `chunks` reads them again, a part at a time.
 
     `chunks` yields (inputs, labels). inputs: an array (n, *shape) for ARRAYS, n sequences of word indices for
-    WORDS, n strings for TEXTS. labels: (n,) integers from 0. `title`: what inputs are read
-    from, in words.
+    WORDS, n strings for TEXTS, (n,) tokens for a stream of them. labels: (n,) integers from 0. `title`: what
+    inputs are read from, in words.
     """
 
     examples: int
@@ -44,12 +44,12 @@ class Stream:
 class Raw:
     """The content of a data set's files.
 
-    `kind`: ARRAYS, WORDS or TEXTS. `streams`: by "train" and "test", or one by WHOLE. `shape`, `dtype`: of an
-    example of ARRAYS. `vocabulary`: the number of word indices, for ARRAYS of these. `rank`: (examples,) of a
-    WHOLE stream, the position of each example in an order that does not depend on how the data are stored;
-    None for the order of the stream. `about`: homepage and citation. `labels_from`: what the labels are read
-    from, in words. `treated`: what was skipped or converted, in words, and how often; it may grow while
-    chunks are read. `notices`: sentences on what is legal and odd.
+    `kind`: ARRAYS, WORDS, TEXTS or config.datasets.STREAM. `streams`: by "train" and "test", or one by WHOLE.
+    `shape`, `dtype`: of an example of ARRAYS. `vocabulary`: the number of word indices, for ARRAYS of these.
+    `rank`: (examples,) of a WHOLE stream, the position of each example in an order that does not depend on
+    how the data are stored; None for the order of the stream. `about`: homepage and citation. `labels_from`:
+    what the labels are read from, in words. `treated`: what was skipped or converted, in words, and how
+    often; it may grow while chunks are read. `notices`: sentences on what is legal and odd.
     """
 
     kind: str
@@ -119,6 +119,11 @@ def hold_out(examples: int, share: float, rank: np.ndarray | None) -> Places:
     position[order] = np.arange(examples)
     test = math.ceil(examples * share - 1e-9)
     return Places(position if rank is None else position[rank], examples - test)
+
+
+def hold_out_end(tokens: int, share: float) -> Places:
+    """Hold out the last `share` of a stream for testing."""
+    return Places(np.arange(tokens), tokens - math.ceil(tokens * share - 1e-9))
 
 
 def shuffled(examples: int) -> np.ndarray:

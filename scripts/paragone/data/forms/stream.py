@@ -1,0 +1,83 @@
+"""A text, or tokens that the user brings, as one stream; each example is a window of it.
+
+The labels of the stream are its tokens: a window's are those one place later. The tokens of a text are the
+indices of their values in sorted order, over the whole text.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from paragone.base.errors import UserError
+from paragone.config.datasets import STREAM
+from paragone.data.contents import BYTES, kind_of
+from paragone.data.forms import CHUNK_BYTES, WHOLE, Raw, Stream
+from paragone.data.words import split
+
+ROWS = CHUNK_BYTES // 4  # tokens that are read at a time
+# By unit: a text's tokens.
+_SPLIT: dict[str, Callable[[str], list[str]]] = {"characters": list, "words": split}
+
+
+def read(source: dict, scratch: Path, kept: Path) -> Raw:
+    """Read a file of text by its `unit`, or with `tokens` a .npy file, or a .bin file of unsigned 16 bits."""
+    where = f"datasets.{source['dataset']}"
+    if len(source["files"]) != 1:
+        raise UserError(f"{where}: a stream is one file; name one, not {len(source['files'])}")
+    file, unit = Path(source["files"][0]["path"]), source["parameters"].get("unit", "characters")
+    tokens, names = _tokens(file) if unit == "tokens" else _text(file, unit)
+    if len(tokens) < 2 or len(names) < 2:
+        raise UserError(f"{file}: holds {len(tokens)} tokens of {len(names)}; a stream needs two")
+
+    def chunks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for start in range(0, len(tokens), ROWS):
+            part = tokens[start : start + ROWS].astype(np.int32)
+            yield part, part
+
+    return Raw(
+        kind=STREAM,
+        streams={WHOLE: Stream(len(tokens), chunks, str(file))},
+        class_names=names,
+        made_by=f"numpy {np.__version__}",
+        dtype=np.int32,
+        vocabulary=len(names),
+        labels_from=str(file),
+    )
+
+
+def _text(file: Path, unit: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The tokens of a text as indices of their names, and the names, sorted."""
+    content = file.read_bytes()
+    if kind := kind_of(content[:BYTES]):
+        raise UserError(f"{file}: is {kind}")
+    if unit == "bytes":
+        values, indices = np.unique(np.frombuffer(content, np.uint8), return_inverse=True)
+        return indices, tuple(f"{value:#04x}" for value in values)
+    try:
+        pieces = _SPLIT[unit](content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{file}: byte {error.start} is not UTF-8; convert the text, or write `unit: bytes`"
+        ) from None
+    codes = {piece: code for code, piece in enumerate(sorted({*pieces}))}
+    names = (piece if piece.strip() and piece.isprintable() else repr(piece) for piece in codes)
+    return np.array([codes[piece] for piece in pieces], np.int32), tuple(names)
+
+
+def _tokens(file: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The tokens of a file of numbers, mapped, and all numbers up to the largest as names."""
+    try:
+        if file.suffix == ".bin":
+            tokens: np.ndarray = np.memmap(file, np.uint16, "r")
+        else:
+            tokens = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{file}: cannot be read ({error}); tokens are a .npy file, or a .bin file of 16 bits each"
+        ) from None
+    if tokens.ndim != 1 or tokens.dtype.kind not in "iu" or not len(tokens) or tokens.min() < 0:
+        raise UserError(
+            f"{file}: {tokens.dtype} of shape {tokens.shape}; tokens are integers from 0 on along one axis"
+        )
+    return tokens, tuple(map(str, range(int(tokens.max()) + 1)))

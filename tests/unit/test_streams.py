@@ -1,0 +1,124 @@
+"""Streams: a text or tokens of which windows are examples, drawn with replacement; random evaluations."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from data_programs import made, wrong
+from workspace import changed, make_spec
+
+from paragone.base.errors import UserError
+from paragone.config.run_spec import Spec
+from paragone.data.batches import Shard, evaluation_batches, train_batches
+from paragone.data.random_streams import generator
+
+TEXT = "To be, or not to be: that\nis the question.\n" * 5
+BLOCK = {"form": "stream", "path": "play.txt", "held_out": 0.1, "length": 8}
+
+
+def spec_of(**workload) -> Spec:
+    """Batches of four windows, five a step of an epoch; `workload`: keys to set."""
+    spec = make_spec("reuters-cnn", "torch", global_batch=4, steps_per_epoch=5)
+    return changed(spec, {"shuffle": "with_replacement"} | workload)
+
+
+def test_windows_of_characters_and_what_follows_them(here):
+    Path("play.txt").write_text(TEXT)
+    dataset, manifest = made(BLOCK)
+    characters = sorted({*TEXT})
+    tokens = np.array([characters.index(each) for each in TEXT])
+    cut = int(len(TEXT) * 0.9)
+    assert dataset.vocabulary == len(dataset.class_names) == len(characters)
+    assert dataset.class_names[:3] == ("'\\n'", "' '", ",")
+    for inputs, labels, part in (
+        (dataset.train_inputs, dataset.train_labels, tokens[:cut]),
+        (dataset.test_inputs, dataset.test_labels, tokens[cut:]),
+    ):
+        assert inputs.shape == labels.shape == (len(part) - 8, 8)
+        assert inputs.dtype == labels.dtype == np.int32
+        assert np.array_equal(inputs[[0, -1]], [part[:8], part[-9:-1]])
+        assert np.array_equal(labels[[0, -1]], [part[1:9], part[-8:]])
+    assert manifest["split"] == "10% held out for testing, the end of the stream"
+    assert manifest["summary"]["examples"]["train"] == np.bincount(tokens[:cut]).tolist()
+    assert manifest["summary"]["shape"] == [8]
+
+
+def test_other_tokens(here):
+    Path("play.txt").write_text(TEXT)
+    words, _ = made(BLOCK | {"unit": "words", "length": 4}, name="words")
+    assert words.class_names == ("be", "is", "not", "or", "question", "that", "the", "to")
+    assert [words.class_names[token] for token in words.train_inputs[0, :4]] == [
+        "to",
+        "be",
+        "or",
+        "not",
+    ]
+    as_bytes, _ = made(BLOCK | {"unit": "bytes"}, name="as_bytes")
+    assert as_bytes.class_names[as_bytes.train_inputs[0, 0]] == f"{ord('T'):#04x}"
+    numbers = np.random.default_rng(0).integers(0, 300, 200)
+    np.save("own.npy", numbers)
+    numbers.astype(np.uint16).tofile("own.bin")
+    for number, file in enumerate(("own.npy", "own.bin")):
+        own, _ = made(BLOCK | {"unit": "tokens", "path": file}, name=f"own{number}")
+        assert own.vocabulary == numbers.max() + 1
+        assert np.array_equal(own.train_inputs[0], numbers[:8])
+
+
+def test_streams_that_cannot_be_read(here):
+    Path("play.txt").write_bytes(
+        "Ist es auch Wahnsinn, so hat es doch Methode: schön".encode("cp1252")
+    )
+    wrong(BLOCK, "byte 49 is not UTF-8", "unit: bytes")
+    Path("page.txt").write_text("<!DOCTYPE html>")
+    wrong(BLOCK | {"path": "page.txt"}, "a web page", name="page")
+    np.save("own.npy", np.zeros((2, 3), int))
+    wrong(
+        BLOCK | {"path": "own.npy", "unit": "tokens"},
+        "integers from 0 on along one axis",
+        name="own",
+    )
+    Path("one.txt").write_text("aaaa")
+    wrong(BLOCK | {"path": "one.txt"}, "4 tokens of 1", name="one")
+
+
+def test_windows_are_drawn_with_replacement_and_alike_for_every_shard(here):
+    Path("play.txt").write_text(TEXT)
+    dataset, _ = made(BLOCK)
+    there = len(dataset.train_labels)
+    for epoch in (1, 2):
+        rows = generator("order", 0, epoch).integers(there, size=20)
+        found = [*train_batches(dataset, spec_of(), epoch)]
+        assert np.array_equal(np.concatenate([x for x, _ in found]), dataset.train_inputs[rows])
+        assert np.array_equal(np.concatenate([y for _, y in found]), dataset.train_labels[rows])
+    halves = [train_batches(dataset, spec_of(), 2, Shard(a, a + 1, 2)) for a in range(2)]
+    parts = [np.concatenate([half[0] for half in step]) for step in zip(*halves, strict=True)]
+    assert np.array_equal(parts, [x for x, _ in found])
+    assert len([*train_batches(dataset, spec_of(), 1, steps=70)]) == 70  # a speed window
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "examples"), [(None, 14), ({"first": 5}, 5), ({"random_batches": 9}, 36)]
+)
+def test_evaluations(here, evaluation, examples):
+    Path("play.txt").write_text(TEXT)
+    dataset, _ = made(BLOCK)
+    spec = spec_of(**({"evaluation": evaluation} if evaluation else {}))
+    assert len(dataset.test_labels) == 14
+    assert spec.tested_examples(14) == examples
+
+    def tested(epoch: int) -> np.ndarray:
+        ((inputs, _, weights),) = evaluation_batches(dataset, spec, epoch=epoch)
+        assert weights.sum() == examples
+        return inputs[weights > 0]
+
+    rows = np.arange(examples)
+    if examples == 36:
+        rows = generator("evaluation", 0, 3).integers(14, size=36)
+    assert np.array_equal(tested(3), dataset.test_inputs[rows])
+    assert np.array_equal(tested(3), tested(4)) == (examples != 36)
+
+
+def test_a_stream_shorter_than_a_window_is_refused(here):
+    Path("play.txt").write_text(TEXT)
+    with pytest.raises(UserError, match=r"datasets\.mine\.length: the test split has 22 tokens"):
+        made(BLOCK | {"length": 22})
