@@ -70,9 +70,10 @@ use rule page as page_so_far with:
 rule paper:
     input:
         template=PLAN.path(f"{PAGE}/paper.typ"),
+        method=PLAN.path("rules/report/method.rst"),
         captions=PLAN.captions(),
         published=[PLAN.path(f"published/{name}.csv") for name in ("flaws", "sources")],
-        figures=PLAN.files(FIGURES, "svg", "csv"),
+        figures=PLAN.files(FIGURES, "svg", "pdf", "csv"),
         tables=PLAN.files(TABLES, "json", "csv"),
         answers="<results>/answers.csv",
         runs="<results>/tables/runs.parquet",

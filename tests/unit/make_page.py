@@ -64,7 +64,8 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     for name in FIGURES:
         module, stem = figures.load(name), in_figures / EXPERIMENT / name
         points = module.points(inputs)
-        style.save(module.draw(points, inputs), [stem.with_suffix(".svg")])
+        outputs = [stem.with_suffix(f".{suffix}") for suffix in ("svg", "pdf")]
+        style.save(module.draw(points, inputs), outputs)
         tidy.write(points.loc[:, ~points.columns.str.startswith("_")], stem.with_suffix(".csv"))
     for name in TABLES:
         stem = in_tables / EXPERIMENT / name
@@ -99,9 +100,10 @@ def write(folder: Path, page: Path, *more: object) -> None:
     )
 
 
-def write_pdf(folder: Path, paper: Path) -> None:
+def write_pdf(folder: Path, paper: Path, *more: object) -> None:
     """Call the program that typesets."""
-    _call(write_page, *_shared(folder), "--published", ROOT / "published", "--output", paper)
+    beside = "--published", ROOT / "published"
+    _call(write_page, *_shared(folder), *beside, "--output", paper, *more)
 
 
 def _shared(folder: Path) -> list[object]:

@@ -14,7 +14,7 @@ from make_records import BACKENDS, LABELS, make_record, speed, waited
 from matplotlib.collections import PathCollection
 from tracing import named_runs
 
-from paragone.reporting import footnotes
+from paragone.reporting import footnotes, style
 from paragone.reporting.figures import clocks
 
 SUFFIXES = ("svg", "pdf", "png")
@@ -22,7 +22,7 @@ SUFFIXES = ("svg", "pdf", "png")
 
 @pytest.mark.parametrize(
     ("figure", "width"),
-    [("learning_curves", 7.0), ("throughput", 3.4), ("clocks", 7.0), ("predictions", 3.4)],
+    [(name, style.SINGLE) for name in ("learning_curves", "throughput", "clocks", "predictions")],
 )
 @pytest.mark.filterwarnings("error")
 def test_three_formats_at_column_width_and_the_same_bytes_again(everything, figure, width):

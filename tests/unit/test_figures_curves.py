@@ -99,7 +99,8 @@ def test_variants_are_side_by_side_with_their_own_published_points(tmp_path):
 
     figure = drawing.figure("learning_curves", "reuters_strategies")
     titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert (len(titles), titles[:2]) == (6, ["reuters-cnn", "reuters-cnn-double-softmax"])
+    assert len(titles) == 6
+    assert titles[:2] == ["reuters-cnn", "reuters-cnn-\ndouble-softmax"]
     assert len({axes.get_ylim() for axes in figure.axes[:2]}) == 1  # flat beside falling
     dashes = {one.label: one.number for one in drawing.inputs().series}
     assert len(dashes) == 10

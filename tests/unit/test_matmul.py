@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from draw_figures import Drawing, cut_off, texts_of
+from draw_figures import Drawing, texts_of
 from judge_rows import FOLDER
 from make_products import PUBLISHED, make_case, make_result, table_of, varied, varied_table
 from make_records import make_record, typed
@@ -263,28 +263,6 @@ def test_published_rows_are_as_published_and_peaks_have_rows_of_their_own(tmp_pa
 def test_no_peak_leaves_the_published_rows(tmp_path):
     runs = table_of([make_result("torch", [make_case((64, 64, 64), status="unavailable")])])
     assert len(reference(tmp_path, runs)) == len(ROWS)
-    figure = Drawing(tmp_path, products=runs).figure("accelerators", REFERENCE)
-    assert "No peak was measured" in texts_of(figure)
-
-
-@pytest.mark.filterwarnings("error")
-def test_the_points_are_published_and_measured_peaks(drawing):
-    shown = drawing.shown("accelerators", REFERENCE)
-    assert shown["kind"].value_counts().to_dict() == {"published": 15, "measured": 5}
-    measured = shown[(shown["backend"] == "torch") & (shown["precision"] == "float32")].iloc[0]
-    assert (measured["value"], measured["runs"]) == (pytest.approx(0.155), 3)
-    peaks = shown[(shown["kind"] == "published") & (shown["metric"] == "peak_throughput")]
-    assert peaks["value"].is_monotonic_increasing
-
-
-def test_the_figure_distinguishes_measured_from_published_and_stays_inside(drawing):
-    figure = drawing.figure("accelerators", REFERENCE)
-    text = texts_of(figure)
-    for words in ("measured here, cpu, float32", "as published"):
-        assert words in text
-    powers = [label.get_text() for label in figure.axes[1].get_xticklabels()]
-    assert {"10\N{SUPERSCRIPT ZERO}", "10\N{SUPERSCRIPT FOUR}"} <= set(powers)
-    assert cut_off(figure) == []
 
 
 PASSED = {("fashion-conv", "torch"): True}

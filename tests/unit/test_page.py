@@ -1,4 +1,4 @@
-"""The page and the paper: what they say, that all they need is in them, that charts are the figures'."""
+"""The page: what it says, that all it needs is in it, that charts are the figures'."""
 
 import base64
 import gzip
@@ -6,9 +6,8 @@ import json
 import re
 
 import msgspec
-import pypdf
 import pytest
-from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, records, write, write_pdf
+from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, records, write
 from make_records import sealed
 
 from paragone.records.data_summary import Summary
@@ -92,11 +91,9 @@ def test_charts_hold_the_points_of_their_figures(results, packed):
     assert medians["PyTorch"]["n"] == len(of_torch)
 
 
-def test_the_same_results_make_the_same_bytes(results, paper, tmp_path):
+def test_the_same_results_make_the_same_bytes(results, tmp_path):
     write(results.folder, tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == results.page.read_bytes()
-    write_pdf(results.folder, tmp_path / "again.pdf")
-    assert (tmp_path / "again.pdf").read_bytes() == (results.folder / "paper.pdf").read_bytes()
 
 
 def test_a_missing_figure_is_one_message(results, tmp_path, capsys):
@@ -137,29 +134,3 @@ def test_data_sets_are_summarized(results, tmp_path):
     for words in ("8 training and 2 test examples of 2 classes, each 8 x 8 x 1 uint8", "3 empty lines",
                   "no test example", "a&lt;b", "data:image/png;base64,AAAA"):  # fmt: skip
         assert words in shown
-
-
-@pytest.fixture(scope="module")
-def paper(results):
-    write_pdf(results.folder, results.folder / "paper.pdf")
-    return pypdf.PdfReader(results.folder / "paper.pdf")
-
-
-def text_of(pages) -> str:
-    return " ".join(" ".join(page.extract_text() for page in pages).split())
-
-
-def test_the_abstract_answers_and_figures_tables_flaws_sources_and_runs_follow(results, paper):
-    first, text = text_of(paper.pages[:1]), text_of(paper.pages)
-    assert 0 < first.index("TensorFlow Mirrored is best") < first.index("Method")
-    for words in (TITLE, "Figure 1", "Which backend is better", "raw pixels", "handbook (Chinese)"):
-        assert words in text
-    text = text.replace(" ", "")
-    assert [run for run in results.runs["run"] if run not in text] == []
-
-
-def test_answers_link_to_their_runs(paper):
-    notes = [each.get_object() for page in paper.pages for each in page.get("/Annots", [])]
-    links = [note for note in notes if note["/Subtype"] == "/Link"]
-    assert len(links) > 4
-    assert all("/Dest" in link or "/A" in link for link in links)

@@ -110,7 +110,7 @@ def test_figures_and_tables_are_made_in_the_formats_that_people_use(default):
     files = default.files(FIGURES, section="strong_scaling")
     assert files == [f"<results>/figures/strong_scaling/scaling.{x}" for x in ("svg", "pdf", "png")]
     assert default.files(TABLES, "json", section="strong_scaling") == [
-        f"<results>/tables/strong_scaling/{name}.json" for name in ("differences", "scaling")
+        f"<results>/tables/strong_scaling/{name}.json" for name in ("scaling", "differences")
     ]
     assert len(default.files(FIGURES)) == 3 * len(default.names(FIGURES))
     only = changed(only=["strong_scaling"])

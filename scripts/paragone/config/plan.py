@@ -52,10 +52,9 @@ EXHIBITS = {
         "epoch_time": Exhibit("epoch time", WITH_PUBLISHED),
         "batch_size_throughput": Exhibit("throughput by batch size", (*WITH_SPEEDS, PUBLISHED)),
         "time_to_target": Exhibit("time to target", ("runs", "epochs")),
-        "scaling": Exhibit("speed-up and efficiency", WITH_SPEEDS),
+        "scaling": Exhibit("speed-up by replicas", WITH_SPEEDS),
         "rounds": Exhibit("rounds of contests", ("rounds",)),
         "matmul": Exhibit("speed by size", ("products",)),
-        "accelerators": Exhibit("peak throughput", ("products", PUBLISHED)),
     },
     TABLES: {
         "comparison": Exhibit("published and measured", WITH_PUBLISHED),

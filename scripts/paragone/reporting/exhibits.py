@@ -37,12 +37,11 @@ _CLASSES = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: the SVG file at `path`, its points as CSV, its caption as HTML and as plain text."""
+    """A figure: the SVG file at `path`, its points as CSV, its caption as HTML."""
 
     name: str
     label: str
     caption: str
-    caption_text: str
     path: Path
     points: str
 
@@ -176,7 +175,7 @@ def _section(entry: dict[str, Any], results: Path, captions: Path) -> Section:
             raise UserError(f"{path}: missing; draw figures and tables first")
         about = Path(plugins.caption("figures", name) or captions / f"plot_{name}.rst")
         points = _text(path.with_suffix(".csv"))
-        shown.append(Figure(name, label, caption(about), caption_text(about), path, points))
+        shown.append(Figure(name, label, caption(about), path, points))
     for name, label in entry["tables"].items():
         path = results / "tables" / section / f"{name}.json"
         about = Path(plugins.caption("tables", name) or captions / f"tabulate_{name}.rst")

@@ -1,9 +1,13 @@
-"""The paper: what the page shows, typeset by Typst as one PDF file."""
+"""The paper: answers, method, and a figure and a table per question, typeset in two columns by Typst."""
 
 import argparse
+import html
+import io
 import json
+import re
 import shutil
 import tempfile
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,26 +16,20 @@ import pandas as pd
 import typst
 from matplotlib.font_manager import findfont
 
-from paragone.analysis import published, run_states
+from paragone.analysis import published
+from paragone.analysis.pairwise import NOT_COMPARED
 from paragone.analysis.prediction import NOT_COMPARABLE
 from paragone.base.atomic_files import write_bytes
+from paragone.base.errors import UserError
 from paragone.reporting import exhibits, footnotes
 from paragone.reporting.answers import Answer
-from paragone.reporting.exhibits import Figure, Results, Section, Table, verdict_class
+from paragone.reporting.exhibits import Figure, Results, Section, Table
 from paragone.reporting.fonts import OWN, use_fonts_for
 
-LINES = 24  # of a table at most; the rest is in its CSV file
-LARGEST = 17.0, 15.0  # width and height of a drawing, in centimeters
-_MANY = 12  # columns above which all share the width of the page
-_LONG = 28  # characters above which a column breaks its lines
-_LEFT_OUT = ("note", "system")  # columns of a comparison that its caption and CSV file have
-_RUN = (  # columns of the appendix, with their formats
-    ("run", "{}"),
-    ("status", "{}"),
-    ("steady_examples_per_second", "{:,.0f}"),
-    ("end_to_end_seconds", "{:,.1f}"),
-    ("final_test_accuracy", "{:.4f}"),
-)
+ROWS = 12  # of a table at most; the page has all
+WORDS = 110  # of the answers to one question, as long as one sentence is not longer
+_PAGE_ONLY = ("why", "note", "p")  # columns of a table that a column of the paper has no room for
+_OF_PUBLISHED = ("metric", "condition", "system", "published", "verdict", *_PAGE_ONLY)
 
 
 def write(options: argparse.Namespace) -> None:
@@ -66,36 +64,44 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
     results = exhibits.read(options)
     facts = footnotes.facts(results.table, options.preset)
     flaws, sources = published.read_sources(options.published)
+    seen: set[tuple[str, ...]] = set()
+    method = exhibits.caption_text(options.captions / "method.rst").split("\n\n")
     return {
-        "title": "Which way of training is best here, and do the published numbers hold?",
+        "title": "Which way of training is best here,\nand do the published numbers hold?",
         "subtitle": facts["Machine"],
         "synthetic": footnotes.synthetic(results.table),
         "abstract": [
-            {
-                "heading": part.heading,
-                "note": part.note,
-                "answers": [
-                    _answer(each) for each in part.answers if each.outcome != NOT_COMPARABLE
-                ],
-            }
+            {"heading": part.heading, "text": " ".join(_sentences(part.answers))}
             for part in results.answers[:2]
         ],
-        "method": exhibits.caption_text(options.captions / "page.rst").split("\n\n"),
+        # The first sentence of a paragraph is its heading.
+        "method": [words.partition(". ")[::2] for words in method],
+        "sections": [_section(section, results, root, seen) for section in results.sections],
         "facts": list(facts.items()),
-        "sections": [_section(section, results, root) for section in results.sections],
         "flaws": flaws,
         "sources": sources,
-        "runs": [
-            {"title": section.title, "name": section.name, "lines": _lines(runs)}
-            for section in results.sections
-            if len(runs := _runs(results.table, section.name))
-        ],
     }
 
 
-def _section(section: Section, results: Results, root: Path) -> dict[str, Any]:
+def _sentences(answers: Iterable[Answer]) -> list[str]:
+    """Return the first answers, as many as `WORDS` allow, and at least one."""
+    found: list[str] = []
+    for answer in answers:
+        text = f"{answer.lead} {answer.text}".strip()
+        if answer.outcome in (NOT_COMPARABLE, NOT_COMPARED):
+            continue
+        if found and len(" ".join([*found, text]).split()) > WORDS:
+            break
+        found.append(text[:1].upper() + text[1:])
+    return found
+
+
+def _section(
+    section: Section, results: Results, root: Path, seen: set[tuple[str, ...]]
+) -> dict[str, Any]:
+    """Return a question with its answers, and the first of its figures and of its tables; see `_table`."""
     answers = [
-        _answer(answer)
+        Answer(answer.text, outcome=answer.outcome)
         for part in results.answers
         for answer in part.answers
         if answer.experiment == section.name
@@ -103,74 +109,85 @@ def _section(section: Section, results: Results, root: Path) -> dict[str, Any]:
     return {
         "name": section.name,
         "title": section.title,
-        "has_runs": len(_runs(results.table, section.name)) > 0,
-        "answers": answers[:8],  # the page has all
-        "figures": [_figure(figure, section.name, root) for figure in section.figures],
-        "tables": [_table(table, section.name) for table in section.tables],
+        "answers": _sentences(answers),
+        "figures": [_figure(figure, section.name, root) for figure in section.figures[:1]],
+        "tables": [_table(table, seen) for table in section.tables[:1]],
+        "more": [one.label for one in section.figures[1:]]
+        + [one.label for one in section.tables[1:]],
     }
-
-
-def _answer(answer: Answer) -> dict[str, Any]:
-    return {**vars(answer), "kind": verdict_class(answer.outcome), "count": len(answer.runs)}
 
 
 def _figure(figure: Figure, section: str, root: Path) -> dict[str, Any]:
-    """Copy a drawing to `root`; width and height in centimeters are at most `LARGEST`."""
-    name = f"{section}.{figure.path.name}"
-    shutil.copyfile(figure.path, root / name)
-    factor = min(1.0, *(most / size for most, size in zip(LARGEST, figure.size, strict=True)))
-    width, height = (factor * size for size in figure.size)
-    about = {"file": name, "label": figure.label.capitalize(), "caption": figure.caption_text}
-    return {**about, "width": width, "height": height}
+    """Copy a drawing to `root`; its width is in centimeters, its notes are those of the SVG file.
+
+    Raises `UserError` if the PDF file is missing.
+    """
+    path, name = figure.path.with_suffix(".pdf"), f"{section}.{figure.name}.pdf"
+    if not path.is_file():
+        raise UserError(f"{path}: missing; draw figures and tables first")
+    shutil.copyfile(path, root / name)
+    notes = re.search("<dc:description>(.*?)</dc:description>", figure.drawing[:20_000], re.DOTALL)
+    return {
+        "file": name,
+        "label": figure.label.capitalize(),
+        "notes": html.unescape(notes[1]) if notes else "",
+        "width": figure.size[0],
+    }
 
 
-def _table(table: Table, section: str) -> dict[str, Any]:
-    lines = max((len(block["lines"]) for block in table.cells["blocks"]), default=0)
+def _table(table: Table, seen: set[tuple[str, ...]]) -> dict[str, Any]:
+    """Return the first rows of a table, by system or metric; what all share is said above them.
+
+    `seen`: the rows of earlier tables, which are not shown again; those of this one are added.
+    """
+    cells = _cells(table)
+    again = [tuple(line) in seen for line in cells.to_numpy().tolist()]
+    cells = cells[[not each for each in again]]
+    seen.update(map(tuple, cells.to_numpy().tolist()))
+    shared = [
+        name for name in cells if len(cells) > 1 and (cells[name] == cells[name].iloc[0]).all()
+    ]
+    common = [f"{name}: {cells[name].iloc[0]}" for name in shared if cells[name].iloc[0]]
+    shown = cells[:ROWS].drop(columns=shared)
+    text = "; ".join(common)
+    words = [f"{text[:1].upper()}{text[1:]}."] if text else []
+    rows = sum(len(block["lines"]) for block in table.cells["blocks"][:1])
+    if rows > len(shown):
+        words.append(f"{len(shown)} of {rows} rows; the page has all.")
+    key = next((name for name in ("system", "metric") if name in shown), "")
+    groups = shown.groupby(key, sort=False) if key else [("", shown)]
+    shown = shown.drop(columns=key, errors="ignore")
     return {
         "label": table.label.capitalize(),
-        "remarks": table.cells["remarks"],
-        "blocks": [_block(block) for block in table.cells["blocks"]],
-        "shown": min(lines, LINES),
-        "left": max(lines - LINES, 0),
-        "file": f"tables/{section}/{table.name}.csv",
-    }
-
-
-def _block(block: dict[str, Any]) -> dict[str, Any]:
-    kept = [at for at, name in enumerate(block["columns"]) if name not in _LEFT_OUT]
-    lines = [[line[at] for at in kept] for line in block["lines"][:LINES]]
-    columns = [block["columns"][at] for at in kept]
-    # Headings break at their words.
-    longest = [
-        max(map(len, [*name.replace(",", " ").split(), *(line[at] for line in lines)]), default=1)
-        for at, name in enumerate(columns)
-    ]
-    outcomes = block["outcomes"] or [""] * len(lines)
-    cells = [
-        [
-            {"text": cell, "kind": verdict_class(outcome) if name == "verdict" else ""}
-            for name, cell in zip(columns, line, strict=True)
-        ]
-        for line, outcome in zip(lines, outcomes, strict=False)
-    ]
-    return {
-        "heading": block["heading"],
-        "columns": [name.replace("_", " ") for name in columns],
-        "widths": [
-            0 if length <= _LONG and len(columns) <= _MANY else min(length, 60)
-            for length in longest
+        "notes": " ".join(words),
+        "columns": [name.replace("_", " ") for name in shown],
+        "widths": [max(map(len, shown[name]), default=1) for name in shown],
+        "groups": [
+            {"heading": name, "lines": part[shown.columns].to_numpy().tolist()}
+            for name, part in groups
         ],
-        "lines": cells,
     }
 
 
-def _runs(table: pd.DataFrame, section: str) -> pd.DataFrame:
-    return table[table["experiment"].str.split().map(lambda names: section in names)]
-
-
-def _lines(runs: pd.DataFrame) -> list[list[str]]:
-    shown = runs.assign(status=runs["status"].map(run_states.words_of))
-    return [
-        ["" if pd.isna(row[column]) else form.format(row[column]) for column, form in _RUN]
-        for row in shown.to_dict("records")
-    ]
+def _cells(table: Table) -> pd.DataFrame:
+    """Return the cells of the first block that fit into a column: of published numbers those with a verdict,
+    if there are any, and what was measured by the series that judges."""
+    block: dict[str, Any] = next(iter(table.cells["blocks"]), {"columns": [], "lines": []})
+    cells = pd.DataFrame(block["lines"], columns=block["columns"], dtype=object)
+    rows = pd.read_csv(io.StringIO(table.rows), dtype=str, keep_default_na=False)
+    if "judge" in rows:
+        lines = zip(cells.to_dict("records"), rows["judge"], strict=True)
+        judged = [line.get(judge, "") for line, judge in lines]
+        kept = [name for name in _OF_PUBLISHED if name in cells]
+        cells = cells[kept]
+        cells.insert(kept.index("published") + 1, "measured", judged)
+        cells["metric"] = cells["metric"].str.replace("_", " ")
+        able = ~cells["verdict"].isin([NOT_COMPARABLE, ""])
+        cells = cells[able] if able.any() else cells
+    if "effect" in cells:  # a verdict names the better one of its row
+        cells["verdict"] = [
+            line["verdict"].replace(line["first"], "first").replace(line["second"], "second")
+            for line in cells.to_dict("records")
+        ]
+        cells["effect"] = cells["effect"].str.replace(" x", "")
+    return cells.drop(columns=[name for name in _PAGE_ONLY if name in cells])

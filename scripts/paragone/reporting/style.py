@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import text_to_path
+from matplotlib.transforms import Bbox
 
 from paragone.analysis import run_states
 from paragone.base.atomic_files import writing
@@ -27,7 +28,7 @@ from paragone.reporting.fonts import OWN
 with without("scipy.stats", "scipy.cluster"):
     import seaborn as sns
 
-SINGLE, DOUBLE = 3.4, 7.0  # column widths, inches
+SINGLE, DOUBLE = 3.33, 7.0  # widths of one column and of both, inches, as in the paper
 INK, MUTED, FAINT = "#222222", "#5F5F5F", "#D9D9D9"
 ALARM = "#B00020"
 PUBLISHED = "#000000"
@@ -74,7 +75,7 @@ _SETTINGS = {
     "svg.hashsalt": "paragone",
 }
 # Without dates the same input gives the same bytes. PNG carries no date.
-_METADATA = {
+_METADATA: dict[str, dict[str, str | None]] = {
     ".svg": {"Date": None, "Creator": "Paragone"},
     ".pdf": {
         "CreationDate": None,
@@ -125,15 +126,22 @@ def series_styles(
 def save(figure: Figure, outputs: list[Path]) -> None:
     """Write the figure to each path in the format of its suffix, each file complete or not at all.
 
-    Raises `UserError` for a suffix other than .svg, .pdf and .png, before anything is written.
+    PDF files are for papers, which have captions: they lack title and notes. SVG files have the notes as
+    their description. Raises `UserError` for a suffix other than .svg, .pdf and .png, before anything is
+    written.
     """
     for path in outputs:
         if path.suffix not in _METADATA:
             raise UserError(f"{path}: a figure is written as {', '.join(_METADATA)}")
     _freeze(figure)
     for path in outputs:
+        about, box = _METADATA[path.suffix], None
+        if isinstance(figure, Titled):
+            if path.suffix == ".svg":
+                about = {**about, "Description": figure.notes}
+            box = figure.without_texts(path.suffix == ".pdf")
         with writing(path, "wb") as file:
-            figure.savefig(file, format=path.suffix[1:], metadata=_METADATA[path.suffix])
+            figure.savefig(file, format=path.suffix[1:], metadata=about, bbox_inches=box)
 
 
 def _freeze(figure: Figure) -> None:
@@ -143,6 +151,24 @@ def _freeze(figure: Figure) -> None:
     for axes in figure.axes:
         x, y, width, height = axes.get_position(original=True).bounds
         axes.set_position([round(x, 5), round(y, 5), round(width, 5), round(height, 5)])
+
+
+class Titled(Figure):
+    """A figure with a title and `notes`, which end `above` and begin `below` inches from the edges.
+
+    `around`: both as drawn.
+    """
+
+    notes = ""
+    above = below = 0.0
+    around: Sequence[Artist] = ()
+
+    def without_texts(self, without: bool) -> Bbox | None:
+        """Show title and notes, or hide them and return what is left of the figure."""
+        for text in self.around:
+            text.set_visible(not without)
+        width, height = self.get_size_inches()
+        return Bbox([[0, self.below], [width, height - self.above]]) if without else None
 
 
 class Frame:
@@ -166,11 +192,11 @@ class Frame:
         synthetic = runs is not None and run_states.holds_synthetic(runs)
         banner = _wrapped(footnotes.SYNTHETIC, width, 7, "bold") if synthetic else []
         heading = _wrapped(title, width, 8, "bold")
-        about = list(remarks)
+        about, setting = list(remarks), []
         if runs is not None:
-            about += [*footnotes.isolation(runs), footnotes.data(runs), footnotes.machine(runs)]
-            about += footnotes.violations(runs)
-        foot = _wrapped(" ".join(about), width, _NOTE_SIZE)
+            about += [*footnotes.isolation(runs), *footnotes.violations(runs)]
+            setting = [footnotes.data(runs), footnotes.machine(runs)]
+        foot = _wrapped(" ".join([*about, *setting]), width, _NOTE_SIZE)
         for handle in handles:
             room = width - 2 * _MARGIN - _HANDLE
             handle.set_label(shortened(str(handle.get_label()), room, 7))
@@ -178,7 +204,8 @@ class Frame:
         above = _MARGIN + len(heading) * _LINE_HEIGHT * 1.1 + rows * _LINE_HEIGHT * 1.08 + _GAP
         above += len(banner) * _LINE_HEIGHT + 2 * _GAP if banner else 0
         below = _MARGIN + len(foot) * _LINE_HEIGHT * 0.82 + _GAP
-        self.figure = Figure()
+        self.figure = Titled()
+        self.figure.notes = " ".join(about)  # the paper says once on which data and machine
         self._height = height + above + below
         self.figure.set_size_inches(width, self._height)
         self.figure.set_layout_engine(
@@ -187,15 +214,19 @@ class Frame:
         left, share = _MARGIN / width, height / self._height
         rect = (left, below / self._height, 1 - 2 * left, share)
         self.figure.get_layout_engine().set(rect=rect)
-        top = _MARGIN
+        self._write(heading, _MARGIN, 8, _LINE_HEIGHT * 1.1, weight="bold")
+        top = _MARGIN + len(heading) * _LINE_HEIGHT * 1.1
+        start = self._height - below + _GAP
+        self._write(foot, start, _NOTE_SIZE, _LINE_HEIGHT * 0.82, color=MUTED)
+        self.figure.around = [*self.figure.texts]
+        self.figure.above, self.figure.below = top - _GAP / 2, below - _GAP / 2
         if banner:
             depth = len(banner) * _LINE_HEIGHT + _GAP
             place = {"color": ALARM, "linewidth": 0}
-            box = Rectangle((0, self._y(depth)), 1, depth / self._height, **place)
+            box = Rectangle((0, self._y(top + depth)), 1, depth / self._height, **place)
             self.figure.add_artist(box)
-            self._write(banner, _GAP / 2, 7, _LINE_HEIGHT, color="white", weight="bold")
-            top = depth + _GAP
-        self._write(heading, top, 8, _LINE_HEIGHT * 1.1, weight="bold")
+            self._write(banner, top + _GAP / 2, 7, _LINE_HEIGHT, color="white", weight="bold")
+            top += depth + _GAP
         if handles:
             self.figure.legend(
                 handles=list(handles),
@@ -207,10 +238,8 @@ class Frame:
                 handletextpad=0.5,
                 columnspacing=1.2,
                 labelspacing=0.25,
-                bbox_to_anchor=(left, self._y(top + len(heading) * _LINE_HEIGHT * 1.1)),
+                bbox_to_anchor=(left, self._y(top)),
             )
-        start = self._height - below + _GAP
-        self._write(foot, start, _NOTE_SIZE, _LINE_HEIGHT * 0.82, color=MUTED)
 
     def _y(self, inches_from_top: float) -> float:
         return 1 - inches_from_top / self._height

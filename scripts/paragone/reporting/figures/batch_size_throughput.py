@@ -1,4 +1,4 @@
-"""Throughput by batch size: published bars, measured ones, and both relative to the smallest batch."""
+"""Throughput by batch size, published and measured, and both relative to the smallest batch."""
 
 from typing import Any
 
@@ -14,17 +14,15 @@ from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import Chart, Panel, long
 from paragone.reporting.marks import (
     BAR_COLUMNS,
-    PUBLISHED_BARS,
     bar_rows,
-    draw_bars,
     legend_line,
-    legend_over_bars,
+    plain_numbers,
     published_row,
-    row_name,
+    scale,
+    write_upright,
 )
 from paragone.reporting.style import Frame
 
-ACROSS = 3  # panels per row
 BATCH = "batch size (examples)"
 
 
@@ -92,63 +90,56 @@ def remarks(points: pd.DataFrame, inputs: Inputs, model: dict[str, str]) -> list
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """Draw one bar chart per system over the same batch sizes, and all relative in one."""
+    """Draw the throughput of all systems over the same batch sizes, and below relative to one of them."""
     names = {sweep.label: sweep.backend for sweep in inputs.sweeps(*BY_BATCH)}
     star = {"color": style.PUBLISHED, "marker": "*", "markersize": 5.5, "linestyle": "--"}
     styles = {"published": star, **style.series_styles(names, names.values(), inputs.palette)}
     if not (points["panel"] == "published").any():
         del styles["published"]
-    colors = {name: own["color"] for name, own in styles.items()} | {"published": PUBLISHED_BARS}
-    deep = -(-(len(styles) + 1) // ACROSS)
     systems = dict.fromkeys(row.system for row in _published(inputs))
     model = {k: v for name in systems for k, v in inputs.protocols[name].model.items()}
     about = remarks(points, inputs, model)
-    relative = points[points["panel"] == "relative"]
-    relative = relative[relative["kind"].isin(["published", "median"])]
-    ones = relative[relative["value"] == 1]
+    drawn = points[points["kind"].isin(["published", "median", "words"])]
+    is_relative = drawn["panel"] == "relative"
+    ones = drawn[is_relative & (drawn["value"] == 1)]
     bases = dict(zip(ones["series"], ones["x"], strict=True))
     base = bases.get("published") or next(iter(bases.values()), "")
     handles = [
-        legend_line(name if bases[name] == base else f"{name} (to batch {bases[name]})", **own)
+        legend_line(
+            name if bases.get(name, base) == base else f"{name} (to batch {bases[name]})", **own
+        )
         for name, own in styles.items()
-        if name in bases
     ]
-    if (points["kind"] == "run").any():
-        handles += legend_over_bars()
-    frame = Frame(style.DOUBLE, 1.75 * deep, inputs.title, inputs.runs, about, handles)
-    grid = frame.figure.add_gridspec(deep, ACROSS)
-    for at, name in enumerate(styles):
-        axes = frame.figure.add_subplot(grid[divmod(at, ACROSS)])
-        here = points[(points["panel"] != "relative") & (points["series"] == name)]
-        draw_bars(axes, here, {name: colors[name]}, None)
-        axes.set_title(row_name(name), loc="left")
-        axes.set_ylabel("examples/s")
-        _name_batches(axes)
-    row, column = divmod(len(styles), ACROSS)
-    axes = frame.figure.add_subplot(grid[row, column:])  # what is left of the last row
-    axes.set_title(f"relative to batch {base}", loc="left")
-    _draw_relative(axes, relative, list(dict.fromkeys(points["x"])), styles)
+    if points["low"].notna().any():
+        handles.append(legend_line("95 % interval", color=style.MUTED, linewidth=0.9))
+    frame = Frame(style.SINGLE, 2.6, inputs.title, inputs.runs, about, handles)
+    speeds, ratios = frame.figure.subplots(2, 1, sharex=True)
+    xs = list(dict.fromkeys(points["x"]))
+    _draw_lines(speeds, drawn[~is_relative], xs, styles)
+    _draw_lines(ratios, drawn[is_relative & (drawn["kind"] != "words")], xs, styles)
+    speeds.set_ylabel("examples/s")
+    if not scale(speeds, drawn.loc[~is_relative, "value"].astype(float)):
+        speeds.set_ylim(bottom=0)
+        plain_numbers(speeds.yaxis)
+    ratios.set_ylabel(f"relative to batch {base}")
+    ratios.set_ylim(bottom=0)
+    ratios.set_xlabel(BATCH)
+    ratios.set_xticks(range(len(xs)), [str(x) for x in xs])
+    ratios.set_xlim(-0.5, len(xs) - 0.5)
     return frame.figure
 
 
-def _draw_relative(
+def _draw_lines(
     axes: Axes, points: pd.DataFrame, xs: list[int], styles: dict[str, dict[str, Any]]
 ) -> None:
+    """Draw a line per series over the places of the batch sizes `xs`, or why a value is missing."""
     for place, (name, own) in enumerate(styles.items()):
         # No line across batches without a value.
         here = points[points["series"] == name].set_index("x").reindex(xs)
         at = [position + 0.08 * (place - len(styles) / 2) for position in range(len(xs))]
         axes.plot(at, here["value"], **{**own, "linewidth": 0.9})
         axes.vlines(at, here["low"], here["high"], color=own["color"], linewidth=0.9)
-    axes.set_ylabel("throughput ratio")
-    axes.set_xticks(range(len(xs)), [str(x) for x in xs])
-    axes.set_xlim(-0.5, len(xs) - 0.5)
-    axes.set_ylim(bottom=0)
+        for x, words, kind in zip(at, here["words"], here["kind"], strict=True):
+            if kind == "words":
+                write_upright(axes, x, words, own["color"])
     axes.grid(axis="y")
-    _name_batches(axes)
-
-
-def _name_batches(axes: Axes) -> None:
-    axes.set_xlabel(BATCH)
-    if len(axes.get_xticks()) > 6:
-        axes.tick_params(axis="x", labelsize=5.5)

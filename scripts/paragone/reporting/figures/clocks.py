@@ -101,7 +101,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     counts = [int(each.measured["end_to_end_seconds"].count()) for each in inputs.series]
     remarks = [BARS, footnotes.repeats(counts)]
     height = rows_height(series, ROW) + 0.36
-    frame = Frame(style.DOUBLE, height, inputs.title, inputs.runs, remarks, handles)
+    frame = Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
     axes = frame.figure.subplots()
     row_axes(axes, list(series), "time of the whole run (s)")
     bars = {row: parts for row, parts in enumerate(series.values()) if "part" in parts}

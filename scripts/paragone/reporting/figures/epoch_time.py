@@ -28,7 +28,7 @@ from paragone.reporting.words import reason
 PANELS = {
     "published": "published epoch time (s)",
     "measured": "measured epoch time (s)",
-    "speed_up": "speed-up over one replica",
+    "speed_up": "speed-up over\n1 replica",
 }
 
 _KEY = ["replicas", "global_batch"]  # of a category
@@ -154,7 +154,7 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """Draw published and measured epoch times, and the speed-ups of both."""
+    """Draw epoch times, and below speed-ups, published and measured side by side."""
     # Several machines of a backend share its color.
     colors = {
         "published": PUBLISHED_BARS,
@@ -167,19 +167,18 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     ]
     if (points["kind"] == "run").any():
         handles += legend_over_bars()
-    frame = Frame(style.DOUBLE, 1.9, inputs.title, inputs.runs, remarks(points, inputs), handles)
-    panels = {name: points[points["panel"] == name] for name in PANELS}
+    height = 1.3 * (1 + (points["panel"] == "speed_up").any())
+    about = remarks(points, inputs)
+    frame = Frame(style.SINGLE, height, inputs.title, inputs.runs, about, handles)
+    is_ratio = points["panel"] == "speed_up"
+    panels = {"epoch time (s)": points[~is_ratio], PANELS["speed_up"]: points[is_ratio]}
     panels = {name: here for name, here in panels.items() if len(here)}
-    counts = {"published": 1, "measured": len(colors) - 1, "speed_up": len(colors)}
-    widths = [
-        here["x"].nunique() * max(1.4 + counts[name], 3.4)  # room for the categories
-        for name, here in panels.items()
-    ]
-    grid = frame.figure.subplots(1, len(panels), width_ratios=widths, squeeze=False)
-    for axes, (name, here) in zip(grid[0], panels.items(), strict=True):
+    grid = frame.figure.subplots(len(panels), 1, squeeze=False).flat
+    for axes, (name, here) in zip(grid, panels.items(), strict=True):
         used = {key: color for key, color in colors.items() if (here["series"] == key).any()}
-        draw_bars(axes, here, used, 2 if name == "speed_up" else 0)
-        axes.set_ylabel(PANELS[name])
-        if name == "speed_up":
+        of_ratios = name == PANELS["speed_up"]
+        draw_bars(axes, here, used, 2 if of_ratios else 0)
+        axes.set_ylabel(name)
+        if of_ratios:
             axes.axhline(1, color=style.MUTED, linewidth=0.8, linestyle=":")
     return frame.figure

@@ -1,5 +1,6 @@
 """Losses and test accuracy by epoch: one curve per series, variants of the workload side by side."""
 
+import textwrap
 from typing import Any
 
 import pandas as pd
@@ -114,7 +115,7 @@ def chart(points: pd.DataFrame) -> Chart:
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """Draw one row of panels or, of several workloads, a row per metric and a column per workload."""
+    """Draw a row of panels per metric, a column per workload."""
     series = inputs.series
     styles = {
         curve.label: style.series_style(inputs.palette, curve.backend, curve.number)
@@ -124,16 +125,14 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     stars = {name: {**STAR, **STARS[at % len(STARS)]} for at, name in enumerate(published)}
     workloads = sorted({curve.workload for curve in series})
     metrics = [name for name in METRICS if (points["metric"] == name).any()]
-    several = len(workloads) > 1
     last = points.loc[points["kind"] != "published", "epoch"].max()
     last = 1 if pd.isna(last) else int(last)
-    height = 1.45 * len(metrics) + 0.2 if several else 2.15
+    height = 1.2 * len(metrics) + 0.2
     remarks = [*_remarks(series), *conditions(inputs)]
     handles = _handles(series, points, styles, stars, last)
-    frame = Frame(style.DOUBLE, height, inputs.title, inputs.runs, remarks, handles)
-    shape = (len(metrics), len(workloads)) if several else (1, len(metrics))
-    share = {"sharex": True, "sharey": "row"} if several else {}
-    panels = iter(frame.figure.subplots(*shape, squeeze=False, **share).flat)
+    frame = Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
+    shape = {"squeeze": False, "sharex": True, "sharey": "row"}
+    panels = iter(frame.figure.subplots(len(metrics), len(workloads), **shape).flat)
     for metric in metrics:
         of_metric = points[points["metric"] == metric]
         for workload in workloads:
@@ -142,9 +141,9 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             _draw_measured(axes, here, styles)
             _draw_published(axes, here[here["kind"] == "published"], last, stars)
             _name_axes(axes, metric, last, inputs.runs, of_metric)
-            if several:
-                axes.label_outer()
-                axes.set_title(workload if metric == metrics[0] else "", loc="left")
+            axes.label_outer()
+            if len(workloads) > 1 and metric == metrics[0]:
+                axes.set_title("\n".join(textwrap.wrap(workload, 16)), loc="left")
     return frame.figure
 
 
@@ -210,7 +209,7 @@ def _draw_measured(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, A
     count = medians["epoch"].nunique()
     more: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.4}
     if count > 12:
-        more = {"marker": "none"}  # markers would hide the line
+        more = {"markevery": slice(0, None, int(count))}  # markers would hide the line
     elif count:
         # Each series is moved a little, so that equal curves are side by side.
         places = {name: at for at, name in enumerate(dict.fromkeys(medians["series"]))}

@@ -1,8 +1,7 @@
-"""Step time, speed-up and efficiency by replicas: measured and ideal."""
+"""Step time and speed-up by replicas: measured and ideal."""
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -24,10 +23,9 @@ from paragone.reporting.style import Frame
 
 PANELS = {  # column: what its axis says, factor to its unit
     "step_seconds": ("step time (ms)", 1e3),
-    "speed_up": ("speed-up over one replica", 1.0),
-    "efficiency": ("efficiency (speed-up / replicas)", 1.0),
+    "speed_up": ("speed-up over 1 replica", 1.0),
 }
-HEIGHT = 2.1  # inches
+HEIGHT = 1.7  # inches
 DODGE = 1.035  # between backends, so that intervals do not overlap
 SHARED_IDEAL = {"linestyle": (0, (6, 2)), "linewidth": 0.7}
 
@@ -48,7 +46,7 @@ def chart(points: pd.DataFrame) -> Chart:
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """Draw three panels over the number of replicas, one color per backend."""
+    """Draw two panels over the number of replicas, one color per backend."""
     styles = style.series_styles(points["series"], points["backend"], inputs.palette)
     shared = shares_cores(inputs.runs)
     handles = legend_series(styles)
@@ -56,10 +54,14 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     if shared:
         handles.append(legend_line("ideal, shared cores", **SHARED_IDEAL))
     about = remarks(points, inputs)
-    frame = Frame(style.DOUBLE, HEIGHT, inputs.title, inputs.runs, about, handles)
+    frame = Frame(style.SINGLE, HEIGHT, inputs.title, inputs.runs, about, handles)
     counts = sorted(set(points["replicas"]))
-    for axes, column in zip(frame.figure.subplots(1, len(PANELS)), PANELS, strict=True):
-        _draw_ideal(axes, column, counts, shared)
+    times, speed_ups = frame.figure.subplots(1, len(PANELS))
+    # The ideal: the work divided over n devices, or over the same cores.
+    speed_ups.plot(counts, counts, linestyle=":", color=style.MUTED, linewidth=1.2)
+    if shared:
+        speed_ups.plot(counts, [1] * len(counts), color=style.MUTED, **SHARED_IDEAL)
+    for axes, column in zip((times, speed_ups), PANELS, strict=True):
         for number, (name, own) in enumerate(styles.items()):
             here = points[points["series"] == name]
             _draw_measured(axes, here, column, own, dodged(number, len(styles), DODGE))
@@ -75,17 +77,6 @@ def _draw_measured(
     caps = {"elinewidth": 0.9, "capsize": 1.8, "capthick": 0.9, "zorder": 3}
     dots = {"markersize": 4, "markeredgecolor": "white", "markeredgewidth": 0.4}
     draw_intervals(axes, here["replicas"] * offset, value, low, high, **caps, **dots, **own)
-
-
-def _draw_ideal(axes: Axes, column: str, counts: list[int], shared: bool) -> None:
-    """Draw the ideal: the work divided over n devices, or over the same cores."""
-    n = np.arange(min(counts), max(counts) + 1, dtype=float)
-    if column == "step_seconds":
-        return  # each backend has its own
-    devices, cores = (n, np.ones_like(n)) if column == "speed_up" else (np.ones_like(n), 1 / n)
-    axes.plot(n, devices, linestyle=":", color=style.MUTED, linewidth=1.2)
-    if shared:
-        axes.plot(n, cores, color=style.MUTED, **SHARED_IDEAL)
 
 
 def _dress(axes: Axes, column: str, counts: list[int]) -> None:

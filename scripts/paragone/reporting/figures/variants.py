@@ -1,4 +1,4 @@
-"""Variants relative to the baseline: speed, time to the target, and the seconds of a whole run."""
+"""Variants relative to the baseline: speed, and time to the target where runs have one."""
 
 import math
 from collections.abc import Iterator
@@ -8,10 +8,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.text import Annotation
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
-from paragone.analysis.metrics import METRICS, Metric
+from paragone.analysis.metrics import METRICS, Metric, margin_words, named
 from paragone.analysis.pairwise import effects_of
 from paragone.analysis.statistics import summarize
 from paragone.reporting import footnotes, style
@@ -19,12 +20,10 @@ from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import (
     draw_row,
     legend_row,
-    name_rows,
+    make_room,
     plain_logarithms,
-    plain_numbers,
     row_axes,
     rows_height,
-    write,
     write_value,
     write_words,
 )
@@ -33,21 +32,15 @@ from paragone.reporting.style import Frame
 ROW = 0.3  # inches per series
 RATIOS = [metric for metric in METRICS if metric.name in ("speed", "time to target")]
 AXES = {"speed": "steady speed", "time to target": "quickness to the target"}
-WHOLE, COMPILATION = "#D8D3EA", "#6E4A12"  # as in the figure `clocks`
-EDGE = {"edgecolor": style.MUTED, "linewidth": 0.4}
-_PATCHES = [
-    Patch(facecolor=COMPILATION, label="compilation", **EDGE),
-    Patch(facecolor=WHOLE, label="all else of a run", **EDGE),
-]
 COLUMNS = ["work", "series", "backend", "baseline", "words", "metric", "value", "mean"]
-COLUMNS += ["low", "high", "n", "runs", "compilation"]
-OF_PAIRS = "Dots: contests, or pairs of runs of a seed; tick: their geometric mean; line: its 95 % interval."
+COLUMNS += ["low", "high", "n", "examples_per_second", "runs"]
+BAND = {"color": style.FAINT, "alpha": 0.6, "linewidth": 0}
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per series, metric and contest or seed: how many times better than the baseline it was.
 
-    The metric "whole run" has one row per series: median seconds, and those of compilation. Raises
+    A series without any value has one row of the metric "speed", with the reason in `words`. Raises
     `UserError` where the baseline does none of the work.
     """
     rows = [row for work in inputs.with_baseline() for row in _of_work(*work)]
@@ -62,19 +55,10 @@ def _of_work(work: str, baseline: Series, same: list[Series]) -> Iterator[dict[s
             "backend": series.backend,
             "baseline": baseline.label,
             "words": "; ".join(run_states.not_timed(series)),
+            "examples_per_second": summarize(series.speeds).median,
         }
-        for metric in RATIOS:
-            yield from ({**about, **row} for row in _ratios(metric, series, baseline))
-        runs = series.measured
-        total = summarize(runs["end_to_end_seconds"])
-        yield {
-            **about,
-            "metric": "whole run",
-            "value": total.median,
-            "n": total.n,
-            "compilation": summarize(runs["compilation_seconds"]).median,
-            "runs": " ".join(runs["run"]),
-        }
+        ratios = [row for metric in RATIOS for row in _ratios(metric, series, baseline)]
+        yield from ({**about, **row} for row in ratios or [{"metric": "speed", "n": 0}])
 
 
 def _ratios(metric: Metric, series: Series, baseline: Series) -> Iterator[dict[str, Any]]:
@@ -99,23 +83,26 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     works = dict(list(points.groupby("work", sort=False)))
     columns = [metric.name for metric in RATIOS if metric.name in set(points["metric"])]
     heights = [rows_height(part["series"].unique(), ROW) for part in works.values()]
-    height = sum(heights) + 0.42 * len(works) + 0.2
-    remarks, handles = (
-        _remarks(points),
-        [*legend_row("one contest or pair", "geometric mean"), *_PATCHES],
+    several = len(works) > 1 or len(columns) > 1
+    height = sum(heights) + (0.42 if len(works) > 1 else 0.36) * len(works)
+    units = " or ".join(sorted({series.unit for series in inputs.series}))
+    band = Patch(label=f"equal within {margin_words(named('speed'))}", **BAND)
+    frame = Frame(
+        style.SINGLE if len(columns) == 1 else style.DOUBLE,
+        height,
+        inputs.title,
+        inputs.runs,
+        _remarks(points, units),
+        [*legend_row(f"one {units}", "geometric mean"), band],
     )
-    frame = Frame(style.DOUBLE, height, inputs.title, inputs.runs, remarks, handles)
-    widths = [*[1.5] * len(columns), 1]
-    shape = {"squeeze": False, "height_ratios": heights, "width_ratios": widths}
-    grid = frame.figure.subplots(len(works), len(widths), **shape)
+    shape = {"squeeze": False, "height_ratios": heights}
+    grid = frame.figure.subplots(len(works), len(columns), **shape)
     for row, (work, part) in zip(grid, works.items(), strict=True):
         names = _ranked(part, columns)
-        for axes, metric in zip(row, columns, strict=False):
+        for axes, metric in zip(row, columns, strict=True):
             _draw_ratios(axes, part, metric, names, inputs)
-        _draw_whole(row[-1], part, names)
-        for axes in row[1:]:
-            axes.tick_params(labelleft=False)
-        row[0].set_title(work, loc="left")
+            axes.tick_params(labelleft=axes is row[0])
+        row[0].set_title(work if several else "", loc="left")
     return frame.figure
 
 
@@ -131,9 +118,10 @@ def _draw_ratios(
 ) -> None:
     row_axes(axes, names, f"{AXES[metric]}, multiple of {part['baseline'].iloc[0]}")
     axes.set_xscale("log")
-    plain_logarithms(axes.xaxis)
-    axes.axvline(1, color=style.MUTED, linewidth=0.8)
-    known = part[part["metric"] == metric]
+    margin = named(metric).margin
+    axes.axvspan(1 / margin, margin, zorder=0, **BAND)
+    known = part[(part["metric"] == metric) & part["value"].notna()]
+    texts: list[Annotation] = []
     for row, name in enumerate(names):
         pairs = known[known["series"] == name]
         if pairs.empty:
@@ -143,34 +131,27 @@ def _draw_ratios(
         first = pairs.iloc[0]
         color, ends = style.color(inputs.palette, first["backend"]), (first["low"], first["high"])
         draw_row(axes, row, pairs["value"], first["mean"], ends, color)
-        text = "baseline" if name == first["baseline"] else f"{first['mean']:.2f} x"
-        end = max(first["high"], pairs["value"].max())
-        write_value(axes, row, end, f"{text} (n = {first['n']:.0f})", "")
-    low, high = axes.get_xlim()
-    axes.set_xlim(low, high * (high / low) ** 0.35)  # room for the values
+        end = max(pd.Series([first["high"], pairs["value"].max()]).dropna())
+        texts.append(write_value(axes, row, end, *_said(first, metric)))
+    plain_logarithms(axes.xaxis, (1, 2, 3, 5))
+    make_room(axes, texts)
 
 
-def _draw_whole(axes: Axes, part: pd.DataFrame, names: list[str]) -> None:
-    whole = part[part["metric"] == "whole run"].set_index("series").loc[names]
-    name_rows(axes, names)
-    places = range(len(names))
-    axes.barh(places, whole["value"], color=WHOLE, height=0.56, **EDGE)
-    axes.barh(places, whole["compilation"], color=COMPILATION, height=0.56, **EDGE)
-    for row, seconds in zip(places, whole["value"], strict=True):
-        if math.isfinite(seconds):
-            write(axes, f"{seconds:,.1f}", (seconds, row), (3, 0), va="center", size=6)
-    axes.set_xlabel("whole run (s)")
-    plain_numbers(axes.xaxis)
-    axes.margins(x=0.25)
-    axes.grid(axis="x")
+def _said(first: pd.Series, metric: str) -> tuple[str, str]:
+    """Return the ratio of a row with its interval, and its speed."""
+    text = f"{first['mean']:.2f}"
+    if not pd.isna(first["low"]):
+        text += f" [{first['low']:.2f}, {first['high']:.2f}]"
+    if first["series"] == first["baseline"]:
+        text = "baseline"
+    return text, f"{first['examples_per_second']:,.0f} examples/s" if metric == "speed" else ""
 
 
-def _remarks(points: pd.DataFrame) -> list[str]:
-    counts = points.loc[points["metric"] == "whole run", "n"].tolist()
+def _remarks(points: pd.DataFrame, units: str) -> list[str]:
+    counts = sorted({int(n) for n in points["n"]} - {0})
+    n = " or ".join(map(str, counts))
     return [
-        OF_PAIRS,
-        "To the right of 1: better than the baseline. Whole run: medians, from process start to end, "
-        "without the speed window.",
+        f"Right of 1: better than the baseline. Tick: geometric mean over n = {n or 0} {units}s; line: its "
+        "95 % interval. Below: median steady speed.",
         footnotes.STEADY,
-        f"n = {' or '.join(str(int(n)) for n in sorted(set(counts)))} runs (seeds) each.",
     ]
