@@ -33,9 +33,9 @@ all: $(VENV)/workflow
 		|| [ -n "$$(find .snakemake/metadata -newer results/report.html -type f -print -quit)" ]; \
 		then $(CALL) --quiet all --report results/report.html && echo "$(CALL)" >.snakemake/reported; fi
 
-# A folder for a question of your own, by its path: make new NAME=../my_question
+# A folder for a question of your own, or for a published source: make new NAME=../my_question, PAPER=../my_paper
 new: $(VENV)/dev
-	source $(BIN)/activate && python scripts/new.py "$(NAME)"
+	source $(BIN)/activate && python scripts/new.py $(if $(PAPER),--paper "$(PAPER)","$(NAME)")
 
 # Tiers, see tests/README.md: minutes; all that CI runs; long campaigns, by hand; this machine's GPU or TPU.
 test test-all test-nightly test-accelerator: $(VENV)/dev

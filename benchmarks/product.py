@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from paragone.base import processes
 from paragone.base.errors import UserError
 from paragone.config.expand import expand
+from paragone.config.papers import with_papers
+from paragone.config.read import read
 from paragone.config.run_spec import Spec
 from paragone.records import record
 from paragone.records.run_metrics import steady
@@ -26,7 +26,8 @@ def specification(
     workload: str, backend: str, global_batch: int, replicas: int = 1, **cell: Any
 ) -> Spec:
     """One run; `cell` has other keys of an experiment's matrix, such as precision or epochs."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config = read(ROOT / "config.yaml")
+    with_papers(config, ROOT)
     row = {"backend": backend, "replicas": replicas, "global_batch": global_batch, **cell}
     experiment = {"workload": workload, "matrix": [row]}
     (spec,) = expand({**config, "experiments": {"benchmark": experiment}}, "benchmark")

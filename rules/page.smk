@@ -72,7 +72,7 @@ rule paper:
         template=PLAN.path(f"{PAGE}/paper.typ"),
         method=PLAN.path("rules/report/method.rst"),
         captions=PLAN.captions(),
-        published=[PLAN.path(f"published/{name}.csv") for name in ("flaws", "sources")],
+        papers=[paper.files for paper in PLAN.cited().values()],
         figures=PLAN.files(FIGURES, "svg", "pdf", "csv"),
         tables=PLAN.files(TABLES, "json", "csv"),
         answers="<results>/answers.csv",
@@ -88,7 +88,7 @@ rule paper:
         outline=lambda _: PLAN.outline(),
         results=rules.page.params.results,
         captions=lambda _, input: os.path.dirname(input.captions[0]),
-        published=lambda _, input: os.path.dirname(input.published[0]),
+        papers=lambda _: list(PLAN.cited()),
         preset=lambda _: PLAN.overlays(workflow.configfiles),
     message:
         "Typesetting the paper"
@@ -99,7 +99,7 @@ rule paper:
             @<(printf '%s\n' --outline {params.outline:q}) \
             --captions {params.captions:q} \
             --preset={params.preset:q} \
-            --published {params.published:q} \
+            --papers {params.papers:q} \
             --output {output.paper:q} \
             >{log:q} 2>&1
         """

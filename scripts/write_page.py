@@ -14,7 +14,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
     exhibits.add_options(parser)
     page.add_options(parser)
-    parser.add_argument("--published", type=Path, help="published/, which the paper cites")
+    parser.add_argument(
+        "--papers", type=Path, nargs="*", default=[], help="folders of those that it cites"
+    )
     parser.add_argument("--output", type=Path, required=True, help="index.html or paper.pdf")
     options = parser.parse_args(arguments)
     if options.output.suffix == ".pdf":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from workspace import ROOT
 
-FOLDERS = (".", "benchmarks", "docs", "published", "records", "tests", "workflows/*")
+FOLDERS = (".", "benchmarks", "docs", "papers/*", "records", "tests", "workflows/*")
 PAGES = sorted(path for folder in FOLDERS for path in ROOT.glob(f"{folder}/*.md"))
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _IN_COMMENT = re.compile(r"^#   (snakemake .*(?:\n#     .*)*)", re.MULTILINE)
@@ -30,7 +30,7 @@ TREATMENT = {
     r"python workflows/bundles/bundle\.py .*": "workflows/bundles/tests/test_bundle_archive.py",
     r"snakemake .*conda": "tests/pipeline/test_fresh.py",
     r"python make_\w+\.py|snakemake -s \.\./paragone/.*": OWN_FOLDER,
-    r"snakemake .*|make \S+( NAME=\S+)?": DRY_RUN,
+    r"snakemake .*|make \S+( (NAME|PAPER)=\S+)?": DRY_RUN,
     r"source \S+/bin/activate": "not run: tests are in that environment already",
     r"pre-commit install": "not run: pre-commit is not among the pinned packages",
 }

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from snakemake.utils import update_config
-from workspace import CONFIG, ROOT, preset
+from workspace import DEFAULTS, ROOT, preset
 
 from paragone.config import plan
 from paragone.config.run_spec import Spec
@@ -18,7 +18,7 @@ class Plan(plan.Plan):
     """The plan of the default config under some presets."""
 
     def __init__(self, *presets: str, config: dict[str, Any] | None = None) -> None:
-        whole = copy.deepcopy(config or CONFIG)
+        whole = copy.deepcopy(config or DEFAULTS)
         for name in presets:
             update_config(whole, preset(name))
         super().__init__(whole, ROOT)

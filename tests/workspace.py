@@ -1,5 +1,6 @@
 """Clean checkouts, command lines and specifications, for tests of whole processes."""
 
+import copy
 import fcntl
 import json
 import os
@@ -24,10 +25,18 @@ from msgspec.structs import replace
 
 from paragone.base import processes
 from paragone.config.expand import expand
+from paragone.config.papers import with_papers
 from paragone.config.run_spec import Spec
 
 ROOT = Path(__file__).parents[1]
-CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+DEFAULTS = yaml.safe_load((ROOT / "config.yaml").read_text())
+# The same with what its papers say, after which it names none; and the paper of each experiment's numbers.
+CONFIG = copy.deepcopy(DEFAULTS)
+PAPERS = {name: paper for paper in with_papers(CONFIG, ROOT) for name in paper.published}
+FOLDERS = {name: paper.folder.resolve() for name, paper in PAPERS.items()}
+CONFIG |= {"papers": [], "reduced": None}
 # The configs of examples/ by folder, and their workloads.
 EXAMPLES = {
     path.parent.name: yaml.safe_load(path.read_text())
@@ -247,7 +256,7 @@ class Checkout:
         for name in self.files:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, folder / name)
-        self.config = yaml.safe_load((folder / "config.yaml").read_text())
+        self.config = copy.deepcopy(CONFIG)
 
     def __truediv__(self, name: str) -> Path:
         return self.folder / name

@@ -1,5 +1,6 @@
 """`make new`: what it writes runs as it is, by the commands that it prints, and so does its test."""
 
+import csv
 import shlex
 
 import pytest
@@ -40,3 +41,25 @@ def test_it_refuses(tmp_path, name, words):
     before = sorted(tmp_path.iterdir())
     refused(call([*command("new"), str(tmp_path / name)]), *words)
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_paper_runs_by_what_it_prints(tmp_path):
+    """With its comparison; cut to one seed."""
+    checkout = Checkout(tmp_path / "the checkout")
+    line = ["python", str(checkout / "scripts/new.py"), "--paper", "own work/my_paper"]
+    printed = succeed(line, cwd=tmp_path).splitlines()
+    commands = [line.strip() for line in printed if line.startswith("  ")]
+    data, train = (line for line in commands if line.split()[0] not in ("cd", "source"))
+    folder = tmp_path / "own work/my_paper"
+    brief = dict(BRIEF)
+    brief["experiments"] = {"my_paper": {"matrix": [{"backend": "torch", "replicas": 1}]}}
+    (folder / "brief.yaml").write_text(yaml.safe_dump(brief))
+    for line in (
+        data,
+        f"{train.replace(' all ', ' results/tables/my_paper/comparison.csv ')} brief.yaml",
+    ):
+        succeed(shlex.split(line), timeout=600, cwd=folder)
+    with (folder / "results/tables/my_paper/comparison.csv").open(newline="") as file:
+        verdicts = {(row["metric"], row["verdict"]) for row in csv.DictReader(file)}
+    assert {"reproduced", "differs"} & {verdict for _, verdict in verdicts}
+    assert ("training_time", "not comparable") in verdicts

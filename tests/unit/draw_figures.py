@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pandas as pd
+from judge_rows import MARGINS
 from make_records import (
     BACKENDS,
     LABELS,
@@ -14,10 +15,11 @@ from make_records import (
     write_parity,
     write_records,
 )
+from make_tables import beside as shown_beside
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from workspace import ROOT
+from workspace import FOLDERS
 
 import plot
 from paragone.analysis import tidy
@@ -27,7 +29,6 @@ from paragone.reporting.figures import load
 from paragone.reporting.inputs import Inputs
 
 FIGURES = ("learning_curves", "throughput", "clocks", "predictions")
-PUBLISHED = ROOT / "published"
 THREE = list(BACKENDS)[:3]
 
 
@@ -73,8 +74,8 @@ class Drawing:
 
     def inputs(self, beside: str = "", title: str = "A title, batch 1,000") -> Inputs:
         """The inputs of a figure, with the published rows of the experiment `beside`."""
-        published = {"published_folder": PUBLISHED, "published_experiment": beside}
-        return Inputs(title, self.files, LABELS, PALETTE, self.settings, **published)
+        published = (FOLDERS.get(beside), beside, MARGINS)
+        return Inputs(title, self.files, LABELS, PALETTE, self.settings, *published)
 
     def figure(self, name: str, beside: str = "", **about: str) -> Figure:
         """The figure, not written to any file."""
@@ -103,8 +104,7 @@ class Drawing:
         """The arguments of the program, the last of them the sidecar, and the files it writes."""
         inputs = self.inputs(beside, **about)
         outputs = [self.folder / "out" / f"{name}.{suffix}" for suffix in suffixes]
-        arguments = [name, "--title", inputs.title, "--published", PUBLISHED]
-        arguments += ["--published-experiment", beside]
+        arguments = [name, "--title", inputs.title, *(shown_beside(beside) if beside else [])]
         for kind, paths in self.files.items():
             arguments += [f"--{kind}", *paths]
         for option, shown in (("--labels", LABELS), ("--palette", PALETTE)):

@@ -1,23 +1,23 @@
 """Published rows and made records, as the comparison reads them."""
 
+import msgspec
 from make_records import LABELS, make_record, typed
-from workspace import ROOT
+from workspace import CONFIG, PAPERS
 
 from paragone.analysis import published, tidy, verdicts
 from paragone.analysis.grouping import sweeps_of
+from paragone.analysis.published import ratios_of
 from paragone.analysis.verdicts import Evidence
+from paragone.config.schema import Margin
 
-FOLDER = ROOT / "published"
 REUTERS = "reuters_strategies"
-MARGINS = published.read_margins(FOLDER / "margins.csv")
+MARGINS = msgspec.convert(CONFIG["margins"], dict[str, Margin])
 
 
 def of(experiment, spreads=None):
     """The published rows of an experiment, what judges them, and their ratios."""
-    rows = published.read_rows(FOLDER / "published.csv", experiment)
-    protocols = published.read_protocols(FOLDER / "protocols.csv", experiment)
-    ratios = published.read_ratios(FOLDER / "ratios.csv", experiment, rows)
-    return rows, Evidence(protocols, MARGINS, spreads or {}), ratios
+    found = PAPERS[experiment].published[experiment]
+    return found.rows, Evidence(found.protocols, MARGINS, spreads or {}), ratios_of(found)
 
 
 def row_of(experiment, metric, epoch=None):

@@ -3,9 +3,8 @@
 from itertools import product
 
 import numpy as np
-import pandas as pd
 from make_records import make_record
-from workspace import ROOT
+from workspace import PAPERS
 
 MOBILENET_SPEEDS = {  # images/s by (backend, replicas, global batch)
     ("tensorflow-mirrored", 1, 64): 13.0,
@@ -103,10 +102,12 @@ def to_target(seeds: int = 3, target: float = 0.85) -> list[dict]:
 
 
 def _published_curves(system: str) -> dict[str, list[float]]:
-    table = pd.read_csv(ROOT / "published/published.csv")
-    table = table[(table["experiment"] == "reuters_strategies") & (table["system"] == system)]
+    rows = PAPERS["reuters_strategies"].published["reuters_strategies"].rows
     names = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
-    curves = {name: table.loc[table["metric"] == name, "value"].tolist() for name in names}
+    curves = {
+        name: [row.number for row in rows if (row.metric, row.system) == (name, system)]
+        for name in names
+    }
     assert all(len(values) == 10 for values in curves.values())
     return curves
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from judge_rows import MARGINS
 from make_records import LABELS, PALETTE, make_record, typed, write_parity, write_records
 from make_tables import NO_QUESTION
-from workspace import ROOT
+from workspace import FOLDERS, ROOT
 
 import answer
 import write_page
@@ -59,7 +60,7 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     tidy.write(runs, in_tables / "runs.parquet")
     settings = {**NO_QUESTION, "primary": {"experiment": EXPERIMENT, "metric": "speed"}}
     given = {kind: [path] for kind, path in files.items()}
-    beside = (ROOT / "published", EXPERIMENT)
+    beside = (FOLDERS[EXPERIMENT], EXPERIMENT, MARGINS)
     inputs = Inputs(TITLE, given, LABELS, PALETTE, settings, *beside)
     for name in FIGURES:
         module, stem = figures.load(name), in_figures / EXPERIMENT / name
@@ -102,7 +103,7 @@ def write(folder: Path, page: Path, *more: object) -> None:
 
 def write_pdf(folder: Path, paper: Path, *more: object) -> None:
     """Call the program that typesets."""
-    beside = "--published", ROOT / "published"
+    beside = "--papers", FOLDERS[EXPERIMENT]
     _call(write_page, *_shared(folder), *beside, "--output", paper, *more)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 from make_records import LABELS
-from workspace import ROOT
+from workspace import CONFIG, FOLDERS
 
 import write_table
 from paragone.analysis import tidy
@@ -40,4 +40,12 @@ def write(
 
 def beside(experiment: str) -> list[object]:
     """The options of a table that shows published rows."""
-    return ["--published", ROOT / "published", "--published-experiment", experiment]
+    margins = json.dumps(CONFIG["margins"])
+    return [
+        "--paper",
+        FOLDERS[experiment],
+        "--published-experiment",
+        experiment,
+        "--margins",
+        margins,
+    ]

@@ -12,7 +12,7 @@ import tensorflow_datasets as tfds
 import yaml
 from data_programs import DATASETS
 from snakemake.utils import update_config
-from workspace import CONFIG, ROOT, make_spec
+from workspace import CONFIG, DEFAULTS, ROOT, make_spec
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
@@ -49,7 +49,7 @@ def message(config: dict) -> str:
 @pytest.mark.parametrize("preset", sorted(ROOT.glob("presets/*.yaml")), ids=lambda path: path.stem)
 def test_presets_are_valid_and_only_change_what_is_there(preset):
     config = read(preset)
-    fill(config, CONFIG)
+    fill(config, copy.deepcopy(DEFAULTS))
     assert Plan(config, ROOT).experiments
     # Some have experiments of their own, with their own name.
     added = set(config["experiments"]) - set(CONFIG["experiments"])
@@ -272,7 +272,7 @@ def test_fill_adds_what_is_missing_and_keeps_the_rest():
 
 
 def test_the_config_of_the_tests_is_what_the_workflow_reads():
-    assert read(ROOT / "config.yaml") == CONFIG
+    assert read(ROOT / "config.yaml") == DEFAULTS
 
 
 MINE = {"form": "arrays", "path": "mine.npz", "held_out": 0.2}

@@ -10,7 +10,8 @@ from documents import PAGES, TREATMENT, anchors, blocks, commands, links, prose,
 from snakemake.utils import update_config
 from workspace import CONFIG, ROOT, succeed
 
-from paragone.config.validate import validate
+from paragone.config.numbers import Numbers
+from paragone.config.validate import check, validate
 
 FOLDERS = sorted(path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != ".")
 MADE = {"results", "data"}  # folders that only a run makes
@@ -30,7 +31,9 @@ def test_what_a_page_names_exists_and_its_examples_are_valid(page):
     assert [name for name in named if not (ROOT / name).exists()] == []
     for example in blocks(page, "yaml"):
         config = copy.deepcopy(CONFIG)
-        update_config(config, yaml.safe_load(example))
+        block = yaml.safe_load(example)
+        check(block.pop("numbers", {}), dict[str, Numbers], "numbers")  # of a paper.yaml
+        update_config(config, block)
         validate(config)
 
 

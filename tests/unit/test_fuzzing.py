@@ -8,6 +8,7 @@ import copy
 import csv
 import io
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from make_products import make_case, make_result
 from make_records import LABELS, make_record, sealed
 from make_results import MANIFEST
-from workspace import CONFIG, ROOT
+from workspace import DEFAULTS, FOLDERS, ROOT
 
 import bundle_archive
 from paragone.analysis import compliance, published, tidy
@@ -26,6 +27,8 @@ from paragone.analysis.pairwise import differences
 from paragone.base import typed_json
 from paragone.base.errors import UserError
 from paragone.config.expand import expand
+from paragone.config.papers import read_paper, with_papers
+from paragone.config.read import read
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
 from paragone.data import load
@@ -101,8 +104,15 @@ def read_record(path: Path) -> None:
             differences(tidy.tables(both, "fuzzed", {})[0], LABELS)
 
 
+def read_a_paper(path: Path) -> None:
+    shutil.copy(FOLDERS["reuters_strategies"] / "numbers.csv", path.parent)
+    shutil.copy(path, path.with_name("paper.yaml"))
+    read_paper(path.parent)
+
+
 def read_config(path: Path) -> None:
     config = json.loads(path.read_text())
+    with_papers(config, ROOT)
     validate(config)
     for name in config["experiments"]:
         expand(config, name)
@@ -124,13 +134,12 @@ DOCUMENTS: dict[str, tuple[Any, Callable[[Path], Any]]] = {
         lambda path: typed_json.read(measurements.Products, path, "result"),
     ),
     "manifest": (json.loads(MANIFEST), lambda path: load(path, path.parent)),
-    "config": (CONFIG, read_config),
+    "config": (DEFAULTS, read_config),
+    "paper": (read(FOLDERS["reuters_strategies"] / "paper.yaml"), read_a_paper),
 }
+PAPER = FOLDERS["reuters_strategies"]
 READERS = {
-    "margins.csv": published.read_margins,
-    "published.csv": lambda path: published.read_rows(path, "tpu_fashion_conv"),
-    "protocols.csv": lambda path: published.read_protocols(path, "reuters_strategies"),
-    "flaws.csv": lambda path: published.read_flaws(path, "tpu_fashion_conv"),
+    "numbers.csv": lambda path: read_paper(path.parent),
     "spread.csv": published.read_spreads,
 }
 
@@ -154,14 +163,16 @@ def test_a_document_is_read_or_refused(tmp_path, kind, data):
 @TABLES
 @given(data=st.data())
 def test_a_published_table_is_read_or_refused(tmp_path, name, data):
-    rows = list(csv.reader((ROOT / "published" / name).open(encoding="utf-8")))
+    shutil.copy(PAPER / "paper.yaml", tmp_path)
+    rows = list(csv.reader((PAPER / name).open(encoding="utf-8")))
     for _ in range(data.draw(st.integers(1, 3))):
         row = data.draw(st.sampled_from(rows))
         row[data.draw(st.integers(0, len(row) - 1))] = data.draw(CELLS)
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     (tmp_path / name).write_text(text.getvalue(), encoding="utf-8", errors="replace")
-    message(READERS[name], tmp_path / name)
+    why = message(READERS[name], tmp_path / name)
+    assert not why or str(tmp_path) in why
 
 
 @st.composite

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from draw_figures import Drawing, texts_of
-from judge_rows import FOLDER
 from make_products import PUBLISHED, make_case, make_result, table_of, varied, varied_table
 from make_records import make_record, typed
 from make_tables import beside, write
-from workspace import CONFIG, call, command, refused, succeed
+from workspace import CONFIG, PAPERS, call, command, refused, succeed
 
 import collect
-from paragone.analysis import product_tables, published, tidy, verdicts
+from paragone.analysis import product_tables, tidy, verdicts
 from paragone.base import typed_json
 from paragone.base.errors import UserError
 from paragone.config import expand
@@ -237,7 +236,7 @@ def test_the_figure_says_what_has_no_speed(drawing):
 
 
 REFERENCE = "accelerator_reference"
-ROWS = published.read_rows(FOLDER / "published.csv", REFERENCE)
+ROWS = PAPERS[REFERENCE].published[REFERENCE].rows
 
 
 def reference(folder, runs):

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from judge_rows import (
-    FOLDER,
     REUTERS,
     judge,
     of,
@@ -18,15 +17,14 @@ from judge_rows import (
 )
 from make_experiments import batch_sizes, mobilenet, reuters, to_target
 from make_records import LABELS, make_record, speed, waited
+from msgspec import structs
 from scipy import stats
 
 from paragone.analysis import published, verdicts
 from paragone.analysis.cells import QUANTITIES
 from paragone.analysis.grouping import sweeps_of
 from paragone.analysis.prediction import AT_CHANCE, CONSISTENT, DIFFERS, HOLDS, NOT_COMPARABLE
-from paragone.base.errors import UserError
 
-CSV = FOLDER / "published.csv"
 CONV, CNN, MIRRORED = "tpu_fashion_conv", "xla_fashion_cnn", "mirrored_mobilenet"
 SIZES = "batch_size_throughput"
 COMPARED = [CONV, CNN, MIRRORED, SIZES, REUTERS]
@@ -69,33 +67,6 @@ def test_published_rows_and_ratios_by_hand():
     assert [ratio.value for ratio in ratios] == pytest.approx([1622 / 858, 1622 / 755])
     ratios = of(SIZES)[2]
     assert (len(ratios), ratios[5].printed) == (7, "4.05 = 1329 / 328")
-
-
-@pytest.mark.parametrize(
-    ("name", "read", "old", "new", "words"),
-    [
-        ("margins", published.read_margins, "metric", "quantity", "has no column 'metric'"),
-        ("margins", published.read_margins, "0.02", "two", "Expected `float`"),
-        ("margins", published.read_margins, "share", "gap", "Invalid enum value 'gap'"),
-        ("published", lambda path: published.read_rows(path, CONV), "0.8848", "?", "no number"),
-        ("published", lambda path: published.read_rows(path, CNN), "lower", "under", "value 'under'"),
-        ("published", lambda path: published.read_rows(path, CONV), ",1000,", ",many,", "Expected `int"),
-        ("published", lambda path: published.read_rows(path, CONV), CONV, "other", CONV),
-        ("protocols", lambda path: published.read_protocols(path, CONV), "1000", "k", "Expected `int"),
-        ("spread", published.read_spreads, "seed", "sead", "not a table of spreads"),
-        ("ratios", lambda path: published.read_ratios(path, SIZES, of(SIZES)[0]), ",8,", ",9,", "batch 9"),
-    ],
-)  # fmt: skip
-def test_another_table_is_named(tmp_path, name, read, old, new, words):
-    path = tmp_path / f"{name}.csv"
-    whole = (FOLDER / path.name).read_text(encoding="utf-8")
-    assert old in whole
-    path.write_text(whole, encoding="utf-8")
-    read(path)
-    path.write_text(whole.replace(old, new), encoding="utf-8")
-    with pytest.raises(UserError, match=words) as caught:
-        read(path)
-    assert str(path) in str(caught.value)
 
 
 # Losses and accuracies
@@ -216,7 +187,8 @@ def spread_around(center, deviation):
 def test_a_run_that_differs_may_be_explained_by_a_second_workload(second, verdict):
     rows, evidence, _ = of(CONV)
     protocols = {
-        name: replace(one, second_workload="wider") for name, one in evidence.protocols.items()
+        name: structs.replace(one, second_workload="wider")
+        for name, one in evidence.protocols.items()
     }
     made = with_accuracy([0.870, 0.871, 0.872])
     spreads = {"wider": second}

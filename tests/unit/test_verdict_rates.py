@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from judge_rows import MARGINS
 from scipy import stats
 from workspace import ROOT
 
@@ -24,8 +25,8 @@ from paragone.analysis.statistics import (
 )
 
 DRAWS = 500
-SPREADS = published.read_spreads(ROOT / "published/spread.csv")
-MARGINS = published.read_margins(ROOT / "published/margins.csv")
+FILES = sorted(ROOT.glob("papers/*/spread.csv"))
+SPREADS = {name: one for file in FILES for name, one in published.read_spreads(file).items()}
 FINALS = {
     name: pd.DataFrame(
         {metric: one.values(metric, int(one.rows["epoch"].max())) for metric in verdicts.FINAL}

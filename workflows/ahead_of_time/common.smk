@@ -14,6 +14,8 @@ import msgspec
 from ahead_of_time.plan import exporter_of, plan_of
 from paragone.base.errors import UserError
 from paragone.config.code_files import code_of, loaded_modules
+from paragone.config.numbers import numbers_of
+from paragone.config.papers import with_papers
 
 
 configfile: PROJECT / "config.yaml"
@@ -21,7 +23,13 @@ configfile: HERE / "config.yaml"
 
 
 try:
+    KNOWN = {name: paper for paper in with_papers(config, PROJECT) for name in paper.published}
     PLAN = plan_of(config)
+    CITED = {
+        str(paper.folder): paper
+        for row in PLAN.block.published
+        for paper in [numbers_of(KNOWN, row.experiment, "ahead_of_time.published")]
+    }
 except UserError as error:
     raise WorkflowError(f"config: {error}") from None
 

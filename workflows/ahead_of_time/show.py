@@ -15,9 +15,9 @@ from ahead_of_time.records import Compilation, MeasuredStep
 from ahead_of_time.shown import About, Shown
 from ahead_of_time.tables import TABLES
 from paragone.analysis import tidy
-from paragone.analysis.published import read_protocols, read_rows
 from paragone.base.errors import UserError, entry_point
 from paragone.base.processes import end_process
+from paragone.config.numbers import numbers_of, read_numbers
 from paragone.reporting import markup, style
 
 
@@ -30,14 +30,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--about", required=True, help="titles and labels, `About` as JSON")
     for name in ("records", "measured"):
         parser.add_argument(f"--{name}", nargs="*", default=[], type=Path, help="of these steps")
-    parser.add_argument("--published", nargs=2, required=True, type=Path, help="numbers, protocols")
+    parser.add_argument(
+        "--papers", nargs="+", required=True, type=Path, help="folders of the sources"
+    )
     files = "svg pdf png csv to write, or csv md tex json"
     parser.add_argument("--files", nargs=4, required=True, type=Path, help=files)
     options = parser.parse_args(arguments)
     compiled = [records.read(path, Compilation) for path in options.records]
     measured = [records.read(path, MeasuredStep) for path in options.measured]
     about = records.read(options.about, About)
-    published = _published(options.published, about.systems, compiled)
+    published = _published(options.papers, about.systems, compiled)
     shown = Shown(about, compiled, published, [(step.step, validated(step)) for step in measured])
     if options.kind == "figures":
         points_of, draw = FIGURES[options.name]
@@ -49,15 +51,15 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _published(
-    files: list[Path], systems: list[tuple[str, str, str]], compiled: list[Compilation]
+    folders: list[Path], systems: list[tuple[str, str, str]], compiled: list[Compilation]
 ) -> pd.DataFrame:
-    numbers, protocols = files
     tables = []
+    known = {name: one for folder in folders for name, one in read_numbers(folder).items()}
     for experiment, system, target in systems:
-        rows, known = read_rows(numbers, experiment), read_protocols(protocols, experiment)
-        if system not in known:
+        found = numbers_of(known, experiment, "ahead_of_time.published")
+        if (protocol := found.protocols.get(system)) is None:
             raise UserError(f"ahead_of_time.published: {experiment} has no system {system!r}")
-        tables.append(published_bounds(experiment, system, target, rows, known[system], compiled))
+        tables.append(published_bounds(experiment, system, target, found.rows, protocol, compiled))
     return pd.concat(tables, ignore_index=True)
 
 

@@ -13,6 +13,7 @@ sys.path.insert(0, str(PROJECT / "scripts"))
 
 from bundle_archive import Listing, read_config
 from paragone.base.errors import UserError
+from paragone.config.papers import with_papers
 from paragone.config.read import fill, read
 
 LABEL = re.compile(r"\w[\w.-]*")
@@ -65,6 +66,7 @@ def drawn(config: dict[str, Any], bundles: Opened) -> dict[str, Any]:
     """
     whole = {**config}
     fill(whole, read(PROJECT / "config.yaml"))
+    with_papers(whole, PROJECT)
     configs = [own for _, own in bundles.values()]
     whole |= {key: configs[0][key] for key in ("primary", "baseline", "matmul")}
     primary = configs[0]["primary"]["experiment"]

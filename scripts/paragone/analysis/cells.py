@@ -9,7 +9,8 @@ import pandas as pd
 
 from paragone.analysis import run_states
 from paragone.analysis.prediction import Reason
-from paragone.analysis.published import Protocol, Row, settings
+from paragone.analysis.published import settings
+from paragone.config.numbers import Protocol, Row
 
 FIT = ["compilation_seconds", "train_seconds", "evaluate_seconds"]
 

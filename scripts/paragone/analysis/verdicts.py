@@ -25,8 +25,10 @@ from paragone.analysis.prediction import (
     judge,
     judge_sample,
 )
-from paragone.analysis.published import OUTCOMES, Margin, Protocol, Ratio, Row, Spread
+from paragone.analysis.published import OUTCOMES, Ratio, Spread
 from paragone.analysis.statistics import ALPHA, Summary, summarize
+from paragone.config.numbers import Protocol, Row
+from paragone.config.schema import Margin
 
 # The verdict of several, from what speaks most against the published numbers on.
 VERDICTS = (AT_CHANCE, DIFFERS, CONSISTENT, HOLDS, NOT_COMPARABLE)

@@ -28,7 +28,9 @@ from paragone.config.expand import (
     with_reference,
 )
 from paragone.config.narrow import narrow
+from paragone.config.numbers import numbers_of
 from paragone.config.own_files import check_named, rows
+from paragone.config.papers import Paper, with_papers
 from paragone.config.questions import HOUR, asked, cell, kind, schedule
 from paragone.config.run_spec import Spec
 from paragone.config.validate import validate
@@ -80,6 +82,7 @@ class Plan:
 
     def __init__(self, config: dict[str, Any], project: Path, main: bool = True) -> None:
         self.config, self._project = config, project
+        self.papers = with_papers(config, project)
         self.from_records = bool(config["records_only"])
         plugins.use(config["plugins"], drawing=self.from_records)
         validate(config)
@@ -130,10 +133,16 @@ class Plan:
             ],
             "rounds": lambda section: [f"<results>/tables/{section}/rounds.parquet"],
             "products": lambda _: ["<results>/tables/device_matmul/matmul.parquet"],
-            PUBLISHED: lambda _: [
-                self.path(f"published/{name}.csv")
-                for name in ("published", "protocols", "ratios", "flaws", "margins", "spread")
+            PUBLISHED: lambda section: [
+                str(path) for paper in self._paper_of[section] for path in paper.files
             ],
+        }
+        known = {name: paper for paper in self.papers for name in paper.published}
+        # The paper with the numbers that each section is compared with, if there is one.
+        self._paper_of: dict[str, list[Paper]] = {
+            name: [numbers_of(known, published, f"published of {name}")] if published else []
+            for name, block in self.sections.items()
+            for published in [block.get(PUBLISHED, "")]
         }
         self.exhibits = {kind: self._exhibits(kind) for kind in EXHIBITS}
         # The place of each run among the runs, and of each timed job among these jobs, from 1 on.
@@ -349,8 +358,9 @@ class Plan:
         block = self.sections[section]
         options = ["--title", block["title"]]
         if PUBLISHED in exhibit.reads:
-            options += ["--published", self.path(PUBLISHED)]
             options += [f"--published-experiment={block.get(PUBLISHED, '')}"]
+            options += [f"--paper={paper.folder}" for paper in self._paper_of[section]]
+            options += ["--margins", json.dumps(self.config["margins"])]
         if exhibit.settings:
             settings = {key: block.get(key, self.config.get(key)) for key in exhibit.settings}
             options += ["--settings", json.dumps(settings)]
@@ -363,6 +373,11 @@ class Plan:
             *("--labels", *(f"{name}={block['label']}" for name, block in backends)),
             *("--palette", *(f"{name}={block['color']}" for name, block in backends)),
         ]
+
+    def cited(self) -> dict[str, Paper]:
+        """The papers whose numbers the sections show, by folder, in the order of the sections."""
+        papers = [paper for name in self.shown() for paper in self._paper_of[name]]
+        return {str(paper.folder): paper for paper in papers}
 
     def caption(self, kind: str, name: str) -> str:
         """The caption of a figure or table as seen from `rules/`: the project's, or a plugin's."""

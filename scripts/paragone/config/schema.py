@@ -871,8 +871,11 @@ class Section(Closed):
     tables: Annotated[list[str], says("names of tables, written to <results>/tables/<section>/")]
     published: Annotated[
         str,
-        says("experiment in published/published.csv that it is compared with; empty for none"),
-    ]
+        says(
+            "experiment of a paper's numbers.csv that it is compared with; empty for none, and if absent "
+            "what the paper's experiment of this name has"
+        ),
+    ] = ""
 
 
 class Experiment(Section, kw_only=True):
@@ -903,7 +906,7 @@ class Experiment(Section, kw_only=True):
     ]
 
 
-class Matmul(Section):
+class Matmul(Section, kw_only=True):
     """matrix products; the fastest square one of a device and precision is the peak of FLOP shares"""
 
     backends: Annotated[Names, says("backends to measure, one device each")]
@@ -927,6 +930,27 @@ class AcceleratorReference(Section):
     """published tables of accelerators, with this machine's measured peak"""
 
 
+class Margin(Closed):
+    """differences that do not matter, fixed beforehand, by metric"""
+
+    kind: Annotated[
+        Literal["share", "ratio"],
+        says("a share of the way from chance to the best, or a ratio above 1"),
+    ]
+    margin: Annotated[Positive, says("the share, or the ratio")]
+
+    def of(self, reach: float) -> float:
+        """The margin of an outcome that learning moves by `reach` from chance to the best, or not at all."""
+        return self.margin * max(reach, 0.0)
+
+
+class Reduced(Closed):
+    """what is cut down of the papers' workloads and experiments"""
+
+    workloads: Annotated[dict[Name, dict[str, Any]], says("keys of workloads")] = {}
+    experiments: Annotated[dict[Word, dict[str, Any]], says("keys of experiments")] = {}
+
+
 class Given(Closed):
     """what there are records of, for an experiment that is drawn from records alone"""
 
@@ -943,6 +967,13 @@ class Config(Closed):
         says(
             "folders, relative to the working directory, with models, engines, forms of data, optimizers and "
             "figures of your own; see docs/extending.md"
+        ),
+    ]
+    papers: Annotated[
+        list[Text],
+        says(
+            "published sources whose experiments are added: folders of papers/ by name, or paths of others; "
+            "see docs/extending.md#a-paper"
         ),
     ]
     only: Annotated[
@@ -985,5 +1016,13 @@ class Config(Closed):
     backends: dict[Name, Backend]
     workloads: dict[Name, Workload]
     experiments: Annotated[dict[Word, Experiment], Meta(min_length=1)]
+    reduced: Annotated[
+        Reduced | None,
+        says(
+            "what is cut down of the papers: under workloads and experiments, by name, the keys that differ; "
+            "null for nothing"
+        ),
+    ]
+    margins: dict[str, Margin]
     matmul: Matmul
     accelerator_reference: AcceleratorReference

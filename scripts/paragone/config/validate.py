@@ -36,6 +36,24 @@ _PLAINLY = {
 def validate(config: dict[str, Any]) -> None:
     """Raise `UserError` that names the key, what is wrong and what would be right."""
     check(config, Config)
+    check_blocks(config)
+    if config["primary"]["experiment"] not in config["experiments"]:
+        raise UserError(
+            f"primary.experiment: no experiment {json.dumps(config['primary']['experiment'])}; "
+            f"there are {', '.join(config['experiments'])}"
+        )
+    if config["baseline"] not in config["backends"]:
+        there = ", ".join(config["backends"])
+        raise UserError(f"baseline: no backend {json.dumps(config['baseline'])}; there are {there}")
+    # What is drawn from records alone was trained elsewhere, maybe with plugins of there.
+    if not config["records_only"]:
+        _check_datasets(config)
+        _check_optimizers(config["workloads"])
+        _check_backends(config["backends"])
+
+
+def check_blocks(config: dict[str, Any]) -> None:
+    """Check what the types of datasets, workloads and experiments leave open, as `validate` does."""
     for name, block in config["datasets"].items():
         check(block, FORMS.get(block["form"], Dataset), f"datasets.{name}")
     for name, block in config["workloads"].items():
@@ -46,20 +64,7 @@ def validate(config: dict[str, Any]) -> None:
             raise UserError(
                 f"workloads.{name}.model.outputs: the weights of ImageNet have 1000 outputs; write 1000"
             )
-    if config["primary"]["experiment"] not in config["experiments"]:
-        raise UserError(
-            f"primary.experiment: no experiment {json.dumps(config['primary']['experiment'])}; "
-            f"there are {', '.join(config['experiments'])}"
-        )
-    if config["baseline"] not in config["backends"]:
-        there = ", ".join(config["backends"])
-        raise UserError(f"baseline: no backend {json.dumps(config['baseline'])}; there are {there}")
     _check_batch_sizes(config)
-    # What is drawn from records alone was trained elsewhere, maybe with plugins of there.
-    if not config["records_only"]:
-        _check_datasets(config)
-        _check_optimizers(config["workloads"])
-        _check_backends(config["backends"])
 
 
 def _check_batch_sizes(config: dict[str, Any]) -> None:

@@ -2,19 +2,22 @@
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from paragone.analysis import published, tidy
 from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, sweeps_of
-from paragone.analysis.published import Protocol, Ratio, Row
+from paragone.analysis.published import Ratio
 from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
+from paragone.config.numbers import SPREAD, Protocol, Published, Row, numbers_of, read_numbers
+from paragone.config.schema import Margin
 
 # Kinds of files that a figure or table may read, each an option `--<kind> FILE ...`.
 FILES = {
@@ -39,7 +42,8 @@ class Inputs:
     """What one figure or table is made from.
 
     `files` by kind (`FILES`); `labels` and `palette` by backend; `settings` are values of the config.
-    `published_experiment`: the experiment of published/ to compare with, empty if there is none.
+    `published_experiment`: whose numbers in the folder `paper` to compare with, empty if there is none, and
+    `margins` by metric: the differences that do not matter.
     """
 
     title: str
@@ -47,8 +51,9 @@ class Inputs:
     labels: dict[str, str] = field(default_factory=dict)
     palette: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
-    published_folder: Path | None = None
+    paper: Path | None = None
     published_experiment: str = ""
+    margins: dict[str, Margin] = field(default_factory=dict)
 
     # The files of a kind as one table; `FILES` says what a row is.
     runs = _table("runs")
@@ -93,48 +98,47 @@ class Inputs:
             yield f"{workload}, batch {batch:,}{suffix}", usual[0], same
 
     @cached_property
+    def _numbers(self) -> Published:
+        """What the paper has of the published experiment, nothing without one."""
+        if not self.published_experiment:
+            return Published([], {}, [], [])
+        if self.paper is None:
+            raise UserError("--paper: missing; name the folder of the paper")
+        return numbers_of(
+            read_numbers(self.paper), self.published_experiment, "--published-experiment"
+        )
+
+    @property
     def published(self) -> list[Row]:
         """The rows of the published experiment, none without one."""
-        return self._of_experiment("published", published.read_rows) or []
+        return self._numbers.rows
 
-    @cached_property
+    @property
     def protocols(self) -> dict[str, Protocol]:
         """The conditions of the published experiment by system."""
-        return self._of_experiment("protocols", published.read_protocols) or {}
+        return self._numbers.protocols
 
     @cached_property
     def evidence(self) -> Evidence:
         """Protocols, margins and spreads by which the published rows are judged."""
-        if not self.published_experiment:
-            return Evidence({})
-        margins = published.read_margins(self._published("margins"))
-        return Evidence(self.protocols, margins, published.read_spreads(self._published("spread")))
+        spreads = published.read_spreads(self.paper / SPREAD) if self.paper else {}
+        return Evidence(self.protocols, self.margins, spreads)
 
     @property
     def ratios(self) -> list[Ratio]:
         """The ratios of published numbers of the experiment."""
-        return self._of_experiment("ratios", published.read_ratios, self.published) or []
+        return published.ratios_of(self._numbers)
 
     @property
     def flaws(self) -> list[str]:
         """The known flaws of the source."""
-        return self._of_experiment("flaws", published.read_flaws) or []
+        return self._numbers.flaws
 
     def paths(self, name: str) -> list[Path]:
         """Return the files of one kind. Raises `UserError` if none is named."""
         if not self.files.get(name):
             raise UserError(f"--{name}: missing; this figure or table reads {FILES[name]}")
         return self.files[name]
-
-    def _of_experiment(self, name: str, read: Callable[..., Any], *more: object) -> Any:
-        """Return what `read` makes of a file of published/, None without a published experiment."""
-        experiment = self.published_experiment
-        return read(self._published(name), experiment, *more) if experiment else None
-
-    def _published(self, name: str) -> Path:
-        if self.published_folder is None:
-            raise UserError("--published: missing; name the folder published/ of the project")
-        return self.published_folder / f"{name}.csv"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -144,8 +148,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for name, text in FILES.items():
         parser.add_argument(f"--{name}", type=Path, nargs="*", default=[], help=text)
     add_labels(parser)
-    parser.add_argument("--published", type=Path, metavar="FOLDER", help="published/")
+    parser.add_argument("--paper", type=Path, metavar="FOLDER", help="of published numbers")
     parser.add_argument("--published-experiment", default="", help="whose rows; empty for none")
+    parser.add_argument("--margins", type=_margins, default={}, help="of the config, JSON")
     parser.add_argument("--settings", type=_object, default={}, help="values of the config, JSON")
 
 
@@ -163,8 +168,9 @@ def from_options(options: argparse.Namespace) -> Inputs:
         labels=dict(options.labels),
         palette=dict(options.palette),
         settings=options.settings,
-        published_folder=options.published,
+        paper=options.paper,
         published_experiment=options.published_experiment,
+        margins=options.margins,
     )
 
 
@@ -181,3 +187,7 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError(f"not a JSON object: {text}")
     return value
+
+
+def _margins(text: str) -> dict[str, Margin]:
+    return msgspec.json.decode(text, type=dict[str, Margin])

@@ -16,11 +16,12 @@ import pandas as pd
 import typst
 from matplotlib.font_manager import findfont
 
-from paragone.analysis import published
 from paragone.analysis.pairwise import NOT_COMPARED
 from paragone.analysis.prediction import NOT_COMPARABLE
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import UserError
+from paragone.config.numbers import FILE, read_numbers
+from paragone.config.read import read
 from paragone.reporting import exhibits, footnotes
 from paragone.reporting.answers import Answer
 from paragone.reporting.exhibits import Figure, Results, Section, Table
@@ -63,7 +64,7 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
     """Return what the template reads, and copy the drawings to `root`."""
     results = exhibits.read(options)
     facts = footnotes.facts(results.table, options.preset)
-    flaws, sources = published.read_sources(options.published)
+    cited = {folder.resolve().name: folder for folder in options.papers}
     seen: set[tuple[str, ...]] = set()
     method = exhibits.caption_text(options.captions / "method.rst").split("\n\n")
     return {
@@ -78,9 +79,14 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
         "method": [words.partition(". ")[::2] for words in method],
         "sections": [_section(section, results, root, seen) for section in results.sections],
         "facts": list(facts.items()),
-        "flaws": flaws,
-        "sources": sources,
+        "flaws": [(name, flaw) for name, folder in cited.items() for flaw in _flaws(folder)],
+        "sources": [(name, read(folder / FILE)["title"]) for name, folder in cited.items()],
     }
+
+
+def _flaws(folder: Path) -> dict[str, None]:
+    """Return the known flaws of all experiments of a paper, each once."""
+    return dict.fromkeys(flaw for one in read_numbers(folder).values() for flaw in one.flaws)
 
 
 def _sentences(answers: Iterable[Answer]) -> list[str]:

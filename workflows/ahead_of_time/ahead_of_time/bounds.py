@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from ahead_of_time.records import Collective, Compilation, Cost, MeasuredStep, Step
-from paragone.analysis.published import Protocol, Row
 from paragone.analysis.statistics import Summary, summarize
+from paragone.config.numbers import Protocol, Row
 
 PARTS = ("arithmetic", "memory", "links")
 STRONG, WEAK = "strong", "weak"

@@ -29,7 +29,7 @@ BOUND = (
 class About(Strict):
     """The title of all figures and tables, labels and colors of backends, and which target a system is.
 
-    `systems`: experiment and system in published/published.csv, and the label of the target.
+    `systems`: experiment and system of a paper, and the label of the target.
     """
 
     title: str

@@ -20,8 +20,8 @@ from ahead_of_time.bounds import (
     validated,
 )
 from ahead_of_time.records import Compilation, MeasuredStep
-from paragone.analysis.published import Protocol, Row
 from paragone.base.errors import UserError
+from paragone.config.numbers import Protocol, Row
 
 
 def test_a_bound_by_hand():
@@ -65,7 +65,7 @@ def test_what_a_device_sends(kind, group, per_chip, bytes_sent):
     assert bound(record).links == pytest.approx(3 * bytes_sent / 1e10)
 
 
-PROTOCOL = Protocol("fashion-cnn", {}, replicas=8, global_batch=1024, epoch_examples=60_000)
+PROTOCOL = Protocol(workload="fashion-cnn", replicas=8, global_batch=1024, epoch_examples=60_000)
 
 
 def published(metric: str, value: str, unit: str, **more: object) -> Row:

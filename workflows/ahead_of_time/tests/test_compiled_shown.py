@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from made_compilations import refused
 from test_compiled_bounds import measured, over
-from workspace import ROOT
+from workspace import FOLDERS
 
 import show
 from ahead_of_time import records
@@ -28,8 +28,8 @@ def shown(folder: Path, kind: str, name: str, made: list) -> list[Path]:
     files = [folder / f"{name}.{suffix}" for suffix in SUFFIXES[kind]]
     about = {"title": "A title", "systems": [SYSTEM], "labels": {"jax": "JAX"}, "palette": {}}
     options = [kind, name, "--about", json.dumps(about), "--records", *map(str, paths)]
-    options += ["--measured", str(folder / "measured.json"), "--published"]
-    options += [str(ROOT / f"published/{file}.csv") for file in ("published", "protocols")]
+    options += ["--measured", str(folder / "measured.json"), "--papers"]
+    options += [str(FOLDERS[SYSTEM[0]])]
     show.main([*options, "--files", *map(str, files)])
     plt.close("all")
     return files

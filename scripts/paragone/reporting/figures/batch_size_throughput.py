@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from paragone.analysis import published, run_states
 from paragone.analysis.grouping import BY_BATCH, Series, series_of
-from paragone.analysis.published import Row
+from paragone.config.numbers import Row
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import Chart, Panel, long

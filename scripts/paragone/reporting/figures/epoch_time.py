@@ -8,7 +8,7 @@ from paragone.analysis import run_states
 from paragone.analysis.cells import Cell, epoch_seconds
 from paragone.analysis.grouping import Series, series_of, shares_cores
 from paragone.analysis.prediction import Reason
-from paragone.analysis.published import Protocol
+from paragone.config.numbers import Protocol
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import Chart, Panel, long
@@ -76,7 +76,7 @@ def _published(inputs: Inputs) -> list[dict]:
 def _timed(series: Series, epochs: pd.DataFrame, examples: int) -> Cell:
     """Return the runs that have a speed, as those of a protocol of so many examples per epoch."""
     runs = series.measured.dropna(subset="steady_examples_per_second")
-    protocol = Protocol(series.workload, {}, epoch_examples=examples)
+    protocol = Protocol(workload=series.workload, epoch_examples=examples)
     return Cell(runs, epochs[epochs["run"].isin(runs["run"])], protocol)
 
 

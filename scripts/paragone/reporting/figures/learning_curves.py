@@ -13,8 +13,8 @@ from paragone.analysis import run_states
 from paragone.analysis.cells import Cell
 from paragone.analysis.grouping import Series
 from paragone.analysis.prediction import Reason
-from paragone.analysis.published import Row
 from paragone.analysis.statistics import summarize
+from paragone.config.numbers import Row
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import RUN, Chart, Panel, long

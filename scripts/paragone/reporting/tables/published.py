@@ -10,10 +10,10 @@ from paragone.analysis.cells import QUANTITIES, Missing, pick
 from paragone.analysis.grouping import Series
 from paragone.analysis.prediction import NOT_COMPARABLE, Judgement
 from paragone.analysis.product_tables import PEAK, medians, peaks, with_labels
-from paragone.analysis.published import Protocol, Row
 from paragone.analysis.statistics import INTERVAL, Summary, summarize
 from paragone.analysis.verdicts import Finding, PublishedRun, summarized
 from paragone.base.errors import UserError
+from paragone.config.numbers import Protocol, Row
 from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import TINY, WIDE, Block, Table
@@ -269,7 +269,7 @@ def matmul_comparison(inputs: Inputs) -> Table:
         if protocol is None or row.metric != "wall_time":
             raise UserError(
                 f"published row {row.system!r}, {row.condition!r}: not the wall time of a product of "
-                "matrices; correct `published` in the config, or published.csv and protocols.csv"
+                "matrices; correct `published` in the config, or the paper's numbers"
             )
         findings = {label: _product_finding(protocol, part) for label, part in series}
         lines.append(_line(_about(row), findings))

@@ -54,7 +54,7 @@ def _interval(row: pd.Series, column: str, factor: float, digits: int) -> str:
 def spread(inputs: Inputs) -> Table:
     """Show outcomes of runs that differ by seed: mean and standard deviation over seeds.
 
-    The CSV file has one row per run and epoch, as published/spread.csv.
+    The CSV file has one row per run and epoch, as spread.csv of a paper.
     """
     rows = spread_of(inputs.runs, inputs.epochs)
     groups = rows.groupby(["workload", "epoch"])

@@ -1,0 +1,199 @@
+"""Papers: published sources, each a folder with its workloads, experiments and numbers.
+
+`papers` of the config names those that a call reproduces: a folder of papers/ by its name, or the path of
+any folder. What the config says of a workload or an experiment goes before its block `reduced`, and this
+before what the paper says. Standard library and msgspec: the Snakefile imports this module at parse time.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import field
+
+from paragone.base.errors import UserError
+from paragone.config.numbers import FILE, NUMBERS, SPREAD, Numbers, Published, read_numbers
+from paragone.config.read import read
+from paragone.config.schema import (
+    Closed,
+    Dataset,
+    Experiment,
+    Margin,
+    Name,
+    Reduced,
+    Text,
+    Word,
+    Workload,
+    says,
+)
+from paragone.config.validate import check, check_blocks
+
+KINDS = (
+    "datasets",
+    "workloads",
+    "experiments",
+    "margins",
+)  # of blocks that papers and configs have
+
+
+class Source(Closed, kw_only=True):
+    """paper.yaml: a published source"""
+
+    title: Annotated[Text, says("what it is, in a sentence")]
+    where: Annotated[Text, says("where its numbers are published")]
+    plugins: Annotated[
+        list[Text], says("folders of models and the like, as `plugins` of a config; in the paper's")
+    ] = field(default_factory=list)
+    datasets: Annotated[
+        dict[Word, Dataset], says("as in a config; a `path` is relative to the paper's folder")
+    ] = field(default_factory=dict)
+    workloads: Annotated[dict[Name, Workload], says("as in a config, as published")] = field(
+        default_factory=dict
+    )
+    experiments: Annotated[
+        dict[Word, Experiment],
+        says("as in a config, at the published protocol; compared with the numbers of its name"),
+    ] = field(default_factory=dict)
+    margins: Annotated[dict[str, Margin], says("of metrics for which the config has none")] = field(
+        default_factory=dict
+    )
+    numbers: Annotated[dict[Word, Numbers], says("by experiment of numbers.csv")]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper that was read: its `folder`, the blocks of paper.yaml, and its numbers by experiment."""
+
+    folder: Path
+    blocks: dict[str, Any]
+    published: dict[str, Published]
+
+    @property
+    def name(self) -> str:
+        """What it is cited by."""
+        return self.folder.resolve().name
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that figures and tables read."""
+        return [path for name in (FILE, NUMBERS, SPREAD) if (path := self.folder / name).exists()]
+
+
+def papers_of(config: dict[str, Any], project: Path) -> tuple[list[Paper], list[Paper]]:
+    """The papers that a config names, and the others of the project.
+
+    Raises `UserError` that names file and key.
+    """
+    check(config.get("papers", []), list[Text], "papers")
+    own = {path.parent.name: path.parent for path in sorted(project.glob(f"papers/*/{FILE}"))}
+    named = dict.fromkeys(_folder(name, own).resolve() for name in config.get("papers", []))
+    others = [folder.resolve() for folder in own.values() if folder.resolve() not in named]
+    read_all = [
+        [read_paper(Path(os.path.relpath(one))) for one in some] for some in (named, others)
+    ]
+    _check_names([paper for some in read_all for paper in some])
+    return read_all[0], read_all[1]
+
+
+def with_papers(config: dict[str, Any], project: Path) -> list[Paper]:
+    """Add to the config, in place, what its papers say; return them and those of the project.
+
+    The workloads of all papers of the project are known, whichever are named, and an experiment of the config
+    with the name of one of theirs is completed by it. Raises `UserError` that names file and key.
+    """
+    named, others = papers_of(config, project)
+    check(config.get("plugins", []), list[Text], "plugins")
+    check(config.get("reduced"), Reduced | None, "reduced")
+    for paper in named:
+        paths = [os.path.relpath(paper.folder / name) for name in paper.blocks["plugins"]]
+        config["plugins"] += [path for path in paths if path not in config["plugins"]]
+    for key in KINDS:
+        check(config.setdefault(key, {}), dict[str, Any], key)
+        known = {
+            name: block for one in (*named, *others) for name, block in one.blocks[key].items()
+        }
+        less = (config.get("reduced") or {}).get(key, {})
+        if unknown := [name for name in less if name not in known]:
+            raise UserError(
+                f"reduced.{key}.{unknown[0]}: no paper has it; there are {', '.join(known)}"
+            )
+        names = [*less, *known]
+        if key == "experiments":
+            asked = {*config[key]}.union(*(paper.blocks[key] for paper in named))
+            # Given runs are drawn as the experiments that they were made for.
+            given = isinstance(config.get("records_only"), dict)
+            names = [name for name in names if name in asked and not given]
+        for name in dict.fromkeys(names):
+            block = merged(known[name], less.get(name, {}))
+            config[key][name] = merged(block, config[key].get(name, {}))
+    for paper in (*named, *others):
+        _check_margins(paper, config["margins"])
+    return [*named, *others]
+
+
+def merged(block: Any, over: Any) -> Any:
+    """`block` with what `over` says otherwise, at any depth; both stay as they are."""
+    if not (isinstance(block, dict) and isinstance(over, dict)):
+        return over
+    return block | {key: merged(block.get(key), value) for key, value in over.items()}
+
+
+def read_paper(folder: Path) -> Paper:
+    """Read the folder of a paper. Raises `UserError` that names file and key."""
+    file = folder / FILE
+    blocks = read(file)
+    try:
+        check(blocks, Source)
+        blocks = {"plugins": [], **{key: {} for key in KINDS}, **blocks}
+        check_blocks(blocks)
+    except UserError as error:
+        raise UserError(f"{file}: {str(error).removeprefix('config: ')}") from None
+    for block in blocks["datasets"].values():
+        if "path" in block:
+            block["path"] = _beside(folder, block["path"])
+    published = read_numbers(folder, blocks)
+    for name, block in blocks["experiments"].items():
+        block.setdefault("published", name if name in published else "")
+    return Paper(folder, blocks, published)
+
+
+def _folder(name: str, own: dict[str, Path]) -> Path:
+    folder = own.get(name, Path(name))
+    if not (folder / FILE).is_file():
+        raise UserError(
+            f"papers: {name!r} is no folder with a {FILE}, and none of {', '.join(own)}; correct it"
+        )
+    return folder
+
+
+def _beside(folder: Path, path: Any) -> Any:
+    """A path of a paper's file, or one for each split, as seen from the working directory."""
+    if isinstance(path, dict):
+        return {split: _beside(folder, one) for split, one in path.items()}
+    return os.path.relpath(folder / path)
+
+
+def _check_names(papers: Iterable[Paper]) -> None:
+    """Raise `UserError` for a name that two papers have: one would be used in the place of the other."""
+    known: dict[tuple[str, str], Path] = {}
+    for paper in papers:
+        names = [(kind, name) for kind in KINDS[:-1] for name in paper.blocks[kind]]
+        for kind, name in [*names, *(("numbers", name) for name in paper.published)]:
+            if (other := known.setdefault((kind, name), paper.folder)) != paper.folder:
+                raise UserError(
+                    f"{paper.folder / FILE}: {kind}.{name}: {other / FILE} has this name; rename it"
+                )
+
+
+def _check_margins(paper: Paper, margins: dict[str, Any]) -> None:
+    """Raise `UserError` for an outcome, or what ratios are made of, that no margin judges."""
+    for name, one in paper.published.items():
+        outcomes = [row.metric for row in one.rows if row.is_outcome]
+        for metric in [*outcomes, *(ratio.metric for ratio, _ in one.ratios)]:
+            if metric not in margins:
+                raise UserError(
+                    f"{paper.folder / FILE}: margins: {metric} of numbers.{name} has none; add "
+                    f"margins.{metric}"
+                )

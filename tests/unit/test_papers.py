@@ -1,0 +1,191 @@
+"""Papers: what their folders say, what the config makes of them, and what is refused in one sentence."""
+
+import copy
+import shutil
+
+import pytest
+from workspace import DEFAULTS, FOLDERS, PAPERS, ROOT
+
+from paragone.base.errors import UserError
+from paragone.config.numbers import numbers_of
+from paragone.config.papers import read_paper, with_papers
+from paragone.config.plan import Plan
+
+MINE = """
+title: "A table of mine."
+where: "Here."
+workloads:
+  mine:
+    dataset: fashion_mnist
+    model: {name: fashion-conv}
+    initializer: keras
+    input: {divide: 255, mean: 0, std: 1}
+    optimizer: {name: sgd, momentum: 0.9}
+    learning_rate: {base: 0.1}
+    global_batch: 100
+    epochs: 3
+experiments:
+  mine:
+    title: "Mine"
+    workload: mine
+    matrix: [{backend: torch, replicas: 1}]
+    figures: []
+    tables: [comparison]
+numbers:
+  mine:
+    systems: {my laptop: {replicas: 1}}
+    ratios: [{name: gain, metric: throughput, formula: row / reference, system: my laptop, global_batch: 100}]
+    flaws: ["It is made up."]
+"""
+NUMBERS = """experiment,system,workload,metric,split,epoch,final,global_batch,value,decimals,unit
+mine,my laptop,mine,accuracy,test,,yes,,0.9,3,fraction
+mine,my laptop,mine,loss,test,2,,,0.25,,nats
+mine,my laptop,mine,throughput,,,,100,10,,examples/s
+mine,my laptop,mine,throughput,,,,200,15,,examples/s
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """A paper's folder outside of the project."""
+    folder = tmp_path / "my_paper"
+    folder.mkdir()
+    (folder / "paper.yaml").write_text(MINE)
+    (folder / "numbers.csv").write_text(NUMBERS)
+    return folder
+
+
+def whole(**changes) -> dict:
+    """The default config with what its papers say."""
+    config = copy.deepcopy(DEFAULTS) | changes
+    with_papers(config, ROOT)
+    return config
+
+
+def test_a_number_is_read_with_what_its_system_did(mine):
+    found = read_paper(mine).published["mine"]
+    accuracy, loss, *_ = found.rows
+    assert (accuracy.metric, accuracy.epoch, accuracy.final) == ("test_accuracy", 3, True)
+    assert (accuracy.printed, accuracy.decimals) == ("0.900", 3)
+    assert (loss.printed, loss.decimals, loss.epoch) == ("0.25 nats", 2, 2)
+    assert found.protocols["my laptop"].workload == "mine"
+    assert [(ratio.name, row.global_batch) for ratio, row in found.ratios] == [("gain", 100)]
+    assert found.flaws == ["It is made up."]
+
+
+def test_a_paper_anywhere_adds_its_experiment(mine):
+    config = whole(papers=[str(mine)])
+    plan = Plan(config, ROOT)
+    assert {*DEFAULTS["experiments"], "mine"} == {*plan.experiments}
+    assert plan.runs_of("mine")
+    assert config["experiments"]["mine"]["published"] == "mine"
+    files = {path.rpartition("/")[2] for path in plan.reads["published"]("mine")}
+    assert files == {"paper.yaml", "numbers.csv"}
+
+
+def test_the_config_goes_before_what_is_reduced_and_this_before_the_paper(mine):
+    reduced = {"experiments": {"mine": {"repeats": 2, "epochs": 1}}}
+    own = DEFAULTS["experiments"] | {"mine": {"epochs": 2}}
+    block = whole(papers=[str(mine)], reduced=reduced, experiments=own)["experiments"]["mine"]
+    assert (block["title"], block["repeats"], block["epochs"]) == ("Mine", 2, 2)
+    assert list(whole(papers=[str(mine)], experiments={})["experiments"]) == ["mine"]
+
+
+def test_whole_papers_are_not_reduced():
+    cut, published = whole(), whole(reduced=None)
+    for config, width, epochs in ((cut, 1, 1), (published, 10, 5)):
+        assert config["workloads"]["wide-resnet"]["model"]["width"] == width
+        assert config["experiments"]["batch_size_throughput"]["epochs"] == epochs
+
+
+def test_to_add_what_papers_say_again_changes_nothing(mine):
+    config = whole(papers=[str(mine), *DEFAULTS["papers"]])
+    again = copy.deepcopy(config)
+    with_papers(again, ROOT)
+    assert again == config
+    assert list(again["experiments"]) == list(config["experiments"])
+
+
+def test_given_runs_get_no_experiments():
+    config = whole(records_only={"mine": {"runs": [], "contests": []}}, experiments={"mine": {}})
+    assert config["experiments"] == {"mine": {}}
+
+
+def test_every_number_of_the_project_is_in_one_of_its_papers():
+    assert {folder.name for folder in FOLDERS.values()} == {*DEFAULTS["papers"]}
+    sections = [
+        *whole()["experiments"].values(),
+        DEFAULTS["matmul"],
+        DEFAULTS["accelerator_reference"],
+    ]
+    assert {block.get("published", "") for block in sections} - {""} == {*PAPERS}
+    assert sum(len(paper.published[name].rows) for name, paper in PAPERS.items()) == 225
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("paper.yaml", "title:", "titel:", ["'titel' was unexpected; did you mean 'title'"]),
+        ("paper.yaml", "momentum: 0.9", "momentum: x", ["workloads.mine.optimizer.momentum"]),
+        ("paper.yaml", "    global_batch: 100\n", "", ["workloads.mine", "has no batch size"]),
+        ("paper.yaml", "replicas: 1}}", "replica: 1}}", ["numbers.mine.systems.my laptop", "replicas"]),
+        ("paper.yaml", "my laptop:", "your laptop:", ["line 2", "'my laptop'", "systems"]),
+        ("paper.yaml", "batch: 100}]", "batch: 9}]", ["numbers.mine.ratios", "0 rows", "throughput"]),
+        ("paper.yaml", "metric: throughput", "metric: rate", ["numbers.mine.ratios", "rate"]),
+        ("paper.yaml", "numbers:\n", "numbers:\n  other: {}\n", ["numbers.other", "no row"]),
+        ("numbers.csv", ",value,", ",number,", ["column 'number'", "value"]),
+        ("numbers.csv", "experiment,system", "system", ["no column 'experiment'"]),
+        ("numbers.csv", "0.25,,nats", "0.25,1,nats", ["line 3", "more than 1 decimals"]),
+        ("numbers.csv", "0.25,", "?,", ["line 3", "value '?' is no number"]),
+        ("numbers.csv", "0.25,,nats", "0.25,,nats,", ["line 3", "11 cells"]),
+        ("numbers.csv", "test,2,", "test,two,", ["line 3", "epoch 'two' is no whole number"]),
+        ("numbers.csv", "loss,test", "loss,tests", ["line 3", "split 'tests'"]),
+        ("numbers.csv", ",yes,", ",no,", ["line 2", "final 'no'"]),
+        ("numbers.csv", "mine,my laptop,mine,loss", "mine,my laptop,yours,loss", ["line 3", "'yours'"]),
+        ("numbers.csv", "mine,my laptop,mine,loss", "mine,my laptop,,loss", ["line 3", "another workload"]),
+        ("numbers.csv", "mine,my laptop,mine,loss", "yours,my laptop,mine,loss", ["line 3", "'yours'"]),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_its_file(mine, file, old, new, words):
+    read_paper(mine)
+    text = (mine / file).read_text()
+    assert old in text
+    if old == "experiment,system":
+        text = text.replace("mine,my laptop,", "my laptop,")
+    (mine / file).write_text(text.replace(old, new, 1))
+    with pytest.raises(UserError) as caught:
+        read_paper(mine)
+    for word in [str(mine), *words]:
+        assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_does_not_fit_the_config_is_named(mine):
+    def refused(*words: str, **changes) -> None:
+        with pytest.raises(UserError) as caught:
+            whole(**changes)
+        for word in words:
+            assert word in str(caught.value)
+
+    refused("papers: 'nobody' is no folder", "pytorch-xla-colab", papers=["nobody"])
+    refused("papers.0", papers=[5])
+    refused("reduced.experiments.nothing", reduced={"experiments": {"nothing": {}}})
+    twin = shutil.copytree(mine, mine.parent / "twin")
+    refused("workloads.mine", "twin", papers=[str(mine), str(twin)])
+    (mine / "numbers.csv").write_text(NUMBERS.replace("loss,test", "perplexity,test"))
+    refused(str(mine.name), "test_perplexity", "margins", papers=[str(mine)])
+    text = f"{MINE}margins: {{test_perplexity: {{kind: share, margin: 0.05}}}}\n"
+    (mine / "paper.yaml").write_text(text)
+    assert whole(papers=[str(mine)])["margins"]["test_perplexity"] == {
+        "kind": "share",
+        "margin": 0.1,
+    }
+
+
+def test_numbers_of_no_paper_are_named(mine):
+    with pytest.raises(UserError, match="published of mine: no paper has numbers of 'no'"):
+        numbers_of(PAPERS, "no", "published of mine")
+    config = whole(papers=[str(mine)])
+    config["experiments"]["mine"]["published"] = "no"
+    with pytest.raises(UserError, match="published of mine: no paper has numbers of 'no'"):
+        Plan(config, ROOT)

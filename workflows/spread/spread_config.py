@@ -1,0 +1,82 @@
+"""The config that makes the spread of papers: runs that differ by seed alone, of what is judged by it.
+
+Standard library, YAML and msgspec only: the Snakefile imports this module at parse time.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).parents[2]
+sys.path.insert(0, str(PROJECT / "scripts"))
+
+from paragone.base.errors import UserError
+from paragone.config.papers import Paper, papers_of
+from paragone.config.read import fill, read
+
+SEEDS = 20
+
+
+def spread_config(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Paper]]:
+    """The whole config of the main workflow, `config` and its defaults, and the paper of each experiment.
+
+    An experiment has all workloads of which a paper states losses or accuracies, on the backend `baseline`.
+    Raises `UserError` where no number of a paper needs a spread.
+    """
+    whole = {**config}
+    fill(whole, read(PROJECT / "config.yaml"))
+    whole |= {
+        "reduced": None,
+        "speed_window": {"seconds": 0, "limit_seconds": 1},
+        "experiments": {},
+    }
+    papers, _ = papers_of(whole, PROJECT)
+    found = {}
+    for paper in papers:
+        if rows := _rows(paper, whole["baseline"]):
+            name = f"spread_{paper.name.replace('-', '_').lower()}"
+            found[name] = paper
+            whole["experiments"][name] = {
+                "title": f"Spread over seeds: {paper.name}",
+                "workload": rows[0]["workload"],
+                "repeats": SEEDS,
+                "matrix": rows,
+                "figures": [],
+                "tables": ["spread"],
+            }
+    if not found:
+        raise UserError("papers: none states a loss or an accuracy that a spread could judge")
+    whole |= {"only": [*found], "primary": {"experiment": next(iter(found)), "metric": "speed"}}
+    return whole, found
+
+
+def _rows(paper: Paper, backend: str) -> list[dict[str, Any]]:
+    """A row of a matrix for each workload with a published loss or accuracy, at the published batch."""
+    batches: dict[str, set[int | None]] = {}
+    for one in paper.published.values():
+        for row in one.rows:
+            if row.is_outcome and not row.bound and row.workload:
+                protocol = one.protocols.get(row.system)
+                batch = protocol.batch_of(row) if protocol else None
+                batches.setdefault(row.workload, set()).add(batch)
+    rows = []
+    for workload, sizes in batches.items():
+        stated = sorted(size for size in sizes if size)
+        if len(stated) > 1:
+            raise UserError(
+                f"{paper.folder}: {workload} has numbers at the batches {', '.join(map(str, stated))}, and "
+                "spread.csv one protocol per workload; make a workload of each"
+            )
+        about = {"workload": workload, "backend": backend, "replicas": 1}
+        rows.append(about | ({"global_batch": stated[0]} if stated else {}))
+    return rows
+
+
+def what_it_takes(config: dict[str, Any], workloads: dict[str, Any]) -> list[str]:
+    """A sentence per workload on the runs that are trained."""
+    return [
+        f"{block['title']}: {block['repeats']} runs of {(name := row['workload'])} on {row['backend']}, "
+        f"{workloads[name]['epochs']} epochs each"
+        for block in config["experiments"].values()
+        for row in block["matrix"]
+    ]

@@ -1,0 +1,44 @@
+"""The spread of papers: which runs, at which protocol, and where it is written."""
+
+import pytest
+from workspace import Checkout
+
+from paragone.base.errors import UserError
+from spread_config import SEEDS, spread_config, what_it_takes
+
+SNAKEFILE = "workflows/spread/Snakefile"
+PAPERS = ["tensorflow-handbook-tpu", "tensorflow-distribute-notes"]
+
+
+def test_it_has_what_is_judged_at_the_published_protocol():
+    config, papers = spread_config({"papers": PAPERS})
+    assert [paper.name for paper in papers.values()] == PAPERS
+    rows = [row for block in config["experiments"].values() for row in block["matrix"]]
+    assert {(row["workload"], row["global_batch"]) for row in rows} == {
+        ("fashion-conv", 1000),
+        ("reuters-cnn", 32),
+        ("reuters-cnn-double-softmax", 32),
+    }
+    assert {(row["backend"], row["replicas"]) for row in rows} == {("torch", 1)}
+    assert config["experiments"]["spread_tensorflow_handbook_tpu"]["repeats"] == SEEDS
+    sentences = what_it_takes(config, {row["workload"]: {"epochs": 5} for row in rows})
+    assert "20 runs of fashion-conv on torch, 5 epochs each" in sentences[0]
+
+
+def test_bounds_alone_need_no_spread():
+    with pytest.raises(UserError, match="none states a loss or an accuracy"):
+        spread_config({"papers": ["pytorch-xla-colab", "nvidia-batch-size-lab"]})
+
+
+def test_it_trains_and_writes_into_the_folder_and_says_so_first(checkout):
+    made: Checkout = checkout()
+    line = ["--snakefile", SNAKEFILE, "--cores", "2", "--config", f"papers=[{PAPERS[0]}]"]
+    (made / f"papers/{PAPERS[0]}/spread.csv").unlink()
+    done = made.dry_run(*line)
+    assert "notice: Spread over seeds: tensorflow-handbook-tpu: 20 runs" in done.stdout
+    jobs = made.jobs(*line)
+    assert (jobs["train"], jobs["spread_tensorflow_handbook_tpu"], jobs["tabulate_spread"]) == (
+        20,
+        1,
+        1,
+    )
