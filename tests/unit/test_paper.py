@@ -49,6 +49,15 @@ def test_the_abstract_answers_and_method_evidence_sources_and_machine_follow(pap
     assert places[-3] < places[-2]
 
 
+def test_a_published_run_is_drawn_with_its_verdict(paper):
+    text = text_of(paper.pages)
+    caption = text.index("Published runs by their final numbers")
+    drawn = text[text.rindex("final number published", 0, caption) : caption]
+    assert drawn.count("8 TPU cores (Colab), TPUStrategy, fashion-conv") == QUESTIONS
+    for words in ("train loss", "0.2867", "test accuracy", "0.8848"):
+        assert drawn.count(words) == QUESTIONS
+
+
 def test_the_same_results_make_the_same_bytes(results, paper, tmp_path):
     folder, outline = results
     write_pdf(folder, tmp_path / "again.pdf", *outline)

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,7 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
         ],
         # The first sentence of a paragraph is its heading.
         "method": [words.partition(". ")[::2] for words in method],
+        "published": [run for section in results.sections for run in _published(section)],
         "sections": [_section(section, results, root, seen) for section in results.sections],
         "facts": list(facts.items()),
         "flaws": [(name, flaw) for name, folder in cited.items() for flaw in _flaws(folder)],
@@ -123,6 +124,34 @@ def _section(
     }
 
 
+def _published(section: Section) -> Iterator[dict[str, Any]]:
+    """Yield each published run that has a verdict, with its final numbers.
+
+    `at`: how far a number is from the center of where one more run would be, in halves of that interval.
+    """
+    tables = [table for table in section.tables if table.name == "comparison"]
+    for table in tables:
+        rows = pd.read_csv(io.StringIO(table.rows))
+        rows = rows[rows["family"].eq("final") & rows["verdict"].ne(NOT_COMPARABLE)]
+        halves = (rows["high"] - rows["low"]) / 2
+        rows = rows.assign(at=(rows["value"] - rows["center"]) / halves).dropna(subset="at")
+        for (system, count), numbers in rows.groupby(["system", "published_runs"], sort=False):
+            yield {
+                "system": system if count == 1 else f"Mean of {count:.0f} such runs",
+                "workload": numbers["workload"].iloc[0],
+                "verdict": numbers["run_verdict"].iloc[0],
+                "numbers": [
+                    {
+                        "metric": row["metric"].replace("_", " "),
+                        "published": f"{row['value']:.4f}",
+                        "at": row["at"],
+                        "verdict": row["verdict"],
+                    }
+                    for row in numbers.to_dict("records")
+                ],
+            }
+
+
 def _figure(figure: Figure, section: str, root: Path) -> dict[str, Any]:
     """Copy a drawing to `root`; its width is in centimeters, its notes are those of the SVG file.
 
@@ -160,7 +189,10 @@ def _table(table: Table, seen: set[tuple[str, ...]]) -> dict[str, Any]:
     rows = sum(len(block["lines"]) for block in table.cells["blocks"][:1])
     if rows > len(shown):
         words.append(f"{len(shown)} of {rows} rows; the page has all.")
-    key = next((name for name in ("system", "metric") if name in shown), "")
+    keys = [
+        name for name in ("system", "metric") if name in shown and shown[name].duplicated().any()
+    ]
+    key = keys[0] if keys else ""
     groups = shown.groupby(key, sort=False) if key else [("", shown)]
     shown = shown.drop(columns=key, errors="ignore")
     return {
@@ -196,4 +228,5 @@ def _cells(table: Table) -> pd.DataFrame:
             for line in cells.to_dict("records")
         ]
         cells["effect"] = cells["effect"].str.replace(" x", "")
-    return cells.drop(columns=[name for name in _PAGE_ONLY if name in cells])
+    cells = cells.drop(columns=[name for name in _PAGE_ONLY if name in cells])
+    return cells.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", regex=True)
