@@ -5,6 +5,7 @@ import pytest
 from draw_figures import Drawing, texts_of
 from make_experiments import reuters
 from make_records import CLASS_NAMES, PALETTE, make_predictions, make_record
+from matplotlib.lines import Line2D
 
 from paragone.base.errors import UserError
 from paragone.reporting.figures import learning_curves, predictions
@@ -42,6 +43,18 @@ def test_lines_are_the_medians_and_bands_their_intervals(everything):
     first, second = (line.get_xdata()[0] for line in axes.lines[:2])
     assert first < second  # equal curves are side by side
     assert len(axes.collections) == 3  # a band per series with several runs
+
+
+def test_equal_curves_of_two_machines_are_both_seen(tmp_path):
+    made = [make_record("torch", epochs=20, host=host) for host in ("node-1", "node-2")]
+    first, second = Drawing.of(tmp_path, made).figure("learning_curves").axes[0].lines[:2]
+    assert first.get_ydata().tolist() == second.get_ydata().tolist()
+    marked = [
+        set(range(20)[start::step]) for start, step in map(Line2D.get_markevery, (first, second))
+    ]
+    assert all(marked)
+    assert not set.intersection(*marked)
+    assert len({"None", "none", first.get_marker(), second.get_marker()}) == 4
 
 
 def test_two_points_are_no_curve_and_chance_and_target_are_drawn(tmp_path):

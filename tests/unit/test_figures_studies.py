@@ -266,6 +266,14 @@ def test_a_speed_up_without_its_one_replica_has_the_reason(tmp_path):
     assert set(here["kind"]) == {NO_REFERENCE}
 
 
+def test_bars_of_two_machines_have_two_colors(tmp_path):
+    made = [one for host in ("node-1", "node-2") for one in mobilenet(1, host=host)]
+    (axes, _) = Drawing.of(tmp_path, made).figure("epoch_time").axes
+    assert len({bar.get_facecolor() for bar in axes.patches if bar.get_height()}) == 2 * len(
+        {one["spec"]["backend"]["name"] for one in made}
+    )
+
+
 def test_bars_do_not_overlap_and_runs_are_over_their_own(drawing, epochs):
     panels = drawing.figure("epoch_time", BESIDE).axes
     for axes, shown in zip(panels, (("published", "measured"), ("speed_up",)), strict=True):

@@ -11,6 +11,7 @@ from typing import Any
 import matplotlib
 import pandas as pd
 from matplotlib.artist import Artist
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
@@ -93,9 +94,13 @@ matplotlib.rcdefaults()
 sns.set_theme(context=None, style="ticks", rc=_SETTINGS)
 
 
-def color(palette: dict[str, str], backend: str) -> str:
-    """Return the color of a backend, gray for one that the palette does not name."""
-    return palette.get(backend, MUTED)
+def color(palette: dict[str, str], backend: str, number: int = 0) -> str:
+    """Return the color of a backend, gray for one that the palette does not name.
+
+    It is lighter for each further series of a backend (`number`), where nothing else tells them apart.
+    """
+    parts = to_rgb(palette.get(backend, MUTED))
+    return to_hex([1 - (1 - part) * 0.5**number for part in parts]).upper()
 
 
 def series_style(palette: dict[str, str], backend: str, number: int = 0) -> dict[str, Any]:

@@ -155,11 +155,9 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw epoch times, and below speed-ups, published and measured side by side."""
-    # Several machines of a backend share its color.
-    colors = {
-        "published": PUBLISHED_BARS,
-        **{sweep.label: style.color(inputs.palette, sweep.backend) for sweep in inputs.sweeps()},
-    }
+    colors = {"published": PUBLISHED_BARS}
+    for sweep in inputs.sweeps():
+        colors[sweep.label] = style.color(inputs.palette, sweep.backend, sweep.number)
     drawn = [name for name in colors if name != "published" or (points["series"] == name).any()]
     handles = [
         Patch(color=colors[name], alpha=1 if name == "published" else 0.5, lw=0, label=name)

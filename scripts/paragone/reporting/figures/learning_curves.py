@@ -206,19 +206,23 @@ def _handles(
 
 def _draw_measured(axes: Axes, here: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:
     medians = here[here["kind"] == "median"].dropna(subset="epoch")  # a series may have none
-    count = medians["epoch"].nunique()
+    count, names = medians["epoch"].nunique(), list(dict.fromkeys(medians["series"]))
     more: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.4}
+    lines = {name: styles[name] for name in names}
     if count > 12:
-        more = {"markevery": slice(0, None, int(count))}  # markers would hide the line
+        # Few markers, which would hide the line, at other epochs of each series: equal curves are all seen.
+        step = -(-count // 5)
+        for at, (name, epochs) in enumerate(medians.groupby("series", sort=False).size().items()):
+            first = min(at * step // len(names), epochs - 1)
+            lines[name] = {**styles[name], "markevery": (first, step)}
     elif count:
         # Each series is moved a little, so that equal curves are side by side.
-        places = {name: at for at, name in enumerate(dict.fromkeys(medians["series"]))}
         width = 0.016 * max(medians["epoch"].max() - 1, 1)
-        moved = medians["series"].map(places).sub((len(places) - 1) / 2).mul(width)
+        moved = medians["series"].map(names.index).sub((len(names) - 1) / 2).mul(width)
         medians = medians.assign(epoch=medians["epoch"] + moved)
     if count <= 2:
         more["linewidth"] = 0  # two points are no curve
-    draw_lines(axes, medians, "epoch", "value", styles, alpha=0.9, **more)
+    draw_lines(axes, medians, "epoch", "value", lines, alpha=0.9, **more)
     for name, band in medians.dropna(subset=["low", "high"]).groupby("series", sort=False):
         own = {"color": styles[name]["color"], "alpha": 0.18, "linewidth": 0}
         axes.fill_between(band["epoch"].astype(float), band["low"], band["high"], **own)
