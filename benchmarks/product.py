@@ -74,7 +74,7 @@ class Trained:
     def test_accuracy(self) -> float:
         """After the last epoch."""
         accuracy = self.record.epochs[-1].test_accuracy
-        assert accuracy is not None
+        assert isinstance(accuracy, float)
         return accuracy
 
 

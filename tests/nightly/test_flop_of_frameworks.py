@@ -28,7 +28,8 @@ for name, (shape, classes, vocabulary) in json.loads(sys.argv[2]).items():
     spec = make_spec(name, sys.argv[1])
     inputs = np.zeros((64, *shape), np.int32 if vocabulary else np.uint8)
     dataset = SimpleNamespace(train_inputs=inputs, train_labels=np.zeros(64, np.int32),
-        class_names=list(range(classes)), vocabulary=vocabulary, test_labels=np.zeros(64, np.int32))
+        class_names=list(range(classes)), vocabulary=vocabulary, test_labels=np.zeros(64, np.int32),
+        outputs=classes, name="made")
     engine = engines.create(spec)
     engine.build(spec, dataset, 2)
     assert engine.peak_device_memory() is None  # of a CPU

@@ -56,12 +56,21 @@ class Lab:
         seed, steps = framework_seed(spec.seed, epoch), spec.steps_per_epoch
         rates = spec.learning_rates(epoch, steps)
         metrics = self.engine.train_epoch(seed, rates, batches, steps)
-        return [metrics.loss, metrics.accuracy]
+        return [metrics.loss, metrics.score]
 
     def speed_window(self) -> list[int]:
         """The steps of each epoch of a window; every rank expects another length of a step."""
         seconds = 0.005 * (1 + self.meeting.rank)  # by which each would plan other steps
-        last = Epoch(1, 0.1, 1, seconds, None, 1.0, 0.0, 0.0, 1.0, 0.0)
+        last = Epoch(
+            epoch=1,
+            learning_rate=0.1,
+            steps=1,
+            train_seconds=seconds,
+            input_seconds=None,
+            train_loss=1.0,
+            evaluate_seconds=0.0,
+            test_loss=1.0,
+        )
         window, _ = SpeedWindow(0.3, 60.0, self.meeting).measure(
             self.engine, self.spec, self.dataset, last, Ledger(), HostWatch([os.getpid()])
         )
@@ -109,7 +118,7 @@ def evaluation(lab: Lab) -> dict[str, Any]:
     chances = lab.engine.predict(np.asarray(lab.dataset.test_inputs)).astype(np.float64)
     loss = -np.log(chances[np.arange(tests), labels]).mean()
     return {
-        "evaluated": [metrics.loss, metrics.accuracy],
+        "evaluated": [metrics.loss, metrics.score],
         "predicted": [float(loss), float((chances.argmax(1) == labels).mean())],
     }
 

@@ -25,6 +25,7 @@ from paragone.data.forms import ARRAYS, WHOLE, WORDS, Raw, Stream
 from paragone.data.words import split
 from paragone.models import check_shape
 from paragone.parity.observe import fitted
+from paragone.records.data_summary import Summary
 
 NOISE = Image.fromarray(RANDOM.integers(0, 256, (12, 20, 3)).astype(np.uint8))
 PNG = {"form": "folder", "path": "set", "size": 8, "held_out": 0.2}
@@ -81,6 +82,22 @@ def no_arrays(inputs: np.ndarray, labels: np.ndarray, *words: str, **options: ob
 
 def notices(manifest: dict) -> str:
     return "; ".join(manifest["summary"]["notices"])
+
+
+def number_columns() -> None:
+    rows = "".join(f"{n},{n * n},{'xy'[n % 2]},{n / 4}\n" for n in range(10))
+    plain = {"columns": ["square", "n"], "length": None}
+    given = {key: value for key, value in (CSV | plain).items() if value is not None}
+    Path("mine.csv").write_text(f"n,square,letter,price\n{rows}")
+    dataset, _ = made(given | {"label": "letter"}, "letters")
+    assert (dataset.class_names, dataset.train_inputs.shape) == (("x", "y"), (5, 2))
+    dataset, _ = made(given | {"targets": ["price"]}, "prices")
+    assert np.array_equal(dataset.test_labels[:, 0], dataset.test_inputs[:, 1] / 4)
+    assert np.array_equal(dataset.test_inputs[:, 0], dataset.test_inputs[:, 1] ** 2)
+    for cell, words in (("eleven", "row 11 has 'eleven' in column 'n'"), ("inf", "not finite")):
+        Path("mine.csv").write_text(f"n,square,letter,price\n{rows}{cell},1,x,2\n")
+        forget()
+        wrong(given | {"targets": ["price"]}, words, name="refused")
 
 
 def formats() -> None:
@@ -428,6 +445,32 @@ def other_labels() -> None:
     assert "label -1 is a class" in notices(arrays(labels=LABELS - 1)[1])
 
 
+def positions() -> None:
+    dataset, manifest = arrays(labels=np.where(DIGITS > 7, "ink", "paper"))
+    assert dataset.train_labels.shape == (40, 8, 8)
+    assert dataset.class_names == ("ink", "paper")
+    assert manifest["majority"]["test"] == np.bincount(dataset.test_labels.ravel()).max() / 640
+    assert "40 training and 10 test examples" in Summary(**manifest["summary"]).what
+    no_arrays(DIGITS[:, 0], np.eye(8, dtype=int)[LABELS], "labels of mine.npz", "labels.argmax(1)")
+
+
+def targets() -> None:
+    values = RANDOM.normal(9, 2, (50, 2))
+    dataset, manifest = arrays(labels=values, targets="labels")
+    assert (dataset.class_names, dataset.outputs, dataset.train_labels.dtype) == ((), 2, np.float32)
+    found = np.concatenate([dataset.train_labels, dataset.test_labels])
+    assert np.array_equal(np.sort(found, 0), np.sort(values.astype(np.float32), 0))
+    assert manifest["variance"]["test"] == pytest.approx(dataset.test_labels.var(0).mean())
+    assert arrays(labels=LABELS, targets="labels")[0].train_labels.shape == (40, 1)
+    for odd, words in (
+        (values[:, :, None], "(examples, targets)"),
+        (values.astype(str), "targets are numbers"),
+        (np.where(values > 9, np.nan, values), "not finite"),
+        (0 * values, "same value in all examples"),
+    ):
+        no_arrays(DIGITS, odd, "labels of mine.npz", words, targets="labels")
+
+
 def unequal() -> None:
     no_arrays(DIGITS, LABELS[:-3], "(50, 8, 8)", "47 labels")
 
@@ -605,11 +648,11 @@ CASES: dict[str, list[Callable[[], None]]] = {
     ],
     "Tables of texts": [
         marks, open_marks, delimiters, encodings, lines, other_columns, plain_text, empty_fields, ragged,
-        columns, packed, of_parquet, scripts, one_label,
+        columns, packed, of_parquet, scripts, one_label, number_columns,
     ],
     "Arrays": [
-        numbers, not_finite, no_numbers, no_archives, odd_labels, other_labels, unequal, channels_first,
-        not_square, indices, one_class, drawn,
+        numbers, not_finite, no_numbers, no_archives, odd_labels, other_labels, positions, targets, unequal,
+        channels_first, not_square, indices, one_class, drawn,
     ],
     "Builders of TensorFlow Datasets": [built_numbers, built_words, built_classes],
     "Every form": [sizes, few, to_come, lacking, alike, all_classes, ordered, repeated, unknown],

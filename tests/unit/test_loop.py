@@ -257,13 +257,22 @@ PREFIX = "[fashion-cnn torch-xla x8 seed 3] "
 
 
 def row(epoch: int) -> Epoch:
-    return Epoch(epoch, 0.1, 20, 8.0, None, 1.0, 0.8, 2.0, 1.0, test_accuracy=0.81236)
+    return Epoch(
+        epoch=epoch,
+        learning_rate=0.1,
+        steps=20,
+        train_seconds=8.0,
+        input_seconds=None,
+        train_loss=1.0,
+        evaluate_seconds=2.0,
+        test_loss=1.0,
+    )
 
 
 def test_epoch_line(capsys):
     shown = Progress(SPEC, 20, 20_480)
-    shown.epoch_done(row(1))
-    shown.epoch_done(row(4))
+    shown.epoch_done(row(1), 0.81236)
+    shown.epoch_done(row(4), 0.81236)
     first, last = capsys.readouterr().out.splitlines()
     assert first == (PREFIX + "epoch 1/4: 2,560 examples/s, test accuracy 0.8124, 0:00:30 left")
     assert last.endswith("epoch 4/4: 2,560 examples/s, test accuracy 0.8124, 0:00:00 left")

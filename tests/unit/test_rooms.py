@@ -11,8 +11,9 @@ LIBRARY = SCRIPTS / "paragone"
 # Directly below each room. Whatever lies below those is open to it as well: see `below`.
 NEXT_BELOW = {
     "base": [],
+    "tasks": ["base"],
     "machine": ["records"],
-    "config": ["base"],
+    "config": ["tasks"],
     "data": ["records"],
     "models": ["data"],
     "engines": ["models", "machine"],

@@ -47,6 +47,7 @@ OF_WORKLOAD = {
     "evaluation": {"first": 9},
     "augmentation": {"shift": 0.1, "flip": False},
     "target": {"accuracy": 0.5, "patience": 1, "stop": True},
+    "task": {"name": "language-modeling"},
 }
 
 

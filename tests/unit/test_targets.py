@@ -1,7 +1,6 @@
 """Time to target: the first of `patience` evaluations in a row at or above an accuracy."""
 
 import math
-from types import SimpleNamespace
 
 import pytest
 from make_records import make_record, typed
@@ -42,7 +41,9 @@ def test_target_reached(accuracies, patience, epoch, interval):
     [([], 1), ([0.79], 1), ([0.8], 2), ([0.8, 0.7, 0.8], 2), ([0.8, 0.8], 3), ([math.nan], 1)],
 )
 def test_target_missed_is_censored(accuracies, patience):
-    assert target(accuracies, patience) == Target(0.8, patience, False, None, None, None)
+    assert target(accuracies, patience) == Target(
+        "accuracy", 0.8, patience, False, None, None, None
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,6 @@ def test_target_missed_is_censored(accuracies, patience):
     ],
 )
 def test_run_stops_after_patience(accuracies, stop, expected):
-    epochs = [SimpleNamespace(test_accuracy=accuracy) for accuracy in accuracies]
-    assert stops(run_spec.Target(**TARGET | {"stop": stop}), epochs) is expected
-    assert stops(None, epochs) is False
+    tested = [{"accuracy": accuracy} for accuracy in accuracies]
+    assert stops(run_spec.Target(**TARGET | {"stop": stop}), tested) is expected
+    assert stops(None, tested) is False

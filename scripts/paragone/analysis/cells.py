@@ -9,8 +9,9 @@ import pandas as pd
 
 from paragone.analysis import run_states
 from paragone.analysis.prediction import Reason
-from paragone.analysis.published import settings
+from paragone.analysis.published import OUTCOMES, settings
 from paragone.config.numbers import Protocol, Row
+from paragone.tasks import METRICS
 
 FIT = ["compilation_seconds", "train_seconds", "evaluate_seconds"]
 
@@ -271,9 +272,6 @@ QUANTITIES = {
     "epoch_time": _timed_as_published(_epoch_time, meaning=_epoch_time_meaning),
     "throughput": _timed_as_published(_steady),
     "parameters": Quantity(_of_run("parameters"), digits=0, any_length=True),
-    "target_accuracy": Quantity(_of_run("target_accuracy"), any_length=True),
-    **{
-        name: _outcome(name)
-        for name in ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
-    },
+    **{f"target_{name}": Quantity(_of_run("target_value"), any_length=True) for name in METRICS},
+    **{name: _outcome(name) for name in OUTCOMES},
 }

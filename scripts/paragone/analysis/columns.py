@@ -8,6 +8,7 @@ from paragone.records.host_metrics import known, other_cpu_share
 from paragone.records.measurements import MeasuringProcess, Products
 from paragone.records.rules import limit
 from paragone.records.run_record import Process
+from paragone.tasks import METRICS
 
 TEXT, COUNT, REAL, FLAG = "string", "Int64", "float64", "boolean"
 
@@ -17,18 +18,24 @@ def typed(*columns: tuple[str, str]) -> dict[str, str]:
     return {name: kind for kind, names in columns for name in names.split()}
 
 
+def of_metrics(prefix: str = "") -> str:
+    """The names of the columns of the metrics of all tasks, for both splits."""
+    return " ".join(f"{prefix}{split}_{name}" for split in ("train", "test") for name in METRICS)
+
+
 RUN_COLUMNS = typed(
-    (TEXT, "run experiment workload dataset model model_settings loss precision tuning"),
+    (TEXT, "run experiment workload dataset model model_settings task loss quality"),
+    (TEXT, "precision tuning"),
     (TEXT, "backend engine strategy device feed loader math_mode collectives"),
     (COUNT, "replicas workers global_batch per_replica_batch seed"),
     (COUNT, "planned_epochs planned_epoch_examples epochs"),
     (TEXT, "status reason parity violations"),
     (TEXT, "data_source data_edition manifest_sha256 input_shape"),
     (COUNT, "train_examples test_examples parameters"),
-    (REAL, "train_majority test_majority"),
+    (REAL, "train_majority test_majority train_variance test_variance"),
     (TEXT, "planned_initializer initializer initial_weights final_weights"),
-    (REAL, "final_train_loss final_train_accuracy final_test_loss final_test_accuracy"),
-    (REAL, "best_test_accuracy"),
+    (REAL, of_metrics("final_")),
+    (REAL, "final_test_quality best_test_quality"),
     (COUNT, "best_test_epoch"),
     (REAL, "steady_examples_per_second"),
     (FLAG, "window_adequate"),
@@ -37,7 +44,8 @@ RUN_COLUMNS = typed(
     (COUNT, "train_flop_per_example"),
     (REAL, "steady_flop_per_second steady_peak_share peak_flop_per_second"),
     (REAL, " ".join(f"{part}_seconds" for part in (*CLOCK_PARTS, "end_to_end"))),
-    (REAL, "target_accuracy"),
+    (TEXT, "target_metric"),
+    (REAL, "target_value"),
     (COUNT, "target_patience"),
     (FLAG, "target_reached"),
     (COUNT, "target_epoch"),
@@ -59,7 +67,7 @@ RUN_COLUMNS = typed(
 EPOCH_COLUMNS = typed(
     (TEXT, "run experiment workload backend"),
     (COUNT, "replicas global_batch seed epoch steps examples"),
-    (REAL, "learning_rate train_loss train_accuracy test_loss test_accuracy"),
+    (REAL, f"learning_rate {of_metrics()}"),
     (REAL, "train_seconds evaluate_seconds elapsed_train_seconds input_share"),
     (FLAG, "first_of_process"),
     (REAL, "other_cpu_share cpu_waiting io_waiting"),

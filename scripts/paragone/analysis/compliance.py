@@ -183,16 +183,19 @@ def _unlike(record: RunRecord, manifests: dict[str, dict[str, Any]]) -> Iterator
     (train, *shape), (test, *_) = (
         manifest["arrays"][f"{split}_inputs"]["shape"] for split in ("train", "test")
     )
+    if window := manifest.get("window", 0):  # of a stream of tokens
+        train, test, shape = train - window, test - window, [window]
     trained = min(train, record.spec.workload.train_examples or train)
     expected = {
         **{key: manifest[key] for key in ("dataset", "source", "edition")},
         "train_examples": trained,
-        "test_examples": test,
+        "test_examples": record.spec.tested_examples(test),
         "input_shape": shape,
     }
-    for split, share in manifest.get("majority", {}).items():  # of contributed records some lack it
-        if split == "test" or trained == train:  # that of a part of the examples is not in it
-            expected[f"{split}_majority"] = share
+    for name in ("majority", "variance"):
+        for split, value in manifest.get(name, {}).items():  # of contributed records some lack it
+            if split == "test" or trained == train:  # that of a part of the examples is not in it
+                expected[f"{split}_{name}"] = value
     for key, value in expected.items():
         if (found := getattr(record.data, key)) != value:
             yield Finding(f"data.{key}", f"{found}, by its manifest it is {value}")
@@ -212,7 +215,7 @@ def _protocol(record: RunRecord) -> str:
     """What all runs of one question share: a name in place of the experiment's."""
     spec = record.spec
     target = spec.workload.target
-    goal = f", target {target.accuracy:g}" if target else ""
+    goal = f", target {target.value:g}" if target else ""
     steps = f" of {spec.steps_per_epoch} steps" if spec.steps_per_epoch else ""
     return f"{spec.workload.name}, {spec.epochs} epochs{steps}{goal}"
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from paragone import tasks
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -16,7 +18,8 @@ class Metric:
     `by_ratio`, else a difference. `speed`: values of runs without proven parity are missing. `by_all`: a
     series is compared only if each of its runs has a value: one that missed the target or ended before is no
     fast one.
-    `needs`: the column that says whether a value was measured long enough to decide anything.
+    `needs`: the column that says whether a value was measured long enough to decide anything. `quality`: the
+    metric of `tasks.METRICS` that it is; compared where the task of a run has it as its quality.
     """
 
     name: str
@@ -30,6 +33,7 @@ class Metric:
     needs: str = ""
     about: str = ""
     saves: str = ""
+    quality: str = ""
 
     @property
     def limit(self) -> float:
@@ -45,6 +49,21 @@ class Metric:
     def shown(self, effect: float) -> float:
         """An effect as a ratio, or a difference."""
         return math.exp(effect) if self.by_ratio else effect
+
+
+def _of_quality(name: str, words: str, margin: float) -> Metric:
+    """The metric of the test split after training; differences of what is at most 1, ratios of the rest."""
+    kind = tasks.METRICS[name]
+    return Metric(
+        f"test {kind.words}",
+        f"final_test_{name}",
+        words,
+        margin,
+        more_is_better=kind.more_is_better,
+        by_ratio=not kind.more_is_better,
+        speed=False,
+        quality=name,
+    )
 
 
 METRICS = (
@@ -65,15 +84,11 @@ METRICS = (
         about="imports, compilation and evaluation included, the speed window not",
     ),
     Metric("time to target", "target_first_hit_seconds", "quicker to the target", 1.1, by_all=True),
-    Metric(
-        "test accuracy",
-        "final_test_accuracy",
-        "more accurate",
-        0.01,
-        more_is_better=True,
-        by_ratio=False,
-        speed=False,
-    ),
+    _of_quality("accuracy", "more accurate", 0.01),
+    _of_quality("r2", "higher in R²", 0.01),
+    _of_quality("mae", "lower in mean absolute error", 1.02),
+    _of_quality("perplexity", "lower in perplexity", 1.02),
+    _of_quality("loss", "lower in loss", 1.02),
     Metric("peak memory", "peak_host_bytes", "smaller in memory", 1.1, speed=False, saves="memory"),
     Metric(
         "energy",

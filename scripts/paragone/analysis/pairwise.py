@@ -105,6 +105,7 @@ def judged(pairs: list[tuple[Series, Series]], runs: pd.DataFrame) -> pd.DataFra
         row
         for metric in METRICS
         if metric.name not in OPTIONAL or runs[metric.column].notna().any()
+        if not metric.quality or runs["quality"].eq(metric.quality).any()
         for row in _judged(metric, pairs)
     ]
     return pd.DataFrame(rows).reindex(columns=COLUMNS)

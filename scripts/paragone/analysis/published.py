@@ -16,11 +16,12 @@ import scipy
 from paragone.analysis.statistics import CONFIDENCE
 from paragone.base.errors import UserError
 from paragone.config.numbers import Published, Row
+from paragone.tasks import METRICS
 
 Values = TypeVar("Values", float, pd.Series)
-OUTCOMES = ["train_loss", "train_accuracy", "test_loss", "test_accuracy"]
+OUTCOMES = [f"{split}_{name}" for split in ("train", "test") for name in METRICS]
 _PROTOCOL = ["workload", "backend", "data_edition", "global_batch", "steps"]
-_SPREAD = [*_PROTOCOL, "seed", "epoch", *OUTCOMES, "final_weights"]
+_SPREAD = [*_PROTOCOL, "seed", "epoch", "final_weights"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,9 @@ class Spread:
         )
 
     def values(self, metric: str, epoch: int) -> pd.Series:
-        """One outcome, by seed; empty where the runs ended before the epoch."""
+        """One outcome, by seed; empty where the runs ended before the epoch, or have no such outcome."""
+        if metric not in self.rows:
+            return pd.Series(dtype="float64")
         return self.rows[self.rows["epoch"] == epoch].set_index("seed")[metric]
 
     def inside(self, published: dict[tuple[str, int], float]) -> tuple[int, int, int]:
@@ -119,7 +122,9 @@ def read_spreads(path: Path) -> dict[str, Spread]:
     if not path.exists():
         return {}
     try:
-        table = pd.read_csv(path)[_SPREAD].astype(dict.fromkeys(OUTCOMES, "float64"))
+        table = pd.read_csv(path)
+        outcomes = [name for name in OUTCOMES if name in table]
+        table = table[[*_SPREAD, *outcomes]].astype(dict.fromkeys(outcomes, "float64"))
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{path}: not a table of spreads ({error})") from None
     return {str(name): Spread(rows) for name, rows in table.groupby("workload")}
@@ -130,7 +135,8 @@ def spread_of(runs: pd.DataFrame, epochs: pd.DataFrame) -> pd.DataFrame:
     completed = runs.loc[runs["status"] == "completed", ["run", "data_edition", "final_weights"]]
     rows = epochs.merge(completed, on="run").sort_values(["workload", "seed", "epoch"])
     rows["final_weights"] = rows["final_weights"].str[:16]  # enough to recognize a run
-    return rows[_SPREAD].reset_index(drop=True)
+    outcomes = [name for name in OUTCOMES if name in rows and rows[name].notna().any()]
+    return rows[[*_SPREAD[:-1], *outcomes, _SPREAD[-1]]].reset_index(drop=True)
 
 
 def settings(text: str) -> dict[str, str]:

@@ -6,12 +6,13 @@ A run that breaks measurement rules stays, too: `violations` names the rules, an
 them is "invalid", so is the run's `status`.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
 from paragone.analysis import sessions
@@ -35,7 +36,8 @@ from paragone.records.compliance import Violation, adequate, by_run
 from paragone.records.host_metrics import known
 from paragone.records.parity_reports import Parity
 from paragone.records.rules import INVALID, UNREADABLE
-from paragone.records.run_record import Activity, DataRead, Epoch, Process, RunRecord
+from paragone.records.run_record import Activity, DataRead, Process, RunRecord
+from paragone.tasks import CLASSIFICATION, METRICS
 
 Row = dict[str, Any]
 
@@ -137,7 +139,9 @@ def _run_row(
         "model_settings": "; ".join(
             f"{key}={value}" for key, value in sorted(workload.model_options.items())
         ),
-        "loss": workload.loss,
+        "task": workload.task.name,
+        "loss": workload.loss if workload.task == CLASSIFICATION else workload.task.kind.loss,
+        "quality": workload.task.quality_name,
         "precision": spec.precision,
         "tuning": spec.tuning_name,
         "engine": backend.engine,
@@ -156,7 +160,7 @@ def _run_row(
         "parity": _PARITY[_proven(record, parity)],
         **(_data(record.data) if record.data else {}),
         **(asdict(model) if model else {}),
-        **_results(record.epochs),
+        **_results(record),
         **_prefixed("steady", window),
         "window_adequate": adequate(window),
         **(asdict(efficiency) if efficiency else {}),
@@ -200,18 +204,29 @@ def _status(status: str, reason: str | None, violations: list[Violation]) -> Row
 def _data(data: DataRead) -> Row:
     shape = " x ".join(map(str, data.input_shape))
     edition = {"data_source": data.source, "data_edition": data.edition}
-    return {**asdict(data), **edition, "input_shape": shape}
+    return {**_given(data), **edition, "input_shape": shape}
 
 
-def _results(epochs: list[Epoch]) -> Row:
-    if not epochs:
+def _given(part: Struct) -> Row:
+    """The fields of a part of a record that it has."""
+    return {key: value for key, value in asdict(part).items() if value is not UNSET}
+
+
+def _results(record: RunRecord) -> Row:
+    if not record.epochs:
         return {"epochs": 0}
-    best = max(epochs, key=lambda epoch: epoch.test_accuracy)
+    rows = [run_metrics.outcomes(record, epoch) for epoch in record.epochs]
+    quality = record.spec.workload.task.quality_name
+    tested = [row[f"test_{quality}"] for row in rows]
+    sign = 1 if METRICS[quality].more_is_better else -1
+    ranks = [-math.inf if value is None else sign * value for value in tested]
+    best = ranks.index(max(ranks))
     return {
-        "epochs": len(epochs),
-        **_prefixed("final", epochs[-1]),
-        "best_test_accuracy": best.test_accuracy,
-        "best_test_epoch": best.epoch,
+        "epochs": len(rows),
+        **{f"final_{name}": value for name, value in rows[-1].items()},
+        "final_test_quality": tested[-1],
+        "best_test_quality": tested[best],
+        "best_test_epoch": record.epochs[best].epoch,
     }
 
 
@@ -262,7 +277,8 @@ def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
     shared = _cell(record, experiment)
     return [
         {
-            **asdict(epoch),
+            **_given(epoch),
+            **run_metrics.outcomes(record, epoch),
             **shared,
             "input_share": run_metrics.input_share(epoch),
             "examples": run_metrics.examples(record, epoch),

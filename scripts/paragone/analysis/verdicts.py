@@ -34,6 +34,7 @@ from paragone.config.schema import Margin
 VERDICTS = (AT_CHANCE, DIFFERS, CONSISTENT, HOLDS, NOT_COMPARABLE)
 # Losses and accuracies of one published run are correlated over its epochs: the final ones are the question.
 FINAL = ("test_accuracy", "test_loss", "train_loss")
+_OF_OTHER_TASKS = ("test_r2", "test_mae", "test_perplexity")  # likewise
 _CURVE = "inside", "inside_of", "as_few", "as_few_of"  # columns of a table `comparison`
 
 
@@ -218,7 +219,7 @@ def compare_all(
 def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
     """The places of the final rows of each system: the last of test accuracy, test loss and training loss."""
     found: dict[str, list[int]] = {}
-    for metric in FINAL:
+    for metric in (*_OF_OTHER_TASKS, *FINAL):
         of_metric = [place for place, row in enumerate(rows) if row.metric == metric and row.epoch]
         last = {rows[at].system: at for at in sorted(of_metric, key=lambda at: rows[at].epoch or 0)}
         for system, place in last.items():
@@ -484,28 +485,46 @@ def _committed(row: Row, cell: Cell, evidence: Evidence) -> pd.Series:
 
 
 def _claim(row: Row, cell: Cell, evidence: Evidence) -> Claim:
-    """A published loss or accuracy, with what does not matter of the range that it has been learned in.
+    """A published outcome, with what does not matter of the range that it has been learned in.
 
     At chance are all outcomes of a split on which an accuracy, ours or the published one, is not above that
-    of the most frequent class by more than the margin.
+    of the most frequent class by more than the margin; or R², above 0.
     """
-    split = row.metric.partition("_")[0]
+    split, _, name = row.metric.partition("_")
+    if not math.isnan(variance := float(cell.runs[f"{split}_variance"].max())):
+        return _claim_of_numbers(row, cell, evidence, variance)
     accuracy, majority = f"{split}_accuracy", float(cell.runs[f"{split}_majority"].max())
     margin = evidence.margins[accuracy].of(1 - majority)
     reached = float(cell.at(row)[accuracy].mean())
     if row.metric == accuracy:
         reached = min(reached, row.number)
     at_chance = reached <= majority + margin
-    if row.metric != accuracy:
+    if name == "perplexity":
+        nats = math.log(row.number)
+        margin = row.number * evidence.margins[row.metric].of(-math.log(majority) - nats)
+    elif row.metric != accuracy:
         # Of guessing by the shares of the classes: their entropy, of which this is a lower bound.
         margin = evidence.margins[row.metric].of(-math.log(majority) - row.number)
     about = row.metric, cell.epoch_of(row), row.rounding, row.bound
     return Claim(row.number, margin, *about, at_chance)
 
 
+def _claim_of_numbers(row: Row, cell: Cell, evidence: Evidence, variance: float) -> Claim:
+    """`_claim` of a regression. Always saying the mean has an absolute error of at most the deviation."""
+    split, _, name = row.metric.partition("_")
+    reach = {"r2": 1.0, "mae": math.sqrt(variance) - row.number, "loss": variance - row.number}[
+        name
+    ]
+    reached = float(cell.at(row)[f"{split}_r2"].mean())
+    reached = min(reached, row.number) if name == "r2" else reached
+    at_chance = reached <= evidence.margins[f"{split}_r2"].of(1.0)
+    about = row.metric, cell.epoch_of(row), row.rounding, row.bound
+    return Claim(row.number, evidence.margins[row.metric].of(reach), *about, at_chance)
+
+
 def _judge_count(row: Row, protocol: Protocol, summary: Summary) -> tuple[str, Reason]:
     difference = summary.median - row.number
-    if row.metric == "target_accuracy":
+    if row.metric.startswith("target_"):
         if abs(difference) < 1e-9:
             return HOLDS, ("target",)
         return NOT_COMPARABLE, ("other_target", summary.median, row.value)

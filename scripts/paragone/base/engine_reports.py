@@ -19,10 +19,13 @@ class Devices(Part, frozen=True):
 
 
 class Metrics(Part, frozen=True):
-    """Mean loss (nats; not finite when the run diverged) and accuracy (fraction) over examples."""
+    """Means over examples: the loss, not finite when the run diverged, and the score.
+
+    The task says what the score is: the accuracy (a fraction), or the mean absolute error.
+    """
 
     loss: float
-    accuracy: float
+    score: float
 
 
 class Programs(Part, frozen=True):

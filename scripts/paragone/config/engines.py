@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec import structs
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.processes import MATTERING, tunes
 from paragone.base.source_files import names_of
 from paragone.config.run_spec import RESIDENT, Backend, Feed, Spec, Tuned
+from paragone.tasks import KINDS, TaskName
 
 # How a strategy spreads replicas over workers: one process drives all of them, each has a process of its own,
 # or any number of processes that divides the replicas evenly.
@@ -34,6 +36,7 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `strategies`: name -> how replicas are spread over workers. `feeds`: how batches can get to the devices.
     `tuned`: option of a backend's `tuned.options` -> what it does. `drives_all`: the program is partitioned
     over every device of its process and cannot use fewer. `accumulates`: gradients, over several batches.
+    `tasks`: what it can learn.
     """
 
     strategies: dict[str, Spread]
@@ -42,6 +45,7 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tuned: dict[str, str] = {}
     drives_all: bool = False
     accumulates: bool = True
+    tasks: tuple[TaskName, ...] = ("classification",)
 
 
 class Loader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,6 +119,9 @@ ENGINES = {
         {"whole": "one worker", "mean": "one worker", "first": "one worker"}, batch_norm="whole"
     ),
 }
+
+# The project's own learn every task.
+ENGINES = {name: structs.replace(own, tasks=tuple(KINDS)) for name, own in ENGINES.items()}
 
 LOADERS = {
     "data_loader": Loader(engines=("torch", "torch_compile", "torch_ddp"), augments=True),
@@ -233,6 +240,19 @@ def _check_has(inside: str, name: str) -> None:
     file = plugins.file_of(inside)
     if file is None or name not in names_of(file):
         raise UserError(f"{file or inside}: has no `{name} = ...`; add it")
+
+
+def check_task(spec: Spec, where: str) -> None:
+    """Raise `UserError` naming the key for an engine that does not learn the workload's task.
+
+    `where`: the key that asks for both. What is drawn from records alone may name an engine that is not here.
+    """
+    engine, task = spec.backend.engine, spec.workload.task.name
+    if is_here(engine) and task not in (known := engine_named(engine).tasks):
+        raise UserError(
+            f"{where}: backend {spec.backend.name} learns {', '.join(known)}, and workload "
+            f"{spec.workload.name} is {task}; leave one of them out, or add the task to `tasks` of the engine"
+        )
 
 
 def check_workload(spec: Spec, where: str) -> None:

@@ -18,6 +18,7 @@ from paragone.config.engines import (
     ONE_REPLICA_EACH,
     ONE_WORKER,
     WHOLE,
+    check_task,
     check_workload,
     engine_named,
     is_here,
@@ -215,6 +216,7 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
     except ValueError as error:  # a count beyond what counts can be
         raise UserError(f"{where}: {error}") from error
     check_workload(spec, where)
+    check_task(spec, where)
     return spec
 
 

@@ -15,6 +15,7 @@ from paragone.base.engine_reports import Devices
 from paragone.base.errors import UserError
 from paragone.base.typed_json import Block, Count, Number
 from paragone.config.schedules import LearningRate
+from paragone.tasks import CLASSIFICATION, METRICS, Task
 
 EVALUATION_BATCH = 256
 # Feeds: each batch is copied; rows of inputs that are on the device.
@@ -51,12 +52,37 @@ class Augmentation(Block, frozen=True):
     cutout: Count = 0
 
 
-class Target(Block, frozen=True):
-    """The test accuracy (a fraction) to reach in `patience` consecutive evaluations; `stop` the run there?"""
+class Target(Block, frozen=True, kw_only=True):
+    """The value of one test metric to reach in `patience` consecutive evaluations; `stop` the run there?"""
 
-    accuracy: Number
+    accuracy: Number | None = None
+    r2: Number | None = None
+    mae: Number | None = None
+    perplexity: Number | None = None
+    loss: Number | None = None
     patience: Count
     stop: bool
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` unless it names one metric."""
+        if len(named := [name for name in METRICS if getattr(self, name) is not None]) != 1:
+            raise ValueError(
+                f"target: names {' and '.join(named) or 'no metric'}; name one of {', '.join(METRICS)}"
+            )
+
+    @property
+    def metric(self) -> str:
+        """The key of the metric in `METRICS`."""
+        return next(name for name in METRICS if getattr(self, name) is not None)
+
+    @property
+    def value(self) -> float:
+        """The value to reach."""
+        return float(getattr(self, self.metric))
+
+    def reached_by(self, value: float | None) -> bool:
+        """Whether an evaluation's value is as good."""
+        return METRICS[self.metric].reaches(value, self.value)
 
 
 class Evaluation(Block, frozen=True):
@@ -68,6 +94,8 @@ class Evaluation(Block, frozen=True):
 
 class Workload(Block, frozen=True, kw_only=True):
     """What is learned, and how: a block `workloads` of the config, validated, with its name.
+
+    `loss`: of classification.
 
     Batch size, schedule length and precision are fields of `Spec`. `model` and `optimizer`: the name, and
     options by name, which a plugin may have any. `input`: None for indices of words. `train_examples`: None
@@ -83,6 +111,7 @@ class Workload(Block, frozen=True, kw_only=True):
     learning_rate: LearningRate
     input: Input | None = None
     train_examples: Count | None = None
+    task: Task = CLASSIFICATION
     loss: Loss = "cross_entropy"
     shuffle: Shuffle = "each_epoch"
     shuffle_buffer: Count | None = None
@@ -92,10 +121,19 @@ class Workload(Block, frozen=True, kw_only=True):
     target: Target | None = None
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for a model or an optimizer without a name."""
+        """Raise `ValueError` for a model or an optimizer without a name, and a metric that the task lacks."""
         for key in ("model", "optimizer"):
             if not isinstance(getattr(self, key).get("name"), str):
                 raise ValueError(f"workload.{key}.name: is missing, or no text")
+        if (
+            self.task == CLASSIFICATION
+        ):  # the default is left out of a specification if it is this object
+            msgspec.structs.force_setattr(self, "task", CLASSIFICATION)
+        metrics = self.task.kind.metrics
+        if self.target and self.target.metric not in metrics:
+            raise ValueError(
+                f"target.{self.target.metric}: {self.task.name} has {', '.join(metrics)}; name one of them"
+            )
 
     @property
     def model_name(self) -> str:

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from paragone.config.run_spec import DeviceKind, Feed, Initializer, Loss, PartialBatch, Shuffle
 from paragone.config.schedules import Shape, Unit
+from paragone.tasks import MetricName, TaskName
 
 ABSENT: Any = None  # the default of a key that may be left out
 Text = Annotated[str, Meta(min_length=1)]
@@ -257,17 +258,39 @@ class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
             "train, one for test"
         ),
     ] = "inputs"
-    labels: Annotated[Text | OfSplit, says("of arrays: likewise")] = "labels"
+    labels: Annotated[
+        Text | OfSplit,
+        says(
+            "of arrays: likewise; integers or strings, one for each example or each word or pixel"
+        ),
+    ] = "labels"
+    targets: Annotated[
+        Text | OfSplit,
+        says(
+            "of arrays: likewise, numbers to learn in the place of labels, one or several for each "
+            "example; of table: a list of columns of such numbers"
+        ),
+    ] = ABSENT
     vocabulary: Annotated[
         int, Meta(ge=2), says("of arrays: the inputs are indices of so many words")
     ] = ABSENT
 
 
 class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
-    """texts in a CSV, TSV or Parquet file"""
+    """texts or numbers in a CSV, TSV or Parquet file"""
 
     path: Place
     text: Annotated[Text, says("of table: the column of texts")] = "text"
+    columns: Annotated[
+        list[Text],
+        Meta(min_length=1),
+        says("of table: the columns of numbers that a model sees, in the place of texts"),
+    ] = ABSENT
+    targets: Annotated[
+        list[Text],
+        Meta(min_length=1),
+        says("of table: the columns of numbers to learn, in the place of labels"),
+    ] = ABSENT
     label: Annotated[Text, says("of table: the column of labels")] = "label"
     delimiter: Annotated[
         str,
@@ -287,8 +310,10 @@ class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
     words: Vocabulary = 20000
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for an encoding that Python does not know."""
+        """Raise `ValueError` for an encoding that Python does not know, and for targets without columns."""
         super().__post_init__()
+        if self.targets and not self.columns:
+            raise ValueError("has targets and no columns; add those that a model sees")
         try:
             "".encode(self.encoding)
         except LookupError:
@@ -360,7 +385,16 @@ class Primary(Closed):
 
     experiment: str
     metric: Literal[
-        "speed", "end to end", "time to target", "test accuracy", "peak memory", "energy"
+        "speed",
+        "end to end",
+        "time to target",
+        "test accuracy",
+        "test R²",
+        "test mean absolute error",
+        "test perplexity",
+        "test loss",
+        "peak memory",
+        "energy",
     ]
 
 
@@ -751,12 +785,36 @@ class LearningRate(Closed):
             raise ValueError("has a schedule that is over before its warmup; make `over` longer")
 
 
-class Target(Closed):
-    """quality target; none if absent"""
+class Target(Closed, kw_only=True):
+    """quality target, one metric of the task; none if absent"""
 
-    accuracy: Annotated[float, Meta(gt=0, le=1), says("test accuracy, as a fraction")]
-    patience: Annotated[Count, says("consecutive evaluations at or above it that are needed")]
+    accuracy: Annotated[float, Meta(gt=0, le=1), says("test accuracy, as a fraction, or more")] = (
+        ABSENT
+    )
+    r2: Annotated[float, Meta(lt=1), says("R² of the test split, or more")] = ABSENT
+    mae: Annotated[Positive, says("mean absolute error of the test split, or less")] = ABSENT
+    perplexity: Annotated[float, Meta(gt=1), says("test perplexity, or less")] = ABSENT
+    loss: Annotated[Positive, says("test loss, or less")] = ABSENT
+    patience: Annotated[Count, says("consecutive evaluations that reach it")]
     stop: Annotated[bool, says("end the run when it is reached")]
+
+
+class Task(Closed):
+    """what is learned, and how it is scored; classification if absent; see docs/method.md#tasks"""
+
+    name: Annotated[
+        TaskName,
+        says(
+            "classification: of each example, or of each of its words or pixels; regression: of one "
+            "number or several; language-modeling: of the next token"
+        ),
+    ]
+    quality: Annotated[
+        MetricName,
+        says(
+            "the metric by which variants are compared; if absent accuracy, r2 or perplexity, in this order"
+        ),
+    ] = ABSENT
 
 
 class Workload(Closed, kw_only=True):
@@ -779,10 +837,12 @@ class Workload(Closed, kw_only=True):
             "the file of data.pretrained, or keras where it cannot be found"
         ),
     ]
+    task: Task = ABSENT
     loss: Annotated[
         Loss,
         says(
-            "double_softmax: probabilities given to a loss that expects logits, as one source has it"
+            "of classification; double_softmax: probabilities given to a loss that expects logits, as "
+            "one source has it"
         ),
     ] = "cross_entropy"
     shuffle: Annotated[

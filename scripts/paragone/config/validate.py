@@ -12,11 +12,12 @@ import yaml
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
-from paragone.config.datasets import block_of, form_module
+from paragone.config.datasets import TFDS, block_of, form_module
 from paragone.config.engines import check_backend
 from paragone.config.expand import BATCH_SIZES
 from paragone.config.own_files import check_data
 from paragone.config.schema import FORMS, OPTIMIZERS, Config, Dataset, Optimizer
+from paragone.tasks import CLASSIFICATION
 
 ROOT = Path(__file__).parents[3]
 
@@ -64,7 +65,41 @@ def check_blocks(config: dict[str, Any]) -> None:
             raise UserError(
                 f"workloads.{name}.model.outputs: the weights of ImageNet have 1000 outputs; write 1000"
             )
+    _check_tasks(config)
     _check_batch_sizes(config)
+
+
+# Figures and tables of classes.
+_OF_CLASSES = {"figures": ("predictions",), "tables": ("accuracies",)}
+
+
+def _check_tasks(config: dict[str, Any]) -> None:
+    """Raise `UserError` for data sets, losses, figures and tables that do not belong to a task."""
+    names = {name: block.get("task", {}).get("name") for name, block in config["workloads"].items()}
+    for name, block in config["workloads"].items():
+        data = config["datasets"].get(block["dataset"], {})
+        known = data.get("form") in FORMS or block["dataset"].startswith(f"{TFDS}/")
+        numeric = names[name] == "regression"
+        if known and numeric != ("targets" in data):
+            holds = "numbers, `targets`" if "targets" in data else "no `targets`"
+            raise UserError(
+                f"workloads.{name}.task: data set {block['dataset']} has {holds}, and the task is "
+                f"{names[name] or CLASSIFICATION.name}; correct one of them"
+            )
+        if names[name] not in (None, CLASSIFICATION.name) and "loss" in block:
+            raise UserError(f"workloads.{name}.loss: is of classification alone; leave it out")
+    for name, block in config["experiments"].items():
+        used = {
+            block["workload"],
+            *(row.get("workload", block["workload"]) for row in block["matrix"]),
+        }
+        other = [each for each in used if names.get(each) not in (None, CLASSIFICATION.name)]
+        for kind, exhibits in _OF_CLASSES.items():
+            if other and (wrong := [each for each in block[kind] if each in exhibits]):
+                raise UserError(
+                    f"experiments.{name}.{kind}: {wrong[0]} shows classes, and workload {other[0]} is "
+                    f"{names[other[0]]}; leave it out"
+                )
 
 
 def _check_batch_sizes(config: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from paragone.base.errors import UserError
 
-__all__ = ["Dataset", "Origin", "load"]
+__all__ = ["Dataset", "Origin", "load", "variance"]
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,9 @@ class Dataset:
     Of a stream of n tokens the examples are its n - length windows, views that overlap: inputs and labels are
     (examples, length) int32, labels one token later. Of other data:
     train_inputs, test_inputs: (examples, height, width, channels) uint8 for images, (examples, length) int32
-    word indices for texts. train_labels, test_labels: (examples,) int32. `vocabulary`: the number of word
-    indices, None for images. `source`: "real" or "synthetic". `origin`: None for arrays made in memory.
+    word indices for texts. train_labels, test_labels: classes, (examples, ...) int32, or numbers, (examples,
+    targets) float32, without class names. `vocabulary`: the number of word indices, None for images.
+    `source`: "real" or "synthetic". `origin`: None for arrays made in memory.
     """
 
     name: str
@@ -45,6 +46,16 @@ class Dataset:
     vocabulary: int | None
     manifest_sha256: str
     origin: Origin | None = None
+
+    @property
+    def outputs(self) -> int:
+        """The number of outputs of a model: classes, or numbers for each example."""
+        return len(self.class_names) or self.train_labels.shape[1]
+
+
+def variance(targets: np.ndarray) -> float:
+    """The mean squared error of the mean of numeric targets, (examples, targets): a mean over both axes."""
+    return float(np.asarray(targets, np.float64).var(0).mean())
 
 
 def load(manifest_path: Path | str, data_folder: Path | str) -> Dataset:

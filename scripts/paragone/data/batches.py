@@ -54,8 +54,8 @@ def train_batches(
     """Yield (inputs, labels) of every step of an epoch.
 
     inputs: (local batch, ...) of `train_dtype`; with a resident feed the rows (local batch,) of the arrays on
-    the device. labels: (local batch,) int32. steps: the number of whole batches to yield, continuing into
-    later epochs; exact, because a loader works ahead of the training.
+    the device. labels: as stored, (local batch, ...). steps: the number of whole batches to yield, continuing
+    into later epochs; exact, because a loader works ahead of the training.
     """
     if steps is None:
         planned = _steps(dataset, spec, epoch, shard)
@@ -147,7 +147,10 @@ def noise_batches(
 
 
 def _noise(dataset: Dataset, spec: Spec, shard: Shard, size: int, dtype: np.dtype) -> tuple:
-    labels = shard.of((np.arange(size) % len(dataset.class_names)).astype(np.int32))
+    stored = dataset.train_labels
+    labels = np.zeros((size, *stored.shape[1:]), stored.dtype)
+    labels.T[...] = np.arange(size) % dataset.outputs
+    labels = shard.of(labels)
     if spec.backend.feed == RESIDENT:
         return np.zeros(len(labels), np.int64), labels
     return np.zeros((len(labels), *dataset.train_inputs.shape[1:]), dtype), labels

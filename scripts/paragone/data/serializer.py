@@ -19,12 +19,12 @@ from paragone.base.atomic_files import write_json
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS, STREAM
-from paragone.data import forms, store, synthetic
+from paragone.data import forms, store, synthetic, variance
 from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw
 from paragone.data.locate import checksums, local_files, lock_entry, update_lock
 from paragone.data.summary import summarize
 from paragone.data.words import Vocabulary, pad
-from paragone.records.data_summary import MOST_SHOWN
+from paragone.records.data_summary import MOST_SHOWN, Summary
 
 LENGTH, MOST_WORDS = 300, 20_000  # of texts, unless the block says otherwise
 SAMPLE = 12  # words of a text that people see
@@ -70,7 +70,7 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path, lock: Path) -
             "folder": target.relative_to(folder).as_posix(),
             "class_names": list(made["class_names"]),
             # The share of the most frequent class.
-            "majority": {split: max(n) / sum(n) for split, n in summary.examples.items()},
+            **_reached_by_guessing(partial, summary, made["window"]),
             "vocabulary": made["vocabulary"],
             **({"window": made["window"]} if made["window"] else {}),
             "arrays": {
@@ -117,6 +117,22 @@ def _from_files(source: dict, folder: Path, partial: Path) -> dict[str, Any]:
         "made_by": raw.made_by,
         "seen": seen | {"texts": texts},
     }
+
+
+def _reached_by_guessing(
+    folder: Path, summary: Summary, window: int | None
+) -> dict[str, dict[str, float]]:
+    """The share of the most frequent class of each split, or the variance of numeric targets.
+
+    window: of a stream, whose first token is no label.
+    """
+    if summary.classes and window is None:
+        return {"majority": {split: max(n) / sum(n) for split, n in summary.examples.items()}}
+    labels = {split: np.load(folder / f"{split}_labels.npy", mmap_mode="r") for split in SPLITS}
+    if window:
+        counts = {split: np.bincount(each[1:]) for split, each in labels.items()}
+        return {"majority": {split: float(n.max() / n.sum()) for split, n in counts.items()}}
+    return {"variance": {split: variance(each) for split, each in labels.items()}}
 
 
 def _split(source: dict) -> str:
@@ -170,18 +186,22 @@ def _write(raw: Raw, source: dict, target: Path) -> tuple[int | None, dict[str, 
             split: store.new_array(target / f"{split}_{role}.npy", (count, *shape), dtype)
             for split, count in splits.examples.items()
         }
-        for role, shape, dtype in (("inputs", rows.shape, rows.dtype), ("labels", (), np.int32))
+        for role, shape, dtype in (
+            ("inputs", rows.shape, rows.dtype),
+            ("labels", raw.label_shape, np.int32 if raw.class_names else np.float32),
+        )
     )
     texts: dict[str, str] = {}
     for split, positions, chunk, classes in splits.chunks():
-        if classes.min() < 0 or classes.max() >= len(raw.class_names):
+        if raw.class_names and not 0 <= classes.min() <= classes.max() < len(raw.class_names):
             raise UserError(
                 f"{where}: the {split} split has a label that is none of the {len(raw.class_names)} "
                 "classes; name a split with labels"
             )
         inputs[split][positions] = rows.of(chunk)
         labels[split][positions] = classes
-        for text, label in zip(chunk if raw.kind == TEXTS else (), classes, strict=False):
+        named = raw.class_names and not raw.label_shape
+        for text, label in zip(chunk if raw.kind == TEXTS and named else (), classes, strict=False):
             name = raw.class_names[label]
             if split == "train" and name not in texts and len(texts) < MOST_SHOWN:
                 texts[name] = " ".join(text.split()[:SAMPLE])[: 8 * SAMPLE]
@@ -291,6 +311,7 @@ class _Splits:
                     continue
                 title = stream.title or f"{self._where}, {name}"
                 _check_numbers(title, self._raw.kind, start, inputs)
+                _check_numbers(self._raw.labels_from, ARRAYS, start, labels)
                 if self._places is None:
                     yield name, slice(start, end), inputs, labels
                 else:

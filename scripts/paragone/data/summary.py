@@ -35,17 +35,22 @@ def summarize(
 
     window: of a stream, the length of an example; its counts are those of tokens.
     labels_from: what the labels were read from, in words. texts: class -> the first of its texts, of arrays
-    that were texts. Raises `UserError` for fewer than two classes with training examples.
+    that were texts. Raises `UserError` for fewer than two classes with training examples, and for numbers
+    that are all equal.
     """
     inputs, labels = (
         {split: np.load(folder / f"{split}_{role}.npy", mmap_mode="r") for split in SPLITS}
         for role in ("inputs", "labels")
     )
     examples = {
-        split: np.bincount(each, minlength=len(classes)).tolist() for split, each in labels.items()
+        split: np.bincount(each.ravel(), minlength=len(classes)).tolist()
+        if classes
+        else [len(each)]
+        for split, each in labels.items()
     }
-    present = [name for name, count in zip(classes, examples["train"], strict=True) if count]
-    if len(present) < 2:
+    targets = None if classes else _checked_range(labels, labels_from)
+    present = [name for name, count in zip(classes, examples["train"], strict=False) if count]
+    if classes and len(present) < 2:
         raise UserError(
             f"{labels_from or 'the labels'}: only the class {', '.join(present)} has training examples; a "
             "classifier needs two or more"
@@ -71,8 +76,13 @@ def summarize(
     elif vocabulary is None and inputs["train"].dtype == np.uint8 and high <= 1:
         more.append("the inputs are bytes of 0 and 1: as images they are black")
     values = None if vocabulary is not None else (low, high)
+    odd: list[str] = []
+    samples: dict[str, str] = {}
     if window is None:
-        more += [*_odd(classes, examples, labels), *_shared(inputs)]
+        odd = [*_shared(inputs)]
+        if classes and labels["train"].ndim == 1:
+            odd = [*_odd(classes, examples, labels), *odd]
+            samples = _thumbnails(inputs["train"], labels["train"], classes, values)
     return Summary(
         classes=list(classes),
         examples=examples,
@@ -82,11 +92,22 @@ def summarize(
         vocabulary=vocabulary,
         unknown=unknown,
         treated=counted,
-        notices=[*(notices or []), *more],
-        samples=texts
-        if texts is not None
-        else _thumbnails(inputs["train"], labels["train"], classes, values),
+        notices=[*(notices or []), *more, *odd],
+        samples=texts if texts is not None else samples,
+        targets=targets,
+        positions=labels["train"][0].size if classes else 1,
     )
+
+
+def _checked_range(labels: dict[str, np.ndarray], labels_from: str) -> tuple[float, float]:
+    """The lowest and the highest of numeric targets. Raises `UserError` where there is nothing to learn."""
+    for split, each in labels.items():
+        if (each == each[0]).all(axis=0).any():
+            raise UserError(
+                f"{labels_from}: a target has the same value in all examples of the {split} split; "
+                "leave it out"
+            )
+    return float(_over(labels, np.min).min()), float(_over(labels, np.max).max())
 
 
 def _parts(array: np.ndarray) -> Iterator[np.ndarray]:

@@ -32,6 +32,11 @@ def parameters(dataset: str, block: dict, locked: dict) -> dict[str, Any]:
         shapes["shape"] = [block["size"], block["size"], block.get("channels", 3)]
     if "length" in block:
         shapes["shape"] = [block["length"]]
+    if "targets" in block or shapes.get("classes") == [] or shapes.get("positions"):
+        raise UserError(
+            f"no stand-in of {dataset} can be made: its labels are numbers, or several for each example; "
+            "make the data available"
+        )
     if missing := [key for key in ("shape", "classes", "examples") if key not in shapes]:
         raise UserError(
             f"no stand-in of {dataset} can be made: its {', '.join(missing)} will be known from its first "
@@ -53,6 +58,7 @@ def like(manifest: dict) -> dict[str, Any]:
         "classes": manifest["class_names"],
         "examples": {split: arrays[f"{split}_labels"]["shape"][0] for split in SPLITS},
         "vocabulary": manifest["vocabulary"],
+        **({"positions": positions} if (positions := arrays["train_labels"]["shape"][1:]) else {}),
     }
 
 

@@ -79,9 +79,9 @@ class Engine(Protocol):
     """One framework under one strategy.
 
     A batch is (inputs, labels) in training and (inputs, labels, weights) in evaluation: host arrays of this
-    process's shard, (local batch, ...), (local batch,) int32 and (local batch,) float32. The last training
-    batch of an epoch may have fewer examples, and metrics are means over examples. Every method that runs the
-    device returns only when the device is done.
+    process's shard, (local batch, ...) the first two and (local batch,) float32 the last. Labels are classes,
+    int32, or numbers, float32. The last training batch of an epoch may have fewer examples, and metrics are
+    means over examples. Every method that runs the device returns only when the device is done.
     """
 
     devices: Devices  # as observed; valid after `build`
@@ -129,10 +129,10 @@ class Engine(Protocol):
         """
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
-        """Loss and accuracy over all batches, with weighted examples."""
+        """Loss and score over all batches, with weighted examples."""
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
-        """Class probabilities, (examples, classes) float32."""
+        """Class probabilities, (examples, classes) float32, of a task with one class for each example."""
 
     def probe(self, batch: tuple) -> Probe:
         """Logits, loss and gradients of a batch in training mode. Changes no trainable weight."""

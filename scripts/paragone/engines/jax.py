@@ -13,7 +13,6 @@ import jax
 import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
-import optax
 from flax import nnx
 from jax.sharding import NamedSharding, PartitionSpec
 
@@ -28,6 +27,7 @@ from paragone.models import create_model
 from paragone.models.jax import MODELS, Embedding, Squares
 from paragone.models.jax_layers import compute_in, known, named, weighted
 from paragone.models.weights import Weights, decayed
+from paragone.tasks import jax as tasks
 
 EVALUATING = {"deterministic": True, "use_running_average": True, "raise_if_not_found": False}
 
@@ -35,7 +35,7 @@ State = dict[str, Any]  # "params", "statistics" and "optimizer": trees of array
 
 
 class Jax:
-    """The engine. Loss and accuracy are summed on the devices and read once per epoch."""
+    """The engine. Loss and score are summed on the devices and read once per epoch."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         """`threads` has no effect: XLA follows the process's affinity."""
@@ -115,7 +115,7 @@ class Jax:
         statistics = jax.tree.map(lambda array: array, statistics)
         model = nnx.merge(self._graph, *variables, statistics)
         logits = self._logits(model, inputs, rngs=nnx.Rngs(dropout=key))
-        losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+        losses = tasks.losses(self._workload.task, logits, labels)
         return losses.mean(), (logits, losses, nnx.state(model, nnx.BatchStat))
 
     def _train(
@@ -148,7 +148,8 @@ class Jax:
             new["averages"] = jax.tree.map(
                 lambda mean, weight: mean + share * (weight - mean), state["averages"], params
             )
-        return new, totals + sums(logits, losses, batch[1], jnp.ones_like(losses))
+        scores = tasks.scores(self._workload.task, logits, batch[1])
+        return new, totals + sums(losses, scores, jnp.ones_like(losses))
 
     def _over_occurrences(self, gradients: nnx.State, of_words: nnx.State) -> nnx.State:
         """Squared gradients, those of an embedding summed over the occurrences of each word.
@@ -175,8 +176,8 @@ class Jax:
         inputs, labels, weights = batch
         model = nnx.merge(self._test_graph, evaluated(state), squares, state["statistics"])
         logits = self._logits(model, inputs)
-        losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
-        return totals + sums(logits, losses, labels, weights)
+        losses = tasks.losses(self._workload.task, logits, labels)
+        return totals + sums(losses, tasks.scores(self._workload.task, logits, labels), weights)
 
     # The host side
 
@@ -277,8 +278,11 @@ class Jax:
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         examples = 2
-        inputs = jnp.zeros((examples, *dataset.train_inputs.shape[1:]), dataset.train_inputs.dtype)
-        batch, statistics = (inputs, jnp.zeros(examples, jnp.int32)), self._state["statistics"]
+        batch = tuple(
+            jnp.zeros((examples, *array.shape[1:]), array.dtype)
+            for array in (dataset.train_inputs, dataset.train_labels)
+        )
+        statistics = self._state["statistics"]
 
         def loss(params: nnx.State) -> jax.Array:
             return self._loss((params, self._squares), statistics, batch, jax.random.key(0))[0]
@@ -323,18 +327,17 @@ def evaluated(state: State) -> nnx.State:
     return state.get("averages", state["params"])
 
 
-def sums(logits: jax.Array, losses: jax.Array, labels: jax.Array, weights: jax.Array) -> jax.Array:
-    """The weighted sums (loss, correct, examples), (3,) float32."""
-    correct = (logits.argmax(-1) == labels).astype(losses.dtype)
+def sums(losses: jax.Array, scores: jax.Array, weights: jax.Array) -> jax.Array:
+    """The weighted sums (loss, score, examples), (3,) float32."""
     weights = weights.astype(losses.dtype)
-    sums = [(losses * weights).sum(), (correct * weights).sum(), weights.sum()]
+    sums = [(losses * weights).sum(), (scores * weights).sum(), weights.sum()]
     return jnp.stack(sums).astype(jnp.float32)
 
 
 def means(totals: jax.Array) -> Metrics:
-    """Mean loss and accuracy from the total of `sums`; waits for the devices."""
-    loss, correct, examples = np.asarray(totals.addressable_data(0)).tolist()
-    return Metrics(loss / examples, correct / examples)
+    """The means from the total of `sums`; waits for the devices."""
+    loss, score, examples = np.asarray(totals.addressable_data(0)).tolist()
+    return Metrics(loss / examples, score / examples)
 
 
 def count_flop(loss: Callable[[Any], jax.Array], arguments: Any, examples: int) -> FlopCount:

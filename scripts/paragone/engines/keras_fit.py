@@ -15,6 +15,7 @@ from paragone.base.tensorflow import keras, tf
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
 from paragone.engines.tensorflow import TensorFlow
+from paragone.tasks import tensorflow as tasks
 
 
 class KerasFit(TensorFlow):
@@ -24,11 +25,8 @@ class KerasFit(TensorFlow):
         super().build(spec, dataset, threads, world)
         with self._strategy.scope():
             self._trainer = Fitted(self._model, self._outputs)
-            self._trainer.compile(
-                optimizer=self._optimizer,
-                loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-                metrics=[keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
-            )
+            loss, score = tasks.compiled(spec.workload.task)
+            self._trainer.compile(optimizer=self._optimizer, loss=loss, metrics=[score])
             self._trainer.build_metrics(dataset.train_inputs[:1], dataset.train_labels[:1])
 
     def _train_steps(
@@ -49,7 +47,7 @@ class KerasFit(TensorFlow):
             verbose=0,
             callbacks=[each_step] if len({*learning_rates}) > 1 or self._averages else [],
         ).history
-        return Metrics(history["loss"][0], history["accuracy"][0])
+        return Metrics(history["loss"][0], history["score"][0])
 
 
 class Fitted(keras.Model):

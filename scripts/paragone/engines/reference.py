@@ -1,10 +1,10 @@
 """The parity gate's reference: training steps written out from their definitions.
 
-PyTorch differentiates its model. Losses, sums over replicas and the rules of optimizers are written here,
-independently of every timed engine. Replicas are parts of the batch that batch norm normalizes one by one.
-The strategies are named after how an engine unites batch norm's running statistics ("whole": there is one
-replica or batch norm sees the whole batch; "mean" over replicas; of the "first"). It uses one CPU and has
-neither checkpoints nor speed, so no run can use it.
+PyTorch differentiates its model. Losses with their gradients are those of `tasks.reference`; sums over
+replicas and the rules of optimizers are written here, independently of every timed engine. Replicas are
+parts of the batch that batch norm normalizes one by one. The strategies are named after how an engine unites
+batch norm's running statistics ("whole": there is one replica or batch norm sees the whole batch; "mean"
+over replicas; of the "first"). It uses one CPU and has neither checkpoints nor speed, so no run can use it.
 """
 
 import math
@@ -28,6 +28,7 @@ from paragone.engines import Probe, torch_weights
 from paragone.models import create_model
 from paragone.models.torch import MODELS
 from paragone.models.weights import Weights
+from paragone.tasks import reference as tasks
 
 State = defaultdict[str, Any]
 Tensors = dict[str, torch.Tensor]
@@ -66,9 +67,12 @@ class Reference:
     def _statistics(self) -> Tensors:
         return {name: buffer.clone() for name, buffer in self.model.named_buffers()}
 
-    def _forward(self, batch: tuple, statistics: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
-        """The logits as the loss takes them, and the loss of each example; training changes `statistics`."""
-        inputs, labels = (torch.tensor(array) for array in batch[:2])
+    def _forward(self, batch: tuple, statistics: Tensors) -> tuple[torch.Tensor, ...]:
+        """Return the outputs as the loss takes them; of each example the loss, its gradient, and the score.
+
+        Training changes `statistics`.
+        """
+        inputs = torch.tensor(batch[0])
         if scale := self.workload.input:
             mean, std = (torch.tensor(v, dtype=self.dtype) for v in (scale.mean, scale.std))
             inputs = (inputs.to(self.dtype) / scale.divide - mean) / std
@@ -77,10 +81,15 @@ class Reference:
             logits = functional_call(self.model, statistics, (inputs,)).to(self.dtype)
         if self.workload.loss == "double_softmax":
             logits = logits.exp() / logits.exp().sum(1, keepdim=True)
-        return logits, logits.logsumexp(1) - logits[torch.arange(len(labels)), labels.long()]
+        if logits.ndim > 3:  # pixels have their channels first
+            logits = logits.movedim(1, -1)
+        outputs = logits.detach().numpy(), batch[1]
+        losses, gradient = tasks.losses(self.workload.task, *outputs)
+        scores = tasks.scores(self.workload.task, *outputs)
+        return logits, *map(torch.from_numpy, (losses, gradient, scores))
 
     def _differentiate(self, batch: tuple, of_replicas: list[Tensors]) -> tuple:
-        """Logits, losses, and for each parameter its gradient and the squares for the second moment.
+        """Outputs, losses and scores; for each parameter its gradient and the squares for the second moment.
 
         `of_replicas`: the running statistics of each replica, which are updated.
         """
@@ -92,11 +101,10 @@ class Reference:
         seen = []
         parts = zip(*(np.split(array, len(of_replicas)) for array in batch), strict=True)
         for part, statistics in zip(parts, of_replicas, strict=True):
-            logits, losses = self._forward(part, statistics)
-            seen.append((logits.detach(), losses.detach()))
+            logits, losses, gradient, scores = self._forward(part, statistics)
+            seen.append((logits.detach(), losses, scores))
             outputs = [output for _, output in self.embeddings.values()]
-            loss = losses.sum() / len(batch[1])
-            of_part = torch.autograd.grad(loss, parameters + outputs)
+            of_part = torch.autograd.grad(logits, parameters + outputs, gradient / len(batch[1]))
             gradients = [a + b for a, b in zip(gradients, of_part, strict=False)]
             for weight, g in zip(self.embeddings, of_part[len(parameters) :], strict=True):
                 words, each = self.embeddings[weight][0].flatten(), g.flatten(end_dim=-2) ** 2
@@ -112,9 +120,9 @@ class Reference:
         of_replicas = [self._statistics() for _ in range(self.devices.replicas)]
         seen = []
         for batch, rate in zip(batches, learning_rates, strict=True):
-            logits, losses, gradients, squares = self._differentiate(batch, of_replicas)
+            _, losses, scores, gradients, squares = self._differentiate(batch, of_replicas)
             self._step(rate, gradients, squares)
-            seen.append((logits, losses, torch.tensor(batch[1])))
+            seen.append((losses, scores))
         for name, buffer in self.model.named_buffers():
             each = torch.stack([statistics[name] for statistics in of_replicas])
             buffer.copy_(each[0] if self.of_first else each.to(self.dtype).mean(0))
@@ -170,13 +178,13 @@ class Reference:
             counted = weights > 0
             averages = {n: self.averages.get(w, w) for n, w in self.model.named_parameters()}
             statistics = self._statistics() | averages
-            logits, losses = self._forward((inputs[counted], labels[counted]), statistics)
-            seen.append((logits, losses, torch.tensor(labels[counted])))
+            _, losses, _, scores = self._forward((inputs[counted], labels[counted]), statistics)
+            seen.append((losses, scores))
         return _metrics(*map(torch.cat, zip(*seen, strict=True)))
 
     def probe(self, batch: tuple) -> Probe:
         with torch_weights.follow_variances(self.model) as unbiased:
-            logits, losses, gradients, _ = self._differentiate(batch, [self._statistics()])
+            logits, losses, _, gradients, _ = self._differentiate(batch, [self._statistics()])
         by_parameter = dict(zip(self.model.parameters(), gradients, strict=True))
         named = torch_weights.export(self.model, by_parameter.get)
         return Probe(logits.numpy(), losses.mean().item(), named, unbiased)
@@ -197,9 +205,8 @@ class Reference:
 ENGINE = Reference
 
 
-def _metrics(logits: torch.Tensor, losses: torch.Tensor, labels: torch.Tensor) -> Metrics:
-    correct = logits.argmax(1) == labels
-    return Metrics(losses.mean().item(), correct.double().mean().item())
+def _metrics(losses: torch.Tensor, scores: torch.Tensor) -> Metrics:
+    return Metrics(losses.mean().item(), scores.double().mean().item())
 
 
 def _sgd(

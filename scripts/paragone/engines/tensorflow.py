@@ -25,6 +25,8 @@ from paragone.models import create_model
 from paragone.models.keras_weights import known, layers_in, named
 from paragone.models.tensorflow import MODELS
 from paragone.models.weights import Weights
+from paragone.tasks import check_outputs
+from paragone.tasks import tensorflow as tasks
 
 AT_ONCE = 2**20  # bytes per call of the generator, for batches that are smaller
 
@@ -105,7 +107,7 @@ class Statistics:
 
 
 class TensorFlow:
-    """The engine. Loss and accuracy are summed on the devices and read once per epoch."""
+    """The engine. Loss and score are summed on the devices and read once per epoch."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         tensorflow_devices.set_threads(threads, spec.tuned("inter_op_threads"))
@@ -125,7 +127,8 @@ class TensorFlow:
         local = replicas // self.devices.workers
         self.shard = Shard(world.rank * local, (world.rank + 1) * local, replicas)
         inputs = dataset.train_inputs
-        shape, labels = (None, *inputs.shape[1:]), tf.TensorSpec((None,), tf.int32)
+        shape, stored = (None, *inputs.shape[1:]), dataset.train_labels
+        labels = tf.TensorSpec((None, *stored.shape[1:]), stored.dtype)
         self._train_pipeline = pipeline(
             lambda: self._batches, tf.TensorSpec(shape, train_dtype(dataset, spec)), labels
         )
@@ -141,6 +144,7 @@ class TensorFlow:
         self._workload = spec.workload
         with self._strategy.scope():
             self._model = known(create_model(MODELS, spec, dataset))
+            check_outputs(spec.workload.task, self._model.output_shape[1:], stored.shape[1:])
             self._optimizer = create_optimizer(spec.workload, spec.precision, self._model)
             self._optimizer.build(self._model.trainable_variables)
             self._accumulation: Accumulation | None = None
@@ -155,7 +159,7 @@ class TensorFlow:
                     tf.Variable(weight.numpy(), trainable=False) for weight in weights
                 ]
             self._statistics = Statistics(self._strategy, self._model)
-            self._totals = [_total() for _ in range(3)]  # loss, correct, examples
+            self._totals = [_total() for _ in range(3)]  # loss, score, examples
 
     def open_strategy(self, spec: Spec, world: World) -> tf.distribute.Strategy:
         """Create the strategy. Raises `Unavailable` if its devices are missing."""
@@ -171,7 +175,7 @@ class TensorFlow:
         return tf.cast(self._model(inputs, training=training), self._dtype)
 
     def _outputs(self, inputs: tf.Tensor, training: bool) -> tf.Tensor:
-        """The logits as the loss takes them, (batch, classes)."""
+        """The outputs as the loss takes them, (batch, ..., classes) or (batch, targets)."""
         logits = self._logits(inputs, training)
         if self._workload.loss == "double_softmax":
             # Intended: a flaw of the published source, softmax outputs where logits are expected.
@@ -180,8 +184,7 @@ class TensorFlow:
 
     def _forward(self, inputs: tf.Tensor, labels: tf.Tensor, training: bool) -> tuple:
         logits = self._outputs(inputs, training)
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-        return logits, losses
+        return logits, tasks.losses(self._workload.task, logits, labels)
 
     def _gradients(self, inputs: tf.Tensor, labels: tf.Tensor) -> tuple:
         with tf.GradientTape() as tape:
@@ -218,10 +221,8 @@ class TensorFlow:
         self, logits: tf.Tensor, losses: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor
     ) -> None:
         weights = tf.cast(weights, losses.dtype)
-        correct = tf.cast(tf.argmax(logits, -1, tf.int32) == labels, losses.dtype)
-        for total, values in zip(
-            self._totals, (losses, correct, tf.ones_like(losses)), strict=True
-        ):
+        scores = tasks.scores(self._workload.task, logits, labels)
+        for total, values in zip(self._totals, (losses, scores, tf.ones_like(losses)), strict=True):
             total.assign_add(tf.cast(tf.reduce_sum(values * weights), tf.float32))
 
     def _average(self) -> None:
@@ -278,8 +279,8 @@ class TensorFlow:
         self._batches = batches
         loop(iter(pipeline), tf.constant(steps))
         # Reading waits for the devices.
-        loss, correct, examples = (float(total.read_value()) for total in self._totals)
-        return Metrics(loss / examples, correct / examples)
+        loss, score, examples = (float(total.read_value()) for total in self._totals)
+        return Metrics(loss / examples, score / examples)
 
     def snapshot(self) -> list[np.ndarray]:
         return [variable.numpy() for variable in self._variables()]
@@ -363,7 +364,7 @@ class TensorFlow:
             mean.assign(weight.numpy())
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
-        return count_flop(create_model(MODELS, spec, dataset), self._train_pipeline.element_spec)
+        return count_flop(create_model(MODELS, spec, dataset), self._train_pipeline.element_spec[0])
 
     def programs(self) -> Programs | None:
         return None
@@ -413,23 +414,22 @@ _FLOP_BATCH = 2
 _COUNTED = ("Conv", "MatMul")  # in types of operations: DepthwiseConv2dNative, BatchMatMulV2, ...
 
 
-def count_flop(model: keras.Model, signature: tuple[tf.TensorSpec, ...]) -> FlopCount:
+def count_flop(model: keras.Model, signature: tf.TensorSpec) -> FlopCount:
     """FLOP of one training example, by TensorFlow's profiler: convolutions and matrix products.
 
-    `signature`: of (inputs, labels). The graph is traced and never run. Only operations that the gradients
+    `signature`: of inputs. The graph is traced and never run. Only operations that the gradients
     depend on count: the gradient with respect to the model's input is in the graph, but never computed.
     """
-    specs = [tf.TensorSpec((_FLOP_BATCH, *spec.shape[1:]), spec.dtype) for spec in signature]
 
     @tf.function
-    def gradients(inputs: tf.Tensor, labels: tf.Tensor) -> list[tf.Tensor]:
+    def gradients(inputs: tf.Tensor) -> list[tf.Tensor]:
         with tf.GradientTape() as tape:
-            logits = model(tf.cast(inputs, model.inputs[0].dtype), training=True)
-            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-            loss = tf.reduce_mean(losses)
-        return tape.gradient(loss, model.trainable_variables)
+            outputs = model(tf.cast(inputs, model.inputs[0].dtype), training=True)
+        return tape.gradient(outputs, model.trainable_variables)
 
-    traced = gradients.get_concrete_function(*specs)
+    traced = gradients.get_concrete_function(
+        tf.TensorSpec((_FLOP_BATCH, *signature.shape[1:]), signature.dtype)
+    )
     needed = _needed([output.op for output in traced.outputs])
     profiler = tf.compat.v1.profiler
     options = profiler.ProfileOptionBuilder(profiler.ProfileOptionBuilder.float_operation())

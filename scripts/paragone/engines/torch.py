@@ -25,6 +25,7 @@ from paragone.engines.torch_optimizers import averages, create_optimizer, step
 from paragone.models import create_model
 from paragone.models.torch import MODELS
 from paragone.models.weights import Weights
+from paragone.tasks import torch as tasks
 
 Put = Callable[[np.ndarray], torch.Tensor]
 Tensors = tuple[torch.Tensor, ...]
@@ -118,7 +119,7 @@ def with_averages(method: Callable) -> Callable:
 
 
 class Torch:
-    """The engine. Loss and accuracy are summed on the device and read once per epoch.
+    """The engine. Loss and score are summed on the device and read once per epoch.
 
     Engines with a lazy device or several workers override the methods from `place` to `end_of_epoch`.
     """
@@ -215,21 +216,27 @@ class Torch:
         return scaled.movedim(-1, 1)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """The logits of stored examples, (batch, classes), as the loss takes them."""
+        """The outputs as the loss takes them, (batch, ..., classes) or (batch, targets)."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.mixed):
             logits = self.replica(self.prepare(inputs)).to(self.dtype)
+        if logits.ndim > 3:  # pixels have their channels first
+            logits = logits.movedim(1, -1)
         # Intended: a flaw of the published source, softmax outputs where logits are expected.
         return logits.softmax(1) if self.workload.loss == "double_softmax" else logits
 
-    def loss(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
-        """Logits, (batch, classes), and mean loss of stored examples."""
+    def loss(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple:
+        """Outputs as of `forward`, and mean loss of stored examples."""
         logits = self.forward(inputs)
-        return logits, functional.cross_entropy(logits, labels)
+        return logits, tasks.loss(self.workload.task, logits, targets)
 
-    def train_step(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
-        """Take one optimizer step; return logits and mean loss, both on the device."""
+    def targets(self, labels: torch.Tensor) -> torch.Tensor:
+        """Stored labels as the loss takes them."""
+        return tasks.targets_of(self.workload.task, labels, self.dtype)
+
+    def train_step(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple:
+        """Take one optimizer step; return outputs and mean loss, both on the device."""
         self.optimizer.zero_grad()
-        logits, loss = self.loss(inputs, labels)
+        logits, loss = self.loss(inputs, targets)
         loss.backward()
         self.reduce_gradients()
         step(self.optimizer, self.workload.optimizer)
@@ -247,12 +254,12 @@ class Torch:
         for (inputs, labels), rate in fed:
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
-            labels = labels.long()
-            logits, loss = self.train_step(inputs, labels)
-            correct = (logits.argmax(1) == labels).sum()
+            targets = self.targets(labels)
+            logits, loss = self.train_step(inputs, targets)
+            score = tasks.scores(self.workload.task, logits, targets).sum()
             # Filled on the device: copying a number there would make the host wait in every step.
             examples = torch.full_like(loss, len(labels))
-            totals += torch.stack([loss * len(labels), correct, examples])
+            totals += torch.stack([loss * len(labels), score, examples])
             self.end_of_step()
         self.end_of_epoch()
         return self.metrics(totals)
@@ -280,20 +287,19 @@ class Torch:
         self.model.eval()
         totals = self.put(np.zeros(3, np.float32))
         for inputs, labels, weights in self.feed(batches, "test"):
-            labels = labels.long()
-            logits = self.forward(inputs)
-            losses = functional.cross_entropy(logits, labels, reduction="none")
-            correct = (logits.argmax(1) == labels).to(losses.dtype)
+            targets, logits = self.targets(labels), self.forward(inputs)
+            losses = tasks.losses(self.workload.task, logits, targets)
+            scores = tasks.scores(self.workload.task, logits, targets).to(losses.dtype)
             totals += torch.stack(
-                [(losses * weights).sum(), (correct * weights).sum(), weights.sum()]
+                [(losses * weights).sum(), (scores * weights).sum(), weights.sum()]
             )
             self.end_of_step()
         return self.metrics(totals)
 
     def metrics(self, totals: torch.Tensor) -> Metrics:
-        """Mean loss and accuracy from the sums (loss, correct, examples) of this worker."""
-        loss, correct, examples = totals.tolist()  # waits for the device
-        return Metrics(loss / examples, correct / examples)
+        """The means from the sums (loss, score, examples) of this worker."""
+        loss, score, examples = totals.tolist()  # waits for the device
+        return Metrics(loss / examples, score / examples)
 
     def snapshot(self) -> tuple[dict, dict]:
         state = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
@@ -319,11 +325,11 @@ class Torch:
         return functional.softmax(logits, 1).float().cpu().numpy()
 
     def probe(self, batch: tuple) -> Probe:
-        inputs, labels = self.put(batch[0]), self.put(batch[1]).long()
+        inputs, targets = self.put(batch[0]), self.targets(self.put(batch[1]))
         self.model.train()
         self.optimizer.zero_grad()
         unbiased = self._unbiased(inputs) if self.keeps_unbiased_variances else {}
-        logits, loss = self.loss(inputs, labels)
+        logits, loss = self.loss(inputs, targets)
         loss.backward()
         self.end_of_step()
         gradients = torch_weights.export(self.model, lambda tensor: self.unshard(tensor.grad))
@@ -407,10 +413,9 @@ def count_flop(model: nn.Module, shape: tuple[int, ...], words: bool = False) ->
     """
     inputs = torch.empty((_FLOP_BATCH, *shape), device="meta")
     inputs = inputs.long() if words else inputs.movedim(-1, 1)
-    labels = torch.zeros(_FLOP_BATCH, dtype=torch.long, device="meta")
     formulas = {torch.ops.aten.convolution_backward: _convolution_backward}
     with FlopCounterMode(display=False, custom_mapping=formulas) as counter:
-        functional.cross_entropy(model.train()(inputs), labels).backward()
+        model.train()(inputs).sum().backward()
     return FlopCount(counter.get_total_flops() // _FLOP_BATCH, "torch.utils.flop_counter")
 
 

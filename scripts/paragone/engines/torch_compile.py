@@ -50,8 +50,8 @@ class TorchCompile(Torch):
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         return self._forward(inputs)
 
-    def loss(self, inputs: torch.Tensor, labels: torch.Tensor) -> tuple:
-        return self._loss(inputs, labels)
+    def loss(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple:
+        return self._loss(inputs, targets)
 
     def programs(self) -> Programs:
         found = counters["inductor"]

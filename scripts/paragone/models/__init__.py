@@ -26,12 +26,14 @@ __path__ = plugins.extended(__path__, "models")
 def create_model(models: dict[str, Callable[..., Any]], spec: Spec, dataset: Dataset) -> Any:
     """Create the workload's model from the data set's shape and classes and the options of its block.
 
-    `models`: functions by name. A model of texts is also given `vocabulary`, the number of word indices.
-    Raises `UserError` if the framework lacks the model, or if its options or `input` do not fit.
+    `models`: functions by name. A model of texts is also given `vocabulary`, the number of word indices; one
+    of numbers the number of targets in the place of classes. Raises `UserError` if the framework lacks the
+    model, or if its options, `input` or `task` do not fit.
     """
     _check_input(spec.workload, dataset)
+    _check_labels(spec.workload, dataset)
     name, options = spec.workload.model_name, spec.workload.model_options
-    shape, classes = dataset.train_inputs.shape[1:], len(dataset.class_names)
+    shape, classes = dataset.train_inputs.shape[1:], dataset.outputs
     check_shape(name, dataset.name, list(shape), dataset.vocabulary)
     if name not in models:
         raise UserError(
@@ -74,6 +76,22 @@ def check_shape(model: str, dataset: str, shape: list[int], vocabulary: int | No
         raise UserError(
             f"datasets.{dataset}: holds {takes} of {size}, and model {model} takes no less than {enough} "
             f"{unit}, or name another model"
+        )
+
+
+def _check_labels(workload: Workload, dataset: Dataset) -> None:
+    """Raise `UserError` unless the labels are what the task learns."""
+    key, task = f"workloads.{workload.name}.task", workload.task
+    if task.numeric == bool(dataset.class_names):
+        holds = "classes" if dataset.class_names else "numbers"
+        raise UserError(
+            f"{key}: data set {dataset.name} holds {holds}, which {task.name} does not learn"
+        )
+    inputs, labels = dataset.train_inputs.shape, dataset.train_labels.shape
+    if task.name == "language-modeling" and (dataset.vocabulary is None or inputs != labels):
+        raise UserError(
+            f"{key}: {task.name} needs the next token of each, and data set {dataset.name} has labels of "
+            f"shape {labels} for inputs of shape {inputs}"
         )
 
 

@@ -8,6 +8,7 @@ are assigned in forward order: `paragone.models.jax_layers` relies on it.
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -98,6 +99,15 @@ def lenet(shape: tuple[int, int, int], classes: int) -> nnx.Module:
         nnx.sigmoid,
         _dense(84, classes),
     )
+
+
+def mlp(shape: tuple[int, ...], classes: int, hidden: list[int]) -> nnx.Module:
+    """Dense layers of `hidden` outputs, each rectified; one dense layer."""
+    widths = [math.prod(shape), *hidden]
+    layers: list[Callable[..., Any]] = [_flatten]
+    for inputs, outputs in pairwise(widths):
+        layers += [_dense(inputs, outputs), nnx.relu]
+    return nnx.Sequential(*layers, _dense(widths[-1], classes))
 
 
 class Squares(nnx.Variable):
@@ -362,6 +372,7 @@ MODELS: dict[str, Callable[..., nnx.Module]] = plugins.extend(
         "fashion-conv": fashion_conv,
         "gpt": gpt,
         "lenet": lenet,
+        "mlp": mlp,
         "mobilenet-v2": mobilenet_v2,
         "text-cnn": text_cnn,
         "wide-resnet": wide_resnet,

@@ -68,6 +68,12 @@ def lenet(shape: tuple[int, int, int], classes: int) -> keras.Model:
     )
 
 
+def mlp(shape: tuple[int, ...], classes: int, hidden: list[int]) -> keras.Model:
+    """Dense layers of `hidden` outputs, each rectified; one dense layer."""
+    dense = [layers.Dense(outputs, activation="relu") for outputs in hidden]
+    return keras.Sequential([layers.Input(shape), layers.Flatten(), *dense, layers.Dense(classes)])
+
+
 def text_cnn(shape: tuple[int], classes: int, vocabulary: int) -> keras.Model:
     """Embedding of 7, then two 1-D convolutions of 64 and 32 filters, each rectified and pooled."""
     return keras.Sequential(
@@ -208,6 +214,7 @@ MODELS: dict[str, Callable[..., keras.Model]] = plugins.extend(
         "fashion-conv": fashion_conv,
         "gpt": gpt,
         "lenet": lenet,
+        "mlp": mlp,
         "mobilenet-v2": mobilenet_v2,
         "text-cnn": text_cnn,
         "wide-resnet": wide_resnet,

@@ -5,8 +5,10 @@ the options of the workload's `model` block, and returns a module from (batch, c
 to logits. Layers are registered in forward order: `paragone.engines.torch_weights` relies on it.
 """
 
+import math
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 
 import torch
 from torch import nn
@@ -72,6 +74,15 @@ def lenet(shape: tuple[int, int, int], classes: int) -> nn.Module:
         nn.Sigmoid(),
         nn.Linear(84, classes),
     )
+
+
+def mlp(shape: tuple[int, ...], classes: int, hidden: list[int]) -> nn.Module:
+    """Dense layers of `hidden` outputs, each rectified; one dense layer."""
+    widths = [math.prod(shape), *hidden]
+    layers: list[nn.Module] = [FlattenChannelsLast()]
+    for inputs, outputs in pairwise(widths):
+        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Linear(widths[-1], classes))
 
 
 class TextCNN(nn.Module):
@@ -248,6 +259,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = plugins.extend(
         "fashion-conv": fashion_conv,
         "gpt": gpt,
         "lenet": lenet,
+        "mlp": mlp,
         "mobilenet-v2": mobilenet_v2,
         "text-cnn": text_cnn,
         "wide-resnet": wide_resnet,

@@ -52,8 +52,8 @@ FLOORS = {"float64": 1e-3, "float32": 1e-2}
 class Observation:
     """What a backend computed on the initial weights, and after a few steps.
 
-    `training`, `evaluation`: rows of loss and accuracy. `averages`: of the weights; empty without. `dropout`:
-    see `observe`; empty without dropout.
+    `training`, `evaluation`: rows of loss and score. `counted`: whether the score is a share of examples, and
+    no error. `averages`: of the weights; empty without. `dropout`: see `observe`; empty without dropout.
     `rounding`: of the reference, the deviation of each group in single precision.
     """
 
@@ -66,6 +66,7 @@ class Observation:
     gradients: Weights
     initial: Weights
     weights: Weights
+    counted: bool = True
     averages: Weights = field(default_factory=dict)
     dropout: Weights = field(default_factory=dict)
     rounding: Weights = field(default_factory=dict)
@@ -81,6 +82,7 @@ class Observation:
             else:
                 fields[key] = values
         fields |= {"precision": str(arrays["precision"]), "parameters": int(arrays["parameters"])}
+        fields["counted"] = bool(arrays["counted"])
         return cls(**fields)
 
 
@@ -132,8 +134,8 @@ def _deviations(found: Observation, reference: Observation) -> dict[str, dict[st
         "updates": _changes(found.weights, reference.weights, reference.initial, learned, floor),
         **averages,
         "statistics": _changes(found.weights, reference.weights, reference.initial, rest, floor),
-        "training": of_metrics(found.training, reference.training),
-        "evaluation": of_metrics(found.evaluation, reference.evaluation),
+        "training": of_metrics(found.training, reference.training, reference.counted),
+        "evaluation": of_metrics(found.evaluation, reference.evaluation, reference.counted),
     }
     if reference.dropout:
         each["dropout"] = {"": _of_dropout(found.dropout, reference.dropout)}
@@ -185,17 +187,21 @@ def _deviation(found: np.ndarray | None, reference: np.ndarray, scale: float = 0
     return float(np.linalg.norm(found - reference) / (scale or 1.0))
 
 
-def of_metrics(found: np.ndarray, reference: np.ndarray, tie: float = 0.0) -> dict[str, float]:
-    """Relative deviation of losses, absolute deviation of accuracies, of rows of both.
+def of_metrics(
+    found: np.ndarray, reference: np.ndarray, counted: bool, tie: float = 0.0
+) -> dict[str, float]:
+    """Relative deviation of losses and errors, absolute deviation of accuracies, of rows of loss and score.
 
     `tie`: difference of accuracies that is ignored, for examples whose two largest logits are almost equal.
     """
     if found.shape != reference.shape:
         return {"loss": math.inf}
-    loss, accuracy = np.abs(found - reference).max(0)
+    deviation, (loss, error) = np.abs(found - reference).max(0), np.abs(reference).max(0)
+    if not counted:
+        return {"loss": float(deviation[0] / loss), "error": float(deviation[1] / error)}
     # np.maximum, unlike Python's max, keeps a NaN.
-    beyond = np.maximum(accuracy - tie, 0.0)
-    return {"loss": float(loss / np.abs(reference[:, 0]).max()), "accuracy": float(beyond)}
+    beyond = np.maximum(deviation[1] - tie, 0.0)
+    return {"loss": float(deviation[0] / loss), "accuracy": float(beyond)}
 
 
 def _of_dropout(found: Weights, reference: Weights) -> float:

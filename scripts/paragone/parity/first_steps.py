@@ -49,7 +49,7 @@ def take(
     batches = map(change, train_batches(dataset, spec, 1, engine.shard, steps))
     seed, rates = framework_seed(spec.seed, 1), spec.learning_rates(1, steps)
     metrics = engine.train_epoch(seed, rates, batches, steps)
-    found = {"training": np.array([[metrics.loss, metrics.accuracy]])}
+    found = {"training": np.array([[metrics.loss, metrics.score]])}
     for name, values in engine.weights().items():
         group = "updates" if trainable(name) else f"{name.rsplit('_', 1)[1]}s"
         found[f"{group}/{name}"] = sketch(name, values - np.float64(start[name]))
@@ -85,6 +85,7 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
     found = taken("float64") | {
         "steps": np.array(steps),
         "examples": np.array(steps * spec.global_batch),
+        "counted": np.array(not spec.workload.task.numeric),
     }
     rounding = largest(_deviations(taken(spec.precision), found, spec.precision))
     if lost := {group: value for group, value in rounding.items() if not value <= JUDGED}:
@@ -128,4 +129,5 @@ def _deviations(found: Weights, expected: Weights, precision: str) -> dict[str, 
         arrays = {name: v for name, v in expected.items() if name.startswith(f"{group}/")}
         each[group] = of_arrays(found, arrays, arrays, FLOORS["float32"])
     tie = max(1 / float(expected["examples"]), TIES_OF_MIXED if precision == "bfloat16" else 0.0)
-    return each | {"training": of_metrics(found["training"], expected["training"], tie)}
+    metrics = found["training"], expected["training"], bool(expected["counted"])
+    return each | {"training": of_metrics(*metrics, tie)}

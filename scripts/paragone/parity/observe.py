@@ -116,6 +116,7 @@ class _Subject:
             after[name] = after[name] / factor
         return {
             "precision": np.array(spec.precision),
+            "counted": np.array(not spec.workload.task.numeric),
             "parameters": np.array(parameter_count(drawn)),
             "logits": probe.logits,
             "loss": np.array(probe.loss),
@@ -130,7 +131,7 @@ class _Subject:
         """Evaluate twice, on the trained weights and statistics unlike those of any batch."""
         self._load(found, "weights/")
         metrics = [self.engine.evaluate([self.tested], 1) for _ in range(2)]
-        return {"evaluation": np.array([[each.loss, each.accuracy] for each in metrics])}
+        return {"evaluation": np.array([[each.loss, each.score] for each in metrics])}
 
     def drop(self, found: Weights) -> Weights:
         """Observe what does not depend on a framework's draws.
@@ -157,11 +158,11 @@ class _Subject:
         self.engine.set_weights(anything)
 
     def _epoch(self, epoch: int, rates: list[float]) -> list[float]:
-        """Train on the first batches, one for each rate; return loss and accuracy."""
+        """Train on the first batches, one for each rate; return loss and score."""
         batches = self.batches[: len(rates)]
         seed = framework_seed(self.spec.seed, epoch)
         metrics = self.engine.train_epoch(seed, rates, batches, len(rates))
-        return [metrics.loss, metrics.accuracy]
+        return [metrics.loss, metrics.score]
 
 
 def _with_statistics(

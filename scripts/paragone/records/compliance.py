@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from paragone.base.atomic_files import writing
@@ -19,9 +20,9 @@ from paragone.records import host_metrics
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, variables
 from paragone.records.rules import ASSERTED, SEVERITIES, Checks, Finding, as_json, limit, table
 from paragone.records.run_metrics import (
-    DIVERGED,
     LEAST_STEPS,
     Steady,
+    diverged,
     end_to_end,
     examples,
     parts,
@@ -62,7 +63,7 @@ def status(record: RunRecord) -> Iterator[Finding]:
             where = f"epochs[{row.epoch - 1}].train_loss"
             yield Finding(where, f"not finite in a run that is {ended}")
     last = epochs[-1].train_loss if epochs else None
-    if ended == "diverged" and last is not None and last <= DIVERGED:
+    if ended == "diverged" and last is not None and not diverged(record, last):
         yield Finding("status", f"diverged, but the last training loss is {last}")
 
 
@@ -197,13 +198,15 @@ def learning_rate(record: RunRecord) -> Iterator[Finding]:
 
 @OF_RECORD.rule("accuracy")
 def accuracy(record: RunRecord) -> Iterator[Finding]:
-    """Accuracies are fractions of a whole number of examples."""
-    if record.data is None:
+    """Accuracies of examples with one class each are fractions of a whole number of them."""
+    if record.data is None or record.data.positions:
         return
     for at, row in enumerate(record.epochs):
         counted = {"train": (row.train_accuracy, examples(record, row))}
         counted["test"] = row.test_accuracy, record.data.test_examples
         for split, (fraction, number) in counted.items():
+            if fraction is UNSET:
+                continue
             right = fraction * number
             if abs(right - round(right)) > limit("accuracy"):
                 wrong = f"{fraction} is {right:.3f} of {number} examples"

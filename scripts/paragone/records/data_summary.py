@@ -9,7 +9,7 @@ import msgspec
 MOST_SHOWN = 24  # classes that are listed, with a sample each, of a data set with more
 
 
-class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Counts, values and oddities of a serialized data set.
 
     `examples`: split -> number of each class, in the order of `classes`. `shape`: of one example as stored,
@@ -18,6 +18,8 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     empty for what was no text. `treated`: what was skipped or converted, in words, and how often.
     `notices`: sentences on what is legal and odd. `samples`: class -> its first training example, a PNG image
     in base64 or the first words of a text; empty for other numbers, and of the first classes alone.
+    `targets`: lowest and highest of labels that are numbers, which have no classes. `positions`: labels of
+    an example.
     """
 
     classes: list[str]
@@ -30,18 +32,24 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     treated: dict[str, int]
     notices: list[str]
     samples: dict[str, str]
+    targets: tuple[float, float] | None = None
+    positions: int = 1
 
     @property
     def what(self) -> str:
         """One sentence: how many examples of what."""
-        train, test = (f"{sum(counts):,}" for counts in self.examples.values())
+        counts = (sum(counts) // self.positions for counts in self.examples.values())
+        train, test = (f"{count:,}" for count in counts)
+        learned = f"{len(self.classes):,} classes"
+        if self.targets:
+            learned = f"targets {self.targets[0]:g} to {self.targets[1]:g}"
         content = (
             f"values {self.values[0]:g} to {self.values[1]:g}"
             if self.values
             else f"{self.vocabulary or 0:,} word indices"
         )
         return (
-            f"{train} training and {test} test examples of {len(self.classes):,} classes, each "
+            f"{train} training and {test} test examples of {learned}, each "
             f"{' x '.join(map(str, self.shape))} {self.dtype}, {content}"
         )
 
@@ -53,7 +61,7 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def rows(self) -> list[tuple[str, int, int, str]]:
         """Of each class that is listed: its name, number of training and of test examples, and its sample."""
-        counts = zip(self.classes, *self.examples.values(), strict=True)
+        counts = zip(self.classes, *self.examples.values(), strict=False)
         shown = list(counts)[:MOST_SHOWN]
         return [(name, train, test, self.samples.get(name, "")) for name, train, test in shown]
 

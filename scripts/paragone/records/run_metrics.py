@@ -10,8 +10,10 @@ from msgspec.structs import asdict
 from paragone.base.clock_names import PARTS
 from paragone.base.typed_json import Part
 from paragone.records.run_record import Epoch, RunRecord, Timed
+from paragone.tasks import Task
 
-# Nats per training example. A probability of 1e-46, which no float32 can represent, costs 106.
+# Nats per training example. A probability of 1e-46, which no float32 can represent, costs 106. Of numeric
+# targets, multiples of their variance.
 DIVERGED = 1e6
 LEAST_STEPS = 20  # of a speed window; its least seconds are the limit of the rule `window`
 
@@ -44,9 +46,13 @@ def steady(window: Sequence[Timed], batch: int) -> Steady | None:
 
 
 class Target(Part, frozen=True):
-    """Time to target on the train clock, in seconds: the interval (last_miss, first_hit]."""
+    """Time to target on the train clock, in seconds: the interval (last_miss, first_hit].
 
-    accuracy: float
+    `metric`: of the evaluations, by the name of `tasks.METRICS`; `value`: the one to reach.
+    """
+
+    metric: str
+    value: float
     patience: int
     reached: bool
     epoch: int | None
@@ -54,19 +60,49 @@ class Target(Part, frozen=True):
     first_hit: float | None
 
 
+def metrics(
+    task: Task, epoch: Epoch, split: str, variance: float | None
+) -> dict[str, float | None]:
+    """The metrics of an epoch by name, of "train" or "test"; `variance`: of numeric targets of that split."""
+    loss, score = (getattr(epoch, f"{split}_{name}") for name in ("loss", task.score))
+    return task.metrics(loss, score, variance)
+
+
+def variances(record: RunRecord) -> dict[str, float | None]:
+    """The variance of the targets of each split; None for classes."""
+    found = {split: getattr(record.data, f"{split}_variance", None) for split in ("train", "test")}
+    return {split: value or None for split, value in found.items()}
+
+
+def outcomes(record: RunRecord, epoch: Epoch) -> dict[str, float | None]:
+    """All metrics of an epoch, by split and name: "train_loss", "test_accuracy"."""
+    return {
+        f"{split}_{name}": value
+        for split, variance in variances(record).items()
+        for name, value in metrics(record.spec.workload.task, epoch, split, variance).items()
+    }
+
+
+def diverged(record: RunRecord, loss: float) -> bool:
+    """Whether a training loss is above `DIVERGED`, or not finite."""
+    return not loss <= DIVERGED * (variances(record)["train"] or 1.0)
+
+
 def time_to_target(record: RunRecord) -> Target | None:
     """Time to the target of the workload; None if it has none."""
-    target, epochs = record.spec.workload.target, record.epochs
-    if target is None:
+    workload, epochs = record.spec.workload, record.epochs
+    if (target := workload.target) is None:
         return None
-    accuracy, patience = target.accuracy, target.patience
-    hits = [epoch.test_accuracy >= accuracy for epoch in epochs]
+    metric, value, patience = target.metric, target.value, target.patience
+    variance = variances(record)["test"]
+    found = [metrics(workload.task, epoch, "test", variance)[metric] for epoch in epochs]
+    hits = [target.reached_by(each) for each in found]
     starts = (at for at in range(len(hits) - patience + 1) if all(hits[at : at + patience]))
     first = next(starts, None)
     if first is None:
-        return Target(accuracy, patience, False, epoch=None, last_miss=None, first_hit=None)
+        return Target(metric, value, patience, False, epoch=None, last_miss=None, first_hit=None)
     times = [0.0, *elapsed(record)]
-    return Target(accuracy, patience, True, epochs[first].epoch, times[first], times[first + 1])
+    return Target(metric, value, patience, True, epochs[first].epoch, *times[first : first + 2])
 
 
 def elapsed(record: RunRecord) -> list[float]:

@@ -1,6 +1,6 @@
 """The record of a run: the types of its parts, in the order of their keys in the file.
 
-Times are in seconds, losses in nats, accuracies are fractions. What follows from a record (sums,
+Times are in seconds, losses in the task's unit, accuracies are fractions. What follows from a record (sums,
 throughput, time to target) is computed in `run_metrics`; rules beyond types are in `rules` and `compliance`.
 To add a field, add it to its type here and measure it where the type is built.
 """
@@ -39,12 +39,13 @@ class Schedule(Part, frozen=True):
     of: Count
 
 
-class DataRead(Part, frozen=True):
+class DataRead(Part, frozen=True, kw_only=True):
     """The data set that was read.
 
-    `train_examples`: those that the run draws from. `train_majority`, `test_majority`: the share of the
-    most frequent class, which a model that learned nothing can reach. `input_shape`: of one example, height,
-    width and channels, or words.
+    `train_examples`: those that the run draws from. What a model that learned nothing can reach:
+    `train_majority`, `test_majority`, the share of the most frequent class; of targets that are numbers
+    `train_variance`, `test_variance`, the mean squared error of their mean. `input_shape`: of one example,
+    height, width and channels, or words. `positions`: labels of an example; absent where it has one.
     """
 
     dataset: str
@@ -53,9 +54,12 @@ class DataRead(Part, frozen=True):
     manifest_sha256: Sha256
     train_examples: Count
     test_examples: Count
-    train_majority: Annotated[float, Meta(gt=0, le=1)]
-    test_majority: Annotated[float, Meta(gt=0, le=1)]
+    train_majority: Annotated[float, Meta(gt=0, le=1)] | UnsetType = UNSET
+    test_majority: Annotated[float, Meta(gt=0, le=1)] | UnsetType = UNSET
+    train_variance: Positive | UnsetType = UNSET
+    test_variance: Positive | UnsetType = UNSET
     input_shape: Annotated[list[Count], Meta(min_length=1)]
+    positions: Count | UnsetType = UNSET
 
 
 class Model(Part, frozen=True):
@@ -240,8 +244,11 @@ class Efficiency(Part, frozen=True):
     counter: Annotated[str, Meta(min_length=1)]
 
 
-class Epoch(Part, frozen=True):
-    """One epoch. Losses are None where they are not finite. `learning_rate`: of the first step.
+class Epoch(Part, frozen=True, kw_only=True):
+    """One epoch. `learning_rate`: of the first step.
+
+    Losses and the score of the task, an accuracy or a mean absolute error, are means over examples; None
+    where they are not finite.
 
     `input_seconds`: of `train_seconds`, those in which the thread that trains drew and copied batches; None
     where the framework does that in threads of its own.
@@ -253,10 +260,12 @@ class Epoch(Part, frozen=True):
     train_seconds: Number
     input_seconds: Number | None
     train_loss: float | None
-    train_accuracy: Fraction
+    train_accuracy: Fraction | UnsetType = UNSET
+    train_mae: Number | UnsetType | None = UNSET
     evaluate_seconds: Number
     test_loss: float | None
-    test_accuracy: Fraction
+    test_accuracy: Fraction | UnsetType = UNSET
+    test_mae: Number | UnsetType | None = UNSET
 
 
 class FirstSteps(Part, frozen=True):
@@ -311,6 +320,14 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     epochs: list[Epoch] = field(default_factory=list)
     window: list[Timed] = field(default_factory=list)
     digest: Sha256 | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for an epoch without the score of the task."""
+        score = self.spec.workload.task.score
+        for at, epoch in enumerate(self.epochs):
+            for name in (f"train_{score}", f"test_{score}"):
+                if getattr(epoch, name) is UNSET:
+                    raise ValueError(f"epochs[{at}]: has no {name}")
 
     @classmethod
     def from_json(cls, data: Json) -> "RunRecord":

@@ -60,9 +60,10 @@ def draw_level(axes: Axes, value: float, words: str, above: bool = False, **opti
     write(axes, words, (x, value), offset, xycoords=("axes fraction", "data"), ha=ha, va=va)
 
 
-def draw_targets(axes: Axes, runs: pd.DataFrame, above: bool = False) -> None:
-    """Draw a line at each accuracy that the runs try to reach."""
-    for target in sorted(set(runs["target_accuracy"].dropna())):
+def draw_targets(axes: Axes, runs: pd.DataFrame, metric: str, above: bool = False) -> None:
+    """Draw a line at each value of a test metric that the runs try to reach."""
+    of_metric = runs["target_metric"].eq(metric).fillna(False)
+    for target in sorted(set(runs.loc[of_metric, "target_value"].dropna())):
         draw_level(axes, target, f"target {target:g}", above, color=style.MUTED, linestyle=":")
 
 

@@ -36,7 +36,8 @@ _INDEX = (
     ("seed", "seed", "{}"),
     ("examples/s", "steady_examples_per_second", "{:,.0f}"),
     ("end to end s", "end_to_end_seconds", "{:,.1f}"),
-    ("test accuracy", "final_test_accuracy", "{:.4f}"),
+    ("quality", "quality", "{}"),
+    ("in the test", "final_test_quality", "{:.4f}"),
     ("parity", "parity", "{}"),
 )
 
@@ -60,12 +61,18 @@ class Run:
         return self.record.processes[0]
 
     @property
+    def metrics(self) -> list[str]:
+        """The names of the metrics of an epoch."""
+        return list(run_metrics.outcomes(self.record, self.record.epochs[0]))
+
+    @property
     def epochs(self) -> list[dict[str, Any]]:
         """The epochs, with the seconds at their end, and the share of the machine that others used."""
         elapsed = run_metrics.elapsed(self.record)
         return [
             {
                 **asdict(epoch),
+                **run_metrics.outcomes(self.record, epoch),
                 "elapsed": seconds,
                 "others": host_metrics.other_cpu_share(host_metrics.of_epoch(self.record, epoch)),
             }

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -29,7 +30,7 @@ from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch
 from paragone.models.weights import Pretrained, digest, parameter_count, starting
 from paragone.parity import first_steps
-from paragone.records.run_metrics import DIVERGED
+from paragone.records.run_metrics import diverged, metrics, variances
 from paragone.records.run_record import (
     Activity,
     Efficiency,
@@ -43,7 +44,7 @@ from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.failures import failure_of
 from paragone.training.progress import Progress
-from paragone.training.results import SAMPLES
+from paragone.training.results import SAMPLES, data_read
 from paragone.training.speed_window import SpeedWindow
 
 
@@ -79,7 +80,7 @@ class Run(Worker):
 class Result:
     """What training has measured.
 
-    `record`: without data, schedule and clocks; its last processes are those of this start. `probabilities`:
+    `record`: without schedule and clocks; its last processes are those of this start. `probabilities`:
     of the first test examples, (n, classes). `peak_device_bytes`: of the epochs.
     """
 
@@ -114,7 +115,8 @@ def train(run: Run) -> Result:
     there, `UserError` if the workload does not fit the data set or the pretrained weights, or the devices are
     others than asked for.
     """
-    record = RunRecord(run=run.spec.name, spec=run.spec, processes=run.processes)
+    data = data_read(run.dataset, run.spec)
+    record = RunRecord(run=run.spec.name, spec=run.spec, processes=run.processes, data=data)
     result, measured = Result(record), _Measured()
     try:
         _train(run, result, measured)
@@ -137,7 +139,7 @@ def train(run: Run) -> Result:
 def _train(run: Run, result: Result, measured: _Measured) -> None:
     engine, spec, dataset, ledger = run.engine, run.spec, run.dataset, run.ledger
     record = result.record
-    examples = train_examples(dataset, spec)
+    examples, task = train_examples(dataset, spec), spec.workload.task
     steps = spec.steps(examples)
     progress = Progress(spec, steps, spec.epoch_examples(examples), quiet=run.world.rank > 0)
     model, measured.modes = build(run)
@@ -155,11 +157,12 @@ def _train(run: Run, result: Result, measured: _Measured) -> None:
     earlier = record.processes[: -len(run.processes)]
     for epoch, loss in _epochs(run, steps, progress, len(record.epochs), measured.epochs):
         record.epochs.append(epoch)
-        progress.epoch_done(epoch)
-        if not loss <= DIVERGED:
+        tested = [metrics(task, each, "test", variances(record)["test"]) for each in record.epochs]
+        progress.epoch_done(epoch, tested[-1][task.quality_name])
+        if diverged(record, loss):
             record.status, record.reason = "diverged", _divergence(epoch.epoch, loss)
             break
-        if stops(spec.workload.target, record.epochs):
+        if stops(spec.workload.target, tested):
             break
         if epoch.epoch < spec.epochs:
             ledger.switch("checkpoint")
@@ -176,8 +179,9 @@ def _train(run: Run, result: Result, measured: _Measured) -> None:
         progress.window_done(record.window)
     ledger.switch("other")
     record.model = replace(model, final_weights=digest(engine.weights()))
-    # A copy: PyTorch warns of arrays that cannot be written to.
-    result.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
+    if dataset.class_names and dataset.test_labels.ndim == 1:
+        # A copy: PyTorch warns of arrays that cannot be written to.
+        result.probabilities = engine.predict(np.array(dataset.test_inputs[:SAMPLES]))
     if flop := engine.count_flop(spec, dataset):
         record.efficiency = Efficiency(flop.per_example, flop.counter)
 
@@ -257,6 +261,7 @@ def _epochs(
     """
     engine, spec, dataset, ledger = run.engine, run.spec, run.dataset, run.ledger
     tests = math.ceil(spec.tested_examples(len(dataset.test_labels)) / spec.evaluation_batch)
+    score = spec.workload.task.score
     for epoch in range(done + 1, spec.epochs + 1):
         rates = spec.learning_rates(epoch, steps)
         batches = progress.watch(epoch, train_batches(dataset, spec, epoch, engine.shard))
@@ -269,6 +274,10 @@ def _epochs(
         ledger.switch("evaluate")
         after = engine.evaluate(evaluation_batches(dataset, spec, engine.shard, epoch), tests)
         evaluate_seconds = ledger.switch("other")
+        scores: dict[str, Any] = {
+            f"train_{score}": _finite(during.score),
+            f"test_{score}": _finite(after.score),
+        }
         measured = Epoch(
             epoch=epoch,
             learning_rate=rates[0],
@@ -276,19 +285,18 @@ def _epochs(
             train_seconds=train_seconds,
             input_seconds=input_seconds,
             train_loss=_finite(during.loss),
-            train_accuracy=float(during.accuracy),
+            **scores,
             evaluate_seconds=evaluate_seconds,
             test_loss=_finite(after.loss),
-            test_accuracy=float(after.accuracy),
         )
         yield measured, during.loss
 
 
-def stops(target: Target | None, epochs: list[Epoch]) -> bool:
-    """Whether the last `patience` evaluations are at or above a target that ends the run."""
+def stops(target: Target | None, tested: list[dict[str, float | None]]) -> bool:
+    """Whether the last `patience` evaluations reach a target that ends the run; `tested`: metrics by name."""
     if not target or not target.stop:
         return False
-    last = epochs[-target.patience :]
+    last = tested[-target.patience :]
     return len(last) == target.patience and all(
-        epoch.test_accuracy >= target.accuracy for epoch in last
+        target.reached_by(each[target.metric]) for each in last
     )

@@ -1,5 +1,6 @@
 """Progress of a run for people: whole lines that name their run, so that several may interleave."""
 
+import math
 import time
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
@@ -8,6 +9,7 @@ from typing import Any
 from paragone.config.run_spec import Spec
 from paragone.records.run_metrics import steady
 from paragone.records.run_record import Epoch, Timed
+from paragone.tasks import METRICS
 
 SILENCE = 10.0  # seconds without a line after which an unfinished epoch reports itself
 
@@ -22,6 +24,7 @@ class Progress:
         self._quiet = quiet
         backend, seed = spec.backend.name, spec.seed
         self._prefix = f"[{spec.workload.name} {backend} x{spec.replicas} seed {seed}]"
+        self._quality = METRICS[spec.workload.task.quality_name].words
         self._steps = steps
         self._epochs = spec.epochs
         self._batch = spec.global_batch
@@ -49,8 +52,8 @@ class Progress:
                 )
             yield batch
 
-    def epoch_done(self, row: Epoch) -> None:
-        """Report a finished epoch from its row in the record."""
+    def epoch_done(self, row: Epoch, quality: float | None) -> None:
+        """Report a finished epoch from its row in the record, and the quality of its evaluation."""
         seconds = row.train_seconds + row.evaluate_seconds
         self._epoch_seconds.append(seconds)
         recent = self._epoch_seconds[-3:]
@@ -58,7 +61,7 @@ class Progress:
         self.say(
             f"epoch {row.epoch}/{self._epochs}: "
             f"{self._examples / row.train_seconds:,.0f} examples/s, "
-            f"test accuracy {row.test_accuracy:.4f}, {_clock(left)} left"
+            f"test {self._quality} {math.nan if quality is None else quality:.4f}, {_clock(left)} left"
         )
 
     def window_done(self, window: list[Timed]) -> None:

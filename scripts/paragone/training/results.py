@@ -3,13 +3,14 @@
 import math
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from paragone.base.atomic_files import writing
 from paragone.base.clock_names import COLD
 from paragone.config.run_spec import Spec
-from paragone.data import Dataset
+from paragone.data import Dataset, variance
 from paragone.data.batches import train_examples
 from paragone.data.drawing import drawable
 from paragone.records import record
@@ -36,6 +37,12 @@ def write_record(
 def data_read(dataset: Dataset, spec: Spec) -> DataRead:
     """What a run reads of its data set."""
     examples = train_examples(dataset, spec)
+    labels = {"train": dataset.train_labels[:examples], "test": dataset.test_labels}
+    numeric = spec.workload.task.numeric
+    name, of = ("variance", variance) if numeric else ("majority", _majority)
+    found: dict[str, Any] = {f"{split}_{name}": of(each) for split, each in labels.items()}
+    if not numeric and dataset.test_labels.ndim > 1:
+        found["positions"] = dataset.test_labels[0].size
     return DataRead(
         dataset=dataset.name,
         source=dataset.source,
@@ -43,9 +50,8 @@ def data_read(dataset: Dataset, spec: Spec) -> DataRead:
         manifest_sha256=dataset.manifest_sha256,
         train_examples=examples,
         test_examples=spec.tested_examples(len(dataset.test_labels)),
-        train_majority=_majority(dataset.train_labels[:examples]),
-        test_majority=_majority(dataset.test_labels),
         input_shape=list(dataset.train_inputs.shape[1:]),
+        **found,
     )
 
 
@@ -62,7 +68,11 @@ def clocks(seconds: dict[str, float], epochs: list[Epoch]) -> Clocks:
 
 
 def _majority(labels: np.ndarray) -> float:
-    return float(np.bincount(labels).max() / len(labels))
+    if labels.ndim == 2 and labels.strides[0] == labels.strides[1]:
+        labels = np.concatenate(
+            [labels[:, 0], labels[-1, 1:]]
+        )  # of windows that overlap: each label once
+    return float(np.bincount(labels.ravel()).max() / labels.size)
 
 
 def write_predictions(path: Path, dataset: Dataset, probabilities: np.ndarray | None) -> None:
@@ -73,7 +83,7 @@ def write_predictions(path: Path, dataset: Dataset, probabilities: np.ndarray | 
     (classes,) text, by label.
     """
     if probabilities is None:
-        probabilities = np.empty((0, len(dataset.class_names)), np.float32)
+        probabilities = np.empty((0, dataset.outputs), np.float32)
     count = min(SAMPLES, len(probabilities))
     arrays = {
         "labels": np.asarray(dataset.test_labels[:count]),

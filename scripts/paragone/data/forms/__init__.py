@@ -31,8 +31,8 @@ class Stream:
     """Examples in their order; each call of `chunks` reads them again, a part at a time.
 
     `chunks` yields (inputs, labels). inputs: an array (n, *shape) for ARRAYS, n sequences of word indices for
-    WORDS, n strings for TEXTS, (n,) tokens for a stream of them. labels: (n,) integers from 0. `title`: what
-    inputs are read from, in words.
+    WORDS, n strings for TEXTS, (n,) tokens for a stream of them. labels: (n, *label_shape) integers from 0,
+    or numbers. `title`: what inputs are read from, in words.
     """
 
     examples: int
@@ -45,11 +45,12 @@ class Raw:
     """The content of a data set's files.
 
     `kind`: ARRAYS, WORDS, TEXTS or config.datasets.STREAM. `streams`: by "train" and "test", or one by WHOLE.
-    `shape`, `dtype`: of an example of ARRAYS. `vocabulary`: the number of word indices, for ARRAYS of these.
-    `rank`: (examples,) of a WHOLE stream, the position of each example in an order that does not depend on
-    how the data are stored; None for the order of the stream. `about`: homepage and citation. `labels_from`:
-    what the labels are read from, in words. `treated`: what was skipped or converted, in words, and how
-    often; it may grow while chunks are read. `notices`: sentences on what is legal and odd.
+    `class_names`: none where labels are numbers. `label_shape`: of an example's labels. `shape`, `dtype`: of
+    an example of ARRAYS. `vocabulary`: the number of word indices, for ARRAYS of these. `rank`: (examples,)
+    of a WHOLE stream, the position of each example in an order that does not depend on how the data are
+    stored; None for the order of the stream. `about`: homepage and citation. `labels_from`: what the labels
+    are read from, in words. `treated`: what was skipped or converted, in words, and how often; it may grow
+    while chunks are read. `notices`: sentences on what is legal and odd.
     """
 
     kind: str
@@ -64,6 +65,7 @@ class Raw:
     labels_from: str = ""
     treated: Counter[str] = field(default_factory=Counter)
     notices: list[str] = field(default_factory=list)
+    label_shape: tuple[int, ...] = ()
 
 
 def read(source: dict, scratch: Path, kept: Path) -> Raw:

@@ -1,6 +1,7 @@
 """NumPy arrays in an .npz file or a folder of .npy files, read in parts and never unpickled.
 
 Floats and integers become float32, and uint8 stays uint8. With `vocabulary`, integers are word indices.
+Labels are classes, one for each example or for each of its positions; `targets` are numbers.
 """
 
 import zipfile
@@ -29,7 +30,7 @@ class _Stored:
 
 
 def read(source: dict, scratch: Path, kept: Path) -> Raw:
-    """Read inputs, and labels that may be integers or strings."""
+    """Read inputs, and labels that may be integers or strings, or targets that are numbers."""
     options, where = source["parameters"], f"datasets.{source['dataset']}"
     named = (WHOLE,) if "held_out" in options else SPLITS
     inputs, labels = (
@@ -37,20 +38,24 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
             name: _open(Path(of_split(source["path"], name)), of_split(options.get(key, key), name))
             for name in named
         }
-        for key in ("inputs", "labels")
+        for key in ("inputs", "targets" if "targets" in options else "labels")
     )
-    known = {name: _labels(array) for name, array in labels.items()}
-    values = np.unique(np.concatenate(list(known.values())))
-    names = tuple(sorted(map(str, values), key=by_number))
-    codes = {name: code for code, name in enumerate(names)}
-    places = np.array([codes[str(value)] for value in values], np.int64)
-    notices = []
-    if values.dtype.kind == "i" and len(values) and values[0] < 0:
-        notices.append(
-            f"label {values[0]} is a class; if it means that there is none, leave it out"
-        )
-    vocabulary = options.get("vocabulary")
-    first = inputs[named[0]]
+    vocabulary, first = options.get("vocabulary"), inputs[named[0]]
+    names: tuple[str, ...] = ()
+    notices: list[str] = []
+    if "targets" in options:
+        known = {name: _targets(array) for name, array in labels.items()}
+    else:
+        known = {name: _labels(array, inputs[name]) for name, array in labels.items()}
+        values = np.unique(np.concatenate([each.ravel() for each in known.values()]))
+        names = tuple(sorted(map(str, values), key=by_number))
+        codes = {name: code for code, name in enumerate(names)}
+        places = np.array([codes[str(value)] for value in values], np.int64)
+        known = {name: places[np.searchsorted(values, each)] for name, each in known.items()}
+        if values.dtype.kind == "i" and len(values) and values[0] < 0:
+            notices.append(
+                f"label {values[0]} is a class; if it means that there is none, leave it out"
+            )
     shape, dtype = _target(first, vocabulary)
     for name in named:
         array = inputs[name]
@@ -62,10 +67,8 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
             )
     return Raw(
         kind=ARRAYS,
-        streams={
-            name: _stream(inputs[name], places[np.searchsorted(values, known[name])], shape, dtype)
-            for name in named
-        },
+        streams={name: _stream(inputs[name], known[name], shape, dtype) for name in named},
+        label_shape=known[named[0]].shape[1:],
         class_names=names,
         made_by=f"numpy {np.__version__}",
         shape=shape,
@@ -105,10 +108,28 @@ def _target(array: _Stored, vocabulary: int | None) -> tuple[tuple[int, ...], An
     return shape, np.int32
 
 
-def _labels(array: _Stored) -> np.ndarray:
-    """The labels, integers or strings. Raises `UserError` with the remedy for others."""
-    if array.dtype.kind not in "biuU" or len(array.shape) != 1:
-        of_kind = {"f": "labels.astype(int)", "S": "labels.astype(str)"}.get(array.dtype.kind, "")
+def _targets(array: _Stored) -> np.ndarray:
+    """The numbers, (examples, targets) float32. Raises `UserError` for what is none, or of other shape."""
+    if array.dtype.kind not in "biuf" or len(array.shape) not in (1, 2) or 0 in array.shape:
+        raise UserError(
+            f"{array.name}: {array.dtype} of shape {array.shape}; targets are numbers of shape "
+            "(examples,) or (examples, targets)"
+        )
+    found = np.concatenate([*array.parts(1_000_000)])
+    with np.errstate(over="ignore"):  # what float32 cannot hold is found with what is not finite
+        return found.reshape(len(found), -1).astype(np.float32)
+
+
+def _labels(array: _Stored, inputs: _Stored) -> np.ndarray:
+    """The labels, integers or strings, one for each example or each position of its inputs.
+
+    Raises `UserError` with the remedy for others.
+    """
+    positions = array.shape[1:]
+    several = positions and positions == inputs.shape[1 : len(array.shape)] and positions != (1,)
+    if array.dtype.kind not in "biuU" or (positions and not several):
+        numbers = "labels.astype(int), or name them as `targets` if they are numbers"
+        of_kind = {"f": numbers, "S": "labels.astype(str)"}.get(array.dtype.kind, "")
         remedy = of_kind if len(array.shape) == 1 else ""
         if len(array.shape) == 2:
             remedy = (
@@ -118,7 +139,17 @@ def _labels(array: _Stored) -> np.ndarray:
             f"{array.name}: {array.dtype} of shape {array.shape}; labels are integers or strings of shape "
             f"(examples,){remedy and f': store {remedy}'}"
         )
-    return np.concatenate([np.zeros(0, array.dtype), *array.parts(1_000_000)])
+    found = np.concatenate([np.zeros((0, *positions), array.dtype), *array.parts(1_000_000)])
+    if (
+        found.ndim == 2
+        and found.dtype.kind in "biu"
+        and (found.sum(1) == 1).all()
+        and found.max() == 1
+    ):
+        raise UserError(
+            f"{array.name}: seems to be one-hot, with a single 1 in each row; store labels.argmax(1)"
+        )
+    return found
 
 
 def _stream(inputs: _Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: Any) -> Stream:

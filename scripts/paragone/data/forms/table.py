@@ -1,4 +1,4 @@
-"""Texts in a CSV, TSV or Parquet file: one column of texts, one of labels."""
+"""Texts or numbers in the columns of a CSV, TSV or Parquet file, with a column of labels, or targets."""
 
 import bz2
 import codecs
@@ -21,7 +21,7 @@ from pyarrow import parquet
 from paragone.base.errors import UserError, first_sentence
 from paragone.config.datasets import SPLITS, of_split
 from paragone.data.contents import BYTES, kind_of
-from paragone.data.forms import TEXTS, WHOLE, Raw, Stream, by_number
+from paragone.data.forms import ARRAYS, TEXTS, WHOLE, Raw, Stream, by_number
 
 ROWS = 1000  # that are read at a time
 csv.field_size_limit(2**31 - 1)  # a text may be a book
@@ -46,12 +46,14 @@ Part = list[tuple[str, ...]]
 
 
 def read(source: dict, scratch: Path, kept: Path) -> Raw:
-    """Read texts with their labels, ordered as numbers where they are numbers."""
+    """Read texts with their labels, ordered as numbers where they are numbers; or columns of numbers."""
     options, path = source["parameters"], source["path"]
     named = SPLITS if isinstance(path, dict) else (WHOLE,)
     text, label = options.get("text", "text"), options.get("label", "label")
     files = {name: Path(of_split(path, name)) for name in named}
     treated: Counter[str] = Counter()
+    if "columns" in options:
+        return _of_numbers(files, options, treated)
     counts: dict[str, Counter[str]] = {name: Counter() for name in named}
     for name, file in files.items():
         for part in _columns(file, [text, label], options, treated):
@@ -79,6 +81,58 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
         labels_from=f"column {label!r} of {', '.join(map(str, files.values()))}",
         treated=treated,
     )
+
+
+def _of_numbers(files: dict[str, Path], options: dict, treated: Counter[str]) -> Raw:
+    """Read columns of numbers, with a column of labels or columns of targets, at once: a table is small."""
+    inputs, targets = options["columns"], options.get("targets", [])
+    wanted = [*inputs, *(targets or [options.get("label", "label")])]
+    columns: dict[str, list[tuple[str, ...]]] = {}
+    for name, file in files.items():
+        parts = _columns(file, wanted, options, treated)
+        columns[name] = list(zip(*chain.from_iterable(parts), strict=True)) or [()] * len(wanted)
+    classes = sorted({v for each in columns.values() for v in each[-1]}, key=by_number)
+    codes = {name: code for code, name in enumerate(() if targets else classes)}
+
+    def stream(name: str) -> Stream:
+        numbers = [
+            _numbers(files[name], column, values)
+            for column, values in zip([*inputs, *targets], columns[name], strict=False)
+        ]
+        table = np.stack(numbers, axis=1)
+        labels = (
+            table[:, len(inputs) :] if targets else [codes[value] for value in columns[name][-1]]
+        )
+        found = table[:, : len(inputs)], np.array(labels)
+        return Stream(
+            len(table), lambda: iter([found]), f"columns {', '.join(inputs)} of {files[name]}"
+        )
+
+    return Raw(
+        kind=ARRAYS,
+        streams={name: stream(name) for name in files},
+        class_names=tuple(codes),
+        made_by=f"pyarrow {pa.__version__}",
+        label_shape=(len(targets),) if targets else (),
+        shape=(len(inputs),),
+        dtype=np.float32,
+        labels_from=f"{', '.join(wanted[len(inputs) :])} of {', '.join(map(str, files.values()))}",
+        treated=treated,
+    )
+
+
+def _numbers(file: Path, column: str, values: tuple[str, ...]) -> np.ndarray:
+    """The values of a column as float32. Raises `UserError` that names the row of one that is no number."""
+    found = np.empty(len(values), np.float32)
+    for row, value in enumerate(values):
+        try:
+            found[row] = float(value)
+        except ValueError:
+            raise UserError(
+                f"{file}: row {row + 1} has {value!r} in column {column!r}, which is no number; correct it, "
+                "or leave the column out"
+            ) from None
+    return found
 
 
 def _columns(file: Path, names: list[str], options: dict, treated: Counter[str]) -> Iterator[Part]:

@@ -1,4 +1,4 @@
-"""Losses and test accuracy by epoch: one curve per series, variants of the workload side by side."""
+"""Losses and the quality metric by epoch: one curve per series, variants of the workload side by side."""
 
 import textwrap
 from typing import Any
@@ -29,44 +29,62 @@ from paragone.reporting.marks import (
 )
 from paragone.reporting.style import Frame
 from paragone.reporting.words import reason
+from paragone.tasks import KINDS, METRICS
 
-METRICS = {
-    "train_loss": "training loss (nats)",
-    "test_loss": "test loss (nats)",
-    "test_accuracy": "test accuracy (fraction)",
-}
+SPLITS = {"train": "training", "test": "test"}
 # Published systems.
 STAR = {"color": style.PUBLISHED, "linestyle": "none", "markeredgewidth": 0}
 STARS = [
     {"marker": marker, "markersize": size} for marker, size in (("*", 6), ("X", 4.2), ("P", 4.2))
 ]
 COLUMNS = ["kind", "workload", "series", "backend", "metric", "epoch"]
-COLUMNS += ["value", "low", "high", "n", "runs"]
+COLUMNS += ["value", "low", "high", "n", "runs", "unit"]
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per epoch, metric and curve: `value`, its interval, `n` and the names of the `runs`.
 
-    `kind` is median (over completed runs), stopped (a run that was not completed) or published. Test loss is
-    included if the sources print it by epoch.
+    `kind` is median (over completed runs), stopped (a run that was not completed) or published. `metric` is
+    the training loss and the quality of the task in the test, in the workload's `unit`; also the test loss,
+    if the sources print it by epoch.
     """
-    published = _published(inputs, {series.workload for series in inputs.series})
-    printed = {row.epoch for row, _ in published if row.metric == "test_loss"}
-    metrics = [name for name in METRICS if name != "test_loss" or len(printed) > 1]
+    drawn = {series.workload: _metrics(series.runs) for series in inputs.series}
+    published = _published(inputs, drawn)
+    if len({row.epoch for row, _ in published if row.metric == "test_loss"}) > 1:
+        drawn = {name: ["train_loss", "test_loss", *metrics[1:]] for name, metrics in drawn.items()}
     parts = [
         part
         for series in inputs.series
-        for metric in metrics
+        for metric in dict.fromkeys(drawn[series.workload])
         for part in _measured(series, inputs.epochs, metric)
     ]
     rows = [
         {"workload": workload, "series": row.system, "metric": row.metric, "epoch": row.epoch}
         | {"value": row.number, "runs": row.printed, "kind": "published"}
         for row, workload in published
-        if row.metric in metrics
+        if row.metric in drawn[workload]
     ]
     filled = [part for part in [*parts, pd.DataFrame(rows)] if len(part)]
     return pd.concat(filled, ignore_index=True).reindex(columns=COLUMNS)
+
+
+def _metrics(runs: pd.DataFrame) -> list[str]:
+    """Return the metrics of a workload that are drawn: its training loss, and its quality in the test."""
+    return ["train_loss", *(f"test_{name}" for name in runs["quality"].dropna().unique())]
+
+
+def _unit(runs: pd.DataFrame, metric: str) -> str:
+    """Return the unit of a metric of a workload."""
+    name, task = metric.partition("_")[2], runs["task"].dropna()
+    return KINDS[task.iloc[0]].unit if name == "loss" and len(task) else METRICS[name].unit
+
+
+def _title(points: pd.DataFrame, metric: str) -> str:
+    """Return the name of an axis: split, metric and unit."""
+    split, name = metric.split("_")
+    units = points.loc[points["metric"] == metric, "unit"].dropna().unique()
+    unit = f" ({' or '.join(units)})" if any(units) else ""
+    return f"{SPLITS[split]} {METRICS[name].words}{unit}"
 
 
 def _measured(series: Series, epochs: pd.DataFrame, metric: str) -> list[pd.DataFrame]:
@@ -81,17 +99,22 @@ def _measured(series: Series, epochs: pd.DataFrame, metric: str) -> list[pd.Data
     stopped = epochs[epochs["run"].isin(series.runs["run"]) & ~completed]
     stopped = stopped.rename(columns={metric: "value", "run": "runs"})[["epoch", "value", "runs"]]
     about = {"workload": series.workload, "series": series.label, "backend": series.backend}
-    about["metric"] = metric
+    about |= {"metric": metric, "unit": _unit(series.runs, metric)}
     return [median.assign(kind="median", **about), stopped.assign(n=1, kind="stopped", **about)]
 
 
-def _published(inputs: Inputs, workloads: set[str]) -> list[tuple[Row, str]]:
-    """Return the published values by epoch, each with the measured workload that it is drawn with."""
+def _published(inputs: Inputs, drawn: dict[str, list[str]]) -> list[tuple[Row, str]]:
+    """Return the published values by epoch, each with the measured workload that it is drawn with.
+
+    `drawn`: metrics by workload.
+    """
     systems = {system: protocol.workload for system, protocol in inputs.protocols.items()}
     return [
         (row, systems[row.system])
         for row in inputs.published
-        if row.metric in METRICS and row.epoch is not None and systems.get(row.system) in workloads
+        if row.epoch is not None
+        and row.metric in ["test_loss", *drawn.get(systems.get(row.system, ""), [])]
+        and systems.get(row.system) in drawn
     ]
 
 
@@ -99,7 +122,8 @@ def conditions(inputs: Inputs) -> list[str]:
     """Return a sentence on what differs from the published conditions, none if nothing does."""
     completed = inputs.runs[inputs.runs["status"] == "completed"]
     reasons: dict[Reason, None] = {}
-    for row, workload in _published(inputs, set(completed["workload"])):
+    drawn = {name: _metrics(runs) for name, runs in completed.groupby("workload")}
+    for row, workload in _published(inputs, drawn):
         same = completed[completed["workload"] == workload]
         epochs = inputs.epochs[inputs.epochs["run"].isin(same["run"])]
         cell = Cell(same, epochs, inputs.protocols[row.system])
@@ -111,7 +135,16 @@ def conditions(inputs: Inputs) -> list[str]:
 def chart(points: pd.DataFrame) -> Chart:
     """Return a chart with a panel per metric and stopped runs one by one."""
     rows = long(points.replace({"kind": {"stopped": RUN}}), panel="metric", x="epoch")
-    return Chart(rows, {name: Panel("epoch", title) for name, title in METRICS.items()})
+    metrics = _in_order(points)
+    return Chart(rows, {name: Panel("epoch", _title(points, name)) for name in metrics})
+
+
+def _in_order(points: pd.DataFrame) -> list[str]:
+    """Return the metrics that there are, losses first."""
+    return sorted(
+        points["metric"].unique(),
+        key=lambda name: (not name.endswith("loss"), name != "train_loss"),
+    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
@@ -124,7 +157,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     published = points.loc[points["kind"] == "published", "series"].unique()
     stars = {name: {**STAR, **STARS[at % len(STARS)]} for at, name in enumerate(published)}
     workloads = sorted({curve.workload for curve in series})
-    metrics = [name for name in METRICS if (points["metric"] == name).any()]
+    metrics = _in_order(points)
     last = points.loc[points["kind"] != "published", "epoch"].max()
     last = 1 if pd.isna(last) else int(last)
     height = 1.2 * len(metrics) + 0.2
@@ -163,14 +196,17 @@ def _name_axes(
     axes: Axes, metric: str, last: int, runs: pd.DataFrame, of_metric: pd.DataFrame
 ) -> None:
     axes.set_xlabel("epoch")
-    axes.set_ylabel(METRICS[metric])
+    axes.set_ylabel(_title(of_metric, metric))
     axes.set_xlim(1 - 0.04 * max(last - 1, 1), last + 0.04 * max(last - 1, 1))
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
     axes.grid(axis="y")
-    if metric != "test_accuracy":
+    split, name = metric.split("_")
+    if name not in ("accuracy", "r2"):
         scale(axes, of_metric["value"].astype(float))
+    if split == "test":
+        draw_targets(axes, runs, name)
+    if name != "accuracy":
         return
-    draw_targets(axes, runs)
     for chance in sorted(set(runs["test_majority"].dropna().round(3))):
         low, high = axes.get_ylim()
         if chance > low - 0.25 * (high - low):

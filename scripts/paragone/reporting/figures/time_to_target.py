@@ -1,4 +1,4 @@
-"""Time to the target accuracy by batch size: every run, hits and misses, and final accuracy."""
+"""Time to the target by batch size: every run, hits and misses, and the final value of the metric."""
 
 from typing import Any
 
@@ -25,10 +25,11 @@ from paragone.reporting.marks import (
     write_upright,
 )
 from paragone.reporting.style import Frame
+from paragone.tasks import METRICS
 
 TRIED = ("completed", "diverged")  # the others ended before they could reach anything
 COLUMNS = ["series", "backend", "global_batch", "kind", "last_miss", "first_hit", "censored_at"]
-COLUMNS += ["value", "low", "high", "reached", "n", "final_accuracy", "runs", "words"]
+COLUMNS += ["value", "low", "high", "reached", "n", "final", "metric", "runs", "words"]
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
@@ -38,12 +39,17 @@ def points(inputs: Inputs) -> pd.DataFrame:
     interval-censored to (last_miss, first_hit]; a median is infinite if too many runs missed. Raises
     `UserError` if no run had a target.
     """
-    if inputs.runs["target_accuracy"].isna().all():
+    if inputs.runs["target_value"].isna().all():
         raise UserError(
             "no run of this experiment has a target: set `target` in its block of the config"
         )
     ends = inputs.epochs.groupby("run")["elapsed_train_seconds"].max()
-    finals = inputs.epochs.sort_values("epoch").groupby("run")["test_accuracy"].last()
+    last = inputs.epochs.sort_values("epoch").groupby("run").nth(-1).set_index("run")
+    finals = {
+        run: last.loc[run, f"test_{metric}"]
+        for run, metric in zip(inputs.runs["run"], inputs.runs["target_metric"], strict=True)
+        if run in last.index and not pd.isna(metric)
+    }
     rows = []
     for sweep in inputs.sweeps(*BY_BATCH):
         for cell in series_of(sweep.runs, inputs.labels):
@@ -51,14 +57,14 @@ def points(inputs: Inputs) -> pd.DataFrame:
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
 
 
-def _of_batch(label: str, cell: Series, last: pd.Series, finals: pd.Series) -> list[dict]:
+def _of_batch(label: str, cell: Series, last: pd.Series, finals: dict[str, float]) -> list[dict]:
     about = {
         "series": label,
         "backend": cell.backend,
         "global_batch": cell.global_batch,
         "words": "; ".join(_words(cell.runs)),
     }
-    tried = cell.runs[cell.runs["status"].isin(TRIED) & cell.runs["target_accuracy"].notna()]
+    tried = cell.runs[cell.runs["status"].isin(TRIED) & cell.runs["target_value"].notna()]
     hits = tried["target_reached"].fillna(False).astype(bool)
     rows = [
         {
@@ -67,7 +73,8 @@ def _of_batch(label: str, cell: Series, last: pd.Series, finals: pd.Series) -> l
             "last_miss": run["target_last_miss_seconds"],
             "first_hit": run["target_first_hit_seconds"],
             "censored_at": np.nan if hit else last.get(run["run"], np.nan),
-            "final_accuracy": finals.get(run["run"], np.nan),
+            "final": finals.get(run["run"], np.nan),
+            "metric": run["target_metric"],
             "runs": run["run"],
         }
         for (_, run), hit in zip(tried.iterrows(), hits, strict=True)
@@ -76,7 +83,7 @@ def _of_batch(label: str, cell: Series, last: pd.Series, finals: pd.Series) -> l
     times = summarize_times(tried.loc[proven, "target_first_hit_seconds"], hits[proven])
     # The time of a run is in (last miss, first hit], so the median of times is between the medians.
     misses = tried["target_last_miss_seconds"].where(hits, tried["run"].map(last))
-    ends = [row["final_accuracy"] for row in rows if row["kind"] != "diverged"]
+    ends = [row["final"] for row in rows if row["kind"] != "diverged"]
     median = {
         **about,
         "kind": "median",
@@ -87,7 +94,7 @@ def _of_batch(label: str, cell: Series, last: pd.Series, finals: pd.Series) -> l
         "high": times.high,
         "reached": int(hits.sum()),
         "n": len(tried),
-        "final_accuracy": summarize(pd.Series(ends, dtype="float64")).median,
+        "final": summarize(pd.Series(ends, dtype="float64")).median,
         "runs": " ".join(tried["run"]),
     }
     return [*rows, median]
@@ -102,26 +109,30 @@ def _words(runs: pd.DataFrame) -> list[str]:
 
 
 def chart(points: pd.DataFrame) -> Chart:
-    """Return a chart of the times of runs that reached the target, and of all final accuracies."""
+    """Return a chart of the times of runs that reached the target, and of all final values."""
     points = points.replace([np.inf, -np.inf], np.nan)
     kinds = points["kind"].where(points["kind"] == MEDIAN, RUN)
     time = points["value"].where(points["kind"] == MEDIAN, points["first_hit"])
     bounds = points.assign(time=time, time_low=points["low"], time_high=points["high"], kind=kinds)
-    rows = wide(
-        bounds.drop(columns=["value", "low", "high"]), ["time", "final_accuracy"], x="global_batch"
-    )
+    rows = wide(bounds.drop(columns=["value", "low", "high"]), ["time", "final"], x="global_batch")
     batch = "global batch (examples)"
     return Chart(
         rows,
         {
             "time": Panel(batch, "training time to the target (s)", log_x=True),
-            "final_accuracy": Panel(batch, "test accuracy at the end (fraction)", log_x=True),
+            "final": Panel(batch, f"{_named(points['metric'])} at the end", log_x=True),
         },
     )
 
 
+def _named(metrics: pd.Series) -> str:
+    """Return the metrics of targets in words, with their units."""
+    found = [METRICS[name] for name in metrics.dropna().unique()]
+    return ", ".join(f"test {each.words}{each.unit and f' ({each.unit})'}" for each in found)
+
+
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
-    """Draw success rates, times to target and final accuracies over the batch sizes."""
+    """Draw success rates, times to target and final values over the batch sizes."""
     names, backends = points["series"], points["backend"]
     styles = style.series_styles(names, backends, inputs.palette, linestyle="none")
     remarks, handles = _remarks(points, inputs.runs), _handles(points, styles)
@@ -146,11 +157,11 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
                 # An infinite bound leaves the axes.
                 area = {"color": own["color"], "alpha": 0.2, "linewidth": 0}
                 times.fill_between(ends, median["low"], min(median["high"], 1e12), **area)
-            _draw_median(finals, ends, median["final_accuracy"], own["color"])
+            _draw_median(finals, ends, median["final"], own["color"])
             offsets = 0.6 * slot * (np.arange(len(runs)) - (len(runs) - 1) / 2)
             for at, run in zip(middle + offsets / max(len(runs) - 1, 1), runs, strict=True):
                 _draw_time(times, at, run, own)
-                _draw_accuracy(finals, at, run, own)
+                _draw_final(finals, at, run, own)
     rates.set_axis_off()
     rates.set_ylim(-0.5, 0.5)
     units = "axes fraction", "offset points"
@@ -177,15 +188,15 @@ def _draw_time(axes: Axes, at: float, run: dict[str, Any], own: dict[str, str]) 
         axes.annotate("", (at, run["censored_at"]), arrowprops=arrow, **place)
 
 
-def _draw_accuracy(axes: Axes, at: float, run: dict[str, Any], own: dict[str, str]) -> None:
+def _draw_final(axes: Axes, at: float, run: dict[str, Any], own: dict[str, str]) -> None:
     if run["kind"] == "diverged":
-        # Its accuracy is that of chance: on the lower edge, not to squeeze the others.
+        # Its value is that of chance: on the lower edge, not to squeeze the others.
         cross = {**own, "marker": "x", "markersize": 4}
         axes.plot(at, 0.04, transform=axes.get_xaxis_transform(), **cross)
     else:
         face = own["color"] if run["kind"] == "hit" else "white"
         size = {"markeredgewidth": 0.8, "markersize": 2.8}
-        axes.plot(at, run["final_accuracy"], markerfacecolor=face, **own, **size)
+        axes.plot(at, run["final"], markerfacecolor=face, **own, **size)
 
 
 def _dress(times: Axes, finals: Axes, points: pd.DataFrame, runs: pd.DataFrame) -> None:
@@ -198,10 +209,12 @@ def _dress(times: Axes, finals: Axes, points: pd.DataFrame, runs: pd.DataFrame) 
         times.set_ylim(0, 1 if ends.empty else ends.max() * 1.2)
         plain_numbers(times.yaxis)
     batches = sorted(set(points["global_batch"]))
-    finals.set_ylabel("final accuracy")
+    names = points["metric"].dropna().unique()
+    finals.set_ylabel(f"final {', '.join(METRICS[name].words for name in names)}")
     finals.set_xlabel("global batch size (examples, log scale)")
     finals.set_xticks(np.log2(batches), [f"{batch:,}" for batch in batches])
-    draw_targets(finals, runs, above=True)
+    for name in names:
+        draw_targets(finals, runs, name, above=True)
     for axes in (times, finals):
         axes.grid(axis="y")
 
@@ -222,15 +235,19 @@ def _handles(points: pd.DataFrame, styles: dict[str, dict[str, str]]) -> list[Ar
 
 
 def _remarks(points: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
-    target = runs[["target_accuracy", "target_patience"]].dropna().drop_duplicates()
+    columns = ["target_metric", "target_value", "target_patience"]
     goals = "; ".join(
-        f"{accuracy:g} in {'one evaluation' if patience == 1 else f'{patience} evaluations in a row'}"
-        for accuracy, patience in target.itertuples(index=False)
+        f"test {METRICS[metric].words} {value:g} in "
+        f"{'one evaluation' if patience == 1 else f'{patience} evaluations in a row'}"
+        for metric, value, patience in runs[columns]
+        .dropna()
+        .drop_duplicates()
+        .itertuples(index=False)
     )
     medians = points[points["kind"] == "median"]
     epochs = runs["planned_epochs"].max()
     return [
-        f"Target: test accuracy {goals}, within {epochs} epoch{'s' if epochs > 1 else ''}. Seconds of "
+        f"Target: {goals}, within {epochs} epoch{'s' if epochs > 1 else ''}. Seconds of "
         "training alone. Top: runs that reached it of those that tried; a miss counts as later than "
         "every hit, and no median is drawn where it is a miss.",
         footnotes.repeats(medians["n"]),

@@ -17,6 +17,7 @@ from paragone.config.numbers import Protocol, Row
 from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.markup import TINY, WIDE, Block, Table
+from paragone.tasks import METRICS
 
 # Columns of the CSV file only, for programs; the latter are the numbers behind the verdict.
 NUMBERS = ["experiment", "family", "judge", "value", "bound", "has_runs", "run_verdict"]
@@ -36,10 +37,11 @@ OUTCOMES_JUDGED = (
 # Metrics that sources print by epoch: the name in a heading, and the digits shown.
 BY_EPOCH = {
     "step_time": ("ms/step", 1),
-    "train_loss": ("training loss", 4),
-    "train_accuracy": ("training accuracy", 4),
-    "test_loss": ("test loss", 4),
-    "test_accuracy": ("test accuracy", 4),
+    **{
+        f"{split}_{name}": (f"{words} {metric.words}", 4)
+        for split, words in (("train", "training"), ("test", "test"))
+        for name, metric in METRICS.items()
+    },
 }
 EPOCHS = "Measured: medians over runs (seeds); the CSV file has intervals, n and names of runs."
 

@@ -59,9 +59,10 @@ def spread(inputs: Inputs) -> Table:
     rows = spread_of(inputs.runs, inputs.epochs)
     groups = rows.groupby(["workload", "epoch"])
     cells = groups["seed"].count().rename("n").to_frame()
-    for name in OUTCOMES:
+    outcomes = [name for name in OUTCOMES if name in rows]
+    for name in outcomes:
         mean, deviation = groups[name].mean(), groups[name].std()
         cells[name] = mean.map("{:.4f}".format) + " ± " + deviation.map("{:.4f}".format)
     remarks = footnotes.about(inputs.runs, "Mean ± standard deviation over n seeds.")
-    block = Block(cells.reset_index().astype(str), "llrrrrr")
+    block = Block(cells.reset_index().astype(str), "llr" + "r" * len(outcomes))
     return Table(rows, inputs.title, remarks, [block])

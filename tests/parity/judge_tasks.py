@@ -1,0 +1,92 @@
+"""Run the gate on every task of one backend, as it is and with wrong losses and scores, in one process.
+
+    python judge_tasks.py <backend> <folder>
+
+With the backend `reference` it writes to the folder what others are compared with, in a process of its own,
+as PyTorch/XLA cannot share one with PyTorch. With others it prints one JSON object: the gate's "reasons" by
+workload, None where it passed; "unexpected": the reasons, by name, where it did not refuse a wrong engine for
+its reason; "tried": how many there were.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from parity.tasks import CONFIGURED, TASKS, add_models, dataset, functions
+from parity.wrong_engines import Plant, batches
+
+from paragone.base import plugins
+from paragone.config.expand import probe, with_reference
+from paragone.parity import compare
+from paragone.parity.observe import observe, write
+
+Change = Callable[[Any], Any]
+BUGS: dict[tuple[str, str], dict[str, Change | Plant]] = {
+    ("numbers", "loss"): {
+        "half-the-square": ("loss", "losses", lambda found: found / 2),
+        "sum-over-targets": ("loss", "losses", lambda found: found * 2),
+        "targets-swapped": batches(lambda inputs, labels: (inputs, labels[:, ::-1].copy())),
+        "square-root": ("loss", "losses", lambda found: found**0.5),
+    },
+    ("numbers", "training"): {"half-the-error": ("scores", lambda found: found / 2)},
+    ("next-words", "loss"): {
+        "the-same-word": batches(lambda inputs, labels: (inputs, inputs)),
+        "one-word-late": batches(lambda inputs, labels: (inputs, np.roll(labels, 1, 1))),
+        "sum-over-words": ("loss", "losses", lambda found: found * LENGTH),
+        "in-bits": ("loss", "losses", lambda found: found / np.log(2)),
+    },
+    ("pixels", "loss"): {
+        "rows-for-columns": batches(lambda inputs, labels: (inputs, labels[:, ::-1].copy())),
+    },
+    ("pixels", "training"): {"all-or-nothing": ("scores", lambda found: found // 1)},
+}
+LENGTH = 6
+
+
+def plant(patch: pytest.MonkeyPatch, engine: str, bug: Any) -> None:
+    """Plant a bug: a `Plant`, or the names of functions of tasks and what to make of their results."""
+    if callable(bug):
+        return bug(patch, plugins.load("engines", engine).ENGINE)
+    module, (*names, change) = functions(engine), bug
+    for name in names:
+        if right := getattr(module, name, None):
+            patch.setattr(module, name, lambda *args, right=right: change(right(*args)))
+
+
+def main() -> None:
+    """Run the program."""
+    backend, folder = sys.argv[1:]
+    engine = with_reference(CONFIGURED)["backends"][backend]["engine"]
+    add_models(engine)
+    if backend == "reference":
+        for name in TASKS:
+            write(
+                observe(probe(CONFIGURED, name, backend), dataset(name)),
+                Path(folder, f"{name}.npz"),
+            )
+        return
+    references = {name: compare.read(Path(folder, f"{name}.npz")) for name in TASKS}
+    found = {name: judged(name, backend, reference) for name, reference in references.items()}
+    tried, unexpected = 0, {}
+    for (workload, group), bugs in BUGS.items():
+        for name, bug in bugs.items():
+            with pytest.MonkeyPatch.context() as patch:
+                plant(patch, engine, bug)
+                reason = judged(workload, backend, references[workload])
+            tried += 1
+            if not (reason or "").startswith(f"{group} deviate by "):
+                unexpected[name] = reason or "passed"
+    print(json.dumps({"reasons": found, "tried": tried, "unexpected": unexpected}))
+
+
+def judged(workload: str, backend: str, reference: compare.Observation) -> str | None:
+    arrays = observe(probe(CONFIGURED, workload, backend), dataset(workload))
+    return compare.verdict(compare.Observation.of(arrays), reference)["reason"]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""Every task is the reference's, and wrong losses and scores are refused; more in test_tasks_full.py."""
+
+import json
+import sys
+from pathlib import Path
+
+from parity.driving import PATHS
+from parity.tasks import TASKS
+from workspace import call
+
+CELLS = ["torch"]
+
+
+def test_every_task_passes_and_wrong_ones_are_refused_for_their_reason(tmp_path, cell):
+    program = Path(__file__).with_name("judge_tasks.py")
+    for backend in ("reference", cell):
+        line = [sys.executable, str(program), backend, str(tmp_path)]
+        done = call(line, timeout=900, PYTHONPATH=PATHS)
+        assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found == {"reasons": dict.fromkeys(TASKS), "tried": 11, "unexpected": {}}

@@ -1,0 +1,138 @@
+"""What a task says: its metrics, their directions and targets; the reference's losses and gradients."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from make_records import make_record
+from workspace import make_spec
+
+from paragone.base.errors import UserError
+from paragone.config.run_spec import Spec, Target
+from paragone.records.run_metrics import outcomes, time_to_target
+from paragone.records.run_record import RunRecord
+from paragone.tasks import CLASSIFICATION, KINDS, METRICS, Task, check_outputs
+from paragone.tasks.reference import losses, scores
+
+REGRESSION, LANGUAGE = Task(name="regression"), Task(name="language-modeling")
+
+
+def test_metrics_follow_from_loss_and_score():
+    assert CLASSIFICATION.metrics(0.5, 0.9, None) == {"loss": 0.5, "accuracy": 0.9}
+    assert REGRESSION.metrics(3.0, 1.5, 4.0) == {"loss": 3.0, "mae": 1.5, "r2": 0.25}
+    found = LANGUAGE.metrics(2.0, 0.3, None)
+    assert found == {"loss": 2.0, "accuracy": 0.3, "perplexity": pytest.approx(math.e**2)}
+    assert REGRESSION.metrics(None, None, 4.0) == {"loss": None, "mae": None, "r2": None}
+    assert LANGUAGE.metrics(1e5, 0.0, None)["perplexity"] is None
+    for kind in KINDS.values():
+        assert {*kind.metrics} <= METRICS.keys()
+
+
+@pytest.mark.parametrize(
+    ("target", "reached", "missed"),
+    [
+        ({"accuracy": 0.8}, 0.8, 0.79),
+        ({"r2": -0.5}, -0.4, -0.6),
+        ({"mae": 40}, 39.0, 41.0),
+        ({"perplexity": 30.0}, 30.0, 30.1),
+        ({"loss": 1.9}, 1.88, None),
+    ],
+)
+def test_a_target_is_reached_in_the_direction_of_its_metric(target, reached, missed):
+    made = Target(**target, patience=1, stop=True)
+    assert made.reached_by(reached)
+    assert not made.reached_by(missed)
+
+
+@pytest.mark.parametrize("named", [{}, {"accuracy": 0.8, "mae": 3}])
+def test_a_target_names_one_metric(named):
+    with pytest.raises(ValueError, match="name one of loss, accuracy"):
+        Target(**named, patience=1, stop=True)
+
+
+def of_task(task: dict, **changes: object) -> Spec:
+    spec = json.loads(make_spec("fashion-cnn", "torch").to_json())
+    spec["workload"] |= {"task": task, **changes}
+    return Spec.from_json(json.dumps(spec))
+
+
+def test_classification_is_no_part_of_an_identity_and_other_tasks_are():
+    plain = make_spec("fashion-cnn", "torch")
+    assert of_task({"name": "classification"}).sha256 == plain.sha256
+    assert "task" not in plain.to_json()
+    others = [{"name": "regression"}, {"name": "regression", "quality": "mae"}]
+    assert len({plain.sha256, *(of_task(task).sha256 for task in others)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("task", "target", "words"),
+    [
+        ({"name": "regression"}, {"accuracy": 0.8}, "regression has r2, mae, loss"),
+        ({"name": "classification"}, {"mae": 3}, "classification has accuracy, loss"),
+        ({"name": "regression", "quality": "accuracy"}, {"mae": 3}, "regression has no accuracy"),
+    ],
+)
+def test_a_metric_that_a_task_lacks_is_refused(task, target, words):
+    with pytest.raises(UserError, match=words):
+        of_task(task, target={**target, "patience": 1, "stop": False})
+
+
+def made_record(task: dict, target: dict, **data: float) -> dict:
+    record = make_record(epochs=3)
+    record["spec"]["workload"] |= {"task": task, "target": {**target, "patience": 1, "stop": False}}
+    for epoch, error in zip(record["epochs"], (8.0, 4.0, 2.0), strict=True):
+        for split in ("train", "test"):
+            del epoch[f"{split}_accuracy"]
+            epoch |= {f"{split}_loss": error**2, f"{split}_mae": error}
+    for split in ("train", "test"):
+        del record["data"][f"{split}_majority"]
+    record["data"] |= {"train_variance": 64.0, "test_variance": 16.0, **data}
+    return record
+
+
+def test_a_record_of_a_regression_has_its_metrics_and_no_accuracy():
+    record = RunRecord.from_json(made_record({"name": "regression"}, {"r2": 0.0}))
+    assert outcomes(record, record.epochs[2]) == {
+        "train_loss": 4.0,
+        "train_mae": 2.0,
+        "train_r2": 1 - 4 / 64,
+        "test_loss": 4.0,
+        "test_mae": 2.0,
+        "test_r2": 0.75,
+    }
+    found = time_to_target(record)
+    assert (found.metric, found.value, found.epoch) == ("r2", 0.0, 2)
+    with pytest.raises(ValueError, match=r"epochs\[0\]: has no train_accuracy"):
+        RunRecord.from_json(made_record({"name": "language-modeling"}, {"loss": 1.0}))
+
+
+@pytest.mark.parametrize(("task", "shape"), [(REGRESSION, (3,)), (CLASSIFICATION, (2, 3))])
+def test_the_gradient_of_the_reference_is_that_of_its_loss(task, shape):
+    random = np.random.default_rng(1)
+    outputs = random.normal(size=(4, *shape))
+    targets = random.normal(size=(4, 3)) if task.numeric else random.integers(3, size=(4, 2))
+    _, gradient = losses(task, outputs, targets)
+    for at in np.ndindex(outputs.shape):
+        step = np.zeros_like(outputs)
+        step[at] = 1e-6
+        more, less = (losses(task, outputs + sign * step, targets)[0] for sign in (1, -1))
+        assert gradient[at] == pytest.approx((more - less)[at[0]] / 2e-6, rel=1e-6, abs=1e-9)
+
+
+def test_the_reference_by_hand():
+    found, _ = losses(REGRESSION, np.array([[1.0, 2.0]]), np.array([[0.0, 4.0]]))
+    assert (found, scores(REGRESSION, np.array([[1.0, 2.0]]), np.array([[0.0, 4.0]]))) == (2.5, 1.5)
+    logits = np.log([[[0.25, 0.75], [0.5, 0.5]]])
+    found, _ = losses(LANGUAGE, logits, np.array([[1, 0]]))
+    assert found == pytest.approx(-(math.log(0.75) + math.log(0.5)) / 2)
+    assert scores(LANGUAGE, logits, np.array([[1, 1]])) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("task", "outputs", "targets"),
+    [(REGRESSION, (1000,), (1,)), (LANGUAGE, (9,), (6,)), (CLASSIFICATION, (6, 9), ())],
+)
+def test_outputs_that_do_not_fit_the_targets_are_refused(task, outputs, targets):
+    with pytest.raises(UserError, match="for each example its outputs have the shape"):
+        check_outputs(task, outputs, targets)
