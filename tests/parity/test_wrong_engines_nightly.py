@@ -1,4 +1,4 @@
-"""Wrong engines that take minutes to compile, and all of them in single precision."""
+"""Wrong engines that take minutes to compile, other protocols, and all of them in single precision."""
 
 import pytest
 from parity import test_wrong_engines
@@ -6,6 +6,8 @@ from parity import test_wrong_engines
 pytestmark = pytest.mark.nightly
 
 CELLS = [
+    ("jax", "cosine", "float64", 29),
+    ("tensorflow-mirrored", "cosine", "float64", 29),
     ("torch-xla", "fashion-cnn", "float64", 23),
     ("torch-xla", "wide-resnet", "float64", 8),
     ("jax", "wide-resnet", "float64", 5),
