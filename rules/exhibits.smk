@@ -3,9 +3,10 @@
 #
 # out: <results>/figures/{experiment}/{figure}.svg, .pdf, .png, and .csv with what is drawn
 #      <results>/tables/{experiment}/{table}.csv, .md, .tex, and .json for page and paper
-#      <results>/answers.md, answers.html, answers.csv
+#      <results>/answers.md, answers.html, answers.json
 
 
+PAGE = "scripts/paragone/reporting/templates"
 # The first file of each is shown in Snakemake's report.
 MADE = {
     FIGURES: ("plot", "plot.py", "Drawing", ("svg", "pdf", "png", "csv")),
@@ -52,6 +53,7 @@ for kind, name in [(kind, name) for kind, rows in PLAN.exhibits.items() for name
 
 rule answers:
     input:
+        templates=[PLAN.path(f"{PAGE}/{name}") for name in ("first_screen.html", "page.css")],
         runs=collect("<results>/tables/{experiment}/runs.parquet", experiment=PLAN.experiments),
         differences=collect(
             "<results>/tables/{experiment}/differences.csv",
@@ -67,7 +69,7 @@ rule answers:
         ),
     output:
         markdown="<results>/answers.md",
-        csv="<results>/answers.csv",
+        json="<results>/answers.json",
         html=report(
             "<results>/answers.html",
             caption="report/answers.rst",
@@ -97,6 +99,6 @@ rule answers:
             {params.labels:q} \
             --markdown {output.markdown:q} \
             --html {output.html:q} \
-            --csv {output.csv:q} \
+            --json {output.json:q} \
             >{log:q} 2>&1
         """

@@ -2,23 +2,21 @@
 #
 #   snakemake paper
 #
-# in:  <results>/answers.csv, <results>/tables/, <results>/figures/, <results>/runs/{run}/record.json
+# in:  <results>/answers.json, <results>/tables/, <results>/figures/, <results>/runs/{run}/record.json
 #      <results>/logs/runs/{run}.log                         the ends of logs, where there are logs
 # out: <results>/index.html, <results>/paper.pdf, and <results>/so_far.html once the primary question is answered
-
-PAGE = "scripts/paragone/reporting/templates"
 
 
 rule page:
     input:
         templates=[
             PLAN.path(f"{PAGE}/{name}")
-            for name in ("page.html", "run.html", "page.css", "page.js")
+            for name in ("page.html", "first_screen.html", "run.html", "page.css", "page.js")
         ],
         captions=PLAN.captions(),
         figures=PLAN.files(FIGURES, "svg", "csv"),
         tables=PLAN.files(TABLES, "json", "csv"),
-        answers="<results>/answers.csv",
+        answers="<results>/answers.json",
         runs="<results>/tables/runs.parquet",
         records=PLAN.records(),
         manifests=PLAN.manifests(),
@@ -75,7 +73,7 @@ rule paper:
         papers=[paper.files for paper in PLAN.cited().values()],
         figures=PLAN.files(FIGURES, "svg", "pdf", "csv"),
         tables=PLAN.files(TABLES, "json", "csv"),
-        answers="<results>/answers.csv",
+        answers="<results>/answers.json",
         runs="<results>/tables/runs.parquet",
     output:
         paper="<results>/paper.pdf",

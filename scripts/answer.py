@@ -1,28 +1,18 @@
 """Write answers in sentences: what the tables of all experiments say, or contests before there are any."""
 
 import argparse
-import textwrap
+import json
 from pathlib import Path
 
-import jinja2
+import msgspec
 
 from paragone.analysis import contests, tidy
 from paragone.base.atomic_files import write_text
 from paragone.base.errors import entry_point
 from paragone.records import contest_record, parity_reports
-from paragone.reporting.answers import Section, from_tables, of_contests, to_frame
+from paragone.reporting import footnotes, screen
+from paragone.reporting.answers import from_tables, of_contests, to_text
 from paragone.reporting.inputs import add_labels
-
-WIDTH = 100  # characters of a line on the terminal
-PAGE = """<!doctype html>
-<meta charset="utf-8">
-<title>Answers</title>
-<style>body { max-width: 48em; margin: 2em auto; font: 16px/1.5 sans-serif } li { margin: .5em 0 }</style>
-<h1>Answers</h1>
-{% for section in sections %}<h2>{{ section.heading }}</h2>
-{% if section.note %}<p><small>{{ section.note }}</small></p>{% endif %}
-<ul>{% for sentence in section.sentences %}<li>{{ sentence }}</li>{% endfor %}</ul>
-{% endfor %}"""
 
 
 @entry_point
@@ -40,7 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--left-out", nargs="*", default=[], help="what was not asked for, in sentences"
     )
     add_labels(whole)
-    for kind in ("markdown", "html", "csv"):
+    for kind in ("markdown", "html", "json"):
         whole.add_argument(f"--{kind}", type=Path, required=True, help="file to write")
     first = modes.add_parser(
         "first", help="what the contests of one experiment say, on the terminal, too"
@@ -64,29 +54,21 @@ def _answer_all(options: argparse.Namespace) -> None:
         options.left_out,
         options.rounds,
         dict(options.labels),
+        options.baseline,
     )
-    tidy.write(to_frame(sections), options.csv)
-    write_text(_markdown(sections), options.markdown)
-    page = jinja2.Environment(autoescape=True).from_string(PAGE)
-    write_text(page.render(sections=sections), options.html)
+    about = footnotes.headline(tidy.merge([tidy.read(path) for path in options.runs]))
+    write_text(json.dumps(msgspec.to_builtins(sections, enc_hook=float), indent=1), options.json)
+    write_text(to_text(sections, about), options.markdown)
+    write_text(screen.alone(sections, about, options), options.html)
 
 
 def _answer_first(options: argparse.Namespace) -> None:
     records = [contest_record.read(path) for path in options.contests]
     rounds = contests.rounds(records, "", parity_reports.read_parity(options.parity))
-    section = of_contests(options.title, rounds, dict(options.labels))
-    lines = _markdown([section]).splitlines()
-    text = "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in lines)
-    write_text(f"{text}\n", options.markdown)
-    print(f"\n{text}\n", flush=True)
-
-
-def _markdown(sections: list[Section]) -> str:
-    parts = ["# Answers"]
-    for section in sections:
-        bullets = "\n".join(f"- {sentence}" for sentence in section.sentences)
-        parts += [f"## {section.heading}", bullets, *filter(None, [section.note])]
-    return "\n\n".join(parts) + "\n"
+    section = of_contests(options.title, rounds, dict(options.labels), options.baseline)
+    text = to_text([section], footnotes.headline(rounds))
+    write_text(text, options.markdown)
+    print(f"\n{text}", flush=True)
 
 
 if __name__ == "__main__":

@@ -37,5 +37,5 @@ def test_one_framework_is_enough(tmp_path, framework):
         framework
     }
     assert "completed" in {record["status"] for record in records}
-    answers = (checkout.folder / "results/answers.md").read_text()
+    answers = (checkout.folder / "results/answers.json").read_text()
     assert f"not of {framework}, as `frameworks` has it" in answers

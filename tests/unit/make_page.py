@@ -75,13 +75,14 @@ def make_results(folder: Path, made: list[dict] | None = None) -> Results:
     log = folder / "logs/runs" / f"{made[-1]['run']}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("first line\n" + "between\n" * 30 + "MemoryError: <the last line>\n")
-    answers = [folder / f"answers.{suffix}" for suffix in ("md", "html", "csv")]
+    answers = [folder / f"answers.{suffix}" for suffix in ("md", "html", "json")]
     _call(
         answer,
         *("all", "--titles", TITLE, "--runs", files["runs"]),
         *("--differences", in_tables / EXPERIMENT / "differences.csv"),
         *("--comparisons", in_tables / EXPERIMENT / "comparison.csv"),
-        *("--markdown", answers[0], "--html", answers[1], "--csv", answers[2]),
+        *("--markdown", answers[0], "--html", answers[1], "--json", answers[2]),
+        *("--baseline", "torch", "--labels", *(f"{key}={value}" for key, value in LABELS.items())),
     )
     page = folder / "index.html"
     write(folder, page)
@@ -96,7 +97,7 @@ def write(folder: Path, page: Path, *more: object) -> None:
         *("--logs", folder / "logs/runs"),
         *("--labels", *(f"{key}={value}" for key, value in LABELS.items())),
         *("--palette", *(f"{key}={value}" for key, value in PALETTE.items())),
-        *("--output", page),
+        *("--baseline", "torch", "--output", page),
         *more,
     )
 

@@ -102,13 +102,15 @@ def test_the_first_answer_is_of_speeds_alone():
     table = windows({"torch": [[100.0, 101.0]] * 3, "jax": [[50.0, 50.5]] * 3})
     table["contest_seconds"] = 21.0
     table.loc[0, ["busy", "other_cpu_share"]] = True, 0.4
-    sentence, speeds, about = of_contests("Which way?", table, LABELS).sentences
-    assert sentence.startswith("Which way? speed: PyTorch is best")
-    assert "n = 3 contests" in sentence
-    assert speeds.endswith("PyTorch 100, JAX 50.")
-    assert about.startswith("3 contests took 1 min 3 s. BUSY MACHINE")
-    (nothing,) = of_contests("Which way?", table[:0], LABELS).sentences
-    assert nothing == "Which way? no contest times two of its variants."
+    (answer,) = of_contests("Which?", table, LABELS).answers
+    assert (answer.lead, answer.picture.measured) == ("Which?", "3 contests")
+    assert {one.label: one.speed for one in answer.picture.variants} == {
+        "PyTorch": 100.5,
+        "JAX": 50.25,
+    }
+    assert answer.cautions[0].startswith("BUSY MACHINE")
+    (nothing,) = of_contests("Which?", table[:0], LABELS).answers
+    assert nothing.text == "No contest times two of its variants."
 
 
 def test_what_compares_nothing_is_not_decided():

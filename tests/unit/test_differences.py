@@ -17,6 +17,7 @@ from paragone.analysis.pairwise import (
     UNDECIDED,
     contenders,
     differences,
+    lengths,
     overall,
     quickest,
 )
@@ -179,7 +180,7 @@ def test_who_is_quickest_by_the_length_of_training(changes, found, turned):
         (("Fast", "Quick"), "f0 f1 q0 q1") if turned else (("Quick", "Fast"), "q0 q1 f0 f1")
     )
     rows = relations((*names, UNDECIDED, 1.0)).assign(n=2, runs=runs)
-    assert quickest(rows, two_runs_each(**changes)) == found
+    assert quickest(lengths(rows, two_runs_each(**changes))) == found
 
 
 def test_accuracy_is_compared_by_difference():

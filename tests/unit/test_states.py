@@ -170,9 +170,9 @@ def three_contests() -> dict[str, np.ndarray]:
 def test_the_first_answer_says_what_states_cost_and_what_calm_rounds_say():
     table = windows(three_contests())
     (found,) = states(table, LABELS)
-    sentence = of_contests("Which?", table, LABELS).sentences[0]
     calm_rounds = words.in_calm_rounds(verdicts(table, LABELS), verdicts(calm(table), LABELS))
-    assert sentence.endswith(" ".join([words.of_states(found), *calm_rounds]))
+    told = of_contests("Which?", table, LABELS).answers[0].cautions
+    assert told == (words.of_states(found), *calm_rounds)
 
 
 def test_the_answers_say_so_too():
@@ -183,14 +183,14 @@ def test_the_answers_say_so_too():
     speeds = dict(zip(("torch", "torch-xla"), three_contests().values(), strict=True))
     table = windows(speeds, **runs[same].iloc[0])
     pairs = differences(runs, LABELS, table).assign(family="primary")
-    given = answers([Tables("one", "Which?", runs, pairs, rounds=table, labels=LABELS)])[
-        0
-    ].sentences
+    given, silent = (
+        answers([Tables("one", "Which?", runs, pairs, rounds=rounds, labels=LABELS)])[0].answers[0]
+        for rounds in (table, table[:0])
+    )
     (found,) = states(table, LABELS)
-    assert words.of_states(found) in given[0]
-    silent = answers([Tables("one", "Which?", runs, pairs)])[0].sentences
-    assert given[0].startswith(silent[0])
-    assert given[1:] == silent[1:]
+    assert words.of_states(found) in given.cautions
+    assert given.text == silent.text
+    assert words.of_states(found) not in silent.cautions
 
 
 def test_the_figure_shades_disturbed_rounds_alone(tmp_path):

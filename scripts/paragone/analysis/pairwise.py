@@ -299,12 +299,11 @@ def examples_of(runs: pd.DataFrame) -> float | None:
     return float(lengths[0]) if len(lengths) == 1 else None
 
 
-def quickest(rows: pd.DataFrame, runs: pd.DataFrame) -> list[tuple[str, float]]:
-    """Who is quickest from start to end of short training, and who of longer.
+def lengths(rows: pd.DataFrame, runs: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Seconds of training by its length: of none, and of each example more, by variant.
 
-    Names, each with the examples from which on it is, 0 of the first; empty where the runs have no speeds, or
-    those of a variant differ in length. By medians: training on N examples takes a + N / v seconds, v the
-    steady speed, and a what a run took beyond its own examples at v.
+    Empty where the runs have no speeds, or those of a variant differ in length. By medians: training on N
+    examples takes a + N / v seconds, v the steady speed, and a what a run took beyond its own examples at v.
 
     rows: of the table `differences`, on end to end, of the same work; runs: the table of its runs.
     """
@@ -316,6 +315,14 @@ def quickest(rows: pd.DataFrame, runs: pd.DataFrame) -> list[tuple[str, float]]:
             step = 1 / part["steady_examples_per_second"].median()
             if (done := examples_of(part)) is not None and pd.notna(step):
                 lines[label] = part["end_to_end_seconds"].median() - done * step, step
+    return lines
+
+
+def quickest(lines: dict[str, tuple[float, float]]) -> list[tuple[str, float]]:
+    """Who is quickest from start to end of short training, and who of longer, from `lengths`.
+
+    Names, each with the examples from which on it is, 0 of the first; empty without lines.
+    """
     if not lines:
         return []
     found = [(min(lines, key=lines.__getitem__), 0.0)]

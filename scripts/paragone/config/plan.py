@@ -367,11 +367,12 @@ class Plan:
         return options + self.labels()
 
     def labels(self) -> list[str]:
-        """The options that name the label and the color of every backend."""
+        """The options that name the label and the color of every backend, and the baseline."""
         backends = self.config["backends"].items()
         return [
             *("--labels", *(f"{name}={block['label']}" for name, block in backends)),
             *("--palette", *(f"{name}={block['color']}" for name, block in backends)),
+            f"--baseline={self.config['baseline']}",
         ]
 
     def cited(self) -> dict[str, Paper]:

@@ -1,65 +1,51 @@
-"""The answers that tables of verdicts give to the project's questions, and their files."""
+"""The answers that tables of verdicts give to the project's questions, what pictures show, and files.
 
+All sentences are made in `words`.
+"""
+
+import json
+import math
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pandas as pd
 
 from paragone.analysis import pairwise, tidy
-from paragone.analysis.grouping import series_of
+from paragone.analysis.grouping import by_machine, series_of
 from paragone.analysis.metrics import named
 from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UNDECIDED
+from paragone.analysis.prediction import NOT_COMPARABLE
 from paragone.analysis.run_states import not_completed
 from paragone.analysis.states import States, calm, states
+from paragone.analysis.verdicts import Number, PublishedRun, runs_in
 from paragone.base.errors import UserError
 from paragone.config.run_spec import TUNED
 from paragone.reporting import footnotes, words
 
-BEST = "Which way of training is best here?"
-FIRST = "The first answer: which way of training is fastest, once it runs?"
-HOLD = "Do the published numbers hold?"
-ALSO = "Also decided, exploratory"
-OPEN = "Undecided, and what it takes"
-ABSENT = "Not run, and why"
-_PAIRS = (
-    "A pair is two runs of equal seed, trained one soon after the other. In brackets: 95 % intervals of "
-    "each pair alone. Better and equal are tested at 5 %, adjusted for all pairs of a metric"
-)
-# How to read the numbers below a heading.
-NOTES = {
-    BEST: f"{_PAIRS}. Exploratory: not the question fixed beforehand; of many such answers some are false.",
-    HOLD: "A published run counts once, by its final numbers. Differs: it is not where one more run of this "
-    "program would be, by a test at 5 %, adjusted for its numbers. Holds: it is, and equal within a margin "
-    "that was fixed beforehand. Consistent: it is, but the test is weak; in brackets is what it would have "
-    "noticed in 80 % of cases. At chance: not above always guessing the most frequent class. How runs vary "
-    "over seeds is known from committed runs of one backend, which judges, and from those here.",
-    ALSO: f"{_PAIRS}, not for the number of metrics.",
-    FIRST: "Speeds of variants that were timed in turn, within this hour and without their starts. In "
-    "brackets: 95 % intervals. `snakemake all` adds times from start to end, accuracies, published numbers.",
-}
-NOTHING = {
-    BEST: "No primary experiment compares two variants.",
-    HOLD: "None was compared.",
-    ALSO: "Nothing.",
-    OPEN: "Nothing.",
-    ABSENT: "All ran.",
-}
+BEST = "Which variant trains fastest here?"
+HOLD = "Do the published results hold?"
+ALSO = "What else was decided, exploratory"
+OPEN = "What is open, and what it takes"
 NOT_RUN = "not run"
-# Reported even if undecided; all other metrics are reported only where they are decided.
-_ALWAYS = (SPEED, END_TO_END)
-_GROUP = ["metric", "workload", "global_batch", "tuning", "machine"]
+WIDTH, LINES = 100, 38  # characters of a line on the terminal, and lines of all answers
+_ROWS, _MORE = 6, 4  # rows of a table there, and lines on questions besides the first
+_GROUP = ["workload", "global_batch", "tuning", "machine"]
 # Columns whose empty cells are empty texts.
 _TEXTS = ["winner", "first_lacks", "second_lacks", "why", "unit", "family", "judge", "runs"]
 _TEXTS += ["verdict", "bound", "run_verdict", "explanation", "explained"]
+BASELINE = "baseline"  # in the picture of a question, beside relations of pairs
 
 
 @dataclass(frozen=True)
 class Tables:
     """The tables of one experiment: runs, and what there is of `differences`, `comparison` and `rounds`.
 
-    `labels`: by backend, of the rounds.
+    `labels`: by backend. `baseline`: the label of the backend that pictures are relative to.
     """
 
     name: str
@@ -69,6 +55,7 @@ class Tables:
     comparison: pd.DataFrame = field(default_factory=pd.DataFrame)
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
     labels: dict[str, str] = field(default_factory=dict)
+    baseline: str = ""
 
     @cached_property
     def states(self) -> list[States]:
@@ -81,22 +68,98 @@ class Tables:
         """Return the rows of `differences` with speeds of calm rounds alone; empty if all rounds are calm."""
         if not self.states:
             return pd.DataFrame()
+        if self.runs is self.rounds:  # nothing is trained yet
+            return pairwise.verdicts(calm(self.rounds), self.labels)
         return pairwise.differences(self.runs, self.labels, calm(self.rounds))
 
-    @property
-    def lead(self) -> str:
-        """The title as the beginning of a sentence."""
-        return self.title if self.title.endswith(("?", ".", "!")) else f"{self.title}:"
+    @cached_property
+    def is_primary(self) -> bool:
+        """Return whether the question fixed beforehand is asked of this experiment."""
+        return len(self.differences) > 0 and (self.differences["family"] == "primary").any()
+
+    def on(self, machine: str) -> pd.DataFrame:
+        """Return the runs on a machine."""
+        return next(runs for name, runs in by_machine(self.runs) if name == machine)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A variant in the picture of a question.
+
+    speed: examples/s. effect, low, high: how much better than the baseline it is, with its 95 % interval:
+    a ratio or a difference. verdict: `BASELINE`, or how it compares, in words.
+    start, step: seconds of a run without examples, and of an example.
+    """
+
+    label: str
+    verdict: str
+    speed: float | None = None
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
+    start: float | None = None
+    step: float | None = None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Variants beside the baseline, and who ends first.
+
+    `margin`: an effect that does not matter, as a ratio or a difference. `measured`: from what. `turns`: of
+    `pairwise.quickest`.
+    """
+
+    what: str
+    baseline: str
+    ratio: bool
+    margin: float
+    measured: str
+    variants: list[Variant]
+    turns: list[tuple[str, float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class PublishedNumber:
+    """One final number of a published run, as `printed`: a row of the table `comparison`.
+
+    One more run of the program would be between `low` and `high`, around the `center` of its runs; None where
+    that is not known. `text`: how far the number is from there.
+    """
+
+    metric: str
+    printed: str
+    value: float
+    verdict: str
+    text: str
+    center: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published run, or several of one program as a sample, and its verdict by its final numbers.
+
+    `said`: which numbers differ, and to which side. `why`: why it cannot be compared.
+    """
+
+    system: str
+    verdict: str
+    words: str
+    title: str
+    experiment: str
+    numbers: list[PublishedNumber] = field(default_factory=list)
+    said: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A statement, and where its evidence is.
+    """A sentence, what a reader must know of besides, and where its evidence is.
 
-    `lead`: the title of the experiment that it is about, `experiment` its name, `table` one of its tables;
-    empty where a section has no evidence to show. `outcome`: the verdict behind it, a relation of
-    `analysis.pairwise`, a verdict of `analysis.verdicts` or `NOT_RUN`; `verdict`: the same in words. `runs`:
-    names of the runs behind it.
+    `lead`: the title of the experiment that it is about, `experiment` its name, `table` one of its tables.
+    `outcome`: the verdict behind it, a relation of `analysis.pairwise` or `NOT_RUN`; `verdict`: the same in
+    words. `runs`: names of the runs behind it.
     """
 
     text: str
@@ -105,140 +168,216 @@ class Answer:
     table: str = ""
     outcome: str = ""
     verdict: str = ""
+    cautions: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True)
 class Section:
-    """One question and what answers it."""
+    """One question and what answers it; `published`: the runs that can be judged, then the others."""
 
     heading: str
     answers: list[Answer]
+    published: list[Published] = field(default_factory=list)
 
     @property
-    def note(self) -> str:
-        """How to read the numbers of the answers; may be empty."""
-        has_numbers = any(answer.runs for answer in self.answers)
-        return NOTES.get(self.heading, "") if has_numbers else ""
-
-    @property
-    def sentences(self) -> list[str]:
-        """The answers, each with its lead."""
-        return [f"{answer.lead} {answer.text}".strip() for answer in self.answers]
+    def judged(self) -> list[Published]:
+        """Return the published runs that have a verdict."""
+        return [one for one in self.published if one.verdict != NOT_COMPARABLE]
 
 
 def answers(experiments: list[Tables], left_out: Sequence[str] = ()) -> list[Section]:
-    """The answers to both questions of the project, what is undecided, and what was not run.
+    """The answers to both questions of the project, and what is open.
 
     `left_out`: what was not asked for, in sentences.
     """
-    by_heading: dict[str, list[Answer]] = {name: [] for name in (BEST, HOLD, ALSO, OPEN, ABSENT)}
-    if overview := words.overview([tables.comparison for tables in experiments]):
-        by_heading[HOLD].append(Answer(overview))
-    for tables in experiments:
-        for heading, answer in _of_pairs(tables):
-            by_heading[heading].append(answer)
-        by_heading[HOLD] += _of_published(tables)
-        by_heading[ABSENT] += _not_run(tables)
-    by_heading[ABSENT] += map(Answer, left_out)
+    best: list[Answer] = []
+    unanswered: list[Answer] = []
+    said: set[tuple[Any, ...]] = set()
+    for tables in sorted(experiments, key=lambda one: not one.is_primary):
+        for rows in _groups(tables.differences, _GROUP):
+            # Experiments share contests: what these say is said once.
+            key = (
+                *rows[_GROUP].iloc[0],
+                *rows["first"],
+                *rows["second"],
+                *rows.loc[rows["metric"] == SPEED, "effect"],
+            )
+            new = rows[(rows["metric"] != SPEED) | (key not in said)]
+            said.add(key)
+            if answer := _best(tables, new):
+                best.append(answer)
+            unanswered += _undecided(tables, new)
+        unanswered += _not_run(tables)
+    unanswered += map(Answer, left_out)
     return [
-        Section(heading, given or [Answer(NOTHING[heading])])
-        for heading, given in by_heading.items()
+        Section(BEST, best[:1] or [Answer("No two variants could be compared.")]),
+        _published(experiments),
+        *([Section(ALSO, best[1:])] if best[1:] else []),
+        Section(OPEN, unanswered or [Answer("Nothing is open.")]),
     ]
 
 
-def of_contests(title: str, rounds: pd.DataFrame, labels: dict[str, str]) -> Section:
+def of_contests(
+    title: str, rounds: pd.DataFrame, labels: dict[str, str], baseline: str = ""
+) -> Section:
     """What the contests of an experiment say of speeds, before its runs are trained.
 
     `rounds`: the table of their windows.
     """
-    tables = Tables("", title, rounds, rounds=rounds, labels=labels)
-    keys = ["workload", "global_batch", "tuning"]
     found = pairwise.verdicts(rounds, labels)
-    again = pairwise.verdicts(calm(rounds), labels) if tables.states else found
-    works = [*_groups(found, keys)]
-    said = []
-    for rows in works:
-        workload, batch = rows[["workload", "global_batch"]].iloc[0]
-        work = f" ({workload}, batch {batch:,})" if len(works) > 1 else ""
-        text = f"speed{work}: {words.sentence(rows)}{_of_states(rows, tables.states, again)}"
-        said.append(Answer(text, tables.lead, runs=_named(rows["runs"])))
-    if not said:
-        return Section(FIRST, [Answer("no contest times two of its variants.", tables.lead)])
-    for same in _groups(rounds, ["workload", "global_batch"]):
-        series = series_of(same, labels, same)
-        speeds = [f"{one.label} {one.speeds.median():,.0f}" for one in series if len(one.speeds)]
-        work = f"{series[0].workload}, batch {series[0].global_batch:,}"
-        said.append(Answer(f"Examples/s of {work}, medians: {', '.join(speeds) or 'none'}."))
-    lengths = rounds.drop_duplicates(["run", "contest"])["contest_seconds"]
-    contests = f"{len(lengths)} contest{'s' if len(lengths) > 1 else ''}"
-    took = f"{contests} took {footnotes.duration(lengths.sum())}."
-    busy = footnotes.isolation(rounds) or ["Nothing else kept the machine busy."]
-    return Section(FIRST, [*said, Answer(" ".join([took, *busy]))])
+    found = found.assign(family="primary", machine="")
+    tables = Tables("", title, rounds, found, rounds=rounds, labels=labels, baseline=baseline)
+    said = [answer for rows in _groups(found, _GROUP) if (answer := _best(tables, rows))]
+    return Section(BEST, said or [Answer("No contest times two of its variants.", title)])
 
 
-def _of_pairs(tables: Tables) -> Iterator[tuple[str, Answer]]:
-    """The answers on pairs of backends, each with its heading."""
-    if tables.differences.empty:
-        text = "no two backends did the same work with the same tuning: nothing to compare."
-        yield OPEN, Answer(text, tables.lead, tables.name, "", NOT_COMPARED, NOT_COMPARED)
-        return
-    single = []
-    for rows in _groups(tables.differences, _GROUP):
-        heading, metric = _heading(rows, tables), rows["metric"].iloc[0]
-        if heading == OPEN and (rows["n"] == 1).all() and (rows["relation"] == UNDECIDED).all():
-            single.append(rows)
-        elif heading != OPEN or metric in _ALWAYS:
-            text = words.sentence(rows)
-            if metric == SPEED:
-                here = [one for one in tables.states if one.machine == rows["machine"].iloc[0]]
-                text += _of_states(rows, here, tables.in_calm_rounds)
-            if metric == END_TO_END:
-                text += words.quickest(pairwise.quickest(rows, tables.runs))
-            yield heading, _answer(tables, f"{_subject(rows, tables, heading)}: {text}", rows)
-    if single:
-        metrics = dict.fromkeys(rows["metric"].iloc[0] for rows in single)
-        text = f"{words.joined([*metrics])}: {words.of_single_pairs(single)}"
-        yield OPEN, _answer(tables, text, pd.concat(single))
-
-
-def _of_states(rows: pd.DataFrame, found: list[States], again: pd.DataFrame) -> str:
-    """How a disturbed machine slowed the variants of a verdict on speed, and what calm rounds alone say;
-    empty where it was calm. `again`: the rows of calm rounds.
-    """
-    keys = ["workload", "global_batch", *(["machine"] if "machine" in rows else [])]
-    work = rows[keys].iloc[0]
-    here = [one for one in found if (one.workload, one.global_batch) == (*work[:2],)]
-    if not here:
-        return ""
-    same = again[again["metric"].eq(SPEED) & again[keys].eq(work).all(axis=1)]
-    return "".join(
-        f" {text}" for text in [*map(words.of_states, here), *words.in_calm_rounds(rows, same)]
-    )
-
-
-def _heading(rows: pd.DataFrame, tables: Tables) -> str:
-    """Where an answer belongs; end-to-end time with the primary metric, as speed excludes compilation."""
-    is_of_primary = (tables.differences["family"] == "primary").any()
-    if (rows["family"] == "primary").any():
-        return BEST
-    if is_of_primary and rows["metric"].iloc[0] == END_TO_END and rows["n"].max() > 1:
-        return BEST
-    if rows["relation"].isin([UNDECIDED, NOT_COMPARED]).all():
-        return OPEN
-    return BEST if is_of_primary and rows["metric"].iloc[0] in _ALWAYS else ALSO
-
-
-def _answer(tables: Tables, text: str, rows: pd.DataFrame) -> Answer:
+def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
+    """Who is best at the same work on one machine; None where nothing is decided that was not asked first."""
+    by_metric = dict(list(rows.groupby("metric", sort=False)))
+    primary = rows.loc[rows["family"] == "primary", "metric"].unique()
+    decided = [
+        name
+        for name in (SPEED, END_TO_END)
+        if name in by_metric and not _is_open(by_metric[name]["relation"])
+    ]
+    if not (names := [*primary, *decided]):
+        return None
+    metric, own = named(names[0]), by_metric[names[0]]
+    lines = {}
+    if metric.name in (SPEED, END_TO_END) and rows["tuning"].iloc[0] != BOTH:
+        lines = pairwise.lengths(by_metric.get(END_TO_END, own[:0]), tables.runs)
+    turns = pairwise.quickest(lines)
+    cautions = words.less_accurate(by_metric.get("test accuracy", own[:0]))
+    if metric.name == SPEED:
+        able = pairwise.contenders(own[own["relation"] != NOT_COMPARED])
+        cautions = [*_of_machine(tables, own), *cautions, *words.contradiction(able, turns)]
     return Answer(
-        text,
-        tables.lead,
+        words.which_is_best(own, turns),
+        _lead(tables, rows),
         tables.name,
         "differences",
-        pairwise.overall(rows),
-        words.relation(rows),
-        _named(rows["runs"]),
+        pairwise.overall(own),
+        words.relation(own),
+        tuple(cautions),
+        _named(own["runs"]),
+        _picture(tables, own, lines, turns),
     )
+
+
+def _is_open(relations: pd.Series) -> bool:
+    return relations.isin([UNDECIDED, NOT_COMPARED]).all()
+
+
+def _of_machine(tables: Tables, rows: pd.DataFrame) -> Iterator[str]:
+    """What disturbed the machine while the speeds of `rows` were measured, and whether that matters."""
+    keys = ["workload", "global_batch"]
+    work, machine = tuple(rows[keys].iloc[0]), rows["machine"].iloc[0]
+    for one in tables.states:
+        if (one.workload, one.global_batch) == work and machine in ("", one.machine):
+            yield words.of_states(one)
+            again = tables.in_calm_rounds
+            same = again[again["metric"].eq(SPEED) & again[keys].eq([*work]).all(axis=1)]
+            yield from words.in_calm_rounds(rows, same)
+    timed = tables.rounds if len(tables.rounds) else tables.runs
+    yield from footnotes.isolation(timed[timed["machine_name"] == machine] if machine else timed)
+
+
+def _lead(tables: Tables, rows: pd.DataFrame) -> str:
+    """The title, with the work, the tuning and the machine where the experiment has several."""
+    workload, batch, tuning, machine = rows[_GROUP].iloc[0]
+    works = tables.differences[["workload", "global_batch"]].drop_duplicates()
+    about = [
+        *([f"{workload}, batch {batch:,}"] if len(works) > 1 else []),
+        *{TUNED: ["tuned"], BOTH: ["tuned and as installed"]}.get(tuning, []),
+        *([machine] if len(set(tables.differences["machine"])) > 1 else []),
+    ]
+    return f"{tables.title} ({'; '.join(about)})" if about else tables.title
+
+
+def _picture(
+    tables: Tables,
+    rows: pd.DataFrame,
+    lines: dict[str, tuple[float, float]],
+    turns: list[tuple[str, float]],
+) -> Picture | None:
+    """What the picture of verdicts on one metric shows; None where no two variants are compared."""
+    pairs = rows.to_dict("records")
+    compared = [row for row in pairs if row["relation"] != NOT_COMPARED]
+    if not compared or rows["tuning"].iloc[0] == BOTH:
+        return None
+    able = list(dict.fromkeys(name for row in compared for name in (row["first"], row["second"])))
+    ours = [name for name in able if name.partition(" (")[0] == tables.baseline]
+    base, metric, speeds = (ours or able)[0], named(pairs[0]["metric"]), _speeds(tables, rows)
+    none = 1.0 if metric.by_ratio else 0.0
+    found = [Variant(base, BASELINE, speeds.get(base), none, None, None, *lines.get(base, ()))]
+    for row in pairs:
+        if base in (row["first"], row["second"]):
+            name = row["second"] if row["first"] == base else row["first"]
+            verdict, ends = words.beside_baseline(row, name), _of(name, row)
+            found.append(Variant(name, verdict, speeds.get(name), *ends, *lines.get(name, ())))
+    measured = words.where_measured(rows[rows["relation"] != NOT_COMPARED])
+    if not (rows["family"] == "primary").any():
+        measured += ", exploratory"
+    return Picture(
+        metric.name,
+        base,
+        metric.by_ratio,
+        metric.margin,
+        measured,
+        sorted(found, key=lambda one: math.inf if one.effect is None else -one.effect),
+        turns,
+    )
+
+
+def _of(name: str, row: dict[str, Any]) -> tuple[float | None, float | None, float | None]:
+    """How much better a variant of a pair is than the other one, with the interval if that is finite."""
+    values = [float(row[key]) for key in ("effect", "low", "high")]
+    if name == row["second"]:
+        turned = [(1 / x if x else math.inf) if row["ratio"] else -x for x in values]
+        values = [turned[0], turned[2], turned[1]]
+    low, high = values[1:]
+    bounded = math.isfinite(low) and math.isfinite(high) and (low > 0 or not row["ratio"])
+    effect = values[0] if math.isfinite(values[0]) else None
+    return (effect, low, high) if bounded else (effect, None, None)
+
+
+def _speeds(tables: Tables, rows: pd.DataFrame) -> dict[str, float]:
+    """Examples/s by label, medians over contests or runs."""
+    machine = rows["machine"].iloc[0]
+    runs = tables.on(machine) if machine else tables.runs
+    rounds = tables.rounds if len(tables.rounds) else None
+    return {
+        one.label: float(one.speeds.median())
+        for one in series_of(runs, tables.labels, rounds)
+        if len(one.speeds)
+    }
+
+
+def _undecided(tables: Tables, rows: pd.DataFrame) -> Iterator[Answer]:
+    """What is open of speeds and times at the same work, and what lacks a speed."""
+    speeds = rows[rows["metric"].isin([SPEED, END_TO_END])]
+    parts: list[pd.DataFrame] = []
+    lacking: dict[str, dict[str, None]] = {}
+    for _, same in speeds.groupby("metric", sort=False):
+        compared = same[same["relation"] != NOT_COMPARED]
+        able = pairwise.contenders(compared)
+        among = compared[compared[["first", "second"]].isin(able).all(axis=1)]
+        parts.append(among[among["relation"] == UNDECIDED])
+    states_here = {state.partition(" (")[0] for state in not_completed(tables.runs)}
+    for row in speeds[speeds["metric"] == SPEED].to_dict("records"):
+        for side in ("first", "second"):
+            why = row[f"{side}_lacks"]
+            if why and why.partition(" (")[0] not in states_here:
+                lacking.setdefault(why, {})[row[side]] = None
+    told = [words.undecided(pd.concat(parts))] if parts and len(pd.concat(parts)) else []
+    told += words.no_speed({why: [*labels] for why, labels in lacking.items()})
+    for text in told:
+        yield Answer(
+            text, _lead(tables, rows), tables.name, "differences", UNDECIDED, UNDECIDED,
+            runs=_named(speeds["runs"]),
+        )  # fmt: skip
 
 
 def _named(runs: pd.Series) -> tuple[str, ...]:
@@ -251,38 +390,57 @@ def _groups(table: pd.DataFrame, keys: list[str]) -> Iterator[pd.DataFrame]:
         yield from (rows for _, rows in table.groupby(keys, sort=False))
 
 
-def _subject(rows: pd.DataFrame, tables: Tables, heading: str) -> str:
-    """The metric; the work, and the machine, where the experiment has several; whether it is exploratory."""
-    metric, workload, batch, tuning, machine = rows[_GROUP].iloc[0]
-    text = {TUNED: f"{metric} when tuned", BOTH: f"what tuning is worth in {metric}"}.get(
-        tuning, str(metric)
-    )
-    if len(tables.differences[["workload", "global_batch"]].drop_duplicates()) > 1:
-        text += f" ({workload}, batch {batch:,})"
-    if len(set(tables.differences["machine"])) > 1:
-        text += f" on {machine}"
-    used = tables.runs[tables.runs["run"].isin(_named(rows["runs"]))]
-    if metric == END_TO_END and (examples := pairwise.examples_of(used)):
-        text += f" of runs of {examples:,.0f} examples"
-    text += f", {about}" if (about := named(metric).about) else ""
-    is_primary = (rows["family"] == "primary").any()
-    return f"{text} (exploratory)" if heading == BEST and not is_primary else text
-
-
-def _of_published(tables: Tables) -> Iterator[Answer]:
-    """One answer per published system: its losses and accuracies, its end, and its ratios."""
-    for rows in _groups(tables.comparison, ["system"]):
-        for text, verdict in words.of_system(rows):
-            runs = _named(rows["runs"])
-            yield Answer(text, tables.lead, tables.name, "comparison", verdict, verdict, runs)
-
-
 def _not_run(tables: Tables) -> Iterator[Answer]:
-    for (workload, backend), part in tables.runs.groupby(["workload", "backend"], sort=False):
-        if states := not_completed(part):
-            text = f"{workload} on {backend}: {'; '.join(states)}."
-            runs = tuple(part.loc[part["status"] != "completed", "run"])
-            yield Answer(text, tables.lead, tables.name, "", NOT_RUN, NOT_RUN, runs)
+    """What was not completed, and why: a sentence per reason."""
+    by_state: dict[tuple[str, ...], list[str]] = {}
+    for backend, part in tables.runs.groupby("backend", sort=False):
+        if found := not_completed(part):
+            by_state.setdefault(tuple(found), []).append(tables.labels.get(backend, backend))
+    for told, labels in by_state.items():
+        failed = tables.runs["status"] != "completed"
+        runs = tuple(tables.runs.loc[failed, "run"])
+        text = words.not_run(labels, told)
+        yield Answer(text, tables.title, tables.name, "", NOT_RUN, NOT_RUN, runs=runs)
+
+
+def _published(experiments: list[Tables]) -> Section:
+    """The published runs, and other numbers that do not hold."""
+    runs: list[PublishedRun] = []
+    shown: list[Published] = []
+    others: list[Answer] = []
+    for tables in experiments:
+        for rows in _groups(tables.comparison, ["system"]):
+            found = [run for run in runs_in(rows) if run.numbers]
+            runs += [run for run in found if run.count == 1]
+            shown += [_run(run, tables) for run in found]
+            if not found and rows["verdict"].isin([NOT_COMPARABLE, ""]).all():
+                about = rows["system"].iloc[0], NOT_COMPARABLE, NOT_COMPARABLE
+                why = words.commonest(rows)
+                shown.append(Published(*about, tables.title, tables.name, why=why))
+            others += [
+                Answer(text, tables.title, tables.name, "comparison", verdict, verdict)
+                for text, verdict in words.other_numbers(rows)
+            ]
+    shown.sort(key=lambda one: one.verdict == NOT_COMPARABLE)
+    return Section(HOLD, [Answer(words.published(runs)), *others], shown)
+
+
+def _run(run: PublishedRun, tables: Tables) -> Published:
+    return Published(
+        words.name_of_run(run),
+        run.verdict,
+        words.verdict_on_run(run),
+        tables.title,
+        tables.name,
+        [_number(one) for one in run.numbers],
+        words.differing(run),
+    )
+
+
+def _number(one: Number) -> PublishedNumber:
+    ends = [end if math.isfinite(end) else None for end in (one.center, one.low, one.high)]
+    about = one.metric, words.printed(one), one.published, one.verdict, words.distance(one)
+    return PublishedNumber(*about, *ends)
 
 
 def from_tables(
@@ -293,17 +451,19 @@ def from_tables(
     left_out: Sequence[str] = (),
     rounds: Sequence[Path] = (),
     labels: dict[str, str] | None = None,
+    baseline: str = "",
 ) -> list[Section]:
     """The answers of files of tables.
 
     `titles`, `runs`: one per experiment, in order; of the other tables those there are. `left_out`: what was
-    not asked for, in sentences. `labels`: by backend. Raises `UserError` if a file is no table.
+    not asked for, in sentences. `labels`: by backend; `baseline`: a backend. Raises `UserError` if a file is
+    no table.
     """
     pairs, published = (
         {path.parent: _read(path) for path in paths} for paths in (differences, comparisons)
     )
     windows = {path.parent: tidy.read(path) for path in rounds}
-    empty = pd.DataFrame()
+    empty, labels = pd.DataFrame(), labels or {}
     experiments = [
         Tables(
             folder.name,
@@ -312,42 +472,13 @@ def from_tables(
             pairs.get(folder, empty),
             published.get(folder, empty),
             windows.get(folder, empty),
-            labels or {},
+            labels,
+            labels.get(baseline, baseline),
         )
         for title, path in zip(titles, runs, strict=True)
         for folder in [path.parent]
     ]
     return answers(experiments, left_out)
-
-
-def to_frame(sections: list[Section]) -> pd.DataFrame:
-    """One row per answer; `runs`: names separated by spaces, as in all tables."""
-    rows = [
-        {"question": section.heading, **vars(answer), "runs": " ".join(answer.runs)}
-        for section in sections
-        for answer in section.answers
-    ]
-    return pd.DataFrame(rows)
-
-
-def read(path: Path) -> list[Section]:
-    """The sections in a CSV file of `to_frame`. Raises `UserError` if it is not one."""
-    try:
-        table = pd.read_csv(path, keep_default_na=False)
-        return [
-            Section(
-                str(heading),
-                [
-                    Answer(**{**row, "runs": tuple(row["runs"].split())})
-                    for row in part.drop(columns="question").to_dict("records")
-                ],
-            )
-            for heading, part in table.groupby("question", sort=False)
-        ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{path}: not the table of answers ({error}); run answer.py first"
-        ) from None
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -357,3 +488,107 @@ def _read(path: Path) -> pd.DataFrame:
         raise UserError(f"{path}: not a table ({error}); run write_table.py first") from None
     texts = [name for name in _TEXTS if name in table]
     return table.astype(dict.fromkeys(texts, object)).fillna(dict.fromkeys(texts, ""))
+
+
+def read(path: Path) -> list[Section]:
+    """The sections in a JSON file of `answer.py`. Raises `UserError` if it is not one."""
+    try:
+        return msgspec.convert(json.loads(path.read_text("utf-8")), list[Section])
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: no answers ({error}); run answer.py first") from None
+
+
+def to_text(sections: list[Section], about: str) -> str:
+    """The answers in Markdown, for the terminal: at most `LINES` lines of `WIDTH` characters.
+
+    about: the machine, in one line. What has no room is counted.
+    """
+    blocks = [_wrapped(f"# {about}")]
+    for section in sections:
+        first, *more = section.answers
+        left = LINES - sum(len(block) + 1 for block in blocks) - 1
+        if section.heading in (ALSO, OPEN):
+            most = left if section.heading == OPEN else _MORE
+            blocks.append([f"## {section.heading}", *_bullets(section.answers, most)])
+            continue
+        lead = [first.lead] if first.lead else []
+        said = [line for text in (*lead, first.text, *first.cautions) for line in _wrapped(text)]
+        blocks.append([f"## {section.heading}", *said])
+        table = _table_of(section)
+        blocks += [table] if table else []
+        if told := [f"{one.system}: {one.said}" for one in section.judged if one.said]:
+            most = max(0, left - len(said) - len(table) - _MORE - 6)
+            blocks += filter(
+                None, [[line for text in told for line in _wrapped(text, "- ")][:most]]
+            )
+        blocks += [_bullets(more, _MORE)] if more else []
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def _bullets(given: list[Answer], most: int) -> list[str]:
+    """Answers as a list of at most so many lines, the last of which counts what has no room."""
+    lines: list[str] = []
+    for at, one in enumerate(given):
+        lead = one.lead if not one.lead or one.lead.endswith(("?", ".", ")")) else f"{one.lead}:"
+        own = _wrapped(" ".join([lead, one.text, *one.cautions]).strip(), "- ")
+        if len(lines) + len(own) > most - (at < len(given) - 1):
+            return [*lines, f"- {len(given) - at} more: index.html"]
+        lines += own
+    return lines
+
+
+def _wrapped(text: str, sign: str = "") -> list[str]:
+    return textwrap.wrap(f"{sign}{text}", WIDTH, subsequent_indent=" " * len(sign))
+
+
+def _table_of(section: Section) -> list[str]:
+    """The numbers of a section as a table: variants of its first question, or published runs."""
+    if section.judged:
+        metrics = dict.fromkeys(one.metric for each in section.judged for one in each.numbers)
+        rows = [
+            {
+                "published run": f"{each.title.partition(',')[0]}; {each.system}",
+                **{words.noun(name): "" for name in metrics},
+                **{words.noun(one.metric): one.printed for one in each.numbers},
+                "verdict": each.words,
+            }
+            for each in section.judged
+        ]
+    elif picture := section.answers[0].picture:
+        times = f"{'times' if picture.ratio else 'above'} {picture.baseline}"
+        rows = [
+            {"variant": one.label, "examples/s": shown(one.speed, 0), times: interval(one, picture),
+             "verdict": one.verdict}
+            for one in picture.variants
+        ]  # fmt: skip
+    else:
+        return []
+    cells = _fitted(pd.DataFrame(rows[:_ROWS]))
+    more = [f"{len(rows) - _ROWS} more: index.html"] if len(rows) > _ROWS else []
+    return [*cells.to_markdown(index=False, disable_numparse=True).splitlines(), *more]
+
+
+def _fitted(cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells that are shortened, the widest column first, until a table of them has room on the terminal."""
+    texts = {name: [name, *cells[name]] for name in cells}
+    widths = {name: max(map(len, column)) for name, column in texts.items()}
+    while sum(widths.values()) + 3 * len(widths) + 1 > WIDTH - 4:
+        widths[max(widths, key=widths.__getitem__)] -= 1
+    fitted = {
+        name: [textwrap.shorten(text, widths[name], placeholder="…") for text in column]
+        for name, column in texts.items()
+    }
+    return pd.DataFrame({column[0]: column[1:] for column in fitted.values()})
+
+
+def shown(value: float | None, digits: int) -> str:
+    """A number as text; empty if there is none."""
+    return "" if value is None else f"{value:,.{digits}f}"
+
+
+def interval(one: Variant, picture: Picture) -> str:
+    """The effect of a variant as text, with its interval."""
+    digits = 2 if picture.ratio else 3
+    if one.low is None:
+        return shown(one.effect, digits)
+    return f"{shown(one.effect, digits)} [{shown(one.low, digits)}, {shown(one.high, digits)}]"

@@ -141,14 +141,21 @@ def read(options: argparse.Namespace, so_far: bool = False) -> Results:
     sections = [_section(entry, folder, options.captions) for entry in finished]
     if not so_far:
         table = tidy.read(folder / "tables/runs.parquet")
-        return Results(answers.read(folder / "answers.csv"), sections, table, [])
+        return Results(answers.read(folder / "answers.json"), sections, table, [])
     differences, comparisons = (
         [tables[entry["name"]] / f"{name}.csv" for entry in finished if name in entry["tables"]]
         for name in ("differences", "comparison")
     )
     return Results(
         answers.from_tables(
-            list(runs), list(runs.values()), differences, comparisons, options.left_out
+            list(runs),
+            list(runs.values()),
+            differences,
+            comparisons,
+            options.left_out,
+            [path for each in tables.values() if (path := each / "rounds.parquet").exists()],
+            dict(options.labels),
+            options.baseline,
         ),
         sections,
         tidy.merge([tidy.read(path) for path in runs.values()]),

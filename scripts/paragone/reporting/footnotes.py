@@ -1,5 +1,6 @@
 """What figures, tables, page and paper say of their runs: n, interval, data, machine, broken rules."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -101,8 +102,8 @@ def isolation(runs: pd.DataFrame) -> list[str]:
         warnings.append(f"THROTTLED: heat or power slowed {slowed} of {len(runs)} runs down.")
     if "together" in runs and (apart := int((runs["together"] == False).sum())):  # noqa: E712
         warnings.append(
-            f"ONE AT A TIME: in {apart} of {len(runs)} windows one variant was alive, because all do not fit "
-            "into memory together; states of the machine do not cancel in their ratios."
+            f"ONE AT A TIME: in {apart} of {len(runs)} windows one variant was alive, for want of memory. "
+            "States of the machine do not cancel in their ratios."
         )
     return warnings
 
@@ -173,3 +174,19 @@ def duration(seconds: float) -> str:
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def headline(runs: pd.DataFrame) -> str:
+    """Return machine, day, and how many runs or contests there are, in one line."""
+    names = dict.fromkeys(runs["machine_name"].dropna())
+    machines = "; ".join(re.sub(r"^\S+: | \[\w+\]$", "", name) for name in names) or "no machine"
+    starts = pd.to_datetime(runs["started"].dropna(), format="ISO8601", utc=True)
+    days = dict.fromkeys(f"{start.day} {start:%B %Y}" for start in sorted(starts))
+    if "contest" in runs:
+        held = runs.drop_duplicates(["run", "contest"])["contest_seconds"]
+        what = f"{len(held)} contest{'' if len(held) == 1 else 's'}, {duration(held.sum())}"
+    else:
+        failed = int((runs["status"] != "completed").sum())
+        what = f"{len(runs)} runs" + (f", {failed} not completed" if failed else "")
+    when = " to ".join(dict.fromkeys([*days][:1] + [*days][-1:]))
+    return " · ".join(filter(None, [machines, when, what]))

@@ -155,7 +155,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:
-    """Add the options with the label and the color of each backend to a program."""
+    """Add the options with the label and the color of each backend, and the baseline, to a program."""
+    parser.add_argument("--baseline", default="", help="backend that others are compared with")
     for name, form in (("labels", "backend=Label"), ("palette", "backend=#hex")):
         parser.add_argument(f"--{name}", type=pair, nargs="*", default=[], metavar=form)
 

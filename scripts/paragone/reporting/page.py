@@ -22,8 +22,8 @@ from paragone.analysis import run_states
 from paragone.base.atomic_files import write_text
 from paragone.records import data_summary, host_metrics, record, run_metrics
 from paragone.records.run_record import Process, RunRecord
-from paragone.reporting import exhibits, footnotes, interactive
-from paragone.reporting.exhibits import Results, verdict_class
+from paragone.reporting import exhibits, footnotes, interactive, screen
+from paragone.reporting.exhibits import Results
 from paragone.reporting.inputs import add_labels
 
 _LOG_LINES = 25  # shown of the end of a log
@@ -99,46 +99,37 @@ def write(options: argparse.Namespace) -> None:
 
     Raises `UserError` if a file of the results is missing.
     """
-    templates = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    templates.filters["verdict_class"] = verdict_class
-    results = exhibits.read(options, options.so_far)
+    results, templates = exhibits.read(options, options.so_far), screen.templates()
     table, palette = results.table, dict(options.palette)
     logs = options.logs or options.results / "logs/runs"
     readable = table.loc[table["status"] != "unreadable", "run"]
     runs = [read_run(options.results, run, logs) for run in sorted(readable)]
     invalid = set(table.loc[table["status"] != "completed", "run"])
     text = templates.get_template("page.html").render(
+        headline=footnotes.headline(table),
         facts=footnotes.facts(table, options.preset),
         synthetic=footnotes.synthetic(table),
         method=exhibits.caption(options.captions / "page.rst"),
         to_come=results.to_come,
-        answers=results.answers,
+        first_screen=screen.render(results.answers, options),
         data=data_summary.read(options.manifests),
         failures=[run for run in runs if run.record.run in invalid],
         sections=results.sections,
-        titles={section.name: section.title for section in results.sections},
         series={
             place: interactive.series_colors(chart, palette)
             for place, chart in results.charts.items()
         },
-        figures_of={section.name: section.figures for section in results.sections},
         index=_index(table, dict(options.labels)),
         index_columns=[heading for heading, _, _ in _INDEX],
         packed=Markup(_packed(results, runs, palette, templates.get_template("run.html"))),
         scripts={
             "charts": _inline(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")),
             "tables": _inline(_tables_script()),
-            "page": _inline(_template("page.js")),
+            "page": _inline(screen.text_of("page.js")),
         },
         style={
             "tables": _inline(_bundled("dt_bundle.css")),
-            "page": _inline(_template("page.css")),
+            "page": _inline(screen.text_of("page.css")),
         },
     )
     write_text(text, options.output)
@@ -175,10 +166,6 @@ def _packed(
             content["files"][f"{section.name}.{table.name}.csv"] = table.rows
     packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0)
     return base64.b64encode(packed).decode()
-
-
-def _template(name: str) -> str:
-    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _bundled(name: str) -> str:

@@ -1,19 +1,21 @@
-"""Words of verdicts: who is better, who is equal, what is open, and which published numbers hold.
+"""Words of verdicts: all sentences of answers, and the texts of verdicts and reasons in tables.
 
 Verdicts are rows of the tables `differences` and `comparison`. Sentences are made from their columns; nothing
-reads a sentence back.
+reads a sentence back. A sentence has at most `MOST_WORDS` words: where names are long, it says less.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise as neighbors
+from itertools import product
 from typing import Any
 
 import pandas as pd
 
 from paragone.analysis import pairwise
 from paragone.analysis.grouping import CONTEST
-from paragone.analysis.metrics import Metric, margin_words, named
+from paragone.analysis.metrics import margin_words, named
 from paragone.analysis.pairwise import BETTER, BOTH, EQUAL, NOT_COMPARED, PAIR, UNDECIDED, loser
 from paragone.analysis.prediction import (
     AT_CHANCE,
@@ -25,24 +27,28 @@ from paragone.analysis.prediction import (
 )
 from paragone.analysis.states import States
 from paragone.analysis.statistics import FEWEST_EFFECTS
-from paragone.analysis.verdicts import VERDICTS, Finding, Number, PublishedRun, runs_in
+from paragone.analysis.verdicts import Finding, Number, PublishedRun
+from paragone.config.numbers import LOWER
 
 Row = dict[str, Any]  # of one of the two tables
 
 NOT_BOTH = {PAIR: "no seed ran both in the same hours", CONTEST: "no round timed both"}
 MOST_WORDS = 25  # of a sentence
-# A verdict on one published run or number, and on several.
-_JUDGED = {
-    HOLDS: ("holds", "hold"),
-    CONSISTENT: ("is consistent", "are consistent"),
-    DIFFERS: ("differs", "differ"),
-    AT_CHANCE: ("is at chance", "are at chance"),
-}
 
 
 def joined(names: Sequence[str], word: str = "and") -> str:
     """Names as a list in words."""
     return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def fitting(*sentences: str) -> str:
+    """The first of these sentences that is short enough; the last one, if none is."""
+    return next((text for text in sentences if len(text.split()) <= MOST_WORDS), sentences[-1])
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun, in the plural if there are several."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 # Pairs of series
@@ -86,49 +92,153 @@ def _what_it_takes(row: Row) -> str:
         minutes = more * row["unit_seconds"] / 60
         return text if pd.isna(minutes) else f"{text}, about {max(minutes, 1):.0f} minutes"
     margin = named(row["metric"]).margin
-    effect = max(_apart(row)[0], 0)
+    effect = max(_apart(row), 0)
     within = "the effect lies between none and the margin: " if effect < margin else ""
     return f"{within}more {unit}s may decide"
 
 
-def sentence(rows: pd.DataFrame) -> str:
-    """What the pairs of one metric and the same work say. `rows`: of the table `differences`."""
+def _apart(row: Row) -> float:
+    """The effect of the better one over the other."""
+    effect = float(row["effect"])
+    if row["ratio"]:
+        return max(effect, 1 / effect if effect else math.inf)
+    return abs(effect)
+
+
+def which_is_best(rows: pd.DataFrame, by_length: Sequence[tuple[str, float]] = ()) -> str:
+    """Who is best by one metric, and who ends first in short runs.
+
+    rows: of the table `differences`, of the same work on one machine. by_length: of `pairwise.quickest`.
+    """
+    metric = named(rows["metric"].iloc[0])
     compared = rows[rows["relation"] != NOT_COMPARED]
-    others = rows[rows["relation"] == NOT_COMPARED]
     if compared.empty:
-        return f"not compared ({_lacking(others)})."
-    metric, pairs = named(rows["metric"].iloc[0]), compared.to_dict("records")
+        return "No two variants could be compared."
     if rows["tuning"].iloc[0] == BOTH:
-        parts = [_wins([row], metric) for row in _of(BETTER, pairs)]
-        parts += _equal(_of(EQUAL, pairs), metric) + _undecided(_of(UNDECIDED, pairs))
+        return _of_tuning(compared)
+    pairs, able = compared.to_dict("records"), pairwise.contenders(compared)
+    among = [row for row in pairs if {row["first"], row["second"]} <= {*able}]
+    names = dict.fromkeys(name for row in pairs for name in (row["first"], row["second"]))
+    best, rest = BESTS[metric.name], len(names) - len(able)
+    if len(able) == 1:
+        leads = [row for row in pairs if row["relation"] == BETTER and row["winner"] == able[0]]
+        heads = [f"{able[0]} is {best}"]
+        if leads:
+            nearest = min(leads, key=_apart)
+            by, alone = _by(nearest)
+            heads = [f"{heads[0]}, {by} {loser(nearest)}", f"{heads[0]}, {alone}", *heads]
+    elif any(row["relation"] == UNDECIDED for row in among):
+        which = f"which of the {len(able)} is undecided"
+        heads = [f"{joined(able, 'or')} is {best}; {which}"]
+        heads += [f"{len(able)} of {len(names)} variants may be {best}; {which}"]
     else:
-        parts = _ranked(compared, metric)
-    parts += [f"not compared ({_lacking(others)})"] if len(others) else []
-    counts, unit = sorted(set(compared["n"])), compared["unit"].iloc[0]
-    of_pairs = f"n = {' or '.join(map(str, counts))} {unit if counts == [1] else f'{unit}s'}"
-    return f"{'; '.join(parts)} ({of_pairs}{_when(compared)})."
+        equal = f"equal within {margin_words(metric)}{f' and {best}' if rest else ''}"
+        count = f"{len(able)} of {len(names)}" if rest else f"All {len(able)}"
+        heads = [f"{joined(able)} are {equal}", f"{count} variants are {equal}"]
+    long = "In long runs " if len(by_length) > 1 else ""
+    ends = _ends(by_length, able)
+    # A single winner may lose the name of the next one; several are named before all else.
+    order = (
+        product(ends, heads)
+        if len(able) == 1
+        else ((end, head) for head, end in product(heads, ends))
+    )
+    said = (f"{long if end else ''}{head}{end}." for end, head in order)
+    return fitting(*said, f"{heads[-1]}.")
 
 
-def _when(rows: pd.DataFrame) -> str:
-    """The hours that times were measured in, as the end of a remark; may be empty."""
-    match rows["sessions"].max():
-        case 1 if (rows["unit"] == CONTEST).all():
-            return ", in this hour"
-        case 2:
-            return ", in these two hours: it takes three to speak of the machine"
-        case hours if hours > 2:
-            return f", over {hours:.0f} hours"
-    return ""
+# What the best one by a metric is.
+BESTS = {
+    "speed": "fastest",
+    "end to end": "quickest from start to end",
+    "time to target": "quickest to the target",
+    "test accuracy": "most accurate",
+    "peak memory": "smallest in memory",
+    "energy": "lowest in energy",
+}
 
 
-def of_single_pairs(groups: Sequence[pd.DataFrame]) -> str:
-    """What groups of one pair each say: nothing can be decided, whatever the metric."""
-    pairs = pd.concat(groups)
-    names = list(dict.fromkeys(pairs[["first", "second"]].to_numpy().ravel()))
-    units = joined(sorted(set(pairs["unit"])), "or")
-    return (
-        f"one {units} each of {joined(names)}, and one has no variance: "
-        f"at least {pairs['needed'].max():.0f} are needed."
+def _by(row: Row) -> tuple[str, str]:
+    """By how much the winner is better than the other, before its name and without it."""
+    size, metric = _apart(row), named(row["metric"])
+    if metric.saves:
+        share = f"with {100 * (1 - 1 / size):.0f} % less {metric.saves}"
+        return f"{share} than", share
+    if row["ratio"]:
+        return f"{size:.2f} times as {QUICK.get(metric.name, 'good')} as", f"by {size:.2f} times"
+    return f"by {size:.3f} over", f"by {size:.3f}"
+
+
+QUICK = {"speed": "fast", "end to end": "quick", "time to target": "quick"}
+
+
+def _ends(by_length: Sequence[tuple[str, float]], able: Sequence[str]) -> list[str]:
+    """Who ends first, by the length of a run, as ends of a sentence, the longest first."""
+    if not by_length:
+        return [""]
+    (first, _), *later = by_length
+    if not later:
+        whom = ", and" if [first] == list(able) else f"; {first}"
+        return [f"{whom} ends first at any length", ""]
+    until = f"; below {later[0][1]:,.0f} examples {first} ends first"
+    between = [f"then {name} up to {end:,.0f}" for (name, _), (_, end) in neighbors(later)]
+    return [", ".join([until, *between]), until, ""]
+
+
+def _of_tuning(compared: pd.DataFrame) -> str:
+    """What tuning is worth: pairs that differ in nothing else."""
+    parts = [
+        f"{row['winner']} is {_by(row)[0]} {loser(row)}"
+        if row["relation"] == BETTER
+        else f"{row['first']} and {row['second']} are {_verdict(row)}"
+        for row in compared.to_dict("records")
+    ]
+    decided = int((compared["relation"] == BETTER).sum())
+    return fitting(
+        f"{joined(parts)}.", f"Tuning decides {decided} of {counted(len(compared), 'pair')}."
+    )
+
+
+def contradiction(able: Sequence[str], by_length: Sequence[tuple[str, float]]) -> list[str]:
+    """A sentence where whole runs name another winner of long runs than the speeds do."""
+    longest = by_length[-1][0] if by_length else ""
+    if not longest or longest in able:
+        return []
+    return [
+        fitting(
+            f"By the times of whole runs {longest} ends first in long runs, not {joined(able, 'or')}.",
+            "By the times of whole runs another variant ends first in long runs.",
+        )
+    ]
+
+
+def less_accurate(rows: pd.DataFrame) -> list[str]:
+    """A sentence for each decided pair of accuracies that do not agree."""
+    return [
+        fitting(
+            f"{row['winner']} is more accurate than {loser(row)}, by {_apart(row):.3f}.",
+            f"Two variants differ in accuracy by {_apart(row):.3f}.",
+        )
+        for row in rows.to_dict("records")
+        if row["relation"] == BETTER
+    ]
+
+
+def undecided(rows: pd.DataFrame) -> str:
+    """Which pairs are open, and what would decide the one that takes most.
+
+    rows: undecided ones of the table `differences`, of one experiment.
+    """
+    pairs = rows.to_dict("records")
+    words = joined([*dict.fromkeys(named(row["metric"]).words for row in pairs)], "or")
+    names = [*dict.fromkeys(f"{row['first']} or {row['second']}" for row in pairs)]
+    most = max(pairs, key=lambda row: (row["n"] > 1 and pd.isna(row["needed"]), row["needed"]))
+    takes = _what_it_takes(most)
+    takes = f"{takes[0].upper()}{takes[1:]}."
+    return fitting(
+        *([f"{names[0]}: which is {words}? {takes}"] if len(names) == 1 else []),
+        f"{counted(len(names), 'pair')} of variants: which is {words}? {takes}",
+        f"{counted(len(names), 'pair')} of variants are undecided. {takes}",
     )
 
 
@@ -138,16 +248,53 @@ def relation(rows: pd.DataFrame) -> str:
     return named(rows["metric"].iloc[0]).words if found == BETTER else found
 
 
-def quickest(found: list[tuple[str, float]]) -> str:
-    """Who is quickest for short and for long training, from `pairwise.quickest`; empty if not known."""
-    if not found:
-        return ""
-    (first, _), *later = found
-    if not later:
-        return f" By medians {first} is quickest at any length."
-    until = f" up to about {later[0][1]:,.0f} examples"
-    then = joined([f"from {begin:,.0f} on {name}" for name, begin in later], "then")
-    return f" By medians, evaluation aside, {first} is quickest{until}, {then}."
+def no_speed(lacking: dict[str, list[str]]) -> list[str]:
+    """Why variants have no speed: a sentence per reason; `lacking` has the labels by reason."""
+    return [
+        fitting(
+            f"{joined(labels)} {'has' if len(labels) == 1 else 'have'} no speed: {why}.",
+            f"{counted(len(labels), 'variant')} {'has' if len(labels) == 1 else 'have'} no speed: {why}.",
+        )
+        for why, labels in lacking.items()
+    ]
+
+
+def not_run(labels: Sequence[str], states: Sequence[str]) -> str:
+    """Which variants were not run, and why."""
+    verb = "was" if len(labels) == 1 else "were"
+    return fitting(
+        f"{joined(labels)} {verb} not run: {'; '.join(states)}.",
+        f"{counted(len(labels), 'variant')} {verb} not run: {'; '.join(states)}.",
+    )
+
+
+def beside_baseline(row: Row, label: str) -> str:
+    """The relation of a variant to the other one of a pair, or why it is not compared."""
+    if row["relation"] == NOT_COMPARED:
+        lacks = row["first_lacks"], row["second_lacks"]
+        return str(lacks[label == row["second"]] or NOT_BOTH[row["unit"]])
+    if row["relation"] != BETTER:
+        return str(row["relation"])
+    metric = named(row["metric"])
+    if row["winner"] == label:
+        return metric.words
+    return "slower" if metric.name in QUICK else "worse"
+
+
+def where_measured(rows: pd.DataFrame) -> str:
+    """How many contests or pairs of runs are behind a picture, and in which hours."""
+    counts = sorted(set(rows["n"]))
+    text = counted(counts[-1], rows["unit"].iloc[0])
+    if len(counts) > 1:
+        text = f"{counts[0]} to {text}"
+    match rows["sessions"].max():
+        case 1 if (rows["unit"] == CONTEST).all():
+            return f"{text}, in this hour"
+        case 2:
+            return f"{text}, in these two hours: it takes three to speak of the machine"
+        case hours if hours > 2:
+            return f"{text}, over {hours:.0f} hours"
+    return text
 
 
 def of_states(found: States) -> str:
@@ -167,154 +314,39 @@ def in_calm_rounds(rows: pd.DataFrame, calm: pd.DataFrame) -> list[str]:
 
     rows, calm: of the table `differences`, on speed; of all rounds, and of calm ones.
     """
-    of_all = {_pair(row): row for row in rows.to_dict("records")}
+    of_all = {(row["first"], row["second"]): row for row in rows.to_dict("records")}
     changed = [
         row
         for row in calm.to_dict("records")
-        if (before := of_all.get(_pair(row)))
+        if (before := of_all.get((row["first"], row["second"])))
         and (row["relation"], row["relation"] == BETTER and row["winner"])
         != (before["relation"], before["relation"] == BETTER and before["winner"])
     ]
     alone = "In calm rounds alone"
-    return [f"{alone} {_in_short(row)}." for row in changed] or [
-        f"{alone} the verdict is the same."
-    ]
+    if len(changed) > 2:
+        return [f"{alone} {len(changed)} of {len(of_all)} pairs have another verdict."]
+    return [
+        fitting(f"{alone} {_in_short(row)}.", f"{alone} one pair has another verdict.")
+        for row in changed
+    ] or [f"{alone} the verdict is the same."]
 
 
 def _in_short(row: Row) -> str:
     """The verdict on one pair, without what an undecided one takes."""
-    metric = named(row["metric"])
-    match row["relation"]:
-        case pairwise.BETTER:
-            return _wins([row], metric)
-        case pairwise.EQUAL:
-            return _equal([row], metric)[0]
-    return f"{joined(_pair(row))} are {row['relation']}"
-
-
-def _ranked(compared: pd.DataFrame, metric: Metric) -> list[str]:
-    """Who may be the best, how these compare, and how much better they are than the others."""
-    able, pairs = pairwise.contenders(compared), compared.to_dict("records")
-    among = [row for row in pairs if {*_pair(row)} <= {*able}]
-    undecided = _of(UNDECIDED, among)
-    parts = _equal(_of(EQUAL, among), metric) + _undecided(undecided)
-    beyond: dict[str, list[Row]] = {name: [] for name in able}
-    for row in _of(BETTER, pairs):
-        if row["winner"] in beyond and loser(row) not in able:
-            beyond[row["winner"]].append(row)
-    if not any(beyond.values()):
-        return parts or [_wins([row], metric) for row in _of(BETTER, pairs)]
-    if len(able) == 1:
-        return [f"{able[0]} is best: {_by_how_much(beyond[able[0]], metric)}"]
-    headline = f"the best is {joined(able, 'or')}"
-    whys = {_what_it_takes(row) for row in undecided}
-    if among == undecided and len(whys) == 1:
-        headline, parts = f"{headline}, undecided: {whys.pop()}", []
-    return [headline, *parts, *(_wins(rows, metric) for rows in beyond.values() if rows)]
-
-
-def _of(relation: str, rows: list[Row]) -> list[Row]:
-    return [row for row in rows if row["relation"] == relation]
-
-
-def _pair(row: Row) -> tuple[str, str]:
-    return row["first"], row["second"]
-
-
-def _wins(rows: list[Row], metric: Metric) -> str:
-    """By how much the winner of these pairs, which is the same in all, is better than the others."""
-    return f"{rows[0]['winner']} {'needs' if metric.saves else 'is'} {_by_how_much(rows, metric)}"
-
-
-def _by_how_much(rows: list[Row], metric: Metric) -> str:
-    words = f" less {metric.saves}" if metric.saves else f" {metric.words}"
-    sizes = [
-        f"{_lead(row, metric)}{'' if place else words} than {loser(row)}"
-        for place, row in enumerate(rows)
-    ]
-    return ", ".join(sizes)
-
-
-def _lead(row: Row, metric: Metric) -> str:
-    """How much better the winner is, with its interval: a multiple, a share that it saves, a difference."""
-    values = _turned(row, row["winner"] != row["first"])
-    if metric.saves:
-        return _with_interval([100 * (1 - 1 / value) for value in values], "{:.0f}", " %")
-    return _with_interval(values, *(("{:.2f}", " x") if row["ratio"] else ("{:.3f}", "")))
-
-
-def _turned(row: Row, turned: bool) -> list[float]:
-    """The effect and its interval; of the second over the first where `turned`."""
-    values = [float(row[name]) for name in ("effect", "low", "high")]
-    if turned:
-        inverse = [
-            (1 / value if value else math.inf) if row["ratio"] else -value for value in values
-        ]
-        values = [inverse[0], inverse[2], inverse[1]]
-    return values
-
-
-def _with_interval(values: list[float], form: str, unit: str) -> str:
-    """The effect, with its interval if that is finite: five pairs may show equality and have none."""
-    middle, low, high = map(form.format, values)
-    text = f"{middle}{unit}"
-    return f"{text} [{low}, {high}]" if all(map(math.isfinite, values)) else text
-
-
-def _equal(rows: list[Row], metric: Metric) -> list[str]:
-    """Pairs that are equal, as one sentence where every name is equal to every other."""
-    within = f"equal within {margin_words(metric)}"
-    if len(rows) > 1 and _are_all_pairs(rows):
-        effect = max(_apart(row)[0] for row in rows)
-        largest = f"{100 * (effect - 1):.1f} %" if metric.by_ratio else f"{effect:.4f}"
-        return [f"{joined(_names(rows))} are {within}: their means are at most {largest} apart"]
-    form = ("{:.2f}", " x") if metric.by_ratio else ("{:z.4f}", "")
-    return [
-        f"{joined(_pair(row))} are {within}: {_with_interval(_apart(row), *form)} apart"
-        for row in rows
-    ]
-
-
-def _apart(row: Row) -> list[float]:
-    """The effect of the better one over the other, and its interval."""
-    return _turned(row, float(row["effect"]) < (1 if row["ratio"] else 0))
-
-
-def _undecided(rows: list[Row]) -> list[str]:
-    """Undecided pairs, by what would decide them."""
-    by_why: dict[str, list[Row]] = {}
-    for row in rows:
-        by_why.setdefault(_what_it_takes(row), []).append(row)
-    parts = []
-    for why, same in by_why.items():
-        pairs = ", ".join(joined(_pair(row)) for row in same)
-        between = joined(_names(same)) if _are_all_pairs(same) else pairs
-        parts.append(f"undecided between {between}: {why}")
-    return parts
-
-
-def _names(rows: list[Row]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in _pair(row)))
-
-
-def _are_all_pairs(rows: list[Row]) -> bool:
-    count = len(_names(rows))
-    return 2 * len(rows) == count * (count - 1)
-
-
-def _lacking(rows: pd.DataFrame) -> str:
-    """Why no pair was compared: each reason once, with all series that it holds for."""
-    reasons: dict[str, dict[str, None]] = {}
-    for row in rows.to_dict("records"):
-        sides = (row["first"], row["first_lacks"]), (row["second"], row["second_lacks"])
-        for label, why in [side for side in sides if side[1]] or [("", NOT_BOTH[row["unit"]])]:
-            reasons.setdefault(why, {})[label] = None
-    return "; ".join(
-        f"{', '.join(labels)}: {why}" if all(labels) else why for why, labels in reasons.items()
-    )
+    if row["relation"] == BETTER:
+        return f"{row['winner']} is {_by(row)[0]} {loser(row)}"
+    return f"{row['first']} and {row['second']} are {_verdict(row)}"
 
 
 # Published numbers
+
+# A verdict on one published run, and on several.
+_JUDGED = {
+    HOLDS: ("holds", "hold"),
+    CONSISTENT: ("is consistent", "are consistent"),
+    DIFFERS: ("differs", "differ"),
+    AT_CHANCE: ("is at chance", "are at chance"),
+}
 
 # Words of each kind of reason, of `analysis.prediction.Reason`; its values fill the places.
 REASONS = {
@@ -414,72 +446,6 @@ def measured(finding: Finding) -> str:
     return f"{middle}{unit} (n = {value.n}){remark}"
 
 
-def overview(comparisons: Sequence[pd.DataFrame]) -> str:
-    """Published runs counted by their verdicts, and what else can be judged; may be empty."""
-    tables = [table for table in comparisons if len(table)]
-    runs = [run.verdict for table in tables for run in runs_in(table) if run.count == 1]
-    judged = [verdict for verdict in runs if verdict != NOT_COMPARABLE]
-    others = [
-        verdict
-        for table in tables
-        for verdict in table.loc[table["family"] == "", "verdict"]
-        if verdict != NOT_COMPARABLE
-    ]
-    run = "run" if len(judged) == 1 else "runs"
-    parts = [f"Of {len(judged)} published {run} {_counted(judged)}."] if judged else []
-    parts += [f"Of {len(others)} other numbers and ratios {_counted(others)}."] if others else []
-    if parts and (left := len(runs) - len(judged)):
-        parts.append(f"{left} published runs cannot be compared.")
-    return " ".join(parts)
-
-
-def of_system(rows: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Sentences on one published system, each with its verdict. `rows`: of the table `comparison`."""
-    system = rows["system"].iloc[0]
-    counted = rows[rows["family"].eq("") & rows["verdict"].ne(NOT_COMPARABLE)]
-    for row in counted.to_dict("records"):
-        yield f"{system}, {noun(row['metric'])}: {row['verdict']} ({row['why']}).", row["verdict"]
-    runs = [run for run in runs_in(rows) if run.numbers]
-    if not runs and counted.empty:
-        outcomes = rows[rows["family"] != ""]
-        why = _commonest(outcomes if len(outcomes) else rows)
-        yield f"{system}: not comparable ({why}).", NOT_COMPARABLE
-    for run in runs:
-        who = system if run.count == 1 else f"{run.count} published runs of one program"
-        numbers = [
-            f"{noun(one.metric)} {one.published:g}: {one.verdict} ({distance(one)})"
-            for one in run.numbers
-        ]
-        text = f"{who}, judged by {run.judge}: {'; '.join(numbers)}."
-        if other := run.explanation:
-            text += f" As a run of {other.workload}, its second protocol, it {_JUDGED[other.verdict][0]}."
-        yield text, run.verdict
-
-
-def of_curve(run: PublishedRun) -> str:
-    """How the epochs of a published run lie together; empty where that is not known."""
-    if (curve := run.curve) is None:
-        return ""
-    fewer = "none has fewer" if curve.as_few == 1 else f"{curve.as_few} have as few or fewer"
-    return (
-        f"{run.system}: {curve.inside} of {curve.count} published outcomes are where one more of the "
-        f"{curve.of - 1} committed runs would be: {curve.verdict}. Of these and the published one {fewer}."
-    )
-
-
-def _commonest(rows: pd.DataFrame) -> str:
-    """The most frequent reason, or the first; of rows for which there are runs, if there are such rows."""
-    tried = rows[rows["has_runs"].astype(bool)]
-    whys = (tried if len(tried) else rows)["why"].tolist()
-    return str(max(whys, key=whys.count))
-
-
-def _counted(verdicts: list[str]) -> str:
-    counts = Counter(verdicts)
-    given = [name for name in VERDICTS if counts[name]]
-    return joined([f"{counts[name]} {_JUDGED[name][min(counts[name], 2) - 1]}" for name in given])
-
-
 def noun(metric: str) -> str:
     """The name of a published metric for readers."""
     return metric.replace("_", " ").replace("train ", "training ")
@@ -506,3 +472,71 @@ def distance(one: Number) -> str:
     equal = ", equal within the margin" if one.is_equal else ""
     p = "p < 0.001" if one.p < 0.001 else f"p = {one.p:.3f}"
     return f"{apart}{equal}, {p}; {noticed}"
+
+
+def of_curve(run: PublishedRun) -> str:
+    """How the epochs of a published run lie together; empty where that is not known."""
+    if (curve := run.curve) is None:
+        return ""
+    fewer = "none has fewer" if curve.as_few == 1 else f"{curve.as_few} have as few or fewer"
+    return (
+        f"{run.system}: {curve.inside} of {curve.count} published outcomes are where one more of the "
+        f"{curve.of - 1} committed runs would be: {curve.verdict}. Of these and the published one {fewer}."
+    )
+
+
+def published(runs: Sequence[PublishedRun]) -> str:
+    """How many published runs have which verdict, and how many agree with a second protocol instead."""
+    counts = Counter(run.verdict for run in runs)
+    if not counts:
+        return "No published run can be compared with these runs."
+    parts = [
+        f"{counts[name]} {_JUDGED[name][counts[name] > 1]}" for name in _JUDGED if counts[name]
+    ]
+    explained = sum(run.explanation is not None for run in runs)
+    other = f"; {explained} would agree under another protocol" if explained else ""
+    which = f"the {counted(len(runs), 'published run')} that can be compared"
+    return f"Of {which}, {joined(parts)}{other}."
+
+
+def verdict_on_run(run: PublishedRun) -> str:
+    """The verdict on a published run, and that under its second protocol if this explains it."""
+    if run.explanation is None:
+        return run.verdict
+    return f"{run.verdict}; {_JUDGED[run.explanation.verdict][0]} as {run.explanation.workload}"
+
+
+def name_of_run(run: PublishedRun) -> str:
+    """The name of a published run, or of several as a sample."""
+    return run.system if run.count == 1 else f"{run.count} published runs as a sample"
+
+
+def printed(one: Number) -> str:
+    """A published number as text."""
+    return f"{'over ' if one.bound == LOWER else ''}{one.published:g}"
+
+
+def differing(run: PublishedRun) -> str:
+    """Which numbers of a published run do not hold, and to which side; empty if all do."""
+    parts = [
+        f"{noun(one.metric)} is {'above' if one.published > one.center else 'below'}"
+        for one in run.numbers
+        if one.verdict == DIFFERS
+    ]
+    return f"Published {joined(parts)} what another run of this program gives." if parts else ""
+
+
+def other_numbers(rows: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """A sentence on each count or ratio of a published system that does not hold, with its verdict."""
+    whole = rows["family"].eq("") & ~rows["verdict"].isin([NOT_COMPARABLE, HOLDS])
+    for row in rows[whole].to_dict("records"):
+        name, verdict = f"The published {noun(row['metric'])}", row["verdict"]
+        of = f"{name} of {row['system']}: {verdict}, {row['why']}."
+        yield fitting(of, f"{name}: {verdict}."), verdict
+
+
+def commonest(rows: pd.DataFrame) -> str:
+    """The most frequent reason, or the first; of rows for which there are runs, if there are such rows."""
+    tried = rows[rows["has_runs"].astype(bool)]
+    whys = (tried if len(tried) else rows)["why"].tolist()
+    return str(max(whys, key=whys.count))

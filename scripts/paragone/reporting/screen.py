@@ -1,0 +1,179 @@
+"""The first screen: answers with their pictures, whose marks have places in percent of the width or height.
+
+The browser draws them at any width: `templates/first_screen.html`.
+"""
+
+import argparse
+import math
+from collections.abc import Callable, Iterable, Sequence
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from paragone.reporting import words
+from paragone.reporting.answers import (
+    BEST,
+    OPEN,
+    Answer,
+    Picture,
+    PublishedNumber,
+    Section,
+    interval,
+    shown,
+)
+from paragone.reporting.exhibits import verdict_class
+
+_EDGE = 4.0  # percent of a picture that is left free on each side
+_GRAY = "var(--muted)"
+Scale = Callable[[float], float]
+
+
+def render(sections: Sequence[Section], options: argparse.Namespace) -> Markup:
+    """The first screen as HTML. `options`: with the label and the color of each backend."""
+    colors = _Colors(dict(options.labels), dict(options.palette))
+    shown_sections = [
+        {
+            "heading": section.heading,
+            "answers": [_answer(one, colors) for one in section.answers],
+            "is_open": section.heading == OPEN,
+            "is_first": section.heading == BEST,
+            "rows": [
+                {"run": run, "cells": {words.noun(one.metric): _cell(one) for one in run.numbers}}
+                for run in section.judged
+            ],
+            "absent": section.published[len(section.judged) :],
+        }
+        for section in sections
+    ]
+    template = templates().get_template("first_screen.html")
+    return Markup(template.render(sections=shown_sections))
+
+
+def alone(sections: Sequence[Section], about: str, options: argparse.Namespace) -> str:
+    """The first screen as a file of its own."""
+    title, style = f"<title>Answers: {Markup.escape(about)}</title>", text_of("page.css")
+    style = f"<style>{style}.to {{ display: none; }}</style>"
+    head = f'<!doctype html><html lang="en"><meta charset="utf-8">{title}{style}'
+    return f"{head}<main><h1>{Markup.escape(about)}</h1>{render(sections, options)}</main></html>"
+
+
+def templates() -> jinja2.Environment:
+    """The templates of the page."""
+    found = jinja2.Environment(
+        loader=jinja2.FunctionLoader(text_of),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    found.filters["verdict_class"] = verdict_class
+    return found
+
+
+def text_of(name: str) -> str:
+    """A file of the folder of templates."""
+    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+class _Colors:
+    """The color of a variant, by its label, which begins with that of its backend."""
+
+    def __init__(self, labels: dict[str, str], palette: dict[str, str]) -> None:
+        known = [(label, palette.get(name)) for name, label in labels.items()]
+        self._known = sorted(known, key=lambda each: -len(each[0]))
+
+    def __getitem__(self, label: str) -> str:
+        return next(
+            (color or _GRAY for name, color in self._known if label.startswith(name)), _GRAY
+        )
+
+
+def _answer(one: Answer, colors: _Colors) -> dict[str, Any]:
+    picture = one.picture
+    return {
+        "said": one,
+        "effects": _effects(picture, colors) if picture else None,
+        "times": _times(picture, colors) if picture and len(picture.turns) else None,
+    }
+
+
+def _scale(values: Iterable[float | None], log: bool = False) -> Scale:
+    """Places of numbers in percent, from the least to the greatest of `values`."""
+    turn: Callable[[float], float] = math.log if log else float
+    known = [turn(one) for one in values if one is not None and math.isfinite(one)]
+    low, high = min(known), max(known)
+    return lambda one: _EDGE + (100 - 2 * _EDGE) * (turn(one) - low) / ((high - low) or 1.0)
+
+
+def _effects(picture: Picture, colors: _Colors) -> dict[str, Any]:
+    """A row per variant: point, interval and words; and the band in which effects do not matter."""
+    edges = (
+        (1 / picture.margin, picture.margin) if picture.ratio else (-picture.margin, picture.margin)
+    )
+    ends = [end for one in picture.variants for end in (one.effect, one.low, one.high)]
+    at = _scale([*ends, *edges], picture.ratio)
+    rows = [
+        {
+            "label": one.label,
+            "color": colors[one.label],
+            "speed": shown(one.speed, 0),
+            "text": interval(one, picture),
+            "verdict": one.verdict,
+            "at": None if one.effect is None else at(one.effect),
+            "low": None if one.low is None else at(one.low),
+            "high": None if one.high is None else at(one.high),
+        }
+        for one in picture.variants
+    ]
+    none = 1.0 if picture.ratio else 0.0
+    return {"about": picture, "rows": rows, "band": [*map(at, edges)], "none": at(none)}
+
+
+def _times(picture: Picture, colors: _Colors) -> dict[str, Any]:
+    """Seconds of a run by its examples: a line per variant, and the lengths at which another ends first."""
+    lines = {
+        one.label: (one.start, one.step)
+        for one in picture.variants
+        if one.start is not None and one.step is not None
+    }
+    first, *later = picture.turns
+    start, step = lines[first[0]]
+    most = _round_up(max(2 * (later[-1][1] if later else start / step), 1 / step))
+    ends = {label: a + most * b for label, (a, b) in lines.items()}
+    top = _round_up(min(max(ends.values()), 1.8 * min(ends.values())))
+    right, up = _scale([0.0, most]), _scale([0.0, top])
+
+    def place(examples: float, label: str) -> tuple[float, float]:
+        a, b = lines[label]
+        return right(examples), 100 - up(a + b * examples)
+
+    return {
+        "lines": [
+            {
+                "label": label if lines[label][0] < top else f"{label}: beyond {top:,.0f} s",
+                "color": colors[label],
+                "from": place(0, label),
+                "to": place(most, label),
+            }
+            for label in sorted(ends, key=lambda each: -ends[each])
+        ],
+        "turns": [(*place(at, label), f"{at:,.0f} examples") for label, at in later],
+        "most": f"{most:,.0f} examples",
+        "top": f"{top:,.0f} s",
+    }
+
+
+def _round_up(value: float) -> float:
+    """The next number of one digit, or two from 10 to 19."""
+    power = 10.0 ** math.floor(math.log10(value))
+    digits = value / power
+    return power * (math.ceil(digits * 10) / 10 if digits < 2 else math.ceil(digits))
+
+
+def _cell(one: PublishedNumber) -> dict[str, Any]:
+    """Where one more run would be, and what was published."""
+    at = _scale([one.low, one.high, one.value, one.center])
+    low, high = (None if end is None else at(end) for end in (one.low, one.high))
+    return {"number": one, "low": low, "high": high, "published": at(one.value)}
