@@ -5,7 +5,6 @@ from unit.test_verdict_rates import (
     ALLOWED,
     CONTESTS,
     NOISES,
-    OUTCOMES,
     SLOWDOWN,
     SPREADS,
     falsely_differing,
@@ -37,10 +36,10 @@ def test_programs_two_margins_away_differ(workload, metric):
     assert found_shifted(workload, metric, DRAWS) >= 0.9 - CHANCE
 
 
-@pytest.mark.parametrize("outcomes", OUTCOMES)
 @pytest.mark.parametrize("published", [3, 8])
-def test_samples_of_the_same_program_rarely_differ(outcomes, published):
-    assert falsely_differing_samples(outcomes, published, DRAWS) <= 0.05 + CHANCE
+@pytest.mark.parametrize(("outcomes", "most"), [("normal", 0.05), ("sometimes stuck", 0.07)])
+def test_samples_of_the_same_program_rarely_differ(outcomes, most, published):
+    assert falsely_differing_samples(outcomes, published, DRAWS) <= most + CHANCE
 
 
 @pytest.mark.parametrize("noise", NOISES)

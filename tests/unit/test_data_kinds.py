@@ -484,8 +484,11 @@ def not_square() -> None:
     """The layers of every framework have as many weights."""
     from paragone.models import jax, tensorflow, torch
 
-    for name in ("fashion-cnn", "fashion-conv"):
-        models = [module.MODELS[name]((18, 25, 3), 4) for module in (torch, jax, tensorflow)]
+    wide = {"filters": 128, "activation": "elu"}
+    for name, options in (("fashion-cnn", {}), ("fashion-conv", {}), ("fashion-conv", wide)):
+        models = [
+            module.MODELS[name]((18, 25, 3), 4, **options) for module in (torch, jax, tensorflow)
+        ]
         flax = jax.nnx.to_flat_state(jax.nnx.state(models[1], jax.nnx.Param))
         counts = [
             sum(weight.numel() for weight in models[0].parameters()),

@@ -12,7 +12,7 @@ from torch import nn
 from torch._dynamo.exc import Unsupported
 from workspace import CONFIG, changed, make_spec
 
-from paragone.base.errors import Unavailable
+from paragone.base.errors import Unavailable, UserError
 from paragone.base.typed_json import typed
 from paragone.config.run_spec import Spec, Tuned
 from paragone.data.batches import evaluation_batches, noise_batches, train_batches
@@ -93,6 +93,11 @@ def test_a_graph_that_breaks_is_an_error(monkeypatch):
     engine.build(spec, dataset, 1)
     with pytest.raises(Unsupported, match="graph_break"):
         engine.train_epoch(0, [0.1], train_batches(dataset, spec, 1), 1)
+
+
+def test_an_activation_that_no_model_has_is_refused():
+    with pytest.raises(UserError, match=r"model\.activation: 'tanh' is none of relu, elu"):
+        MODELS["fashion-conv"]((28, 28, 1), 10, activation="tanh")
 
 
 # A multiplication and an addition for each weight and value. 28 x 28 x 1 -> 3 x 3 convolution of 64 ->

@@ -20,7 +20,8 @@ SEEDS = 20
 def spread_config(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Paper]]:
     """The whole config of the main workflow, `config` and its defaults, and the paper of each experiment.
 
-    An experiment has all workloads of which a paper states losses or accuracies, on the backend `baseline`.
+    An experiment has all workloads of which a paper states losses or accuracies, and those that explain
+    them, on the backend `baseline`.
     Raises `UserError` where no number of a paper needs a spread.
     """
     whole = {**config}
@@ -58,7 +59,9 @@ def _rows(paper: Paper, backend: str) -> list[dict[str, Any]]:
             if row.is_outcome and not row.bound and row.workload:
                 protocol = one.protocols.get(row.system)
                 batch = protocol.batch_of(row) if protocol else None
-                batches.setdefault(row.workload, set()).add(batch)
+                second = protocol.second_workload if protocol else ""
+                for workload in filter(None, (row.workload, second)):
+                    batches.setdefault(workload, set()).add(batch)
     rows = []
     for workload, sizes in batches.items():
         stated = sorted(size for size in sizes if size)

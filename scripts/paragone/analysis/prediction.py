@@ -66,7 +66,7 @@ class Judgement:
     own: tuple[float, ...] = ()
     center: float = math.nan
     scale: float = math.inf
-    freedom: float = 1.0
+    freedom: int = 1
     alone: float = 1.0
     alpha: float = ALPHA
     stuck: tuple[int, ...] = ()
@@ -183,21 +183,21 @@ def judge(claim: Claim, runs: pd.Series, committed: pd.Series = NO_RUNS) -> Judg
 
 
 def judge_sample(claim: Claim, published: Sequence[float], one: Judgement) -> Judgement:
-    """Judge several published runs of one program, as a sample whose mean is claimed, by Welch's t test.
+    """Judge several published runs of one program, as a sample whose mean is claimed, by Student's t test.
 
-    `one`: the judgement of any of them. With all its runs, since also theirs may be stuck.
+    `one`: the judgement of any of them. With all its runs, since also theirs may be stuck. The variance is
+    that of both samples, which is one if the program is one.
     """
-    samples = one.outcomes, published
-    parts = np.array([np.var(each, ddof=1) / len(each) for each in samples])
-    counts = np.array([len(each) - 1 for each in samples])
-    variance = parts.sum()
-    freedom = variance**2 / (parts**2 / counts).sum() if variance else counts.sum()
+    counts = np.array([len(one.outcomes), len(published)])
+    variances = np.array([np.var(each, ddof=1) for each in (one.outcomes, published)])
+    freedom = int(counts.sum() - 2)
+    variance = float(variances @ (counts - 1)) / freedom
     return replace(
         one,
         claim=claim,
         center=float(np.mean(one.outcomes)),
-        scale=math.sqrt(variance),
-        freedom=float(freedom),
+        scale=math.sqrt(variance * (1 / counts).sum()),
+        freedom=freedom,
         alpha=ALPHA,
         stuck=(),
     ).tested()
@@ -235,5 +235,5 @@ def _is_other(runs: pd.Series, committed: pd.Series) -> bool:
     return bool(min(elsewhere, more) < OTHER_PROGRAM)
 
 
-def _two_sided(t: float, freedom: float) -> float:
+def _two_sided(t: float, freedom: int) -> float:
     return float(2 * scipy.special.stdtr(freedom, -t))

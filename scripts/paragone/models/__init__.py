@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from paragone.base import plugins
 from paragone.base.errors import UserError
@@ -19,6 +19,8 @@ LEAST = {
     "text-cnn": (12,),
     "wide-resnet": (4, 4),
 }
+
+Layer = TypeVar("Layer")
 
 __path__ = plugins.extended(__path__, "models")
 
@@ -93,6 +95,13 @@ def _check_labels(workload: Workload, dataset: Dataset) -> None:
             f"{key}: {task.name} needs the next token of each, and data set {dataset.name} has labels of "
             f"shape {labels} for inputs of shape {inputs}"
         )
+
+
+def chosen(option: str, name: str, among: dict[str, Layer]) -> Layer:
+    """The layer that an option of a model names. Raises `UserError` if it is none of those `among`."""
+    if name not in among:
+        raise UserError(f"model.{option}: {name!r} is none of {', '.join(among)}")
+    return among[name]
 
 
 def _check_input(workload: Workload, dataset: Dataset) -> None:

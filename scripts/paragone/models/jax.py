@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from paragone.base import plugins
+from paragone.models import chosen
 
 # Keras' defaults: its running average keeps 0.99 of the old value.
 KERAS_BATCH_NORM = {"momentum": 0.99, "epsilon": 1e-3}
@@ -70,15 +71,17 @@ def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nnx.Module:
     )
 
 
-def fashion_conv(shape: tuple[int, int, int], classes: int) -> nnx.Module:
-    """One 3 x 3 convolution of 64 filters, pooled, rectified; one dense layer."""
+def fashion_conv(
+    shape: tuple[int, int, int], classes: int, filters: int = 64, activation: str = "relu"
+) -> nnx.Module:
+    """One 3 x 3 convolution, pooled, then relu or elu; one dense layer."""
     rows, columns = ((side - 2) // 2 for side in shape[:2])
     return nnx.Sequential(
-        _conv(shape[2], 64, (3, 3)),
+        _conv(shape[2], filters, (3, 3)),
         _pool,
-        nnx.relu,
+        chosen("activation", activation, {"relu": nnx.relu, "elu": nnx.elu}),
         _flatten,
-        _dense(64 * rows * columns, classes),
+        _dense(filters * rows * columns, classes),
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from paragone.base import plugins
 from paragone.base.tensorflow import keras
+from paragone.models import chosen
 
 layers = keras.layers
 ops = keras.ops
@@ -37,14 +38,16 @@ def fashion_cnn(shape: tuple[int, int, int], classes: int) -> keras.Model:
     )
 
 
-def fashion_conv(shape: tuple[int, int, int], classes: int) -> keras.Model:
-    """One 3 x 3 convolution of 64 filters, pooled, rectified; one dense layer."""
+def fashion_conv(
+    shape: tuple[int, int, int], classes: int, filters: int = 64, activation: str = "relu"
+) -> keras.Model:
+    """One 3 x 3 convolution, pooled, then relu or elu; one dense layer."""
     return keras.Sequential(
         [
             layers.Input(shape),
-            layers.Conv2D(64, 3),
+            layers.Conv2D(filters, 3),
             layers.MaxPooling2D(2),
-            layers.ReLU(),
+            chosen("activation", activation, {"relu": layers.ReLU, "elu": layers.ELU})(),
             layers.Flatten(),
             layers.Dense(classes),
         ]

@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from paragone.base import plugins
 from paragone.base.errors import needing_packages
+from paragone.models import chosen
 
 
 class FlattenChannelsLast(nn.Module):
@@ -45,15 +46,17 @@ def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nn.Module:
     )
 
 
-def fashion_conv(shape: tuple[int, int, int], classes: int) -> nn.Module:
-    """One 3 x 3 convolution of 64 filters, pooled, rectified; one dense layer."""
+def fashion_conv(
+    shape: tuple[int, int, int], classes: int, filters: int = 64, activation: str = "relu"
+) -> nn.Module:
+    """One 3 x 3 convolution, pooled, then relu or elu; one dense layer."""
     rows, columns = ((side - 2) // 2 for side in shape[:2])
     return nn.Sequential(
-        nn.Conv2d(shape[2], 64, kernel_size=3),
+        nn.Conv2d(shape[2], filters, kernel_size=3),
         nn.MaxPool2d(2),
-        nn.ReLU(),
+        chosen("activation", activation, {"relu": nn.ReLU, "elu": nn.ELU})(),
         FlattenChannelsLast(),
-        nn.Linear(64 * rows * columns, classes),
+        nn.Linear(filters * rows * columns, classes),
     )
 
 
