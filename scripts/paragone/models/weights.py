@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from paragone.base.errors import UserError
-from paragone.config.run_spec import Options, Spec
+from paragone.config.run_spec import Initializer, Options, Spec
 from paragone.data.random_streams import generator
 
 Weights = dict[str, np.ndarray]
@@ -103,7 +103,7 @@ def parameter_count(weights: Weights) -> int:
 
 
 # By initializer of published weights: the one used where they are not available.
-FALLBACK = {"imagenet": "keras"}
+FALLBACK: dict[Initializer, Initializer] = {"imagenet": "keras"}
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,9 @@ def read(description: Path | None, data_folder: Path) -> Pretrained | None:
     return Pretrained(path, described["sha256"], weights)
 
 
-def starting(fresh: Weights, spec: Spec, pretrained: Pretrained | None) -> tuple[Weights, str]:
+def starting(
+    fresh: Weights, spec: Spec, pretrained: Pretrained | None
+) -> tuple[Weights, Initializer]:
     """`initial` for a model with the weights `fresh` that its framework created.
 
     A norm whose fresh gamma is 0, as the last one of a residual block may be, starts at 0.
@@ -154,7 +156,9 @@ def starting(fresh: Weights, spec: Spec, pretrained: Pretrained | None) -> tuple
     return weights, used
 
 
-def initial(shapes: Shapes, spec: Spec, pretrained: Pretrained | None) -> tuple[Weights, str]:
+def initial(
+    shapes: Shapes, spec: Spec, pretrained: Pretrained | None
+) -> tuple[Weights, Initializer]:
     """The initial weights of a run, and the name of the initializer that was used.
 
     `shapes`: of the model's weights, by canonical name. Raises `UserError` if the published weights have

@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from paragone.base import digests
 from paragone.base.engine_reports import Count, Devices, Modes, Programs, Whole
 from paragone.base.typed_json import Part, typed
-from paragone.config.run_spec import Spec
+from paragone.config.run_spec import Initializer, Spec
 
 Json = dict[str, Any]
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
@@ -24,7 +24,6 @@ Time = Annotated[
 Number = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
-Initializer = Annotated[str, Meta(pattern="^(pytorch|keras|imagenet)$")]
 # crashed: a signal such as SIGSEGV ended the only worker. unavailable: the devices or the framework are not
 # there. unsupported: the framework has no kernel for an operation as the run asks for it.
 Status = Annotated[
