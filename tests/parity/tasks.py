@@ -27,6 +27,15 @@ TASKS: dict[str, dict[str, Any]] = {
     },
     "tagged-words": {"model": {"name": "of-words"}},
     "next-words": {"model": {"name": "of-words"}, "task": _LANGUAGE},
+    "gpt-next-words": {
+        "model": {"name": "gpt", "layers": 2, "heads": 2, "width": 8, "dropout": 0.0},
+        "task": _LANGUAGE,
+        "initializer": "gpt-2",
+        "shuffle": "with_replacement",
+        "evaluation": {"random_batches": 3},
+        "optimizer": {"name": "adamw", "rule": "pytorch", "beta_1": 0.9, "beta_2": 0.99}
+        | {"epsilon": 1e-8, "weight_decay": 0.1, "decays": "matrices", "clip_norm": 1.0},
+    },
     "pixels": {"model": {"name": "of-pixels"}, "input": SCALE},
 }
 CONFIGURED = copy.deepcopy(CONFIG)
@@ -45,7 +54,7 @@ def dataset(name: str, examples: int = 64) -> Dataset:
     if words := name.endswith("words"):
         stream = random.integers(WORDS, size=(examples, LENGTH + 1)).astype(np.int32)
         inputs, labels = stream[:, :-1], stream[:, 1:] % CLASSES
-        if name == "next-words":
+        if name.endswith("next-words"):
             labels, classes = stream[:, 1:], WORDS
     labels = labels.astype(np.int32 if classes else np.float32)
     return Dataset(
