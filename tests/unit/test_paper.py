@@ -38,7 +38,9 @@ def paper(results):
 
 
 def text_of(pages) -> str:
-    return " ".join(" ".join(page.extract_text() for page in pages).split())
+    """The text of pages on one line, without hyphenation; the font has one glyph for all hyphens."""
+    text = " ".join(" ".join(page.extract_text() for page in pages).split())
+    return text.replace("\N{SOFT HYPHEN} ", "").replace("\N{SOFT HYPHEN}", "-")
 
 
 def test_the_abstract_answers_and_method_evidence_sources_and_machine_follow(paper):

@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
     method = exhibits.caption_text(options.captions / "method.rst").split("\n\n")
     return {
         "title": "Which way of training is best here,\nand do the published numbers hold?",
-        "subtitle": facts["Machine"],
+        "subtitle": footnotes.headline(results.table),
         "synthetic": footnotes.synthetic(results.table),
         "abstract": [
             {"heading": part.heading, "text": " ".join(_sentences(part.answers))}
@@ -94,7 +95,7 @@ def _sentences(answers: Iterable[Answer]) -> list[str]:
     """Return the first answers, as many as `WORDS` allow, and at least one."""
     found: list[str] = []
     for answer in answers:
-        text = f"{answer.lead} {answer.text}".strip()
+        text = " ".join([answer.lead, answer.text, *answer.cautions]).strip()
         if answer.outcome in (NOT_COMPARABLE, NOT_COMPARED):
             continue
         if found and len(" ".join([*found, text]).split()) > WORDS:
@@ -108,7 +109,7 @@ def _section(
 ) -> dict[str, Any]:
     """Return a question with its answers, and the first of its figures and of its tables; see `_table`."""
     answers = [
-        Answer(answer.text, outcome=answer.outcome)
+        replace(answer, lead="")
         for part in results.answers
         for answer in part.answers
         if answer.experiment == section.name
