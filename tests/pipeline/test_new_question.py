@@ -61,5 +61,5 @@ def test_a_paper_runs_by_what_it_prints(tmp_path):
         succeed(shlex.split(line), timeout=600, cwd=folder)
     with (folder / "results/tables/my_paper/comparison.csv").open(newline="") as file:
         verdicts = {(row["metric"], row["verdict"]) for row in csv.DictReader(file)}
-    assert {"reproduced", "differs"} & {verdict for _, verdict in verdicts}
+    assert ("test_accuracy", "not comparable") in verdicts  # three runs would tell how they vary
     assert ("training_time", "not comparable") in verdicts

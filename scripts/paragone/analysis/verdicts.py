@@ -179,14 +179,9 @@ class Comparison:
 
 
 def together(numbers: Sequence[Number]) -> str:
-    """What the numbers of one published run say together: what speaks most against it.
-
-    Losses alone that do not beat guessing agree with nothing.
-    """
+    """What the numbers of one published run say together: what speaks most against it."""
     verdicts = {one.verdict for one in numbers}
-    found = next((name for name in VERDICTS if name in verdicts), NOT_COMPARABLE)
-    knows = any(one.margin > 0 or one.bound for one in numbers)
-    return AT_CHANCE if found in (CONSISTENT, HOLDS) and not knows else found
+    return next((name for name in VERDICTS if name in verdicts), NOT_COMPARABLE)
 
 
 def compare_all(
