@@ -172,11 +172,11 @@ def test_what_does_not_fit_the_config_is_named(mine):
     refused("reduced.experiments.nothing", reduced={"experiments": {"nothing": {}}})
     twin = shutil.copytree(mine, mine.parent / "twin")
     refused("workloads.mine", "twin", papers=[str(mine), str(twin)])
-    (mine / "numbers.csv").write_text(NUMBERS.replace("loss,test", "perplexity,test"))
-    refused(str(mine.name), "test_perplexity", "margins", papers=[str(mine)])
-    text = f"{MINE}margins: {{test_perplexity: {{kind: share, margin: 0.05}}}}\n"
+    (mine / "numbers.csv").write_text(NUMBERS.replace("loss,test", "bleu,test"))
+    refused(str(mine.name), "test_bleu", "margins", papers=[str(mine)])
+    text = f"{MINE}margins: {{test_bleu: {{kind: share, margin: 0.05}}}}\n"
     (mine / "paper.yaml").write_text(text)
-    assert whole(papers=[str(mine)])["margins"]["test_perplexity"] == {
+    assert whole(papers=[str(mine)])["margins"]["test_bleu"] == {
         "kind": "share",
         "margin": 0.1,
     }

@@ -1,4 +1,4 @@
-"""Every task is the reference's, and wrong losses and scores are refused; more in test_tasks_full.py."""
+"""Every task is the reference's, and wrong losses and scores are refused."""
 
 import json
 import sys

@@ -1,11 +1,11 @@
 """Every task on the frameworks that take longer."""
 
 import pytest
-from parity import test_tasks
+from parity import test_task_losses
 
 pytestmark = pytest.mark.full
 
 CELLS = ["jax", "tensorflow-mirrored", "torch-xla"]
 test_every_task_passes_and_wrong_ones_are_refused_for_their_reason = (
-    test_tasks.test_every_task_passes_and_wrong_ones_are_refused_for_their_reason
+    test_task_losses.test_every_task_passes_and_wrong_ones_are_refused_for_their_reason
 )
