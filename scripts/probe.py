@@ -22,7 +22,7 @@ from paragone.engines import keep_programs
 from paragone.machine import limits
 from paragone.models.weights import Pretrained, Weights, read
 from paragone.parity import first_steps
-from paragone.parity.observe import failed, observe, write
+from paragone.training.observe import failed, observe, write
 from paragone.workers import supervisor
 from paragone.workers.worker_failure import ending
 

@@ -22,7 +22,7 @@ from parity.wrong_engines import Plant, batches
 from paragone.base import plugins
 from paragone.config.expand import probe, with_reference
 from paragone.parity import compare
-from paragone.parity.observe import observe, write
+from paragone.training.observe import observe, write
 
 Change = Callable[[Any], Any]
 BUGS: dict[tuple[str, str], dict[str, Change | Plant]] = {

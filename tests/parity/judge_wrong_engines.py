@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 from parity.protocols import CONFIGURED
-from parity.wrong_engines import ANYWHERE
+from parity.wrong_engines import ANYWHERE, OF_LOOP
 
 from paragone import data
 from paragone.base import plugins
 from paragone.config.expand import probe
 from paragone.parity import compare
-from paragone.parity.observe import observe
+from paragone.training.observe import observe
 
 MODULES = {"tensorflow-mirrored": "wrong_tensorflow", "jax": "wrong_jax"}
 
@@ -35,7 +35,7 @@ def main() -> None:
     config = CONFIGURED | {"backends": {backend: block}}
     engine = plugins.load("engines", block["engine"]).ENGINE
     tried, unexpected = 0, {}
-    for (workload, group), bugs in [*ANYWHERE.items(), *own.WRONG.items()]:
+    for (workload, group), bugs in [*ANYWHERE.items(), *OF_LOOP.items(), *own.WRONG.items()]:
         path = Path(references) / workload / "reference.npz"
         if not path.exists():
             continue

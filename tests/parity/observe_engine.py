@@ -74,6 +74,7 @@ class Lab:
         window, _ = SpeedWindow(0.3, 60.0, self.meeting).measure(
             self.engine, self.spec, self.dataset, last, Ledger(), HostWatch([os.getpid()])
         )
+        assert all(part.updates == part.batches == part.steps for part in window), window
         return [part.steps for part in window]
 
 

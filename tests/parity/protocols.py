@@ -20,6 +20,8 @@ def _of(optimizer: dict, rate: dict, workload: str = "fashion-cnn") -> dict[str,
 
 # By name: a workload of the config in another form. The gate takes three steps of an epoch.
 PROTOCOLS = {
+    # All that the loop must not get wrong, in one.
+    "loop": _of(SGD, STEPS) | {"augmentation": {"shift": 0.2, "flip": True}},
     "cosine": _of(SGD, COSINE | {"warmup": {"length": 2}}),
     "lenet": _of(SGD | {"momentum": 0.0}, {"base": 0.9})
     | {"model": {"name": "lenet"}, "initializer": "xavier"}

@@ -48,15 +48,25 @@ def test_a_failed_or_absent_probe_costs_the_others_nothing(fashion, tmp_path):
     assert done.stderr.count("Traceback") == 2  # the second time in a process of its own
     with np.load(tmp_path / "before.npz") as arrays:
         off = dict(arrays) | {"loss": arrays["loss"] * 1.001}
+        # What the reference has more.
+        initial = {
+            name.replace("weights", "initial"): 0 * arrays[name]
+            for name in arrays.files
+            if name.startswith("weights/")
+        }
+        expected = {**arrays, **initial, "evaluation_unbiased": arrays["evaluation"]}
     np.savez(tmp_path / "off.npz", **off)
+    np.savez(tmp_path / "expected.npz", **expected)
     paths = {
         name: tmp_path / f"{name}.npz" for name in ("before", "broken", "after", "absent", "off")
     }
 
     def verdicts(reference: str) -> dict:
-        return judge("any", paths[reference], list(paths.values()), tmp_path / "parity.json")
+        return judge(
+            "any", tmp_path / f"{reference}.npz", list(paths.values()), tmp_path / "parity.json"
+        )
 
-    judged = verdicts("before")
+    judged = verdicts("expected")
     assert [judged[name]["passed"] for name in paths] == [True, False, True, None, False]
     assert judged["broken"]["reason"].startswith("the probe failed: TypeError: ")
     assert "gpu" in judged["absent"]["reason"]

@@ -1,6 +1,5 @@
 """The reference's NAdam of Keras 2 is what Keras 2's own class computes."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -14,7 +13,5 @@ def test_the_class_of_keras_2_passes(in_one_folder, references):
     line = [sys.executable, program, words.folder, words.manifest, references("nadam-keras-2")]
     done = call([*map(str, line)], PYTHONPATH=PATHS)
     assert done.returncode == 0, done.stderr[-3000:]
-    verdict = json.loads(done.stdout.splitlines()[-1])
-    assert verdict["passed"], verdict
     # Other constants than Keras', which it rounds to single precision, the protocol does not have.
-    assert verdict["deviations"]["updates"] < 1e-8, verdict
+    assert 0 < float(done.stdout.splitlines()[-1]) < 1e-8

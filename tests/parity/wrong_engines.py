@@ -1,9 +1,10 @@
-"""Wrong engines, each with one bug that the parity gate must refuse; these bugs every framework can have.
+"""Wrong engines and loops, each with one bug that the parity gate must refuse; every framework can have them.
 
 A bug is a function that patches an engine's class, or a function that the engine calls. Tables of bugs have
 them by name below (the workload that shows the bug, the first group of deviations that fails).
 """
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,7 +12,14 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from paragone.config.run_spec import Workload
+from paragone.config.run_spec import Spec, Workload
+from paragone.data import batches as data_path
+from paragone.data.augmentation import augment, draw
+from paragone.models.weights import trainable
+from paragone.parity import first_steps
+from paragone.records.run_record import FirstSteps
+from paragone.training import loop
+from paragone.training.speed_window import SpeedWindow
 
 Plant = Callable[[pytest.MonkeyPatch, type], None]
 Bugs = dict[tuple[str, str], dict[str, Plant]]
@@ -100,6 +108,145 @@ def first_rate(engine: Any, seed: int, rates: list[float]) -> tuple[int, list[fl
     return seed, [engine.first_rate] * len(rates)
 
 
+def optimizer_as_built(engine: Any) -> None:
+    weights = engine.weights()
+    engine.restore(engine.fresh)
+    engine.fresh = engine.snapshot()  # one serves once
+    engine.set_weights(weights)
+
+
+def once_more_from_the_start(right: Callable, engine: Any, *args: Any) -> Any:
+    """Train an epoch with the optimizer as it was built."""
+    optimizer_as_built(engine)
+    return right(engine, *args)
+
+
+def new_optimizer(patch: pytest.MonkeyPatch, engine: type) -> None:
+    after_build(lambda built: setattr(built, "fresh", built.snapshot()))(patch, engine)
+    wrapped("train_epoch", once_more_from_the_start)(patch, engine)
+
+
+def metrics_of_the_epoch_before(right: Callable, engine: Any, *args: Any) -> Any:
+    now = right(engine, *args)
+    before, engine.metrics_before = getattr(engine, "metrics_before", now), now
+    return before
+
+
+def statistics_begin_anew(right: Callable, engine: Any, *args: Any) -> Any:
+    weights = engine.weights()
+    engine.set_weights(
+        {k: v if trainable(k) else np.full_like(v, "variance" in k) for k, v in weights.items()}
+    )
+    return right(engine, *args)
+
+
+def without_the_optimizer(right: Callable, engine: Any, folder: Any) -> None:
+    right(engine, folder)
+    optimizer_as_built(engine)
+
+
+def optimizer_not_loaded(patch: pytest.MonkeyPatch, engine: type) -> None:
+    after_build(lambda built: setattr(built, "fresh", built.snapshot()))(patch, engine)
+    wrapped("load", without_the_optimizer)(patch, engine)
+
+
+def elsewhere(module: Any, name: str, wrong: Callable[..., Any]) -> Plant:
+    """Replace a function of the loop or the data path; `wrong` is called with the right one and arguments."""
+
+    def plant(patch: pytest.MonkeyPatch, engine: type) -> None:
+        right = getattr(module, name)
+        patch.setattr(module, name, lambda *args, **named: wrong(right, *args, **named))
+
+    return plant
+
+
+def tested(change: Callable[[Any, Any], Any]) -> Plant:
+    """Evaluate on another data set, of the right one and the specification."""
+    return elsewhere(
+        loop,
+        "evaluation_batches",
+        lambda right, dataset, spec, *rest: right(change(dataset, spec), spec, *rest),
+    )
+
+
+def on_training_images(dataset: Any, spec: Any) -> Any:
+    count = len(dataset.test_labels)
+    return dataclasses.replace(
+        dataset,
+        test_inputs=dataset.train_inputs[:count],
+        test_labels=dataset.train_labels[:count],
+    )
+
+
+def on_augmented_images(dataset: Any, spec: Any) -> Any:
+    drawn = draw(len(dataset.test_labels), spec.workload.augmentation, np.random.default_rng(0))
+    return dataclasses.replace(dataset, test_inputs=augment(dataset.test_inputs, drawn))
+
+
+def half_of_each(right: Callable, *args: Any) -> Any:
+    for inputs, labels, weights in right(*args):
+        yield inputs, labels, weights * (np.arange(len(weights)) < len(weights) // 2)
+
+
+def shifted(right: Callable, dataset: Any, *args: Any) -> Any:
+    return ((inputs, np.roll(labels, 1)) for inputs, labels in right(dataset, *args))
+
+
+def first_steps_stay(right: Callable, worker: Any, expected: Any) -> Any:
+    first_steps.take(worker.engine, worker.spec, worker.dataset, 1)
+    return FirstSteps(None, {}, {})
+
+
+def one_more(right: Callable, window: Any, engine: Any, spec: Any, dataset: Any, *rest: Any) -> Any:
+    found = right(window, engine, spec, dataset, *rest)
+    first_steps.take(engine, spec, dataset, 1)
+    return found
+
+
+def an_epoch_late(right: Callable, spec: Any, epoch: int, steps: int) -> list[float]:
+    return right(spec, max(1, epoch - 1), steps)
+
+
+def a_step_late(right: Callable, spec: Any, epoch: int, steps: int) -> list[float]:
+    rates = right(spec, epoch, steps)
+    return [*rates[:1], *rates[:-1]]
+
+
+# Faults of the loop and the data path, which all engines share.
+OF_LOOP: Bugs = {
+    ("loop", "updates"): {
+        "rate-an-epoch-late": elsewhere(Spec, "learning_rates", an_epoch_late),
+        "one-order-for-all-epochs": elsewhere(
+            data_path, "epoch_order", lambda right, examples, seed, _: right(examples, seed, 1)
+        ),
+        "order-of-the-files": elsewhere(
+            data_path, "epoch_order", lambda right, examples, *_: np.arange(examples)
+        ),
+        "one-augmentation-for-all-epochs": elsewhere(
+            data_path, "generator", lambda right, purpose, seed, _: right(purpose, seed, 1)
+        ),
+        "never-flipped": elsewhere(
+            data_path,
+            "draw",
+            lambda right, size, changes, random: right(size, replace(changes, flip=False), random),
+        ),
+        "labels-of-the-neighbors": elsewhere(loop, "train_batches", shifted),
+        "first-steps-stay": elsewhere(loop, "_first_steps", first_steps_stay),
+        "the-window-trains": elsewhere(SpeedWindow, "measure", one_more),
+    },
+    ("loop", "evaluation"): {
+        "tested-on-training-images": tested(on_training_images),
+        "test-images-augmented": tested(on_augmented_images),
+        "half-of-the-test-images": elsewhere(loop, "evaluation_batches", half_of_each),
+    },
+    ("cosine", "updates"): {"rate-a-step-late": elsewhere(Spec, "learning_rates", a_step_late)},
+    ("wide-resnet", "dropout"): {
+        "one-seed-for-all-epochs": elsewhere(
+            loop, "framework_seed", lambda right, seed, _: right(seed, 1)
+        ),
+    },
+}
+
 ANYWHERE: Bugs = {
     ("fashion-cnn", "logits"): {
         "images-not-normalized": workload(
@@ -118,6 +265,14 @@ ANYWHERE: Bugs = {
         "no-momentum": optimizer(momentum=0.0),
     },
     ("fashion-cnn", "evaluation"): {"padding-is-evaluated": wrapped("evaluate", padding_counts)},
+    ("loop", "updates"): {"new-optimizer-for-each-epoch": new_optimizer},
+    ("loop", "statistics"): {
+        "statistics-begin-anew": wrapped("train_epoch", statistics_begin_anew),
+    },
+    ("loop", "training"): {
+        "metrics-of-the-epoch-before": wrapped("train_epoch", metrics_of_the_epoch_before),
+    },
+    ("loop", "resumed"): {"optimizer-not-loaded": optimizer_not_loaded},
     ("fashion-conv", "updates"): {
         "rate-of-101-percent": training(
             lambda _, seed, rates: (seed, [1.01 * rate for rate in rates])

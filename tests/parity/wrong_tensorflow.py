@@ -86,11 +86,13 @@ WRONG: Bugs = {
         "weight-decay": optimizer(weight_decay=1e-3),
         "clipped-gradient": optimizer(global_clipnorm=0.5),
     },
-    ("fashion-cnn", "statistics"): {"momentum-of-batch-norm": batch_norm("momentum", 0.99)},
+    ("fashion-cnn", "statistics"): {
+        "momentum-of-batch-norm": batch_norm("momentum", 0.99),
+        "batch-norm-trains-in-evaluation": batch_norm_always(True),
+    },
     ("fashion-cnn", "training"): {
         "accuracy-of-other-examples": wrapped("_count", accuracy_of_other_examples),
     },
-    ("fashion-cnn", "evaluation"): {"batch-norm-trains-in-evaluation": batch_norm_always(True)},
     ("fashion-conv", "logits"): {"mean-pooling": mean_pooling},
     ("cosine", "updates"): {
         "rates-in-the-velocity": lambda patch, engine: patch.setattr(

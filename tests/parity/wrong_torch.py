@@ -93,15 +93,17 @@ WRONG: Bugs = {
         "sum-for-mean": loss(partial(functional.cross_entropy, reduction="sum")),
         "smoothed-labels": loss(partial(functional.cross_entropy, label_smoothing=0.01)),
     },
-    ("fashion-cnn", "updates"): {
+    ("fashion-cnn", "gradients"): {
         "gradients-add-up": after_build(
             lambda engine: setattr(engine.optimizer, "zero_grad", lambda: None)
         ),
+    },
+    ("fashion-cnn", "updates"): {
         "clipped-gradient": gradients(lambda weights: nn.utils.clip_grad_norm_(weights, 0.5)),
         "batch-norm-evaluates-in-training": wrapped("train_step", evaluates_in_training),
         "weight-decay": in_every_group(weight_decay=1e-3),
     },
-    ("fashion-cnn", "evaluation"): {
+    ("fashion-cnn", "statistics"): {
         "batch-norm-trains-in-evaluation": after_build(trains_in_evaluation),
     },
     ("fashion-conv", "updates"): {

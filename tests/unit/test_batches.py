@@ -10,7 +10,6 @@ from scipy import ndimage
 from workspace import changed, make_spec
 
 from paragone.base.errors import UserError
-from paragone.config import run_spec
 from paragone.config.run_spec import Augmentation, Spec
 from paragone.data import Dataset
 from paragone.data.augmentation import augment, draw
@@ -256,10 +255,9 @@ def test_each_batch_and_epoch_is_augmented_anew():
 
 @pytest.mark.parametrize("test", [1, 7, 49, 50, 51, 64])
 @pytest.mark.parametrize("size", [1, 7, 16, 50, 200])
-def test_evaluation_counts_each_example_once(monkeypatch, test, size):
-    monkeypatch.setattr(run_spec, "EVALUATION_BATCH", 1)
-    weight = np.zeros(test)
-    for batch in evaluation_batches(dataset(test=test), spec_of(size)):
+def test_evaluation_counts_each_example_once(test, size):
+    weight, spec = np.zeros(test), replace(spec_of(size), least_evaluation_batch=1)
+    for batch in evaluation_batches(dataset(test=test), spec):
         assert len(batch[0]) == len(batch[1]) == len(batch[2]) == size
         np.add.at(weight, index_of(batch), batch[2])
     assert np.array_equal(weight, np.ones(test))

@@ -92,6 +92,8 @@ VALUES = [
     ("processes.0.window", VALID[0]["processes"][0]["window"][:3], {"epoch-clock"}),
     ("processes.0.window.1.seconds", 1.0, {"epoch-clock"}),
     ("window", [], {"epoch-clock"}),
+    ("window.1.updates", 8, {"counted"}),
+    ("window.1.batches", 1, {"counted"}),
     ("epochs.1.epoch", 3, {"epochs"}),
     ("processes.0.first_epoch", 2, {"processes", "epoch-clock"}),
     ("processes.0.rank", 1, {"ranks", "clock-sum"}),

@@ -19,6 +19,8 @@ PASSED = {("fashion-cnn", "torch"): True, ("fashion-cnn", "jax"): True}
 # One fault each: what is set, and the rules that it must break, exactly.
 FAULTS = [
     ("contests.1.windows.2.sleeping", 0.6, {"asleep"}),
+    ("contests.0.windows.3.updates", 8, {"counted"}),  # an engine that ends early
+    ("contests.0.windows.3.batches", 1, {"counted"}),  # a window of one batch
     ("contests.0.contestants.1.restored", False, {"restored"}),
     ("contests.0.contestants.1.restored", None, {"restored"}),
     ("contests.0.contestants.1.reason", "it rained", {"status"}),
@@ -96,6 +98,7 @@ def test_a_record_that_was_changed_is_caught_by_its_digest(tmp_path):
     ("path", "value", "lost"),
     [
         ("contests.0.windows.1.sleeping", 2.0, {(1, 1, "jax")}),
+        ("contests.0.windows.1.updates", 8, {(1, 1, "jax")}),
         ("contests.0.contestants.1.restored", False, {(1, 1, "jax"), (1, 2, "jax")}),
         ("contests.1.contestants.0.devices.replicas", 2, {(2, 1, "torch"), (2, 2, "torch")}),
         ("contests.0.contestants.0.processes.0.git", None, set()),  # a remark

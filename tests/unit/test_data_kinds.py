@@ -7,7 +7,6 @@ import time
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -15,17 +14,17 @@ import pytest
 from data_programs import DIGITS, LABELS, RANDOM, fetch, made, pictures, serialize, wrong
 from PIL import Image
 from pyarrow import parquet
-from workspace import ROOT, changed, make_spec, refused
+from workspace import ROOT, make_spec, refused
 
 from paragone.base.errors import UserError
 from paragone.config.datasets import state_of_files
-from paragone.data import forms, serializer
+from paragone.data import Dataset, forms, serializer
 from paragone.data.drawing import drawable
 from paragone.data.forms import ARRAYS, WHOLE, WORDS, Raw, Stream
 from paragone.data.words import split
 from paragone.models import check_shape
-from paragone.parity.observe import fitted
 from paragone.records.data_summary import Summary
+from paragone.training.observe import fitted
 
 NOISE = Image.fromarray(RANDOM.integers(0, 256, (12, 20, 3)).astype(np.uint8))
 PNG = {"form": "folder", "path": "set", "size": 8, "held_out": 0.2}
@@ -575,22 +574,23 @@ def sizes() -> None:
     assert (done.returncode, done.stderr.count("error: ")) == (1, 1)
 
 
+def of_labels(train: int, test: int) -> Dataset:
+    splits = (np.zeros((count, *shape)) for count in (train, test) for shape in ((2, 2, 1), ()))
+    return Dataset("few", "real", "e", *splits, ("a", "b"), None, "0" * 64)
+
+
 def few() -> None:
     spec = make_spec("fashion-cnn", "torch", global_batch=16, steps_per_epoch=3)
-    keeping = changed(spec, {"partial_batch": "keep"})
-    for train, test, batch, kept in (
-        (48, 16, 16, 40),
-        (47, 90, 15, 37),
-        (600, 5, 5, 12),
-        (7, 2, 2, None),
-    ):
-        dataset = SimpleNamespace(name="few", train_labels=[0] * train, test_labels=[0] * test)
-        assert fitted(spec, dataset).global_batch == batch
-        assert fitted(keeping, dataset).workload.train_examples == kept
+    cases = ((48, 16, 16, 8), (47, 90, 15, 7), (600, 5, 5, 2), (7, 2, 2, 0))
+    for train, test, batch, part in cases:
+        found, used = fitted(spec, of_labels(train, test))
+        assert found.global_batch == found.evaluation_batch == batch
+        assert len(used.train_labels) == min(train, 3 * batch + part)
+        assert len(used.test_labels) == min(test, batch + part)
     with pytest.raises(
         UserError, match="5 training and 9 test examples; the parity gate needs 6 and 2"
     ):
-        fitted(spec, SimpleNamespace(name="few", train_labels=[0] * 5, test_labels=[0] * 9))
+        fitted(spec, of_labels(5, 9))
 
 
 def of_two_splits(train: list, test: list, **options: object) -> str:

@@ -16,7 +16,7 @@ from paragone.base.errors import (
     says_memory_is_full,
 )
 from paragone.engines.torch import Torch
-from paragone.parity import observe
+from paragone.training import observe
 
 FULL = [
     "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB",
@@ -76,7 +76,7 @@ def test_an_operation_without_a_deterministic_kernel_is_not_available_and_costs_
         raise errors.pop()
 
     monkeypatch.setattr(observe, "_observe", lacking)
-    monkeypatch.setattr(observe, "fitted", lambda spec, _: spec)
+    monkeypatch.setattr(observe, "fitted", lambda *given: given)
     reason = str(observe.observe(spec, None)["unavailable"])
     assert "does not have a deterministic implementation" in reason
     with pytest.raises(RuntimeError, match="shapes"):

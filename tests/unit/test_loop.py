@@ -3,6 +3,7 @@
 import math
 import os
 import re
+from itertools import islice
 from types import SimpleNamespace
 
 import msgspec
@@ -15,11 +16,11 @@ from paragone.base.engine_reports import Devices, FlopCount, Metrics, Modes
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec
 from paragone.data import Dataset
-from paragone.data.batches import WHOLE
+from paragone.data.batches import WHOLE, train_batches
 from paragone.data.random_streams import epoch_order, framework_seed
 from paragone.machine.activity import HostWatch
 from paragone.records.run_record import Epoch, Process
-from paragone.training import progress
+from paragone.training import progress, speed_window
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
 from paragone.training.loop import Run, train
@@ -90,6 +91,9 @@ class Engine:
     def count_flop(self, *_: object) -> FlopCount:
         return FlopCount(1, "none")
 
+    def updates(self) -> int:
+        return len(self.trained)
+
     def input_seconds(self) -> float:
         return self.input
 
@@ -146,9 +150,9 @@ def run(engine: Engine, folder, asked: Spec | None = None, window: float = 0):
     ledger = Ledger()
     checkpoints = Checkpoints(folder / "checkpoints", "context")
     processes = [msgspec.convert(make_process(1, "node-1", 0, "c" * 64), Process)]
-    speed_window = SpeedWindow(window, 1000.0, Rendezvous(None, 1, 0)) if window else None
+    in_the_end = SpeedWindow(window, 1000.0, Rendezvous(None, 1, 0)) if window else None
     state = {"ledger": ledger, "checkpoints": checkpoints, "processes": processes}
-    state |= {"host": HostWatch([os.getpid()]), "speed_window": speed_window}
+    state |= {"host": HostWatch([os.getpid()]), "speed_window": in_the_end}
     result = train(Run(engine=engine, spec=asked or spec(), dataset=dataset(), threads=1, **state))
     return SimpleNamespace(outcome=result.record, ledger=ledger, peak=result.peak_device_bytes)
 
@@ -213,6 +217,44 @@ def test_a_completed_run_trains_on_in_its_speed_window(clock, tmp_path):
         )
         for epoch, one in enumerate(window, start=4)
     ]
+
+
+class Thorough(Engine):
+    """Takes every step, and draws every batch; `steps`: at most so many of an epoch."""
+
+    def __init__(self, clock: Clock, steps: int = 1000) -> None:
+        super().__init__(clock, [1.0] * 9)
+        self.steps, self.taken = steps, 0
+
+    def train_epoch(self, seed, learning_rates, batches, steps) -> Metrics:
+        first, *others = islice(batches, self.steps)
+        self.taken += 1 + len(others)
+        return super().train_epoch(seed, learning_rates, [first], steps)
+
+    def updates(self) -> int:
+        return self.taken
+
+
+def first_again(dataset, spec, epoch, shard, steps):
+    return [next(train_batches(dataset, spec, epoch, shard, steps))] * steps
+
+
+@pytest.mark.parametrize(
+    ("most", "window_batches", "updates", "batches"),
+    [
+        (1000, train_batches, [3, 24, 3, 3, 24, 3], [3, 24, 3, 3, 24, 3]),
+        (8, train_batches, [3, 8, 3, 3, 8, 3], [3, 8, 3, 3, 8, 3]),  # an epoch that ends early
+        (1000, first_again, [3, 24, 3, 3, 24, 3], [1] * 6),
+    ],
+)
+def test_a_window_counts_updates_and_batches(
+    clock, tmp_path, monkeypatch, most, window_batches, updates, batches
+):
+    monkeypatch.setattr(speed_window, "train_batches", window_batches)
+    window = run(Thorough(clock, most), tmp_path, window=60.0).outcome.window
+    assert [one.steps for one in window] == [3, 24, 3, 3, 24, 3]
+    assert [one.updates for one in window] == updates
+    assert [one.batches for one in window] == batches
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, 1e7])

@@ -138,7 +138,7 @@ def test_probes_of_all_backends_and_the_reference_differ_only_in_the_backend(wor
     assert reference.backend == Backend("reference", "reference", "whole", "cpu")
     for spec in specs.values():
         assert spec.workload == reference.workload
-        assert (spec.replicas, spec.steps_per_epoch) == (1, 3)
+        assert (spec.replicas, spec.steps_per_epoch, spec.epochs) == (1, 2, 3)
         assert (spec.global_batch, spec.per_replica_batch) == (16, 16)
         # A TPU has no double precision.
         assert spec.precision == ("float32" if spec.backend.device == "tpu" else "float64")

@@ -29,6 +29,7 @@ OTHER = {
     "seed": 1,
     "deterministic": False,
     "tuning": Tuned(options={"fused_optimizer": True}),
+    "least_evaluation_batch": 16,
 }
 # A change of every key of a workload.
 OF_WORKLOAD = {

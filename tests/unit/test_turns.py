@@ -27,7 +27,8 @@ def test_a_window_has_as_many_steps_as_fill_it(monkeypatch, tmp_path, step, dela
     left = [*delays]
 
     def turn(self, variant, steps, seconds):
-        return Trained(steps, 0.01 + step, (1 + steps) * step + (left.pop(0) if left else 0.01))
+        spent = (1 + steps) * step + (left.pop(0) if left else 0.01)
+        return Trained(steps, 0.01 + step, spent, steps + 2, steps + 2)
 
     monkeypatch.setattr(Turns, "_turn", turn)
     Turns([variant], [0], seed=1)._calibrate(variant, Lengths(rounds=1, window=0.5))

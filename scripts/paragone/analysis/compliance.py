@@ -32,7 +32,13 @@ from paragone.records.rules import UNREADABLE, Checks, Finding, as_json, limit, 
 from paragone.records.run_metrics import time_to_target
 from paragone.records.run_record import RunRecord
 
-OF_FILES = ("one-record", "missing", "parity", "manifest")  # checked by `find` itself
+OF_FILES = (
+    "one-record",
+    "missing",
+    "parity",
+    "parity-failed",
+    "manifest",
+)  # checked by `find` itself
 ALONE = ""  # the name of the experiment of records that belong to none
 MISSED = math.inf  # epochs of a run that did not reach its target
 ENUMERATED = 20_000  # arrangements: all for up to 8 runs against 8, beyond that a random sample
@@ -64,7 +70,7 @@ def find(
     texts = [path.read_bytes() for path in manifests]
     sources = {hashlib.sha256(text).hexdigest(): json.loads(text) for text in texts}
     for run, record in records.items():
-        broken += [("parity", run, files[run], finding) for finding in _unproven(record, verdicts)]
+        broken += [(rule, run, files[run], found) for rule, found in _unproven(record, verdicts)]
         broken += [("manifest", run, files[run], finding) for finding in _unlike(record, sources)]
     groups = _groups(records, experiments)
     found = [
@@ -165,14 +171,17 @@ def _read(path: Path) -> RunRecord | ContestsRecord | Finding:
         return Finding("record", f"cannot be read: {error}")
 
 
-def _unproven(record: RunRecord, verdicts: Verdicts) -> list[Finding]:
-    cell = record.spec.workload.name, record.spec.backend.name
-    if cell not in verdicts:
-        return [Finding("parity", f"no report on {cell[0]} on {cell[1]}")]
-    if verdicts[cell] or record.status in ("unavailable", "unsupported"):
-        return []
-    word = "failed" if verdicts[cell] is False else "the gate could not run the backend"
-    return [Finding("parity", f"{cell[0]} on {cell[1]}: {word}")]
+def _unproven(record: RunRecord, verdicts: Verdicts) -> Found:
+    """The rule, and what breaks it, unless the backend has passed the gate."""
+    workload, backend = record.spec.workload.name, record.spec.backend.name
+    if (workload, backend) not in verdicts:
+        yield "parity", Finding("parity", f"no report on {workload} on {backend}")
+    elif record.status not in ("unavailable", "unsupported"):
+        if (passed := verdicts[workload, backend]) is False:
+            yield "parity-failed", Finding("parity", f"{workload} on {backend}: failed")
+        elif passed is None:
+            wrong = f"{workload} on {backend}: the gate could not run the backend"
+            yield "parity", Finding("parity", wrong)
 
 
 def _unlike(record: RunRecord, manifests: dict[str, dict[str, Any]]) -> Iterator[Finding]:

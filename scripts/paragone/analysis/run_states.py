@@ -20,11 +20,18 @@ _NO_SPEED = {
     "failed": "failed parity: no speed compared",
     "not checked": "parity not checked: no speed compared",
 }
+# Where the backend has failed the gate, which makes a run invalid; `failed` may also be that of first steps.
+_FAILED = "failed parity: not compared"
 
 
 def words_of(status: str) -> str:
     """A status as text."""
     return _STATUSES.get(status, status)
+
+
+def _ended(status: str, parity: str) -> str | None:
+    """Why a run has no value at all; None if it was completed."""
+    return _FAILED if (status, parity) == ("invalid", "failed") else _STATUSES.get(status)
 
 
 def holds_synthetic(runs: pd.DataFrame) -> bool:
@@ -35,11 +42,13 @@ def holds_synthetic(runs: pd.DataFrame) -> bool:
 def no_speed(runs: pd.DataFrame) -> list[str]:
     """Why runs of one series have no steady speed; empty if all have one."""
     reasons: dict[str, int] = {}
-    for status, parity in runs.loc[
+    for status, parity, rules in runs.loc[
         (runs["status"] != "completed") | runs["steady_examples_per_second"].isna(),
-        ["status", "parity"],
+        ["status", "parity", "violations"],
     ].itertuples(index=False):
-        words = _STATUSES.get(status) or _NO_SPEED.get(parity, "no speed window")
+        broken = "counted" in str(rules).split()
+        lacking = "steps other than planned: no speed" if broken else "no speed window"
+        words = _ended(status, parity) or _NO_SPEED.get(parity, lacking)
         reasons[words] = reasons.get(words, 0) + 1
     return _counted(reasons, len(runs))
 
@@ -60,8 +69,9 @@ def not_timed(series: Series) -> list[str]:
 
 def not_completed(runs: pd.DataFrame) -> list[str]:
     """The statuses of runs of one series that were not completed; empty if all were."""
-    statuses = runs.loc[runs["status"] != "completed", "status"].map(_STATUSES)
-    return _counted(statuses.value_counts(sort=False).to_dict(), len(runs))
+    lacking = runs.loc[runs["status"] != "completed", ["status", "parity"]]
+    reasons = Counter(_ended(*row) or row.status for row in lacking.itertuples(index=False))
+    return _counted(reasons, len(runs))
 
 
 def _counted(reasons: Mapping[str, int], total: int, units: str = "runs") -> list[str]:

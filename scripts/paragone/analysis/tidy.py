@@ -35,7 +35,7 @@ from paragone.records import host_metrics, record, run_metrics
 from paragone.records.compliance import Violation, adequate, by_run
 from paragone.records.host_metrics import known
 from paragone.records.parity_reports import Parity
-from paragone.records.rules import INVALID, UNREADABLE
+from paragone.records.rules import INVALID, NO_SPEED, UNREADABLE
 from paragone.records.run_record import Activity, DataRead, Process, RunRecord
 from paragone.tasks import CLASSIFICATION, METRICS
 
@@ -88,7 +88,9 @@ def tables(
     runs = with_share(runs, products)
     lasted = runs["end_to_end_seconds"] + runs["window_seconds"]
     runs["session"] = sessions.numbered(runs["started"], lasted)
+    slow = {one.run for one in violations if one.severity == NO_SPEED}
     unproven = (runs["parity"] != "passed") | (runs["status"] == "invalid")
+    unproven |= runs["run"].isin(slow)
     runs.loc[unproven, SPEED_COLUMNS] = pd.NA
     runs.loc[runs["status"] != "completed", STEADY_COLUMNS] = pd.NA
     epochs.loc[epochs["run"].isin(runs.loc[unproven, "run"]), EPOCH_SPEED_COLUMNS] = pd.NA

@@ -24,6 +24,7 @@ from paragone.config.engines import (
     is_here,
 )
 from paragone.config.run_spec import AS_INSTALLED, BATCHES, TUNED, Backend, Spec, Tuned
+from paragone.config.schedules import LearningRate
 
 # What the parity gate compares with.
 REFERENCE = {
@@ -34,7 +35,8 @@ REFERENCE = {
 }
 PROBE: dict[str, Any] = {
     "global_batch": 16,
-    "steps_per_epoch": 3,
+    "epochs": 3,
+    "steps_per_epoch": 2,
 }
 # Steps of each run that are compared with the reference's: the second depends on the optimizer's state.
 FIRST_STEPS = 2
@@ -107,19 +109,28 @@ def _check_steps(run: Spec, where: str) -> None:
 
 
 def probe(config: dict[str, Any], workload: str, backend: str, replicas: int = 1) -> Spec:
-    """The few steps that the parity gate compares; `reference` is a backend too.
+    """The short run that the parity gate compares; `reference` is a backend too.
 
-    In double precision unless the backend's `parity` says otherwise: what remains of a deviation is
-    then a difference of method, not of rounding.
+    Its learning rate changes within it where that of the workload changes. In double precision unless the
+    backend's `parity` says otherwise: what remains of a deviation is then a difference of method, not of
+    rounding.
     """
     config = with_reference(config)
     precision = config["backends"][backend].get("parity", "float64")
     choice = {"workload": workload, "backend": backend, "precision": precision, **PROBE}
     choice |= {"replicas": replicas}
     spec = spec_of(config, choice, "parity", config["seed"])
-    # Its inputs are at hand; how they get to a device is compared by the first steps of each run.
-    steps = max(PROBE["steps_per_epoch"], 2 * spec.workload.accumulated - 1)  # an update and a half
-    return replace(spec, backend=_fed_as_usual(spec.backend), steps_per_epoch=steps)
+    several = spec.workload.accumulated
+    steps = PROBE["steps_per_epoch"] if several == 1 else several + 1  # not only whole updates
+    learning_rate = shortened(spec.workload.learning_rate, spec.epochs, steps)
+    return replace(
+        spec,
+        workload=replace(spec.workload, learning_rate=learning_rate, target=None),
+        # Its inputs are at hand; how they get to a device is compared by the first steps of each run.
+        backend=_fed_as_usual(spec.backend),
+        steps_per_epoch=steps,
+        least_evaluation_batch=spec.global_batch,
+    )
 
 
 def probes_of(config: dict[str, Any], backend: str, runs: Iterable[Spec]) -> list[Spec]:
@@ -170,6 +181,25 @@ def first_steps(run: Spec) -> Spec | None:
 def with_reference(config: dict[str, Any]) -> dict[str, Any]:
     """The config with the parity gate's reference among its backends."""
     return {**config, "backends": {"reference": REFERENCE, **config["backends"]}}
+
+
+def shortened(rate: LearningRate, epochs: int, steps: int) -> LearningRate:
+    """The learning rate with its first changes within a run of so few epochs of so many steps.
+
+    The warm-up is one epoch long, each of `decay` follows an epoch after the one before, and the end of a
+    schedule that ends before the run does is that of the last epoch but one.
+    """
+    epoch = steps if rate.unit == "step" else 1
+    warmup, schedule = rate.warmup, rate.schedule
+    if warmup:
+        warmup = replace(warmup, length=min(warmup.length, epoch))
+    if schedule and schedule.over is not None:
+        schedule = replace(schedule, over=min(schedule.over, (epochs - 1) * epoch))
+    decay = tuple(
+        replace(each, after=min(each.after, number * epoch))
+        for number, each in enumerate(rate.decay, start=1)
+    )
+    return replace(rate, warmup=warmup, schedule=schedule, decay=decay)
 
 
 def named_backend(config: dict[str, Any], name: str, where: str) -> Backend:

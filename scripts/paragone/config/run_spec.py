@@ -207,7 +207,7 @@ class Spec(Block, frozen=True, dict=True):
     `workers`: processes, each with as many of the replicas. `global_batch`, `per_replica_batch`: examples of
     a step over all replicas and of each. `steps_per_epoch`: None for all batches of the training split.
     `precision`: of weights and arithmetic, "float32" or "float64"; or "bfloat16", of the layers' arithmetic,
-    with all else in float32 (mixed precision).
+    with all else in float32 (mixed precision). `least_evaluation_batch`: fewer in the parity gate.
     """
 
     workload: Workload
@@ -222,6 +222,7 @@ class Spec(Block, frozen=True, dict=True):
     seed: Count
     deterministic: bool
     tuning: Tuned
+    least_evaluation_batch: Count = EVALUATION_BATCH
 
     @classmethod
     def from_json(cls, text: str) -> "Spec":
@@ -307,7 +308,7 @@ class Spec(Block, frozen=True, dict=True):
 
         The training batch is what an experiment varies; small evaluation batches would only take longer.
         """
-        return max(self.global_batch, EVALUATION_BATCH // self.replicas * self.replicas)
+        return max(self.global_batch, self.least_evaluation_batch // self.replicas * self.replicas)
 
     def learning_rates(self, epoch: int, steps: int) -> list[float]:
         """The learning rate of each step of an epoch (from 1) of so many steps, in a run of such epochs.

@@ -5,14 +5,14 @@ Importing this package stays light (NumPy and json), because every training proc
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from paragone.base.errors import UserError
 
-__all__ = ["Dataset", "Origin", "load", "variance"]
+__all__ = ["Dataset", "Origin", "few", "load", "variance"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,17 @@ class Dataset:
 def variance(targets: np.ndarray) -> float:
     """The mean squared error of the mean of numeric targets, (examples, targets): a mean over both axes."""
     return float(np.asarray(targets, np.float64).var(0).mean())
+
+
+def few(dataset: Dataset, train: int, test: int) -> Dataset:
+    """The data set with the first examples of each split alone."""
+    return replace(
+        dataset,
+        train_inputs=dataset.train_inputs[:train],
+        train_labels=dataset.train_labels[:train],
+        test_inputs=dataset.test_inputs[:test],
+        test_labels=dataset.test_labels[:test],
+    )
 
 
 def load(manifest_path: Path | str, data_folder: Path | str) -> Dataset:

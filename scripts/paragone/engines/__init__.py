@@ -5,7 +5,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Protocol, cast
@@ -65,14 +65,13 @@ def kept_programs(*versions: str) -> Path | None:
 class Probe:
     """One forward and backward pass, for the parity gate: arrays by canonical name, of floats.
 
-    `unbiased`: n / (n - 1) for each running variance that the framework keeps unbiased, where n is the number
-    of values that a channel had in this pass. Variances that are not listed are biased.
+    `unbiased`: whether the running variances that the framework keeps are.
     """
 
     logits: np.ndarray
     loss: float
     gradients: Weights
-    unbiased: dict[str, float] = field(default_factory=dict)
+    unbiased: bool = False
 
 
 class Engine(Protocol):
@@ -136,6 +135,9 @@ class Engine(Protocol):
 
     def probe(self, batch: tuple) -> Probe:
         """Logits, loss and gradients of a batch in training mode. Changes no trainable weight."""
+
+    def updates(self) -> int:
+        """The updates of the weights so far, as the optimizer counts them: `restore` may set them back."""
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         """The FLOP of one training example, by the framework's own counter. Changes no state."""

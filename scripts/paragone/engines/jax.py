@@ -31,7 +31,8 @@ from paragone.tasks import jax as tasks
 
 EVALUATING = {"deterministic": True, "use_running_average": True, "raise_if_not_found": False}
 
-State = dict[str, Any]  # "params", "statistics" and "optimizer": trees of arrays on the devices
+# "params", "statistics" and "optimizer": trees of arrays on the devices; "updates": their number, an array.
+State = dict[str, Any]
 
 
 class Jax:
@@ -69,6 +70,7 @@ class Jax:
             "params": params,
             "statistics": statistics,
             "optimizer": self._optimizer.init(params),
+            "updates": np.uint32(0),
         }
         if spec.workload.optimizer.get("average"):
             state["averages"] = params
@@ -140,10 +142,15 @@ class Jax:
             of_words=self._over_occurrences(gradients, of_words),
         )
         params = jax.tree.map(lambda weight, by: weight - rate * by, state["params"], updates)
-        new = {"params": params, "statistics": statistics, "optimizer": optimizer}
+        changed = optimizer.mini_step == 0 if self._workload.accumulated > 1 else True
+        new = {
+            "params": params,
+            "statistics": statistics,
+            "optimizer": optimizer,
+            "updates": state["updates"] + jnp.uint32(changed),
+        }
         if decay := self._workload.optimizer.get("average"):
             # Of weights that an update has just changed.
-            changed = optimizer.mini_step == 0 if self._workload.accumulated > 1 else True
             share = jnp.where(changed, 1 - decay, 0.0).astype(self._dtype)
             new["averages"] = jax.tree.map(
                 lambda mean, weight: mean + share * (weight - mean), state["averages"], params
@@ -275,6 +282,9 @@ class Jax:
         if "averages" in self._state:
             new["averages"] = params
         self._state |= self._put_whole(new)
+
+    def updates(self) -> int:
+        return int(self._state["updates"].addressable_data(0))
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         examples = 2

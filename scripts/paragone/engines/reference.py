@@ -50,6 +50,17 @@ class Reference:
         self.taken = 0
         self.averages: dict[nn.Parameter, torch.Tensor] = {}
         self.sums, self.summed = [torch.zeros_like(w) for w in self.model.parameters()], 0
+        # PyTorch's batch norm keeps unbiased variances; the biased ones, by canonical name, are kept here.
+        self.biased: Tensors = {}
+        names = {id(tensor): name for name, tensor, _ in torch_weights.named(self.model)}
+        self.norms = [
+            (f"{path}.running_var", names[id(norm.running_var)], norm)
+            for path, norm in self.model.named_modules()
+            if isinstance(norm, nn.BatchNorm2d)
+        ]
+        self.values: dict[nn.Module, int] = {}  # that each channel of a norm had in the last pass
+        for _, _, norm in self.norms:
+            norm.register_forward_pre_hook(self._count)
         self.states: list[State] = [defaultdict(float) for _ in self.model.parameters()]
         # Of embeddings, where the rule asks for words: those of the last forward pass with their outputs, and
         # which ones the batch has.
@@ -63,6 +74,9 @@ class Reference:
 
     def _follow(self, module: nn.Embedding, inputs: tuple, output: torch.Tensor) -> None:
         self.embeddings[module.weight] = inputs[0], output
+
+    def _count(self, norm: nn.BatchNorm2d, inputs: tuple) -> None:
+        self.values[norm] = inputs[0].numel() // norm.num_features
 
     def _statistics(self) -> Tensors:
         return {name: buffer.clone() for name, buffer in self.model.named_buffers()}
@@ -120,13 +134,23 @@ class Reference:
         of_replicas = [self._statistics() for _ in range(self.devices.replicas)]
         seen = []
         for batch, rate in zip(batches, learning_rates, strict=True):
+            before = {name: of_replicas[0][name].clone() for name, _, _ in self.norms}
             _, losses, scores, gradients, squares = self._differentiate(batch, of_replicas)
+            self._keep_biased(before, of_replicas[0])
             self._step(rate, gradients, squares)
             seen.append((losses, scores))
         for name, buffer in self.model.named_buffers():
             each = torch.stack([statistics[name] for statistics in of_replicas])
             buffer.copy_(each[0] if self.of_first else each.to(self.dtype).mean(0))
         return _metrics(*map(torch.cat, zip(*seen, strict=True)))
+
+    @torch.no_grad()
+    def _keep_biased(self, before: Tensors, after: Tensors) -> None:
+        """Update the biased variances by what a pass has added to the unbiased ones of the first replica."""
+        for unbiased, name, norm in self.norms:
+            kept, values = 1 - norm.momentum, self.values[norm]
+            added = after[unbiased] - kept * before[unbiased]
+            self.biased[name] = kept * self.biased[name] + added * (values - 1) / values
 
     @torch.no_grad()
     def _step(
@@ -171,23 +195,24 @@ class Reference:
         return wanted == "all" or any(fnmatchcase(name, pattern) for pattern in wanted)
 
     @torch.no_grad()
-    def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
+    def evaluate(self, batches: Iterable[tuple], steps: int, *, biased: bool = False) -> Metrics:
+        """`biased`: with the biased variances of batch norm."""
         self.model.eval()
+        others = {buffer: self.biased[name] for buffer, name, _ in self.norms} if biased else {}
         seen = []
         for inputs, labels, weights in batches:
             counted = weights > 0
             averages = {n: self.averages.get(w, w) for n, w in self.model.named_parameters()}
-            statistics = self._statistics() | averages
+            statistics = self._statistics() | others | averages
             _, losses, _, scores = self._forward((inputs[counted], labels[counted]), statistics)
             seen.append((losses, scores))
         return _metrics(*map(torch.cat, zip(*seen, strict=True)))
 
     def probe(self, batch: tuple) -> Probe:
-        with torch_weights.follow_variances(self.model) as unbiased:
-            logits, losses, _, gradients, _ = self._differentiate(batch, [self._statistics()])
+        logits, losses, _, gradients, _ = self._differentiate(batch, [self._statistics()])
         by_parameter = dict(zip(self.model.parameters(), gradients, strict=True))
         named = torch_weights.export(self.model, by_parameter.get)
-        return Probe(logits.numpy(), losses.mean().item(), named, unbiased)
+        return Probe(logits.numpy(), losses.mean().item(), named)
 
     def unsupported(self, error: Exception) -> bool:
         return False
@@ -196,8 +221,13 @@ class Reference:
         averages = self.averages if averaged else {}
         return torch_weights.export(self.model, lambda tensor: averages.get(tensor, tensor))
 
+    def biased_variances(self) -> Weights:
+        """Running variances of batch norm, divided by the number of values, as `weights` has them."""
+        return {name: variance.numpy() for name, variance in self.biased.items()}
+
     def set_weights(self, weights: Weights) -> None:
         torch_weights.load(self.model, weights)
+        self.biased = {name: norm.running_var.clone() for _, name, norm in self.norms}
         if self.workload.optimizer.get("average"):
             self.averages = {weight: weight.detach().clone() for weight in self.model.parameters()}
 

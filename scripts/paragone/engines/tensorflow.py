@@ -363,6 +363,9 @@ class TensorFlow:
         for mean, weight in zip(self._averages, self._model.trainable_variables, strict=False):
             mean.assign(weight.numpy())
 
+    def updates(self) -> int:
+        return int(self._optimizer.iterations.numpy())
+
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         return count_flop(create_model(MODELS, spec, dataset), self._train_pipeline.element_spec[0])
 

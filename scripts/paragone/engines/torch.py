@@ -124,7 +124,7 @@ class Torch:
     Engines with a lazy device or several workers override the methods from `place` to `end_of_epoch`.
     """
 
-    keeps_unbiased_variances = True  # running variances are n / (n - 1) times the biased ones
+    keeps_unbiased_variances = True  # in batch norm's statistics
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
         self.device = self.open_device(spec, threads, world)
@@ -148,6 +148,8 @@ class Torch:
             self.add_squares,
             fused=bool(spec.tuned("fused_optimizer")),
         )
+        self._updates = 0
+        self.optimizer.register_step_post_hook(self._count_update)
 
     def _of_channels(self, values: Any) -> Any:
         """One number as it is; those of channels as a tensor on the device."""
@@ -206,6 +208,9 @@ class Torch:
         """Called after the last step of an epoch."""
 
     # Training
+
+    def _count_update(self, *_: object) -> None:
+        self._updates += 1
 
     def prepare(self, inputs: torch.Tensor) -> torch.Tensor:
         """Model inputs of stored examples: scaled numbers with channels first, or word indices."""
@@ -328,21 +333,12 @@ class Torch:
         inputs, targets = self.put(batch[0]), self.targets(self.put(batch[1]))
         self.model.train()
         self.optimizer.zero_grad()
-        unbiased = self._unbiased(inputs) if self.keeps_unbiased_variances else {}
         logits, loss = self.loss(inputs, targets)
         loss.backward()
         self.end_of_step()
         gradients = torch_weights.export(self.model, lambda tensor: self.unshard(tensor.grad))
+        unbiased = self.keeps_unbiased_variances
         return Probe(logits.detach().cpu().numpy(), loss.item(), gradients, unbiased)
-
-    @torch.no_grad()
-    def _unbiased(self, inputs: torch.Tensor) -> dict[str, float]:
-        """`Probe.unbiased`, from a separate forward pass, since its hooks cannot be compiled."""
-        before = self.snapshot()
-        with torch_weights.follow_variances(self.model) as unbiased:
-            self.model(self.prepare(inputs))
-        self.restore(before)
-        return unbiased
 
     # State
 
@@ -356,6 +352,9 @@ class Torch:
         for weight, average in averages(self.optimizer):
             average.copy_(weight.detach())
         self.end_of_step()
+
+    def updates(self) -> int:
+        return self._updates
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
         with torch.device("meta"):

@@ -1,8 +1,6 @@
 """Canonical names and layouts of the weights of a PyTorch module."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -80,26 +78,6 @@ def export(
         for name, tensor, axes in named(module)
         if (value := read(tensor)) is not None
     }
-
-
-@contextmanager
-def follow_variances(module: nn.Module) -> Iterator[dict[str, float]]:
-    """Collect `Probe.unbiased` from the forward passes inside a `with` block."""
-    factors: dict[str, float] = {}
-    names = {id(tensor): name for name, tensor, _ in named(module)}
-
-    def follow(name: str, norm: nn.BatchNorm2d, inputs: tuple) -> None:
-        values = inputs[0].numel() // norm.num_features
-        factors[name] = values / (values - 1)
-
-    norms = [child for child in module.modules() if isinstance(child, nn.BatchNorm2d)]
-    hooks = [
-        norm.register_forward_pre_hook(partial(follow, names[id(norm.running_var)]))
-        for norm in norms
-    ]
-    yield factors
-    for hook in hooks:
-        hook.remove()
 
 
 @torch.no_grad()

@@ -1,1 +1,1 @@
-"""The parity gate: do two backends compute the same? Observe, compare, report."""
+"""The parity gate: do two backends compute the same? The protocol defined, the reference, the verdict."""

@@ -7,7 +7,7 @@ batch norm is only noise) are relative to a share, `FLOORS`, of the norm of all 
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,10 @@ TOLERANCES = {
     "statistics": 1e-5,
     "training": 1e-6,
     "evaluation": 1e-6,
+    "resumed": 1e-6,
     "dropout": 0.7,
 }
+IN_ANY_PRECISION = ("resumed", "dropout")  # where a backend is compared with itself
 # Tolerances of `first_steps` for running means, and for running variances, which are biased or unbiased.
 TOLERANCES_OF_STATISTICS = {"means": 1e-5, "variances": 2e-2}
 # In single precision workloads multiply rounding differently (a rectifier whose input is 0 up to the last
@@ -50,11 +52,16 @@ FLOORS = {"float64": 1e-3, "float32": 1e-2}
 
 @dataclass(frozen=True)
 class Observation:
-    """What a backend computed on the initial weights, and after a few steps.
+    """What a backend computed on the initial weights, and in a short run.
 
-    `training`, `evaluation`: rows of loss and score. `counted`: whether the score is a share of examples, and
-    no error. `averages`: of the weights; empty without. `dropout`: see `observe`; empty without dropout.
-    `rounding`: of the reference, the deviation of each group in single precision.
+    `training`, `evaluation`: rows of loss and score, one an epoch; with dropout a last one, in which the
+    model with dropout evaluated the last weights. `counted`: whether the score is a share of examples.
+    `averages`: of the weights; empty without. `resumed`: how far the run deviates that was resumed at its
+    last epoch. `keeps_unbiased`: see `engines.Probe`. `dropout`: see `reference.dropped`; also `looped`, the
+    first losses again, as the training loop seeds its epochs.
+
+    Of the reference alone: `initial` weights; the `unbiased` variances for the biased ones in `weights`, and
+    the `evaluation_unbiased` with them; `rounding`, the deviation of each group in single precision.
     """
 
     precision: str
@@ -64,10 +71,14 @@ class Observation:
     training: np.ndarray
     evaluation: np.ndarray
     gradients: Weights
-    initial: Weights
     weights: Weights
     counted: bool = True
     averages: Weights = field(default_factory=dict)
+    resumed: float = 0.0
+    keeps_unbiased: bool = False
+    initial: Weights = field(default_factory=dict)
+    unbiased: Weights = field(default_factory=dict)
+    evaluation_unbiased: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
     dropout: Weights = field(default_factory=dict)
     rounding: Weights = field(default_factory=dict)
 
@@ -121,6 +132,12 @@ def rounding(single: Observation, reference: Observation) -> Weights:
 def _deviations(found: Observation, reference: Observation) -> dict[str, dict[str, float]]:
     """Deviations by group and array; the name of a group's only array is empty."""
     floor = FLOORS[found.precision]
+    if found.keeps_unbiased:
+        reference = replace(
+            reference,
+            weights=reference.weights | reference.unbiased,
+            evaluation=reference.evaluation_unbiased,
+        )
     learned = [name for name in reference.weights if trainable(name)]
     rest = [name for name in reference.weights if not trainable(name)]
     averages = {}
@@ -136,6 +153,7 @@ def _deviations(found: Observation, reference: Observation) -> dict[str, dict[st
         "statistics": _changes(found.weights, reference.weights, reference.initial, rest, floor),
         "training": of_metrics(found.training, reference.training, reference.counted),
         "evaluation": of_metrics(found.evaluation, reference.evaluation, reference.counted),
+        "resumed": {"": float(found.resumed)},
     }
     if reference.dropout:
         each["dropout"] = {"": _of_dropout(found.dropout, reference.dropout)}
@@ -149,7 +167,7 @@ def largest(each: dict[str, dict[str, float]]) -> dict[str, float]:
 
 
 def _allowed(group: str, precision: str, rounding: Weights) -> float:
-    if precision == "float64" or group == "dropout":
+    if precision == "float64" or group in IN_ANY_PRECISION:
         return (TOLERANCES | TOLERANCES_OF_STATISTICS)[group]
     least = LEAST.get(group, LEAST_OF_OTHERS)
     return min(max(MULTIPLE * float(rounding[group]), least), MOST)
@@ -207,12 +225,13 @@ def of_metrics(
 def _of_dropout(found: Weights, reference: Weights) -> float:
     """|log(a / b)| of the effects of dropout on logits, a here and b in the reference, which draws others.
 
-    Infinite if the seed does not determine the loss: two seeds give the same, or one seed gives two.
+    Infinite if the seed does not determine the loss: two seeds give the same, or one seed gives two; or if
+    the loop seeds an epoch otherwise.
     """
     if not found:
         return math.inf
-    first, other, again = found["losses"]
-    if first == other or first != again:
+    first, second, other, again = found["losses"]
+    if first == other or first != again or [*found.get("looped", ())] != [first, second]:
         return math.inf
     with np.errstate(divide="ignore"):
         return float(np.abs(np.log(found["effect"] / reference["effect"])))

@@ -4,7 +4,8 @@ The change of each array is kept as a sketch, a linear map to a few numbers that
 two runs can be compared without their arrays.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed, generator
 from paragone.engines import Engine
 from paragone.models.weights import Pretrained, Weights, starting, trainable
+from paragone.parity import definition
 from paragone.parity.compare import FLOORS, MOST, MULTIPLE, judge, largest, of_arrays, of_metrics
 
 BUCKETS = 64  # numbers of a sketch; they preserve an array's norm to some 10 %
@@ -34,21 +36,18 @@ JUDGED = MOST / 2
 TIES_OF_MIXED = 0.01
 
 
-def take(
-    engine: Engine,
-    spec: Spec,
-    dataset: Dataset,
-    steps: int,
-    change: Callable[[tuple], tuple] = lambda batch: batch,
-) -> Weights:
+def take(engine: Engine, spec: Spec, dataset: Dataset, steps: int) -> Weights:
     """Take the run's first steps; return sketches of the changes of each array, and "training" metrics.
 
-    `engine`: with the run's initial weights. `change`: applied to each batch.
+    `engine`: with the run's initial weights.
     """
+    batches = train_batches(dataset, spec, 1, engine.shard, steps)
+    return _changed(engine, framework_seed(spec.seed, 1), spec.learning_rates(1, steps), batches)
+
+
+def _changed(engine: Engine, seed: int, rates: list[float], batches: Iterable[tuple]) -> Weights:
     start = engine.weights()
-    batches = map(change, train_batches(dataset, spec, 1, engine.shard, steps))
-    seed, rates = framework_seed(spec.seed, 1), spec.learning_rates(1, steps)
-    metrics = engine.train_epoch(seed, rates, batches, steps)
+    metrics = engine.train_epoch(seed, rates, batches, len(rates))
     found = {"training": np.array([[metrics.loss, metrics.score]])}
     for name, values in engine.weights().items():
         group = "updates" if trainable(name) else f"{name.rsplit('_', 1)[1]}s"
@@ -69,18 +68,21 @@ def sketch(name: str, values: np.ndarray) -> np.ndarray:
 def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Weights:
     """The reference's first steps in double precision, and "rounding/<group>" for the tolerances of `judge`.
 
-    Rounding is the deviation of the reference in the run's precision, or more if `SHARE_OF_EXAMPLE` asks
-    for it. If it exceeds `JUDGED`, the only array is "failed", the reason. `spec`: of `expand.first_steps`.
+    Rates, order and augmentation are those of `definition`. Rounding is the deviation of the reference in the
+    run's precision, or more if `SHARE_OF_EXAMPLE` asks for it. If it exceeds `JUDGED`, the only array is
+    "failed", the reason. `spec`: of `expand.first_steps`.
     """
 
-    steps = spec.steps_per_epoch or 0
+    steps, whole = spec.steps_per_epoch or 0, replace(spec, steps_per_epoch=None)
 
     def taken(precision: str, change: Callable[[tuple], tuple] = lambda batch: batch) -> Weights:
         at = replace(spec, precision=precision)
         engine = engines.create(at)
         engine.build(at, dataset, threads=1)
         engine.set_weights(starting(engine.weights(), at, pretrained)[0])
-        return take(engine, at, dataset, steps, change)
+        batches = chain.from_iterable(definition.batches(whole, dataset, e) for e in count(1))
+        rates = definition.rates(at, 1, steps)
+        return _changed(engine, 0, rates, map(change, islice(batches, steps)))
 
     found = taken("float64") | {
         "steps": np.array(steps),

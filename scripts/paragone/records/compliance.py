@@ -16,8 +16,15 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from paragone.base.atomic_files import writing
+from paragone.config.run_spec import Spec
 from paragone.records import host_metrics
-from paragone.records.contest_record import Contest, Contestant, ContestsRecord, variables
+from paragone.records.contest_record import (
+    Contest,
+    Contestant,
+    ContestsRecord,
+    Window,
+    variables,
+)
 from paragone.records.rules import ASSERTED, SEVERITIES, Checks, Finding, as_json, limit, table
 from paragone.records.run_metrics import (
     LEAST_STEPS,
@@ -29,7 +36,7 @@ from paragone.records.run_metrics import (
     steady,
     time_to_target,
 )
-from paragone.records.run_record import Activity, Load, RunRecord
+from paragone.records.run_record import Activity, Load, RunRecord, Timed
 
 OF_RECORD: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks(ASSERTED)
 
@@ -224,6 +231,22 @@ def window(record: RunRecord) -> Iterator[Finding]:
 def adequate(window: Steady | None) -> bool:
     """Whether a speed window is as long as the rule `window` asks for."""
     return bool(window and window.seconds >= limit("window") and window.steps >= LEAST_STEPS)
+
+
+@OF_RECORD.rule("counted")
+def counted(record: RunRecord) -> Iterator[Finding]:
+    """As many updates and batches as steps."""
+    for place, one in enumerate(record.window):
+        yield from _counted(f"window[{place}]", one, one.steps, record.spec)
+
+
+def _counted(where: str, found: Timed | Window, steps: int, spec: Spec) -> Iterator[Finding]:
+    """What differs from the steps; records that were made before anything was counted break no rule."""
+    if found.batches is not UNSET and found.batches != steps:
+        yield Finding(f"{where}.batches", f"{found.batches} in {steps} steps")
+    several = spec.workload.accumulated
+    if found.updates is not UNSET and abs(found.updates * several - steps) >= several:
+        yield Finding(f"{where}.updates", f"{found.updates} in {steps} steps")
 
 
 @OF_RECORD.rule("weights")
@@ -453,6 +476,14 @@ def turns(contest: Contest) -> Iterator[Finding]:
     spent = contest.ready_seconds + math.fsum(window.host.seconds for window in contest.windows)
     if spent > contest.seconds + limit("turns"):
         yield Finding("seconds", f"{contest.seconds:.3f}, its parts took {spent:.3f} s")
+
+
+@OF_CONTEST.rule("counted")
+def contest_counted(contest: Contest) -> Iterator[Finding]:
+    """As many updates and batches as steps: one of the first epoch, one more of the second."""
+    for place, window in enumerate(contest.windows):
+        spec = contest.contestants[window.contestant].spec
+        yield from _counted(f"windows[{place}]", window, window.steps + 2, spec)
 
 
 @OF_CONTEST.rule("isolation")

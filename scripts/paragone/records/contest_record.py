@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from paragone.base import digests, typed_json
 from paragone.base.engine_reports import Count, Devices, Modes, Whole
@@ -61,7 +61,7 @@ class Window(Part, frozen=True):
     `contestant`: its index. It trained an epoch of one step in `first` seconds, then one of `steps` more in
     `seconds`, by the clock of its first worker: the difference is `steps` without the start of an epoch.
     `working`, `sleeping`: CPU seconds of its own workers and of all others meanwhile, by the kernel's clocks
-    of the processes.
+    of the processes. `updates`, `batches`: of both epochs, see `Timed`; of the worker that did least.
     """
 
     round: Count
@@ -72,6 +72,8 @@ class Window(Part, frozen=True):
     working: Number
     sleeping: Number
     host: Activity
+    updates: Whole | UnsetType = UNSET
+    batches: Whole | UnsetType = UNSET
 
     @property
     def whole(self) -> float:

@@ -230,10 +230,16 @@ class Clocks(Part, frozen=True):
 
 
 class Timed(Part, frozen=True):
-    """Training steps, and the seconds that they took together."""
+    """Training steps, and the seconds that they took together.
+
+    `updates`: of the weights meanwhile, as the optimizer counts them. `batches`: that the engine drew, of
+    those of the protocol's order. Older records have neither.
+    """
 
     steps: Count
     seconds: Positive
+    updates: Whole | UnsetType = UNSET
+    batches: Whole | UnsetType = UNSET
 
 
 class Efficiency(Part, frozen=True):

@@ -30,11 +30,16 @@ class Ready(Part, frozen=True, tag=True):
 
 
 class Trained(Part, frozen=True, tag=True):
-    """Of a worker: what the epoch of one step took (`first`), and the epoch of so many more (`seconds`)."""
+    """Of a worker: what the epoch of one step took (`first`), and the epoch of so many more (`seconds`).
+
+    `updates`, `batches`: of both, see `Timed`.
+    """
 
     steps: Count
     first: Positive
     seconds: Positive
+    updates: Whole
+    batches: Whole
 
 
 class Ended(Part, frozen=True, tag=True):

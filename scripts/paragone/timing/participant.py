@@ -8,6 +8,7 @@ from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.models.weights import digest
 from paragone.timing.messages import Ended, Failed, Ready, Trained, receive_turn, send
+from paragone.training.counts import Counts
 from paragone.training.failures import failure_of
 from paragone.training.loop import Worker, build, warm_up
 from paragone.training.worker import used
@@ -37,15 +38,19 @@ def _take_turns(worker: Worker, link: Connection) -> None:
     send(link, Ready(process, model, engine.devices, modes, first_steps))
     epoch = 0  # epochs of their own order and augmentation, at the rates of the first
     while steps := receive_turn(link).steps:
-        seconds = []
+        seconds, counted = [], []
         for length in (1, 1 + steps):
             epoch += 1
-            batches = train_batches(dataset, spec, epoch, engine.shard, length)
+            counts = Counts(engine, spec, dataset, epoch, length)
+            batches = counts.over(train_batches(dataset, spec, epoch, engine.shard, length))
             rates = spec.learning_rates(1, length)
             begin = time.perf_counter()
             engine.train_epoch(framework_seed(spec.seed, epoch), rates, batches, length)
             seconds.append(time.perf_counter() - begin)
-        send(link, Trained(steps, *seconds))
+            counted.append((counts.updates, counts.batches))
+        updates, drawn = map(sum, zip(*counted, strict=True))
+        first, second = seconds
+        send(link, Trained(steps, first, second, updates, drawn))
     engine.restore(before)
     restored = digest(engine.weights()) == model.initial_weights
     process = used(worker, process, engine.peak_device_memory())

@@ -172,6 +172,7 @@ class Turns:
         if turn is None:
             return
         (host,) = self._host.since(mark)
+        turns = [reply for reply in variant.replies if isinstance(reply, Trained)]
         working = variant.cpu_seconds() - before[0]
         sleeping = sum(other.cpu_seconds() for other in others) - before[1]
         self.windows.append(
@@ -184,6 +185,8 @@ class Turns:
                 working=working,
                 sleeping=max(0.0, sleeping),
                 host=replace(host, run=working),
+                updates=min(each.updates for each in turns),
+                batches=min(each.batches for each in turns),
             )
         )
 

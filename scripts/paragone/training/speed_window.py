@@ -17,6 +17,7 @@ from paragone.machine.activity import HostWatch
 from paragone.records.run_metrics import LEAST_STEPS
 from paragone.records.run_record import Activity, Epoch, Timed
 from paragone.training.clocks import Ledger
+from paragone.training.counts import Counts
 from paragone.workers.rendezvous import Rendezvous
 
 # Relative lengths of the epochs: symmetric, so that a machine that slows down favors neither length.
@@ -54,11 +55,13 @@ class SpeedWindow:
                 epoch = last.epoch + 1 + len(found)
                 seed = framework_seed(spec.seed, epoch)
                 # Of whole epochs, however few steps one of the run has: between two an order is drawn.
-                batches = train_batches(dataset, spec, epoch, engine.shard, steps)
+                counts = Counts(engine, spec, dataset, epoch, steps)
+                batches = counts.over(train_batches(dataset, spec, epoch, engine.shard, steps))
                 mark = host.mark()
                 ledger.switch("window")
                 engine.train_epoch(seed, spec.learning_rates(last.epoch, steps), batches, steps)
-                found.append(Timed(steps, ledger.switch("window")))
+                seconds = ledger.switch("window")
+                found.append(Timed(steps, seconds, counts.updates, counts.batches))
                 activity += host.since(mark)
             known = total(found)
         engine.restore(before)

@@ -32,6 +32,7 @@ class NumPy:
             shapes |= {f"{layer}.dense.kernel": (before, after), f"{layer}.dense.bias": (after,)}
         self.state = {name: np.zeros(shape, self.dtype) for name, shape in shapes.items()}
         self.velocity = {name: np.zeros(shape, self.dtype) for name, shape in shapes.items()}
+        self.taken = 0
         self.flop = 2 * (2 * sizes[0] * sizes[1] + 3 * sizes[1] * sizes[2])
 
     def forward(self, inputs):
@@ -68,6 +69,7 @@ class NumPy:
             for name, gradient in found.items():
                 self.velocity[name] = self.momentum * self.velocity[name] + gradient
                 self.state[name] = self.state[name] - rate * self.velocity[name]
+            self.taken += 1
             totals += [losses.sum(), (logits.argmax(1) == labels).sum(), len(labels)]
         return Metrics(totals[0] / totals[2], totals[1] / totals[2])
 
@@ -108,6 +110,9 @@ class NumPy:
 
     def load(self, folder):
         self.restore([dict(np.load(folder / f"{name}.npz")) for name in ("state", "velocity")])
+
+    def updates(self):
+        return self.taken
 
     def count_flop(self, spec, dataset):
         return FlopCount(self.flop, "by hand")

@@ -1,0 +1,206 @@
+"""The protocol of a run, defined: what it trains and tests on, in which order and at which learning rates.
+
+The parity gate's reference trains by this module. It is written from docs/method.md#same-work and #protocols,
+and shares no code with what feeds the backends (`data/batches.py`, `data/augmentation.py`,
+`data/random_streams.py`, `config/schedules.py`): an error of either is a deviation. It is made to be read,
+not to be fast.
+"""
+
+import math
+import zlib
+from collections.abc import Iterator
+from itertools import chain, count, islice
+
+import numpy as np
+from msgspec.structs import replace
+
+from paragone.config.run_spec import Spec
+from paragone.config.schedules import LearningRate
+from paragone.data import Dataset
+
+
+def stream(purpose: str, seed: int, epoch: int) -> np.random.Generator:
+    """The random numbers of one purpose in one epoch: Philox, whose key has seed, epoch and purpose."""
+    key = np.array([seed * 2**32 + epoch, zlib.crc32(purpose.encode())], np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))
+
+
+def seed_of(spec: Spec, epoch: int) -> int:
+    """What seeds the framework's own generator (dropout masks) in an epoch."""
+    return int(stream("framework", spec.seed, epoch).integers(2**31 - 1))
+
+
+def order(spec: Spec, examples: int, wanted: int, epoch: int) -> np.ndarray:
+    """At least as many examples of an epoch as are wanted, as they follow each other; indices."""
+    random = stream("order", spec.seed, 1 if spec.workload.shuffle == "once" else epoch)
+    if spec.workload.shuffle == "with_replacement":
+        return random.integers(examples, size=wanted)
+    buffer = spec.workload.shuffle_buffer
+    if buffer is None:
+        return random.permutation(examples)
+    # A place of the buffer is drawn; whatever follows takes the place, at the end the last in the buffer.
+    held, later, taken = [*range(min(buffer, examples))], [*range(buffer, examples)], []
+    sizes = [min(buffer, examples - step) for step in range(examples)]
+    for place in random.integers(sizes):
+        taken.append(held[place])
+        if later:
+            held[place] = later.pop(0)
+        else:
+            held[place] = held[-1]
+            del held[-1]
+    return np.array(taken)
+
+
+def rows(spec: Spec, dataset: Dataset, epoch: int) -> Iterator[np.ndarray]:
+    """Yield the examples of each step of an epoch; those that fill no batch are one if they are kept."""
+    there, size = len(dataset.train_labels), spec.global_batch
+    examples = min(there, spec.workload.train_examples or there)
+    steps = examples // size
+    if spec.workload.partial_batch == "keep" and examples % size:
+        steps += 1
+    steps = spec.steps_per_epoch or steps
+    following = order(spec, examples, min(steps * size, examples), epoch)
+    for step in range(steps):
+        yield following[step * size : (step + 1) * size]
+
+
+def rows_from(spec: Spec, dataset: Dataset, epoch: int, steps: int) -> Iterator[np.ndarray]:
+    """Yield `rows` of so many whole batches of whole epochs, from an epoch on."""
+    dropping = replace(spec.workload, partial_batch="drop")
+    whole = replace(spec, workload=dropping, steps_per_epoch=None)
+    epochs = (rows(whole, dataset, each) for each in count(epoch))
+    return islice(chain.from_iterable(epochs), steps)
+
+
+def batches(spec: Spec, dataset: Dataset, epoch: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield (inputs, labels) of each step of an epoch."""
+    random, changes = stream("augmentation", spec.seed, epoch), spec.workload.augmentation
+    for chosen in rows(spec, dataset, epoch):
+        inputs, size = dataset.train_inputs[chosen], len(chosen)
+        if changes:
+            # Drawn for each batch: all shifts, down and right, then who is flipped; if there are crops or
+            # cutouts, also all offsets of crops in pixels, and all centers of cutouts in fractions of a side.
+            shifts = random.uniform(-changes.shift, changes.shift, (size, 2))
+            flips = random.random(size) < (0.5 if changes.flip else 0)
+            offsets, centers = np.zeros((size, 2), int), np.zeros((size, 2))
+            if changes.crop or changes.cutout:
+                offsets = random.integers(-changes.crop, changes.crop + 1, (size, 2))
+                centers = random.random((size, 2))
+            changed = zip(inputs, shifts, flips, offsets, centers, strict=True)
+            inputs = np.stack([augmented(*each, changes.cutout) for each in changed])
+        yield inputs, dataset.train_labels[chosen]
+
+
+def augmented(
+    image: np.ndarray,
+    shift: np.ndarray,
+    flip: bool,
+    offset: np.ndarray,
+    center: np.ndarray,
+    cutout: int,
+) -> np.ndarray:
+    """An image (height, width, channels), moved, cropped, flipped, with a black square; float32."""
+    image = _moved(image.astype(np.float32), shift[0])
+    image = _moved(image.swapaxes(0, 1), shift[1]).swapaxes(0, 1)
+    height, width, channels = image.shape
+    black = np.zeros((3 * height, 3 * width, channels), np.float32)
+    black[height : 2 * height, width : 2 * width] = image
+    top, left = height + offset[0], width + offset[1]
+    image = black[top : top + height, left : left + width]
+    image = image[:, ::-1].copy() if flip else image.copy()
+    top, left = (
+        int(where * side) - cutout // 2 for where, side in zip(center, (height, width), strict=True)
+    )
+    image[max(top, 0) : max(top + cutout, 0), max(left, 0) : max(left + cutout, 0)] = 0
+    return image
+
+
+def _moved(image: np.ndarray, fraction: float) -> np.ndarray:
+    """Row y of the result is what the image has at y + fraction of its height.
+
+    That is linear between two rows, in single precision; beyond an edge is the row at the edge.
+    """
+    height, rows = len(image), []
+    for y in range(height):
+        above = math.floor(y + fraction * height)
+        share = np.float32(y + fraction * height - above)
+        first, second = (image[min(max(row, 0), height - 1)] for row in (above, above + 1))
+        rows.append(first + share * (second - first))
+    return np.stack(rows)
+
+
+def tests(
+    spec: Spec, dataset: Dataset, epoch: int
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield (inputs, labels, weights) of the test examples of an epoch's evaluation, in equal batches.
+
+    These are all, the first ones, or some that are drawn for the epoch. The last batch is filled up with its
+    last example, at weight 0.
+    """
+    evaluation, there = spec.workload.evaluation, len(dataset.test_labels)
+    tested = np.arange(there)
+    if evaluation and evaluation.random_batches:
+        random = stream("evaluation", spec.seed, epoch)
+        tested = random.integers(there, size=evaluation.random_batches * spec.global_batch)
+    elif evaluation and evaluation.first:
+        tested = tested[: evaluation.first]
+    for start in range(0, len(tested), spec.evaluation_batch):
+        places = np.arange(start, start + spec.evaluation_batch)
+        chosen = tested[np.minimum(places, len(tested) - 1)]
+        weights = (places < len(tested)).astype(np.float32)
+        yield dataset.test_inputs[chosen], dataset.test_labels[chosen], weights
+
+
+def rates(spec: Spec, epoch: int, steps: int) -> list[float]:
+    """The learning rate of each step of an epoch of so many."""
+    rate = spec.workload.learning_rate
+    base = rate.base * (spec.global_batch / rate.per_batch if rate.per_batch else 1)
+    made = []
+    for step in range(steps):
+        passed: float = epoch - 1
+        length = spec.epochs
+        if rate.unit == "step":
+            passed, length = (epoch - 1) * steps + step, spec.epochs * steps
+        elif rate.each_step:
+            passed = epoch - 1 + step / steps
+        made.append(base * _risen(rate, passed, length) * _decayed(rate, passed))
+    return made
+
+
+def _risen(rate: LearningRate, t: float, length: int) -> float:
+    """The factor of warm-up and schedule after t units, in the letters of docs/method.md#protocols."""
+    w = rate.warmup.length if rate.warmup else 0
+    if rate.warmup and t < w:
+        start = 1 / (w + 1) if rate.warmup.start is None else rate.warmup.start
+        return start + (1 - start) * t / w
+    if rate.schedule is None:
+        return 1
+    shape = rate.schedule
+    end = length if shape.over is None else shape.over
+    p = 1 if t >= end else (t - w) / (end - w)
+    match shape.name:
+        case "linear":
+            return 1 + (shape.end - 1) * p
+        case "cosine":
+            return shape.end + (1 - shape.end) * (1 + math.cos(math.pi * p)) / 2
+        case "polynomial":
+            return shape.end + (1 - shape.end) * (1 - p) ** shape.power
+        case "exponential":
+            return shape.rate ** (t - w)
+        case "inverse-square-root":
+            return ((w + 1) / (t + 1)) ** 0.5
+        case "one-cycle":
+            if p < shape.rise:
+                lowest, part = shape.start, 1 - p / shape.rise
+            else:
+                lowest, part = shape.end, (p - shape.rise) / (1 - shape.rise)
+            return lowest + (1 - lowest) * (1 + math.cos(math.pi * part)) / 2
+
+
+def _decayed(rate: LearningRate, t: float) -> float:
+    """The factor of the last decay whose units have passed."""
+    factor: float = 1
+    for decay in rate.decay:
+        if t >= decay.after:
+            factor = decay.factor
+    return factor

@@ -1,0 +1,103 @@
+"""The short run of the parity gate as the reference trains it: the loop, written out.
+
+Order, rates, batches, seeds and tests are those of `definition`; model, loss and rules those of
+`engines/reference.py`. Nothing of the product's loop and data path takes part.
+"""
+
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from paragone import engines
+from paragone.config.run_spec import Spec
+from paragone.data import Dataset
+from paragone.engines import Engine
+from paragone.models.weights import Pretrained, Weights, parameter_count, starting, trainable
+from paragone.parity import definition
+
+
+def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Weights:
+    """The arrays of a `compare.Observation` but for `rounding`. Raises as building an engine does."""
+    engine, start = _begun(without_dropout(spec), dataset, pretrained)
+    first = next(definition.batches(spec, dataset, 1))
+    probe = engine.probe(first)
+    training: list[list[float]] = []
+    evaluation: list[list[float]] = []
+    unbiased: list[list[float]] = []
+    for epoch in range(1, spec.epochs + 1):
+        batches = [*definition.batches(spec, dataset, epoch)]
+        rates = definition.rates(spec, epoch, len(batches))
+        during = engine.train_epoch(0, rates, batches, len(batches))
+        training.append([during.loss, during.score])
+        for rows, biased in ((evaluation, True), (unbiased, False)):
+            tested = definition.tests(spec, dataset, epoch)
+            after = engine.evaluate(tested, 0, biased=biased)
+            rows.append([after.loss, after.score])
+    weights, biased_variances = engine.weights(), engine.biased_variances()
+    found = {
+        "precision": np.array(spec.precision),
+        "parameters": np.array(parameter_count(start)),
+        "counted": np.array(not spec.workload.task.numeric),
+        "logits": probe.logits,
+        "loss": np.array(probe.loss),
+        "training": np.array(training),
+        "evaluation": np.array(evaluation),
+        "evaluation_unbiased": np.array(unbiased),
+        **{f"gradients/{name}": values for name, values in probe.gradients.items()},
+        **{f"initial/{name}": values for name, values in start.items()},
+        **{f"weights/{name}": values for name, values in (weights | biased_variances).items()},
+        **{f"unbiased/{name}": weights[name] for name in biased_variances},
+        **averages(engine, spec),
+    }
+    if spec.workload.dropout:
+        dropping, _ = _begun(spec, dataset, pretrained)
+        found |= dropped(dropping, spec, dataset, start, found["logits"])
+        for name in ("evaluation", "evaluation_unbiased"):  # which has no dropout
+            found[name] = found[name][[*range(spec.epochs), -1]]
+    return found
+
+
+def averages(engine: Engine, spec: Spec) -> Weights:
+    """The averages of the weights by "averages/<name>", if the optimizer has them."""
+    if not spec.workload.optimizer.get("average"):
+        return {}
+    means = engine.weights(averaged=True).items()
+    return {f"averages/{name}": values for name, values in means if trainable(name)}
+
+
+def without_dropout(spec: Spec) -> Spec:
+    """Training is compared without dropout, as each framework draws masks from its own generator."""
+    if not spec.workload.dropout:
+        return spec
+    return replace(spec, workload=spec.workload.with_model(dropout=0.0))
+
+
+def dropped(
+    engine: Engine, spec: Spec, dataset: Dataset, start: Weights, logits: np.ndarray
+) -> Weights:
+    """What does not depend on a framework's draws, of an engine with dropout.
+
+    "dropout/losses": of the first two epochs, whose seeds draw their masks; of the first epoch with the seed
+    of the second; and of the first once more. All are at the weights `start` and a rate of 0.
+    "dropout/effect": how far dropout moves the logits, relative to the norm of those without it, `logits`.
+    """
+    losses = []
+    for epoch, seeded in ((1, 1), (2, 2), (1, 2), (1, 1)):
+        engine.set_weights(start)
+        batches = [*definition.batches(spec, dataset, epoch)]
+        seed, steps = definition.seed_of(spec, seeded), len(batches)
+        losses.append(engine.train_epoch(seed, [0.0] * steps, batches, steps).loss)
+    engine.set_weights(start)
+    moved = engine.probe(next(definition.batches(spec, dataset, 1))).logits - logits
+    effect = np.linalg.norm(moved) / np.linalg.norm(logits)
+    return {"dropout/losses": np.array(losses), "dropout/effect": np.array(effect)}
+
+
+def _begun(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> tuple[Any, Weights]:
+    """The reference, which has more than the methods of an engine, with its initial weights, and these."""
+    engine = engines.create(spec)
+    engine.build(spec, dataset, threads=1)
+    start, _ = starting(engine.weights(), spec, pretrained)
+    engine.set_weights(start)
+    return engine, start

@@ -1,0 +1,275 @@
+"""The parity gate's observation of a backend: one pass, and a short run through the training loop.
+
+The run has three epochs of a few steps. Around them is all that surrounds those of any run: a warm-up, first
+steps, checkpoints, a speed window, and a second start that resumes at the last epoch. None of it may change
+what is learned.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec.structs import asdict, replace
+
+from paragone import data, engines
+from paragone.base.atomic_files import writing
+from paragone.base.errors import Unavailable, UserError, first_sentence
+from paragone.config.run_spec import Spec, Workload
+from paragone.config.schedules import LearningRate
+from paragone.data.batches import train_examples
+from paragone.engines import Engine
+from paragone.machine import process_entry
+from paragone.machine.activity import HostWatch
+from paragone.models.weights import Pretrained, Weights, parameter_count
+from paragone.parity import definition, reference
+from paragone.parity.compare import FLOORS, Observation, largest, of_arrays, of_metrics, rounding
+from paragone.parity.first_steps import GROUPS
+from paragone.records.run_record import MeasuringProcess, Process, RunRecord
+from paragone.training.checkpoints import ALONE, Checkpoints
+from paragone.training.clocks import Ledger
+from paragone.training.loop import Run, train
+from paragone.training.speed_window import SpeedWindow
+
+LEAST = 2  # examples of a replica in a step of the gate: batch norm needs two
+
+
+def observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None = None) -> Weights:
+    """The arrays of a `compare.Observation` by the names `logits`, `gradients/...`, `weights/...`.
+
+    If the backend cannot run here, or not this workload, the only array is `unavailable`, the reason. Raises
+    `UserError` for a data set of too few examples.
+    """
+    spec, dataset = fitted(spec, dataset)
+    try:
+        return _observe(spec, dataset, pretrained)
+    except Unavailable as error:
+        return {"unavailable": np.array(str(error))}
+    except Exception as error:
+        if not engines.create(spec).unsupported(error):
+            raise
+        return {"unavailable": np.array(first_sentence(error))}
+
+
+def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
+    """The specification of the gate's run and its data: the first examples, so many that a part of a batch is
+    left over in each split.
+
+    The batch is smaller where the data set has fewer examples. Raises `UserError` if it has too few for any.
+    """
+    steps, replicas = spec.steps_per_epoch or 1, spec.replicas
+    train, test = train_examples(dataset, spec), len(dataset.test_labels)
+    size = min(spec.global_batch, train // steps, test) // replicas * replicas
+    if size < LEAST * replicas:
+        raise UserError(
+            f"data set {dataset.name} has {train} training and {test} test examples; the parity gate needs "
+            f"{LEAST * replicas * steps} and {LEAST * replicas}"
+        )
+    half = size // 2 // replicas * replicas
+    part = half if half >= LEAST * replicas else 0
+    few = data.few(dataset, min(train, steps * size + part), min(test, size + part))
+    return (
+        replace(
+            spec,
+            workload=_within(spec.workload, size + part // 2),
+            global_batch=size,
+            per_replica_batch=size // replicas,
+            steps_per_epoch=None,
+            least_evaluation_batch=size,
+        ),
+        few,
+    )
+
+
+def _within(workload: Workload, examples: int) -> Workload:
+    """The workload with a buffer and an evaluation of so many examples at most, fewer than there are."""
+    evaluation = workload.evaluation
+    if evaluation and evaluation.first:
+        evaluation = replace(evaluation, first=min(evaluation.first, examples))
+    if evaluation and evaluation.random_batches:
+        evaluation = replace(evaluation, random_batches=min(evaluation.random_batches, 2))
+    buffer = workload.shuffle_buffer
+    buffer = min(buffer, examples) if buffer else None
+    return replace(workload, evaluation=evaluation, shuffle_buffer=buffer)
+
+
+def _observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -> Weights:
+    if spec.backend.engine == "reference":
+        found = reference.observed(spec, dataset, pretrained)
+        single = reference.observed(replace(spec, precision="float32"), dataset, pretrained)
+        by_group = rounding(Observation.of(single), Observation.of(found))
+        return found | {f"rounding/{group}": value for group, value in by_group.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        plain = _Subject(
+            reference.without_dropout(spec), dataset, pretrained, Path(folder, "plain")
+        )
+        found = plain.trained()
+        if spec.workload.dropout:
+            dropping = _Subject(_still(spec), dataset, pretrained, Path(folder, "dropping"))
+            found |= dropping.dropped(found)
+    return found
+
+
+def _still(spec: Spec) -> Spec:
+    """At a learning rate of 0, at which losses depend on batches and draws alone."""
+    workload = replace(spec.workload, learning_rate=LearningRate(base=0))
+    return replace(spec, workload=workload)
+
+
+class _Subject:
+    """An engine on one thread in the training loop; its files are in a folder.
+
+    `start`: the weights that the loop gave it first.
+    """
+
+    def __init__(
+        self, spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None, folder: Path
+    ) -> None:
+        self.spec, self.dataset = spec, dataset
+        self.engine: Any = engines.create(spec)
+        self.start: Weights = {}
+        folder.mkdir()
+        self._run = Run(
+            engine=_quick(self.engine, self._begins),
+            spec=spec,
+            dataset=dataset,
+            threads=1,
+            ledger=Ledger(),
+            processes=[_process(spec, dataset)],
+            host=HostWatch([os.getpid()]),
+            pretrained=pretrained,
+            expected_steps=_asking_for_a_step(folder),
+            checkpoints=Checkpoints(folder / "checkpoints", spec.sha256),
+            speed_window=SpeedWindow(0.0, 0.0, ALONE),
+        )
+
+    def _begins(self, weights: Weights) -> None:
+        self.start = self.start or weights
+
+    def _train(self) -> RunRecord:
+        with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+            record = train(self._run).record
+        if record.status == "unsupported":
+            raise Unavailable(str(record.reason))
+        if record.status == "out_of_memory":
+            raise MemoryError(record.reason)
+        return record
+
+    def trained(self) -> Weights:
+        """Train to the end, once more from the last checkpoint, and take one pass on the initial weights."""
+        engine, spec = self.engine, self.spec
+        record = self._train()
+        weights, averages = engine.weights(), reference.averages(engine, spec)
+        engine.build = lambda *_: None  # it is built
+        again = self._train()
+        changes = {name: values - self.start[name] for name, values in weights.items()}
+        resumed = {
+            "weights": of_arrays(engine.weights(), weights, changes, FLOORS[spec.precision]),
+            "metrics": of_metrics(
+                _metrics(again, "train"),
+                _metrics(record, "train"),
+                counted=not spec.workload.task.numeric,
+            ),
+        }
+        engine.set_weights(self.start)
+        probe = engine.probe(next(definition.batches(spec, self.dataset, 1)))
+        return {
+            "precision": np.array(spec.precision),
+            "parameters": np.array(parameter_count(self.start)),
+            "counted": np.array(not spec.workload.task.numeric),
+            "logits": probe.logits,
+            "loss": np.array(probe.loss),
+            "training": _metrics(record, "train"),
+            "evaluation": _metrics(record, "test"),
+            "resumed": np.max([*largest(resumed).values()]),
+            "keeps_unbiased": np.array(probe.unbiased),
+            **{f"gradients/{name}": values for name, values in probe.gradients.items()},
+            **{f"weights/{name}": values for name, values in weights.items()},
+            **averages,
+        }
+
+    def dropped(self, found: Weights) -> Weights:
+        """Evaluate the weights of `found` with dropout, add what depends on no framework's draws."""
+        looped = _metrics(self._train(), "train")[:2, 0]
+        weights = {
+            name.removeprefix("weights/"): values
+            for name, values in found.items()
+            if name.startswith("weights/")
+        }
+        engine, last = self.engine, self.spec.epochs
+        engine.set_weights(weights)
+        tested = [*definition.tests(self.spec, self.dataset, last)]
+        after = engine.evaluate(tested, len(tested))
+        again = [[after.loss, after.score]]
+        return {
+            "evaluation": np.concatenate([found["evaluation"], again]),
+            "dropout/looped": looped,
+            **reference.dropped(engine, self.spec, self.dataset, self.start, found["logits"]),
+        }
+
+
+def _quick(engine: Any, begins: Callable[[Weights], None]) -> Engine:
+    """The engine, which tells the weights that it is given, and leaves out what nobody looks at here."""
+    right = engine.set_weights
+
+    def set_weights(weights: Weights) -> None:
+        begins(weights)
+        right(weights)
+
+    engine.set_weights = set_weights
+    engine.count_flop = lambda *_: None
+    engine.predict = lambda inputs: np.zeros((len(inputs), 1), np.float32)
+    return engine
+
+
+def _metrics(record: RunRecord, split: str) -> np.ndarray:
+    """Rows of loss and score of the epochs; what is not finite is NaN."""
+    rows, score = map(asdict, record.epochs), record.spec.workload.task.score
+    made = [[row[f"{split}_loss"], row[f"{split}_{score}"]] for row in rows]
+    return np.array(made, np.float64)
+
+
+def _asking_for_a_step(folder: Path) -> Path:
+    """A file of first steps that lets a run take one; what comes of it is compared in the end."""
+    path = folder / "first_steps.npz"
+    write(
+        {
+            "steps": np.array(1),
+            "examples": np.array(1),
+            "counted": np.array(True),
+            "training": np.ones((1, 2)),
+            **{f"rounding/{group}": np.array(0.0) for group in (*GROUPS, "training")},
+        },
+        path,
+    )
+    return path
+
+
+@cache
+def _entry() -> MeasuringProcess:
+    return process_entry.at_start()
+
+
+def _process(spec: Spec, dataset: data.Dataset) -> Process:
+    return Process(
+        **asdict(_entry()),
+        rank=0,
+        variables={},
+        config_sha256=spec.sha256,
+        manifest_sha256=dataset.manifest_sha256,
+    )
+
+
+def failed(reason: str) -> Weights:
+    """The content of the file of a probe that failed."""
+    return {"failed": np.array(reason)}
+
+
+def write(arrays: Weights, path: Path) -> None:
+    """Write the arrays of a probe as .npz, atomically."""
+    with writing(path, "wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # no array is called allow_pickle
