@@ -118,8 +118,9 @@ def test_every_number_of_the_project_is_in_one_of_its_papers():
         DEFAULTS["matmul"],
         DEFAULTS["accelerator_reference"],
     ]
-    assert {block.get("published", "") for block in sections} - {""} == {*PAPERS}
-    assert sum(len(paper.published[name].rows) for name, paper in PAPERS.items()) == 225
+    compared = {block.get("published", "") for block in sections} - {""}
+    assert compared == {*PAPERS} - {"nanogpt_gpu"}  # that experiment is in presets/gpu.yaml
+    assert sum(len(paper.published[name].rows) for name, paper in PAPERS.items()) == 259
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,9 @@ def test_the_paper_preset_is_the_whole_published_matrix():
     plan = Plan("paper")
     assert {name: len(runs) for name, runs in plan.experiments.items()} == PAPER
     assert len(plan.runs) == sum(PAPER.values()) - SHARED == 2491
-    assert plan.workloads == sorted(CONFIG["workloads"])
+    # What may explain published numbers is trained for its spread alone, and one workload on a GPU alone.
+    beside = {"fashion-conv-128-elu", "reuters-cnn-keras-2", "nanogpt-gpu"}
+    assert {*CONFIG["workloads"]} - {*plan.workloads} == beside
 
 
 def test_runs_that_experiments_share_are_made_and_listed_once():
