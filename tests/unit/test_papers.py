@@ -179,7 +179,7 @@ def test_what_does_not_fit_the_config_is_named(mine):
     (mine / "paper.yaml").write_text(text)
     assert whole(papers=[str(mine)])["margins"]["test_bleu"] == {
         "kind": "share",
-        "margin": 0.1,
+        "margin": 0.05,
     }
 
 
