@@ -18,7 +18,7 @@ def _of(optimizer: dict, rate: dict, workload: str = "fashion-cnn") -> dict[str,
     return CONFIG["workloads"][workload] | {"optimizer": optimizer, "learning_rate": rate}
 
 
-# By name: a workload of the config in another form. The gate takes three steps of an epoch.
+# By name: a workload of the config in another form. The gate takes a few steps of three epochs.
 PROTOCOLS = {
     # All that the loop must not get wrong, in one.
     "loop": _of(SGD, STEPS) | {"augmentation": {"shift": 0.2, "flip": True}},

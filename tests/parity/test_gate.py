@@ -15,6 +15,7 @@ from paragone import data
 from paragone.config.expand import probe
 from paragone.data.batches import train_batches
 from paragone.parity.compare import TOLERANCES
+from paragone.training.observe import fitted
 
 pytestmark = pytest.mark.full
 
@@ -83,7 +84,8 @@ def test_double_softmax_by_hand(references, data_of):
     """The flaw: the cross entropy of softmax(softmax(logits)), from the same initial weights."""
     arrays = data_of["reuters"]
     dataset = data.load(arrays.manifest, arrays.folder)
-    _, labels = next(train_batches(dataset, probe(CONFIG, "reuters-cnn", "reference"), 1))
+    spec, few = fitted(probe(CONFIG, "reuters-cnn", "reference"), dataset)
+    _, labels = next(train_batches(few, spec, 1))
     rows = np.arange(len(labels))
     plain, double = (np.load(references(workload)) for workload in TEXTS)
     chances = softmax(plain["logits"])
