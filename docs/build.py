@@ -25,6 +25,7 @@ import yaml
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
+from paragone.config.papers import KINDS, Source  # noqa: E402 - found through the line above
 from paragone.config.schema import (  # noqa: E402 - found through the line above
     FORMS,
     OPTIMIZERS,
@@ -146,7 +147,17 @@ def configuration() -> str:
     text.append(f"\n## Single keys\n\n{_HEADER}")
     text += [_row(name, block, required, values.get(name)) for name, block, required in single]
     text += [part for kind in ("figures", "tables") for part in _modules(kind)]
-    return "\n".join(text) + "\n"
+    return "\n".join([*text, *_of_papers()]) + "\n"
+
+
+def _of_papers() -> list[str]:
+    """The keys of a paper's file as a section of the page, but for those within blocks of a config."""
+    walk = Walk(msgspec.json.schema(Source), {})
+    block = walk.root["$defs"]["Source"]
+    keys = [(path.removeprefix("."), *more) for path, *more in walk.keys("", block)]
+    keys = [key for key in keys if not key[0].startswith(tuple(f"{kind}." for kind in KINDS))]
+    about = "What the file of [a paper](extending.md#a-paper) has; for blocks that a config has, see above."
+    return [f"\n## paper.yaml\n\n{about}\n\n{_HEADER}", *(_row(*key) for key in keys)]
 
 
 def schema_of_config() -> dict[str, Any]:
