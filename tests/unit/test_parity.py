@@ -8,6 +8,7 @@ import pytest
 from made_images import make_images
 from workspace import CONFIG
 
+from paragone.base.errors import UserError
 from paragone.config.expand import probe
 from paragone.models.weights import Weights
 from paragone.parity.compare import (
@@ -16,6 +17,7 @@ from paragone.parity.compare import (
     TOLERANCES,
     Observation,
     compare,
+    read,
 )
 from paragone.training.observe import observe
 
@@ -196,3 +198,10 @@ def test_dropout_is_in_no_group_but_its_own():
     assert not [name for name in without if name.startswith("dropout")]
     rows = [*without["evaluation"], without["evaluation"][-1]]
     np.testing.assert_array_equal(rows, much["evaluation"])
+
+
+def test_a_probe_of_another_version_is_refused_by_its_file(tmp_path):
+    path = tmp_path / "torch.npz"
+    np.savez(path, precision="float64", parameters=3, logits=np.zeros(2))
+    with pytest.raises(UserError, match=r"torch\.npz: another version .*; delete it and run again"):
+        read(path)

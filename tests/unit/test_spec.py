@@ -155,6 +155,14 @@ def test_a_partial_batch_that_is_kept_is_a_step_of_fewer_examples(examples, limi
             replace(spec, steps_per_epoch=None).steps(refused)
 
 
+def test_a_run_that_ends_before_its_first_update_is_refused():
+    optimizer = {**SPEC.workload.optimizer, "accumulate": 8}
+    spec = replace(SPEC, workload=replace(SPEC.workload, optimizer=optimizer), steps_per_epoch=4)
+    assert replace(spec, epochs=2).steps(8192) == 4
+    with pytest.raises(UserError, match=r"accumulate: an update takes 8 batches, .* have 4"):
+        replace(spec, epochs=1).steps(8192)
+
+
 def test_rate_grows_with_the_global_batch():
     spec = schedule(base=0.01, per_batch=128)
     assert spec.learning_rates(1, 1)[0] == pytest.approx(0.08)

@@ -410,7 +410,7 @@ def test_counts_and_ratios_that_do_not_hold_are_told():
     texts = [one.text for one in section(HOLD, tables(pd.DataFrame(), comparison=table)).answers]
     assert texts == [
         "No published run can be compared with these runs.",
-        "The published parameters of model: differs, no run with global batch 128.",
+        "The published number of parameters of model differs: no run with global batch 128.",
     ]
 
 

@@ -52,10 +52,13 @@ def spread_config(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Pap
 
 
 def _rows(paper: Paper, backend: str) -> list[dict[str, Any]]:
-    """A row of a matrix for each workload with a published loss or accuracy, at the published batch."""
+    """A row of a matrix for each workload with a published loss or accuracy, at the published batch.
+
+    Numbers that the paper's experiments do not ask for, such as those of a GPU alone, have none.
+    """
     batches: dict[str, set[int | None]] = {}
-    for one in paper.published.values():
-        for row in one.rows:
+    for name, one in paper.published.items():
+        for row in one.rows if name in paper.blocks["experiments"] else ():
             if row.is_outcome and not row.bound and row.workload:
                 protocol = one.protocols.get(row.system)
                 batch = protocol.batch_of(row) if protocol else None

@@ -248,7 +248,8 @@ class Spec(Block, frozen=True, dict=True):
     def steps(self, examples: int) -> int:
         """Steps of one epoch over `examples` training examples.
 
-        Raises `UserError` if there are too few, or if a partial batch does not divide over the replicas.
+        Raises `UserError` if there are too few, also for one update of a run that accumulates gradients, or if
+        a partial batch does not divide over the replicas.
         """
         steps = self.planned_steps(examples)
         whole = examples // self.global_batch
@@ -263,6 +264,12 @@ class Spec(Block, frozen=True, dict=True):
             raise UserError(
                 f"workloads.{self.workload.name}.partial_batch: the last batch, of {partial} examples, does "
                 f"not divide over {self.replicas} replicas; drop it, or choose another train_examples"
+            )
+        if (batches := steps * self.epochs) < self.workload.accumulated:
+            raise UserError(
+                f"workloads.{self.workload.name}.optimizer.accumulate: an update takes "
+                f"{self.workload.accumulated} batches, and {self.epochs} epoch(s) have {batches}; "
+                "train for longer"
             )
         return steps
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from paragone.base.errors import UserError
 from paragone.models.weights import Weights, trainable
 
 # In double precision, in the order in which one deviation causes the next. The largest deviations seen on
@@ -269,10 +270,15 @@ def _without(passed: bool | None, reason: str) -> dict:
 
 
 def read(path: Path) -> Observation | NoObservation:
-    """Read a file of `observe.write`."""
+    """Read a file of `observe.write`; `UserError` if it has not what the gate judges today."""
     with np.load(path) as arrays:
         if "unavailable" in arrays:
             return NoObservation(None, str(arrays["unavailable"]))
         if "failed" in arrays:
             return NoObservation(False, f"the probe failed: {arrays['failed']}")
-        return Observation.of(dict(arrays))
+        try:
+            return Observation.of(dict(arrays))
+        except (KeyError, TypeError):
+            raise UserError(
+                f"{path}: another version of the parity gate wrote it; delete it and run again"
+            ) from None

@@ -448,6 +448,8 @@ def measured(finding: Finding) -> str:
 
 def noun(metric: str) -> str:
     """The name of a published metric for readers."""
+    if metric == "parameters":
+        return "number of parameters"
     return metric.replace("_", " ").replace("train ", "training ")
 
 
@@ -531,8 +533,9 @@ def other_numbers(rows: pd.DataFrame) -> Iterator[tuple[str, str]]:
     whole = rows["family"].eq("") & ~rows["verdict"].isin([NOT_COMPARABLE, HOLDS])
     for row in rows[whole].to_dict("records"):
         name, verdict = f"The published {noun(row['metric'])}", row["verdict"]
-        of = f"{name} of {row['system']}: {verdict}, {row['why']}."
-        yield fitting(of, f"{name}: {verdict}."), verdict
+        says = verdict if verdict == DIFFERS else f"is {verdict}"
+        of = f"{name} of {row['system']} {says}: {row['why']}."
+        yield fitting(of, f"{name} {says}."), verdict
 
 
 def commonest(rows: pd.DataFrame) -> str:

@@ -18,11 +18,18 @@ def test_it_has_what_is_judged_at_the_published_protocol():
         ("fashion-conv", 1000),
         ("reuters-cnn", 32),
         ("reuters-cnn-double-softmax", 32),
+        ("reuters-cnn-keras-2", 32),
     }
     assert {(row["backend"], row["replicas"]) for row in rows} == {("torch", 1)}
     assert config["experiments"]["spread_tensorflow_handbook_tpu"]["repeats"] == SEEDS
     sentences = what_it_takes(config, {row["workload"]: {"epochs": 5} for row in rows})
     assert "20 runs of fashion-conv on torch, 5 epochs each" in sentences[0]
+
+
+def test_what_no_experiment_of_the_paper_trains_has_no_spread():
+    config, _ = spread_config({"papers": ["nanogpt"]})
+    (block,) = config["experiments"].values()
+    assert [row["workload"] for row in block["matrix"]] == ["nanogpt-cpu"]
 
 
 def test_bounds_alone_need_no_spread():
