@@ -22,7 +22,7 @@ GROUPS = (
     r"tests/(?:faults|nightly)/test_(?:kill|workers|statuses|random|nasty|stuck|many|other)\w*\.py::.*",
     r"tests/parity/test_(?:engines|first_steps|wrong)\w*\.py::.*",
 )
-DATASETS = sorted(CONFIG["datasets"])
+DATASETS = sorted({block.get("mirror", name) for name, block in CONFIG["datasets"].items()})
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -47,12 +47,13 @@ def stand_ins_in_one_folder(stand_ins, tmp_path_factory) -> list[Arrays]:
 
 
 @pytest.fixture(scope="session")
-def references(in_one_folder, tmp_path_factory) -> Callable[[str], Path]:
+def references(data_of, in_one_folder, tmp_path_factory) -> Callable[[str], Path]:
     """The reference's probe of a workload; deep and other ones are made together, once for all processes."""
+    known = {name for name, block in CONFIG["workloads"].items() if block["dataset"] in data_of}
 
     def reference(workload: str) -> Path:
         kinds = {"deep": DEEP, "protocols": sorted({*PROTOCOLS} - {"loop"})}
-        kinds["shallow"] = sorted({*CONFIG["workloads"], "loop"} - {*DEEP})
+        kinds["shallow"] = sorted({*known, "loop"} - {*DEEP})
         (kind,) = (kind for kind, names in kinds.items() if workload in names)
 
         def make(folder: Path) -> None:

@@ -23,7 +23,7 @@ PROTOCOLS = {
     # All that the loop must not get wrong, in one.
     "loop": _of(SGD, STEPS) | {"augmentation": {"shift": 0.2, "flip": True}},
     "cosine": _of(SGD, COSINE | {"warmup": {"length": 2}}),
-    "lenet": _of(SGD | {"momentum": 0.0}, {"base": 0.9})
+    "partial": _of(SGD | {"momentum": 0.0}, {"base": 0.9})
     | {"model": {"name": "lenet"}, "initializer": "xavier"}
     | {"partial_batch": "keep", "shuffle_buffer": 20},
     "nesterov": _of(SGD | {"nesterov": True, "weight_decay": 0.1}, STEPS),

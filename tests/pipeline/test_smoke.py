@@ -18,8 +18,8 @@ COUNTS = {name: len(runs) for name, runs in PLAN.experiments.items()}
 
 
 def test_the_preset_leaves_nothing_out():
-    """Every workload is trained, every experiment has a run, every backend of the default config too."""
-    assert PLAN.workloads == sorted(CONFIG["workloads"])
+    """Every workload of the default is trained, every experiment has a run, every backend too."""
+    assert set(Plan().workloads) <= set(PLAN.workloads)
     assert set(Plan().backends) <= set(PLAN.backends)
     for kind in ("figures", "tables"):
         assert PLAN.names(kind) == Plan().names(kind)
@@ -63,7 +63,8 @@ def test_jobs_run_once_in_their_order_and_nothing_beside_a_timed_one(smoke):
     for at in timed:
         assert events[at + 1][3] == events[at][0]
     started = [(what, rest) for _, what, rest, ended in events if not ended]
-    data = {(what, name) for what in ("Looking", "Serializing") for name in CONFIG["datasets"]}
+    read = {spec.workload.dataset for spec in PLAN.runs.values()}
+    data = {(what, name) for what in ("Looking", "Serializing") for name in read}
     first = {(what, rest.removeprefix("for ")) for what, rest in started[: len(data)]}
     assert first == data
     trained = [rest.split()[0] for what, rest in started if what == "Training"]
@@ -180,7 +181,7 @@ def test_progress_reaches_the_terminal_and_the_log(smoke, results, completed):
         )
         lines = re.findall(
             rf"\[{workload} {backend} x.*\] epoch (\d+)/{epochs}: [\d,]+ examples/s, "
-            r"test accuracy 0\.\d+, \d:\d\d:\d\d left$",
+            r"test [a-z ]+ [\d.]+, \d:\d\d:\d\d left$",
             log,
             re.MULTILINE,
         )

@@ -28,7 +28,7 @@ def replaced(old: str, new: str) -> Callable[[str], str]:
 
 def another_rate(text: str) -> str:
     """The learning rate of fashion-conv."""
-    head, workload, rest = text.partition("  fashion-conv:\n")
+    head, workload, rest = text.partition("  fashion-conv: ")
     old, new = (f"learning_rate: {{base: {rate}}}" for rate in (0.001, 0.002))
     return head + workload + rest.replace(old, new, 1)
 
@@ -39,7 +39,8 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
     "the loop": (
         "scripts/paragone/training/loop.py",
         append,
-        {"train": len(PLAN.runs), "contests": 1},
+        # The parity gate trains through it.
+        {name: PLAN.jobs()[name] for name in ("train", "contests", *GATE)},
     ),
     "an engine": (
         "scripts/paragone/engines/torch_xla.py",
@@ -53,7 +54,7 @@ EDITS: dict[str, tuple[str, Callable[[str], str], dict[str, int]]] = {
     "a color": ("config.yaml", replaced("#0072B2", "#123456"), {}),
     "a label": ("config.yaml", replaced("label: PyTorch eager,", "label: Torch,"), {}),
     "a learning rate": (
-        "config.yaml",
+        "papers/tensorflow-handbook-tpu/paper.yaml",
         another_rate,
         {
             "train": len(OF_CONV),

@@ -420,7 +420,7 @@ _COUNTED = ("Conv", "MatMul")  # in types of operations: DepthwiseConv2dNative, 
 def count_flop(model: keras.Model, signature: tf.TensorSpec) -> FlopCount:
     """FLOP of one training example, by TensorFlow's profiler: convolutions and matrix products.
 
-    `signature`: of inputs. The graph is traced and never run. Only operations that the gradients
+    `signature`: of inputs. The graph is traced and never run. Only operations that the outputs and the gradients
     depend on count: the gradient with respect to the model's input is in the graph, but never computed.
     """
 
@@ -428,7 +428,7 @@ def count_flop(model: keras.Model, signature: tf.TensorSpec) -> FlopCount:
     def gradients(inputs: tf.Tensor) -> list[tf.Tensor]:
         with tf.GradientTape() as tape:
             outputs = model(tf.cast(inputs, model.inputs[0].dtype), training=True)
-        return tape.gradient(outputs, model.trainable_variables)
+        return [outputs, *tape.gradient(outputs, model.trainable_variables)]
 
     traced = gradients.get_concrete_function(
         tf.TensorSpec((_FLOP_BATCH, *signature.shape[1:]), signature.dtype)

@@ -22,7 +22,7 @@ from paragone.models.weights import Weights, trainable
 #              logits    loss   gradients  updates  statistics  training  evaluation
 # torch        2e-16    3e-16     9e-14     4e-09     5e-12       4e-08      2e-08
 # tensorflow   3e-13    3e-15     4e-13     3e-08     9e-12       6e-08      2e-08
-# torch-xla    9e-09    2e-10     2e-08     3e-06     6e-07       4e-08      2e-08
+# torch-xla    9e-09    2e-10     2e-08     3e-06     6e-07       7e-06      7e-06
 #
 # Metrics are summed in single precision, to which Keras rounds a constant of Nadam, and XLA batch norm's
 # epsilon.
@@ -33,8 +33,8 @@ TOLERANCES = {
     "updates": 1e-4,
     "averages": 1e-4,
     "statistics": 1e-5,
-    "training": 1e-6,
-    "evaluation": 1e-6,
+    "training": 1e-4,
+    "evaluation": 1e-4,
     "resumed": 1e-6,
     "dropout": 0.7,
 }
