@@ -111,7 +111,7 @@ def test_every_rank_records_where_it_ran(completed):
 
 
 def test_parity_of_every_backend(results, plan):
-    """All is compared on each backend of fashion-cnn, but averages and dropout: parity/test_gate.py leaves them out."""
+    """All but averages and dropout is compared on each backend: parity/test_gate.py leaves them out."""
     runs = pd.read_parquet(results / "tables/runs.parquet")
     passed = runs["parity"] == "passed"
     assert set(runs.loc[~passed, "run"]) == {spec.name for spec in plan.unavailable}

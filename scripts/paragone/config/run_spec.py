@@ -248,8 +248,8 @@ class Spec(Block, frozen=True, dict=True):
     def steps(self, examples: int) -> int:
         """Steps of one epoch over `examples` training examples.
 
-        Raises `UserError` if there are too few, also for one update of a run that accumulates gradients, or if
-        a partial batch does not divide over the replicas.
+        Raises `UserError` if there are too few, also for one update of a run that accumulates gradients, or
+        if a partial batch does not divide over the replicas.
         """
         steps = self.planned_steps(examples)
         whole = examples // self.global_batch

@@ -420,8 +420,9 @@ _COUNTED = ("Conv", "MatMul")  # in types of operations: DepthwiseConv2dNative, 
 def count_flop(model: keras.Model, signature: tf.TensorSpec) -> FlopCount:
     """FLOP of one training example, by TensorFlow's profiler: convolutions and matrix products.
 
-    `signature`: of inputs. The graph is traced and never run. Only operations that the outputs and the gradients
-    depend on count: the gradient with respect to the model's input is in the graph, but never computed.
+    `signature`: of inputs. The graph is traced and never run. Only operations that the outputs and the
+    gradients depend on count: the gradient with respect to the model's input is in the graph, but never
+    computed.
     """
 
     @tf.function
