@@ -52,7 +52,9 @@ def test_a_paper_runs_by_what_it_prints(tmp_path):
     data, train = (line for line in commands if line.split()[0] not in ("cd", "source"))
     folder = tmp_path / "own work/my_paper"
     brief = dict(BRIEF)
-    brief["experiments"] = {"my_paper": {"matrix": [{"backend": "torch", "replicas": 1}]}}
+    brief["experiments"] = {
+        "my_paper": {"repeats": 1, "matrix": [{"backend": "torch", "replicas": 1}]}
+    }
     (folder / "brief.yaml").write_text(yaml.safe_dump(brief))
     for line in (
         data,

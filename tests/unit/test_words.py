@@ -577,3 +577,8 @@ def test_sentences_on_reasons(reason, text):
 )
 def test_texts_of_measured_values(measured, text):
     assert words.measured(Finding("differs", measured=measured)) == text
+
+
+def test_where_no_speed_was_compared_no_winner_is_contradicted():
+    assert words.contradiction([], [("JAX", 100.0)]) == []
+    assert len(words.contradiction(["PyTorch eager"], [("JAX", 100.0)])) == 1

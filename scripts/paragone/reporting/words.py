@@ -202,7 +202,7 @@ def _of_tuning(compared: pd.DataFrame) -> str:
 def contradiction(able: Sequence[str], by_length: Sequence[tuple[str, float]]) -> list[str]:
     """A sentence where whole runs name another winner of long runs than the speeds do."""
     longest = by_length[-1][0] if by_length else ""
-    if not longest or longest in able:
+    if not able or not longest or longest in able:
         return []
     return [
         fitting(
