@@ -82,11 +82,11 @@ def batch_norm_trains_in_evaluation(patch: pytest.MonkeyPatch, engine: type) -> 
 
 
 def accuracy_of_other_examples(patch: pytest.MonkeyPatch, engine: type) -> None:
-    right = engines.sums
+    right = engines.tasks.scores
     patch.setattr(
-        engines,
-        "sums",
-        lambda logits, losses, labels, weights: right(logits, losses, jnp.roll(labels, 1), weights),
+        engines.tasks,
+        "scores",
+        lambda task, outputs, targets: right(task, outputs, jnp.roll(targets, 1, axis=0)),
     )
 
 
