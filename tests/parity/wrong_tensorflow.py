@@ -123,13 +123,14 @@ def on_probabilities(patch: pytest.MonkeyPatch, engine: type) -> None:
     )
 
 
-def mean_over_a_replica(engine: Any) -> None:
-    engine._global_batch //= engine.devices.replicas
+def mean_over_a_replica(right: Callable, engine: Any, *batch: tf.Tensor) -> tuple:
+    logits, losses, gradients = right(engine, *batch)
+    return logits, losses, [engine.shard.replicas * gradient for gradient in gradients]
 
 
 OF_REPLICAS = {
     "tensorflow-mirrored": {
-        "mean-over-a-replica": after_build(mean_over_a_replica),
+        "mean-over-a-replica": wrapped("_gradients", mean_over_a_replica),
         "each-replica-has-the-first-part": wrapped("_parts", first_part_for_all),
         "statistics-of-the-first-replica": statistics_on_their_own,
     },
