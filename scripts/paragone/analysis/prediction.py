@@ -23,7 +23,7 @@ Reason = tuple[Any, ...]
 
 HOLDS, CONSISTENT, DIFFERS = "holds", "consistent", "differs"
 AT_CHANCE, NOT_COMPARABLE = "at chance", "not comparable"
-FEWEST_RUNS = 3  # that tell how runs vary
+FEWEST_RUNS = 3  # for a standard deviation
 # Runs at hand are rarely called another program than the committed one, as every number asks it.
 OTHER_PROGRAM = 0.001
 # Of many runs, those so many robust deviations from the median are stuck, if they are at most a tenth.
@@ -85,7 +85,7 @@ class Judgement:
 
     @property
     def is_equal(self) -> bool:
-        """Whether all that prints so is equal within the margin; of a bound, whether it is met."""
+        """Return whether all that prints so is equal within the margin; of a bound, whether it is met."""
         if self.claim.bound:
             return self._beyond_bound <= -self.half_width
         return abs(self.difference) + self.claim.rounding + self.half_width <= self.claim.margin
@@ -223,7 +223,7 @@ def without_stuck(values: pd.Series) -> pd.Series:
 
 
 def _is_other(runs: pd.Series, committed: pd.Series) -> bool:
-    """Whether the runs at hand lie elsewhere than the committed ones, or vary more: t and F test."""
+    """Return whether the runs at hand differ from the committed ones in mean, or vary more: t and F test."""
     if (n := len(runs)) == 0:
         return False
     known = without_stuck(committed)

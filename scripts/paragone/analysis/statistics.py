@@ -25,9 +25,8 @@ EXACT = 13  # pairs up to which all subsets are enumerated; beyond, random ones
 POWER = 0.8
 MOST_PAIRS = 60  # a question that takes more is called hopeless
 FEWEST_CONTESTS = 3  # from which a verdict is given
-FEWEST_EFFECTS = (
-    3  # pairs that tell how they vary: by two, a deviation may be a sixteenth of what it is
-)
+# By two pairs the standard deviation may come out as a sixteenth of its true value.
+FEWEST_EFFECTS = 3
 # A family of fewer pairs counts as one of so many where contests decide, because a coordinator looks after
 # each contest and stops as soon as all pairs are decided: see tests/nightly/test_verdict_campaign.py.
 LEAST_FAMILY = 4

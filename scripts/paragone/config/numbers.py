@@ -70,7 +70,7 @@ class Row:
 
     @property
     def is_outcome(self) -> bool:
-        """Whether it is of the examples of a split: a loss, an accuracy or another metric of a task."""
+        """Return whether it is a loss, an accuracy or another metric of a task, on one split."""
         return self.metric.startswith(tuple(f"{split}_" for split in SPLITS))
 
     @property

@@ -81,7 +81,7 @@ class Target(Block, frozen=True, kw_only=True):
         return float(getattr(self, self.metric))
 
     def reached_by(self, value: float | None) -> bool:
-        """Whether an evaluation's value is as good."""
+        """Return whether the value of an evaluation reaches the target."""
         return METRICS[self.metric].reaches(value, self.value)
 
 
@@ -171,7 +171,7 @@ class Workload(Block, frozen=True, kw_only=True):
 
     @property
     def updates_seen_words(self) -> bool:
-        """Whether a step updates only those rows of an embedding whose words are in the batch."""
+        """Return whether a step updates only those rows of an embedding whose words are in the batch."""
         return self.optimizer.get("rule") == "keras-2"
 
 

@@ -187,7 +187,7 @@ class Reference:
                 self.averages[weight] = kept * self.averages[weight] + (1 - kept) * weight
 
     def _decays(self, weight: nn.Parameter) -> bool:
-        """Whether `decays` of the optimizer names the array, or its dimensions are two or more."""
+        """Return whether `decays` of the optimizer names the array, or the array has several dimensions."""
         wanted = self.workload.optimizer.get("decays", "all")
         if wanted == "matrices":
             return weight.dim() >= 2

@@ -235,7 +235,7 @@ def adequate(window: Steady | None) -> bool:
 
 @OF_RECORD.rule("counted")
 def counted(record: RunRecord) -> Iterator[Finding]:
-    """As many updates and batches as steps."""
+    """A window has as many updates and batches as steps."""
     for place, one in enumerate(record.window):
         yield from _counted(f"window[{place}]", one, one.steps, record.spec)
 
@@ -480,7 +480,7 @@ def turns(contest: Contest) -> Iterator[Finding]:
 
 @OF_CONTEST.rule("counted")
 def contest_counted(contest: Contest) -> Iterator[Finding]:
-    """As many updates and batches as steps: one of the first epoch, one more of the second."""
+    """A turn has as many updates and batches as steps: one of its first epoch, one more of its second."""
     for place, window in enumerate(contest.windows):
         spec = contest.contestants[window.contestant].spec
         yield from _counted(f"windows[{place}]", window, window.steps + 2, spec)

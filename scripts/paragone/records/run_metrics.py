@@ -84,7 +84,7 @@ def outcomes(record: RunRecord, epoch: Epoch) -> dict[str, float | None]:
 
 
 def diverged(record: RunRecord, loss: float) -> bool:
-    """Whether a training loss is above `DIVERGED`, or not finite."""
+    """Return whether a training loss is above `DIVERGED`, or not finite."""
     return not loss <= DIVERGED * (variances(record)["train"] or 1.0)
 
 

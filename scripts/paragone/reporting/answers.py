@@ -371,9 +371,10 @@ def _undecided(tables: Tables, rows: pd.DataFrame) -> Iterator[Answer]:
             why = row[f"{side}_lacks"]
             if why and why.partition(" (")[0] not in states_here:
                 lacking.setdefault(why, {})[row[side]] = None
-    told = [words.undecided(pd.concat(parts))] if parts and len(pd.concat(parts)) else []
-    told += words.no_speed({why: [*labels] for why, labels in lacking.items()})
-    for text in told:
+    open_pairs = pd.concat(parts) if parts else pd.DataFrame()
+    sentences = [words.undecided(open_pairs)] if len(open_pairs) else []
+    sentences += words.no_speed({why: [*labels] for why, labels in lacking.items()})
+    for text in sentences:
         yield Answer(
             text, _lead(tables, rows), tables.name, "differences", UNDECIDED, UNDECIDED,
             runs=_named(speeds["runs"]),
@@ -396,10 +397,10 @@ def _not_run(tables: Tables) -> Iterator[Answer]:
     for backend, part in tables.runs.groupby("backend", sort=False):
         if found := not_completed(part):
             by_state.setdefault(tuple(found), []).append(tables.labels.get(backend, backend))
-    for told, labels in by_state.items():
+    for found_states, labels in by_state.items():
         failed = tables.runs["status"] != "completed"
         runs = tuple(tables.runs.loc[failed, "run"])
-        text = words.not_run(labels, told)
+        text = words.not_run(labels, found_states)
         yield Answer(text, tables.title, tables.name, "", NOT_RUN, NOT_RUN, runs=runs)
 
 
@@ -516,11 +517,10 @@ def to_text(sections: list[Section], about: str) -> str:
         blocks.append([f"## {section.heading}", *said])
         table = _table_of(section)
         blocks += [table] if table else []
-        if told := [f"{one.system}: {one.said}" for one in section.judged if one.said]:
-            most = max(0, left - len(said) - len(table) - _MORE - 6)
-            blocks += filter(
-                None, [[line for text in told for line in _wrapped(text, "- ")][:most]]
-            )
+        differing = [f"{one.system}: {one.said}" for one in section.judged if one.said]
+        most = max(0, left - len(said) - len(table) - _MORE - 6)
+        if lines := [line for text in differing for line in _wrapped(text, "- ")][:most]:
+            blocks.append(lines)
         blocks += [_bullets(more, _MORE)] if more else []
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 

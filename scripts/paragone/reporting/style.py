@@ -97,7 +97,7 @@ sns.set_theme(context=None, style="ticks", rc=_SETTINGS)
 def color(palette: dict[str, str], backend: str, number: int = 0) -> str:
     """Return the color of a backend, gray for one that the palette does not name.
 
-    It is lighter for each further series of a backend (`number`), where nothing else tells them apart.
+    Further series of a backend, by `number`, are lighter, for figures without another mark of them.
     """
     parts = to_rgb(palette.get(backend, MUTED))
     return to_hex([1 - (1 - part) * 0.5**number for part in parts]).upper()

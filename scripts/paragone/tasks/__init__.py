@@ -26,7 +26,7 @@ class Metric:
     more_is_better: bool
 
     def reaches(self, value: float | None, wanted: float) -> bool:
-        """Whether a value is as good as wanted; one that is not finite is not."""
+        """Return whether a value is as good as wanted; one that is not finite is not."""
         if value is None:
             return False
         return value >= wanted if self.more_is_better else value <= wanted
