@@ -22,8 +22,8 @@ from workspace import (
 
 from paragone.config.run_spec import Spec
 from paragone.records import record, run_metrics
+from paragone.records.run_metrics import DIVERGED
 from paragone.records.run_record import RunRecord
-from paragone.training.loop import DIVERGED
 
 pytestmark = pytest.mark.full
 
