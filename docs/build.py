@@ -12,6 +12,7 @@ docs/architecture.md, the rooms from tests/unit/test_rooms.py and the rooms' doc
 import argparse
 import ast
 import csv
+import inspect
 import json
 import re
 import sys
@@ -25,14 +26,7 @@ import yaml
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from paragone.config.papers import KINDS, Source  # noqa: E402 - found through the line above
-from paragone.config.schema import (  # noqa: E402 - found through the line above
-    FORMS,
-    OPTIMIZERS,
-    Config,
-    Dataset,
-    Optimizer,
-)
+from paragone.config import numbers, papers, schema  # noqa: E402 - found through the line above
 from paragone.records.run_record import RunRecord  # noqa: E402 - likewise
 from paragone.reporting.tables import TABLES  # noqa: E402 - found through the line above
 
@@ -59,10 +53,10 @@ you choose, `[]` for each element of a list.
 
 def pages() -> dict[Path, str]:
     """Every page with made parts, as it should be."""
-    schema = json.dumps(msgspec.json.schema(RunRecord), indent=1)
+    of_record = json.dumps(msgspec.json.schema(RunRecord), indent=1)
     made = {
         ROOT / "docs/configuration.md": configuration(),
-        SCHEMAS / "record.schema.json": f"{schema}\n",
+        SCHEMAS / "record.schema.json": f"{of_record}\n",
     }
     for name in ("method", "architecture"):
         path = ROOT / f"docs/{name}.md"
@@ -130,12 +124,12 @@ def purposes() -> str:
 
 def configuration() -> str:
     """The page that lists every key of the config."""
-    schema = schema_of_config()
+    made = schema_of_config()
     values = yaml.safe_load((ROOT / "config.yaml").read_text())
-    walk = Walk(schema, values)
+    walk = Walk(made, values)
     text = [INTRODUCTION.rstrip()]
     single = []
-    for name, node in schema["$defs"]["Config"]["properties"].items():
+    for name, node in made["$defs"]["Config"]["properties"].items():
         block = walk.resolved(node)
         every = block.get("additionalProperties")
         about = walk.resolved(every) if isinstance(every, dict) else block
@@ -152,26 +146,44 @@ def configuration() -> str:
 
 def _of_papers() -> list[str]:
     """The keys of a paper's file as a section of the page, but for those within blocks of a config."""
-    walk = Walk(msgspec.json.schema(Source), {})
+    walk = Walk(described(papers.Source), {})
     block = walk.root["$defs"]["Source"]
     keys = [(path.removeprefix("."), *more) for path, *more in walk.keys("", block)]
-    keys = [key for key in keys if not key[0].startswith(tuple(f"{kind}." for kind in KINDS))]
+    keys = [
+        key for key in keys if not key[0].startswith(tuple(f"{kind}." for kind in papers.KINDS))
+    ]
     about = "What the file of [a paper](extending.md#a-paper) has; for blocks that a config has, see above."
     return [f"\n## paper.yaml\n\n{about}\n\n{_HEADER}", *(_row(*key) for key in keys)]
 
 
+def described(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The JSON Schema of a type of blocks, with the first line of each type's docstring and the meaning of
+    its keys, `key: meaning` in the docstrings of the type and of those that it is derived from."""
+    made = msgspec.json.schema(kind)
+    types = {**vars(schema), **vars(numbers), **vars(papers)}
+    for name, block in made["$defs"].items():
+        block["description"], _, _ = block["description"].partition("\n")
+        texts = "\n".join(inspect.getdoc(each) or "" for each in types[name].__mro__[::-1])
+        meanings = re.findall(r"^(\w+): (.*(?:\n +.+)*)", texts, re.MULTILINE)
+        for key, meaning in meanings:
+            if key in block["properties"]:
+                block["properties"][key]["description"] = " ".join(meaning.split())
+    return made
+
+
 def schema_of_config() -> dict[str, Any]:
     """The JSON Schema of the config, with the keys of every form of data and every optimizer."""
-    schema = msgspec.json.schema(Config)
-    for general, special in ((Dataset, FORMS), (Optimizer, OPTIMIZERS)):
+    made = described(schema.Config)
+    parts = (schema.Dataset, schema.FORMS), (schema.Optimizer, schema.OPTIMIZERS)
+    for general, special in parts:
         for kind in special.values():
-            own = msgspec.json.schema(kind)
-            schema["$defs"] = own["$defs"] | schema["$defs"]
-            known = schema["$defs"][general.__name__]["properties"]
-            schema["$defs"][general.__name__]["properties"] = (
+            own = described(kind)
+            made["$defs"] = own["$defs"] | made["$defs"]
+            known = made["$defs"][general.__name__]["properties"]
+            made["$defs"][general.__name__]["properties"] = (
                 own["$defs"][kind.__name__]["properties"] | known
             )
-    return schema
+    return made
 
 
 def _modules(kind: str) -> list[str]:

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from paragone.base.errors import UserError
 from paragone.config.read import read
-from paragone.config.schema import Closed, Count, Text, Word, says
+from paragone.config.schema import Closed, Count, Text, Word
 
 FILE, NUMBERS, SPREAD = "paper.yaml", "numbers.csv", "spread.csv"
 LOWER, UPPER = "lower", "upper"  # kinds of stated bounds
@@ -86,36 +86,41 @@ class Row:
 
 
 class System(Closed, kw_only=True):
-    """the conditions of a system, as far as the source states them"""
+    """the conditions of a system, as far as the source states them
 
-    model: Annotated[
-        dict[str, str], says("settings of the model that a run must have, as text")
-    ] = field(default_factory=dict)
-    replicas: Annotated[Count | None, says("copies of the model")] = None
-    global_batch: Annotated[
-        Count | None,
-        says("examples of a step over all replicas, unless a number has a batch of its own"),
-    ] = None
-    steps_per_epoch: Annotated[Count | None, says("steps of an epoch")] = None
-    epoch_examples: Annotated[Count | None, says("training examples of an epoch")] = None
-    training_time: Annotated[
-        Literal["", "whole run", "fit call"], says("what a published training time covers")
-    ] = ""
-    input_shape: Annotated[str, says("of an example, such as 224 x 224 x 3")] = ""
-    vocabulary: Annotated[Count | None, says("words that the model has an embedding of")] = None
-    parameters_per_word: Annotated[Count | None, says("parameters of the embedding of a word")] = (
-        None
-    )
-    second_workload: Annotated[
-        str, says("another workload, which explains numbers that differ from those of the first")
-    ] = ""
-    device: Annotated[
-        Literal["", "cpu", "gpu", "tpu"], says("of a product of matrices (m, k) @ (k, n)")
-    ] = ""
-    precision: Annotated[str, says("likewise, of its operands")] = ""
-    m: Annotated[Count | None, says("likewise, rows of the first matrix")] = None
-    k: Annotated[Count | None, says("likewise, its columns")] = None
-    n: Annotated[Count | None, says("likewise, columns of the second matrix")] = None
+    model: settings of the model that a run must have, as text
+    replicas: copies of the model
+    global_batch: examples of a step over all replicas, unless a number has a batch of its own
+    steps_per_epoch: steps of an epoch
+    epoch_examples: training examples of an epoch
+    training_time: what a published training time covers
+    input_shape: of an example, such as 224 x 224 x 3
+    vocabulary: words that the model has an embedding of
+    parameters_per_word: parameters of the embedding of a word
+    second_workload: another workload, which explains numbers that differ from those of the
+        first
+    device: of a product of matrices (m, k) @ (k, n)
+    precision: likewise, of its operands
+    m: likewise, rows of the first matrix
+    k: likewise, its columns
+    n: likewise, columns of the second matrix
+    """
+
+    model: dict[str, str] = field(default_factory=dict)
+    replicas: Count | None = None
+    global_batch: Count | None = None
+    steps_per_epoch: Count | None = None
+    epoch_examples: Count | None = None
+    training_time: Literal["", "whole run", "fit call"] = ""
+    input_shape: str = ""
+    vocabulary: Count | None = None
+    parameters_per_word: Count | None = None
+    second_workload: str = ""
+    device: Literal["", "cpu", "gpu", "tpu"] = ""
+    precision: str = ""
+    m: Count | None = None
+    k: Count | None = None
+    n: Count | None = None
 
 
 class Protocol(System, kw_only=True):
@@ -131,29 +136,33 @@ class Protocol(System, kw_only=True):
 
 
 class RatioOf(Closed):
-    """a ratio of every other number of a metric and one of them, which any hardware can be compared by"""
+    """a ratio of every other number of a metric and one of them, which any hardware can be compared by
 
-    name: Annotated[Word, says("name of the ratio")]
-    metric: Annotated[Word, says("metric of the numbers")]
-    formula: Annotated[
-        Literal["row / reference", "reference / row"], says("the latter where less is better")
-    ]
-    system: Annotated[Text, says("of the reference")]
-    global_batch: Annotated[Count, says("of the reference")]
+    name: name of the ratio
+    metric: metric of the numbers
+    formula: the latter where less is better
+    system: of the reference
+    global_batch: of the reference
+    """
+
+    name: Word
+    metric: Word
+    formula: Literal["row / reference", "reference / row"]
+    system: Text
+    global_batch: Count
 
 
 class Numbers(Closed):
-    """what the numbers of an experiment, as numbers.csv names it, are compared by"""
+    """what the numbers of an experiment, as numbers.csv names it, are compared by
 
-    systems: Annotated[dict[str, System], says("which system used which protocol")] = field(
-        default_factory=dict
-    )
-    ratios: Annotated[list[RatioOf], says("ratios that are compared as well")] = field(
-        default_factory=list
-    )
-    flaws: Annotated[
-        list[Text], says("known errors and gaps of the source; comparison tables repeat them")
-    ] = field(default_factory=list)
+    systems: which system used which protocol
+    ratios: ratios that are compared as well
+    flaws: known errors and gaps of the source; comparison tables repeat them
+    """
+
+    systems: dict[str, System] = field(default_factory=dict)
+    ratios: list[RatioOf] = field(default_factory=list)
+    flaws: list[Text] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from msgspec import field
 
@@ -26,7 +26,6 @@ from paragone.config.schema import (
     Text,
     Word,
     Workload,
-    says,
 )
 from paragone.config.validate import check, check_blocks
 
@@ -39,27 +38,27 @@ KINDS = (
 
 
 class Source(Closed, kw_only=True):
-    """paper.yaml: a published source"""
+    """paper.yaml: a published source
 
-    title: Annotated[Text, says("what it is, in a sentence")]
-    where: Annotated[Text, says("where its numbers are published")]
-    plugins: Annotated[
-        list[Text], says("folders of models and the like, as `plugins` of a config; in the paper's")
-    ] = field(default_factory=list)
-    datasets: Annotated[
-        dict[Word, Dataset], says("as in a config; a `path` is relative to the paper's folder")
-    ] = field(default_factory=dict)
-    workloads: Annotated[dict[Name, Workload], says("as in a config, as published")] = field(
-        default_factory=dict
-    )
-    experiments: Annotated[
-        dict[Word, Experiment],
-        says("as in a config, at the published protocol; compared with the numbers of its name"),
-    ] = field(default_factory=dict)
-    margins: Annotated[dict[str, Margin], says("of metrics for which the config has none")] = field(
-        default_factory=dict
-    )
-    numbers: Annotated[dict[Word, Numbers], says("by experiment of numbers.csv")]
+    title: what it is, in a sentence
+    where: where its numbers are published
+    plugins: folders of models and the like, as `plugins` of a config; in the paper's
+    datasets: as in a config; a `path` is relative to the paper's folder
+    workloads: as in a config, as published
+    experiments: as in a config, at the published protocol; compared with the numbers of its
+        name
+    margins: of metrics for which the config has none
+    numbers: by experiment of numbers.csv
+    """
+
+    title: Text
+    where: Text
+    plugins: list[Text] = field(default_factory=list)
+    datasets: dict[Word, Dataset] = field(default_factory=dict)
+    workloads: dict[Name, Workload] = field(default_factory=dict)
+    experiments: dict[Word, Experiment] = field(default_factory=dict)
+    margins: dict[str, Margin] = field(default_factory=dict)
+    numbers: dict[Word, Numbers]
 
 
 @dataclass(frozen=True)

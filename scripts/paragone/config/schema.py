@@ -33,11 +33,6 @@ KerasFile = Annotated[
 ]
 
 
-def says(description: str) -> Meta:
-    """The description of a key."""
-    return Meta(description=description)
-
-
 class Open(msgspec.Struct):
     """A block that may have keys of a plugin's own."""
 
@@ -47,85 +42,103 @@ class Closed(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Pathvars(Closed):
-    """where results are written"""
+    """where results are written
 
-    results: Annotated[Text, says("folder of all results, relative to the working directory")]
+    results: folder of all results, relative to the working directory
+    """
+
+    results: Text
 
 
 class Data(Closed):
-    """where data come from and where their arrays are stored"""
+    """where data come from and where their arrays are stored
 
-    folder: Annotated[Text, says("raw files and serialized arrays; several checkouts may share it")]
-    source: Annotated[
-        Literal["auto", "real", "synthetic"],
-        says(
-            "auto: mirrors, official address, synthetic stand-in; real: never the stand-in; synthetic: never "
-            "the network"
-        ),
-    ]
-    mirrors: Annotated[
-        list[Text],
-        says("folders or addresses with one folder per data set; PARAGONE_MIRRORS adds more"),
-    ]
-    lock: Annotated[
-        Text,
-        says(
-            "file with the checksums of data that no config lists, written by their first use; relative to "
-            "the working directory; keep it"
-        ),
-    ]
-    pretrained: Annotated[
-        dict[Literal["mobilenet-v2"], KerasFile],
-        says("published weights: model -> name of Keras' own file -> SHA-256"),
-    ]
+    folder: raw files and serialized arrays; several checkouts may share it
+    source: auto: mirrors, official address, synthetic stand-in; real: never the stand-in;
+        synthetic: never the network
+    mirrors: folders or addresses with one folder per data set; PARAGONE_MIRRORS adds more
+    lock: file with the checksums of data that no config lists, written by their first use;
+        relative to the working directory; keep it
+    pretrained: published weights: model -> name of Keras' own file -> SHA-256
+    """
+
+    folder: Text
+    source: Literal["auto", "real", "synthetic"]
+    mirrors: list[Text]
+    lock: Text
+    pretrained: dict[Literal["mobilenet-v2"], KerasFile]
 
 
 class OfSplit(Closed):
-    """one value for each split"""
+    """one value for each split
 
-    train: Annotated[Text, says("of the training split")]
-    test: Annotated[Text, says("of the test split")]
+    train: of the training split
+    test: of the test split
+    """
+
+    train: Text
+    test: Text
 
 
 class About(Closed):
-    """facts for the manifest"""
+    """facts for the manifest
 
-    licence: Annotated[str, says("terms of use")] = ABSENT
-    homepage: Annotated[str, says("address of a description")] = ABSENT
-    citation: Annotated[str, says("how to cite it")] = ABSENT
+    licence: terms of use
+    homepage: address of a description
+    citation: how to cite it
+    """
+
+    licence: str = ABSENT
+    homepage: str = ABSENT
+    citation: str = ABSENT
 
 
 class Examples(Closed):
-    """number of examples"""
+    """number of examples
 
-    train: Annotated[Count, says("training examples")]
-    test: Annotated[Count, says("test examples")]
+    train: training examples
+    test: test examples
+    """
+
+    train: Count
+    test: Count
 
 
 class StandIn(Closed):
-    """shapes of the synthetic stand-in, where neither other keys nor a first use give them"""
+    """shapes of the synthetic stand-in, where neither other keys nor a first use give them
 
-    shape: Annotated[Sizes, says("of one example, channels last")] = ABSENT
-    dtype: Annotated[Literal["uint8", "float32"], says("of one example")] = "uint8"
-    classes: Annotated[int, Meta(ge=2), says("number of classes")] = ABSENT
-    vocabulary: Annotated[int, Meta(ge=4), says("number of word indices, of texts")] = ABSENT
+    shape: of one example, channels last
+    dtype: of one example
+    classes: number of classes
+    vocabulary: number of word indices, of texts
+    """
+
+    shape: Sizes = ABSENT
+    dtype: Literal["uint8", "float32"] = "uint8"
+    classes: Annotated[int, Meta(ge=2)] = ABSENT
+    vocabulary: Annotated[int, Meta(ge=4)] = ABSENT
     examples: Examples = ABSENT
 
 
 class Dataset(Open):
-    """data sets that workloads name, one block each; `tfds/<builder>` needs none. See docs/data.md"""
+    """data sets that workloads name, one block each; `tfds/<builder>` needs none. See docs/data.md
 
-    form: Annotated[Word, says("what it is read from: module in scripts/paragone/data/forms/")]
-    held_out: Annotated[
-        float,
-        Meta(gt=0, lt=1),
-        says("fraction of the examples held out for testing, where there is no test split"),
-    ] = ABSENT
-    classes: Annotated[
-        list[Text],
-        Meta(min_length=2),
-        says("names of the classes, in their order; the data's own if absent"),
-    ] = ABSENT
+    form: what it is read from: module in scripts/paragone/data/forms/
+    held_out: fraction of the examples held out for testing, where there is no test split
+    classes: names of the classes, in their order; the data's own if absent
+    address: of tfds and stream: where the files of the edition `official` are published
+    editions: of tfds and stream: edition -> file -> SHA-256; the first edition that is found is
+        used. Of tfds the files that the builder registers, if absent
+    size: of tfds and folder: pixels per side, to which images are resized
+    length: of texts: words of each; shorter ones are padded, longer ones lose their beginning
+    words: of texts: so many of the most frequent words of the training split have an index
+    path: of folder, arrays and table: file or folder, relative to the working directory; or one
+        for train, one for test
+    """
+
+    form: Word
+    held_out: Annotated[float, Meta(gt=0, lt=1)] = ABSENT
+    classes: Annotated[list[Text], Meta(min_length=2)] = ABSENT
     about: About = ABSENT
     stand_in: StandIn = ABSENT
 
@@ -135,89 +148,46 @@ class Dataset(Open):
             raise ValueError("two of the classes have one name; rename one")
 
 
-Length = Annotated[
-    int,
-    Meta(ge=8, le=10000),
-    says("of texts: words of each; shorter ones are padded, longer ones lose their beginning"),
-]
-Vocabulary = Annotated[
-    Count, says("of texts: so many of the most frequent words of the training split have an index")
-]
-Place = Annotated[
-    Text | OfSplit,
-    says(
-        "of folder, arrays and table: file or folder, relative to the working directory; or one for train, "
-        "one for test"
-    ),
-]
-Side = Annotated[
-    int,
-    Meta(ge=8, le=1024),
-    says("of tfds and folder: pixels per side, to which images are resized"),
-]
+Length = Annotated[int, Meta(ge=8, le=10000)]
+Place = Text | OfSplit
+Side = Annotated[int, Meta(ge=8, le=1024)]
 
 
-Address = Annotated[
-    str,
-    Meta(pattern="^https?://"),
-    says("of tfds and stream: where the files of the edition `official` are published"),
-]
+Address = Annotated[str, Meta(pattern="^https?://")]
 Editions = Annotated[
     dict[Annotated[str, Meta(pattern="^(?!synthetic$)[a-z0-9][a-z0-9-]*$")], Files],
     Meta(min_length=1),
-    says(
-        "of tfds and stream: edition -> file -> SHA-256; the first edition that is found is used. Of tfds "
-        "the files that the builder registers, if absent"
-    ),
 ]
 
 
 class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
-    """a builder of TensorFlow Datasets"""
+    """a builder of TensorFlow Datasets
 
-    builder: Annotated[
-        Word,
-        says("of tfds: a builder of TensorFlow Datasets, or of scripts/paragone/data/builders/"),
-    ]
-    config: Annotated[Text, says("of tfds: the builder's config; its default if absent")] = ABSENT
-    version: Annotated[
-        str,
-        Meta(pattern=r"^[0-9]+\.[0-9*]+\.[0-9*]+$"),
-        says("of tfds: the builder's version; its default if absent"),
-    ] = ABSENT
-    split: Annotated[
-        Text | OfSplit,
-        says("of tfds: the builder's splits, in its notation; train and test if absent"),
-    ] = ABSENT
-    input: Annotated[
-        Text, says("of tfds: the feature that a model sees; what the builder says if absent")
-    ] = ABSENT
-    label: Annotated[
-        Text,
-        says(
-            "of tfds: the feature, what the builder says if absent; of table: the column of labels, `label` "
-            "if absent"
-        ),
-    ] = ABSENT
-    order_by: Annotated[
-        Text,
-        says(
-            "of tfds: the feature by which examples are ordered before a part is held out; the builder's "
-            "order if absent"
-        ),
-    ] = ABSENT
-    files: Annotated[
-        list[str],
-        Meta(min_length=1),
-        says(
-            "of tfds: those of the builder's registered files that its config needs; all if absent"
-        ),
-    ] = ABSENT
+    builder: of tfds: a builder of TensorFlow Datasets, or of scripts/paragone/data/builders/
+    config: of tfds: the builder's config; its default if absent
+    version: of tfds: the builder's version; its default if absent
+    split: of tfds: the builder's splits, in its notation; train and test if absent
+    input: of tfds: the feature that a model sees; what the builder says if absent
+    label: of tfds: the feature, what the builder says if absent; of table: the column of
+        labels, `label` if absent
+    order_by: of tfds: the feature by which examples are ordered before a part is held out; the
+        builder's order if absent
+    files: of tfds: those of the builder's registered files that its config needs; all if absent
+    """
+
+    builder: Word
+    config: Text = ABSENT
+    version: Annotated[str, Meta(pattern="^[0-9]+\\.[0-9*]+\\.[0-9*]+$")] = ABSENT
+    split: Text | OfSplit = ABSENT
+    input: Text = ABSENT
+    label: Text = ABSENT
+    order_by: Text = ABSENT
+    files: Annotated[list[str], Meta(min_length=1)] = ABSENT
     address: Address = ABSENT
     editions: Editions = ABSENT
     size: Side = ABSENT
     length: Length = 300
-    words: Vocabulary = 20000
+    words: Count = 20000
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for an address without the editions that are there."""
@@ -227,18 +197,17 @@ class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
 
 
 class Folder(Dataset, forbid_unknown_fields=True, kw_only=True):
-    """images in a folder per class"""
+    """images in a folder per class
+
+    channels: of folder: 1 for gray, 3 for color
+    range: of folder: the values that become 0 and 255, of images with more than 8 bits per
+        value
+    """
 
     path: Place
     size: Side
-    channels: Annotated[Literal[1, 3], says("of folder: 1 for gray, 3 for color")] = 3
-    range: Annotated[
-        list[float],
-        Meta(min_length=2, max_length=2),
-        says(
-            "of folder: the values that become 0 and 255, of images with more than 8 bits per value"
-        ),
-    ] = ABSENT
+    channels: Literal[1, 3] = 3
+    range: Annotated[list[float], Meta(min_length=2, max_length=2)] = ABSENT
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for a range that does not rise."""
@@ -248,66 +217,46 @@ class Folder(Dataset, forbid_unknown_fields=True, kw_only=True):
 
 
 class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
-    """NumPy's files"""
+    """NumPy's files
+
+    inputs: of arrays: name of the array in the .npz file, or of the .npy file in the folder; or
+        one for train, one for test
+    labels: of arrays: likewise; integers or strings, one for each example or each word or pixel
+    targets: of arrays: likewise, numbers to learn in the place of labels, one or several for
+        each example; of table: a list of columns of such numbers
+    vocabulary: of arrays: the inputs are indices of so many words
+    """
 
     path: Place
-    inputs: Annotated[
-        Text | OfSplit,
-        says(
-            "of arrays: name of the array in the .npz file, or of the .npy file in the folder; or one for "
-            "train, one for test"
-        ),
-    ] = "inputs"
-    labels: Annotated[
-        Text | OfSplit,
-        says(
-            "of arrays: likewise; integers or strings, one for each example or each word or pixel"
-        ),
-    ] = "labels"
-    targets: Annotated[
-        Text | OfSplit,
-        says(
-            "of arrays: likewise, numbers to learn in the place of labels, one or several for each "
-            "example; of table: a list of columns of such numbers"
-        ),
-    ] = ABSENT
-    vocabulary: Annotated[
-        int, Meta(ge=2), says("of arrays: the inputs are indices of so many words")
-    ] = ABSENT
+    inputs: Text | OfSplit = "inputs"
+    labels: Text | OfSplit = "labels"
+    targets: Text | OfSplit = ABSENT
+    vocabulary: Annotated[int, Meta(ge=2)] = ABSENT
 
 
 class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
-    """texts or numbers in a CSV, TSV or Parquet file"""
+    """texts or numbers in a CSV, TSV or Parquet file
+
+    text: of table: the column of texts
+    columns: of table: the columns of numbers that a model sees, in the place of texts
+    targets: of table: the columns of numbers to learn, in the place of labels
+    label: of table: the column of labels
+    delimiter: of table: between fields; a tab in a .tsv or .tab file, else a comma if absent
+    quoting: of table: whether quotation marks enclose a field; if absent they do, unless fields
+        end at tabs
+    encoding: of table: of the file, where it is not UTF-8 and has no byte order mark
+    """
 
     path: Place
-    text: Annotated[Text, says("of table: the column of texts")] = "text"
-    columns: Annotated[
-        list[Text],
-        Meta(min_length=1),
-        says("of table: the columns of numbers that a model sees, in the place of texts"),
-    ] = ABSENT
-    targets: Annotated[
-        list[Text],
-        Meta(min_length=1),
-        says("of table: the columns of numbers to learn, in the place of labels"),
-    ] = ABSENT
-    label: Annotated[Text, says("of table: the column of labels")] = "label"
-    delimiter: Annotated[
-        str,
-        Meta(min_length=1, max_length=1),
-        says("of table: between fields; a tab in a .tsv or .tab file, else a comma if absent"),
-    ] = ABSENT
-    quoting: Annotated[
-        bool,
-        says(
-            "of table: whether quotation marks enclose a field; if absent they do, unless fields end at tabs"
-        ),
-    ] = ABSENT
-    encoding: Annotated[
-        Text, says("of table: of the file, where it is not UTF-8 and has no byte order mark")
-    ] = "utf-8"
+    text: Text = "text"
+    columns: Annotated[list[Text], Meta(min_length=1)] = ABSENT
+    targets: Annotated[list[Text], Meta(min_length=1)] = ABSENT
+    label: Text = "label"
+    delimiter: Annotated[str, Meta(min_length=1, max_length=1)] = ABSENT
+    quoting: bool = ABSENT
+    encoding: Text = "utf-8"
     length: Length = 300
-    words: Vocabulary = 20000
+    words: Count = 20000
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for an encoding that Python does not know, and for targets without columns."""
@@ -323,24 +272,23 @@ class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
 
 
 class Stream(Dataset, forbid_unknown_fields=True, kw_only=True):
-    """a text, or tokens, as one stream, of which the end is held out; examples are windows of it"""
+    """a text, or tokens, as one stream, of which the end is held out; examples are windows of it
 
-    held_out: Annotated[
-        float, Meta(gt=0, lt=1), says("of stream: fraction at its end, held out for testing")
-    ]
-    path: Annotated[Text, says("of stream: the file, relative to the working directory")] = ABSENT
+    held_out: of stream: fraction at its end, held out for testing
+    path: of stream: the file, relative to the working directory
+    mirror: of stream: its folder in a mirror; the data set's name if absent
+    unit: of stream: what a token is; tokens: numbers in a .npy file, or in a .bin file of 16
+        bits each
+    length: of stream: tokens of a window
+    """
+
+    held_out: Annotated[float, Meta(gt=0, lt=1)]
+    path: Text = ABSENT
     address: Address = ABSENT
     editions: Editions = ABSENT
-    mirror: Annotated[
-        Word, says("of stream: its folder in a mirror; the data set's name if absent")
-    ] = ABSENT
-    unit: Annotated[
-        Literal["characters", "bytes", "words", "tokens"],
-        says(
-            "of stream: what a token is; tokens: numbers in a .npy file, or in a .bin file of 16 bits each"
-        ),
-    ] = "characters"
-    length: Annotated[int, Meta(ge=1), says("of stream: tokens of a window")]
+    mirror: Word = ABSENT
+    unit: Literal["characters", "bytes", "words", "tokens"] = "characters"
+    length: Annotated[int, Meta(ge=1)]
 
     def __post_init__(self) -> None:
         """Raise `ValueError` unless the file is named or its checksum listed."""
@@ -354,30 +302,30 @@ FORMS = {"tfds": Tfds, "folder": Folder, "arrays": Arrays, "table": Table, "stre
 
 
 class SpeedWindow(Closed):
-    """training after the epochs of a run, to measure its speed; the state is restored"""
+    """training after the epochs of a run, to measure its speed; the state is restored
 
-    seconds: Annotated[
-        float, Meta(ge=0), says("of training at least; 0 for no window, and no speed")
-    ]
-    limit_seconds: Annotated[Positive, says("of training at most, for the least number of steps")]
+    seconds: of training at least; 0 for no window, and no speed
+    limit_seconds: of training at most, for the least number of steps
+    """
+
+    seconds: Annotated[float, Meta(ge=0)]
+    limit_seconds: Positive
 
 
 class Contest(Closed):
-    """how long the variants of a question are timed in turn, where an experiment asks for `contests`"""
+    """how long the variants of a question are timed in turn, where an experiment asks for `contests`
 
-    rounds: Annotated[Count, says("turns of each variant in a contest")]
-    window_seconds: Annotated[Positive, says("of a turn")]
-    minutes: Annotated[
-        Positive,
-        says("for the contests of one question; three are held, however long they take"),
-    ]
-    sessions: Annotated[
-        Count,
-        says(
-            "calls, at different hours or days, whose contests are wanted: each call adds one, and "
-            "three speak of the machine"
-        ),
-    ]
+    rounds: turns of each variant in a contest
+    window_seconds: of a turn
+    minutes: for the contests of one question; three are held, however long they take
+    sessions: calls, at different hours or days, whose contests are wanted: each call adds one,
+        and three speak of the machine
+    """
+
+    rounds: Count
+    window_seconds: Positive
+    minutes: Positive
+    sessions: Count
 
 
 class Primary(Closed):
@@ -399,18 +347,14 @@ class Primary(Closed):
 
 
 class Tuned(Closed):
-    """what the tuning `tuned` changes, with the same training semantics; see docs/method.md"""
+    """what the tuning `tuned` changes, with the same training semantics; see docs/method.md
 
-    variables: Annotated[
-        dict[str, str],
-        Meta(min_length=1),
-        says("environment variables that a worker is started with"),
-    ] = ABSENT
-    options: Annotated[
-        dict[str, bool | int],
-        Meta(min_length=1),
-        says("options of the engine, see tuned in scripts/paragone/config/engines.py"),
-    ] = ABSENT
+    variables: environment variables that a worker is started with
+    options: options of the engine, see tuned in scripts/paragone/config/engines.py
+    """
+
+    variables: Annotated[dict[str, str], Meta(min_length=1)] = ABSENT
+    options: Annotated[dict[str, bool | int], Meta(min_length=1)] = ABSENT
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for an empty block."""
@@ -419,76 +363,70 @@ class Tuned(Closed):
 
 
 class Backend(Closed, kw_only=True):
-    """backends, by name; see docs/backends.md"""
+    """backends, by name; see docs/backends.md
 
-    engine: Annotated[
-        str, Meta(pattern="^[a-z][a-z0-9_]*$"), says("module in scripts/paragone/engines/")
-    ]
-    strategy: Annotated[
-        str, says("one of the engine's strategies in scripts/paragone/config/engines.py")
-    ]
-    device: Annotated[
-        DeviceKind,
-        says(
-            "the kind of device that replicas run on; a run that finds another one is `unavailable`"
-        ),
-    ]
-    environment: Annotated[
-        Name, says("envs/<environment>.yaml, used with --software-deployment-method conda")
-    ]
-    feed: Annotated[
-        Feed,
-        says(
-            "how batches get to the device: each copied as it is drawn; from page-locked memory, one step "
-            "ahead (CUDA); or as rows of inputs that are all there; an engine has its feeds in "
-            "config/engines.py"
-        ),
-    ] = "batches"
-    loader: Annotated[
-        Word,
-        says(
-            "module in scripts/paragone/data/loaders/ that makes the training batches, as tutorials do it; "
-            "if absent they are read from the mapped arrays; see docs/backends.md#loaders"
-        ),
-    ] = ABSENT
-    parity: Annotated[
-        Literal["float32", "float64"],
-        says("precision of the parity gate; float32 where a device has no double precision"),
-    ] = "float64"
+    engine: module in scripts/paragone/engines/
+    strategy: one of the engine's strategies in scripts/paragone/config/engines.py
+    device: the kind of device that replicas run on; a run that finds another one is
+        `unavailable`
+    environment: envs/<environment>.yaml, used with --software-deployment-method conda
+    feed: how batches get to the device: each copied as it is drawn; from page-locked memory,
+        one step ahead (CUDA); or as rows of inputs that are all there; an engine has its feeds
+        in config/engines.py
+    loader: module in scripts/paragone/data/loaders/ that makes the training batches, as
+        tutorials do it; if absent they are read from the mapped arrays; see
+        docs/backends.md#loaders
+    parity: precision of the parity gate; float32 where a device has no double precision
+    label: name in figures and tables
+    color: color in every figure, #rrggbb
+    """
+
+    engine: Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
+    strategy: str
+    device: DeviceKind
+    environment: Name
+    feed: Feed = "batches"
+    loader: Word = ABSENT
+    parity: Literal["float32", "float64"] = "float64"
     tuned: Tuned = ABSENT
-    label: Annotated[Text, says("name in figures and tables")]
-    color: Annotated[str, Meta(pattern="^#[0-9A-Fa-f]{6}$"), says("color in every figure, #rrggbb")]
+    label: Text
+    color: Annotated[str, Meta(pattern="^#[0-9A-Fa-f]{6}$")]
 
 
 class Model(Open):
-    """what else is given are options of the model's function in scripts/paragone/models/"""
+    """what else is given are options of the model's function in scripts/paragone/models/
 
-    name: Annotated[Name, says("model in scripts/paragone/models/")]
+    name: model in scripts/paragone/models/
+    """
+
+    name: Name
 
 
 class Augmentation(Closed):
-    """random changes of training images; none if absent"""
+    """random changes of training images; none if absent
 
-    shift: Annotated[Fraction, says("largest shift in each direction, as a fraction of a side")]
-    flip: Annotated[bool, says("exchange left and right with probability 1/2")]
-    crop: Annotated[
-        Count,
-        says(
-            "pad each side with so many black pixels, then cut a part of the old size out at random"
-        ),
-    ] = ABSENT
-    cutout: Annotated[
-        Count, says("make a square of so many pixels per side black, around a random pixel")
-    ] = ABSENT
+    shift: largest shift in each direction, as a fraction of a side
+    flip: exchange left and right with probability 1/2
+    crop: pad each side with so many black pixels, then cut a part of the old size out at random
+    cutout: make a square of so many pixels per side black, around a random pixel
+    """
+
+    shift: Fraction
+    flip: bool
+    crop: Count = ABSENT
+    cutout: Count = ABSENT
 
 
 class Evaluation(Closed):
-    """the test examples of each evaluation; all if absent"""
+    """the test examples of each evaluation; all if absent
 
-    first: Annotated[Count, says("the first so many")] = ABSENT
-    random_batches: Annotated[
-        Count, says("so many of the global batch, drawn anew for each evaluation, with replacement")
-    ] = ABSENT
+    first: the first so many
+    random_batches: so many of the global batch, drawn anew for each evaluation, with
+        replacement
+    """
+
+    first: Count = ABSENT
+    random_batches: Count = ABSENT
 
     def __post_init__(self) -> None:
         """Raise `ValueError` unless it says one thing."""
@@ -497,81 +435,61 @@ class Evaluation(Closed):
 
 
 class Input(Closed):
-    """x = (stored / divide - mean) / std; absent for word indices"""
+    """x = (stored / divide - mean) / std; absent for word indices
 
-    divide: Annotated[Positive, says("divisor of the stored pixel, 0 to 255")]
-    mean: Annotated[
-        float | list[float], says("mean of the divided pixels, or of each channel's, as a list")
-    ]
-    std: Annotated[
-        Positive | list[Positive], says("standard deviation of the divided pixels, or likewise")
-    ]
+    divide: divisor of the stored pixel, 0 to 255
+    mean: mean of the divided pixels, or of each channel's, as a list
+    std: standard deviation of the divided pixels, or likewise
+    """
+
+    divide: Positive
+    mean: float | list[float]
+    std: Positive | list[Positive]
 
 
 # Options that several optimizers have.
-Beta1 = Annotated[Fraction, says("of adam, adamw and nadam: decay of the mean of gradients")]
-Beta2 = Annotated[
-    Fraction, says("of adam, adamw and nadam: decay of the mean of squared gradients")
-]
-Epsilon = Annotated[Positive, says("of all but sgd: placed as the rule has it")]
-Rule = Annotated[
-    Literal["keras", "pytorch", "keras-2"],
-    says(
-        "whose rule of this name, where frameworks differ (keras-2: of nadam); see docs/method.md#protocols"
-    ),
-]
+Beta1 = Fraction
+Beta2 = Fraction
+Epsilon = Positive
+Rule = Literal["keras", "pytorch", "keras-2"]
 
 
 class Optimizer(Open):
-    """by one rule in every framework; see docs/method.md#protocols"""
+    """by one rule in every framework; see docs/method.md#protocols
 
-    name: Annotated[
-        Name,
-        says(
-            "update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, or one of a plugin, whose options are "
-            "its own"
-        ),
-    ]
+    name: update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, or one of a plugin, whose
+        options are its own
+    beta_1: of adam, adamw and nadam: decay of the mean of gradients
+    beta_2: of adam, adamw and nadam: decay of the mean of squared gradients
+    epsilon: of all but sgd: placed as the rule has it
+    rule: whose rule of this name, where frameworks differ (keras-2: of nadam); see
+        docs/method.md#protocols
+    """
+
+    name: Name
 
 
 class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
-    """what every optimizer of the project can have"""
+    """what every optimizer of the project can have
 
-    clip_norm: Annotated[
-        Positive, says("gradients are scaled so that the norm of all together is at most this")
-    ] = ABSENT
-    clip_value: Annotated[
-        Positive, says("each value of a gradient is cut to at most this, and at least its negative")
-    ] = ABSENT
-    weight_decay: Annotated[
-        Positive,
-        says(
-            "this times the weight is added to its clipped gradient (coupled); or decoupled, to what the "
-            "learning rate multiplies"
-        ),
-    ] = ABSENT
-    accumulate: Annotated[
-        int,
-        Meta(ge=2),
-        says(
-            "an update is taken after so many batches, by the mean of their gradients; 1 if absent"
-        ),
-    ] = ABSENT
-    average: Annotated[
-        float,
-        Meta(gt=0, lt=1),
-        says(
-            "decay of an exponential average of the weights, which follows each update, and is what is "
-            "evaluated; none if absent"
-        ),
-    ] = ABSENT
-    decays: Annotated[
-        Literal["all", "matrices"] | Annotated[list[str], Meta(min_length=1)],
-        says(
-            "the arrays that decay: all, those of two or more dimensions, or patterns of canonical names "
-            "such as *.kernel"
-        ),
-    ] = "all"
+    clip_norm: gradients are scaled so that the norm of all together is at most this
+    clip_value: each value of a gradient is cut to at most this, and at least its negative
+    weight_decay: this times the weight is added to its clipped gradient (coupled); or
+        decoupled, to what the learning rate multiplies
+    accumulate: an update is taken after so many batches, by the mean of their gradients; 1 if
+        absent
+    average: decay of an exponential average of the weights, which follows each update, and is
+        what is evaluated; none if absent
+    decays: the arrays that decay: all, those of two or more dimensions, or patterns of
+        canonical names such as *.kernel
+    """
+
+    clip_norm: Positive = ABSENT
+    clip_value: Positive = ABSENT
+    weight_decay: Positive = ABSENT
+    accumulate: Annotated[int, Meta(ge=2)] = ABSENT
+    average: Annotated[float, Meta(gt=0, lt=1)] = ABSENT
+    decays: Literal["all", "matrices"] | Annotated[list[str], Meta(min_length=1)] = "all"
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for keys that do not go together."""
@@ -584,11 +502,12 @@ class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
 
 
 class Coupled(Common, kw_only=True):
-    """an optimizer whose weight decay may be decoupled by a key, not by its name"""
+    """an optimizer whose weight decay may be decoupled by a key, not by its name
 
-    decoupled: Annotated[
-        bool, says("of sgd, nadam, rmsprop and adagrad: see weight_decay; adamw is so, adam is not")
-    ] = False
+    decoupled: of sgd, nadam, rmsprop and adagrad: see weight_decay; adamw is so, adam is not
+    """
+
+    decoupled: bool = False
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for keys that do not go together."""
@@ -598,13 +517,16 @@ class Coupled(Common, kw_only=True):
 
 
 class Sgd(Coupled, kw_only=True):
-    """stochastic gradient descent"""
+    """stochastic gradient descent
 
-    momentum: Annotated[Fraction, says("of sgd and rmsprop; 0 for none")]
-    nesterov: Annotated[bool, says("of sgd: Nesterov's momentum")] = False
-    dampening: Annotated[
-        Fraction, says("of sgd: each gradient but the first adds this share less to the momentum")
-    ] = 0.0
+    momentum: of sgd and rmsprop; 0 for none
+    nesterov: of sgd: Nesterov's momentum
+    dampening: of sgd: each gradient but the first adds this share less to the momentum
+    """
+
+    momentum: Fraction
+    nesterov: bool = False
+    dampening: Fraction = 0.0
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for keys that do not go together."""
@@ -625,21 +547,25 @@ class Adam(Common, kw_only=True):
 
 
 class AdamW(Adam, kw_only=True):
-    """Adam with decoupled weight decay"""
+    """Adam with decoupled weight decay
 
-    weight_decay: Annotated[Positive, says("required of adamw")]
+    weight_decay: required of adamw
+    """
+
+    weight_decay: Positive
 
 
 class Nadam(Coupled, kw_only=True):
-    """Adam with Nesterov's momentum"""
+    """Adam with Nesterov's momentum
+
+    deduplicate: of nadam: add the gradients of a word that a batch repeats before they are
+        squared
+    """
 
     beta_1: Beta1
     beta_2: Beta2
     epsilon: Epsilon
-    deduplicate: Annotated[
-        bool,
-        says("of nadam: add the gradients of a word that a batch repeats before they are squared"),
-    ] = True
+    deduplicate: bool = True
     rule: Rule = "keras"
 
     def __post_init__(self) -> None:
@@ -658,14 +584,17 @@ class Nadam(Coupled, kw_only=True):
 
 
 class Rmsprop(Coupled, kw_only=True):
-    """the gradient divided by the root of a mean of its squares"""
+    """the gradient divided by the root of a mean of its squares
 
-    rho: Annotated[Fraction, says("of rmsprop: decay of the mean of squared gradients")]
+    rho: of rmsprop: decay of the mean of squared gradients
+    momentum: of sgd and rmsprop; 0 for none
+    centered: of rmsprop: the square of the mean gradient is taken off the mean square
+    """
+
+    rho: Fraction
     epsilon: Epsilon
-    momentum: Annotated[Fraction, says("of sgd and rmsprop; 0 for none")] = 0.0
-    centered: Annotated[
-        bool, says("of rmsprop: the square of the mean gradient is taken off the mean square")
-    ] = False
+    momentum: Fraction = 0.0
+    centered: bool = False
     rule: Rule = "keras"
 
     def __post_init__(self) -> None:
@@ -678,9 +607,12 @@ class Rmsprop(Coupled, kw_only=True):
 
 
 class Adagrad(Coupled, kw_only=True):
-    """the gradient divided by the root of the sum of its squares"""
+    """the gradient divided by the root of the sum of its squares
 
-    initial: Annotated[float, Meta(ge=0), says("of adagrad: the sum of squares at the beginning")]
+    initial: of adagrad: the sum of squares at the beginning
+    """
+
+    initial: Annotated[float, Meta(ge=0)]
     epsilon: Epsilon
     rule: Rule = "keras"
 
@@ -697,43 +629,46 @@ OPTIMIZERS = {
 
 
 class Decay(Closed):
-    """one step down"""
+    """one step down
 
-    after: Annotated[Count, says("units after which this step holds")]
-    factor: Annotated[Positive, says("the rate is base x factor")]
+    after: units after which this step holds
+    factor: the rate is base x factor
+    """
+
+    after: Count
+    factor: Positive
 
 
 class Warmup(Closed):
-    """a linear rise to the base; none if absent"""
+    """a linear rise to the base; none if absent
 
-    length: Annotated[Count, says("units of the rise")]
-    start: Annotated[
-        float,
-        Meta(ge=0, lt=1),
-        says("factor of the first rate; 1 / (length + 1) if absent"),
-    ] = ABSENT
+    length: units of the rise
+    start: factor of the first rate; 1 / (length + 1) if absent
+    """
+
+    length: Count
+    start: Annotated[float, Meta(ge=0, lt=1)] = ABSENT
 
 
 class Schedule(Closed):
-    """the shape of the rate after the warm-up; constant if absent"""
+    """the shape of the rate after the warm-up; constant if absent
 
-    name: Annotated[Shape, says("the shape; its formula is in docs/method.md#protocols")]
-    over: Annotated[
-        Count, says("units from the beginning of the run to the end of the shape; all if absent")
-    ] = ABSENT
-    end: Annotated[
-        float,
-        Meta(ge=0),
-        says("of linear, cosine, polynomial and one-cycle: factor at the end; 0 if absent"),
-    ] = ABSENT
-    power: Annotated[Positive, says("of polynomial: exponent of the share that is left")] = ABSENT
-    rate: Annotated[Positive, says("of exponential: factor of each unit")] = ABSENT
-    rise: Annotated[
-        float, Meta(gt=0, lt=1), says("of one-cycle: share of the rise; 0.3 if absent")
-    ] = ABSENT
-    start: Annotated[
-        float, Meta(ge=0, lt=1), says("of one-cycle: factor at the beginning; 0.04 if absent")
-    ] = ABSENT
+    name: the shape; its formula is in docs/method.md#protocols
+    over: units from the beginning of the run to the end of the shape; all if absent
+    end: of linear, cosine, polynomial and one-cycle: factor at the end; 0 if absent
+    power: of polynomial: exponent of the share that is left
+    rate: of exponential: factor of each unit
+    rise: of one-cycle: share of the rise; 0.3 if absent
+    start: of one-cycle: factor at the beginning; 0.04 if absent
+    """
+
+    name: Shape
+    over: Count = ABSENT
+    end: Annotated[float, Meta(ge=0)] = ABSENT
+    power: Positive = ABSENT
+    rate: Positive = ABSENT
+    rise: Annotated[float, Meta(gt=0, lt=1)] = ABSENT
+    start: Annotated[float, Meta(ge=0, lt=1)] = ABSENT
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for a key that the shape lacks, or has no use for."""
@@ -758,19 +693,20 @@ SHAPES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 class LearningRate(Closed):
-    """the schedule; the rate of a step is base x factor of the warm-up, or of the shape, x factor of decay"""
+    """the schedule; the rate of a step is base x factor of the warm-up, or of the shape, x factor of decay
 
-    base: Annotated[Positive, says("rate before scaling and schedule")]
-    per_batch: Annotated[
-        Count, says("the rate is base x global batch / per_batch; base itself if absent")
-    ] = ABSENT
-    decay: Annotated[list[Decay], says("steps down; none if absent")] = ABSENT
-    unit: Annotated[Unit, says("what lengths are counted in, and how often the rate changes")] = (
-        "epoch"
-    )
-    each_step: Annotated[
-        bool, says("with unit epoch: change the rate at each step, by fractions of an epoch")
-    ] = False
+    base: rate before scaling and schedule
+    per_batch: the rate is base x global batch / per_batch; base itself if absent
+    decay: steps down; none if absent
+    unit: what lengths are counted in, and how often the rate changes
+    each_step: with unit epoch: change the rate at each step, by fractions of an epoch
+    """
+
+    base: Positive
+    per_batch: Count = ABSENT
+    decay: list[Decay] = ABSENT
+    unit: Unit = "epoch"
+    each_step: bool = False
     warmup: Warmup = ABSENT
     schedule: Schedule = ABSENT
 
@@ -786,102 +722,82 @@ class LearningRate(Closed):
 
 
 class Target(Closed, kw_only=True):
-    """quality target, one metric of the task; none if absent"""
+    """quality target, one metric of the task; none if absent
 
-    accuracy: Annotated[float, Meta(gt=0, le=1), says("test accuracy, as a fraction, or more")] = (
-        ABSENT
-    )
-    r2: Annotated[float, Meta(lt=1), says("R² of the test split, or more")] = ABSENT
-    mae: Annotated[Positive, says("mean absolute error of the test split, or less")] = ABSENT
-    perplexity: Annotated[float, Meta(gt=1), says("test perplexity, or less")] = ABSENT
-    loss: Annotated[Positive, says("test loss, or less")] = ABSENT
-    patience: Annotated[Count, says("consecutive evaluations that reach it")]
-    stop: Annotated[bool, says("end the run when it is reached")]
+    accuracy: test accuracy, as a fraction, or more
+    r2: R² of the test split, or more
+    mae: mean absolute error of the test split, or less
+    perplexity: test perplexity, or less
+    loss: test loss, or less
+    patience: consecutive evaluations that reach it
+    stop: end the run when it is reached
+    """
+
+    accuracy: Annotated[float, Meta(gt=0, le=1)] = ABSENT
+    r2: Annotated[float, Meta(lt=1)] = ABSENT
+    mae: Positive = ABSENT
+    perplexity: Annotated[float, Meta(gt=1)] = ABSENT
+    loss: Positive = ABSENT
+    patience: Count
+    stop: bool
 
 
 class Task(Closed):
-    """what is learned, and how it is scored; classification if absent; see docs/method.md#tasks"""
+    """what is learned, and how it is scored; classification if absent; see docs/method.md#tasks
 
-    name: Annotated[
-        TaskName,
-        says(
-            "classification: of each example, or of each of its words or pixels; regression: of one "
-            "number or several; language-modeling: of the next token"
-        ),
-    ]
-    quality: Annotated[
-        MetricName,
-        says(
-            "the metric by which variants are compared; if absent accuracy, r2 or perplexity, in this order"
-        ),
-    ] = ABSENT
+    name: classification: of each example, or of each of its words or pixels; regression: of one
+        number or several; language-modeling: of the next token
+    quality: the metric by which variants are compared; if absent accuracy, r2 or perplexity, in
+        this order
+    """
+
+    name: TaskName
+    quality: MetricName = ABSENT
 
 
 class Workload(Closed, kw_only=True):
-    """data set, model, optimizer and schedule, by name; the same for every framework"""
+    """data set, model, optimizer and schedule, by name; the same for every framework
 
-    dataset: Annotated[
-        str,
-        Meta(pattern="^(tfds/)?[a-z][a-z0-9_]*$"),
-        says("one of datasets, or tfds/<builder>"),
-    ]
+    dataset: one of datasets, or tfds/<builder>
+    train_examples: train on the first so many examples; all if absent
+    initializer: rule by which initial weights are drawn; xavier: kernels as keras, the rest as
+        pytorch; gpt-2: small normal values, smaller where blocks add to their input; imagenet:
+        the file of data.pretrained, or keras where it cannot be found
+    loss: of classification; double_softmax: probabilities given to a loss that expects logits,
+        as one source has it
+    shuffle: once: every epoch has the order of the first; with_replacement: each batch is drawn
+        from all examples, and steps_per_epoch says after how many steps there is an evaluation
+    shuffle_buffer: each next example is drawn from a buffer of so many, which the following one
+        refills, as tf.data does; from all examples if absent
+    partial_batch: whether the examples that are left after the last whole batch are a batch,
+        too
+    global_batch: examples of all replicas per step; this or per_replica_batch
+    per_replica_batch: examples per replica and step; this or global_batch
+    epochs: passes over the training examples
+    steps_per_epoch: null or absent: all batches
+    precision: of weights and arithmetic; bfloat16 is of the layers' arithmetic alone (mixed
+        precision)
+    """
+
+    dataset: Annotated[str, Meta(pattern="^(tfds/)?[a-z][a-z0-9_]*$")]
     model: Model
-    train_examples: Annotated[Count, says("train on the first so many examples; all if absent")] = (
-        ABSENT
-    )
-    initializer: Annotated[
-        Initializer,
-        says(
-            "rule by which initial weights are drawn; xavier: kernels as keras, the rest as pytorch; gpt-2: "
-            "small normal values, smaller where blocks add to their input; imagenet: "
-            "the file of data.pretrained, or keras where it cannot be found"
-        ),
-    ]
+    train_examples: Count = ABSENT
+    initializer: Initializer
     task: Task = ABSENT
-    loss: Annotated[
-        Loss,
-        says(
-            "of classification; double_softmax: probabilities given to a loss that expects logits, as "
-            "one source has it"
-        ),
-    ] = "cross_entropy"
-    shuffle: Annotated[
-        Shuffle,
-        says(
-            "once: every epoch has the order of the first; with_replacement: each batch is drawn from all "
-            "examples, and steps_per_epoch says after how many steps there is an evaluation"
-        ),
-    ] = "each_epoch"
-    shuffle_buffer: Annotated[
-        Count,
-        says(
-            "each next example is drawn from a buffer of so many, which the following one refills, as "
-            "tf.data does; from all examples if absent"
-        ),
-    ] = ABSENT
-    partial_batch: Annotated[
-        PartialBatch,
-        says("whether the examples that are left after the last whole batch are a batch, too"),
-    ] = "drop"
+    loss: Loss = "cross_entropy"
+    shuffle: Shuffle = "each_epoch"
+    shuffle_buffer: Count = ABSENT
+    partial_batch: PartialBatch = "drop"
     augmentation: Augmentation = ABSENT
     evaluation: Evaluation = ABSENT
     input: Input = ABSENT
     optimizer: Optimizer
     learning_rate: LearningRate
-    global_batch: Annotated[
-        Count, says("examples of all replicas per step; this or per_replica_batch")
-    ] = ABSENT
-    per_replica_batch: Annotated[
-        Count, says("examples per replica and step; this or global_batch")
-    ] = ABSENT
-    epochs: Annotated[Count, says("passes over the training examples")]
-    steps_per_epoch: Annotated[Count | None, says("null or absent: all batches")] = None
-    precision: Annotated[
-        Precision,
-        says(
-            "of weights and arithmetic; bfloat16 is of the layers' arithmetic alone (mixed precision)"
-        ),
-    ] = "float32"
+    global_batch: Count = ABSENT
+    per_replica_batch: Count = ABSENT
+    epochs: Count
+    steps_per_epoch: Count | None = None
+    precision: Precision = "float32"
     target: Target = ABSENT
 
     def __post_init__(self) -> None:
@@ -891,99 +807,98 @@ class Workload(Closed, kw_only=True):
 
 
 class Cell(Closed, kw_only=True):
-    """each row is the product of its lists; each combination is a cell"""
+    """each row is the product of its lists; each combination is a cell
 
-    workload: Annotated[Name, says("instead of the experiment's")] = ABSENT
+    workload: instead of the experiment's
+    backend: one of backends, or several
+    replicas: copies of the model, or several numbers of them
+    epochs: instead of the experiment's
+    steps_per_epoch: instead of the experiment's; null: all batches
+    target: instead of the experiment's
+    workers: processes; if absent what the strategy has: one, or one per replica
+    global_batch: instead of the experiment's batch size, or several
+    per_replica_batch: instead of the experiment's batch size, or several
+    precision: instead of the workload's, or several
+    tuning: as-installed if absent; tuned needs the backend's `tuned`; or both
+    """
+
+    workload: Name = ABSENT
     # No patterns here: msgspec 0.22 crashes on a union of a text with a pattern and something else.
-    backend: Annotated[
-        Text | Annotated[list[Text], Meta(min_length=1)], says("one of backends, or several")
-    ]
-    replicas: Annotated[Count | Sizes, says("copies of the model, or several numbers of them")]
-    epochs: Annotated[Count, says("instead of the experiment's")] = ABSENT
-    steps_per_epoch: Annotated[
-        Count | None, says("instead of the experiment's; null: all batches")
-    ] = None
-    target: Annotated[Target, says("instead of the experiment's")] = ABSENT
-    workers: Annotated[
-        Count, says("processes; if absent what the strategy has: one, or one per replica")
-    ] = ABSENT
-    global_batch: Annotated[
-        Count | Sizes, says("instead of the experiment's batch size, or several")
-    ] = ABSENT
-    per_replica_batch: Annotated[
-        Count | Sizes, says("instead of the experiment's batch size, or several")
-    ] = ABSENT
-    precision: Annotated[
-        Precision | Annotated[list[Precision], Meta(min_length=1)],
-        says("instead of the workload's, or several"),
-    ] = ABSENT
-    tuning: Annotated[
-        Tuning | Annotated[list[Tuning], Meta(min_length=1)],
-        says("as-installed if absent; tuned needs the backend's `tuned`; or both"),
-    ] = ABSENT
+    backend: Text | Annotated[list[Text], Meta(min_length=1)]
+    replicas: Count | Sizes
+    epochs: Count = ABSENT
+    steps_per_epoch: Count | None = None
+    target: Target = ABSENT
+    workers: Count = ABSENT
+    global_batch: Count | Sizes = ABSENT
+    per_replica_batch: Count | Sizes = ABSENT
+    precision: Precision | Annotated[list[Precision], Meta(min_length=1)] = ABSENT
+    tuning: Tuning | Annotated[list[Tuning], Meta(min_length=1)] = ABSENT
 
 
 class Section(Closed):
-    """a part of the page"""
+    """a part of the page
 
-    title: Annotated[Text, says("title of its figures and tables")]
-    figures: Annotated[list[str], says("names of figures, drawn to <results>/figures/<section>/")]
-    tables: Annotated[list[str], says("names of tables, written to <results>/tables/<section>/")]
-    published: Annotated[
-        str,
-        says(
-            "experiment of a paper's numbers.csv that it is compared with; empty for none, and if absent "
-            "what the paper's experiment of this name has"
-        ),
-    ] = ""
+    title: title of its figures and tables
+    figures: names of figures, drawn to <results>/figures/<section>/
+    tables: names of tables, written to <results>/tables/<section>/
+    published: experiment of a paper's numbers.csv that it is compared with; empty for none, and
+        if absent what the paper's experiment of this name has
+    """
+
+    title: Text
+    figures: list[str]
+    tables: list[str]
+    published: str = ""
 
 
 class Experiment(Section, kw_only=True):
-    """questions, by name; each is a matrix of runs and the figures and tables that answer it"""
+    """questions, by name; each is a matrix of runs and the figures and tables that answer it
 
-    workload: Annotated[Name, says("one of workloads")]
-    global_batch: Annotated[Count, says("instead of the workload's batch size")] = ABSENT
-    per_replica_batch: Annotated[Count, says("instead of the workload's batch size")] = ABSENT
-    epochs: Annotated[Count, says("instead of the workload's")] = ABSENT
-    steps_per_epoch: Annotated[
-        Count | None, says("instead of the workload's; null: all batches")
-    ] = None
-    train_examples: Annotated[Count, says("instead of the workload's")] = ABSENT
-    target: Annotated[Target, says("instead of the workload's")] = ABSENT
-    repeats: Annotated[Count, says("runs of each cell, which differ by seed")] = 1
-    contests: Annotated[
-        int,
-        Meta(ge=0),
-        says(
-            "contests at most of the variants that do the same work: all alive at once, timed in turn, until "
-            "every pair is decided; see docs/method.md#contests"
-        ),
-    ] = 0
-    matrix: Annotated[
-        list[Cell],
-        Meta(min_length=1),
-        says("each row is the product of its lists; each combination is a cell"),
-    ]
+    workload: one of workloads
+    global_batch: instead of the workload's batch size
+    per_replica_batch: instead of the workload's batch size
+    epochs: instead of the workload's
+    steps_per_epoch: instead of the workload's; null: all batches
+    train_examples: instead of the workload's
+    target: instead of the workload's
+    repeats: runs of each cell, which differ by seed
+    contests: contests at most of the variants that do the same work: all alive at once, timed
+        in turn, until every pair is decided; see docs/method.md#contests
+    matrix: each row is the product of its lists; each combination is a cell
+    """
+
+    workload: Name
+    global_batch: Count = ABSENT
+    per_replica_batch: Count = ABSENT
+    epochs: Count = ABSENT
+    steps_per_epoch: Count | None = None
+    train_examples: Count = ABSENT
+    target: Target = ABSENT
+    repeats: Count = 1
+    contests: Annotated[int, Meta(ge=0)] = 0
+    matrix: Annotated[list[Cell], Meta(min_length=1)]
 
 
 class Matmul(Section, kw_only=True):
-    """matrix products; the fastest square one of a device and precision is the peak of FLOP shares"""
+    """matrix products; the fastest square one of a device and precision is the peak of FLOP shares
 
-    backends: Annotated[Names, says("backends to measure, one device each")]
-    products: Annotated[
-        list[Annotated[list[Count], Meta(min_length=3, max_length=3)]],
-        says("(m, k) @ (k, n) as [m, k, n], in float32 as published"),
-    ]
-    squares: Annotated[Sizes, says("sizes n of square products (n, n) @ (n, n) on CPUs")]
-    accelerator_squares: Annotated[
-        Sizes, says("likewise on GPUs and TPUs, which small products do not fill")
-    ]
+    backends: backends to measure, one device each
+    products: (m, k) @ (k, n) as [m, k, n], in float32 as published
+    squares: sizes n of square products (n, n) @ (n, n) on CPUs
+    accelerator_squares: likewise on GPUs and TPUs, which small products do not fill
+    precisions: of the operands of square products
+    repeats: timed runs of each product
+    """
+
+    backends: Names
+    products: list[Annotated[list[Count], Meta(min_length=3, max_length=3)]]
+    squares: Sizes
+    accelerator_squares: Sizes
     precisions: Annotated[
-        list[Literal["float32", "bfloat16", "float16", "float64"]],
-        Meta(min_length=1),
-        says("of the operands of square products"),
+        list[Literal["float32", "bfloat16", "float16", "float64"]], Meta(min_length=1)
     ]
-    repeats: Annotated[Count, says("timed runs of each product")]
+    repeats: Count
 
 
 class AcceleratorReference(Section):
@@ -991,13 +906,14 @@ class AcceleratorReference(Section):
 
 
 class Margin(Closed):
-    """differences that do not matter, fixed beforehand, by metric"""
+    """differences that do not matter, fixed beforehand, by metric
 
-    kind: Annotated[
-        Literal["share", "ratio"],
-        says("a share of the way from chance to the best, or a ratio above 1"),
-    ]
-    margin: Annotated[Positive, says("the share, or the ratio")]
+    kind: a share of the way from chance to the best, or a ratio above 1
+    margin: the share, or the ratio
+    """
+
+    kind: Literal["share", "ratio"]
+    margin: Positive
 
     def of(self, reach: float) -> float:
         """The margin of an outcome that learning moves by `reach` from chance to the best, or not at all."""
@@ -1005,10 +921,14 @@ class Margin(Closed):
 
 
 class Reduced(Closed):
-    """what is cut down of the papers' workloads and experiments"""
+    """what is cut down of the papers' workloads and experiments
 
-    workloads: Annotated[dict[Name, dict[str, Any]], says("keys of workloads")] = {}
-    experiments: Annotated[dict[Word, dict[str, Any]], says("keys of experiments")] = {}
+    workloads: keys of workloads
+    experiments: keys of experiments
+    """
+
+    workloads: dict[Name, dict[str, Any]] = {}
+    experiments: dict[Word, dict[str, Any]] = {}
 
 
 class Given(Closed):
@@ -1019,70 +939,45 @@ class Given(Closed):
 
 
 class Config(Closed):
-    """config.yaml"""
+    """config.yaml
+
+    plugins: folders, relative to the working directory, with models, engines, forms of data,
+        optimizers and figures of your own; see docs/extending.md
+    papers: published sources whose experiments are added: folders of papers/ by name, or paths
+        of others; see docs/extending.md#a-paper
+    only: names of experiments: all others are left out; the first is the primary question,
+        unless that is among them; [] for all
+    frameworks: backends of other frameworks, and experiments that have no other, are left out;
+        [] for all
+    seed: repeat k of every experiment uses seed + k on every backend
+    baseline: backend that the figure `ways` compares all others with
+    deterministic: bit-equal repetition where the framework offers it
+    budget: time for contests, of `snakemake plan`: 90min or 8h, say; empty for none
+    records_only: draw from existing records; fetch, train and measure nothing. A mapping names
+        the runs and contests of each experiment
+    reduced: what is cut down of the papers: under workloads and experiments, by name, the keys
+        that differ; null for nothing
+    """
 
     pathvars: Pathvars
-    plugins: Annotated[
-        list[Text],
-        says(
-            "folders, relative to the working directory, with models, engines, forms of data, optimizers and "
-            "figures of your own; see docs/extending.md"
-        ),
-    ]
-    papers: Annotated[
-        list[Text],
-        says(
-            "published sources whose experiments are added: folders of papers/ by name, or paths of others; "
-            "see docs/extending.md#a-paper"
-        ),
-    ]
-    only: Annotated[
-        list[str],
-        says(
-            "names of experiments: all others are left out; the first is the primary question, unless that "
-            "is among them; [] for all"
-        ),
-    ]
-    frameworks: Annotated[
-        list[Literal["tensorflow", "torch", "torch-xla", "jax"]],
-        says(
-            "backends of other frameworks, and experiments that have no other, are left out; [] for all"
-        ),
-    ]
+    plugins: list[Text]
+    papers: list[Text]
+    only: list[str]
+    frameworks: list[Literal["tensorflow", "torch", "torch-xla", "jax"]]
     data: Data
     datasets: dict[Word, Dataset]
-    seed: Annotated[
-        int,
-        Meta(ge=0, le=2147483647),
-        says("repeat k of every experiment uses seed + k on every backend"),
-    ]
+    seed: Annotated[int, Meta(ge=0, le=2147483647)]
     speed_window: SpeedWindow
     contest: Contest
     primary: Primary
-    baseline: Annotated[str, says("backend that the figure `ways` compares all others with")]
-    deterministic: Annotated[bool, says("bit-equal repetition where the framework offers it")]
-    budget: Annotated[
-        str,
-        Meta(pattern="^([0-9.]+(min|h))?$"),
-        says("time for contests, of `snakemake plan`: 90min or 8h, say; empty for none"),
-    ]
-    records_only: Annotated[
-        bool | dict[str, Given],
-        says(
-            "draw from existing records; fetch, train and measure nothing. A mapping names the runs and "
-            "contests of each experiment"
-        ),
-    ]
+    baseline: str
+    deterministic: bool
+    budget: Annotated[str, Meta(pattern="^([0-9.]+(min|h))?$")]
+    records_only: bool | dict[str, Given]
     backends: dict[Name, Backend]
     workloads: dict[Name, Workload]
     experiments: Annotated[dict[Word, Experiment], Meta(min_length=1)]
-    reduced: Annotated[
-        Reduced | None,
-        says(
-            "what is cut down of the papers: under workloads and experiments, by name, the keys that differ; "
-            "null for nothing"
-        ),
-    ]
+    reduced: Reduced | None
     margins: dict[str, Margin]
     matmul: Matmul
     accelerator_reference: AcceleratorReference
