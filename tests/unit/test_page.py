@@ -1,4 +1,4 @@
-"""The page: what it says, that all it needs is in it."""
+"""The page: what it says, that all it needs is in it, that charts are the figures'."""
 
 import base64
 import gzip
@@ -77,6 +77,17 @@ def test_a_run_has_its_section(results, packed):
     seconds = results.runs["end_to_end_seconds"].iloc[0]
     assert f"End to end {seconds:.1f} s, without the speed window" in text
     assert "GiB, 2 x GPU A;" in text
+
+
+def test_charts_hold_the_points_of_their_figures(results, packed):
+    chart = packed["charts"][f"{EXPERIMENT}.throughput"]
+    values = chart["datasets"]["speed"]
+    known = results.runs.dropna(subset="steady_examples_per_second")
+    assert {one["runs"] for one in values if one["kind"] == "run"} == set(known["run"])
+    medians = {one["series"]: one for one in values if one["kind"] == "median"}
+    of_torch = known.loc[known["backend"] == "torch", "steady_examples_per_second"]
+    assert medians["PyTorch"]["value"] == pytest.approx(of_torch.median())
+    assert medians["PyTorch"]["n"] == len(of_torch)
 
 
 def test_the_same_results_make_the_same_bytes(results, tmp_path):

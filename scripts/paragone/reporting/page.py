@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 import msgspec
 import pandas as pd
+import vl_convert
 import yaml
 from markupsafe import Markup
 from msgspec.structs import asdict, replace
@@ -21,7 +22,7 @@ from paragone.analysis import run_states
 from paragone.base.atomic_files import write_text
 from paragone.records import data_summary, host_metrics, record, run_metrics
 from paragone.records.run_record import Process, RunRecord
-from paragone.reporting import exhibits, footnotes, screen
+from paragone.reporting import exhibits, footnotes, interactive, screen
 from paragone.reporting.exhibits import Results
 from paragone.reporting.inputs import add_labels
 
@@ -99,7 +100,7 @@ def write(options: argparse.Namespace) -> None:
     Raises `UserError` if a file of the results is missing.
     """
     results, templates = exhibits.read(options, options.so_far), screen.templates()
-    table = results.table
+    table, palette = results.table, dict(options.palette)
     logs = options.logs or options.results / "logs/runs"
     readable = table.loc[table["status"] != "unreadable", "run"]
     runs = [read_run(options.results, run, logs) for run in sorted(readable)]
@@ -114,10 +115,15 @@ def write(options: argparse.Namespace) -> None:
         data=data_summary.read(options.manifests),
         failures=[run for run in runs if run.record.run in invalid],
         sections=results.sections,
+        series={
+            place: interactive.series_colors(chart, palette)
+            for place, chart in results.charts.items()
+        },
         index=_index(table, dict(options.labels)),
         index_columns=[heading for heading, _, _ in _INDEX],
-        packed=Markup(_packed(results, runs, templates.get_template("run.html"))),
+        packed=Markup(_packed(results, runs, palette, templates.get_template("run.html"))),
         scripts={
+            "charts": _inline(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")),
             "tables": _inline(_tables_script()),
             "page": _inline(screen.text_of("page.js")),
         },
@@ -140,10 +146,16 @@ def _index(table: pd.DataFrame, labels: dict[str, str]) -> list[dict[str, str]]:
     return rows
 
 
-def _packed(results: Results, runs: list[Run], template: jinja2.Template) -> str:
-    """Return sections of runs and files as compressed JSON in base64."""
+def _packed(
+    results: Results, runs: list[Run], palette: dict[str, str], template: jinja2.Template
+) -> str:
+    """Return sections of runs, interactive charts and files as compressed JSON in base64."""
     content: dict[str, dict[str, Any]] = {
         "runs": {run.record.run: template.render(run=run) for run in runs},
+        "charts": {
+            place: interactive.specification(chart, palette)
+            for place, chart in results.charts.items()
+        },
         "files": {"runs.csv": results.table.to_csv(index=False)},
     }
     for section in results.sections:

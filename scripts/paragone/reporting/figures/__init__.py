@@ -1,7 +1,7 @@
 """Figures, a module each: `points(inputs)` returns what is drawn, `draw(points, inputs)` the figure.
 
 `plot.py` writes the points, a table, next to the figure; columns whose names begin with an underscore are for
-`draw` alone.
+`draw` alone. `chart(points)`, if a module has it, returns the interactive chart of the page.
 """
 
 from typing import Any

@@ -11,6 +11,7 @@ from paragone.analysis.grouping import BY_BATCH, Series, series_of
 from paragone.config.numbers import Row
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.interactive import Chart, Panel, long
 from paragone.reporting.marks import (
     BAR_COLUMNS,
     bar_rows,
@@ -57,6 +58,17 @@ def _base(cells: list[Series], batch: int | None) -> Series | None:
     speedy = [cell for cell in cells if len(cell.speeds)]
     same = [cell for cell in speedy if cell.global_batch == batch]
     return same[0] if same else min(speedy, key=lambda cell: cell.global_batch, default=None)
+
+
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of the same panels."""
+    titles = {
+        "published": "published throughput (images/s)",
+        "measured": "steady throughput (examples/s)",
+        "relative": "throughput over the smallest batch",
+    }
+    axes = {name: Panel(BATCH, title, log_x=True) for name, title in titles.items()}
+    return Chart(long(points), axes)
 
 
 def remarks(points: pd.DataFrame, inputs: Inputs, model: dict[str, str]) -> list[str]:

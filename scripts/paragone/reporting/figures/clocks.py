@@ -11,6 +11,7 @@ from paragone.analysis.grouping import Series
 from paragone.analysis.statistics import INTERVAL, summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.interactive import MEDIAN, Chart, Panel, long
 from paragone.reporting.marks import make_room, row_axes, rows_height, write_value, write_words
 from paragone.reporting.style import Frame
 
@@ -75,6 +76,19 @@ def _words(series: Series) -> list[str]:
         (series.runs["status"] == "completed") & (series.runs["parity"] != "passed")
     ]
     return run_states.not_completed(series.runs) + run_states.no_speed(unproven)
+
+
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of the parts of each series' run, and of the median end-to-end time."""
+    whole = points.drop_duplicates("series").assign(x="end to end", kind=MEDIAN, panel="seconds")
+    names = {"value": "end_to_end_median", "n": "end_to_end_n"}
+    names |= {end: f"end_to_end_{end}" for end in ("low", "high")}
+    parts = points.drop(columns="runs", errors="ignore")
+    parts = parts.assign(kind=MEDIAN, n=1, panel="seconds")
+    rows = [long(parts, x="part", value="seconds", runs="run"), long(whole, **names)]
+    return Chart(
+        pd.concat(rows, ignore_index=True), {"seconds": Panel("part of the run", "time (s)")}
+    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

@@ -11,6 +11,7 @@ from paragone.analysis.prediction import Reason
 from paragone.config.numbers import Protocol
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.interactive import Chart, Panel, long
 from paragone.reporting.marks import (
     BAR_COLUMNS,
     NO_REFERENCE,
@@ -24,7 +25,12 @@ from paragone.reporting.marks import (
 from paragone.reporting.style import Frame
 from paragone.reporting.words import reason
 
-SPEED_UP = "speed-up over\n1 replica"
+PANELS = {
+    "published": "published epoch time (s)",
+    "measured": "measured epoch time (s)",
+    "speed_up": "speed-up over\n1 replica",
+}
+
 _KEY = ["replicas", "global_batch"]  # of a category
 
 
@@ -113,6 +119,12 @@ def _category(replicas: int, batch: int) -> str:
     return f"{replicas} replica{'s' if replicas > 1 else ''}, batch {batch:,}"
 
 
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of the same panels."""
+    axes = {name: Panel("replicas and global batch", title) for name, title in PANELS.items()}
+    return Chart(long(points), axes)
+
+
 def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
     """Return what limits a comparison, how the epoch times were obtained, and the interval."""
     runs = inputs.runs
@@ -157,12 +169,12 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     about = remarks(points, inputs)
     frame = Frame(style.SINGLE, height, inputs.title, inputs.runs, about, handles)
     is_ratio = points["panel"] == "speed_up"
-    panels = {"epoch time (s)": points[~is_ratio], SPEED_UP: points[is_ratio]}
+    panels = {"epoch time (s)": points[~is_ratio], PANELS["speed_up"]: points[is_ratio]}
     panels = {name: here for name, here in panels.items() if len(here)}
     grid = frame.figure.subplots(len(panels), 1, squeeze=False).flat
     for axes, (name, here) in zip(grid, panels.items(), strict=True):
         used = {key: color for key, color in colors.items() if (here["series"] == key).any()}
-        of_ratios = name == SPEED_UP
+        of_ratios = name == PANELS["speed_up"]
         draw_bars(axes, here, used, 2 if of_ratios else 0)
         axes.set_ylabel(name)
         if of_ratios:

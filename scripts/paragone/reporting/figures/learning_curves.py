@@ -17,6 +17,7 @@ from paragone.analysis.statistics import summarize
 from paragone.config.numbers import Row
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.interactive import RUN, Chart, Panel, long
 from paragone.reporting.marks import (
     draw_level,
     draw_lines,
@@ -129,6 +130,13 @@ def conditions(inputs: Inputs) -> list[str]:
         reasons |= dict.fromkeys(cell.differences(row))
     differences = "; ".join(map(reason, reasons))
     return [f"Not the published conditions: {differences}."] if reasons else []
+
+
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart with a panel per metric and stopped runs one by one."""
+    rows = long(points.replace({"kind": {"stopped": RUN}}), panel="metric", x="epoch")
+    metrics = _in_order(points)
+    return Chart(rows, {name: Panel("epoch", _title(points, name)) for name in metrics})
 
 
 def _in_order(points: pd.DataFrame) -> list[str]:

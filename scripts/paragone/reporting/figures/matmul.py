@@ -11,6 +11,7 @@ from paragone.analysis.product_tables import NOT_HERE, SERIES, medians, peaks, s
 from paragone.analysis.statistics import INTERVAL
 from paragone.reporting import style
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.interactive import MEDIAN, Chart, Panel, long
 from paragone.reporting.marks import (
     dodged,
     draw_intervals,
@@ -41,6 +42,21 @@ def points(inputs: Inputs) -> pd.DataFrame:
     for column in ("median", "low", "high"):
         cases[column] /= 1e9
     return cases.rename(columns={key: f"{key}_gflops" for key in ("median", "low", "high")})
+
+
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of the square products by size, with a panel per precision."""
+    squares = points[points["square"]].drop(columns="runs").assign(kind=MEDIAN)
+    names = {"panel": "precision", "series": "label", "x": "m", "value": "median_gflops"}
+    names |= {"low": "low_gflops", "high": "high_gflops", "n": "cases", "runs": "names"}
+    rows = long(squares.assign(cases=points["runs"]), **names)
+    return Chart(
+        rows,
+        {
+            precision: Panel("side of the matrices", f"GFLOP/s, {precision}", log_x=True)
+            for precision in dict.fromkeys(rows["panel"])
+        },
+    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

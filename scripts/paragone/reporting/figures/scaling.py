@@ -11,6 +11,7 @@ from paragone.analysis.grouping import shares_cores
 from paragone.analysis.scaling import SHARED, fixed_batch, scaling_kind, scaling_table
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.interactive import MEDIAN, Chart, Panel, wide
 from paragone.reporting.marks import (
     dodged,
     draw_intervals,
@@ -32,6 +33,16 @@ SHARED_IDEAL = {"linestyle": (0, (6, 2)), "linewidth": 0.7}
 def points(inputs: Inputs) -> pd.DataFrame:
     """Return one row per backend and number of replicas."""
     return scaling_table(inputs.runs, inputs.labels, inputs.windows)
+
+
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of the same panels."""
+    rows = wide(points.assign(kind=MEDIAN), list(PANELS), x="replicas")
+    factors = rows["panel"].map({name: factor for name, (_, factor) in PANELS.items()})
+    rows[["value", "low", "high"]] = rows[["value", "low", "high"]].mul(factors, axis=0)
+    return Chart(
+        rows, {name: Panel("replicas", title, log_x=True) for name, (title, _) in PANELS.items()}
+    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

@@ -8,6 +8,7 @@ from paragone.analysis.grouping import CONTEST, shares_cores
 from paragone.analysis.statistics import summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.interactive import MEDIAN, RUN, Chart, Panel, long
 from paragone.reporting.marks import (
     draw_row,
     legend_row,
@@ -46,6 +47,21 @@ def points(inputs: Inputs) -> pd.DataFrame:
         }
         parts.append(rows.assign(series=series.label, **about))
     return pd.concat(parts, ignore_index=True)
+
+
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of every run and of the median of each series."""
+    points = points.assign(panel="speed", x=points["series"])
+    names = points.groupby("series")["run"].agg(" ".join)
+    medians = points.drop_duplicates("series").assign(
+        kind=MEDIAN, runs=lambda table: table["series"].map(names)
+    )
+    runs = points.drop(columns=["low", "high"]).assign(kind=RUN, n=1)
+    rows = [long(medians, value="median"), long(runs, value=SPEED, runs="run")]
+    return Chart(
+        pd.concat(rows, ignore_index=True),
+        {"speed": Panel("variant", "steady training throughput (examples/s)")},
+    )
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:

@@ -14,6 +14,7 @@ from paragone.analysis.statistics import summarize, summarize_times
 from paragone.base.errors import UserError
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
+from paragone.reporting.interactive import MEDIAN, RUN, Chart, Panel, wide
 from paragone.reporting.marks import (
     draw_targets,
     legend_band,
@@ -105,6 +106,29 @@ def _words(runs: pd.DataFrame) -> list[str]:
     return run_states.not_completed(runs) + (
         ["parity not passed: no time"] if len(unproven) else []
     )
+
+
+def chart(points: pd.DataFrame) -> Chart:
+    """Return a chart of the times of runs that reached the target, and of all final values."""
+    points = points.replace([np.inf, -np.inf], np.nan)
+    kinds = points["kind"].where(points["kind"] == MEDIAN, RUN)
+    time = points["value"].where(points["kind"] == MEDIAN, points["first_hit"])
+    bounds = points.assign(time=time, time_low=points["low"], time_high=points["high"], kind=kinds)
+    rows = wide(bounds.drop(columns=["value", "low", "high"]), ["time", "final"], x="global_batch")
+    batch = "global batch (examples)"
+    return Chart(
+        rows,
+        {
+            "time": Panel(batch, "training time to the target (s)", log_x=True),
+            "final": Panel(batch, f"{_named(points['metric'])} at the end", log_x=True),
+        },
+    )
+
+
+def _named(metrics: pd.Series) -> str:
+    """Return the metrics of targets in words, with their units."""
+    found = [METRICS[name] for name in metrics.dropna().unique()]
+    return ", ".join(f"test {each.words}{each.unit and f' ({each.unit})'}" for each in found)
 
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
