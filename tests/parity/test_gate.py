@@ -22,10 +22,7 @@ pytestmark = pytest.mark.full
 TEXTS = ["reuters-cnn", "reuters-cnn-double-softmax"]
 # By backend, with the slowest first. A workload that it does not have here: see above, or takes minutes.
 PROBED = {
-    "torch-xla": [
-        "fashion-conv",
-        "reuters-cnn",
-    ],  # of the other text model: docs/backends.md#known-failures
+    "torch-xla": ["fashion-conv", *TEXTS],
     "jax": TEXTS,
     "tensorflow-mirrored": ["mobilenet-v2", "wide-resnet", *TEXTS],
     "torch-compile": TEXTS,

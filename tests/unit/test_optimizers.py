@@ -127,7 +127,7 @@ def test_a_kept_state_goes_on_and_the_fused_rule_is_the_same(options, fused):
         if number == 3:
             state = copy.deepcopy(kept.state_dict())
             kept = create(options, models[1], fused=fused)
-            kept.load_state_dict(state)
+            torch_optimizers.load_state(kept, state)
         for model, optimizer in zip(models, (plain, kept), strict=True):
             optimizer.zero_grad()
             (model(torch.tensor([0, 1, 1])).cos() * number).sum().backward()
@@ -137,3 +137,13 @@ def test_a_kept_state_goes_on_and_the_fused_rule_is_the_same(options, fused):
     pairs += zip(*([a for _, a in averages(each)] for each in (plain, kept)), strict=True)
     for weights in pairs:
         torch.testing.assert_close(*weights, rtol=tolerance, atol=tolerance)
+
+
+def test_a_loaded_state_counts_steps_in_the_precision_of_the_weights():
+    """PyTorch rounds the count of an optimizer on a device, and with it 1 - beta_2^t, to single precision."""
+    optimizer = create({**NADAM, "deduplicate": True}, nn.Linear(1, 1))
+    optimizer.param_groups[0]["capturable"] = True
+    torch_optimizers.load_state(optimizer, copy.deepcopy(optimizer.state_dict()))
+    assert {value.dtype for own in optimizer.state.values() for value in own.values()} == {
+        torch.float64
+    }

@@ -21,7 +21,7 @@ from paragone.data import Dataset
 from paragone.data.batches import WHOLE
 from paragone.data.random_streams import framework_seed
 from paragone.engines import InputClock, Probe, torch_devices, torch_weights, warm_up
-from paragone.engines.torch_optimizers import averages, create_optimizer, step
+from paragone.engines.torch_optimizers import averages, create_optimizer, load_state, step
 from paragone.models import create_model
 from paragone.models.torch import MODELS
 from paragone.models.weights import Weights
@@ -314,7 +314,7 @@ class Torch:
     def restore(self, snapshot: tuple[dict, dict]) -> None:
         model, optimizer = snapshot
         self.model.load_state_dict(model)
-        self.optimizer.load_state_dict(optimizer)
+        load_state(self.optimizer, optimizer)
         self.end_of_step()
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:

@@ -74,6 +74,23 @@ def averages(optimizer: torch.optim.Optimizer) -> list[tuple[torch.Tensor, torch
     return [(weight, state["average"]) for weight, state in states if "average" in state]
 
 
+def load_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    """Load a state of the optimizer; scalars keep their type and device.
+
+    PyTorch (2.9, 2.11) rounds a step count on the device to single precision, in which 1 - beta_2^t is off by
+    1e-5, and moves `mu_product` to the device of its weight, and then waits for it in every step.
+    """
+    places = [
+        (weight, key, value)
+        for weight, own in optimizer.state.items()
+        for key, value in own.items()
+        if value.ndim == 0
+    ]
+    optimizer.load_state_dict(state)
+    for weight, key, before in places:
+        optimizer.state[weight][key] = optimizer.state[weight][key].to(before)
+
+
 def step(optimizer: torch.optim.Optimizer, options: Options) -> None:
     """Clip the gradients, decay weights if the optimizer cannot decouple that itself, and take a step.
 
@@ -169,7 +186,7 @@ def _nadam(
     if not options.get("deduplicate", True):
         return NAdamOfOccurrences(model, add_squares, **arguments)
     arguments["decoupled_weight_decay"] = options.get("decoupled", False)
-    return NAdam(_groups(options, model, decouples=True), **arguments)
+    return torch.optim.NAdam(_groups(options, model, decouples=True), **arguments)
 
 
 def _rmsprop(
@@ -275,24 +292,7 @@ class AdamEpsilonHat(torch.optim.Adam):
         return super().step(closure)
 
 
-class NAdam(torch.optim.NAdam):
-    """NAdam whose scalars stay on the host when a state is loaded.
-
-    PyTorch (2.9, 2.11) moves `mu_product` to the device of its weight, and then waits for it in every step.
-    On a lazy device (`capturable`) all scalars are on the device.
-    """
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state."""
-        super().load_state_dict(state_dict)
-        if self.defaults["capturable"]:
-            return
-        weights = [weight for group in self.param_groups for weight in group["params"]]
-        for place, stored in state_dict["state"].items():
-            self.state[weights[place]]["mu_product"] = stored["mu_product"].clone()
-
-
-class NAdamOfWords(NAdam):
+class NAdamOfWords(torch.optim.NAdam):
     """NAdam that follows the words of a batch.
 
     For each embedding it has a tensor whose gradient is, for each word, the sum of g^power over its
