@@ -21,7 +21,7 @@ from workspace import (
 )
 
 from paragone.config.run_spec import Spec
-from paragone.records import record, run_metrics
+from paragone.records import record
 from paragone.records.run_metrics import DIVERGED
 from paragone.records.run_record import RunRecord
 
@@ -83,16 +83,6 @@ def test_without_a_compiler_nothing_runs_eager(small, tmp_path):
     spec = spec_of("fashion-conv", "torch-compile")
     made = ended(spec, "unavailable", small, tmp_path, CXX="no-such-compiler")
     assert "C++ compiler" in made.reason
-
-
-def test_a_target_ends_the_run(small, tmp_path):
-    target = {"accuracy": 0.3, "patience": 2, "stop": True}
-    spec = spec_of("fashion-cnn", "torch", 30, 10, target=target)
-    made = ended(spec, "completed", small, tmp_path)
-    reached = run_metrics.time_to_target(made)
-    assert reached.reached is True
-    assert reached.epoch == len(made.epochs) - 1 < 29
-    assert reached.first_hit == run_metrics.elapsed(made)[-2]
 
 
 pytestmark = pytest.mark.full

@@ -8,28 +8,30 @@ from workspace import CONFIG, EXAMPLES, OF_EXAMPLES, ROOT, call
 
 from paragone.base import plugins
 
-# Stored shape of an example and the rest of what a model is made from; MobileNetV2 has small images.
+# Stored shapes of an example and of its label, and the rest of what a model is made from; MobileNetV2 has
+# small images, and a stream of text a label for each token.
 DATA = {
-    "fashion_mnist": ((28, 28, 1), 10, None),
-    "cats_vs_dogs": ((64, 64, 3), 2, None),
-    "reuters": ((300,), 46, 1000),
+    "fashion_mnist": ((28, 28, 1), (), 10, None),
+    "cats_vs_dogs": ((64, 64, 3), (), 2, None),
+    "reuters": ((300,), (), 46, 1000),
+    "tiny_shakespeare": ((64,), (64,), 65, 65),
+    "tiny_shakespeare_256": ((256,), (256,), 65, 65),
 }
 CASES = {
     name: DATA[block["dataset"]] for name, block in (CONFIG["workloads"] | OF_EXAMPLES).items()
 }
 PROGRAM = """
 import json, sys
-from types import SimpleNamespace
 import numpy as np
 from paragone import engines
+from paragone.data import Dataset
 from workspace import make_spec
 flop = {}
-for name, (shape, classes, vocabulary) in json.loads(sys.argv[2]).items():
+for name, (shape, of_label, classes, vocabulary) in json.loads(sys.argv[2]).items():
     spec = make_spec(name, sys.argv[1])
     inputs = np.zeros((64, *shape), np.int32 if vocabulary else np.uint8)
-    dataset = SimpleNamespace(train_inputs=inputs, train_labels=np.zeros(64, np.int32),
-        class_names=list(range(classes)), vocabulary=vocabulary, test_labels=np.zeros(64, np.int32),
-        outputs=classes, name="made")
+    split, names = (inputs, np.zeros((64, *of_label), np.int32)), tuple(map(str, range(classes)))
+    dataset = Dataset("made", "real", "e", *split, *split, names, vocabulary, "0" * 64)
     engine = engines.create(spec)
     engine.build(spec, dataset, 2)
     assert engine.peak_device_memory() is None  # of a CPU

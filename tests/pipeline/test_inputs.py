@@ -1,4 +1,4 @@
-"""The code and the schemas that each job declares; and that braces in a config are text to Snakemake."""
+"""The code and the schemas that each job declares; braces in a config, and a mistake in it."""
 
 import re
 import shlex
@@ -95,3 +95,19 @@ def test_braces_in_titles_and_labels_are_text(jobs):
         if job.rule.partition("_")[0] in FOLDERS:
             assert f"torch={BRACES}" in job.words
             assert BRACES in job.words
+
+
+def test_mistake_in_the_config_is_one_message(checkout):
+    """Which mistakes there are: tests/unit/test_config.py."""
+    made = checkout()
+    for old, new, words in (
+        ("seed: 0 ", "sede: 0 ", ["config: config:", "'sede'", "seed"]),
+        ("backends:\n", "backends: [\n", ["config.yaml", "line"]),
+    ):
+        with made.edited("config.yaml", lambda text: text.replace(old, new, 1)):  # noqa: B023
+            done = made.dry_run("all", "--cores", "2")
+        assert done.returncode == 1, done.stdout
+        assert "Traceback" not in done.stdout
+        assert done.stdout.count("WorkflowError in ") == 1, done.stdout
+        assert [word for word in words if word not in done.stdout] == []
+        assert not (made / "results").exists()

@@ -58,14 +58,6 @@ def test_a_buffer_gives_a_permutation_in_which_no_index_comes_too_early(examples
     assert (examples < 9) or (buffer == 1) == np.array_equal(order, np.arange(examples))
 
 
-def test_an_index_waits_in_a_buffer_as_tf_data_has_it():
-    """Each step takes it with probability 1 / buffer: the waiting time is geometric, its mean the buffer."""
-    order = buffered_order(100_000, 100, 0, 1)
-    waited = np.argsort(order)[100:50_000] - np.arange(50_000 - 100)
-    assert waited.mean() == pytest.approx(100, rel=0.02)
-    assert np.mean(waited > 100) == pytest.approx(0.99**100, rel=0.05)
-
-
 def test_framework_seeds_fit_every_framework_and_differ():
     seeds = [framework_seed(seed, epoch) for seed in range(10) for epoch in range(10)]
     assert all(isinstance(seed, int) and 0 <= seed < 2**31 for seed in seeds)
@@ -97,49 +89,6 @@ def test_images_are_those_of_scipy(shape, dtype):
     assert augmented.flags.c_contiguous
     for image, by, made in zip(images, drawn, augmented, strict=True):
         np.testing.assert_allclose(made, by_scipy(image, *by), atol=2e-3)
-
-
-@pytest.mark.parametrize(("crop", "cutout"), [(3, 0), (0, 5), (2, 4)])
-def test_crops_and_squares_are_those_of_a_loop(crop, cutout):
-    changes = Augmentation(0.0, True, crop, cutout)
-    images = RANDOM.integers(1, 256, (60, 9, 14, 3)).astype(np.uint8)
-    drawn = draw(60, changes, np.random.default_rng(1))
-    plain = draw(60, Augmentation(0.0, True), np.random.default_rng(1))
-    assert np.array_equal(drawn[:, :3], plain)
-    assert {*np.abs(drawn[:, 3:5]).ravel()} == {*range(crop + 1)}
-    for image, by, made in zip(images, drawn, augment(images, drawn), strict=True):
-        _, _, flip, down, right, *center, _ = by
-        padded = np.pad(image, ((crop, crop), (crop, crop), (0, 0)))
-        top, left = int(crop + down), int(crop + right)
-        expected = padded[top : top + 9, left : left + 14]
-        expected = expected[:, ::-1] if flip else expected.copy()
-        row, column = int(center[0] * 9) - cutout // 2, int(center[1] * 14) - cutout // 2
-        for y in range(max(row, 0), min(row + cutout, 9)):
-            for x in range(max(column, 0), min(column + cutout, 14)):
-                expected[y, x] = 0
-        assert np.array_equal(made, expected)
-
-
-def test_half_a_pixel_is_the_mean_of_two_and_a_flip_is_left_and_right():
-    image = np.array([0, 10, 40, 90], np.uint8).reshape(1, 1, 4, 1)
-    for by, expected in (((0, 0.125, 0), [5, 25, 65, 90]), ((0, 0, 1), [90, 40, 10, 0])):
-        assert augment(image, np.array([by])).ravel().tolist() == expected
-
-
-def test_draws_fill_their_range_and_flip_every_second():
-    drawn = draw(20_000, BOTH, np.random.default_rng(2))
-    assert drawn.shape == (20_000, 3)
-    for shifts in drawn.T[:2]:
-        assert -0.2 <= shifts.min() < -0.199
-        assert 0.199 < shifts.max() <= 0.2
-        assert shifts.std() == pytest.approx(0.4 / np.sqrt(12), rel=0.02)
-    assert set(drawn[:, 2]) == {0.0, 1.0}
-    assert drawn[:, 2].mean() == pytest.approx(0.5, abs=0.015)
-    assert np.abs(np.corrcoef(drawn.T) - np.eye(3)).max() < 0.03
-    for options in (Augmentation(0.0, True), Augmentation(0.3, False)):
-        drawn = draw(1000, options, np.random.default_rng(3))
-        assert drawn[:, :2].any() == bool(options.shift)
-        assert drawn[:, 2].any() == options.flip
 
 
 def test_orders_and_draws_stay_what_they_were():

@@ -5,7 +5,6 @@ from copy import deepcopy
 
 import pandas as pd
 import pytest
-from draw_figures import Drawing, texts_of
 from make_contests import valid_contests, windows
 from make_records import make_record
 from make_records import typed as typed_runs
@@ -169,20 +168,6 @@ def test_variants_of_one_work_are_timed_together():
     ]
     names = {timed_in_turn(each, "asked", expand(each, "asked"))[0].name for each in others}
     assert len({asked[0].name, *names}) == 4
-
-
-def test_the_figure_shows_every_window_and_why_a_variant_has_none(tmp_path):
-    table = windows({"torch": [[100, 110], [120, 90]], "jax": [[None]]})
-    table.loc[table["backend"] == "jax", "status"] = "out_of_memory"
-    drawing = Drawing(tmp_path, rounds=table)
-    shown = drawing.shown("rounds")
-    drawn = shown.dropna(subset="examples_per_second")
-    assert drawn["turn"].tolist() == [1, 2, 3, 4]
-    assert drawn["examples_per_second"].tolist() == [100, 110, 120, 90]
-    table.loc[0, ["busy", "other_cpu_share"]] = True, 0.4
-    text = texts_of(Drawing(tmp_path, rounds=table).figure("rounds"))
-    assert "out of memory" in text
-    assert "others used up to 40 % of it during 1 of 5 windows" in text
 
 
 def test_what_shows_contests_needs_some(tmp_path, monkeypatch):

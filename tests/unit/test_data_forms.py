@@ -1,10 +1,8 @@
 """Data sets of the user's own: arrays, folders of images and tables, and their mistakes."""
 
-import io
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from data_programs import DIGITS, LABELS, RANDOM, made, pictures, wrong
 
@@ -149,26 +147,3 @@ def test_table_of_texts(here):
     assert dataset.train_inputs[0].tolist() == [0, 0, 0, 1, 4, 3, 3, 5]
     assert dataset.train_inputs[1].tolist() == [0, 0, 0, 1, 6, 4, 2, 5]
     assert dataset.test_inputs[0].tolist() == [0, 0, 0, 1, 4, 2, 2, 5]
-
-
-def test_parquet_and_tsv_give_what_csv_gives(here):
-    table = pd.read_csv(io.StringIO(CSV))
-    table.to_csv("a.csv", index=False)
-    table.to_csv("a.tsv", index=False, sep="\t")
-    table.to_parquet("a.parquet", index=False)
-    block = {"form": "table", "label": "kind", "held_out": 0.25}
-    first, *others = (
-        made(block | {"path": f"a.{kind}", **more}, kind)[0]
-        for kind, more in (("csv", {}), ("parquet", {}), ("tsv", {"quoting": True}))
-    )
-    for other in others:
-        assert np.array_equal(other.train_inputs, first.train_inputs)
-        assert np.array_equal(other.test_labels, first.test_labels)
-
-
-def test_numbered_labels_are_in_the_order_of_numbers(here):
-    Path("a.csv").write_text(
-        "text,label\n" + "".join(f"word,{n}\n" for n in (10, 9, 2, 2, 9, 10, "--5", "--5"))
-    )
-    dataset, _ = made({"form": "table", "path": "a.csv", "held_out": 0.5, "length": 8})
-    assert dataset.class_names == ("2", "9", "10", "--5")

@@ -5,7 +5,6 @@ import pytest
 from draw_figures import Drawing, texts_of
 from make_experiments import reuters
 from make_records import CLASS_NAMES, PALETTE, make_predictions, make_record
-from matplotlib.lines import Line2D
 
 from paragone.base.errors import UserError
 from paragone.reporting.figures import learning_curves, predictions
@@ -43,35 +42,6 @@ def test_lines_are_the_medians_and_bands_their_intervals(everything):
     first, second = (line.get_xdata()[0] for line in axes.lines[:2])
     assert first < second  # equal curves are side by side
     assert len(axes.collections) == 3  # a band per series with several runs
-
-
-def test_equal_curves_of_two_machines_are_both_seen(tmp_path):
-    made = [make_record("torch", epochs=20, host=host) for host in ("node-1", "node-2")]
-    first, second = Drawing.of(tmp_path, made).figure("learning_curves").axes[0].lines[:2]
-    assert first.get_ydata().tolist() == second.get_ydata().tolist()
-    marked = [
-        set(range(20)[start::step]) for start, step in map(Line2D.get_markevery, (first, second))
-    ]
-    assert all(marked)
-    assert not set.intersection(*marked)
-    assert len({"None", "none", first.get_marker(), second.get_marker()}) == 4
-
-
-def test_two_points_are_no_curve_and_chance_and_target_are_drawn(tmp_path):
-    drawing = Drawing.of(
-        tmp_path, [make_record("torch", epochs=2, accuracies=[0.1, 0.2], target=0.15)]
-    )
-    loss, accuracy = drawing.figure("learning_curves").axes
-    assert loss.lines[0].get_linewidth() == 0
-    assert {"chance 0.1", "target 0.15"} <= {text.get_text() for text in accuracy.texts}
-    (level,) = [line for line in accuracy.lines if line.get_linestyle() == "-."]
-    assert set(level.get_ydata()) == {0.1}
-
-
-def test_learning_curves_name_what_is_missing(everything):
-    text = texts_of(everything.figure("learning_curves"))
-    assert "PyTorch: diverged (1 of 3 runs)" in text
-    assert "Parity failed or not checked: PyTorch/XLA SPMD" in text
 
 
 def test_another_protocol_than_the_published_is_said(tmp_path):
@@ -124,12 +94,6 @@ def test_variants_are_side_by_side_with_their_own_published_points(tmp_path):
     assert drawing.inputs().palette["tensorflow-mirrored"] in dashed
 
 
-def test_test_loss_is_shown_only_where_the_source_prints_it_by_epoch(tmp_path):
-    drawing = Drawing.of(tmp_path, [make_record("torch", epochs=5)])
-    shown = drawing.shown("learning_curves", "tpu_fashion_conv")
-    assert set(shown["metric"]) == {"train_loss", "test_accuracy"}
-
-
 def test_predictions_name_the_label_first(everything):
     shown = everything.shown("predictions")
     assert shown["run"].nunique() == 3  # one run for each backend with a completed run
@@ -141,20 +105,6 @@ def test_predictions_name_the_label_first(everything):
     assert grid["prediction"].tolist() == predicted
     assert grid.loc[~grid["right"], "position"].tolist() == [4, 12, 13]
     assert grid["probability"].tolist() == pytest.approx(expected["probabilities"].tolist())
-
-
-def test_each_image_is_there_once_and_wrong_ones_differ_in_color_and_symbol(everything):
-    axes = everything.figure("predictions").axes[0]
-    said = [text for text in axes.texts if "\N{RIGHTWARDS ARROW}" in text.get_text()]
-    assert len(said) == len(axes.images) == 25  # all three backends agree
-    wrong = [text for text in said if "\N{BALLOT X}" in text.get_text()]
-    assert [text.get_text() for text in wrong] == [
-        f"\N{RIGHTWARDS ARROW} {name} \N{BALLOT X}" for name in ("Sandal", "Dress", "Coat")
-    ]
-    assert {text.get_color() for text in wrong} == {predictions.WRONG}
-    assert {text.get_color() for text in said if text not in wrong} == {predictions.RIGHT}
-    marked = [index for index, frame in enumerate(axes.patches) if frame.get_linewidth() > 1]
-    assert marked == [4, 12, 13]
 
 
 def test_where_backends_disagree_each_says_what_it_saw(tmp_path):

@@ -1,20 +1,16 @@
 """Batch sizes, time to target, epoch time and speed-up: what is drawn is what the records say."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
 from draw_figures import Drawing, banners, texts_of
 from make_experiments import batch_sizes, mobilenet, of_cell, to_target
-from make_records import LABELS, clocks, make_record, speed, time_to_target
-from matplotlib.collections import PathCollection
+from make_records import clocks, make_record, speed, time_to_target
 from tracing import named_runs
 
 from paragone.reporting import style
-from paragone.reporting.figures import batch_size_throughput, epoch_time
+from paragone.reporting.figures import epoch_time
 from paragone.reporting.footnotes import SHARED_CORES as SHARED
-from paragone.reporting.marks import BAR_GAP, NO_REFERENCE, places
 
 # Figure: its records, the published experiment beside it.
 STUDIES = {
@@ -76,25 +72,6 @@ def test_throughput_by_batch_is_that_of_the_records(drawings, shown):
         speed(b) / speed(a) for a, b in zip(base, of_cell(made, "torch", 1, 512), strict=True)
     ]
     assert relative["PyTorch"] == pytest.approx(np.median(ratios))
-
-
-def test_batches_without_speed_have_the_reason(drawings, shown):
-    rows = shown["batch_size_throughput"]
-    words = rows[rows["panel"] == "measured"].drop_duplicates(["series", "x"])
-    words = words.set_index(["series", "x"])["words"].dropna().to_dict()
-    assert words == {
-        **dict.fromkeys(
-            [(LABELS[name], 1024) for name in ("tensorflow-mirrored", "torch", "torch-xla")],
-            "out of memory (all 3 runs)",
-        ),
-        ("PyTorch", 700): "diverged (1 of 3 runs)",
-        ("PyTorch/XLA SPMD", 512): "diverged (all 3 runs)",
-    }
-    drawing = drawings["batch_size_throughput"]
-    remarks = batch_size_throughput.remarks(rows, drawing.inputs(), {"width": "10"})
-    assert "Not the published model: width 1, published 10." in remarks
-    text = texts_of(drawing.figure("batch_size_throughput"))
-    assert text.count("out of memory (all 3 runs)") == 3
 
 
 def test_every_try_is_a_hit_or_a_censored_miss(drawings, shown):
@@ -207,16 +184,6 @@ def test_speed_up_pairs_seeds(drawing, epochs):
     assert published["value"].tolist() == pytest.approx([150 / 36, 150 / 30])
 
 
-def test_cells_without_epoch_time_have_the_reason(drawing, epochs):
-    rows = epochs[epochs["kind"] == "words"]
-    words = rows.set_index(["panel", "series", "x"])["words"].to_dict()
-    assert words == {
-        (panel, "PyTorch/XLA SPMD", "2 replicas, batch 256"): "out of memory (all 3 runs)"
-        for panel in ("measured", "speed_up")
-    }
-    assert "out of memory (all 3 runs)" in texts_of(drawing.figure("epoch_time", BESIDE))
-
-
 @pytest.mark.parametrize(
     ("shape", "device", "said"),
     [
@@ -234,14 +201,6 @@ def test_what_forbids_a_comparison_is_said(drawing, epochs, tmp_path, shape, dev
     assert remarks[len(said)].startswith("Measured: ")
 
 
-def test_what_was_not_run_takes_no_room():
-    rows = pd.DataFrame({"series": ["A", "B", "A", "A"], "x": ["1", "1", "2", "1"]})
-    centers, middles, end = places(rows, ["A", "B"])
-    assert centers.tolist() == [0.5, 1.5, 2 + BAR_GAP + 0.5, 0.5]
-    assert middles == {"1": 1, "2": 2 + BAR_GAP + 0.5}
-    assert end == 3 + BAR_GAP
-
-
 def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
     made = mobilenet(1, epochs=3, steps_per_epoch=None)
     rows = Drawing.of(tmp_path, made).shown("epoch_time")
@@ -251,42 +210,3 @@ def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
     median = here[here["kind"] == "median"].iloc[0]
     assert median["value"] == pytest.approx(np.mean(later))
     assert not median["extrapolated"]
-
-
-def test_a_speed_up_without_its_one_replica_has_the_reason(tmp_path):
-    made = [
-        one
-        for one in mobilenet(1)
-        if (one["spec"]["backend"]["name"], one["spec"]["replicas"]) != ("torch-xla", 1)
-    ]
-    rows = Drawing.of(tmp_path, made).shown("epoch_time", BESIDE)
-    here = rows[(rows["panel"] == "speed_up") & (rows["series"] == "PyTorch/XLA SPMD")]
-    assert len(here) == 2
-    assert set(here["words"]) == {"1 replica not run"}
-    assert set(here["kind"]) == {NO_REFERENCE}
-
-
-def test_bars_of_two_machines_have_two_colors(tmp_path):
-    made = [one for host in ("node-1", "node-2") for one in mobilenet(1, host=host)]
-    (axes, _) = Drawing.of(tmp_path, made).figure("epoch_time").axes
-    assert len({bar.get_facecolor() for bar in axes.patches if bar.get_height()}) == 2 * len(
-        {one["spec"]["backend"]["name"] for one in made}
-    )
-
-
-def test_bars_do_not_overlap_and_runs_are_over_their_own(drawing, epochs):
-    panels = drawing.figure("epoch_time", BESIDE).axes
-    for axes, shown in zip(panels, (("published", "measured"), ("speed_up",)), strict=True):
-        rows = epochs[epochs["panel"].isin(shown)]
-        bars = [one for one in axes.patches if one.get_height()]
-        medians = rows.loc[rows["kind"].isin(["published", "median"]), "value"]
-        assert sorted(bar.get_height() for bar in bars) == pytest.approx(sorted(medians))
-        edges = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars)
-        assert all(left[1] < right[0] for left, right in itertools.pairwise(edges))
-        dots = [one for one in axes.collections if isinstance(one, PathCollection)]
-        drawn = [tuple(point) for one in dots for point in one.get_offsets()]
-        assert sorted(y for _, y in drawn) == pytest.approx(
-            sorted(rows.loc[rows["kind"] == "run", "value"])
-        )
-        for x, _ in drawn:
-            assert any(left < x < right for left, right in edges)

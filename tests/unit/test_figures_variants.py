@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from draw_figures import Drawing, texts_of
+from draw_figures import Drawing
 from make_records import make_record, speed
 
 from paragone.base.errors import UserError
@@ -57,14 +57,6 @@ def test_each_dot_is_the_ratio_of_a_pair(drawing):
     assert np.allclose(mean["TensorFlow Mirrored"], 1.5, rtol=0.02)
 
 
-def test_a_variant_without_a_device_is_named_with_the_reason(drawing):
-    text = texts_of(drawing.figure("variants"))
-    assert "TensorFlow TPU" in text
-    assert "device not available" in text
-    assert "multiple of PyTorch" in text
-    assert "n = 7 runs" in text
-
-
 def test_the_best_is_on_top_and_what_did_not_run_is_below(drawing):
     rows = [label.get_text() for label in drawing.figure("variants").axes[0].get_yticklabels()]
     assert [one.replace("\n", " ") for one in rows] == [
@@ -97,14 +89,3 @@ def test_a_missing_baseline_names_the_key(drawing, tmp_path):
         UserError, match=r"^baseline: torch does not train fashion-conv at batch 1,000"
     ):
         variants.points(other.inputs())
-
-
-def test_without_a_long_enough_window_the_reason_is_drawn(tmp_path):
-    records = [make_record(backend) for backend in ("torch", "tensorflow-mirrored")]
-    for record in records:
-        record["window"] = record["window"][:1]
-    bare = Drawing.of(tmp_path, records)
-    bare.settings = {"baseline": "torch"}
-    shown = bare.shown("variants")
-    assert shown["value"].isna().all()
-    assert texts_of(bare.figure("variants")).count("no speed") == 2

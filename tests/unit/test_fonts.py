@@ -72,25 +72,6 @@ def test_a_script_without_a_font_is_told_with_the_package(tmp_path):
     assert len(warned) >= 2  # a box for each
 
 
-@pytest.mark.parametrize(
-    ("character", "package"),
-    [
-        ("\N{HIRAGANA LETTER A}", "fonts-noto-cjk"),
-        ("\N{HANGUL SYLLABLE GA}", "fonts-noto-cjk"),
-        ("\u4e2d", "fonts-noto-cjk"),
-        ("\N{DEVANAGARI LETTER KA}", "fonts-noto-core"),
-        ("\N{PARTY POPPER}", "fonts-symbola"),
-    ],
-)
-def test_the_package_of_a_script(character, package):
-    assert fonts.package_of(character) == package
-
-
-def test_usual_text_takes_no_further_font(capsys):
-    assert fonts.use_fonts_for(["na\u00efve \u0394 \u0416 \u2713 a\u200db\ufe0f\n"]) == []
-    assert capsys.readouterr().out == ""
-
-
 @pytest.mark.parametrize("text", ["short", "a rather long name of a class " * 9, "\u0416" * 200])
 def test_a_name_fits_into_its_room(text):
     short = style.shortened(text, 0.6, 6)

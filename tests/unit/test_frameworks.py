@@ -72,15 +72,6 @@ def test_the_baseline_is_of_the_experiment_that_draws_it_and_an_own_environment_
     assert "torch" in {spec.backend.name for spec in expand(config, "one_device")}
 
 
-def test_pins_of_one_framework_hold_no_other():
-    trains = {"torch-xla": "torch-xla", "jax": "jax", "flax": "jax", "libtpu": None}
-    trains |= {"torch": "torch", "tensorflow-cpu": "tensorflow"}
-    for name in ("base", "torch", "tensorflow", "jax"):
-        text = (ROOT / f"envs/{name}.linux-64.txt").read_text()
-        pins = {line.partition("==")[0] for line in text.splitlines() if line[:1].isalpha()}
-        assert {trains[pin] for pin in pins & {*trains}} == {name} - {"base"}
-
-
 def test_make_installs_and_names_the_frameworks():
     def make(*words: str) -> str:
         """What `make` would do, or what it says is wrong."""

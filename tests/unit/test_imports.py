@@ -45,11 +45,6 @@ def test_planning_and_loading_import_no_framework():
     assert not imported("data") & heavy
 
 
-def test_a_figure_begins_without_the_half_of_scipy():
-    modules = imported("reporting.style")
-    assert not [name for name in modules if re.match(r"scipy\.(stats|spatial|optimize)\b", name)]
-
-
 def test_tensorflow_imports_nothing_for_the_sake_of_others():
     """The environment of the tests has all of them, and that of a user may name another backend of Keras."""
     modules = imported("engines.keras_fit", KERAS_BACKEND="jax")

@@ -8,7 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from make_processes import make_activity
 from make_records import make_record, typed
@@ -21,7 +20,6 @@ from paragone.machine.energy import EnergyMeter
 from paragone.records import host_metrics
 from paragone.records.host_metrics import other_cpu_share
 from paragone.records.run_record import Activity
-from paragone.reporting import footnotes
 
 SECONDS = 1.5
 
@@ -129,17 +127,6 @@ def test_energy_is_that_of_the_speed_window_of_every_host_once():
         return host_metrics.joules(processes, kind)
 
     assert (drawn(5.0), drawn(5.0, "accelerator"), drawn(None)) == (55, None, None)
-
-
-def test_figures_warn_of_disturbed_runs():
-    runs = pd.DataFrame(
-        {"busy": [True, False, None], "other_cpu_share": [0.4, 0.01, None], "throttled": [None] * 3}
-    ).astype({"busy": "boolean", "throttled": "boolean"})
-    (busy,) = footnotes.isolation(runs)
-    assert all(words in busy for words in ("BUSY MACHINE", "40 %", "1 of 3 runs"))
-    assert footnotes.isolation(runs.iloc[1:]) == []
-    (slow,) = footnotes.isolation(runs.iloc[1:].assign(throttled=[True, False]))
-    assert "THROTTLED" in slow
 
 
 PROGRAM = """

@@ -19,7 +19,7 @@ from paragone.data import Dataset
 from paragone.data.batches import WHOLE, train_batches
 from paragone.data.random_streams import epoch_order, framework_seed
 from paragone.machine.activity import HostWatch
-from paragone.records.run_record import Epoch, Process
+from paragone.records.run_record import Process
 from paragone.training import progress, speed_window
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
@@ -296,28 +296,6 @@ def test_an_operation_without_a_kernel_ends_the_run_as_unsupported(clock, tmp_pa
 
 SPEC = make_spec("fashion-cnn", "torch-xla", replicas=8, global_batch=1024, epochs=4, seed=3)
 PREFIX = "[fashion-cnn torch-xla x8 seed 3] "
-
-
-def row(epoch: int) -> Epoch:
-    return Epoch(
-        epoch=epoch,
-        learning_rate=0.1,
-        steps=20,
-        train_seconds=8.0,
-        input_seconds=None,
-        train_loss=1.0,
-        evaluate_seconds=2.0,
-        test_loss=1.0,
-    )
-
-
-def test_epoch_line(capsys):
-    shown = Progress(SPEC, 20, 20_480)
-    shown.epoch_done(row(1), 0.81236)
-    shown.epoch_done(row(4), 0.81236)
-    first, last = capsys.readouterr().out.splitlines()
-    assert first == (PREFIX + "epoch 1/4: 2,560 examples/s, test accuracy 0.8124, 0:00:30 left")
-    assert last.endswith("epoch 4/4: 2,560 examples/s, test accuracy 0.8124, 0:00:00 left")
 
 
 def test_watching_passes_every_batch_and_is_silent_at_first(capsys):

@@ -1,20 +1,17 @@
 """PyTorch's optimizers against their rules, written out in double precision; their state can be kept."""
 
 import copy
-from collections import defaultdict
 
 import pytest
 import torch
 from torch import nn
 
 from paragone.engines import torch_optimizers
-from paragone.engines.reference import RULES
 from paragone.engines.torch_optimizers import averages, create_optimizer
 
 RATE, BETA_1, BETA_2, EPSILON = 0.1, 0.9, 0.999, 1e-7
 ADAM = {"name": "adam", "beta_1": BETA_1, "beta_2": BETA_2, "epsilon": EPSILON}
 NADAM = {**ADAM, "name": "nadam"}
-WORDS = torch.tensor([[0, 2, 2], [2, 1, 0]])  # word 2 three times, word 3 never
 
 
 @pytest.fixture(autouse=True)
@@ -30,76 +27,6 @@ def create(options: dict, model: nn.Module, **tuned: bool) -> torch.optim.Optimi
     for group in optimizer.param_groups:
         group["lr"] = RATE
     return optimizer
-
-
-def output_gradient(step: int) -> torch.Tensor:
-    return torch.arange(1.0, 7.0).sin().reshape(2, 3, 1) * step
-
-
-def nadam_by_hand(deduplicate: bool, steps: int) -> torch.Tensor:
-    """Nadam as Keras computes it (Dozat, 2016), from the gradients of the embedding's output."""
-    weight = moment = square = torch.zeros(4)
-    product = 1.0
-    for step in range(1, steps + 1):
-        occurrences = output_gradient(step).flatten()
-        gradient = torch.zeros(4).index_add(0, WORDS.flatten(), occurrences)
-        apart = torch.zeros(4).index_add(0, WORDS.flatten(), occurrences**2)
-        now, after = (BETA_1 * (1 - 0.5 * 0.96**t) for t in (step, step + 1))
-        product *= now
-        moment = BETA_1 * moment + (1 - BETA_1) * gradient
-        square = BETA_2 * square + (1 - BETA_2) * (gradient**2 if deduplicate else apart)
-        ahead = after * moment / (1 - product * after) + (1 - now) * gradient / (1 - product)
-        weight = weight - RATE * ahead / ((square / (1 - BETA_2**step)).sqrt() + EPSILON)
-    return weight
-
-
-@pytest.mark.parametrize("deduplicate", [True, False])
-def test_nadam_of_repeated_words(deduplicate):
-    model = nn.Sequential(nn.Embedding(4, 1))
-    nn.init.zeros_(model[0].weight)
-    optimizer = create({**NADAM, "deduplicate": deduplicate}, model)
-    for step in (1, 2, 3):
-        optimizer.zero_grad()
-        (model(WORDS) * output_gradient(step)).sum().backward()
-        optimizer.step()
-        weight = model[0].weight.detach().flatten()
-        torch.testing.assert_close(weight, nadam_by_hand(deduplicate, step), rtol=1e-12, atol=1e-12)
-    assert not torch.allclose(weight, nadam_by_hand(not deduplicate, 3), rtol=0.1)
-
-
-def test_nadam_of_keras_2_moves_the_words_of_the_batch():
-    """A word that the batch lacks stays, while its moments decay; they move one whose gradient is 0."""
-    model = nn.Sequential(nn.Embedding(3, 1))
-    nn.init.zeros_(model[0].weight)
-    options = {**NADAM, "rule": "keras-2"}
-    optimizer, state = create(options, model), defaultdict(float)
-    expected = torch.zeros(3, 1)
-    batches = [([0, 1, 1], [1.0, 2.0, -3.0]), ([0, 2, 2], [0.0, 1.0, 1.0]), ([1], [0.5])]
-    for step, (words, gradients) in enumerate(batches, start=1):
-        optimizer.zero_grad()
-        (model(torch.tensor([words])).flatten() @ torch.tensor(gradients)).backward()
-        gradient = model[0].weight.grad.clone()
-        optimizer.step()
-        move = RULES["nadam"](options, step, gradient, gradient**2, state)
-        expected[words] -= RATE * move[words]
-        torch.testing.assert_close(model[0].weight.detach(), expected, rtol=1e-12, atol=1e-12)
-
-
-def test_adam_adds_epsilon_before_the_bias_correction():
-    """As Keras has it; gradients of the size of epsilon show the difference."""
-    model = nn.Linear(1, 1, bias=False)
-    nn.init.zeros_(model.weight)
-    optimizer = create(ADAM, model)
-    weight = moment = square = 0.0
-    for step in (1, 2, 3):
-        gradient = step * EPSILON
-        model.weight.grad = torch.full((1, 1), gradient)
-        optimizer.step()
-        moment = BETA_1 * moment + (1 - BETA_1) * gradient
-        square = BETA_2 * square + (1 - BETA_2) * gradient**2
-        rate = RATE * (1 - BETA_2**step) ** 0.5 / (1 - BETA_1**step)
-        weight -= rate * moment / (square**0.5 + EPSILON)
-        assert model.weight.item() == pytest.approx(weight, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -110,17 +110,6 @@ def test_the_gate_probes_each_workload_on_the_backends_that_train_it(default):
     assert default.manifests("tpu_fashion_conv") == ["<results>/data/fashion_mnist/manifest.json"]
 
 
-def test_figures_and_tables_are_made_in_the_formats_that_people_use(default):
-    files = default.files(FIGURES, section="strong_scaling")
-    assert files == [f"<results>/figures/strong_scaling/scaling.{x}" for x in ("svg", "pdf", "png")]
-    assert default.files(TABLES, "json", section="strong_scaling") == [
-        f"<results>/tables/strong_scaling/{name}.json" for name in ("scaling", "differences")
-    ]
-    assert len(default.files(FIGURES)) == 3 * len(default.names(FIGURES))
-    only = changed(only=["strong_scaling"])
-    assert {path.split("/")[2] for path in only.files(FIGURES)} == {"strong_scaling"}
-
-
 @pytest.mark.parametrize("kind", EXHIBITS)
 def test_every_figure_and_table_of_the_config_reads_files_that_the_plan_knows(default, kind):
     for section, name in default.names(kind):

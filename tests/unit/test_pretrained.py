@@ -8,7 +8,6 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from data_programs import CONFIG_DATA
@@ -18,7 +17,6 @@ from paragone.base.errors import UserError
 from paragone.engines import torch_weights
 from paragone.models.torch import mobilenet_v2
 from paragone.models.weights import draw, initial, read
-from paragone.reporting import footnotes
 
 pytestmark = pytest.mark.full
 
@@ -186,19 +184,3 @@ def test_damaged_weights_name_what_to_delete_and_truncated_ones_are_converted_an
     (path.parent / "manifest.json").write_text(json.dumps(description))
     assert provide(tmp_path, published, **listed).returncode == 0
     assert zipfile.ZipFile(path).testzip() is None
-
-
-@pytest.mark.parametrize(
-    ("planned", "used", "words"),
-    [
-        ("keras", ["keras"], []),
-        ("imagenet", ["imagenet", "imagenet"], ["ImageNet's, as Keras publishes them."]),
-        ("imagenet", ["keras"], ["random draws by Keras' rule: ImageNet's were not available."]),
-        ("imagenet", [None], []),  # such a run had no devices, so no weights
-    ],
-)
-def test_note_says_which_weights(planned, used, words):
-    runs = pd.DataFrame(
-        {"workload": MODEL, "planned_initializer": planned, "initializer": used}, dtype="string"
-    )
-    assert footnotes.weights(runs) == [f"{MODEL}: initial weights are {word}" for word in words]

@@ -11,8 +11,7 @@ from make_records import make_record, typed
 from msgspec.structs import replace
 from workspace import run_python, succeed, waiting
 
-from paragone.analysis import columns, tidy
-from paragone.analysis.grouping import series_of
+from paragone.analysis import columns
 from paragone.base.clock_names import COLD, PARTS
 from paragone.machine import hardware, process_entry
 from paragone.machine.process_entry import age, git_state
@@ -64,25 +63,6 @@ def test_a_process_that_waits_for_a_core_between_two_clocks_has_the_same_age(mon
     assert age(ledger.mark) == pytest.approx(math.fsum(ledger.seconds.values()), abs=0.01)
 
 
-def test_windows_are_what_is_added():
-    ledger = Ledger()
-    begun = time.perf_counter()
-    ledger.switch("devices")
-    first = time.perf_counter()
-    windows = {"train": 0.0, "evaluate": 0.0}
-    ledger.switch("train")
-    for _ in range(50):
-        windows["train"] += ledger.switch("evaluate")
-        windows["evaluate"] += ledger.switch("train")
-    before = time.perf_counter()
-    last = ledger.switch("other")
-    passed = time.perf_counter() - begun
-    assert ledger.seconds["train"] == pytest.approx(windows["train"] + last, rel=1e-12)
-    assert ledger.seconds["evaluate"] == pytest.approx(windows["evaluate"], rel=1e-12)
-    measured = math.fsum(v for part, v in ledger.seconds.items() if part != "imports")
-    assert before - first <= measured <= passed
-
-
 def test_seconds_of_an_earlier_process_are_added_and_an_unknown_part_is_a_mistake():
     ledger = Ledger()
     ledger.switch("other")
@@ -110,32 +90,6 @@ def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
     assert hardware.describe() == first
     assert process_entry.at_start().cores == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("platform.node", "elsewhere"),
-        ("platform.platform", "Linux-0.1"),
-        ("psutil.cpu_count", 1024),
-        ("paragone.machine.nvml.names", ["NVIDIA H100"]),
-        ("paragone.machine.nvml.driver", "999.1"),
-        ("paragone.machine.hardware._processor", "abacus"),
-    ],
-)
-def test_another_machine_has_another_fingerprint(monkeypatch, name, value):
-    before = hardware.describe().fingerprint
-    monkeypatch.setattr(name, lambda *_: value)
-    assert hardware.describe().fingerprint != before
-
-
-def test_machines_that_share_a_name_are_kept_apart():
-    made = [make_record(seed=seed) for seed in range(2)]
-    made[1]["processes"][0]["machine"]["fingerprint"] = "d" * 64
-    runs, _ = tidy.tables(typed(made), "one", {})
-    series = series_of(runs, {})
-    assert [len(one.runs) for one in series] == [1, 1]
-    assert sum("[dddddd]" in one.label for one in series) == 1
 
 
 def test_the_start_is_the_ledgers_zero():

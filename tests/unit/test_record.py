@@ -3,16 +3,14 @@
 import copy
 import json
 
-import msgspec
 import pytest
 from msgspec.structs import replace
-from mutations import fields
 from unit.make_records import make_record
 
 from paragone.base.clock_names import PARTS
 from paragone.base.errors import UserError
 from paragone.records import record
-from paragone.records.run_record import FirstSteps, Load, RunRecord
+from paragone.records.run_record import FirstSteps, RunRecord
 from paragone.training import results
 
 
@@ -48,32 +46,16 @@ BASE = json.loads(json.dumps(make_record("torch", epochs=3, target=0.5)))
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        ("window.0.steps", 0, "window"),
-        ("window.0.seconds", 0.0, "window"),
-        ("processes.0.machine.fingerprint", "abc", "fingerprint"),
-        ("processes.0.load.life.heat_throttles", -1, "life"),
-        ("processes.0.epochs.0.run", -1, "run"),
         ("processes.0.started", "2026-13-01T00:00:00+00:00", "started"),
-        ("processes.0.memory.peak_host_bytes", 0, "peak_host_bytes"),
-        ("processes.0.window.0.cpu_joules", -1.0, "cpu_joules"),
-        ("efficiency.counter", "", "counter"),
         ("epochs.1.epoch", 3, "epochs"),
         ("epochs.0.train_accuracy", 1.5, "train_accuracy"),
         ("epochs.0.test_accuracy", -0.1, "test_accuracy"),
-        ("epochs.0.train_seconds", -1.0, "train_seconds"),
         ("devices.replicas", 2, "devices"),
         ("devices.kind", "gpu", "devices"),
         ("devices.workers", 2, "devices"),
         ("devices", None, "devices"),
         ("run", "../up", "run"),
-        ("schedule.place", 0, "schedule"),
-        ("data.source", "auto", "source"),
-        ("data.manifest_sha256", "abc", "manifest_sha256"),
-        ("data.train_examples", 0, "train_examples"),
         ("processes", [], "processes"),
-        ("processes.0.threads", 0, "threads"),
-        ("processes.0.first_epoch", 0, "first_epoch"),
-        ("clocks.window", -1.0, "window"),
     ],
 )
 def test_wrong_value(path, value, words):
@@ -82,17 +64,6 @@ def test_wrong_value(path, value, words):
     parent[key] = value
     with pytest.raises(ValueError, match=words):
         record.check(broken)
-
-
-def test_no_value_may_be_of_another_type():
-    whole = copy.deepcopy(BASE)
-    values = [each for each in fields(whole) if not each[2].startswith("spec.")]  # test_spec.py
-    assert len(values) > 100
-    for parent, key, path in values:
-        right, parent[key] = parent[key], ["of another type"]
-        with pytest.raises(ValueError, match=path.partition(".")[0]):
-            record.check(whole)
-        parent[key] = right
 
 
 @pytest.mark.parametrize("prefix", ["", "processes.0.", "processes.0.load.", "epochs.0."])
@@ -140,18 +111,6 @@ def test_a_record_is_read_as_it_was_written(tmp_path, valid):
     before = (tmp_path / "new/record.json").read_bytes()
     record.write(read, tmp_path / "new/record.json")
     assert (tmp_path / "new/record.json").read_bytes() == before
-
-
-def test_a_new_field_is_one_line():
-    """A type with one more field reads what was written without it, and writes and reads the field."""
-
-    class Newer(Load, frozen=True):
-        swap_bytes: int | None = None
-
-    old = msgspec.json.encode(Load(before=0.5))
-    assert msgspec.json.decode(old, type=Newer) == Newer(before=0.5)
-    new = Newer(before=0.5, swap_bytes=3)
-    assert msgspec.json.decode(msgspec.json.encode(new), type=Newer) == new
 
 
 def test_first_steps_that_nothing_bounds_are_refused():

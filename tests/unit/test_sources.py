@@ -6,7 +6,7 @@ import pytest
 from workspace import CONFIG, ROOT, run_python
 
 from paragone.base import plugins
-from paragone.config.code_files import _imports, code_files, code_of
+from paragone.config.code_files import code_files, code_of
 
 ENGINES = sorted({backend["engine"] for backend in CONFIG["backends"].values()})
 
@@ -83,36 +83,3 @@ def test_the_digest_is_of_names_and_contents_and_of_no_place_or_time(tmp_path, m
     assert digest("aa") == first
     assert digest("b", changed="# one comment more") != first
     assert digest("c", name="other.py") != first
-
-
-NESTED = """
-import a0
-try:
-    import a1
-except ImportError:
-    import a2
-else:
-    import a3
-finally:
-    import a4
-if a0:
-    pass
-elif a1:
-    import a5
-else:
-    import a6
-match a0:
-    case 1:
-        import a7
-class One:
-    async def two(self):
-        with a0:
-            for _ in a0:
-                from a8 import nine
-"""
-
-
-def test_imports_are_found_wherever_a_statement_can_be(tmp_path):
-    (tmp_path / "nested.py").write_text(NESTED)
-    expected = {*(f"a{number}" for number in range(9)), "a8.nine"}
-    assert _imports(tmp_path / "nested.py") == expected

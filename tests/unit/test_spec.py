@@ -169,17 +169,6 @@ def test_rate_grows_with_the_global_batch():
     assert replace(spec, global_batch=128, per_replica_batch=16).learning_rates(1, 1) == [0.01]
 
 
-def test_rate_without_scaling_is_the_base():
-    assert schedule(base=0.001).learning_rates(1, 2) == [0.001, 0.001]
-    assert schedule(base=0.001).learning_rates(1000, 2) == [0.001, 0.001]
-
-
-def test_decay_holds_after_the_named_epochs():
-    spec = schedule(base=1.0, decay=[{"after": 2, "factor": 0.5}, {"after": 4, "factor": 0.1}])
-    rates = [spec.learning_rates(epoch, 1)[0] for epoch in range(1, 7)]
-    assert rates == [1, 1, 0.5, 0.5, 0.1, 0.1]
-
-
 def test_decay_and_scaling_multiply():
     spec = schedule(base=0.01, per_batch=512, decay=[{"after": 1, "factor": 0.1}])
     assert spec.learning_rates(2, 1)[0] == pytest.approx(0.002)
@@ -192,10 +181,6 @@ def test_decay_of_the_batch_size_lab():
     assert rates == pytest.approx(
         {1: 1e-2, 15: 1e-2, 16: 1e-3, 25: 1e-3, 26: 1e-4, 35: 1e-4, 36: 1e-5, 40: 1e-5}
     )
-
-
-def test_rate_of_the_lab_does_not_grow_with_the_batch():
-    assert make_spec("wide-resnet", "torch", global_batch=512).learning_rates(1, 1) == [0.01]
 
 
 def test_a_name_tells_the_cell():

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from draw_figures import Drawing, texts_of
 from make_contests import windows
 from make_records import make_record, typed
 
@@ -149,12 +148,6 @@ def test_questions_and_machines_have_states_of_their_own():
     assert len(marked) == 4 * 5
 
 
-def test_the_same_rounds_give_the_same_states():
-    table = windows(measured())
-    shuffled = table.sample(frac=1, random_state=0)
-    assert states(table, LABELS) == states(shuffled, LABELS)
-
-
 def test_windows_of_variants_that_were_alone_show_no_state():
     table = windows(measured(), together=False)
     assert not disturbed(table).any()
@@ -191,20 +184,3 @@ def test_the_answers_say_so_too():
     assert words.of_states(found) in given.cautions
     assert given.text == silent.text
     assert words.of_states(found) not in silent.cautions
-
-
-def test_the_figure_shades_disturbed_rounds_alone(tmp_path):
-    table = windows(measured())
-    drawing = Drawing(tmp_path, rounds=table)
-    shown = drawing.shown("rounds")
-    assert set(shown.loc[shown["disturbed"], "round"]) == {1, 2, 3, 12, 16}
-    figure = drawing.figure("rounds")
-    (axes,) = figure.axes
-    assert [(box.get_x(), box.get_width()) for box in axes.patches] == [
-        (0.5, 3),
-        (11.5, 1),
-        (15.5, 1),
-    ]
-    assert "disturbed machine" in texts_of(figure)
-    calm_figure = Drawing(tmp_path, rounds=calm(table)).figure("rounds")
-    assert not calm_figure.axes[0].patches
