@@ -7,7 +7,6 @@ equal are in one table, `_EQUAL`.
 
 import hashlib
 import json
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from datetime import datetime
@@ -17,19 +16,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
-import scipy
-
 from paragone.analysis import tidy
-from paragone.analysis.statistics import holm
 from paragone.base.errors import UserError
 from paragone.base.typed_json import typed
 from paragone.config import questions
 from paragone.records import parity_reports
 from paragone.records.compliance import OF_RECORD, Violation, of_contests
 from paragone.records.contest_record import ContestsRecord
-from paragone.records.rules import UNREADABLE, Checks, Finding, as_json, limit, table
-from paragone.records.run_metrics import time_to_target
+from paragone.records.rules import UNREADABLE, Checks, Finding, limit, table
 from paragone.records.run_record import RunRecord
 
 OF_FILES = (
@@ -40,8 +34,6 @@ OF_FILES = (
     "manifest",
 )  # checked by `find` itself
 ALONE = ""  # the name of the experiment of records that belong to none
-MISSED = math.inf  # epochs of a run that did not reach its target
-ENUMERATED = 20_000  # arrangements: all for up to 8 runs against 8, beyond that a random sample
 
 Verdicts = dict[tuple[str, str], bool | None]  # (workload, backend): passed; None: could not run
 Found = Iterator[tuple[str, Finding]]
@@ -315,62 +307,12 @@ def flop(records: list[RunRecord]) -> Found:
                 yield run, Finding(where, wrong)
 
 
-@OF_EXPERIMENT.rule("too-fast")
-def too_fast_to_be_true(records: list[RunRecord]) -> Found:
-    """Epochs to the target against the reference backend's; p adjusted over the cells of the experiment.
-
-    A backend that needs significantly fewer does not compute the same. So MLPerf's reference convergence
-    points (mlcommons/logging, rcp_checker), by a t-test of mean epochs; here ranks are compared, because a
-    run that missed its target has no number of epochs, but is later than all that reached it.
-    """
-    ended = [record for record in records if record.status in ("completed", "diverged")]
-    judged = []
-    for same in _grouped(filter(time_to_target, ended), _question).values():
-        reference = [_epochs_to_target(record) for record in same if _is_reference(record)]
-        others = [record for record in same if not _is_reference(record)]
-        for cell in _grouped(others, _cell).values():
-            epochs = [_epochs_to_target(record) for record in cell]
-            if (p := p_of_fewer(epochs, reference)) is not None:
-                judged.append((cell, epochs, reference, p))
-    adjusted = holm([p for *_, p in judged])
-    for (cell, epochs, reference, p), p_adjusted in zip(judged, adjusted, strict=True):
-        if p_adjusted <= limit("too-fast"):
-            found = (
-                f"median {median(epochs):g} epochs (n = {len(epochs)}), "
-                f"reference {median(reference):g} (n = {len(reference)}), "
-                f"one-sided p = {p:.4f}, {p_adjusted:.4f} adjusted for {len(judged)}"
-            )
-            for record in cell:
-                yield record.run, Finding("target.epoch", found)
-
-
-def p_of_fewer(epochs: list[float], reference: list[float]) -> float | None:
-    """Probability of epochs as few as these under the null hypothesis of no difference from the reference.
-
-    One-sided Mann-Whitney test over all rearrangements of these values, so that ties and misses are
-    accounted for. None where too few runs cannot reach p <= 0.05.
-    """
-    n, m = len(epochs), len(reference)
-    if math.comb(n + m, n) < 20:  # the one extreme arrangement has p = 1 / comb
-        return None
-    ranked = np.nan_to_num([*epochs, *reference], posinf=1e9)
-    method = scipy.stats.PermutationMethod(n_resamples=ENUMERATED, rng=np.random.default_rng(0))
-    found = scipy.stats.mannwhitneyu(ranked[:n], ranked[n:], alternative="less", method=method)
-    return float(found.pvalue)
-
-
 def _workload(record: RunRecord) -> str:
     return record.spec.workload.name
 
 
 def _cell(record: RunRecord) -> Hashable:
     return questions.cell(record.spec)
-
-
-def _question(record: RunRecord) -> Hashable:
-    """What is the same for runs whose epochs to the target are compared."""
-    goal = record.spec.workload.target
-    return _workload(record), record.spec.global_batch, str(goal), str(as_json(record.data))
 
 
 def _grouped(
@@ -391,11 +333,6 @@ def _threads_per_host(record: RunRecord) -> list[int]:
 
 def _is_reference(record: RunRecord) -> bool:
     return (record.spec.backend.engine, record.spec.backend.strategy) == ("torch", "single")
-
-
-def _epochs_to_target(record: RunRecord) -> float:
-    target = time_to_target(record)
-    return target.epoch if target and target.reached and target.epoch is not None else MISSED
 
 
 def _start(record: RunRecord) -> datetime:
