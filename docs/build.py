@@ -26,7 +26,7 @@ import yaml
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from paragone.config import numbers, papers, schema  # noqa: E402 - found through the line above
+from paragone.config import numbers, papers, schedules, schema  # noqa: E402 - found through the line above
 from paragone.records.run_record import RunRecord  # noqa: E402 - likewise
 from paragone.reporting.tables import TABLES  # noqa: E402 - found through the line above
 
@@ -160,7 +160,7 @@ def described(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON Schema of a type of blocks, with the first line of each type's docstring and the meaning of
     its keys, `key: meaning` in the docstrings of the type and of those that it is derived from."""
     made = msgspec.json.schema(kind)
-    types = {**vars(schema), **vars(numbers), **vars(papers)}
+    types = {**vars(schedules), **vars(schema), **vars(numbers), **vars(papers)}
     for name, block in made["$defs"].items():
         block["description"], _, _ = block["description"].partition("\n")
         texts = "\n".join(inspect.getdoc(each) or "" for each in types[name].__mro__[::-1])
@@ -255,6 +255,10 @@ def _kind(node: dict[str, Any]) -> str:
         return ", ".join(f"`{value}`" for value in node["enum"])
     if "anyOf" in node:
         kinds = [_kind(option) or "object" for option in node["anyOf"]]
+        if kinds[1].startswith("number"):  # an integer or another number
+            del kinds[0]
+        if len(kinds) == 1:
+            return kinds[0]
         return "one or a list" if "list" in kinds else " or ".join(kinds)
     kinds = node.get("type", "")
     kind = " or ".join(kinds) if isinstance(kinds, list) else kinds
@@ -267,7 +271,11 @@ def _kind(node: dict[str, Any]) -> str:
         "maximum": "<= {}",
         "exclusiveMaximum": "< {}",
     }
-    bounds = [words.format(node[key]) for key, words in limits.items() if key in node]
+    bounds = [
+        words.format(node[key])
+        for key, words in limits.items()
+        if key in node and node[key] < 2**53  # of every count, which JSON must be able to hold
+    ]
     return " ".join([kind, ", ".join(bounds)]).strip()
 
 

@@ -4,10 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from paragone.base.typed_json import Part
-
-Count = Annotated[int, Meta(ge=1)]
-Whole = Annotated[int, Meta(ge=0)]
+from paragone.base.typed_json import Count, Part, Whole
 
 
 class Devices(Part, frozen=True):

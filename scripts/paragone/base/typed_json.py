@@ -11,8 +11,15 @@ from paragone.base.digests import canonical
 from paragone.base.errors import UserError
 
 Kind = TypeVar("Kind")
-Count = Annotated[int, Meta(ge=0, lt=2**53)]
-Number = int | float  # as the file has it: the hash of 1 is not that of 1.0
+Count = Annotated[int, Meta(ge=1, lt=2**53)]
+Whole = Annotated[int, Meta(ge=0, lt=2**53)]
+# Numbers as the file has them: the hash of 1 is not that of 1.0.
+Number = int | float
+Positive = Annotated[int, Meta(gt=0)] | Annotated[float, Meta(gt=0)]
+NotNegative = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0)]
+Fraction = Annotated[int, Meta(ge=0, lt=1)] | Annotated[float, Meta(ge=0, lt=1)]
+# The default of a key that may be left out, but has no null.
+ABSENT: Any = None
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,14 +6,23 @@ The Snakefile imports this module at parse time, and every training process: no 
 import hashlib
 import re
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
 from paragone.base.engine_reports import Devices
 from paragone.base.errors import UserError
-from paragone.base.typed_json import Block, Count, Number
+from paragone.base.typed_json import (
+    ABSENT,
+    Block,
+    Count,
+    Fraction,
+    Number,
+    Positive,
+    Whole,
+)
 from paragone.config.schedules import LearningRate
 from paragone.tasks import CLASSIFICATION, METRICS, Task
 
@@ -32,34 +41,50 @@ Options = dict[str, Any]  # those of a plugin's model or optimizer may be of any
 
 
 class Input(Block, frozen=True):
-    """How stored numbers become inputs: (stored / divide - mean) / std; these may be of each channel."""
+    """x = (stored / divide - mean) / std; absent for word indices
 
-    divide: Number
+    divide: divisor of the stored pixel, 0 to 255
+    mean: mean of the divided pixels, or of each channel's, as a list
+    std: standard deviation of the divided pixels, or likewise
+    """
+
+    divide: Positive
     mean: Number | tuple[Number, ...]
-    std: Number | tuple[Number, ...]
+    std: Positive | tuple[Positive, ...]
 
 
 class Augmentation(Block, frozen=True):
-    """Random changes of training images: shifts up to a fraction of a side; half of them flipped, or none.
+    """random changes of training images; none if absent
 
-    `crop`: pixels of padding on each side, before a part of the old size is cut out. `cutout`: side of the
-    square, in pixels, that is made black; 0 for none.
+    shift: largest shift in each direction, as a fraction of a side
+    flip: exchange left and right with probability 1/2
+    crop: pad each side with so many black pixels, then cut a part of the old size out at random
+    cutout: make a square of so many pixels per side black, around a random pixel
     """
 
-    shift: Number
+    shift: Fraction
     flip: bool
     crop: Count = 0
     cutout: Count = 0
 
 
 class Target(Block, frozen=True, kw_only=True):
-    """The value of one test metric to reach in `patience` consecutive evaluations; `stop` the run there?"""
+    """quality target, one metric of the task; none if absent
 
-    accuracy: Number | None = None
-    r2: Number | None = None
-    mae: Number | None = None
-    perplexity: Number | None = None
-    loss: Number | None = None
+    accuracy: test accuracy, as a fraction, or more
+    r2: R² of the test split, or more
+    mae: mean absolute error of the test split, or less
+    perplexity: test perplexity, or less
+    loss: test loss, or less
+    patience: consecutive evaluations that reach it
+    stop: end the run when it is reached
+    """
+
+    accuracy: Annotated[int, Meta(gt=0, le=1)] | Annotated[float, Meta(gt=0, le=1)] = ABSENT
+    r2: Annotated[int, Meta(lt=1)] | Annotated[float, Meta(lt=1)] = ABSENT
+    mae: Positive = ABSENT
+    perplexity: Annotated[int, Meta(gt=1)] | Annotated[float, Meta(gt=1)] = ABSENT
+    loss: Positive = ABSENT
     patience: Count
     stop: bool
 
@@ -86,10 +111,19 @@ class Target(Block, frozen=True, kw_only=True):
 
 
 class Evaluation(Block, frozen=True):
-    """The test examples of an evaluation: the `first` ones, or `random_batches` of the global batch."""
+    """the test examples of each evaluation; all if absent
 
-    first: Count | None = None
-    random_batches: Count | None = None
+    first: the first so many
+    random_batches: so many of the global batch, drawn anew for each evaluation, with replacement
+    """
+
+    first: Count = ABSENT
+    random_batches: Count = ABSENT
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` unless it says one thing."""
+        if bool(self.first) == bool(self.random_batches):
+            raise ValueError("has first and random_batches, or neither; write one of them")
 
 
 class Workload(Block, frozen=True, kw_only=True):
@@ -219,7 +253,7 @@ class Spec(Block, frozen=True, dict=True):
     epochs: Count
     steps_per_epoch: Count | None
     precision: str
-    seed: Count
+    seed: Whole
     deterministic: bool
     tuning: Tuned
     least_evaluation_batch: Count = EVALUATION_BATCH
@@ -285,10 +319,10 @@ class Spec(Block, frozen=True, dict=True):
 
     def tested_examples(self, examples: int) -> int:
         """Examples of one evaluation, of `examples` test examples."""
-        evaluation = self.workload.evaluation or Evaluation()
-        if evaluation.random_batches:
+        evaluation = self.workload.evaluation
+        if evaluation and evaluation.random_batches:
             return evaluation.random_batches * self.global_batch
-        return min(evaluation.first or examples, examples)
+        return min(evaluation.first, examples) if evaluation else examples
 
     @property
     def tuning_name(self) -> str:

@@ -1,26 +1,37 @@
 """Schedules of the learning rate, as pure functions of how far a run has come."""
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
-from paragone.base.typed_json import Block, Count, Number
+import msgspec
+from msgspec import Meta
+
+from paragone.base.typed_json import ABSENT, Block, Count, Fraction, NotNegative, Positive
 
 Unit = Literal["epoch", "step"]
 Shape = Literal["linear", "cosine", "polynomial", "exponential", "one-cycle", "inverse-square-root"]
 
 
 class Decay(Block, frozen=True):
-    """The factor of the learning rate after so many units."""
+    """one step down
+
+    after: units after which this step holds
+    factor: the rate is base x factor
+    """
 
     after: Count
-    factor: Number
+    factor: Positive
 
 
 class Warmup(Block, frozen=True):
-    """A linear rise over `length` units from the factor `start`; from 1 / (length + 1) if None."""
+    """a linear rise to the base; none if absent
+
+    length: units of the rise
+    start: factor of the first rate; 1 / (length + 1) if absent
+    """
 
     length: Count
-    start: Number | None = None
+    start: Fraction | None = None
 
     def factor(self, passed: float) -> float:
         """The factor after `passed` units of the rise."""
@@ -28,23 +39,50 @@ class Warmup(Block, frozen=True):
         return start + (1 - start) * passed / self.length
 
 
-class Schedule(Block, frozen=True):
-    """The shape of the learning rate after the warm-up; `factor` has the formulas.
+# By shape: the key that it needs, and those that it may have.
+SHAPES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "linear": ("", ("over", "end")),
+    "cosine": ("", ("over", "end")),
+    "polynomial": ("power", ("over", "end")),
+    "exponential": ("rate", ()),
+    "one-cycle": ("", ("over", "end", "rise", "start")),
+    "inverse-square-root": ("", ()),
+}
 
-    `over`: units from the beginning of the run to the end of the shape; None for the whole run.
+
+class Schedule(Block, frozen=True):
+    """the shape of the rate after the warm-up; constant if absent
+
+    name: the shape; its formula is in docs/method.md#protocols
+    over: units from the beginning of the run to the end of the shape; all if absent
+    end: of linear, cosine, polynomial and one-cycle: factor at the end
+    power: of polynomial: exponent of the share that is left
+    rate: of exponential: factor of each unit
+    rise: of one-cycle: share of the rise
+    start: of one-cycle: factor at the beginning
     """
 
     name: Shape
-    over: Count | None = None
-    end: Number = 0
-    power: Number = 1
-    rate: Number = 1
-    rise: Number = 0.3
-    start: Number = 0.04
+    over: Count = ABSENT
+    end: NotNegative = 0
+    power: Positive = ABSENT
+    rate: Positive = ABSENT
+    rise: Annotated[float, Meta(gt=0, lt=1)] = 0.3
+    start: Fraction = 0.04
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for a key that the shape lacks, or has no use for."""
+        needed, possible = SHAPES[self.name]
+        for field in msgspec.structs.fields(self)[1:]:
+            key, given = field.name, getattr(self, field.name) != field.default
+            if key == needed and not given:
+                raise ValueError(f"has no {key}, which {self.name} needs; add it")
+            if given and key not in (needed, *possible):
+                raise ValueError(f"has {key}, for which {self.name} has no use; leave it out")
 
     def factor(self, passed: float, warmup: int, length: float) -> float:
         """The factor after `passed` units of a run of `length`, of which `warmup` were warm-up."""
-        end = length if self.over is None else self.over
+        end = self.over or length
         share = (passed - warmup) / (end - warmup) if passed < end else 1.0
         match self.name:
             case "linear":
@@ -64,18 +102,32 @@ class Schedule(Block, frozen=True):
 
 
 class LearningRate(Block, frozen=True):
-    """The schedule; see `factor`, and `Spec.learning_rates`.
+    """the schedule; the rate of a step is base x factor of the warm-up, or of the shape, x factor of decay
 
-    `each_step`: with the unit "epoch", the rate changes at each step, by fractions of an epoch.
+    base: rate before scaling and schedule
+    per_batch: the rate is base x global batch / per_batch; base itself if absent
+    decay: steps down; none if absent
+    unit: what lengths are counted in, and how often the rate changes
+    each_step: with unit epoch: change the rate at each step, by fractions of an epoch
     """
 
-    base: Number
-    per_batch: Count | None = None
+    base: Positive
+    per_batch: Count = ABSENT
     decay: tuple[Decay, ...] = ()
     unit: Unit = "epoch"
     each_step: bool = False
-    warmup: Warmup | None = None
-    schedule: Schedule | None = None
+    warmup: Warmup = ABSENT
+    schedule: Schedule = ABSENT
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for keys that do not go together."""
+        if self.each_step and self.unit == "step":
+            raise ValueError(
+                "has each_step and the unit step, which changes the rate at each step anyway"
+            )
+        over = self.schedule.over if self.schedule else None
+        if over and self.warmup and over <= self.warmup.length:
+            raise ValueError("has a schedule that is over before its warmup; make `over` longer")
 
     def factor(self, passed: float, length: float) -> float:
         """What the base is multiplied by after `passed` units of a run of `length`.
@@ -83,7 +135,7 @@ class LearningRate(Block, frozen=True):
         That is the warm-up's factor or, after it, the schedule's; times that of the last entry of `decay`
         whose `after` units have passed.
         """
-        factor: Number = 1
+        factor: float = 1
         rise = self.warmup.length if self.warmup else 0
         if self.warmup and passed < rise:
             factor = self.warmup.factor(passed)

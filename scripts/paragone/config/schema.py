@@ -8,16 +8,26 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from paragone.config.run_spec import DeviceKind, Feed, Initializer, Loss, PartialBatch, Shuffle
-from paragone.config.schedules import Shape, Unit
+from paragone.base.typed_json import ABSENT, Count
+from paragone.config.run_spec import (
+    Augmentation,
+    DeviceKind,
+    Evaluation,
+    Feed,
+    Initializer,
+    Input,
+    Loss,
+    PartialBatch,
+    Shuffle,
+    Target,
+)
+from paragone.config.schedules import LearningRate
 from paragone.tasks import MetricName, TaskName
 
-ABSENT: Any = None  # the default of a key that may be left out
 Text = Annotated[str, Meta(min_length=1)]
 Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]*$")]
 Word = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-Count = Annotated[int, Meta(ge=1)]
 Sizes = Annotated[list[Count], Meta(min_length=1)]
 Names = Annotated[list[Name], Meta(min_length=1)]
 Positive = Annotated[float, Meta(gt=0)]
@@ -402,51 +412,6 @@ class Model(Open):
     name: Name
 
 
-class Augmentation(Closed):
-    """random changes of training images; none if absent
-
-    shift: largest shift in each direction, as a fraction of a side
-    flip: exchange left and right with probability 1/2
-    crop: pad each side with so many black pixels, then cut a part of the old size out at random
-    cutout: make a square of so many pixels per side black, around a random pixel
-    """
-
-    shift: Fraction
-    flip: bool
-    crop: Count = ABSENT
-    cutout: Count = ABSENT
-
-
-class Evaluation(Closed):
-    """the test examples of each evaluation; all if absent
-
-    first: the first so many
-    random_batches: so many of the global batch, drawn anew for each evaluation, with
-        replacement
-    """
-
-    first: Count = ABSENT
-    random_batches: Count = ABSENT
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` unless it says one thing."""
-        if bool(self.first) == bool(self.random_batches):
-            raise ValueError("has first and random_batches, or neither; write one of them")
-
-
-class Input(Closed):
-    """x = (stored / divide - mean) / std; absent for word indices
-
-    divide: divisor of the stored pixel, 0 to 255
-    mean: mean of the divided pixels, or of each channel's, as a list
-    std: standard deviation of the divided pixels, or likewise
-    """
-
-    divide: Positive
-    mean: float | list[float]
-    std: Positive | list[Positive]
-
-
 # Options that several optimizers have.
 Beta1 = Fraction
 Beta2 = Fraction
@@ -626,120 +591,6 @@ OPTIMIZERS = {
     "rmsprop": Rmsprop,
     "adagrad": Adagrad,
 }
-
-
-class Decay(Closed):
-    """one step down
-
-    after: units after which this step holds
-    factor: the rate is base x factor
-    """
-
-    after: Count
-    factor: Positive
-
-
-class Warmup(Closed):
-    """a linear rise to the base; none if absent
-
-    length: units of the rise
-    start: factor of the first rate; 1 / (length + 1) if absent
-    """
-
-    length: Count
-    start: Annotated[float, Meta(ge=0, lt=1)] = ABSENT
-
-
-class Schedule(Closed):
-    """the shape of the rate after the warm-up; constant if absent
-
-    name: the shape; its formula is in docs/method.md#protocols
-    over: units from the beginning of the run to the end of the shape; all if absent
-    end: of linear, cosine, polynomial and one-cycle: factor at the end; 0 if absent
-    power: of polynomial: exponent of the share that is left
-    rate: of exponential: factor of each unit
-    rise: of one-cycle: share of the rise; 0.3 if absent
-    start: of one-cycle: factor at the beginning; 0.04 if absent
-    """
-
-    name: Shape
-    over: Count = ABSENT
-    end: Annotated[float, Meta(ge=0)] = ABSENT
-    power: Positive = ABSENT
-    rate: Positive = ABSENT
-    rise: Annotated[float, Meta(gt=0, lt=1)] = ABSENT
-    start: Annotated[float, Meta(ge=0, lt=1)] = ABSENT
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` for a key that the shape lacks, or has no use for."""
-        needed, possible = SHAPES[self.name]
-        for key in ("over", "end", "power", "rate", "rise", "start"):
-            given = getattr(self, key) is not None
-            if key == needed and not given:
-                raise ValueError(f"has no {key}, which {self.name} needs; add it")
-            if given and key not in (needed, *possible):
-                raise ValueError(f"has {key}, for which {self.name} has no use; leave it out")
-
-
-# By shape: the key that it needs, and those that it may have.
-SHAPES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "linear": ("", ("over", "end")),
-    "cosine": ("", ("over", "end")),
-    "polynomial": ("power", ("over", "end")),
-    "exponential": ("rate", ()),
-    "one-cycle": ("", ("over", "end", "rise", "start")),
-    "inverse-square-root": ("", ()),
-}
-
-
-class LearningRate(Closed):
-    """the schedule; the rate of a step is base x factor of the warm-up, or of the shape, x factor of decay
-
-    base: rate before scaling and schedule
-    per_batch: the rate is base x global batch / per_batch; base itself if absent
-    decay: steps down; none if absent
-    unit: what lengths are counted in, and how often the rate changes
-    each_step: with unit epoch: change the rate at each step, by fractions of an epoch
-    """
-
-    base: Positive
-    per_batch: Count = ABSENT
-    decay: list[Decay] = ABSENT
-    unit: Unit = "epoch"
-    each_step: bool = False
-    warmup: Warmup = ABSENT
-    schedule: Schedule = ABSENT
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` for keys that do not go together."""
-        if self.each_step and self.unit == "step":
-            raise ValueError(
-                "has each_step and the unit step, which changes the rate at each step anyway"
-            )
-        over = self.schedule.over if self.schedule else None
-        if over and self.warmup and over <= self.warmup.length:
-            raise ValueError("has a schedule that is over before its warmup; make `over` longer")
-
-
-class Target(Closed, kw_only=True):
-    """quality target, one metric of the task; none if absent
-
-    accuracy: test accuracy, as a fraction, or more
-    r2: R² of the test split, or more
-    mae: mean absolute error of the test split, or less
-    perplexity: test perplexity, or less
-    loss: test loss, or less
-    patience: consecutive evaluations that reach it
-    stop: end the run when it is reached
-    """
-
-    accuracy: Annotated[float, Meta(gt=0, le=1)] = ABSENT
-    r2: Annotated[float, Meta(lt=1)] = ABSENT
-    mae: Positive = ABSENT
-    perplexity: Annotated[float, Meta(gt=1)] = ABSENT
-    loss: Positive = ABSENT
-    patience: Count
-    stop: bool
 
 
 class Task(Closed):

@@ -189,6 +189,9 @@ def _fault(value: Any, kind: Any, path: str) -> str:
     where, plain = path or "config", kind
     while get_origin(plain) is Annotated:
         plain, *_ = get_args(plain)
+    options = {getattr(option, "__origin__", option) for option in get_args(plain)}
+    if options - {type(None)} == {int, float}:  # messages speak of a number
+        kind, plain = get_args(plain)[1], float
     if get_origin(plain) in (Union, types.UnionType):
         return _fault_of_union(value, kind, get_args(plain), path)
     if isinstance(value, dict) and isinstance(plain, type) and issubclass(plain, msgspec.Struct):
@@ -202,6 +205,7 @@ def _fault(value: Any, kind: Any, path: str) -> str:
             if field.required and name not in value:
                 return f"{where}: {name!r} is missing; add it"
         hints = get_type_hints(plain, include_extras=True)
+        inner: list[tuple[str | int, Any, Any]]
         inner = [(key, value[key], hints[key]) for key in fields if key in value]
     elif isinstance(value, dict) and get_origin(plain) is dict:
         of_names, of_values = get_args(plain)
@@ -209,8 +213,8 @@ def _fault(value: Any, kind: Any, path: str) -> str:
             if not _fits(key, of_names):
                 return _fault(key, of_names, f"{path}, the name {key!r}")
         inner = [(key, entry, of_values) for key, entry in value.items()]
-    elif isinstance(value, list) and get_origin(plain) is list:
-        inner = [(place, entry, *get_args(plain)) for place, entry in enumerate(value)]
+    elif isinstance(value, list) and get_origin(plain) in (list, tuple):
+        inner = [(place, entry, get_args(plain)[0]) for place, entry in enumerate(value)]
     else:
         inner = []
     for key, entry, of_entry in inner:
@@ -226,8 +230,10 @@ def _fault_of_union(value: Any, kind: Any, kinds: tuple[Any, ...], path: str) ->
         while get_origin(plain) is Annotated:
             plain, *_ = get_args(plain)
         container = get_origin(plain) or plain
-        same = isinstance(value, list) and container is list
-        if same or (isinstance(value, dict) and container not in (list, Literal, str, int, bool)):
+        same = isinstance(value, list) and container in (list, tuple)
+        if same or (
+            isinstance(value, dict) and container not in (list, tuple, Literal, str, int, bool)
+        ):
             return _fault(value, option, path)
     scalars = [option for option in kinds if get_origin(option) is Literal]
     if scalars and not isinstance(value, list | dict):

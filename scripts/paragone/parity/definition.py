@@ -176,7 +176,7 @@ def _risen(rate: LearningRate, t: float, length: int) -> float:
     if rate.schedule is None:
         return 1
     shape = rate.schedule
-    end = length if shape.over is None else shape.over
+    end = shape.over or length
     p = 1 if t >= end else (t - w) / (end - w)
     match shape.name:
         case "linear":

@@ -7,9 +7,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from paragone.base import digests, typed_json
-from paragone.base.engine_reports import Count, Devices, Modes, Whole
+from paragone.base.engine_reports import Devices, Modes
 from paragone.base.errors import UserError
-from paragone.base.typed_json import Part
+from paragone.base.typed_json import Count, Part, Whole
 from paragone.config.run_spec import Spec
 from paragone.records.run_record import (
     Activity,

@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from paragone.base.engine_reports import Count
-from paragone.base.typed_json import Part
+from paragone.base.typed_json import Count, Part
 from paragone.config.run_spec import Backend
 from paragone.records.run_record import MeasuringProcess, Number, Positive
 

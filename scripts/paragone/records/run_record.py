@@ -12,8 +12,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from paragone.base import digests
-from paragone.base.engine_reports import Count, Devices, Modes, Programs, Whole
-from paragone.base.typed_json import Part, typed
+from paragone.base.engine_reports import Devices, Modes, Programs
+from paragone.base.typed_json import Count, Part, Whole, typed
 from paragone.config.run_spec import Initializer, Spec
 
 Json = dict[str, Any]

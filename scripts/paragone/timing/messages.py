@@ -8,8 +8,8 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
-from paragone.base.engine_reports import Count, Devices, Modes, Whole
-from paragone.base.typed_json import Part
+from paragone.base.engine_reports import Devices, Modes
+from paragone.base.typed_json import Count, Part, Whole
 from paragone.records.run_record import FirstSteps, Model, Positive, Process
 
 
