@@ -38,11 +38,6 @@ include: "rules/page.smk"
 include: "rules/plan.smk"
 
 
-localrules:
-    all,
-    figures,
-
-
 rule all:
     default_target: True
     input:
@@ -54,8 +49,10 @@ rule all:
         "<results>/answers.md",
         PLAN.early_answers(),
         "<results>/index.html",
+    localrule: True
 
 
 rule figures:
     input:
         PLAN.files("figures"),
+    localrule: True

@@ -52,7 +52,7 @@ rule collect:
         violations=report(
             "<results>/tables/{experiment}/compliance.csv",
             caption="report/compliance.rst",
-            category=lambda wildcards: title(wildcards.experiment),
+            category=lambda wildcards: PLAN.title(wildcards.experiment),
             labels={"table": "measurement rules broken"},
         ),
         runs="<results>/tables/{experiment}/runs.parquet",
@@ -91,7 +91,7 @@ rule collect_products:
         csv=report(
             "<results>/tables/device_matmul/matmul.csv",
             caption="report/matmul_runs.rst",
-            category=lambda _: title("device_matmul"),
+            category=lambda _: PLAN.title("device_matmul"),
             labels={"table": "one row per timed run"},
         ),
         parquet="<results>/tables/device_matmul/matmul.parquet",

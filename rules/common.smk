@@ -100,16 +100,6 @@ def probed(wildcards):
     return PLAN.probes[wildcards.workload, wildcards.backend]
 
 
-def gpus(backend, replicas=1):
-    """How many GPUs a backend needs; None, which Snakemake leaves out, if none."""
-    return replicas if backend.device == "gpu" else None
-
-
 def several(workers):
     """The number of workers if there are several, else None, which Snakemake leaves out."""
     return workers if workers > 1 else None
-
-
-def title(section):
-    """The title of a section, for the report; Snakemake formats it once more."""
-    return PLAN.sections[section]["title"].replace("{", "{{").replace("}", "}}")

@@ -28,7 +28,7 @@ for kind, name in [(kind, name) for kind, rows in PLAN.exhibits.items() for name
             report(
                 shown,
                 caption=PLAN.caption(kind, name),
-                category=lambda wildcards: title(wildcards.experiment),
+                category=lambda wildcards: PLAN.title(wildcards.experiment),
                 labels={kind.removesuffix("s"): exhibit.label},
             ),
             others,

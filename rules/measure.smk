@@ -15,7 +15,7 @@ rule measure_products:
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
-        gpu=lambda wildcards: gpus(PLAN.products[wildcards.backend]),
+        gpu=lambda wildcards: PLAN.products[wildcards.backend].gpus(),
     params:
         code=lambda wildcards: PLAN.code(
             "measure_products.py",

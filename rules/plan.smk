@@ -6,13 +6,10 @@
 # out: a table on the terminal, <results>/plan.yaml
 
 
-localrules:
-    plan,
-
-
 rule plan:
     log:
         "<results>/logs/plan.log",
+    localrule: True
     conda:
         "../envs/workflow.yaml"
     params:

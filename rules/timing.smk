@@ -53,7 +53,7 @@ rule contests:
         machine=100,
         # Variants take turns on the same devices.
         gpu=lambda wildcards: max(
-            gpus(spec.backend, spec.replicas) or 0
+            spec.backend.gpus(spec.replicas) or 0
             for spec in PLAN.timed[wildcards.question].variants
         )
         or None,
@@ -61,7 +61,6 @@ rule contests:
         code=lambda wildcards: PLAN.code_of_contests(wildcards.question),
         specs=lambda wildcards: [spec.to_json() for spec in PLAN.timed[wildcards.question].variants],
         data_folder=config["data"]["folder"],
-        weights=lambda _, input: [f"--weights={path}" for path in input.weights],
         contests=lambda wildcards: PLAN.timed[wildcards.question].contests,
         # More sessions are no reason to hold those again that were held.
         lengths={key: each for key, each in config["contest"].items() if key != "sessions"},
@@ -74,7 +73,7 @@ rule contests:
             @<(printf '%s\n' --specs {params.specs:q}) \
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \
-            {params.weights:q} \
+            --weights {input.weights:q} \
             --first-steps {input.first_steps:q} \
             --pythons {input.pythons:q} \
             --threads {threads} \

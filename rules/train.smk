@@ -30,8 +30,8 @@ rule train:
     threads: lambda wildcards: workflow.cores
     resources:
         machine=100,
-        gpu=lambda wildcards: gpus(
-            PLAN.runs[wildcards.run].backend, PLAN.runs[wildcards.run].replicas
+        gpu=lambda wildcards: PLAN.runs[wildcards.run].backend.gpus(
+            PLAN.runs[wildcards.run].replicas
         ),
         # One node a worker. A profile for which that is too many says `nodes: 1`.
         nodes=lambda wildcards: PLAN.runs[wildcards.run].workers,
@@ -44,8 +44,6 @@ rule train:
         code=lambda wildcards: PLAN.code("launch.py", PLAN.runs[wildcards.run], "train"),
         spec=lambda wildcards: PLAN.runs[wildcards.run].to_json(),
         data_folder=config["data"]["folder"],
-        weights=lambda _, input: [f"--weights={path}" for path in input.weights],
-        first_steps=lambda _, input: [f"--first-steps={path}" for path in input.first_steps],
         checkpoints=subpath(output.record, parent=True),
         window=lambda wildcards: PLAN.window(wildcards.run),
     message:
@@ -56,8 +54,8 @@ rule train:
             @<(printf '%s\n' --spec {params.spec:q}) \
             --manifest {input.manifest:q} \
             --data-folder {params.data_folder:q} \
-            {params.weights:q} \
-            {params.first_steps:q} \
+            --weights {input.weights:q} \
+            --first-steps {input.first_steps:q} \
             --checkpoints {params.checkpoints:q}/checkpoints \
             --threads {threads} \
             --window-seconds {params.window[seconds]} \
@@ -84,13 +82,12 @@ rule probe:
     resources:
         # An accelerator belongs to one process: a probe must not meet another one, nor a run.
         machine=lambda wildcards: 1 if probed(wildcards).backend.device == "cpu" else 100,
-        gpu=lambda wildcards: gpus(probed(wildcards).backend, probed(wildcards).replicas),
+        gpu=lambda wildcards: probed(wildcards).backend.gpus(probed(wildcards).replicas),
         mem_mb=8000,  # the parity gate computes in double precision
     params:
         code=lambda wildcards: PLAN.code("probe.py", probed(wildcards)),
         spec=lambda wildcards: probed(wildcards).to_json(),
         data_folder=config["data"]["folder"],
-        weights=lambda _, input: [f"--weights={path}" for path in input.weights],
         what=[],
     message:
         "Probing {wildcards.backend} on {wildcards.workload}"
@@ -101,7 +98,7 @@ rule probe:
             @<(printf '%s\n' --specs {params.spec:q}) \
             --manifests {input.manifest:q} \
             --data-folder {params.data_folder:q} \
-            {params.weights:q} \
+            --weights {input.weights:q} \
             --outputs {output:q} \
             2>{log:q} | tee -a {log:q}
         """
@@ -124,7 +121,6 @@ use rule probe as first_steps with:
         code=lambda wildcards: PLAN.code("probe.py", PLAN.references[wildcards.name]),
         spec=lambda wildcards: PLAN.references[wildcards.name].to_json(),
         data_folder=config["data"]["folder"],
-        weights=lambda _, input: [f"--weights={path}" for path in input.weights],
         what="--first-steps",
     message:
         "Computing the first steps of {wildcards.name}"

@@ -38,7 +38,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--data-folder", required=True, type=Path, help="`data.folder` of the config"
     )
-    parser.add_argument("--weights", type=Path, help="file that scripts/fetch.py --model wrote")
+    weights = "file that scripts/fetch.py --model wrote, if there is one"
+    parser.add_argument("--weights", type=Path, nargs="?", help=weights)
     parser.add_argument(
         "--first-steps",
         nargs="*",

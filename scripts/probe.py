@@ -36,7 +36,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--manifests", **several, type=Path, help="of the data sets, each once")
     parser.add_argument(
         "--weights",
-        **several | {"required": False, "default": []},
+        **several | {"nargs": "*", "required": False, "default": []},
         type=Path,
         help="files that scripts/fetch.py --model wrote",
     )
@@ -80,7 +80,7 @@ def again(options: argparse.Namespace) -> list[object]:
     return [
         *("--specs", *options.specs, "--outputs", *options.outputs),
         *("--manifests", *options.manifests, "--data-folder", options.data_folder),
-        *(f"--weights={path}" for path in options.weights),
+        *("--weights", *options.weights),
         *(["--first-steps"] if options.first_steps else []),
     ]
 

@@ -327,6 +327,11 @@ class Plan:
         names = sections or self.config["only"] or self.sections
         return {name: block for name, block in self.sections.items() if name in names}
 
+    def title(self, section: str) -> str:
+        """The title of a section, for Snakemake's report, which formats it once more."""
+        title: str = self.sections[section]["title"]
+        return title.replace("{", "{{").replace("}", "}}")
+
     def files(self, kind: str, *suffixes: str, section: str = "") -> list[str]:
         """The files of the figures or tables (`kind`) of a section, or of all, in the formats that people
         use or with other suffixes."""

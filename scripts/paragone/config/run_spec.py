@@ -227,6 +227,10 @@ class Backend(Block, frozen=True):
             {"name": name} | {key: block[key] for key in keys if key in block}, cls
         )
 
+    def gpus(self, replicas: int = 1) -> int | None:
+        """The number of GPUs that so many replicas take; None, which Snakemake leaves out, on others."""
+        return replicas if self.device == "gpu" else None
+
 
 class Tuned(Block, frozen=True):
     """What the tuning `tuned` changes: environment variables and options of the engine; none as installed."""

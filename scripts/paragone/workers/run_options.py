@@ -33,7 +33,8 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
     """Add some of the options of a run to a program."""
     for name in names:
         kind, required, text = (_READING | _TRAINING)[name]
-        parser.add_argument(f"--{name}", type=kind, required=required, help=text)
+        nargs = None if required else "?"  # rules name the file that there is, or none
+        parser.add_argument(f"--{name}", type=kind, required=required, nargs=nargs, help=text)
 
 
 def run_parser(description: str | None) -> argparse.ArgumentParser:
