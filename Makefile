@@ -20,7 +20,7 @@ BIN := $(VENV)/bin
 # Compiled at installation: it makes every start of a framework two to three times faster.
 INSTALL = $(BIN)/uv pip install --quiet --require-hashes --compile-bytecode --python $(BIN)/python
 
-.PHONY: all bench gpu-compiler new test test-all test-nightly test-accelerator faults mutation audit lint format lock clean
+.PHONY: all bench gpu gpu-compiler new test test-all test-nightly test-accelerator faults mutation audit lint format lock clean
 
 # `make all CORES=8` is `snakemake --cores 8 all` in the environment made here, and its report if there is news.
 # Another preset: make all CONFIG=presets/paper.yaml
@@ -57,6 +57,11 @@ mutation: $(VENV)/dev
 bench: $(VENV)/workflow
 	source $(BIN)/activate && snakemake --cores $(CORES) results/data/fashion_mnist/manifest.json \
 		results/data/reuters/manifest.json && PYTHONPATH=scripts python benchmarks/bench.py --only "$(ONLY)"
+
+# What one GPU decides in 13 minutes (benchmarks/README.md), with the frameworks of .venv or else of the Python on PATH:
+# nothing is installed. A trial without a GPU: PARAGONE_ACCELERATOR=cpu make gpu
+gpu:
+	if [ -e $(BIN)/activate ]; then source $(BIN)/activate; fi && bash benchmarks/gpu.sh
 
 # Known vulnerabilities of all that is pinned, from the service that pip-audit asks.
 audit: $(VENV)/uv

@@ -5,7 +5,7 @@ case "${1:-test}" in
 test) tier="not full and not nightly" ;;
 all) tier="not nightly" ;;
 nightly) tier="nightly" ;;
-accelerator) PARAGONE_ACCELERATOR="${PARAGONE_ACCELERATOR:-auto}" exec pytest tests/accelerator ;;
+accelerator) PARAGONE_ACCELERATOR="${PARAGONE_ACCELERATOR:-auto}" exec pytest tests/accelerator "${@:2}" ;;
 *)
     echo "usage: $0 [test|all|nightly|accelerator]" >&2
     exit 2

@@ -58,6 +58,9 @@ PROTOCOLS = {
         "input": {"divide": 255, "mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.25]},
         "augmentation": {"shift": 0.0, "flip": True, "crop": 4, "cutout": 8},
     },
+    # Narrow, and images enlarged by less.
+    "resnet-18": CONFIG["workloads"]["resnet-18"]
+    | {"model": {"name": "resnet-18", "width": 4, "resize": 41}},
     "adagrad-pytorch": _of(
         {"name": "adagrad", "initial": 0.0, "epsilon": 1e-2, "rule": "pytorch"}, {"base": 0.05}
     ),

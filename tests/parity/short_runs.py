@@ -30,13 +30,16 @@ class ShortRuns:
         precision: str,
         workload: str = "fashion-cnn",
         global_batch: int = 64,
-        tuned: str = "",
+        tuned: dict | str = "",
         bug: str = "",
     ) -> FirstSteps:
         """What the record of a run says. `bug`: the name of one of `OF_REPLICAS`, planted in the engine.
 
-        Without dropout, whose draws differ between frameworks. `tuned`: "tuned" for such a run.
+        Without dropout, whose draws differ between frameworks. `tuned`: "tuned" for such a run, or
+        another block `tuned` than the config's.
         """
+        if tuned == "tuned":
+            tuned = CONFIG["backends"][backend]["tuned"]
         spec = make_spec(
             workload,
             backend,
@@ -45,7 +48,7 @@ class ShortRuns:
             epochs=1,
             steps_per_epoch=2,
             precision=precision,
-            tuning=msgspec.convert(CONFIG["backends"][backend]["tuned"] if tuned else {}, Tuned),
+            tuning=msgspec.convert(tuned or {}, Tuned),
         )
         if spec.workload.dropout:
             spec = replace(spec, workload=spec.workload.with_model(dropout=0.0))

@@ -20,6 +20,8 @@ CELLS = [
     ("torch-ddp", 2, "bfloat16"),
     ("torch-ddp", 2, "float32", "fashion-conv", 64, "tuned"),
     ("torch", 1, "float32", "fashion-conv", 64, "tuned"),
+    # Of which inductor makes none on a CPU.
+    ("torch-compile", 1, "float32", "fashion-conv", 64, {"options": {"cuda_graphs": True}}),
 ]
 test_a_run_takes_the_steps_of_the_reference = (
     test_first_steps.test_a_run_takes_the_steps_of_the_reference

@@ -119,8 +119,9 @@ def test_every_number_of_the_project_is_in_one_of_its_papers():
         DEFAULTS["accelerator_reference"],
     ]
     compared = {block.get("published", "") for block in sections} - {""}
-    assert compared == {*PAPERS} - {"nanogpt_gpu"}  # that experiment is in presets/gpu.yaml
-    assert sum(len(paper.published[name].rows) for name, paper in PAPERS.items()) == 259
+    # The experiments of the others are in presets/gpu.yaml.
+    assert compared == {*PAPERS} - {"nanogpt_gpu", "d2l_resnet"}
+    assert sum(len(paper.published[name].rows) for name, paper in PAPERS.items()) == 283
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,13 @@ ENGINES = {
         {"single": "one worker"}, batch_norm="whole", feeds=_CUDA_FEEDS, tuned=_FUSED | _CUDNN
     ),
     "torch_compile": Engine(
-        {"single": "one worker"}, batch_norm="whole", feeds=_CUDA_FEEDS, tuned=_FUSED
+        {"single": "one worker"},
+        batch_norm="whole",
+        feeds=_CUDA_FEEDS,
+        tuned=_FUSED
+        | {
+            "cuda_graphs": "passes are CUDA graphs, whose kernels start without the host (CUDA alone)"
+        },
     ),
     "torch_ddp": Engine(
         {"ddp": "one replica each"},
@@ -113,7 +119,11 @@ ENGINES = {
     # A CPU has as many virtual devices as there are replicas.
     "torch_xla": Engine({"spmd": "one worker"}, batch_norm="whole", drives_all=True),
     "torch_xla_multiprocess": Engine({"multiprocess": "one replica each"}, batch_norm="mean"),
-    "jax": Engine({"spmd": "one worker", "multiprocess": "several workers"}, batch_norm="whole"),
+    "jax": Engine(
+        {"spmd": "one worker", "multiprocess": "several workers"},
+        batch_norm="whole",
+        tuned={"steps_per_call": "steps in one compiled program, as many as batches are there"},
+    ),
     # The parity gate's reference has a strategy for each kind of batch norm.
     "reference": Engine(
         {"whole": "one worker", "mean": "one worker", "first": "one worker"}, batch_norm="whole"

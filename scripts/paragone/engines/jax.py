@@ -6,6 +6,7 @@ program computes the same as the program on one device, so that batch norm sees 
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ class Jax:
         own = spec.replicas // world.workers
         self.shard = Shard(world.rank * own, (world.rank + 1) * own, spec.replicas)
         self._split = NamedSharding(mesh, PartitionSpec("data"))
+        self._split_stacks = NamedSharding(mesh, PartitionSpec(None, "data"))
         self._whole = NamedSharding(mesh, PartitionSpec())
         self._clock = InputClock()
         self._dtype = jnp.dtype(spec.weights_precision)
@@ -76,6 +78,8 @@ class Jax:
             state["averages"] = params
         self._state: State = self._put_whole(state)
         self._train_step = jax.jit(self._train, donate_argnums=(0, 1))
+        self._several = int(spec.tuned("steps_per_call") or 1)
+        self._train_several = jax.jit(self._train_in_turn, donate_argnums=(0, 1))
         self._test_step = jax.jit(self._test, donate_argnums=1)
 
     def _decayed(self, params: nnx.State) -> nnx.State:
@@ -158,6 +162,24 @@ class Jax:
         scores = tasks.scores(self._workload.task, logits, batch[1])
         return new, totals + sums(losses, scores, jnp.ones_like(losses))
 
+    def _train_in_turn(
+        self,
+        state: State,
+        totals: jax.Array,
+        squares: Any,
+        batches: tuple,
+        seed: jax.Array,
+        steps: jax.Array,
+        rates: jax.Array,
+    ) -> tuple[State, jax.Array]:
+        """`_train` of each of several batches, steps and rates, which are along the first axes."""
+
+        def train(kept: tuple[State, jax.Array], each: tuple) -> tuple:
+            batch, step, rate = each
+            return self._train(*kept, squares, batch, seed, step, rate), None
+
+        return jax.lax.scan(train, (state, totals), (batches, steps, rates))[0]
+
     def _over_occurrences(self, gradients: nnx.State, of_words: nnx.State) -> nnx.State:
         """Squared gradients, those of an embedding summed over the occurrences of each word.
 
@@ -197,12 +219,26 @@ class Jax:
             tree,
         )
 
-    def _put(self, batch: tuple) -> tuple:
-        """Put this process's part of a batch on its devices, split by examples where they divide evenly."""
+    def _put(self, batch: tuple, axis: int = 0) -> tuple:
+        """Put this process's part of a batch on its devices, split by examples where they divide evenly.
+
+        `axis`: that of the examples, 1 where batches are stacked.
+        """
+        split = self._split if axis == 0 else self._split_stacks
         if self.devices.workers == 1:
-            divides = len(batch[0]) % self.devices.replicas == 0
-            return jax.device_put(batch, self._split if divides else self._whole)
-        return tuple(jax.make_array_from_process_local_data(self._split, part) for part in batch)
+            divides = batch[0].shape[axis] % self.devices.replicas == 0
+            return jax.device_put(batch, split if divides else self._whole)
+        return tuple(jax.make_array_from_process_local_data(split, part) for part in batch)
+
+    def _calls(self, batches: Iterable[tuple]) -> Iterator[tuple[tuple, int]]:
+        """Yield what a call trains on, and its steps: batches of one size, stacked, or a single one."""
+        batches = iter(batches)
+        while some := list(islice(batches, self._several)):
+            whole = len(some) == self._several and len(some[0][0]) == len(some[-1][0])
+            if self._several > 1 and whole:
+                yield self._put(tuple(map(np.stack, zip(*some, strict=True))), axis=1), len(some)
+            else:
+                yield from ((self._put(batch), 1) for batch in some)
 
     def _host(self) -> State:
         """Copy the state to host arrays."""
@@ -219,18 +255,22 @@ class Jax:
         self._state = self._put_whole(snapshot)
 
     def warm_up(self, learning_rate: float, train_batch: tuple, test_batch: tuple) -> None:
-        warm_up(self, learning_rate, train_batch, test_batch)
+        warm_up(self, learning_rate, train_batch, test_batch, self._several + 1)  # both programs
 
     def train_epoch(
         self, seed: int, learning_rates: list[float], batches: Iterable[tuple], steps: int
     ) -> Metrics:
         start, totals = np.uint32(seed), self._totals()
-        taken = zip(self._clock.over(map(self._put, batches)), learning_rates, strict=True)
-        for step, (batch, rate) in enumerate(taken):
-            scalars = start, np.uint32(step), self._dtype.type(rate)
-            self._state, totals = self._train_step(
-                self._state, totals, self._squares, batch, *scalars
-            )
+        pairs = np.arange(steps, dtype=np.uint32), np.array(learning_rates, self._dtype)
+        taken = 0
+        for batch, number in self._clock.over(self._calls(batches)):
+            places = taken if number == 1 else slice(taken, taken + number)
+            train = self._train_step if number == 1 else self._train_several
+            numbers = (each[places] for each in pairs)
+            self._state, totals = train(self._state, totals, self._squares, batch, start, *numbers)
+            taken += number
+        if taken != steps:
+            raise ValueError(f"{taken} batches for {steps} steps")
         return means(totals)
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:

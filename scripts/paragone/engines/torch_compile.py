@@ -44,13 +44,19 @@ class TorchCompile(Torch):
         if folder := kept_programs("torch", torch.__version__):
             remember_checks(folder)
         counters.clear()
-        self._forward = torch.compile(super().forward, fullgraph=True, dynamic=False)
-        self._loss = torch.compile(super().loss, fullgraph=True, dynamic=False)
+        options = {"fullgraph": True, "dynamic": False}
+        if spec.tuned("cuda_graphs"):  # of a CPU inductor makes none
+            options["mode"] = "reduce-overhead"
+        self._forward = torch.compile(super().forward, **options)
+        self._loss = torch.compile(super().loss, **options)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        # Each pass may write over the outputs of the last one.
+        torch.compiler.cudagraph_mark_step_begin()
         return self._forward(inputs)
 
     def loss(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple:
+        torch.compiler.cudagraph_mark_step_begin()
         return self._loss(inputs, targets)
 
     def programs(self) -> Programs:

@@ -4,6 +4,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec, Workload
@@ -16,6 +18,7 @@ LEAST = {
     "gpt": (1,),
     "lenet": (12, 12),
     "mobilenet-v2": (32, 32),
+    "resnet-18": (1, 1),
     "text-cnn": (12,),
     "wide-resnet": (4, 4),
 }
@@ -102,6 +105,22 @@ def chosen(option: str, name: str, among: dict[str, Layer]) -> Layer:
     if name not in among:
         raise UserError(f"model.{option}: {name!r} is none of {', '.join(among)}")
     return among[name]
+
+
+def between(side: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where the pixels of an image's side lie between those of the smaller image that it is enlarged from.
+
+    Bilinear, with the corners of both images at one place, as PyTorch's `Upsample` has it. Returns (size,)
+    arrays: the indices of the pixels before and after, and the share of the latter, in double precision.
+    Raises `UserError` for a size that is smaller than the side.
+    """
+    if size < side:
+        raise UserError(
+            f"model.resize: {size} is less than the {side} pixels of the images; enlarge them"
+        )
+    places = np.clip((np.arange(size) + 0.5) * side / size - 0.5, 0, side - 1)
+    before = places.astype(np.int32)
+    return before, np.minimum(before + 1, side - 1), places - before
 
 
 def _check_input(workload: Workload, dataset: Dataset) -> None:

@@ -16,10 +16,11 @@ import jax.numpy as jnp
 from flax import nnx
 
 from paragone.base import plugins
-from paragone.models import chosen
+from paragone.models import between, chosen
 
 # Keras' defaults: its running average keeps 0.99 of the old value.
 KERAS_BATCH_NORM = {"momentum": 0.99, "epsilon": 1e-3}
+TORCH_BATCH_NORM = {"momentum": 0.9, "epsilon": 1e-5}
 
 _pool = partial(nnx.max_pool, window_shape=(2, 2), strides=(2, 2))
 _pool_mean = partial(nnx.avg_pool, window_shape=(2, 2), strides=(2, 2))
@@ -53,7 +54,7 @@ def _average(features: jax.Array) -> jax.Array:
 
 def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nnx.Module:
     """Two 5 x 5 convolutions of 10 and 20 filters, pooled, rectified, then batch norm; two dense layers."""
-    norm = partial(_batch_norm, momentum=0.9, epsilon=1e-5)
+    norm = partial(_batch_norm, **TORCH_BATCH_NORM)
     rows, columns = (((side - 4) // 2 - 4) // 2 for side in shape[:2])
     return nnx.Sequential(
         _conv(shape[2], 10, (5, 5)),
@@ -221,6 +222,60 @@ def wide_resnet(
     return nnx.Sequential(*layers, _average, _dense(widths[-1], classes))
 
 
+class BasicBlock(nnx.Module):
+    """Two 3 x 3 convolutions plus a shortcut, rectified; where channels change they have the stride 2.
+
+    The shortcut then is a 1 x 1 convolution without batch norm.
+    """
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        stride = 1 if inputs == outputs else 2
+        self.residual = nnx.Sequential(
+            _conv(inputs, outputs, (3, 3), strides=stride, padding=1),
+            _batch_norm(outputs, **TORCH_BATCH_NORM),
+            nnx.relu,
+            _conv(outputs, outputs, (3, 3), padding=1),
+            _batch_norm(outputs, **TORCH_BATCH_NORM),
+        )
+        self.shortcut = (
+            nnx.identity if stride == 1 else _conv(inputs, outputs, (1, 1), strides=stride)
+        )
+
+    def __call__(self, features: jax.Array) -> jax.Array:
+        """The block's output, (batch, height / stride, width / stride, outputs)."""
+        return nnx.relu(self.residual(features) + self.shortcut(features))
+
+
+def _enlarge(images: jax.Array, size: int) -> jax.Array:
+    """(batch, height, width, channels) to (batch, size, size, channels)."""
+    for axis in (1, 2):
+        before, after, share = between(images.shape[axis], size)
+        share = jnp.asarray(share, images.dtype).reshape([-1] + [1] * (3 - axis))
+        first, second = (jnp.take(images, pixels, axis) for pixels in (before, after))
+        images = first + share * (second - first)
+    return images
+
+
+def resnet_18(
+    shape: tuple[int, int, int], classes: int, width: int, resize: int | None = None
+) -> nnx.Module:
+    """ResNet-18 of "Dive into Deep Learning", with a bias in each convolution.
+
+    `width`: channels of the first one, 64 as published. `resize`: pixels per side to which images are
+    enlarged, bilinear.
+    """
+    layers: list[Callable[..., Any]] = [partial(_enlarge, size=resize)] if resize else []
+    layers += [
+        _conv(shape[2], width, (7, 7), strides=2, padding=3),
+        _batch_norm(width, **TORCH_BATCH_NORM),
+        nnx.relu,
+        partial(nnx.max_pool, window_shape=(3, 3), strides=(2, 2), padding=((1, 1), (1, 1))),
+    ]
+    for inputs, outputs in pairwise([width, width, 2 * width, 4 * width, 8 * width]):
+        layers += [BasicBlock(inputs, outputs), BasicBlock(outputs, outputs)]
+    return nnx.Sequential(*layers, _average, _dense(8 * width, classes))
+
+
 # Of each group of blocks: expansion, filters, blocks, stride of the first (Sandler et al., arXiv:1801.04381).
 _MOBILENET_V2 = (
     (1, 16, 1, 1),
@@ -377,6 +432,7 @@ MODELS: dict[str, Callable[..., nnx.Module]] = plugins.extend(
         "lenet": lenet,
         "mlp": mlp,
         "mobilenet-v2": mobilenet_v2,
+        "resnet-18": resnet_18,
         "text-cnn": text_cnn,
         "wide-resnet": wide_resnet,
     },

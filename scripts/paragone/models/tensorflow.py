@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from paragone.base import plugins
 from paragone.base.tensorflow import keras
-from paragone.models import chosen
+from paragone.models import between, chosen
 
 layers = keras.layers
 ops = keras.ops
@@ -122,6 +122,63 @@ def wide_resnet(
     return keras.Model(inputs, layers.Dense(classes)(features))
 
 
+def _conv_norm(filters: int, side: int, stride: int = 1) -> list[keras.Layer]:
+    """A convolution padded alike on all sides, which Keras' "same" is not where it strides; batch norm."""
+    return [
+        layers.ZeroPadding2D(side // 2),
+        layers.Conv2D(filters, side, stride),
+        layers.BatchNormalization(**BATCH_NORM),
+    ]
+
+
+def _basic_block(features: keras.KerasTensor, filters: int) -> keras.KerasTensor:
+    stride = 1 if features.shape[-1] == filters else 2
+    residual = keras.Sequential(
+        [*_conv_norm(filters, 3, stride), layers.ReLU(), *_conv_norm(filters, 3)]
+    )(features)
+    shortcut = features if stride == 1 else layers.Conv2D(filters, 1, stride)(features)
+    return layers.ReLU()(layers.Add()([residual, shortcut]))
+
+
+class Enlarge(keras.layers.Layer):
+    """Images of `size` pixels per side from smaller ones; Keras' own resizing has single precision alone."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def call(self, images: keras.KerasTensor) -> keras.KerasTensor:
+        """(batch, height, width, channels) to (batch, size, size, channels)."""
+        for axis in (1, 2):
+            before, after, share = between(images.shape[axis], self.size)
+            share = ops.cast(share.reshape([-1] + [1] * (3 - axis)), images.dtype)
+            first, second = (ops.take(images, pixels, axis) for pixels in (before, after))
+            images = first + share * (second - first)
+        return images
+
+
+def resnet_18(
+    shape: tuple[int, int, int], classes: int, width: int, resize: int | None = None
+) -> keras.Model:
+    """ResNet-18 of "Dive into Deep Learning", with a bias in each convolution.
+
+    `width`: channels of the first one, 64 as published. `resize`: pixels per side to which images are
+    enlarged, bilinear.
+    """
+    inputs = features = layers.Input(shape)
+    if resize:
+        features = Enlarge(resize)(features)
+    # After the rectifier, zeros around are as good as nothing around.
+    for layer in (*_conv_norm(width, 7, 2), layers.ReLU(), layers.ZeroPadding2D(1)):
+        features = layer(features)
+    features = layers.MaxPooling2D(3, 2)(features)
+    for stage in range(4):
+        for _ in range(2):
+            features = _basic_block(features, width * 2**stage)
+    features = layers.GlobalAveragePooling2D()(features)
+    return keras.Model(inputs, layers.Dense(classes)(features))
+
+
 def mobilenet_v2(shape: tuple[int, int, int], classes: int, outputs: int) -> keras.Model:
     """Keras' own MobileNetV2; `outputs` may exceed the classes: the source keeps ImageNet's 1,000."""
     return keras.applications.MobileNetV2(
@@ -219,6 +276,7 @@ MODELS: dict[str, Callable[..., keras.Model]] = plugins.extend(
         "lenet": lenet,
         "mlp": mlp,
         "mobilenet-v2": mobilenet_v2,
+        "resnet-18": resnet_18,
         "text-cnn": text_cnn,
         "wide-resnet": wide_resnet,
     },

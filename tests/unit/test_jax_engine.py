@@ -1,0 +1,61 @@
+"""The JAX engine on a few made-up images: several steps in one call."""
+
+import jax
+import numpy as np
+import pytest
+from made_images import make_images
+from workspace import changed, make_spec
+
+from paragone.config.run_spec import Tuned
+from paragone.data.batches import noise_batches, train_batches
+from paragone.engines.jax import Jax
+from paragone.models.weights import initial
+
+DATASET = make_images(train=72)  # nine batches of 8, or of 16 four and a half
+
+
+@pytest.fixture(autouse=True)
+def in_double_precision():
+    """A process of the tests is not that of a run."""
+    before = jax.config.jax_enable_x64
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+def trained(steps_per_call: int, batch: int) -> tuple[Jax, list]:
+    """An engine after two epochs, with what it tells of each; the last batch may be partial."""
+    tuning = Tuned(options={"steps_per_call": steps_per_call} if steps_per_call > 1 else {})
+    spec = make_spec(
+        "fashion-cnn",
+        "jax",
+        global_batch=batch,
+        steps_per_epoch=None,
+        precision="float64",
+        tuning=tuning,
+    )
+    spec = changed(spec, {"partial_batch": "keep"})
+    engine = Jax()
+    engine.build(spec, DATASET, 1)
+    shapes = {name: values.shape for name, values in engine.weights().items()}
+    start = initial(shapes, spec, None)[0]
+    engine.set_weights(start)
+    engine.warm_up(0.01, *noise_batches(DATASET, spec))
+    steps, told = -(-72 // batch), []
+    for epoch in (1, 2):
+        rates = [0.05 / (epoch + step) for step in range(steps)]
+        told.append(engine.train_epoch(epoch, rates, train_batches(DATASET, spec, epoch), steps))
+    return engine, told
+
+
+@pytest.mark.parametrize(("batch", "steps_per_call"), [(8, 4), (16, 2), (16, 3)])
+def test_several_steps_in_one_call_are_those_of_single_calls(batch, steps_per_call):
+    single, one_by_one = trained(1, batch)
+    several, together = trained(steps_per_call, batch)
+    assert several.updates() == single.updates() == 2 * -(-72 // batch)
+    for one, other in zip(one_by_one, together, strict=True):
+        assert other.loss == pytest.approx(one.loss, rel=1e-6)  # sums are in single precision
+        assert other.score == one.score
+    expected = single.weights()
+    for name, values in several.weights().items():
+        np.testing.assert_allclose(values, expected[name], rtol=1e-9, atol=1e-12, err_msg=name)
+    assert several._train_several._cache_size() == 1  # compiled by the warm-up, and not again
