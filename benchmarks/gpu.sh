@@ -43,7 +43,7 @@ measure() {
 }
 
 # Data, and what the parity gate's reference computes on the CPU, while the suite keeps the GPU busy.
-mapfile -d '' -t line < <(measure "$(IFS=,; echo "${parts[*]}")" --until serialize first_steps \
+mapfile -d '' -t line < <(measure "$(IFS=,; echo "${parts[*]}")" --until first_steps \
     results/parity/{fashion-cnn,nanogpt-gpu,resnet-18,wide-resnet}/reference.npz)
 timeout --kill-after=10 300 "${line[@]}" &
 limited suite 300 bash tests/run.sh accelerator "${suite[@]}"
