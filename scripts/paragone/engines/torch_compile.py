@@ -7,6 +7,7 @@ options and versions, so that a changed model is compiled anew.
 
 import os
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch._dynamo.utils import counters
@@ -44,7 +45,7 @@ class TorchCompile(Torch):
         if folder := kept_programs("torch", torch.__version__):
             remember_checks(folder)
         counters.clear()
-        options = {"fullgraph": True, "dynamic": False}
+        options: dict[str, Any] = {"fullgraph": True, "dynamic": False}
         if spec.tuned("cuda_graphs"):  # of a CPU inductor makes none
             options["mode"] = "reduce-overhead"
         self._forward = torch.compile(super().forward, **options)

@@ -54,17 +54,16 @@ def _average(features: jax.Array) -> jax.Array:
 
 def fashion_cnn(shape: tuple[int, int, int], classes: int) -> nnx.Module:
     """Two 5 x 5 convolutions of 10 and 20 filters, pooled, rectified, then batch norm; two dense layers."""
-    norm = partial(_batch_norm, **TORCH_BATCH_NORM)
     rows, columns = (((side - 4) // 2 - 4) // 2 for side in shape[:2])
     return nnx.Sequential(
         _conv(shape[2], 10, (5, 5)),
         _pool,
         nnx.relu,
-        norm(10),
+        _batch_norm(10, **TORCH_BATCH_NORM),
         _conv(10, 20, (5, 5)),
         _pool,
         nnx.relu,
-        norm(20),
+        _batch_norm(20, **TORCH_BATCH_NORM),
         _flatten,
         _dense(20 * rows * columns, 50),
         nnx.relu,
