@@ -6,11 +6,13 @@ import pytest
 from faults.test_clocks_that_jump import clock, jumps  # noqa: F401 - a fixture
 from faults.test_disk import full_disk
 from faults.test_strangers import listens
+from privileged import needs_root
 from workspace import INDUCTOR, make_spec, succeed, train_command
 
 from paragone.records import record
 
 OTHERS = ["tensorflow-mirrored", "torch-xla", "jax"]
+NO_ROOM = 'mount -t tmpfs -o size=4k none /dev/shm && exec "$@"'
 
 
 def one_step(backend: str = "torch"):
@@ -67,6 +69,18 @@ def test_a_run_heeds_the_umask_and_no_settings_of_keras(small, tmp_path):
 @pytest.mark.parametrize("backend", ["torch-compile", *OTHERS])
 def test_no_backend_needs_a_home(small, tmp_path, backend, home):
     succeed(train_command(one_step(backend), small, tmp_path, "launch"), timeout=300, HOME=home)
+    assert record.read(tmp_path / "record.json").status == "completed"
+
+
+@pytest.mark.injects("no room in /dev/shm")
+@pytest.mark.parametrize(
+    ("backend", "replicas"), [("torch", 1), ("torch-ddp", 2), *((name, 2) for name in OTHERS)]
+)
+def test_no_backend_needs_shared_memory(small, tmp_path, backend, replicas):
+    needs_root("mounts another /dev/shm")
+    small_shm = ["unshare", "--mount", "bash", "-c", NO_ROOM, "_"]
+    spec = make_spec("fashion-cnn", backend, replicas, 200, epochs=2, steps_per_epoch=5)
+    succeed([*small_shm, *train_command(spec, small, tmp_path, "launch")], timeout=300)
     assert record.read(tmp_path / "record.json").status == "completed"
 
 

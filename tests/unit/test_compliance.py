@@ -6,12 +6,10 @@ import re
 
 import pytest
 from documents import anchors
-from make_records import typed
 from make_results import FIRST, VALID, find, resume, valid_records, write_results
 
 import collect
 from paragone.analysis import compliance
-from paragone.base.clock_names import COLD, PARTS
 from paragone.config.run_spec import Spec
 from paragone.records import rules
 from paragone.records.compliance import OF_CONTEST, OF_CONTESTANT
@@ -146,19 +144,6 @@ def test_wrong_value_is_caught_by_its_rule(tmp_path, records, path, value, expec
     assert not expected or FIRST in {one.run for one in found}
     if expected and "seeds" not in expected:  # a missing seed affects other runs, too
         assert {one.run for one in found} == {FIRST}
-
-
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("change", [0.06, -0.06])
-def test_each_part_of_the_clocks_must_add_up(records, part, change):
-    made = records[0]
-    clocks_of, key = (made["clocks"]["cold"] if part in COLD else made["clocks"]), part
-    if part in ("train", "evaluate"):
-        clocks_of, key = made["epochs"][1], f"{part}_seconds"
-    clocks_of[key] += change
-    (record,) = typed([made])
-    (first, *_) = compliance.OF_RECORD["clock-sum"](record)
-    assert first.where == "processes.age"
 
 
 def test_a_record_that_was_changed_is_caught_by_its_digest(tmp_path, records):

@@ -244,21 +244,6 @@ MINE = {"form": "arrays", "path": "mine.npz", "held_out": 0.2}
 
 
 @pytest.mark.parametrize(
-    "block",
-    [
-        {"form": "tfds", "builder": "cifar10", "split": {"train": "train", "test": "test[:50%]"}},
-        {"form": "folder", "path": {"train": "a", "test": "b"}, "size": 32, "channels": 1},
-        MINE | {"inputs": "x", "labels": "y", "classes": ["no", "yes"]},
-        {"form": "table", "path": "a.csv", "held_out": 0.1, "words": 50, "length": 8},
-        {"form": "of_a_plugin", "anything": [1, 2]},
-    ],
-    ids=lambda block: block["form"],
-)
-def test_forms_of_data(block):
-    validate({**CONFIG, "records_only": True, "datasets": DATASETS | {"mine": block}})
-
-
-@pytest.mark.parametrize(
     ("path", "value"),
     [
         ("data.lock", ""),

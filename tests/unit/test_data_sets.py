@@ -16,11 +16,10 @@ from PIL import Image
 from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import NearestCentroid
-from workspace import call, changed, command, make_spec, succeed
+from workspace import call, command, succeed
 
 from paragone.base.errors import UserError
 from paragone.data import Dataset, load
-from paragone.data.batches import train_batches
 
 
 @pytest.fixture(scope="module")
@@ -151,17 +150,6 @@ def test_images_are_those_of_the_files(cats, mirror):
             (expected,) = torch.nn.functional.interpolate(pixels, (SIZE, SIZE), mode="bilinear")
             # The builder encodes each image once more, at quality 95.
             assert np.abs(inputs[0] - expected.permute(1, 2, 0).numpy()).mean() < 4
-
-
-def test_the_loader_decodes_the_arrays_once_more(cats):
-    """From the files of TensorFlow Datasets, in the drawn order, bit by bit."""
-    spec = make_spec("mobilenet-v2", "tensorflow-mirrored", global_batch=64, steps_per_epoch=None)
-    assert spec.steps(len(cats.train_labels)) == 25
-    loaded = changed(spec, backend={"loader": "tf_data"})
-    pairs = zip(train_batches(cats, loaded, 1), train_batches(cats, spec, 1), strict=True)
-    for decoded, right in pairs:
-        assert all(np.array_equal(*pair) for pair in zip(decoded, right, strict=True))
-        assert (decoded[0].dtype, decoded[1].dtype) == (np.uint8, np.int32)
 
 
 LENGTH = 300

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from draw_figures import FIGURES, THREE, Drawing, banners, texts_of
 from judge_rows import of_backend
-from make_records import BACKENDS, LABELS, make_record, speed, waited
+from make_records import LABELS, make_record, speed, waited
 from matplotlib.collections import PathCollection
 from tracing import named_runs
 
@@ -134,16 +134,6 @@ def test_clocks_show_a_real_run_whose_parts_add_up(everything):
     totals = sorted(map(waited, of_backend(everything.made, "tensorflow-mirrored")))
     assert tensorflow["end_to_end_seconds"] == pytest.approx(totals[1])
     assert tensorflow["end_to_end_median"] == pytest.approx(totals[1])
-
-
-@pytest.mark.parametrize("figure", ["learning_curves", "throughput", "clocks"])
-@pytest.mark.filterwarnings("error")
-def test_six_backends_with_one_run_each(tmp_path, figure):
-    drawing = Drawing.of(tmp_path, [make_record(name) for name in BACKENDS])
-    _, shown = drawing.draw(figure, title="A very long title " * 8)
-    assert set(shown["series"]) == {*LABELS.values()}
-    assert (shown.filter(regex="(^|_)n$") == 1).all().all()
-    assert shown.filter(regex="low|high").isna().all().all()
 
 
 @pytest.mark.parametrize("figure", FIGURES)

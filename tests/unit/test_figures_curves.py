@@ -7,7 +7,7 @@ from make_experiments import reuters
 from make_records import CLASS_NAMES, PALETTE, make_predictions, make_record
 
 from paragone.base.errors import UserError
-from paragone.reporting.figures import learning_curves, predictions
+from paragone.reporting.figures import predictions
 
 
 def test_learning_curve_points_are_those_of_the_records(everything):
@@ -42,14 +42,6 @@ def test_lines_are_the_medians_and_bands_their_intervals(everything):
     first, second = (line.get_xdata()[0] for line in axes.lines[:2])
     assert first < second  # equal curves are side by side
     assert len(axes.collections) == 3  # a band per series with several runs
-
-
-def test_another_protocol_than_the_published_is_said(tmp_path):
-    drawing = Drawing.of(tmp_path, [make_record("torch", steps_per_epoch=8)])
-    (found,) = learning_curves.conditions(drawing.inputs("tpu_fashion_conv"))
-    assert "published 60" in found
-    shown = drawing.shown("learning_curves", "tpu_fashion_conv")
-    assert "published" in set(shown["kind"])
 
 
 def test_published_value_beyond_the_measured_epochs_is_a_level(tmp_path):

@@ -9,8 +9,6 @@ from make_records import clocks, make_record, speed, time_to_target
 from tracing import named_runs
 
 from paragone.reporting import style
-from paragone.reporting.figures import epoch_time
-from paragone.reporting.footnotes import SHARED_CORES as SHARED
 
 # Figure: its records, the published experiment beside it.
 STUDIES = {
@@ -146,9 +144,6 @@ def test_two_workloads_are_two_series_and_no_target_names_the_key(tmp_path, caps
     assert medians["n"].tolist() == [3, 3]
 
 
-BESIDE = "mirrored_mobilenet"
-
-
 @pytest.fixture(scope="module")
 def drawing(drawings):
     return drawings["epoch_time"]
@@ -182,23 +177,6 @@ def test_speed_up_pairs_seeds(drawing, epochs):
     assert sorted(here.loc[here["kind"] == "run", "value"]) == pytest.approx(sorted(ratios))
     published = rows[(rows["panel"] == "speed_up") & (rows["kind"] == "published")]
     assert published["value"].tolist() == pytest.approx([150 / 36, 150 / 30])
-
-
-@pytest.mark.parametrize(
-    ("shape", "device", "said"),
-    [
-        ("224 x 224 x 3", "gpu", ["Published on other hardware: compare the speed-up, not the seconds."]),
-        ("224 x 224 x 3", "cpu", [SHARED, "Published on other hardware."]),
-        ("64 x 64 x 3", "cpu", [SHARED, "Published on other hardware.",
-                                "Inputs of 64 x 64 x 3, published 224 x 224 x 3."]),
-    ],
-)  # fmt: skip
-def test_what_forbids_a_comparison_is_said(drawing, epochs, tmp_path, shape, device, said):
-    runs = drawing.runs.assign(input_shape=shape, device=device)
-    other = Drawing(tmp_path, runs=runs, epochs=drawing.files["epochs"])
-    remarks = epoch_time.remarks(epochs, other.inputs(BESIDE))
-    assert remarks[: len(said)] == said
-    assert remarks[len(said)].startswith("Measured: ")
 
 
 def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):

@@ -1,6 +1,5 @@
 """Files are complete or absent; locks say who holds them and end with their process."""
 
-import json
 import os
 import re
 import shutil
@@ -13,19 +12,9 @@ import pytest
 from privileged import needs_root
 from workspace import ROOT, call, succeed, waiting
 
-from paragone.base.atomic_files import is_own, write_bytes, write_json, write_text, writing
+from paragone.base.atomic_files import is_own, write_json, write_text, writing
 from paragone.base.locks import Held, Lock
 from paragone.workers.meeting_folder import meeting_folder
-
-
-def test_files_and_their_folders_are_made(tmp_path):
-    write_text("Größe\n", tmp_path / "a" / "b.txt")
-    write_bytes(b"\x00\xff", tmp_path / "b.bin")
-    write_json({"c": [1, None]}, tmp_path / "c.json")
-    assert (tmp_path / "a" / "b.txt").read_bytes() == "Größe\n".encode()
-    assert (tmp_path / "b.bin").read_bytes() == b"\x00\xff"
-    assert json.loads((tmp_path / "c.json").read_text()) == {"c": [1, None]}
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b.bin", "b.txt", "c.json"]
 
 
 def test_a_failure_leaves_the_earlier_file_and_no_other(tmp_path):

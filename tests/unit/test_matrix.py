@@ -4,7 +4,6 @@ import copy
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 from workspace import CONFIG
 
 from paragone.base.errors import UserError
@@ -148,37 +147,3 @@ def test_the_reference_is_no_backend_of_the_config():
     assert {*with_reference(CONFIG)["backends"]} == {"reference", *CONFIG["backends"]}
     with pytest.raises(UserError, match="'reference'"):
         runs({"backend": "reference", "replicas": 1})
-
-
-def test_a_cell_may_name_another_workload():
-    other = {**TORCH, "workload": "reuters-cnn-double-softmax"}
-    first, second = runs(TORCH, other, workload="reuters-cnn")
-    assert (second.workload.name, second.workload.loss) == (other["workload"], "double_softmax")
-    assert replace(second.workload, name="reuters-cnn", loss="cross_entropy") == first.workload
-
-
-def test_runs_are_in_single_precision_unless_the_workload_says_otherwise():
-    config = config_with(TORCH)
-    assert expand(config, "one")[0].precision == "float32"
-    config["workloads"]["fashion-conv"]["precision"] = "float64"
-    assert expand(config, "one")[0].precision == "float64"
-
-
-@pytest.mark.parametrize(
-    ("cell", "workers"),
-    [
-        (of("tensorflow-mirrored", 4), 1),
-        (of("torch-xla", 4), 1),
-        (of("torch-ddp", 4), 4),
-        (of("tensorflow-multiworker", 4), 4),
-        (of("tensorflow-multiworker", 4, workers=2), 2),
-    ],
-)
-def test_workers_are_those_of_the_strategy(cell, workers):
-    (spec,) = runs({**cell, "global_batch": 64})
-    assert (spec.replicas, spec.workers) == (4, workers)
-
-
-def test_an_experiment_may_use_fewer_examples_than_its_workload():
-    made = [runs(TORCH, workload="wide-resnet", **more) for more in ({}, {"train_examples": 64})]
-    assert [spec.workload.train_examples for (spec,) in made] == [10_000, 64]

@@ -128,13 +128,6 @@ def test_every_figure_and_table_of_the_config_reads_files_that_the_plan_knows(de
         assert Path(ROOT / "rules" / default.caption(kind, name)).is_file()
 
 
-def test_the_published_experiment_is_named_to_the_program(default):
-    options = default.options(EXHIBITS[TABLES]["comparison"], "mirrored_mobilenet")
-    assert "--published-experiment=mirrored_mobilenet" in options
-    assert "--paper=papers/tensorflow-distribute-notes" in options
-    assert f"torch={CONFIG['backends']['torch']['label']}" in options
-
-
 @pytest.mark.parametrize(
     ("kind", "experiment", "names", "words"),
     [

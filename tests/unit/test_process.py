@@ -8,10 +8,8 @@ from datetime import datetime
 import psutil
 import pytest
 from make_records import make_record, typed
-from msgspec.structs import replace
 from workspace import run_python, succeed, waiting
 
-from paragone.analysis import columns
 from paragone.base.clock_names import COLD, PARTS
 from paragone.machine import hardware, process_entry
 from paragone.machine.process_entry import age, git_state
@@ -73,16 +71,6 @@ def test_seconds_of_an_earlier_process_are_added_and_an_unknown_part_is_a_mistak
     ledger.switch("tea")
     with pytest.raises(KeyError):
         ledger.switch("train")
-
-
-def test_a_machine_is_named_with_its_accelerators():
-    process = typed([make_record()])[0].processes[0]
-    found = process.machine
-    machine = replace(found, accelerators=["NVIDIA A", *["NVIDIA B"] * 8])
-    label = columns.machine_label(replace(process, machine=machine, cores=16))
-    assert label == (
-        f"{found.host}: {found.processor}, 16 cores, NVIDIA A, 8 x NVIDIA B [{found.fingerprint[:6]}]"
-    )
 
 
 def test_the_fingerprint_is_the_machines_not_the_processes(monkeypatch):

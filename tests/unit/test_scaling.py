@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from draw_figures import Drawing, texts_of
+from draw_figures import Drawing
 from make_experiments import of_cell
 from make_records import LABELS, speed
 from make_scaling import COSTS, COUNTS, EACH, GLOBAL, scaling, tabulated
-from make_tables import write
 
 
 def drawing(folder, records, how):
@@ -39,16 +38,6 @@ def test_speed_up_and_efficiency_pair_seeds(study):
                 np.median([batch / speed(one) for one in cell])
             )
             assert (row["n"], row["pairs"], row["ideal"]) == (3, 3, 1)
-
-
-def test_figure_and_table_say_that_cores_are_shared(study, tmp_path):
-    how, _, drawn = study
-    text = texts_of(drawn.figure("scaling"))
-    assert "Replicas here are virtual" in text
-    assert f"{how.capitalize()} scaling" in text
-    table = write(tmp_path, "scaling", runs=drawn.files["runs"])["markdown"].read_text()
-    assert f"# A title ({how} scaling)" in table
-    assert table.count("| shared cores |") == 2 * len(COUNTS)
 
 
 def test_without_one_replica_there_is_no_speed_up(tmp_path):
