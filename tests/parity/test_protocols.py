@@ -7,8 +7,10 @@ CELLS = ["torch"]
 
 
 def test_every_protocol_passes(in_one_folder, references, tmp_path, cell):
-    observe(cell, [*PROTOCOLS], in_one_folder, tmp_path, CONFIGURED)
-    for name in PROTOCOLS:
+    # PyTorch/XLA enlarges images in single precision: docs/backends.md#known-failures.
+    names = [name for name in PROTOCOLS if (cell, name) != ("torch-xla", "resnet-18")]
+    observe(cell, names, in_one_folder, tmp_path, CONFIGURED)
+    for name in names:
         probes = [tmp_path / name / f"{cell}.npz"]
         verdict = judge(name, references(name), probes, tmp_path / f"{name}.json")[cell]
         assert verdict["passed"], (name, verdict)
