@@ -63,7 +63,6 @@ EXHIBITS = {
         "epochs": Exhibit("epoch by epoch", WITH_PUBLISHED),
         "differences": Exhibit("which backend is better", WITH_SPEEDS, ("primary",)),
         "spread": Exhibit("spread over seeds", ("runs", "epochs")),
-        "accuracies": Exhibit("accuracies compared with the baseline's", ("runs",), ("baseline",)),
         "scaling": Exhibit("speed-up and efficiency", WITH_SPEEDS),
         "matmul_comparison": Exhibit("published and measured", ("products", PUBLISHED)),
         "accelerator_reference": Exhibit("as published, and this machine", ("products", PUBLISHED)),

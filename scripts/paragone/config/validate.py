@@ -69,10 +69,6 @@ def check_blocks(config: dict[str, Any]) -> None:
     _check_batch_sizes(config)
 
 
-# Figures and tables of classes.
-_OF_CLASSES = {"figures": ("predictions",), "tables": ("accuracies",)}
-
-
 def _check_tasks(config: dict[str, Any]) -> None:
     """Raise `UserError` for data sets, losses, figures and tables that do not belong to a task."""
     names = {name: block.get("task", {}).get("name") for name, block in config["workloads"].items()}
@@ -94,12 +90,11 @@ def _check_tasks(config: dict[str, Any]) -> None:
             *(row.get("workload", block["workload"]) for row in block["matrix"]),
         }
         other = [each for each in used if names.get(each) not in (None, CLASSIFICATION.name)]
-        for kind, exhibits in _OF_CLASSES.items():
-            if other and (wrong := [each for each in block[kind] if each in exhibits]):
-                raise UserError(
-                    f"experiments.{name}.{kind}: {wrong[0]} shows classes, and workload {other[0]} is "
-                    f"{names[other[0]]}; leave it out"
-                )
+        if other and "predictions" in block["figures"]:
+            raise UserError(
+                f"experiments.{name}.figures: predictions shows classes, and workload {other[0]} is "
+                f"{names[other[0]]}; leave it out"
+            )
 
 
 def _check_batch_sizes(config: dict[str, Any]) -> None:

@@ -10,29 +10,21 @@ import pandas as pd
 from paragone.analysis import tidy
 from paragone.base.atomic_files import write_json, write_text
 
-WIDE = r">{\raggedright\arraybackslash}X"
-SMALL, TINY = "\\scriptsize", "\\tiny\\setlength{\\tabcolsep}{2pt}"
+_COLUMN = r">{\raggedright\arraybackslash}X"  # of tabularx, which breaks its lines
 
 
 @dataclass(frozen=True)
 class Block:
-    """One table of texts, whose columns may have two levels.
+    """One table of plain texts.
 
-    `layout` has a tabularx column per column in LaTeX; `WIDE` is one that breaks its lines. `heading` is
-    written above the block in Markdown. `caption` is that of LaTeX, by default the table's title.
-    `for_latex` has other cells for LaTeX, where fewer columns fit on a page. `outcomes` has the verdict of
-    each line, which its cell `verdict` has in words; `runs` has the names of each line's runs, separated by
-    spaces. Both may be empty. All but `layout` and `size` is plain text.
+    `heading` is written above the block. `outcomes` has the verdict of each line, which its cell `verdict`
+    has in words; `runs` has the names of each line's runs, separated by spaces. Both may be empty.
     """
 
     cells: pd.DataFrame
-    layout: str
     heading: str = ""
-    caption: str = ""
-    for_latex: pd.DataFrame | None = None
     outcomes: Iterable[str] = ()
     runs: Iterable[str] = ()
-    size: str = SMALL
 
 
 @dataclass(frozen=True)
@@ -57,7 +49,7 @@ def write(table: Table, paths: Iterable[Path]) -> None:
             case ".md":
                 write_text(_markdown(table), path)
             case ".tex":
-                write_text("\n".join(_booktabs(block, table) for block in table.blocks), path)
+                write_text("\n".join(_latex(block, table) for block in table.blocks), path)
 
 
 def _cells(table: Table) -> dict[str, Any]:
@@ -65,7 +57,7 @@ def _cells(table: Table) -> dict[str, Any]:
     blocks = [
         {
             "heading": block.heading,
-            "columns": [_name(column) for column in block.cells.columns],
+            "columns": [*block.cells.columns],
             "lines": block.cells.fillna("").astype(str).to_numpy().tolist(),
             "outcomes": [*block.outcomes],
             "runs": [list(dict.fromkeys(names.split())) for names in block.runs],
@@ -73,11 +65,6 @@ def _cells(table: Table) -> dict[str, Any]:
         for block in table.blocks
     ]
     return {"title": table.title, "remarks": table.remarks, "blocks": blocks}
-
-
-def _name(column: object) -> str:
-    """Return the name of a column of one level or two."""
-    return ", ".join(filter(None, column)) if isinstance(column, tuple) else str(column)
 
 
 def _markdown(table: Table) -> str:
@@ -92,32 +79,26 @@ def _markdown(table: Table) -> str:
 def _pipes(cells: pd.DataFrame) -> str:
     if cells.empty:
         return ""
-    if isinstance(cells.columns, pd.MultiIndex):
-        cells = cells.set_axis([_name(names) for names in cells.columns], axis=1)
     escaped = cells.replace({r"\|": r"\\|"}, regex=True)
     return escaped.to_markdown(index=False, disable_numparse=True)
 
 
-def _booktabs(block: Block, table: Table) -> str:
-    """Return a `table*` as wide as the page, with booktabs rules, caption and remarks below."""
-    cells = block.cells if block.for_latex is None else block.for_latex
-    styler = cells.style.hide(axis="index").format(escape="latex")
+def _latex(block: Block, table: Table) -> str:
+    """Return a `table*` as wide as the page; it needs the packages booktabs and tabularx."""
+    styler = block.cells.style.hide(axis="index").format(escape="latex")
     tabular = (
-        styler.format_index(escape_latex, axis="columns")
-        .to_latex(hrules=True, column_format=block.layout, multicol_align="l")
+        styler.format_index(escape="latex", axis="columns")
+        .to_latex(hrules=True, column_format=_COLUMN * block.cells.shape[1])
         .replace(r"\begin{tabular}", r"\begin{tabularx}{\textwidth}")
         .replace(r"\end{tabular}", r"\end{tabularx}")
     )
-    remarks = "\n".join(rf"\par {escape_latex(remark)}" for remark in table.remarks)
-    return (
-        "% needs \\usepackage{booktabs,tabularx}\n"
-        f"\\begin{{table*}}\n{block.size}\n"
-        f"\\caption{{{escape_latex(block.caption or table.title)}}}\n"
-        f"{tabular}\\smallskip\n{remarks}\n\\end{{table*}}\n"
-    )
+    title = ". ".join(filter(None, (table.title, block.heading)))
+    remarks = "\n".join(rf"\par {_escaped(remark)}" for remark in table.remarks)
+    caption = f"\\caption{{{_escaped(title)}}}"
+    return f"\\begin{{table*}}\\scriptsize\n{caption}\n{tabular}{remarks}\n\\end{{table*}}\n"
 
 
-def escape_latex(text: str) -> str:
+def _escaped(text: str) -> str:
     """Return plain text with LaTeX's special characters escaped."""
     # The escaping of pandas is public only as that of a Styler, here of one cell.
     cell = pd.DataFrame([[text]]).style.hide(axis="index").hide(axis="columns")

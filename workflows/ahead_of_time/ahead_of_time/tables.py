@@ -6,7 +6,7 @@ import pandas as pd
 
 from ahead_of_time.bounds import PARTS
 from ahead_of_time.shown import BOUND, COMPILED, STATUS, Shown, milliseconds
-from paragone.reporting.markup import TINY, WIDE, Block, Table
+from paragone.reporting.markup import Block, Table
 
 VERDICT, NO_BOUND = "lower bound, compiled, not run", "no bound"
 EXPLAINED = (
@@ -32,10 +32,7 @@ def compiled(shown: Shown) -> Table:
         }
     )
     remarks = [COMPILED, BOUND, shown.validated, *shown.sources]
-    layout = f"l{WIDE}{WIDE}r{WIDE}rrrll"
-    return Table(
-        rows, f"{shown.about.title}: compiled, not run", remarks, [Block(cells, layout, size=TINY)]
-    )
+    return Table(rows, f"{shown.about.title}: compiled, not run", remarks, [Block(cells)])
 
 
 def _status(row: dict[str, Any]) -> str:
@@ -71,9 +68,8 @@ def published_bounds(shown: Shown) -> Table:
     systems = rows[["system", "target"]].drop_duplicates().itertuples(index=False)
     taken = "; ".join(f"{system} for {target}" for system, target in systems)
     remarks = [f"Taken: {taken}.", COMPILED, BOUND, EXPLAINED, shown.validated, *shown.sources]
-    layout = f"{WIDE * 3}lrr{'r' * len(backends)}r{WIDE * 2}"
     title = f"{shown.about.title}: published times and lower bounds"
-    return Table(rows, title, remarks, [Block(cells, layout)])
+    return Table(rows, title, remarks, [Block(cells)])
 
 
 def _share(share: float) -> str:

@@ -17,7 +17,6 @@ TABLES: dict[str, Callable[[Inputs], Table]] = {
     "matmul_comparison": published.matmul_comparison,
     "accelerator_reference": published.accelerator_reference,
     "differences": pairs.differences,
-    "accuracies": pairs.accuracies,
     "scaling": runs.scaling,
     "spread": runs.spread,
 }

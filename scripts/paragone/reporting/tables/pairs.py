@@ -1,20 +1,17 @@
-"""Tables of series compared two by two: backends, and accuracies with those of the baseline."""
+"""The table of series compared two by two."""
 
 import math
 from typing import Any
 
 import pandas as pd
-import scipy
 
-from paragone.analysis import pairwise, run_states
-from paragone.analysis.grouping import Series
+from paragone.analysis import pairwise
 from paragone.analysis.metrics import METRICS, margin_words
-from paragone.analysis.pairwise import EQUAL, PAIR, UNDECIDED
-from paragone.analysis.prediction import DIFFERS
+from paragone.analysis.pairwise import PAIR
 from paragone.analysis.statistics import least_p
 from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.markup import WIDE, Block, Table
+from paragone.reporting.markup import Block, Table
 
 PAIRED = (
     "Speed of variants timed in turn: the median over the rounds of a contest of the log ratio, its mean "
@@ -36,18 +33,6 @@ BY_MACHINE = (
 )
 _PRINTED = ["metric", "workload", "batch", "first", "second", "n", "effect", "p", "verdict", "why"]
 
-MARGIN = (
-    0.02  # of accuracies: a change that small has never decided for or against a way of training
-)
-BASELINE = "baseline"  # the verdict of the baseline itself
-CONFIDENCE = 0.90  # such an interval within the margin is equivalence by two one-sided tests at 5 %
-ACCURACIES = (
-    "Accuracies after and during the last epoch, mean ± standard deviation over n seeds. Difference: mean "
-    "over pairs of one seed, that of the baseline ({}) subtracted, with its 90 % interval by Student's t; "
-    f"equal within {MARGIN}: the interval is within ±{MARGIN}; {DIFFERS}: it is beyond. Majority: the share "
-    "of the most frequent class, which is chance."
-)
-
 
 def differences(inputs: Inputs) -> Table:
     """Compare the backends of an experiment with each other: one row per metric and pair."""
@@ -62,8 +47,7 @@ def differences(inputs: Inputs) -> Table:
         notes += footnotes.isolation(windows) + footnotes.violations(windows)
     several = len(set(rows["machine"])) > 1
     cells = _pairs(rows, ["machine", *_PRINTED] if several else _PRINTED)
-    layout = f"{'l' if several else ''}llrllr{WIDE}r{WIDE}{WIDE}"
-    blocks = [Block(cells, layout, outcomes=rows["relation"], runs=rows["runs"])]
+    blocks = [Block(cells, outcomes=rows["relation"], runs=rows["runs"])]
     if several:
         notes.append(BY_MACHINE)
         blocks.append(_by_machine(rows))
@@ -123,74 +107,4 @@ def _by_machine(rows: pd.DataFrame) -> Block:
     names = list(dict.fromkeys(rows["machine"]))
     cells = cells.reindex(columns=names).fillna("not measured").reset_index()
     cells = cells.rename_axis(columns=None)
-    return Block(cells, f"llrll{WIDE * len(names)}", heading="Machine by machine")
-
-
-def accuracies(inputs: Inputs) -> Table:
-    """Compare accuracies with the baseline's, by seed: one row per work, series and split."""
-    table = pd.DataFrame(
-        {"work": work, **_accuracy_row(series, baseline, split)}
-        for work, baseline, same in inputs.with_baseline()
-        for split in ("test", "train")
-        for series in same
-    )
-    baselines = table.loc[table["verdict"] == BASELINE, "series"].unique()
-    method = ACCURACIES.format(", ".join(baselines))
-    cells = pd.DataFrame([_accuracy_cells(row) for row in table.to_dict("records")])
-    block = Block(cells, f"ll{WIDE}rrrr{WIDE}", outcomes=table["verdict"], runs=table["runs"])
-    title = f"{inputs.title}: accuracies compared with the baseline's"
-    return Table(table, title, footnotes.about(inputs.runs, method), [block])
-
-
-def _accuracy_row(series: Series, baseline: Series, split: str) -> dict[str, Any]:
-    """Return a row; `difference`, `low` and `high` are missing for the baseline itself and without pairs."""
-    accuracy, other = (
-        each.measured.set_index("seed")[f"final_{split}_accuracy"].astype("float64")
-        for each in (series, baseline)
-    )
-    pairs = (accuracy - other).dropna() if series is not baseline else accuracy[:0]
-    low = high = math.nan
-    if len(pairs) > 1:
-        quantile = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(pairs) - 1)
-        half = quantile * pairs.std() / math.sqrt(len(pairs))
-        low, high = pairs.mean() - half, pairs.mean() + half
-    return {
-        "split": split,
-        "series": series.label,
-        "backend": series.backend,
-        "precision": series.runs["precision"].iloc[0],
-        "n": len(accuracy),
-        "accuracy": accuracy.mean(),
-        "deviation": accuracy.std(),
-        "majority": series.runs[f"{split}_majority"].astype("float64").max(),
-        "runs": " ".join(series.measured["run"]),
-        "words": "; ".join(run_states.not_completed(series.runs)),
-        "difference": pairs.mean(),
-        "low": low,
-        "high": high,
-        "verdict": BASELINE if series is baseline else _verdict(low, high),
-    }
-
-
-def _verdict(low: float, high: float) -> str:
-    if low > -MARGIN and high < MARGIN:
-        return EQUAL
-    return DIFFERS if low > MARGIN or high < -MARGIN else UNDECIDED
-
-
-def _accuracy_cells(row: dict[str, Any]) -> dict[str, Any]:
-    accuracy = f"{row['accuracy']:.4f}" if row["n"] else "-"
-    accuracy += f" ± {row['deviation']:.4f}" if row["n"] > 1 else ""
-    difference = "" if pd.isna(row["difference"]) else f"{row['difference']:+.4f}"
-    difference += "" if pd.isna(row["low"]) else f" [{row['low']:+.4f}, {row['high']:+.4f}]"
-    verdict = f"equal within {MARGIN}" if row["verdict"] == EQUAL else row["verdict"]
-    return {
-        "workload": row["work"],
-        "of": row["split"],
-        "variant": row["series"],
-        "n": str(row["n"]),
-        "accuracy": accuracy,
-        "majority": "" if pd.isna(row["majority"]) else f"{row['majority']:.3f}",
-        "difference": difference,
-        "verdict": "; ".join(filter(None, (verdict if row["n"] else "", row["words"]))),
-    }
+    return Block(cells, heading="Machine by machine")

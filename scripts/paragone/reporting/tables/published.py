@@ -16,14 +16,14 @@ from paragone.base.errors import UserError
 from paragone.config.numbers import Protocol, Row
 from paragone.reporting import footnotes, words
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.markup import TINY, WIDE, Block, Table
+from paragone.reporting.markup import Block, Table
 from paragone.tasks import METRICS
 
 # Columns of the CSV file only, for programs; the latter are the numbers behind the verdict.
 NUMBERS = ["experiment", "family", "judge", "value", "bound", "has_runs", "run_verdict"]
 NUMBERS += ["workload", "published_runs", "curve", "inside", "inside_of", "as_few", "as_few_of"]
 NUMBERS += ["explanation", "explained"]
-_BEFORE, _AFTER = ("metric", "condition", "system", "published"), ("verdict", "why", "note")
+_BEFORE = ("metric", "condition", "system", "published")
 JUDGED = ["rounding", "center", "low", "high", "n", "own", "margin", "p", "noticed", "is_equal"]
 
 OUTCOMES_JUDGED = (
@@ -82,11 +82,11 @@ def comparison(inputs: Inputs) -> Table:
     return _table(lines, inputs.title, [*remarks, *inputs.flaws])
 
 
-def _about(row: Row, condition: str = "") -> dict[str, Any]:
-    """Return what the source says of a row, under another condition if one is given."""
+def _about(row: Row) -> dict[str, Any]:
+    """Return what the source says of a row."""
     return {
         "metric": row.metric,
-        "condition": condition or row.condition,
+        "condition": row.condition,
         "system": row.system,
         "published": row.printed,
         "note": row.note,
@@ -183,16 +183,7 @@ def _table(lines: list[dict[str, Any]], title: str, remarks: list[str]) -> Table
         raise UserError("--published-experiment: missing; name whose published rows are shown")
     rows = pd.DataFrame(lines)
     cells = rows.drop(columns=[*NUMBERS, *JUDGED, "runs"], errors="ignore").fillna("-")
-    columns_of_series = cells.shape[1] - len(_BEFORE) - len(_AFTER)
-    source = cells["note"].map(lambda note: note and f"; source: {note}")
-    block = Block(
-        cells,
-        f"l{WIDE}l{WIDE * columns_of_series}l{WIDE}",
-        caption=f"{title}. Published on: {'; '.join(cells['system'].unique())}.",
-        for_latex=cells.assign(why=cells["why"] + source).drop(columns=["system", "note"]),
-        outcomes=cells["verdict"],
-        runs=rows["runs"],
-    )
+    block = Block(cells, outcomes=cells["verdict"], runs=rows["runs"])
     return Table(rows, f"{title}: published and measured", remarks, [block])
 
 
@@ -209,12 +200,10 @@ def epochs(inputs: Inputs) -> Table:
     values, missing = _by_epoch(rows, inputs.protocols, inputs.sweeps(), inputs.epochs)
     counts = [len(series.measured) for series in inputs.series]
     remarks = [*footnotes.about(inputs.runs, EPOCHS, *missing), footnotes.repeats(counts)]
-    blocks = []
-    for system, part in values.groupby("system", sort=False):
-        cells = _epoch_cells(part)
-        layout = "r" + WIDE * (cells.shape[1] - 1)
-        heading, caption = f"Published: {system}", f"{inputs.title}. Published on: {system}."
-        blocks.append(Block(cells, layout, heading, caption, size=TINY))
+    blocks = [
+        Block(_epoch_cells(part), f"Published: {system}")
+        for system, part in values.groupby("system", sort=False)
+    ]
     return Table(values, f"{inputs.title}: epoch by epoch", remarks, blocks)
 
 
@@ -248,12 +237,14 @@ def _by_epoch(
 
 
 def _epoch_cells(part: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per epoch and columns (metric, source), published first, with values as text."""
+    """Return one row per epoch and a column per metric and source, published first, with values as text."""
     values = part.pivot_table(
         index="epoch", columns=["metric", "source"], values="value", sort=False, dropna=False
     ).sort_index()
     cells = {
-        (title, source): values[name, source].map(f"{{:,.{digits}f}}".format, na_action="ignore")
+        f"{title}, {source}": values[name, source].map(
+            f"{{:,.{digits}f}}".format, na_action="ignore"
+        )
         for name, (title, digits) in BY_EPOCH.items()
         for source in dict.fromkeys(part["source"])
         if (name, source) in values
@@ -302,9 +293,7 @@ def accelerator_reference(inputs: Inputs) -> Table:
     lines = []
     for row in inputs.published:
         kind = "vendors_peak" if row.metric == "peak_throughput" else "hardware_elsewhere"
-        # LaTeX leaves systems out, so that the condition names the system as well.
-        about = _about(row, f"{row.system}, {row.condition}")
-        lines.append(_line(about, {"measured here": Finding(NOT_COMPARABLE, ((kind,),))}))
+        lines.append(_line(_about(row), {"measured here": Finding(NOT_COMPARABLE, ((kind,),))}))
     peak_rows = (row.metric == "peak_throughput" for row in inputs.published)
     at = max((place for place, is_peak in enumerate(peak_rows, 1) if is_peak), default=0)
     measured = with_labels(peaks(inputs.products), inputs.labels)
@@ -320,5 +309,5 @@ def _peak_line(peak: pd.Series) -> dict[str, Any]:
     finding = Finding(NOT_COMPARABLE, (("measured_peak",),), measured, runs=runs)
     system = f"this machine ({peak['device']})"
     case = f"{peak['precision']}, square product of {peak['size']:,}, {peak['label']}"
-    about = {"metric": "peak_throughput", "condition": f"{system}, {case}", "system": system}
+    about = {"metric": "peak_throughput", "condition": case, "system": system}
     return _line({**about, "published": "-"}, {"measured here": finding})

@@ -7,7 +7,7 @@ from paragone.analysis.published import OUTCOMES, spread_of
 from paragone.analysis.scaling import SHARED, scaling_kind, scaling_table
 from paragone.reporting import footnotes
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.markup import WIDE, Block, Table
+from paragone.reporting.markup import Block, Table
 
 SPEED_UP = (
     "Speed-up: examples/s over those of one replica, by seed. Efficiency: speed-up over replicas."
@@ -39,7 +39,7 @@ def scaling(inputs: Inputs) -> Table:
             "devices": rows["devices"],
         }
     )
-    block = Block(cells, f"{WIDE}rrr{WIDE * 3}r{WIDE}", runs=rows["runs"])
+    block = Block(cells, runs=rows["runs"])
     return Table(rows, f"{inputs.title} ({scaling_kind(runs)} scaling)", remarks, [block])
 
 
@@ -64,5 +64,5 @@ def spread(inputs: Inputs) -> Table:
         mean, deviation = groups[name].mean(), groups[name].std()
         cells[name] = mean.map("{:.4f}".format) + " ± " + deviation.map("{:.4f}".format)
     remarks = footnotes.about(inputs.runs, "Mean ± standard deviation over n seeds.")
-    block = Block(cells.reset_index().astype(str), "llr" + "r" * len(outcomes))
+    block = Block(cells.reset_index().astype(str))
     return Table(rows, inputs.title, remarks, [block])
