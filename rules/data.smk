@@ -79,7 +79,6 @@ rule serialize:
             "serialize.py", None, *data_modules(PLAN.dataset(wildcards.dataset))
         ),
         folder=config["data"]["folder"],
-        lock=config["data"]["lock"],
     message:
         "Serializing {wildcards.dataset}"
     shell:
@@ -87,7 +86,6 @@ rule serialize:
         python {params.code[0]:q} \
             --source {input.source:q} \
             --folder {params.folder:q} \
-            --lock {params.lock:q} \
             --models {resources.models} \
             --output {output.manifest:q} \
             2>&1 | tee {log:q}

@@ -19,7 +19,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", required=True, type=Path, help="what scripts/fetch.py wrote")
     parser.add_argument("--folder", required=True, type=Path, help="`data.folder` of the config")
-    parser.add_argument("--lock", required=True, type=Path, help="`data.lock` of the config")
     parser.add_argument("--models", nargs="*", default=[], help="that are trained on it")
     parser.add_argument("--output", required=True, type=Path)
     options = parser.parse_args()
@@ -28,7 +27,7 @@ def main() -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     source = json.loads(options.source.read_bytes())
-    manifest = serializer.serialize(source, options.folder, options.lock)
+    manifest = serializer.serialize(source, options.folder)
     (summary,) = data_summary.read([manifest]).values()
     for model in options.models:
         check_shape(model, source["dataset"], summary.shape, summary.vocabulary)

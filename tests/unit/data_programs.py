@@ -85,7 +85,6 @@ def serialize(
         "serialize",
         f"--source={results / 'source.json'}",
         f"--folder={folder}",
-        f"--lock={lock_of(folder)}",
         f"--output={results / 'manifest.json'}",
         "--models",
         *models,

@@ -537,7 +537,7 @@ def of_builder(kind: str, inputs: object, labels: list[int], *words: str) -> Non
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(forms, "read", lambda *_: raw)
         with pytest.raises(UserError) as error:
-            serializer.serialize(source, Path.cwd(), Path("lock.json"))
+            serializer.serialize(source, Path.cwd())
     assert [word for word in words if word not in str(error.value)] == []
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from data_programs import DATASETS, fetch, lock_of, prepare, serialize
+from data_programs import DATASETS, fetch, prepare, serialize
 from PIL import Image
 from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import MultinomialNB
@@ -67,7 +67,7 @@ def test_second_checkout_fetches_and_decodes_nothing(prepared, tmp_path):
     assert "arrays in the data folder" in (tmp_path / "source.json").read_text()
     for name in ("tensorflow", "tensorflow_datasets"):
         (tmp_path / f"{name}.py").write_text("raise AssertionError\n")
-    options = {"source": tmp_path / "source.json", "folder": data, "lock": lock_of(data)}
+    options = {"source": tmp_path / "source.json", "folder": data}
     line = command("serialize", **options, output=manifest)
     done = call(line, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -243,7 +243,7 @@ def test_two_processes_fill_a_store_once(tmp_path):
     """Both succeed with the same manifest, and nothing half-built is left."""
     data = tmp_path / "data"
     assert fetch("reuters", tmp_path, data, source="synthetic").returncode == 0
-    options = {"source": tmp_path / "source.json", "folder": data, "lock": lock_of(data)}
+    options = {"source": tmp_path / "source.json", "folder": data}
     outputs = [tmp_path / "first.json", tmp_path / "second.json"]
     with ThreadPoolExecutor(2) as pool:
         [*pool.map(succeed, [command("serialize", output=path, **options) for path in outputs])]

@@ -115,7 +115,7 @@ class Examples(Closed):
 
 
 class StandIn(Closed):
-    """shapes of the synthetic stand-in, where neither other keys nor a first use give them
+    """shapes of the synthetic stand-in, where other keys do not give them
 
     shape: of one example, channels last
     dtype: of one example

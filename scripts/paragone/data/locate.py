@@ -1,8 +1,8 @@
 """Locate the files of one data set: `data.source` of the config decides how far to go.
 
-The lock file keeps what was learned of data whose checksums no config lists, from their first use. By data
-set: `files`, name -> SHA-256, and `stand_in`, the shapes for a synthetic stand-in. The user keeps it beside
-the config, and other data under the same name are then an error.
+The lock file keeps the checksums of data of which no config lists them, from their first use: by data set
+`files`, name -> SHA-256. The user keeps it beside the config, and other data under the same name are then an
+error.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
         if key not in settings:
             raise UserError(f"data.{key} is missing in the config")
     if settings["source"] == "synthetic":
-        return _synthetic(dataset, block, settings, "data.source is synthetic")
+        return _synthetic(dataset, block, "data.source is synthetic")
     if block["form"] == TFDS or "editions" in block:
         return _published(dataset, block, settings)
     return _of_user(dataset, block, settings)
@@ -53,7 +53,7 @@ def find(dataset: str, block: dict, settings: dict) -> dict:
 def _published(dataset: str, block: dict, settings: dict) -> dict:
     """Data of a builder, or of listed checksums: in the store, in mirrors, or at the official address."""
     folder, lock = Path(settings["folder"]), Path(settings["lock"])
-    known = {} if "editions" in block else lock_entry(lock, dataset).get("files", {})
+    known = {} if "editions" in block else locked_files(lock, dataset) or {}
     editions = block.get("editions") or ({OFFICIAL: known} if known else {})
     raw = folder / "raw" / store.plain(dataset)
     name = block.get("builder") or block.get("mirror", dataset)
@@ -83,7 +83,7 @@ def _published(dataset: str, block: dict, settings: dict) -> dict:
             f"mirror named by data.mirrors or {ENVIRONMENT}, or set data.source to auto"
         )
     print(f"NOTICE: SYNTHETIC DATA in place of {dataset} ({reason})", file=sys.stderr)
-    return _synthetic(dataset, block, settings, reason)
+    return _synthetic(dataset, block, reason)
 
 
 def _of_user(dataset: str, block: dict, settings: dict) -> dict:
@@ -93,7 +93,7 @@ def _of_user(dataset: str, block: dict, settings: dict) -> dict:
     lock = Path(settings["lock"])
     files = local_files(block["path"])
     if not files:
-        known = lock_entry(lock, dataset).get("files", {})
+        known = locked_files(lock, dataset)
         editions = {_edition(known): known} if known else {}
         if stored := _stored(dataset, block, editions, Path(settings["folder"])):
             return stored
@@ -182,13 +182,11 @@ def _described(found: Found, editions: Editions) -> list[dict[str, Any]]:
     ]
 
 
-def _synthetic(dataset: str, block: dict, settings: dict, reason: str) -> dict:
-    known = lock_entry(Path(settings["lock"]), dataset).get("stand_in", {})
-    parameters = synthetic.parameters(dataset, block, known)
+def _synthetic(dataset: str, block: dict, reason: str) -> dict:
     return {
         **_source(dataset, block, "synthetic", f"generated: {reason}", []),
         "source": "synthetic",
-        "parameters": parameters,
+        "parameters": synthetic.parameters(dataset, block),
         "path": None,
     }
 
@@ -247,26 +245,23 @@ def _measured(path: Path) -> dict[str, Any]:
     return {"bytes": size, "sha256": digest.hexdigest()}
 
 
-def lock_entry(lock: Path, dataset: str) -> dict[str, Any]:
-    """The lock file's entry of a data set, {} if there is none; `UserError` for a file of another kind."""
-    return _read_lock(lock).get(dataset, {})
-
-
-def update_lock(lock: Path, dataset: str, **facts: Any) -> None:
-    """Add facts to a data set's entry in the lock file; other processes may do so at the same time."""
-    with locked(_guard(lock)):
-        _add_to_lock(lock, dataset, facts)
+def locked_files(lock: Path, dataset: str) -> dict[str, str] | None:
+    """The checksums of a data set, name -> SHA-256, in the lock file. Raises `UserError` for another file."""
+    entry = _read_lock(lock).get(dataset, {})
+    return entry.get("files")
 
 
 def check_lock(lock: Path, dataset: str, files: dict[str, str]) -> None:
     """Compare checksums (name -> SHA-256) with those of the first use, or write them if this is the first.
 
-    Raises `UserError` that names a file that is new, gone or changed.
+    Other processes may do so at the same time. Raises `UserError` that names a file that is new, gone or
+    changed.
     """
-    with locked(_guard(lock)):
-        known = lock_entry(lock, dataset).get("files")
+    with locked(lock.with_name(f".{lock.name}.lock")):
+        known = locked_files(lock, dataset)
         if known is None:
-            _add_to_lock(lock, dataset, {"files": files})
+            content = _read_lock(lock) | {dataset: {"files": files}}
+            write_json(dict(sorted(content.items())), lock)
             return
     for name in sorted({*known, *files}):
         if known.get(name) != files.get(name):
@@ -276,17 +271,6 @@ def check_lock(lock: Path, dataset: str, files: dict[str, str]) -> None:
                 f"{files.get(name, 'none')}, {lock} says {known.get(name, 'none')}. Restore the file, or, "
                 f"if this is meant, remove {dataset} from {lock}"
             )
-
-
-def _guard(lock: Path) -> Path:
-    """The file that is locked while the lock file is read and changed."""
-    return lock.with_name(f".{lock.name}.lock")
-
-
-def _add_to_lock(lock: Path, dataset: str, facts: dict[str, Any]) -> None:
-    content = _read_lock(lock)
-    content[dataset] = content.get(dataset, {}) | facts
-    write_json(dict(sorted(content.items())), lock)
 
 
 def _read_lock(lock: Path) -> dict[str, dict[str, Any]]:

@@ -21,7 +21,7 @@ from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS, STREAM
 from paragone.data import forms, store, synthetic, variance
 from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw
-from paragone.data.locate import checksums, local_files, lock_entry, update_lock
+from paragone.data.locate import checksums, local_files
 from paragone.data.summary import summarize
 from paragone.data.words import Vocabulary, pad
 from paragone.records.data_summary import MOST_SHOWN, Summary
@@ -30,12 +30,11 @@ LENGTH, MOST_WORDS = 300, 20_000  # of texts, unless the block says otherwise
 SAMPLE = 12  # words of a text that people see
 
 
-def serialize(source: dict, folder: Path, lock: Path) -> Path:
+def serialize(source: dict, folder: Path) -> Path:
     """The manifest in the store of the arrays made from `source`, the content of source.json.
 
-    folder: the store. lock: the lock file, which also gets the shapes if it has the data set's checksums.
-    Nothing is read, decoded or imported when the arrays are there and undamaged. Raises `UserError` when a
-    raw file is gone or has changed since it was checked.
+    folder: the store. Nothing is read, decoded or imported when the arrays are there and undamaged. Raises
+    `UserError` when a raw file is gone or has changed since it was checked.
     """
     dataset = source["dataset"]
     files = checksums(source["files"])
@@ -48,13 +47,13 @@ def serialize(source: dict, folder: Path, lock: Path) -> Path:
                 if target.exists():
                     print(f"{target} is damaged and is made anew", file=sys.stderr)
                     shutil.rmtree(target)  # the form must not take it for the folder being built
-                _build(source, recipe, folder, target, lock)
+                _build(source, recipe, folder, target)
     return target / "manifest.json"
 
 
-def _build(source: dict, recipe: dict, folder: Path, target: Path, lock: Path) -> None:
-    dataset, real = source["dataset"], source["source"] == "real"
+def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
     with store.building(target) as partial:
+        real = source["source"] == "real"
         made = _from_files(source, folder, partial) if real else synthetic.write(source, partial)
         summary = summarize(
             partial,
@@ -64,7 +63,7 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path, lock: Path) -
             **made.get("seen", {}),
         )
         manifest = {
-            "dataset": dataset,
+            "dataset": source["dataset"],
             "source": source["source"],
             "edition": source["edition"],
             "folder": target.relative_to(folder).as_posix(),
@@ -85,8 +84,6 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path, lock: Path) -
             "summary": msgspec.to_builtins(summary),
             "recipe": recipe,
         }
-        if real and lock_entry(lock, dataset):
-            update_lock(lock, dataset, stand_in=synthetic.like(manifest))
         write_json(manifest, partial / "manifest.json", indent=2)
 
 

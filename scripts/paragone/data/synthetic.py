@@ -19,47 +19,33 @@ PARAMETERS = {"key": 20_201, "wrong_labels": 0.05}
 CHUNK = 2_000
 
 
-def parameters(dataset: str, block: dict, locked: dict) -> dict[str, Any]:
+def parameters(dataset: str, block: dict) -> dict[str, Any]:
     """The parameters of a data set's stand-in.
 
-    Its shapes come from the block's `size`, `length` and `classes`, else from its `stand_in`, else from
-    `locked`, what the lock file has from the first use. Raises `UserError` if none of them says.
+    Its shapes come from the block's `size`, `length` and `classes`, else from its `stand_in`. Raises
+    `UserError` if neither says.
     """
-    shapes = {"vocabulary": None, "dtype": "uint8", **locked, **block.get("stand_in", {})}
+    shapes = {"vocabulary": None, "dtype": "uint8", **block.get("stand_in", {})}
     if "classes" in block:
         shapes["classes"] = block["classes"]
     if "size" in block:
         shapes["shape"] = [block["size"], block["size"], block.get("channels", 3)]
     if "length" in block:
         shapes["shape"] = [block["length"]]
-    if "targets" in block or shapes.get("classes") == [] or shapes.get("positions"):
+    if "targets" in block:
         raise UserError(
-            f"no stand-in of {dataset} can be made: its labels are numbers, or several for each example; "
-            "make the data available"
+            f"no stand-in of {dataset} can be made: its labels are numbers; make the data available"
         )
     if missing := [key for key in ("shape", "classes", "examples") if key not in shapes]:
         raise UserError(
-            f"no stand-in of {dataset} can be made: its {', '.join(missing)} will be known from its first "
-            f"use; make the data available, or state them under datasets.{dataset}.stand_in"
+            f"no stand-in of {dataset} can be made: its {', '.join(missing)} are not known; make the data "
+            f"available, or state them under datasets.{dataset}.stand_in"
         )
     if isinstance(shapes["classes"], int):
         shapes["classes"] = [str(number) for number in range(shapes["classes"])]
     if block["form"] == STREAM:
         return {**shapes, **PARAMETERS, "window": block["length"], "shape": [], "wrong_labels": 0.0}
     return {**shapes, **PARAMETERS}
-
-
-def like(manifest: dict) -> dict[str, Any]:
-    """The shapes of serialized data, for a later stand-in."""
-    arrays = manifest["arrays"]
-    return {
-        "shape": arrays["train_inputs"]["shape"][1:],
-        "dtype": arrays["train_inputs"]["dtype"],
-        "classes": manifest["class_names"],
-        "examples": {split: arrays[f"{split}_labels"]["shape"][0] for split in SPLITS},
-        "vocabulary": manifest["vocabulary"],
-        **({"positions": positions} if (positions := arrays["train_labels"]["shape"][1:]) else {}),
-    }
 
 
 def write(source: dict, target: Path) -> dict[str, Any]:
