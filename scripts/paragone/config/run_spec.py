@@ -29,7 +29,6 @@ from paragone.tasks import CLASSIFICATION, METRICS, Task
 EVALUATION_BATCH = 256
 # Feeds: each batch is copied; rows of inputs that are on the device.
 BATCHES, RESIDENT = "batches", "resident"
-ARRAYS = "arrays"  # in tables, in the place of a loader: batches are read from the mapped arrays
 AS_INSTALLED, TUNED = "as-installed", "tuned"
 DeviceKind = Literal["cpu", "gpu", "tpu"]
 Feed = Literal["batches", "pinned", "resident"]
@@ -217,12 +216,11 @@ class Backend(Block, frozen=True):
     strategy: str
     device: DeviceKind
     feed: Feed = "batches"
-    loader: str | None = None
 
     @classmethod
     def of(cls, name: str, block: Options) -> "Backend":
         """The backend of a validated block of the config, which has keys for figures and rules, too."""
-        keys = ("engine", "strategy", "device", "feed", "loader")
+        keys = ("engine", "strategy", "device", "feed")
         return msgspec.convert(
             {"name": name} | {key: block[key] for key in keys if key in block}, cls
         )
