@@ -290,27 +290,14 @@ def write_words(axes: Axes, row: int, words: str) -> None:
     write(axes, _lines(words, _WORDS), (0, row), (4, 0), style="italic", color=style.ALARM, **place)
 
 
-def write_value(axes: Axes, row: int, end: float, value: str, words: str) -> Annotation:
-    """Write a row's value beyond `end`, and below it what became of its other runs."""
+def write_value(axes: Axes, row: int, end: float, value: str, words: str) -> None:
+    """Write a row's value beyond `end`, and below it what became of its other runs.
+
+    The layout makes room for it, to the right of the axes where they end.
+    """
     lines = [value, *([_lines(words, _WORDS)] if words else [])]
     place = {"bbox": _OVER_THE_GRID, **_RIGHT_OF_A_MARK}
-    return write(axes, "\n".join(lines), (end, row), (4, 0), **place)
-
-
-def make_room(axes: Axes, texts: list[Annotation]) -> None:
-    """Widen the x-axis until the values written into it end before its right edge."""
-    figure = axes.figure
-    for _ in range(6):
-        figure.draw_without_rendering()
-        box = axes.get_window_extent()
-        excess = max((text.get_window_extent().x1 - box.x1 for text in texts), default=0)
-        if excess <= 0:
-            return
-        # A longer axis moves positions to the left; the texts keep their widths.
-        low, high = axes.get_xlim()
-        more = 1.1 * excess / box.width
-        is_log = axes.get_xscale() == "log"
-        axes.set_xlim(low, high * (high / low) ** more if is_log else high + more * (high - low))
+    write(axes, "\n".join(lines), (end, row), (4, 0), **place).set_in_layout(True)
 
 
 def row_name(name: str) -> str:

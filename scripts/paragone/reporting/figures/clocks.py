@@ -4,7 +4,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.text import Annotation
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
@@ -12,7 +11,7 @@ from paragone.analysis.statistics import INTERVAL, summarize
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import MEDIAN, Chart, Panel, long
-from paragone.reporting.marks import make_room, row_axes, rows_height, write_value, write_words
+from paragone.reporting.marks import row_axes, rows_height, write_value, write_words
 from paragone.reporting.style import Frame
 
 ROW = 0.4  # inches per series
@@ -106,19 +105,19 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     row_axes(axes, list(series), "time of the whole run (s)")
     bars = {row: parts for row, parts in enumerate(series.values()) if "part" in parts}
     bars = {row: parts for row, parts in bars.items() if parts["part"].notna().all()}
-    texts = [_draw_bar(axes, row, parts) for row, parts in bars.items()]
+    for row, parts in bars.items():
+        _draw_bar(axes, row, parts)
     for row, parts in enumerate(series.values()):
         if row not in bars:
             write_words(axes, row, parts["words"].iloc[0])
     axes.set_xlim(left=0)
-    make_room(axes, texts)
     axes.figure.draw_without_rendering()
     for row, parts in bars.items():
         _label_parts(axes, row, parts)
     return frame.figure
 
 
-def _draw_bar(axes: Axes, row: int, parts: pd.DataFrame) -> Annotation:
+def _draw_bar(axes: Axes, row: int, parts: pd.DataFrame) -> None:
     start = 0.0
     for part, seconds in zip(parts["part"], parts["seconds"], strict=True):
         face, hatch, _ = PART_STYLES[part]
@@ -129,7 +128,7 @@ def _draw_bar(axes: Axes, row: int, parts: pd.DataFrame) -> Annotation:
     if n > 1:
         axes.errorbar(median, row - 0.37, xerr=[[median - low], [high - median]], **WHISKER)
     text = f"{'median ' if n > 1 else ''}{median:,.1f} s (n = {n:.0f})"
-    return write_value(axes, row, start, text, total["words"])
+    write_value(axes, row, start, text, total["words"])
 
 
 def _label_parts(axes: Axes, row: int, parts: pd.DataFrame) -> None:

@@ -12,7 +12,6 @@ from paragone.reporting.interactive import MEDIAN, RUN, Chart, Panel, long
 from paragone.reporting.marks import (
     draw_row,
     legend_row,
-    make_room,
     row_axes,
     rows_height,
     write_value,
@@ -81,7 +80,6 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     axes = frame.figure.subplots()
     row_axes(axes, names, "steady training throughput (examples/s)")
     axes.set_xlim(0, 1 if known.empty else known[SPEED].max() * 1.04)
-    texts = []
     for row, (name, about) in enumerate(series.iterrows()):
         runs = known[known["series"] == name]
         if runs.empty:
@@ -94,8 +92,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         share = about[SHARE]
         of_peak = "" if pd.isna(share) else f"\n{100 * share:.2g} % of peak"
         text = f"{median:,.0f} (n = {about['n']}){of_peak}"
-        texts.append(write_value(axes, row, runs[SPEED].max(), text, about["words"]))
-    make_room(axes, texts)
+        write_value(axes, row, runs[SPEED].max(), text, about["words"])
     return frame.figure
 
 

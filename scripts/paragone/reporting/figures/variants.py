@@ -8,7 +8,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.text import Annotation
 
 from paragone.analysis import run_states
 from paragone.analysis.grouping import Series
@@ -20,7 +19,6 @@ from paragone.reporting.inputs import Inputs
 from paragone.reporting.marks import (
     draw_row,
     legend_row,
-    make_room,
     plain_logarithms,
     row_axes,
     rows_height,
@@ -121,7 +119,6 @@ def _draw_ratios(
     margin = named(metric).margin
     axes.axvspan(1 / margin, margin, zorder=0, **BAND)
     known = part[(part["metric"] == metric) & part["value"].notna()]
-    texts: list[Annotation] = []
     for row, name in enumerate(names):
         pairs = known[known["series"] == name]
         if pairs.empty:
@@ -132,9 +129,8 @@ def _draw_ratios(
         color, ends = style.color(inputs.palette, first["backend"]), (first["low"], first["high"])
         draw_row(axes, row, pairs["value"], first["mean"], ends, color)
         end = max(pd.Series([first["high"], pairs["value"].max()]).dropna())
-        texts.append(write_value(axes, row, end, *_said(first, metric)))
+        write_value(axes, row, end, *_said(first, metric))
     plain_logarithms(axes.xaxis, (1, 2, 3, 5))
-    make_room(axes, texts)
 
 
 def _said(first: pd.Series, metric: str) -> tuple[str, str]:
