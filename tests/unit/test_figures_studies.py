@@ -188,3 +188,19 @@ def test_a_whole_epoch_is_measured_not_extrapolated(tmp_path):
     median = here[here["kind"] == "median"].iloc[0]
     assert median["value"] == pytest.approx(np.mean(later))
     assert not median["extrapolated"]
+
+
+def test_values_are_drawn_once_each_and_side_by_side(drawing, epochs):
+    panels = drawing.figure("epoch_time", "mirrored_mobilenet").axes
+    for axes, shown in zip(panels, (("published", "measured"), ("speed_up",)), strict=True):
+        rows = epochs[epochs["panel"].isin(shown)]
+        values = rows.loc[rows["kind"].isin(["published", "median"]), "value"]
+        points = [
+            point
+            for line in axes.lines
+            if line.get_marker() != "None"
+            for point in line.get_xydata()
+            if not np.isnan(point[1])
+        ]
+        assert sorted(y for _, y in points) == pytest.approx(sorted(values))
+        assert len({round(x, 3) for x, _ in points}) == len(points)

@@ -19,10 +19,8 @@ from paragone.reporting import style
 
 BAR_COLUMNS = ["panel", "series", "backend", "x", "kind", "value", "low", "high", "n", "runs"]
 BAR_COLUMNS += ["words"]
-PUBLISHED_BARS = "#4A4A4A"
+STAR = {"color": style.PUBLISHED, "marker": "*", "markersize": 5.5}  # of published values
 NO_VALUES = pd.Series(dtype="float64")
-NO_REFERENCE = "no reference"  # kind of a row whose denominator the config does not ask for
-BAR_WIDTH, BAR_GAP = 0.9, 0.6  # of a bar, and between categories, in bars
 
 _LABEL, _WORDS = 23, 34  # characters per line that leave room for the rest in a single column
 _RIGHT_OF_A_MARK: dict[str, Any] = {"va": "center", "linespacing": 1.05}
@@ -124,26 +122,18 @@ def legend_band() -> Patch:
     return Patch(color=style.MUTED, alpha=0.25, linewidth=0, label="95 % interval")
 
 
-def legend_over_bars() -> list[Line2D]:
-    """Return the entries of single runs and of intervals over bars."""
-    return [
-        legend_mark("one run", markersize=1.8, color=style.INK),
-        legend_line("95 % interval", color=style.INK, linewidth=0.9),
-    ]
-
-
 def legend_series(styles: dict[str, dict[str, Any]]) -> list[Line2D]:
     """Return one entry per series in its style."""
     return [legend_line(label, **own) for label, own in styles.items()]
 
 
-# Vertical bars over categories
+# Points over categories
 
 
 def bar_rows(
     panel: str, series: str, backend: str, x: object, values: pd.Series, words: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of one bar: its median and, of several, each of the `values`, which run names index.
+    """Return the rows of one cell: its median and, of several, each of the `values`, which run names index.
 
     Without values it is one row of kind "words"; `words` say why runs have none.
     """
@@ -162,73 +152,39 @@ def bar_rows(
 
 
 def published_row(panel: str, x: object, value: float, printed: str) -> dict[str, Any]:
-    """Return the row of a published bar; `printed` is the number as its source has it."""
+    """Return the row of a published value; `printed` is the number as its source has it."""
     about = {"panel": panel, "series": "published", "x": x, "kind": "published"}
     return {**about, "value": value, "runs": printed, "words": ""}
 
 
-def places(rows: pd.DataFrame, series: list[str]) -> tuple[pd.Series, dict[object, float], float]:
-    """Place the bars of each category side by side, in the order of `series` and of `rows`.
+def draw_cells(
+    axes: Axes,
+    rows: pd.DataFrame,
+    styles: dict[str, dict[str, Any]],
+    apart: float,
+    digits: int | None = None,
+) -> list[object]:
+    """Draw `rows` of `BAR_COLUMNS` over their categories: values, intervals, and why one is missing.
 
-    Returned are the center of each row's bar, those of the categories, and where the last one ends, in
-    widths of a bar. Only bars that exist take room. A category is at least half as wide as the widest, for
-    its name.
+    Series are `apart`, in widths of a category, from each other; a line of their style breaks where one has
+    no value. `digits`: of the number over each value; None writes none. Returned are the categories.
     """
-    known = set(zip(rows["series"], rows["x"], strict=True))
-    shown = {x: [name for name in series if (name, x) in known] for x in dict.fromkeys(rows["x"])}
-    least = max(map(len, shown.values()), default=0) / 2
-    centers, middles, end = {}, {}, -BAR_GAP
-    for x, names in shown.items():
-        room = max(len(names), least)
-        middles[x] = end + BAR_GAP + room / 2
-        for place, name in enumerate(names):
-            centers[name, x] = middles[x] + place - (len(names) - 1) / 2
-        end += BAR_GAP + room
-    keys = zip(rows["series"], rows["x"], strict=True)
-    return pd.Series([centers[key] for key in keys], rows.index, dtype=float), middles, end
-
-
-def draw_bars(axes: Axes, rows: pd.DataFrame, colors: dict[str, str], digits: int | None) -> None:
-    """Draw `rows` of `BAR_COLUMNS`: a group of bars per category, a bar per series of `colors`.
-
-    `digits`: of the number on each bar; None writes none. The axis starts at zero. The name of a category
-    breaks its line after a comma.
-    """
-    rows = rows[rows["series"].isin(colors)]
-    centers, middles, end = places(rows, list(colors))
-    rows = rows.assign(at=centers)
-    for kind, alpha in (("published", 1), ("median", 0.5)):
-        bars = rows[rows["kind"] == kind]
-        fill = {"color": bars["series"].map(colors), "alpha": alpha}
-        axes.bar(bars["at"], bars["value"], width=BAR_WIDTH, linewidth=0, **fill)
-    runs = rows[rows["kind"] == "run"]
-    axes.scatter(runs["at"], runs["value"], color=style.INK, alpha=0.6, s=2.8**2, linewidth=0)
-    axes.set_xticks([*middles.values()], [str(x).replace(", ", "\n") for x in middles])
-    axes.set_xlim(-BAR_GAP / 2, end + BAR_GAP / 2)
-    axes.tick_params(axis="x", length=0)
+    rows, xs = rows[rows["kind"] != "run"], list(dict.fromkeys(rows["x"]))
+    for place, (name, own) in enumerate(styles.items()):
+        here = rows[rows["series"] == name].set_index("x").reindex(xs)
+        at = np.arange(len(xs)) + apart * (place - (len(styles) - 1) / 2)
+        axes.plot(at, here["value"], **{**own, "linewidth": 0.9})
+        axes.vlines(at, here["low"], here["high"], color=own["color"], linewidth=0.9)
+        ends = here[["value", "high"]].max(axis=1)
+        for x, value, end, words in zip(at, here["value"], ends, here["words"], strict=True):
+            if digits is not None and not pd.isna(value):
+                write(axes, f"{value:,.{digits}f}", (x, end), (0, 3), **_CENTERED)
+            if isinstance(words, str) and words:
+                write_upright(axes, x, words, own["color"])
+    axes.set_xticks(range(len(xs)), [str(x).replace(", ", "\n") for x in xs])
+    axes.set_xlim(-0.5, len(xs) - 0.5)
     axes.grid(axis="y")
-    plain_numbers(axes.yaxis)
-    highest = rows[["value", "high"]].max().max()
-    axes.set_ylim(0, 1 if pd.isna(highest) else highest * (1.04 if digits is None else 1.12))
-    for at, bar in rows.groupby("at"):
-        _annotate_bar(axes, at, bar, digits)
-
-
-def _annotate_bar(axes: Axes, at: float, here: pd.DataFrame, digits: int | None) -> None:
-    """Draw the interval, number and words of one bar, whose median is the first row of `here`."""
-    first = here.iloc[0]
-    if first["kind"] in ("words", NO_REFERENCE):
-        expected = first["kind"] == NO_REFERENCE
-        write_upright(axes, at, first["words"], style.MUTED if expected else style.ALARM)
-        return
-    if not pd.isna(first["low"]):
-        axes.vlines(at, first["low"], first["high"], color=style.INK, linewidth=0.9)
-    if digits is not None:
-        end = at, here[["value", "high"]].max().max()
-        box = {**_BOX, "pad": 0.2, "alpha": 0.6}
-        write(axes, f"{first['value']:,.{digits}f}", end, (0, 1.5), bbox=box, **_CENTERED)
-    if first["words"]:  # only some of the runs have a value
-        write_upright(axes, at, first["words"], style.INK)
+    return xs
 
 
 def write_upright(axes: Axes, at: float, words: str, color: str) -> None:

@@ -1,9 +1,6 @@
 """Throughput by batch size, published and measured, and both relative to the smallest batch."""
 
-from typing import Any
-
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paragone.analysis import published, run_states
@@ -14,16 +11,18 @@ from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import Chart, Panel, long
 from paragone.reporting.marks import (
     BAR_COLUMNS,
+    STAR,
     bar_rows,
+    draw_cells,
     legend_line,
     plain_numbers,
     published_row,
     scale,
-    write_upright,
 )
 from paragone.reporting.style import Frame
 
 BATCH = "batch size (examples)"
+APART = 0.08  # of series at one batch size, so that their intervals do not overlap
 
 
 def points(inputs: Inputs) -> pd.DataFrame:
@@ -92,8 +91,8 @@ def remarks(points: pd.DataFrame, inputs: Inputs, model: dict[str, str]) -> list
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw the throughput of all systems over the same batch sizes, and below relative to one of them."""
     names = {sweep.label: sweep.backend for sweep in inputs.sweeps(*BY_BATCH)}
-    star = {"color": style.PUBLISHED, "marker": "*", "markersize": 5.5, "linestyle": "--"}
-    styles = {"published": star, **style.series_styles(names, names.values(), inputs.palette)}
+    own = style.series_styles(names, names.values(), inputs.palette)
+    styles = {"published": {**STAR, "linestyle": "--"}, **own}
     if not (points["panel"] == "published").any():
         del styles["published"]
     systems = dict.fromkeys(row.system for row in _published(inputs))
@@ -114,9 +113,8 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         handles.append(legend_line("95 % interval", color=style.MUTED, linewidth=0.9))
     frame = Frame(style.SINGLE, 2.6, inputs.title, inputs.runs, about, handles)
     speeds, ratios = frame.figure.subplots(2, 1, sharex=True)
-    xs = list(dict.fromkeys(points["x"]))
-    _draw_lines(speeds, drawn[~is_relative], xs, styles)
-    _draw_lines(ratios, drawn[is_relative & (drawn["kind"] != "words")], xs, styles)
+    draw_cells(speeds, drawn[~is_relative], styles, APART)
+    draw_cells(ratios, drawn[is_relative & (drawn["kind"] != "words")], styles, APART)
     speeds.set_ylabel("examples/s")
     if not scale(speeds, drawn.loc[~is_relative, "value"].astype(float)):
         speeds.set_ylim(bottom=0)
@@ -124,22 +122,4 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     ratios.set_ylabel(f"relative to batch {base}")
     ratios.set_ylim(bottom=0)
     ratios.set_xlabel(BATCH)
-    ratios.set_xticks(range(len(xs)), [str(x) for x in xs])
-    ratios.set_xlim(-0.5, len(xs) - 0.5)
     return frame.figure
-
-
-def _draw_lines(
-    axes: Axes, points: pd.DataFrame, xs: list[int], styles: dict[str, dict[str, Any]]
-) -> None:
-    """Draw a line per series over the places of the batch sizes `xs`, or why a value is missing."""
-    for place, (name, own) in enumerate(styles.items()):
-        # No line across batches without a value.
-        here = points[points["series"] == name].set_index("x").reindex(xs)
-        at = [position + 0.08 * (place - len(styles) / 2) for position in range(len(xs))]
-        axes.plot(at, here["value"], **{**own, "linewidth": 0.9})
-        axes.vlines(at, here["low"], here["high"], color=own["color"], linewidth=0.9)
-        for x, words, kind in zip(at, here["words"], here["kind"], strict=True):
-            if kind == "words":
-                write_upright(axes, x, words, own["color"])
-    axes.grid(axis="y")

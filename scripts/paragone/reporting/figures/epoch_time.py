@@ -2,7 +2,6 @@
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from paragone.analysis import run_states
 from paragone.analysis.cells import Cell, epoch_seconds
@@ -14,12 +13,13 @@ from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import Chart, Panel, long
 from paragone.reporting.marks import (
     BAR_COLUMNS,
-    NO_REFERENCE,
     NO_VALUES,
-    PUBLISHED_BARS,
+    STAR,
     bar_rows,
-    draw_bars,
-    legend_over_bars,
+    draw_cells,
+    legend_line,
+    legend_mark,
+    plain_numbers,
     published_row,
 )
 from paragone.reporting.style import Frame
@@ -107,7 +107,7 @@ def _measured(
 
 def _no_reference(sweep: Series, key: tuple[int, int]) -> dict:
     (row,) = bar_rows("speed_up", sweep.label, sweep.backend, _category(*key), NO_VALUES, [])
-    about = {"kind": NO_REFERENCE, "words": "1 replica not run"}
+    about = {"kind": "no reference", "words": "1 replica not run"}
     return {**row, **about, **dict(zip(_KEY, key, strict=True))}
 
 
@@ -155,28 +155,27 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
 
 def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw epoch times, and below speed-ups, published and measured side by side."""
-    colors = {"published": PUBLISHED_BARS}
-    for sweep in inputs.sweeps():
-        colors[sweep.label] = style.color(inputs.palette, sweep.backend, sweep.number)
-    drawn = [name for name in colors if name != "published" or (points["series"] == name).any()]
-    handles = [
-        Patch(color=colors[name], alpha=1 if name == "published" else 0.5, lw=0, label=name)
-        for name in drawn
-    ]
-    if (points["kind"] == "run").any():
-        handles += legend_over_bars()
-    height = 1.3 * (1 + (points["panel"] == "speed_up").any())
-    about = remarks(points, inputs)
-    frame = Frame(style.SINGLE, height, inputs.title, inputs.runs, about, handles)
+    names = {sweep.label: sweep.backend for sweep in inputs.sweeps()}
+    styles = style.series_styles(names, names.values(), inputs.palette, linestyle="none")
+    if (points["series"] == "published").any():
+        styles = {"published": {**STAR, "linestyle": "none"}, **styles}
+    handles = [legend_mark(name, **own) for name, own in styles.items()]
+    if points["low"].notna().any():
+        handles.append(legend_line("95 % interval", linewidth=0.9))
     is_ratio = points["panel"] == "speed_up"
     panels = {"epoch time (s)": points[~is_ratio], PANELS["speed_up"]: points[is_ratio]}
     panels = {name: here for name, here in panels.items() if len(here)}
+    about = remarks(points, inputs)
+    frame = Frame(style.SINGLE, 1.3 * len(panels), inputs.title, inputs.runs, about, handles)
     grid = frame.figure.subplots(len(panels), 1, squeeze=False).flat
     for axes, (name, here) in zip(grid, panels.items(), strict=True):
-        used = {key: color for key, color in colors.items() if (here["series"] == key).any()}
+        shown = {key: own for key, own in styles.items() if (here["series"] == key).any()}
         of_ratios = name == PANELS["speed_up"]
-        draw_bars(axes, here, used, 2 if of_ratios else 0)
+        draw_cells(axes, here, shown, 0.7 / len(shown), 2 if of_ratios else 0)
         axes.set_ylabel(name)
+        highest = here[["value", "high"]].max().max()
+        axes.set_ylim(0, 1 if pd.isna(highest) else highest * 1.15)
+        plain_numbers(axes.yaxis)
         if of_ratios:
             axes.axhline(1, color=style.MUTED, linewidth=0.8, linestyle=":")
     return frame.figure
