@@ -10,6 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ import urllib3
 from paragone.base.digests import sha256
 from paragone.base.errors import UserError
 from paragone.data import store
+from paragone.data.contents import BYTES, kind_of
 
 Editions = dict[str, dict[str, str]]
 ARRIVING = ".arriving"  # the folder of downloads that are not whole editions yet
@@ -189,11 +191,10 @@ def _listed(path: Path, editions: Editions) -> bool:
 
 
 def _kind(path: Path) -> str:
-    """The size of a wrong file, and whether it is a web page."""
+    """The size of a wrong file, and what it is if that is known."""
     with path.open("rb") as file:
-        start = file.read(64).lstrip().lower()
-    size = f"{path.stat().st_size:,} bytes"
-    return f"{size}, a web page" if start.startswith((b"<!doctype", b"<html")) else size
+        kind = kind_of(file.read(BYTES))
+    return ", ".join(filter(None, (f"{path.stat().st_size:,} bytes", kind)))
 
 
 def download(url: str, target: Path) -> bool:
@@ -245,22 +246,19 @@ def _blocks(response: requests.Response) -> Iterator[bytes]:
 
 def _within(seconds: float, action: Callable[[], requests.Response]) -> requests.Response:
     """The result of `action`, run in a thread so that a hanging name look-up cannot block the program."""
-    outcome: list[requests.Response | Exception] = []
+    outcome: Future[requests.Response] = Future()
 
     def run() -> None:
         try:
-            outcome.append(action())
+            outcome.set_result(action())
         except Exception as error:
-            outcome.append(error)
+            outcome.set_exception(error)
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not outcome:
-        raise Unreachable(f"no answer within {seconds:g} s")
-    if isinstance(outcome[0], Exception):
-        raise outcome[0]
-    return outcome[0]
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        return outcome.result(seconds)
+    except TimeoutError:
+        raise Unreachable(f"no answer within {seconds:g} s") from None
 
 
 def _reason(error: Exception) -> str:
