@@ -106,11 +106,8 @@ class _Reader:
     def _examples(self, split: str) -> int:
         try:
             return self._builder.info.splits[split].num_examples
-        except (
-            KeyError,
-            ValueError,
-            AssertionError,
-        ):  # depending on what is wrong with the notation
+        # Depending on what is wrong with the notation.
+        except (KeyError, ValueError, AssertionError):
             splits = ", ".join(self._builder.info.splits)
             raise UserError(
                 f"{self._where}.split: {self._builder.name} has no {split!r}; it has {splits}. Say "
@@ -124,14 +121,12 @@ class _Reader:
             shape, dtype, resize = self._layout(feature)
             return ARRAYS, shape, dtype, self._batches(shape, dtype, resize)
         if isinstance(feature, tfds.features.Text):
-            return TEXTS, (), None, self._texts
+            texts = partial(self._sequences, lambda text: text.decode(errors="replace"))
+            return TEXTS, (), None, texts
         if feature.shape == (None,) and np.issubdtype(feature.np_dtype, np.integer):
-            return WORDS, (), None, self._words
-        if (
-            feature.shape
-            and None not in feature.shape
-            and np.issubdtype(feature.np_dtype, np.number)
-        ):
+            return WORDS, (), None, partial(self._sequences, lambda words: words)
+        of_one_shape = feature.shape and None not in feature.shape
+        if of_one_shape and np.issubdtype(feature.np_dtype, np.number):
             return ARRAYS, feature.shape, np.float32, self._batches(feature.shape, np.float32)
         raise UserError(
             f"{self._where}.input: {self._input!r} of {self._builder.name} is neither images nor texts, "
@@ -172,22 +167,12 @@ class _Reader:
 
         return read_split
 
-    def _texts(self, split: str) -> Iterator:
-        for examples in self._some(split):
-            texts = [example[self._input].decode(errors="replace") for example in examples]
-            yield texts, self._labels(examples)
-
-    def _words(self, split: str) -> Iterator:
-        for examples in self._some(split):
-            yield [example[self._input] for example in examples], self._labels(examples)
-
-    def _some(self, split: str) -> Iterator[list[dict]]:
+    def _sequences(self, read: Callable[[Any], Any], split: str) -> Iterator:
+        """Yield texts or word indices of a split, each as `read` returns it, with their labels."""
         examples = iter(tfds.as_numpy(self._builder.as_dataset(split=split)))
         while some := list(islice(examples, TEXTS_AT_A_TIME)):
-            yield some
-
-    def _labels(self, examples: list[dict]) -> np.ndarray:
-        return np.array([example[self._label] for example in examples])
+            inputs = [read(example[self._input]) for example in some]
+            yield inputs, np.array([example[self._label] for example in some])
 
     def _rank(self, named: dict[str, str]) -> np.ndarray:
         """The position of each example in the order of the feature `order_by`."""
