@@ -284,7 +284,7 @@ def test_program_writes_three_formats(tmp_path):
     options = ["--title", "A & B", f"--settings={json.dumps(SETTINGS)}"]
     outputs = write(tmp_path, "differences", *options, labels={}, runs=runs)
     text, latex = outputs["markdown"].read_text(), outputs["latex"].read_text()
-    assert "one pair has no variance" in text
+    assert "one pair of runs has no variance" in text
     families = pd.read_csv(outputs["csv"]).set_index("metric")["family"].to_dict()
     assert families.pop("speed") == "primary"
     assert set(families.values()) == {"exploratory"}

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import numpy as np
 import pypdf
 import pytest
 from make_page import EXPERIMENT, OUTLINE, TITLE, make_results, write_pdf
@@ -56,7 +57,7 @@ def test_a_published_run_is_drawn_with_its_verdict(paper):
     caption = text.index("Published runs by their final numbers")
     drawn = text[text.rindex("final number published", 0, caption) : caption]
     assert drawn.count("8 TPU cores (Colab), TPUStrategy, fashion-conv") == QUESTIONS
-    for words in ("train loss", "0.2867", "test accuracy", "0.8848"):
+    for words in ("training loss", "0.2867", "test accuracy", "0.8848"):
         assert drawn.count(words) == QUESTIONS
 
 
@@ -87,6 +88,17 @@ def test_all_that_is_drawn_is_inside_of_its_column(paper):
             ), (number + 1, one)
             assert one.scale < 1.001  # no drawing is larger than it was made
     assert kinds == {"text", "line", "drawing"}
+
+
+def test_no_text_covers_another(paper):
+    """The words of a cell of a table do not reach into those of its neighbor."""
+    for number, page in enumerate(paper.pages):
+        texts = [one for one in ink(paper, page) if one.kind == "text"]
+        left, bottom, right, top = np.array([one[1:5] for one in texts]).T
+        wide = np.minimum.outer(right, right) - np.maximum.outer(left, left)
+        high = np.minimum.outer(top, top) - np.maximum.outer(bottom, bottom)
+        met = np.triu((wide > 1) & (high > 1), 1)  # points; less is kerning
+        assert [[texts[one], texts[other]] for one, other in np.argwhere(met)] == [], number + 1
 
 
 def test_all_fonts_are_embedded(paper):

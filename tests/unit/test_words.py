@@ -128,13 +128,16 @@ def test_long_names_leave_less_to_say():
 @pytest.mark.parametrize(
     ("columns", "why"),
     [
-        ({"n": 1, "needed": 6.0}, "one pair has no variance: at least 6 are needed"),
-        ({"n": 2, "needed": 6.0}, "two pairs hardly tell how they vary: at least 6 are needed"),
-        ({"n": 9}, "1 more pair is needed"),
-        ({"n": 7}, "3 more pairs are needed"),
-        ({"needed": math.nan}, "the runs vary so much that no affordable number decides"),
-        ({"n": 10, "effect": 0.97}, "the effect lies between none and the margin: more pairs may decide"),
-        ({"n": 10, "effect": 0.90}, "more pairs may decide"),
+        ({"n": 1, "needed": 6.0}, "one pair of runs has no variance: at least 6 are needed"),
+        ({"n": 2, "needed": 6.0}, "two pairs of runs hardly tell how they vary: at least 6 are needed"),
+        ({"n": 9}, "1 more pair of runs is needed"),
+        ({"n": 7}, "3 more pairs of runs are needed"),
+        ({"needed": math.nan}, "the pairs of runs vary so much that no affordable number decides"),
+        (
+            {"n": 10, "effect": 0.97},
+            "the effect lies between none and the margin: more pairs of runs may decide",
+        ),
+        ({"n": 10, "effect": 0.90}, "more pairs of runs may decide"),
         (
             {"n": 6, "unit": "contest", "unit_seconds": 40.0},
             "4 more contests are needed, about 3 minutes",
@@ -372,16 +375,16 @@ def test_published_runs_are_counted_once_and_those_that_differ_say_where():
         == "Of the 2 published runs that can be compared, 1 holds and 1 differs."
     )
     assert [(one.system, one.verdict) for one in found.published] == [
-        ("1 GPU", "holds"),
         ("8 TPU cores", "differs"),
+        ("1 GPU", "holds"),
         ("2 GPUs", "not comparable"),
     ]
     assert found.judged == found.published[:2]
-    assert found.published[1].said == (
-        "Published test loss is above and test accuracy is above what another run of this program gives."
+    assert found.published[0].said == (
+        "Published test loss and test accuracy are above what another run of this program gives."
     )
     assert found.published[2].why == "no run with global batch 128"
-    number = found.published[1].numbers[1]
+    number = found.published[0].numbers[1]
     assert (number.value, number.low, number.high) == (0.8848, 0.79, 0.83)
 
 

@@ -22,7 +22,7 @@ from paragone.analysis.pairwise import BOTH, END_TO_END, NOT_COMPARED, SPEED, UN
 from paragone.analysis.prediction import NOT_COMPARABLE
 from paragone.analysis.run_states import not_completed
 from paragone.analysis.states import States, calm, states
-from paragone.analysis.verdicts import Number, PublishedRun, runs_in
+from paragone.analysis.verdicts import VERDICTS, Number, PublishedRun, runs_in
 from paragone.base.errors import UserError
 from paragone.config.run_spec import TUNED
 from paragone.reporting import footnotes, words
@@ -152,14 +152,23 @@ class Published:
     said: str = ""
     why: str = ""
 
+    @property
+    def name(self) -> str:
+        """Return the name of the run among those of all experiments."""
+        return f"{self.title.partition(',')[0]}; {self.system}"
+
+    @property
+    def told(self) -> str:
+        """Return which run differs, and where."""
+        return f"{self.name}: {self.said}"
+
 
 @dataclass(frozen=True)
 class Answer:
     """A sentence, what a reader must know of besides, and where its evidence is.
 
     `lead`: the title of the experiment that it is about, `experiment` its name, `table` one of its tables.
-    `outcome`: the verdict behind it, a relation of `analysis.pairwise` or `NOT_RUN`; `verdict`: the same in
-    words. `runs`: names of the runs behind it.
+    `outcome`: the verdict behind it, a relation of `analysis.pairwise` or `NOT_RUN`. `runs`: their names.
     """
 
     text: str
@@ -167,10 +176,15 @@ class Answer:
     experiment: str = ""
     table: str = ""
     outcome: str = ""
-    verdict: str = ""
     cautions: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     picture: Picture | None = None
+
+    @property
+    def told(self) -> str:
+        """Return the lead, the sentence and the cautions as one text."""
+        sign = "" if self.lead[-1:] in "?." else ":"
+        return " ".join(filter(None, [f"{self.lead}{sign}", self.text, *self.cautions]))
 
 
 @dataclass(frozen=True)
@@ -259,7 +273,6 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
         tables.name,
         "differences",
         pairwise.overall(own),
-        words.relation(own),
         tuple(cautions),
         _named(own["runs"]),
         _picture(tables, own, lines, turns),
@@ -375,10 +388,8 @@ def _undecided(tables: Tables, rows: pd.DataFrame) -> Iterator[Answer]:
     sentences = [words.undecided(open_pairs)] if len(open_pairs) else []
     sentences += words.no_speed({why: [*labels] for why, labels in lacking.items()})
     for text in sentences:
-        yield Answer(
-            text, _lead(tables, rows), tables.name, "differences", UNDECIDED, UNDECIDED,
-            runs=_named(speeds["runs"]),
-        )  # fmt: skip
+        about = _lead(tables, rows), tables.name, "differences", UNDECIDED
+        yield Answer(text, *about, runs=_named(speeds["runs"]))
 
 
 def _named(runs: pd.Series) -> tuple[str, ...]:
@@ -401,7 +412,7 @@ def _not_run(tables: Tables) -> Iterator[Answer]:
         failed = tables.runs["status"] != "completed"
         runs = tuple(tables.runs.loc[failed, "run"])
         text = words.not_run(labels, found_states)
-        yield Answer(text, tables.title, tables.name, "", NOT_RUN, NOT_RUN, runs=runs)
+        yield Answer(text, tables.title, tables.name, "", NOT_RUN, runs=runs)
 
 
 def _published(experiments: list[Tables]) -> Section:
@@ -419,10 +430,10 @@ def _published(experiments: list[Tables]) -> Section:
                 why = words.commonest(rows)
                 shown.append(Published(*about, tables.title, tables.name, why=why))
             others += [
-                Answer(text, tables.title, tables.name, "comparison", verdict, verdict)
+                Answer(text, tables.title, tables.name, "comparison", verdict)
                 for text, verdict in words.other_numbers(rows)
             ]
-    shown.sort(key=lambda one: one.verdict == NOT_COMPARABLE)
+    shown.sort(key=lambda one: VERDICTS.index(one.verdict))
     return Section(HOLD, [Answer(words.published(runs)), *others], shown)
 
 
@@ -517,7 +528,7 @@ def to_text(sections: list[Section], about: str) -> str:
         blocks.append([f"## {section.heading}", *said])
         table = _table_of(section)
         blocks += [table] if table else []
-        differing = [f"{one.system}: {one.said}" for one in section.judged if one.said]
+        differing = [one.told for one in section.judged if one.said]
         most = max(0, left - len(said) - len(table) - _MORE - 6)
         if lines := [line for text in differing for line in _wrapped(text, "- ")][:most]:
             blocks.append(lines)
@@ -529,8 +540,7 @@ def _bullets(given: list[Answer], most: int) -> list[str]:
     """Answers as a list of at most so many lines, the last of which counts what has no room."""
     lines: list[str] = []
     for at, one in enumerate(given):
-        lead = one.lead if not one.lead or one.lead.endswith(("?", ".", ")")) else f"{one.lead}:"
-        own = _wrapped(" ".join([lead, one.text, *one.cautions]).strip(), "- ")
+        own = _wrapped(one.told, "- ")
         if len(lines) + len(own) > most - (at < len(given) - 1):
             return [*lines, f"- {len(given) - at} more: index.html"]
         lines += own
@@ -547,7 +557,7 @@ def _table_of(section: Section) -> list[str]:
         metrics = dict.fromkeys(one.metric for each in section.judged for one in each.numbers)
         rows = [
             {
-                "published run": f"{each.title.partition(',')[0]}; {each.system}",
+                "published run": each.name,
                 **{words.noun(name): "" for name in metrics},
                 **{words.noun(one.metric): one.printed for one in each.numbers},
                 "verdict": each.words,

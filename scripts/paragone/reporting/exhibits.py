@@ -19,12 +19,12 @@ from paragone.base.errors import UserError
 from paragone.reporting import answers, figures, interactive
 from paragone.reporting.answers import NOT_RUN
 
-# Verdicts have a color and a sign, a class of the page's style sheet each.
+# Verdicts have a color and a sign, by classes of the page's style sheet.
 _CLASSES = {
     BETTER: "good",
     EQUAL: "equal",
     HOLDS: "good",
-    CONSISTENT: "equal",
+    CONSISTENT: "equal weak",
     DIFFERS: "bad",
     AT_CHANCE: "bad",
     UNDECIDED: "open",
@@ -216,5 +216,5 @@ def caption_text(path: Path) -> str:
 
 
 def verdict_class(outcome: str) -> str:
-    """Return the class of a verdict: good, bad, open, equal or none."""
+    """Return the classes of a verdict: good, bad, open, equal, equal and weak, or none."""
     return _CLASSES.get(outcome, "none")

@@ -48,9 +48,7 @@ class Run:
 
     record: RunRecord
     state: str
-    timeline: list[
-        dict[str, Any]
-    ]  # name and seconds of each part of its time, and the share of the whole
+    timeline: list[dict[str, Any]]  # name, seconds and share of the whole, of each part of its time
     steady: float | None
     specification: str
     log: str

@@ -19,11 +19,12 @@ from matplotlib.font_manager import findfont
 
 from paragone.analysis.pairwise import NOT_COMPARED
 from paragone.analysis.prediction import NOT_COMPARABLE
+from paragone.analysis.verdicts import VERDICTS
 from paragone.base.atomic_files import write_bytes
 from paragone.base.errors import UserError
 from paragone.config.numbers import FILE, read_numbers
 from paragone.config.read import read
-from paragone.reporting import exhibits, footnotes
+from paragone.reporting import answers, exhibits, footnotes, words
 from paragone.reporting.answers import Answer
 from paragone.reporting.exhibits import Figure, Results, Section, Table
 from paragone.reporting.fonts import OWN, use_fonts_for
@@ -73,12 +74,15 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
         "subtitle": footnotes.headline(results.table),
         "synthetic": footnotes.synthetic(results.table),
         "abstract": [
-            {"heading": part.heading, "text": " ".join(_sentences(part.answers))}
+            {"heading": part.heading, "text": " ".join(_abstract(part))}
             for part in results.answers[:2]
         ],
         # The first sentence of a paragraph is its heading.
-        "method": [words.partition(". ")[::2] for words in method],
-        "published": [run for section in results.sections for run in _published(section)],
+        "method": [text.partition(". ")[::2] for text in method],
+        "published": sorted(
+            (run for section in results.sections for run in _published(section)),
+            key=lambda run: VERDICTS.index(run["verdict"]),
+        ),
         "sections": [_section(section, results, root, seen) for section in results.sections],
         "facts": list(facts.items()),
         "flaws": [(name, flaw) for name, folder in cited.items() for flaw in _flaws(folder)],
@@ -95,7 +99,7 @@ def _sentences(answers: Iterable[Answer]) -> list[str]:
     """Return the first answers, as many as `WORDS` allow, and at least one."""
     found: list[str] = []
     for answer in answers:
-        text = " ".join([answer.lead, answer.text, *answer.cautions]).strip()
+        text = answer.told
         if answer.outcome in (NOT_COMPARABLE, NOT_COMPARED):
             continue
         if found and len(" ".join([*found, text]).split()) > WORDS:
@@ -104,24 +108,36 @@ def _sentences(answers: Iterable[Answer]) -> list[str]:
     return found
 
 
+def _differing(part: answers.Section, *names: str) -> list[str]:
+    """Return a sentence for each published run that differs, of the experiments of these names or of all."""
+    judged = [run for run in part.judged if not names or run.experiment in names]
+    return [run.told for run in judged if run.said]
+
+
+def _abstract(part: answers.Section) -> list[str]:
+    first, *others = part.answers
+    return [*_sentences([first]), *_differing(part), *_sentences(others)]
+
+
 def _section(
     section: Section, results: Results, root: Path, seen: set[tuple[str, ...]]
 ) -> dict[str, Any]:
     """Return a question with its answers, and the first of its figures and of its tables; see `_table`."""
-    answers = [
-        replace(answer, lead="")
+    said = [
+        replace(answer, lead=answer.lead.removeprefix(section.title).strip(" ()"))
         for part in results.answers
         for answer in part.answers
         if answer.experiment == section.name
     ]
+    differing = [text for part in results.answers for text in _differing(part, section.name)]
     return {
         "name": section.name,
         "title": section.title,
-        "answers": _sentences(answers),
+        "answers": [*differing, *_sentences(said)],
         "figures": [_figure(figure, section.name, root) for figure in section.figures[:1]],
         "tables": [_table(table, seen) for table in section.tables[:1]],
-        "more": [one.label for one in section.figures[1:]]
-        + [one.label for one in section.tables[1:]],
+        "more": [each.label for each in section.figures[1:]]
+        + [each.label for each in section.tables[1:]],
     }
 
 
@@ -139,11 +155,11 @@ def _published(section: Section) -> Iterator[dict[str, Any]]:
         for (system, count), numbers in rows.groupby(["system", "published_runs"], sort=False):
             yield {
                 "system": system if count == 1 else f"Mean of {count:.0f} such runs",
-                "workload": numbers["workload"].iloc[0],
+                "about": f"{numbers['workload'].iloc[0]}, n = {numbers['n'].iloc[0]:.0f}",
                 "verdict": numbers["run_verdict"].iloc[0],
                 "numbers": [
                     {
-                        "metric": row["metric"].replace("_", " "),
+                        "metric": words.noun(row["metric"]),
                         "published": f"{row['value']:.4f}",
                         "at": row["at"],
                         "verdict": row["verdict"],
@@ -186,10 +202,10 @@ def _table(table: Table, seen: set[tuple[str, ...]]) -> dict[str, Any]:
     common = [f"{name}: {cells[name].iloc[0]}" for name in shared if cells[name].iloc[0]]
     shown = cells[:ROWS].drop(columns=shared)
     text = "; ".join(common)
-    words = [f"{text[:1].upper()}{text[1:]}."] if text else []
+    notes = [f"{text[:1].upper()}{text[1:]}."] if text else []
     rows = sum(len(block["lines"]) for block in table.cells["blocks"][:1])
     if rows > len(shown):
-        words.append(f"{len(shown)} of {rows} rows; the page has all.")
+        notes.append(f"{len(shown)} of {rows} rows; the page has all.")
     keys = [
         name for name in ("system", "metric") if name in shown and shown[name].duplicated().any()
     ]
@@ -198,7 +214,7 @@ def _table(table: Table, seen: set[tuple[str, ...]]) -> dict[str, Any]:
     shown = shown.drop(columns=key, errors="ignore")
     return {
         "label": table.label.capitalize(),
-        "notes": " ".join(words),
+        "notes": " ".join(notes),
         "columns": [name.replace("_", " ") for name in shown],
         "widths": [max(map(len, shown[name]), default=1) for name in shown],
         "groups": [
@@ -220,14 +236,15 @@ def _cells(table: Table) -> pd.DataFrame:
         kept = [name for name in _OF_PUBLISHED if name in cells]
         cells = cells[kept]
         cells.insert(kept.index("published") + 1, "measured", judged)
-        cells["metric"] = cells["metric"].str.replace("_", " ")
+        cells["metric"] = cells["metric"].map(words.noun)
+        lines = zip(cells["condition"], cells["system"], strict=True)
+        cells["condition"] = [text.removeprefix(f"{system}, ") for text, system in lines]
         able = ~cells["verdict"].isin([NOT_COMPARABLE, ""])
         cells = cells[able] if able.any() else cells
     if "effect" in cells:  # a verdict names the better one of its row
-        cells["verdict"] = [
-            line["verdict"].replace(line["first"], "first").replace(line["second"], "second")
-            for line in cells.to_dict("records")
-        ]
+        winners = cells["verdict"].str.partition(" is ")[0]
+        for side in ("first", "second"):
+            cells.loc[winners == cells[side], "verdict"] = f"{side} is better"
         cells["effect"] = cells["effect"].str.replace(" x", "")
     cells = cells.drop(columns=[name for name in _PAGE_ONLY if name in cells])
     return cells.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", regex=True)

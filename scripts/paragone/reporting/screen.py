@@ -32,11 +32,10 @@ Scale = Callable[[float], float]
 
 def render(sections: Sequence[Section], options: argparse.Namespace) -> Markup:
     """The first screen as HTML. `options`: with the label and the color of each backend."""
-    colors = _Colors(dict(options.labels), dict(options.palette))
     shown_sections = [
         {
             "heading": section.heading,
-            "answers": [_answer(one, colors) for one in section.answers],
+            "answers": [_answer(one, options) for one in section.answers],
             "is_open": section.heading == OPEN,
             "is_first": section.heading == BEST,
             "rows": [
@@ -77,25 +76,18 @@ def text_of(name: str) -> str:
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
-class _Colors:
+def _color(label: str, options: argparse.Namespace) -> str:
     """The color of a variant, by its label, which begins with that of its backend."""
-
-    def __init__(self, labels: dict[str, str], palette: dict[str, str]) -> None:
-        known = [(label, palette.get(name)) for name, label in labels.items()]
-        self._known = sorted(known, key=lambda each: -len(each[0]))
-
-    def __getitem__(self, label: str) -> str:
-        return next(
-            (color or _GRAY for name, color in self._known if label.startswith(name)), _GRAY
-        )
+    known = {text: name for name, text in options.labels if label.startswith(text)}
+    return str(dict(options.palette).get(known.get(max(known, key=len, default="")), _GRAY))
 
 
-def _answer(one: Answer, colors: _Colors) -> dict[str, Any]:
+def _answer(one: Answer, options: argparse.Namespace) -> dict[str, Any]:
     picture = one.picture
     return {
         "said": one,
-        "effects": _effects(picture, colors) if picture else None,
-        "times": _times(picture, colors) if picture and len(picture.turns) else None,
+        "effects": _effects(picture, options) if picture else None,
+        "times": _times(picture, options) if picture and len(picture.turns) else None,
     }
 
 
@@ -107,7 +99,7 @@ def _scale(values: Iterable[float | None], log: bool = False) -> Scale:
     return lambda one: _EDGE + (100 - 2 * _EDGE) * (turn(one) - low) / ((high - low) or 1.0)
 
 
-def _effects(picture: Picture, colors: _Colors) -> dict[str, Any]:
+def _effects(picture: Picture, options: argparse.Namespace) -> dict[str, Any]:
     """A row per variant: point, interval and words; and the band in which effects do not matter."""
     edges = (
         (1 / picture.margin, picture.margin) if picture.ratio else (-picture.margin, picture.margin)
@@ -117,7 +109,7 @@ def _effects(picture: Picture, colors: _Colors) -> dict[str, Any]:
     rows = [
         {
             "label": one.label,
-            "color": colors[one.label],
+            "color": _color(one.label, options),
             "speed": shown(one.speed, 0),
             "text": interval(one, picture),
             "verdict": one.verdict,
@@ -131,7 +123,7 @@ def _effects(picture: Picture, colors: _Colors) -> dict[str, Any]:
     return {"about": picture, "rows": rows, "band": [*map(at, edges)], "none": at(none)}
 
 
-def _times(picture: Picture, colors: _Colors) -> dict[str, Any]:
+def _times(picture: Picture, options: argparse.Namespace) -> dict[str, Any]:
     """Seconds of a run by its examples: a line per variant, and the lengths at which another ends first."""
     lines = {
         one.label: (one.start, one.step)
@@ -153,7 +145,7 @@ def _times(picture: Picture, colors: _Colors) -> dict[str, Any]:
         "lines": [
             {
                 "label": label if lines[label][0] < top else f"{label}: beyond {top:,.0f} s",
-                "color": colors[label],
+                "color": _color(label, options),
                 "from": place(0, label),
                 "to": place(most, label),
             }

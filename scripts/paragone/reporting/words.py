@@ -33,6 +33,8 @@ from paragone.config.numbers import LOWER
 Row = dict[str, Any]  # of one of the two tables
 
 NOT_BOTH = {PAIR: "no seed ran both in the same hours", CONTEST: "no round timed both"}
+# What a sample consists of, one and several: "pair" alone may also be one of variants.
+UNITS = {PAIR: ("pair of runs", "pairs of runs"), CONTEST: ("contest", "contests")}
 MOST_WORDS = 25  # of a sentence
 
 
@@ -81,20 +83,21 @@ def _why(row: Row) -> str:
 
 def _what_it_takes(row: Row) -> str:
     """What would decide an undecided pair."""
-    n, needed, unit = row["n"], row["needed"], row["unit"]
+    n, needed = row["n"], row["needed"]
+    one, many = UNITS[row["unit"]]
     if n < FEWEST_EFFECTS:
-        how = f"two {unit}s hardly tell how they vary" if n > 1 else f"one {unit} has no variance"
+        how = f"two {many} hardly tell how they vary" if n > 1 else f"one {one} has no variance"
         return f"{how}: at least {needed:.0f} are needed"
     if pd.isna(needed):
-        return f"the {'runs' if unit == PAIR else 'contests'} vary so much that no affordable number decides"
+        return f"the {many} vary so much that no affordable number decides"
     if more := int(max(needed - n, 0)):
-        text = f"{more} more {unit}{'s are' if more > 1 else ' is'} needed"
+        text = f"{more} more {f'{many} are' if more > 1 else f'{one} is'} needed"
         minutes = more * row["unit_seconds"] / 60
         return text if pd.isna(minutes) else f"{text}, about {max(minutes, 1):.0f} minutes"
     margin = named(row["metric"]).margin
     effect = max(_apart(row), 0)
     within = "the effect lies between none and the margin: " if effect < margin else ""
-    return f"{within}more {unit}s may decide"
+    return f"{within}more {many} may decide"
 
 
 def _apart(row: Row) -> float:
@@ -242,12 +245,6 @@ def undecided(rows: pd.DataFrame) -> str:
     )
 
 
-def relation(rows: pd.DataFrame) -> str:
-    """The relation of all pairs of one metric together; if one series is better, how."""
-    found = pairwise.overall(rows)
-    return named(rows["metric"].iloc[0]).words if found == BETTER else found
-
-
 def no_speed(lacking: dict[str, list[str]]) -> list[str]:
     """Why variants have no speed: a sentence per reason; `lacking` has the labels by reason."""
     return [
@@ -284,7 +281,7 @@ def beside_baseline(row: Row, label: str) -> str:
 def where_measured(rows: pd.DataFrame) -> str:
     """How many contests or pairs of runs are behind a picture, and in which hours."""
     counts = sorted(set(rows["n"]))
-    text = counted(counts[-1], rows["unit"].iloc[0])
+    text = f"{counts[-1]} {UNITS[rows['unit'].iloc[0]][counts[-1] > 1]}"
     if len(counts) > 1:
         text = f"{counts[0]} to {text}"
     match rows["sessions"].max():
@@ -343,7 +340,7 @@ def _in_short(row: Row) -> str:
 # A verdict on one published run, and on several.
 _JUDGED = {
     HOLDS: ("holds", "hold"),
-    CONSISTENT: ("is consistent", "are consistent"),
+    CONSISTENT: ("is consistent by a weak test", "are consistent by weak tests"),
     DIFFERS: ("differs", "differ"),
     AT_CHANCE: ("is at chance", "are at chance"),
 }
@@ -495,6 +492,8 @@ def published(runs: Sequence[PublishedRun]) -> str:
     parts = [
         f"{counts[name]} {_JUDGED[name][counts[name] > 1]}" for name in _JUDGED if counts[name]
     ]
+    if not counts[HOLDS] and len(runs) > 1:
+        parts = ["none holds", *parts]
     explained = sum(run.explanation is not None for run in runs)
     other = f"; {explained} would agree under another protocol" if explained else ""
     which = f"the {counted(len(runs), 'published run')} that can be compared"
@@ -520,10 +519,14 @@ def printed(one: Number) -> str:
 
 def differing(run: PublishedRun) -> str:
     """Which numbers of a published run do not hold, and to which side; empty if all do."""
+    sides: dict[str, list[str]] = {"below": [], "above": []}
+    for one in run.numbers:
+        if one.verdict == DIFFERS:
+            sides["above" if one.published > one.center else "below"].append(noun(one.metric))
     parts = [
-        f"{noun(one.metric)} is {'above' if one.published > one.center else 'below'}"
-        for one in run.numbers
-        if one.verdict == DIFFERS
+        f"{joined(names)} {'is' if len(names) == 1 else 'are'} {side}"
+        for side, names in sides.items()
+        if names
     ]
     return f"Published {joined(parts)} what another run of this program gives." if parts else ""
 

@@ -75,8 +75,7 @@ def _draw_measured(
     here = here.dropna(subset=column)
     value, low, high = (PANELS[column][1] * here[f"{column}{end}"] for end in ("", "_low", "_high"))
     caps = {"elinewidth": 0.9, "capsize": 1.8, "capthick": 0.9, "zorder": 3}
-    dots = {"markersize": 4, "markeredgecolor": "white", "markeredgewidth": 0.4}
-    draw_intervals(axes, here["replicas"] * offset, value, low, high, **caps, **dots, **own)
+    draw_intervals(axes, here["replicas"] * offset, value, low, high, markersize=4.6, **caps, **own)
 
 
 def _dress(axes: Axes, column: str, counts: list[int]) -> None:
