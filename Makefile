@@ -56,7 +56,8 @@ mutation: $(VENV)/dev
 # The speed claims of benchmarks/README.md, measured on this machine; run nothing else meanwhile. One: make bench ONLY=drawing
 bench: $(VENV)/workflow
 	source $(BIN)/activate && snakemake --cores $(CORES) results/data/fashion_mnist/manifest.json \
-		results/data/reuters/manifest.json && PYTHONPATH=scripts python benchmarks/bench.py --only "$(ONLY)"
+		results/data/reuters/manifest.json results/data/tiny_shakespeare/manifest.json \
+		&& PYTHONPATH=scripts python benchmarks/bench.py --only "$(ONLY)"
 
 # What one GPU decides in 13 minutes (benchmarks/README.md), with the frameworks of .venv or else of the Python on PATH:
 # nothing is installed. A trial without a GPU: PARAGONE_ACCELERATOR=cpu make gpu

@@ -1,6 +1,7 @@
 """Rows of `make bench` on training: the product at its best beside programs as tutorials write them."""
 
 import json
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,8 @@ def rows(data: Data, rounds: int) -> list[Callable[[], list[Row]]]:
         partial(wide_resnet, data, rounds),
         partial(wide_resnet_accuracy, data),
         partial(text_cnn, data, rounds),
+        partial(nano_gpt, data, 3),
+        partial(d2l_lenet, data, 3),
     ]
 
 
@@ -120,6 +123,70 @@ def text_cnn(data: Data, rounds: int) -> list[Row]:
     return against("text CNN, batch 32", best, same, words, line, 1.5, data, rounds)
 
 
+def nano_gpt(data: Data, rounds: int) -> list[Row]:
+    """The published iterations, against a loop as in the public program."""
+    best = specification("nanogpt-cpu", "torch-compile", 12, tuning=TUNED)
+    same = specification("nanogpt-cpu", "torch", 12)
+    line = [OPPONENTS / "nano_gpt.py", data.arrays("tiny_shakespeare"), best.epochs * 250]
+    words = "nanoGPT's own loop, float32"
+    return whole("nanoGPT, 2,000 iterations", best, same, words, line, 1.6, "loss", data, rounds)
+
+
+def d2l_lenet(data: Data, rounds: int) -> list[Row]:
+    """The published epochs, against the book's loop, with the better of none and the book's four workers."""
+    best = specification("lenet", "torch", 256, tuning=TUNED)
+    same = specification("lenet", "torch", 256)
+    program = [OPPONENTS / "d2l_lenet.py", data.arrays("fashion_mnist")]
+    seconds = {workers: timed(*program, 1, workers)[1] for workers in (0, 4)}
+    workers = min(seconds, key=lambda count: seconds[count])
+    line = [*program, best.epochs, workers]
+    words = f"the book's own loop, {workers} workers, float32"
+    return whole("LeNet, 10 epochs", best, same, words, line, 2.0, "accuracy", data, rounds)
+
+
+def whole(
+    part: str,
+    best: Spec,
+    same: Spec,
+    words: str,
+    line: list,
+    asked: float,
+    score: str,
+    data: Data,
+    rounds: int,
+) -> list[Row]:
+    """A whole training from the start of a command to its end, in turn with that of another program.
+
+    Best variant, variant as the other program trains, and limit: as of `against`. `score`: loss or accuracy,
+    on the test examples at the end, of the last round.
+    """
+    variants, scores = (best, same), {}
+
+    def ours(spec: Spec) -> float:
+        run = train(spec, data)
+        scores[named(spec)] = getattr(run.record.epochs[-1], f"test_{score}")
+        return run.seconds
+
+    def theirs() -> float:
+        printed, seconds = timed(*line)
+        scores[words] = printed[f"test_{score}"]
+        return seconds
+
+    taken = in_turn(rounds, *(partial(ours, spec) for spec in variants), theirs)
+    *each, others = zip(*taken, strict=True)
+    return [
+        compared(
+            f"{part}, end to end, {named(spec)}",
+            words,
+            quotients([*zip(others, seconds, strict=True)]),
+            f"{median(seconds):.0f} s to {median(others):.0f} s, test {score} "
+            f"{scores[named(spec)]:.4f} to {scores[words]:.4f}",
+            limit,
+        )
+        for spec, seconds, limit in zip(variants, each, (asked, None), strict=True)
+    ]
+
+
 def against(
     part: str,
     best: Spec,
@@ -138,24 +205,38 @@ def against(
     measures = [partial(steady, spec, data) for spec in variants]
     taken = in_turn(rounds, *measures, partial(speed, *line))
     *ours, theirs = zip(*taken, strict=True)
-    made = []
-    for spec, speeds, limit in zip(variants, ours, (asked, None), strict=True):
-        ratios = quotients(list(zip(speeds, theirs, strict=True)))
-        made.append(
-            Row(
-                f"{part}, {named(spec)}",
-                words,
-                f"{stated(ratios, 'x')}: {median(speeds):,.0f} to {median(theirs):,.0f} examples/s",
-                f"{limit} x" if limit else "",
-                at_least(limit, ratios) if limit else "",
-            )
+    return [
+        compared(
+            f"{part}, {named(spec)}",
+            words,
+            quotients([*zip(speeds, theirs, strict=True)]),
+            f"{median(speeds):,.0f} to {median(theirs):,.0f} examples/s",
+            limit,
         )
-    return made
+        for spec, speeds, limit in zip(variants, ours, (asked, None), strict=True)
+    ]
+
+
+def compared(part: str, words: str, ratios: list[float], shown: str, limit: float | None) -> Row:
+    """The row of a variant: how many times as fast as the other program, and what was measured of both."""
+    return Row(
+        part,
+        words,
+        f"{stated(ratios, 'x')}: {shown}",
+        f"{limit} x" if limit else "",
+        at_least(limit, ratios) if limit else "",
+    )
 
 
 def steady(spec: Spec, data: Data) -> float:
     """The examples per second of a run's steps."""
     return train(spec, data, WINDOW).examples_per_second
+
+
+def timed(*line: object) -> tuple[Any, float]:
+    """What an opponent prints, and the seconds that its command takes."""
+    begun = time.perf_counter()
+    return output_of(*line), time.perf_counter() - begun
 
 
 def speed(*line: object) -> float:

@@ -1,14 +1,17 @@
 """The table of `make bench`: its words, and rows of a real measurement."""
 
+import math
 import sys
+from pathlib import Path
 
 import bench
+import numpy as np
 import pytest
 import training
 import workflow
-from product import Data
+from product import Data, output_of, specification
 from rows import NO, UNDECIDED, YES, at_least, at_most, in_turn, quotients
-from workspace import ROOT, small_copy, succeed
+from workspace import ROOT, Arrays, small_copy, succeed
 
 pytestmark = pytest.mark.full
 
@@ -35,16 +38,41 @@ def test_ratios_are_of_two_measurements_taken_in_turn_from_either_end():
     assert quotients(in_turn(2, lambda: next(taken), lambda: next(taken))) == [3.0, 3.0]
 
 
+def small(arrays: Arrays, folder: Path, train: int) -> None:
+    """Data as `make bench` finds it, with few examples of Fashion-MNIST."""
+    small_copy(arrays, folder, train=train, test=1000)
+    target = folder / "data/fashion_mnist/manifest.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    (folder / "manifest.json").rename(target)
+
+
+def test_a_whole_training_is_timed_beside_the_books_loop(fashion, tmp_path):
+    small(fashion, tmp_path, train=1000)
+    data = Data(tmp_path, tmp_path / "data")
+    spec = specification("lenet", "torch", 256, epochs=1)
+    line = [training.OPPONENTS / "d2l_lenet.py", data.arrays("fashion_mnist"), 1, 0]
+    best, same = training.whole(
+        "LeNet", spec, spec, "the book", line, 1e9, "accuracy", data, rounds=1
+    )
+    assert (best.asked, best.reached, same.asked) == ("1000000000.0 x", NO, "")
+    assert ", test accuracy 0." in best.measured
+
+
+def test_nanogpts_loop_begins_at_chance(tmp_path):
+    for split in ("train", "test"):
+        characters = np.random.default_rng(0).integers(65, size=1000, dtype=np.int32)
+        np.save(tmp_path / f"{split}_inputs.npy", characters)
+    printed = output_of(training.OPPONENTS / "nano_gpt.py", tmp_path, 1)
+    assert printed["test_loss"] == pytest.approx(math.log(65), abs=0.1)
+
+
 def test_a_row_is_picked_by_its_name_and_measured(fashion, tmp_path):
     """The comparison that is quickest, on a small copy of the data: all but the time is real."""
     data = Data(tmp_path, tmp_path)
     names = [*map(bench.name_of, [*training.rows(data, 1), *workflow.rows(data)])]
     assert len({*names}) == len(names)
     assert {"fashion_conv", "overhead", "drawing", "planning"} <= {*names}
-    small_copy(fashion, tmp_path, train=10_000, test=1000)
-    target = tmp_path / "data/fashion_mnist/manifest.json"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    (tmp_path / "manifest.json").rename(target)
+    small(fashion, tmp_path, train=10_000)
     line = [sys.executable, str(ROOT / "benchmarks/bench.py"), "--only", "fashion_conv"]
     line += [f"--results={tmp_path}", f"--data-folder={tmp_path / 'data'}", "--rounds=1"]
     printed = succeed(line, timeout=600, PYTHONPATH=str(ROOT / "scripts"))
