@@ -18,8 +18,7 @@ from paragone.base import plugins
 from paragone.base.errors import UserError
 from paragone.base.source_files import names_of
 from paragone.config import schema
-from paragone.config.engines import ENGINES
-from paragone.config.expand import expand
+from paragone.config.engines import ENGINES, LOADERS
 from paragone.config.plan import Plan
 from paragone.config.read import fill, read
 from paragone.config.validate import validate
@@ -179,25 +178,12 @@ def test_what_yaml_reads_as_something_else_is_one_sentence(text, words):
 
 
 @pytest.mark.parametrize(
-    ("feed", "engine", "words"),
-    [
-        ("resident", "torch", "resident inputs are not augmented"),
-        ("pinned", "jax", "engine jax has batches alone"),
-    ],
+    ("rows", "package", "name"),
+    [(ENGINES, "engines", "ENGINE"), (LOADERS, "data/loaders", "LOADER")],
 )
-def test_what_cannot_feed_is_refused_by_the_key(feed, engine, words):
-    config = copy.deepcopy(CONFIG)
-    config["backends"][engine]["feed"] = feed
-    cell = {"backend": engine, "replicas": 1, "global_batch": 16}
-    config["experiments"] = {"own": {"workload": "wide-resnet", "matrix": [cell]}}
-    with pytest.raises(UserError, match=f"^backends.{engine}.feed: {words}"):  # noqa: PT012 - by either
-        validate({**CONFIG, "backends": config["backends"]})
-        expand(config, "own")
-
-
-def test_every_engine_has_a_row():
-    files = (plugins.LIBRARY / "engines").glob("[!_]*.py")
-    assert {*ENGINES} == {file.stem for file in files if "ENGINE" in names_of(file)}
+def test_every_engine_and_loader_has_a_row(rows, package, name):
+    files = (plugins.LIBRARY / package).glob("[!_]*.py")
+    assert {*rows} == {file.stem for file in files if name in names_of(file)}
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from paragone.analysis.contests import with_speeds
 from paragone.analysis.product_tables import with_share
 from paragone.base.atomic_files import writing
 from paragone.base.errors import UserError
-from paragone.config.run_spec import cell_of
+from paragone.config.run_spec import ARRAYS, cell_of
 from paragone.records import host_metrics, record, run_metrics
 from paragone.records.compliance import Violation, adequate, by_run
 from paragone.records.host_metrics import known
@@ -150,6 +150,7 @@ def _run_row(
         "strategy": backend.strategy,
         "device": backend.device,
         "feed": backend.feed,
+        "loader": backend.loader or ARRAYS,
         "workers": spec.workers,
         "per_replica_batch": spec.per_replica_batch,
         "planned_epochs": spec.epochs,

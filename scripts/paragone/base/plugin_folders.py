@@ -10,6 +10,7 @@ PACKAGES = (
     "engines",
     "data/forms",
     "data/builders",
+    "data/loaders",
     "reporting/figures",
     "reporting/tables",
 )

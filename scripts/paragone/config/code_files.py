@@ -51,8 +51,9 @@ def loaded_by(module: str) -> set[Path]:
 
 
 def loaded_modules(spec: Spec) -> list[str]:
-    """Dotted names of the modules that a run loads by name: its engine."""
-    return [f"paragone.engines.{spec.backend.engine}"]
+    """Dotted names of the modules that a run loads by name: its engine, and its loader if it has one."""
+    loader = [f"paragone.data.loaders.{spec.backend.loader}"] if spec.backend.loader else []
+    return [f"paragone.engines.{spec.backend.engine}", *loader]
 
 
 def _file(program: str) -> Path:

@@ -1,7 +1,7 @@
-"""Engines: what each can do, declared once and known without importing a framework.
+"""Engines and loaders: what each can do, declared once and known without importing a framework.
 
-A plugin declares its own in the table `engines` of a file `plugin.toml` in its folder, and its figures and
-tables in `figures` and `tables`.
+A plugin declares its own in the tables `engines` and `loaders` of a file `plugin.toml` in its folder, and its
+figures and tables in `figures` and `tables`.
 """
 
 import json
@@ -48,6 +48,13 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tasks: tuple[TaskName, ...] = ("classification",)
 
 
+class Loader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which engines a loader feeds, and whether it applies the shifts and flips that are drawn."""
+
+    engines: tuple[str, ...]
+    augments: bool
+
+
 class Exhibit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A figure or table: its label in the report, what it reads (keys of `Plan.reads`), and the values of its
     section, or else of the config, that it depends on."""
@@ -61,6 +68,7 @@ class Declarations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of a `plugin.toml`, by the names of the modules."""
 
     engines: dict[str, Engine] = {}
+    loaders: dict[str, Loader] = {}
     figures: dict[str, Exhibit] = {}
     tables: dict[str, Exhibit] = {}
 
@@ -125,6 +133,11 @@ ENGINES = {
 # The project's own learn every task.
 ENGINES = {name: structs.replace(own, tasks=tuple(KINDS)) for name, own in ENGINES.items()}
 
+LOADERS = {
+    "data_loader": Loader(engines=("torch", "torch_compile", "torch_ddp"), augments=True),
+    "tf_data": Loader(engines=("tensorflow", "keras_fit"), augments=False),
+}
+
 
 def declared_by(folder: Path) -> Declarations:
     """What a plugin declares; nothing without a `plugin.toml`. Raises `UserError` for a wrong one."""
@@ -149,12 +162,25 @@ def engine_named(name: str) -> Engine:
         key: row for folder in plugins.folders() for key, row in declared_by(folder).engines.items()
     }
     if name not in known:
-        if file := plugins.file_of(f"engines/{name}.py"):
-            raise UserError(
-                f"{file}: add a table [engines.{name}] to {DECLARATIONS}; see docs/extending.md#an-engine"
-            )
-        raise UserError(f"there is no engine {name!r}; there are {', '.join(known)}")
+        raise UserError(_undeclared("engine", f"engines/{name}.py", name, [*known]))
     return known[name]
+
+
+def loader_named(name: str) -> Loader:
+    """What a loader of the project or a plugin can do. Raises `UserError` if none declares it."""
+    known = LOADERS | {
+        key: row for folder in plugins.folders() for key, row in declared_by(folder).loaders.items()
+    }
+    if name not in known:
+        raise UserError(_undeclared("loader", f"data/loaders/{name}.py", name, [*known]))
+    return known[name]
+
+
+def _undeclared(kind: str, inside: str, name: str, known: list[str]) -> str:
+    """The message for a name without a row in the table of its kind."""
+    if file := plugins.file_of(inside):
+        return f"{file}: add a table [{kind}s.{name}] to {DECLARATIONS}; see docs/extending.md#an-{kind}"
+    return f"there is no {kind} {name!r}; there are {', '.join(known)}"
 
 
 def is_here(engine: str) -> bool:
@@ -173,21 +199,21 @@ def check_strategy(backend: Backend) -> None:
 
 
 def check_backend(name: str, block: dict[str, Any]) -> None:
-    """Raise `UserError` naming the key for what the engine of a backend cannot do.
+    """Raise `UserError` naming the key for what the engine or the loader of a backend cannot do.
 
     `block`: of the config.
     """
     backend, tuned = Backend.of(name, block), msgspec.convert(block.get("tuned", {}), Tuned)
     where = f"backends.{name}"
     engine = engine_named(backend.engine)
-    file = plugins.file_of(f"engines/{backend.engine}.py")
-    if file is None or "ENGINE" not in names_of(file):
-        raise UserError(f"{file or backend.engine}: has no `ENGINE = ...`; add it")
+    _check_has(f"engines/{backend.engine}.py", "ENGINE")
     if backend.feed not in engine.feeds:
         raise UserError(
             f"{where}.feed: engine {backend.engine} has {', '.join(engine.feeds)} alone"
         )
     check_strategy(backend)
+    if backend.loader:
+        _check_loader(backend, backend.loader)
     for option in tuned.options:
         if option not in engine.tuned:
             allowed = ", ".join(engine.tuned) or "none"
@@ -200,6 +226,30 @@ def check_backend(name: str, block: dict[str, Any]) -> None:
                 f"{where}.tuned.variables.{variable}: is not known to tune a process; names begin with "
                 f"{', '.join(MATTERING)}"
             )
+
+
+def _check_loader(backend: Backend, name: str) -> None:
+    where = f"backends.{backend.name}.loader"
+    try:
+        loader = loader_named(name)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+    _check_has(f"data/loaders/{name}.py", "LOADER")
+    if backend.engine not in loader.engines:
+        raise UserError(
+            f"{where}: {name} feeds {', '.join(loader.engines)} alone, not engine {backend.engine}"
+        )
+    if backend.feed == RESIDENT:
+        raise UserError(
+            f"{where}: {RESIDENT} inputs are on the device already; leave out loader or feed"
+        )
+
+
+def _check_has(inside: str, name: str) -> None:
+    """Raise `UserError` for a plugin's module without the name by which the project finds its class."""
+    file = plugins.file_of(inside)
+    if file is None or name not in names_of(file):
+        raise UserError(f"{file or inside}: has no `{name} = ...`; add it")
 
 
 def check_task(spec: Spec, where: str) -> None:
@@ -218,7 +268,8 @@ def check_task(spec: Spec, where: str) -> None:
 def check_workload(spec: Spec, where: str) -> None:
     """Raise `UserError` naming the key for what a backend cannot do of a workload.
 
-    `where`: the key that asks for both. What is drawn from records alone may name an engine that is not here.
+    `where`: the key that asks for both. What is drawn from records alone may name an engine or a loader that
+    is not here.
     """
     backend = spec.backend
     accumulates = spec.workload.accumulated > 1 and is_here(backend.engine)
@@ -233,4 +284,10 @@ def check_workload(spec: Spec, where: str) -> None:
         raise UserError(
             f"backends.{backend.name}.feed: {RESIDENT} inputs are not augmented, and workload "
             f"{spec.workload.name} has an augmentation ({where}); leave one of them out"
+        )
+    name = backend.loader
+    if name and plugins.file_of(f"data/loaders/{name}.py") and not loader_named(name).augments:
+        raise UserError(
+            f"backends.{backend.name}.loader: {name} does not augment, and workload "
+            f"{spec.workload.name} has an augmentation ({where}); name another loader, or leave it out"
         )

@@ -201,7 +201,7 @@ class Plan:
 
     def code(self, program: str, spec: Spec | None = None, *modules: str) -> list[str]:
         """The path of a program and the digest of all code that decides what it does, see `code_of`; with
-        the engine and models of a specification, which it loads by name."""
+        the engine, models and loader of a specification, which it loads by name."""
         return code_of(program, *modules, *(loaded_modules(spec) if spec else ()))
 
     def environment(self, backend: str) -> str:

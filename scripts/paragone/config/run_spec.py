@@ -29,6 +29,7 @@ from paragone.tasks import CLASSIFICATION, METRICS, Task
 EVALUATION_BATCH = 256
 # Feeds: each batch is copied; rows of inputs that are on the device.
 BATCHES, RESIDENT = "batches", "resident"
+ARRAYS = "arrays"  # in tables, in the place of a loader: batches are read from the mapped arrays
 AS_INSTALLED, TUNED = "as-installed", "tuned"
 DeviceKind = Literal["cpu", "gpu", "tpu"]
 Feed = Literal["batches", "pinned", "resident"]
@@ -216,11 +217,12 @@ class Backend(Block, frozen=True):
     strategy: str
     device: DeviceKind
     feed: Feed = "batches"
+    loader: str | None = None
 
     @classmethod
     def of(cls, name: str, block: Options) -> "Backend":
         """The backend of a validated block of the config, which has keys for figures and rules, too."""
-        keys = ("engine", "strategy", "device", "feed")
+        keys = ("engine", "strategy", "device", "feed", "loader")
         return msgspec.convert(
             {"name": name} | {key: block[key] for key in keys if key in block}, cls
         )

@@ -383,6 +383,9 @@ class Backend(Closed, kw_only=True):
     feed: how batches get to the device: each copied as it is drawn; from page-locked memory,
         one step ahead (CUDA); or as rows of inputs that are all there; an engine has its feeds
         in config/engines.py
+    loader: module in scripts/paragone/data/loaders/ that makes the training batches, as
+        tutorials do it; if absent they are read from the mapped arrays; see
+        docs/backends.md#loaders
     parity: precision of the parity gate; float32 where a device has no double precision
     label: name in figures and tables
     color: color in every figure, #rrggbb
@@ -393,6 +396,7 @@ class Backend(Closed, kw_only=True):
     device: DeviceKind
     environment: Name
     feed: Feed = "batches"
+    loader: Word = ABSENT
     parity: Literal["float32", "float64"] = "float64"
     tuned: Tuned = ABSENT
     label: Text
