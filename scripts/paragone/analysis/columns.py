@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from paragone.base.clock_names import PARTS as CLOCK_PARTS
+from paragone.config.run_spec import Spec
+from paragone.records.contest_record import Contestant
 from paragone.records.host_metrics import known, other_cpu_share
 from paragone.records.measurements import MeasuringProcess, Products
+from paragone.records.parity_reports import Parity
 from paragone.records.rules import limit
-from paragone.records.run_record import Process
+from paragone.records.run_record import Process, RunRecord
 from paragone.tasks import METRICS
 
 TEXT, COUNT, REAL, FLAG = "string", "Int64", "float64", "boolean"
@@ -35,8 +38,7 @@ RUN_COLUMNS = typed(
     (REAL, "train_majority test_majority train_variance test_variance"),
     (TEXT, "planned_initializer initializer initial_weights final_weights"),
     (REAL, of_metrics("final_")),
-    (REAL, "final_test_quality best_test_quality"),
-    (COUNT, "best_test_epoch"),
+    (REAL, "final_test_quality"),
     (REAL, "steady_examples_per_second"),
     (FLAG, "window_adequate"),
     (COUNT, "steady_epochs steady_steps"),
@@ -70,7 +72,7 @@ EPOCH_COLUMNS = typed(
     (REAL, f"learning_rate {of_metrics()}"),
     (REAL, "train_seconds evaluate_seconds elapsed_train_seconds input_share"),
     (FLAG, "first_of_process"),
-    (REAL, "other_cpu_share cpu_waiting io_waiting"),
+    (REAL, "other_cpu_share"),
 )
 # Empty for a run that was not completed, even if some of its epochs were trained.
 STEADY_COLUMNS = [name for name in RUN_COLUMNS if name.startswith("steady_")]
@@ -79,6 +81,31 @@ SPEED_COLUMNS = [
     name for name in RUN_COLUMNS if name.endswith("_seconds") or name in STEADY_COLUMNS
 ]
 EPOCH_SPEED_COLUMNS = ["train_seconds", "evaluate_seconds", "elapsed_train_seconds"]
+
+
+PARITY = {True: "passed", False: "failed", None: "not checked"}
+
+
+def columns_of_spec(spec: Spec) -> dict[str, Any]:
+    """The columns on the cell of a run or of a variant, and its seed."""
+    return {
+        "workload": spec.workload.name,
+        "backend": spec.backend.name,
+        "replicas": spec.replicas,
+        "global_batch": spec.global_batch,
+        "precision": spec.precision,
+        "tuning": spec.tuning_name,
+        "device": spec.backend.device,
+        "workers": spec.workers,
+        "seed": spec.seed,
+    }
+
+
+def is_proven(record: RunRecord | Contestant, parity: Parity) -> bool | None:
+    """Whether the backend passed the parity gate and the record's own first steps did not fail it."""
+    if record.first_steps is not None and record.first_steps.passed is False:
+        return False
+    return parity.get((record.spec.workload.name, record.spec.backend.name))
 
 
 def machine_label(process: Process | MeasuringProcess) -> str:

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from paragone.analysis.columns import FLAG, RUN_COLUMNS, columns_of_process, of_others, typed
+from paragone.analysis.columns import (
+    FLAG,
+    PARITY,
+    RUN_COLUMNS,
+    columns_of_process,
+    columns_of_spec,
+    is_proven,
+    of_others,
+    typed,
+)
 from paragone.analysis.grouping import SETTING
 from paragone.analysis.sessions import SESSION, numbered
 from paragone.config.questions import CELL
@@ -73,9 +82,7 @@ def _rows(
     contest = record.contests[at]
     contestant = contest.contestants[index]
     spec = contestant.spec
-    proven = parity.get((spec.workload.name, spec.backend.name))
-    if contestant.first_steps is not None and contestant.first_steps.passed is False:
-        proven = False
+    proven = is_proven(contestant, parity)
     process = next(iter(contestant.processes), None)
     shared = {
         "contest": number,
@@ -83,19 +90,11 @@ def _rows(
         "started": contest.started,
         "run": record.question,
         "experiment": experiment,
-        "workload": spec.workload.name,
+        **columns_of_spec(spec),
         "dataset": record.data.dataset,
-        "precision": spec.precision,
-        "tuning": spec.tuning_name,
-        "backend": spec.backend.name,
-        "device": spec.backend.device,
-        "replicas": spec.replicas,
-        "workers": spec.workers,
-        "global_batch": spec.global_batch,
-        "seed": spec.seed,
         "status": contestant.status,
         "reason": contestant.reason,
-        "parity": {True: "passed", False: "failed", None: "not checked"}[proven],
+        "parity": PARITY[proven],
         "data_source": record.data.source,
         "data_edition": record.data.edition,
         "machines": 1,

@@ -6,7 +6,6 @@ A run that breaks measurement rules stays, too: `violations` names the rules, an
 them is "invalid", so is the run's `status`.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,13 @@ from paragone.analysis import sessions
 from paragone.analysis.columns import (
     EPOCH_COLUMNS,
     EPOCH_SPEED_COLUMNS,
+    PARITY,
     RUN_COLUMNS,
     SPEED_COLUMNS,
     STEADY_COLUMNS,
     columns_of_process,
+    columns_of_spec,
+    is_proven,
     machine_label,
     of_others,
 )
@@ -36,12 +38,10 @@ from paragone.records.compliance import Violation, adequate, by_run
 from paragone.records.host_metrics import known
 from paragone.records.parity_reports import Parity
 from paragone.records.rules import INVALID, NO_SPEED, UNREADABLE
-from paragone.records.run_record import Activity, DataRead, Process, RunRecord
-from paragone.tasks import CLASSIFICATION, METRICS
+from paragone.records.run_record import DataRead, Process, RunRecord
+from paragone.tasks import CLASSIFICATION
 
 Row = dict[str, Any]
-
-_PARITY = {True: "passed", False: "failed", None: "not checked"}
 
 
 def read_records(paths: Iterable[Path], violations: Iterable[Violation]) -> list[RunRecord]:
@@ -144,14 +144,10 @@ def _run_row(
         "task": workload.task.name,
         "loss": workload.loss if workload.task == CLASSIFICATION else workload.task.kind.loss,
         "quality": workload.task.quality_name,
-        "precision": spec.precision,
-        "tuning": spec.tuning_name,
         "engine": backend.engine,
         "strategy": backend.strategy,
-        "device": backend.device,
         "feed": backend.feed,
         "loader": backend.loader or ARRAYS,
-        "workers": spec.workers,
         "per_replica_batch": spec.per_replica_batch,
         "planned_epochs": spec.epochs,
         "planned_epoch_examples": spec.epoch_examples(record.data.train_examples)
@@ -159,7 +155,7 @@ def _run_row(
         else None,
         "planned_initializer": workload.initializer,
         **_status(record.status, record.reason, violations),
-        "parity": _PARITY[_proven(record, parity)],
+        "parity": PARITY[is_proven(record, parity)],
         **(_data(record.data) if record.data else {}),
         **(asdict(model) if model else {}),
         **_results(record),
@@ -173,13 +169,6 @@ def _run_row(
     }
 
 
-def _proven(record: RunRecord, parity: Parity) -> bool | None:
-    """Whether the backend passed the parity gate and the run's own first steps did not fail it."""
-    proven = parity.get((record.spec.workload.name, record.spec.backend.name))
-    failed = record.first_steps is not None and record.first_steps.passed is False
-    return False if failed else proven
-
-
 def _unreadable_row(run: str, experiment: str, parity: Parity, violations: list[Violation]) -> Row:
     cell = cell_of(run)
     return {
@@ -187,7 +176,7 @@ def _unreadable_row(run: str, experiment: str, parity: Parity, violations: list[
         "experiment": experiment,
         **cell,
         **_status("unreadable", None, violations),
-        "parity": _PARITY[parity.get((cell["workload"], cell["backend"]))],
+        "parity": PARITY[parity.get((cell["workload"], cell["backend"]))],
         "epochs": 0,
     }
 
@@ -219,16 +208,10 @@ def _results(record: RunRecord) -> Row:
         return {"epochs": 0}
     rows = [run_metrics.outcomes(record, epoch) for epoch in record.epochs]
     quality = record.spec.workload.task.quality_name
-    tested = [row[f"test_{quality}"] for row in rows]
-    sign = 1 if METRICS[quality].more_is_better else -1
-    ranks = [-math.inf if value is None else sign * value for value in tested]
-    best = ranks.index(max(ranks))
     return {
         "epochs": len(rows),
         **{f"final_{name}": value for name, value in rows[-1].items()},
-        "final_test_quality": tested[-1],
-        "best_test_quality": tested[best],
-        "best_test_epoch": record.epochs[best].epoch,
+        "final_test_quality": rows[-1][f"test_{quality}"],
     }
 
 
@@ -286,32 +269,14 @@ def _epoch_rows(record: RunRecord, experiment: str) -> list[Row]:
             "examples": run_metrics.examples(record, epoch),
             "elapsed_train_seconds": elapsed,
             "first_of_process": run_metrics.first_of_process(record, epoch),
-            **_host(host_metrics.of_epoch(record, epoch)),
+            "other_cpu_share": host_metrics.other_cpu_share(host_metrics.of_epoch(record, epoch)),
         }
         for epoch, elapsed in zip(record.epochs, run_metrics.elapsed(record), strict=True)
     ]
 
 
-def _host(windows: list[Activity]) -> Row:
-    """What the hosts of a run did in an epoch."""
-    waiting = ("cpu_waiting", "io_waiting")
-    return {
-        "other_cpu_share": host_metrics.other_cpu_share(windows),
-        **{key: known(max, (getattr(window, key) for window in windows)) for key in waiting},
-    }
-
-
 def _cell(record: RunRecord, experiment: str) -> Row:
-    spec = record.spec
-    return {
-        "run": record.run,
-        "experiment": experiment,
-        "workload": spec.workload.name,
-        "backend": spec.backend.name,
-        "replicas": spec.replicas,
-        "global_batch": spec.global_batch,
-        "seed": spec.seed,
-    }
+    return {"run": record.run, "experiment": experiment, **columns_of_spec(record.spec)}
 
 
 def _prefixed(prefix: str, part: Struct | None) -> Row:

@@ -1,8 +1,8 @@
 """The measurement rules as data, and those that a record must obey to be written at all.
 
-rules/schemas/compliance.csv lists the rules with severity and limit; `compliance` and
-`analysis.compliance.of_experiment` have one function per rule, `analysis.compliance.checks` runs them. A
-program that trains imports this module alone: an edit of the other rules retrains nothing.
+rules/schemas/compliance.csv lists the rules with severity and limit; `compliance`, for one record, and
+`analysis.compliance`, for those of an experiment, have one function per rule; `analysis.compliance.find` runs
+them. A program that trains imports this module alone: an edit of the other rules retrains nothing.
 """
 
 import csv
