@@ -11,6 +11,7 @@ from paragone.analysis.metrics import named
 from paragone.analysis.pairwise import BETTER, EQUAL, NOT_COMPARED, PAIR, SPEED, UNDECIDED
 from paragone.analysis.statistics import FEWEST_CONTESTS, OverContests
 from paragone.base.errors import UserError
+from paragone.config.questions import WORK
 
 # Effects of contests, where fewer than three were held: apart as those of four variants on two shared cores.
 TYPICAL = np.array([-0.04, 0.0, 0.04])
@@ -63,7 +64,7 @@ def _row(one: dict[str, Any], differences: pd.DataFrame) -> dict[str, Any]:
         speeds = differences[timed & (differences["relation"] != NOT_COMPARED)]
         held = int(speeds["n"].min()) if len(speeds) else 0
     if held:
-        works = speeds.groupby(["workload", "global_batch"])["unit_seconds"].max()
+        works = speeds.groupby(WORK)["unit_seconds"].max()
         counts = speeds["relation"].value_counts()
         row |= {"contests": held, "contest_minutes": works.sum() / 60}
         row |= {"decided": counts.get(BETTER, 0), "equal": counts.get(EQUAL, 0)}

@@ -21,7 +21,7 @@ from paragone.analysis.statistics import (
     holm,
     holm_of_contests,
 )
-from paragone.config.questions import compared
+from paragone.config.questions import WORK, compared
 from paragone.records.contest_record import ContestsRecord
 
 # How two series of a pair relate; `PARTLY`: of several pairs some are decided, and who is best is not.
@@ -32,7 +32,7 @@ END_TO_END, SPEED = "end to end", "speed"
 PAIR = "pair"  # the unit of what no contest compares: two runs of equal seed
 
 COLUMNS = [
-    *("metric", "workload", "global_batch", "tuning", "first", "second", "unit", "n", "sessions"),
+    *("metric", *WORK, "tuning", "first", "second", "unit", "n", "sessions"),
     *("ratio", "effect", "low", "high", "p", "p_adjusted", "p_equal_adjusted"),
     *("needed", "between", "unit_seconds"),
     *("relation", "winner", "first_lacks", "second_lacks", "runs"),
@@ -133,7 +133,7 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
         turns = [one.windows for one in pair if metric.name == SPEED and one.unit == CONTEST]
         row = {
             "metric": metric.name,
-            **pair[0].runs[["workload", "global_batch"]].iloc[0].to_dict(),
+            **pair[0].runs[WORK].iloc[0].to_dict(),
             "tuning": _tuning(*pair),
             "first": pair[0].label,
             "second": pair[1].label,

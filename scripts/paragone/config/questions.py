@@ -14,7 +14,7 @@ STRONG, WEAK = "strong", "weak"
 # What the runs of a cell have in common; they differ by seed.
 CELL = ["workload", "backend", "replicas", "global_batch", "precision", "tuning"]
 # Whatever else a cell is, it is compared with those that do the same work with the same tuning.
-_WORK = {"workload", "global_batch"}
+WORK = ["workload", "global_batch"]
 HOUR = 3600  # seconds without a measurement, after which another session begins
 WARM_SECONDS = 3  # until a variant is warm, if nothing is known: of four on two cores, 11 to 13
 
@@ -41,7 +41,7 @@ def asked(variants: dict[str, list[int]], lengths: dict[str, Any]) -> list[dict[
 def compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     """Whether two cells are compared: they differ neither in work nor in tuning, or in tuning alone."""
     other = {key for key in CELL if first[key] != second[key]}
-    return other == {"tuning"} or not other & (_WORK | {"tuning"})
+    return other == {"tuning"} or not other & {*WORK, "tuning"}
 
 
 def cell(spec: Spec) -> tuple[tuple[str, Any], ...]:

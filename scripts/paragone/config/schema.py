@@ -413,10 +413,6 @@ class Model(Open):
     name: Name
 
 
-# Options that several optimizers have.
-Beta1 = Fraction
-Beta2 = Fraction
-Epsilon = Positive
 Rule = Literal["keras", "pytorch", "keras-2"]
 
 
@@ -506,9 +502,9 @@ class Sgd(Coupled, kw_only=True):
 class Adam(Common, kw_only=True):
     """Adam"""
 
-    beta_1: Beta1
-    beta_2: Beta2
-    epsilon: Epsilon
+    beta_1: Fraction
+    beta_2: Fraction
+    epsilon: Positive
     rule: Rule = "keras"
 
 
@@ -528,9 +524,9 @@ class Nadam(Coupled, kw_only=True):
         squared
     """
 
-    beta_1: Beta1
-    beta_2: Beta2
-    epsilon: Epsilon
+    beta_1: Fraction
+    beta_2: Fraction
+    epsilon: Positive
     deduplicate: bool = True
     rule: Rule = "keras"
 
@@ -558,7 +554,7 @@ class Rmsprop(Coupled, kw_only=True):
     """
 
     rho: Fraction
-    epsilon: Epsilon
+    epsilon: Positive
     momentum: Fraction = 0.0
     centered: bool = False
     rule: Rule = "keras"
@@ -579,7 +575,7 @@ class Adagrad(Coupled, kw_only=True):
     """
 
     initial: Annotated[float, Meta(ge=0)]
-    epsilon: Epsilon
+    epsilon: Positive
     rule: Rule = "keras"
 
 
