@@ -65,5 +65,14 @@ PROTOCOLS = {
         {"name": "adagrad", "initial": 0.0, "epsilon": 1e-2, "rule": "pytorch"}, {"base": 0.05}
     ),
 }
+# Those that a test takes: all, or one of each kind that an engine of PyTorch may get wrong where it compiles.
+# Kinds: rates by epoch and step, augmentation, a partial batch, clipping by value and by norm, gradients of
+# several batches, averages, sparse gradients, centered moments.
+TAKEN = {
+    "all": [*PROTOCOLS],
+    # PyTorch/XLA enlarges images in single precision: docs/backends.md#known-failures.
+    "but enlarged images": sorted({*PROTOCOLS} - {"resnet-18"}),
+    "kinds": ["loop", "partial", "dampened", "both", "adamw", "nadam-keras-2", "rmsprop"],
+}
 CONFIGURED = copy.deepcopy(CONFIG)
 CONFIGURED["workloads"] |= PROTOCOLS

@@ -265,7 +265,15 @@ ANYWHERE: Bugs = {
         "no-momentum": optimizer(momentum=0.0),
     },
     ("fashion-cnn", "evaluation"): {"padding-is-evaluated": wrapped("evaluate", padding_counts)},
-    ("loop", "updates"): {"new-optimizer-for-each-epoch": new_optimizer},
+    ("loop", "logits"): {
+        "augmented-images-in-whole-grays": batches(
+            lambda inputs, labels: (np.round(inputs), labels)
+        ),
+    },
+    ("loop", "updates"): {
+        "new-optimizer-for-each-epoch": new_optimizer,
+        "rate-of-the-first-epoch-stays": training(first_rate),
+    },
     ("loop", "statistics"): {
         "statistics-begin-anew": wrapped("train_epoch", statistics_begin_anew),
     },
@@ -336,12 +344,6 @@ ANYWHERE: Bugs = {
     ("reuters-cnn-double-softmax", "logits"): {
         "one-softmax": workload(lambda right: replace(right, loss="cross_entropy")),
     },
-    ("wide-resnet", "logits"): {
-        "augmented-images-in-whole-grays": batches(
-            lambda inputs, labels: (np.round(inputs), labels)
-        ),
-    },
-    ("wide-resnet", "updates"): {"rate-of-the-first-epoch-stays": training(first_rate)},
     ("wide-resnet", "dropout"): {
         "dropout-without-seed": training(lambda _, seed, rates: (0, rates)),
         "no-dropout": dropout(0.0),

@@ -24,7 +24,8 @@ def test_records_say_what_data_they_are_of(records, smoke):
             assert (manifest["source"] == "real") is smoke.real
             assert manifest["edition"] == ("official" if smoke.real else "synthetic")
             used = made.spec.workload.train_examples or 60_000
-            assert (made.data.train_examples, made.data.test_examples) == (used, 10_000)
+            tested = made.spec.tested_examples(10_000)
+            assert (made.data.train_examples, made.data.test_examples) == (used, tested)
 
 
 def test_every_data_set_was_read_from_the_mirror(records, mirror, plan):
@@ -80,7 +81,7 @@ def test_contests_time_the_primary_question(results, plan):
     (path,) = plan.timings(plan.primary)
     made = contest_record.read(results.parent / path.replace("<results>", "results"))
     variants = [spec.backend.name for spec in plan.timed[made.question].variants]
-    assert len(made.contests) == made.planned == 2
+    assert len(made.contests) == made.planned == 1
     for contest in made.contests:
         assert [each.spec.backend.name for each in contest.contestants] == variants
         assert {(each.status, each.restored) for each in contest.contestants} == {
@@ -89,7 +90,7 @@ def test_contests_time_the_primary_question(results, plan):
         assert len(contest.windows) == len(variants) * plan.config["contest"]["rounds"]
     rounds = pd.read_parquet(results / f"tables/{plan.primary}/rounds.parquet")
     assert rounds.groupby("backend").size().to_dict() == dict.fromkeys(
-        variants, 2 * plan.config["contest"]["rounds"]
+        variants, plan.config["contest"]["rounds"]
     )
 
 
