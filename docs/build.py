@@ -36,8 +36,8 @@ MARKED = re.compile(r"<!-- (?P<what>\w+)(: (?P<name>[a-z-]+))? -->\n.*?<!-- end 
 INTRODUCTION = """\
 # Configuration
 
-*Written by `docs/build.py` from [`schema.py`](../scripts/paragone/config/schema.py) and the types that it imports:
-change those, not this page.*
+*Written by `docs/build.py` from [`schema.py`](../scripts/paragone/config/schema.py) and the types that it
+imports: change those, not this page.*
 
 [`config.yaml`](../config.yaml) is the default. Change it, or put what differs into a file of its own:
 

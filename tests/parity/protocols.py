@@ -70,7 +70,7 @@ PROTOCOLS = {
 # several batches, averages, sparse gradients, centered moments.
 TAKEN = {
     "all": [*PROTOCOLS],
-    # PyTorch/XLA enlarges images in single precision: docs/backends.md#known-failures.
+    # PyTorch/XLA enlarges images in single precision: docs/backends.md.
     "but enlarged images": sorted({*PROTOCOLS} - {"resnet-18"}),
     "kinds": ["loop", "partial", "dampened", "both", "adamw", "nadam-keras-2", "rmsprop"],
 }
