@@ -52,12 +52,9 @@ class TorchCompile(Torch):
         self._loss = torch.compile(super().loss, **options)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        # Each pass may write over the outputs of the last one.
-        torch.compiler.cudagraph_mark_step_begin()
         return self._forward(inputs)
 
     def loss(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple:
-        torch.compiler.cudagraph_mark_step_begin()
         return self._loss(inputs, targets)
 
     def programs(self) -> Programs:
