@@ -11,7 +11,12 @@ from parity.short_runs import ShortRuns
 from workspace import CONFIG, Arrays, made_once
 
 DEEP = ["mobilenet-v2", "wide-resnet"]
-PARAMETERS = {"cell": "CELLS", "wrong": "WRONG", "workload": "WORKLOADS"}
+PARAMETERS = {
+    "cell": "CELLS",
+    "wrong": "WRONG",
+    "workload": "WORKLOADS",
+    "weighted": "WEIGHTED",
+}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -14,6 +14,7 @@ from paragone.config.expand import first_steps
 from paragone.config.run_spec import Spec, Tuned
 from paragone.records import record
 from paragone.records.run_record import FirstSteps
+from paragone.tasks import CLASSIFICATION, Task
 
 
 class ShortRuns:
@@ -32,6 +33,7 @@ class ShortRuns:
         global_batch: int = 64,
         tuned: dict | str = "",
         bug: str = "",
+        task: Task = CLASSIFICATION,
     ) -> FirstSteps:
         """What the record of a run says. `bug`: the name of one of `OF_REPLICAS`, planted in the engine.
 
@@ -50,6 +52,7 @@ class ShortRuns:
             precision=precision,
             tuning=msgspec.convert(tuned or {}, Tuned),
         )
+        spec = replace(spec, workload=replace(spec.workload, task=task))
         if spec.workload.dropout:
             spec = replace(spec, workload=spec.workload.with_model(dropout=0.0))
         arrays, folder = self._arrays[spec.workload.dataset], self._factory.mktemp("short_run")

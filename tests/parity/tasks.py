@@ -18,6 +18,7 @@ PLAIN = {
     "epochs": 1,
 }
 SCALE = {"divide": 2.0, "mean": 0.5, "std": 1.5}
+WEIGHTS = {"class_weights": [0.5, 3.0, 0.0, 1.25]}
 _LANGUAGE = {"name": "language-modeling"}
 TASKS: dict[str, dict[str, Any]] = {
     "numbers": {
@@ -37,6 +38,26 @@ TASKS: dict[str, dict[str, Any]] = {
         | {"epsilon": 1e-8, "weight_decay": 0.1, "decays": "matrices", "clip_norm": 1.0},
     },
     "pixels": {"model": {"name": "of-pixels"}, "input": SCALE},
+    "weighted": {
+        "model": {"name": "mlp", "hidden": [12]},
+        "task": {"name": "classification", "label_smoothing": 0.1, **WEIGHTS, "rule": "keras"},
+        "input": SCALE,
+    },
+    "ignored-words": {
+        "model": {"name": "of-words"},
+        "task": {"name": "classification", "ignored": True},
+    },
+    "weighted-pixels": {
+        "model": {"name": "of-pixels"},
+        "task": {"name": "classification", "label_smoothing": 0.2, "ignored": True}
+        | {**WEIGHTS, "rule": "pytorch"},
+        "input": SCALE,
+    },
+    "tags": {
+        "model": {"name": "mlp", "hidden": [12]},
+        "task": {"name": "multi-label"},
+        "input": SCALE,
+    },
 }
 CONFIGURED = copy.deepcopy(CONFIG)
 CONFIGURED["workloads"] |= {
@@ -48,6 +69,10 @@ def dataset(name: str, examples: int = 64) -> Dataset:
     """The data of a workload of `TASKS`."""
     random = np.random.default_rng(5)
     shape, labels, classes = (5, 4, 3), random.integers(CLASSES, size=(examples, 5, 4)), CLASSES
+    if name in ("numbers", "weighted", "tags"):
+        shape, labels = (7,), labels[:, 0, 0]
+    if name == "tags":
+        labels = (random.random((examples, CLASSES)) < [0.1, 0.3, 0.5, 0.7]).astype(int)
     if name == "numbers":
         shape, labels, classes = (7,), random.normal(20.0, 3.0, (examples, 2)), 0
     inputs = random.normal(size=(examples, *shape)).astype(np.float32)
@@ -56,6 +81,8 @@ def dataset(name: str, examples: int = 64) -> Dataset:
         inputs, labels = stream[:, :-1], stream[:, 1:] % CLASSES
         if name.endswith("next-words"):
             labels, classes = stream[:, 1:], WORDS
+    if CONFIGURED["workloads"][name].get("task", {}).get("ignored"):
+        labels = np.where(random.random(labels.shape) < 0.3, -1, labels)
     labels = labels.astype(np.int32 if classes else np.float32)
     return Dataset(
         name=name.replace("-", "_"),

@@ -4,6 +4,8 @@ In double precision what remains of a deviation is a difference of method: the s
 batch norm's statistics are kept. Other backends and workloads: test_first_steps_full.py and _nightly.py.
 """
 
+from paragone.tasks import Task
+
 # Backend, replicas, precision; more see `ShortRuns.first_steps`.
 CELLS = [("torch-ddp", 2, "float64"), ("torch", 1, "bfloat16", "fashion-cnn", 256)]
 # Backend, the bug that only several replicas show, and the group that deviates.
@@ -11,6 +13,9 @@ WRONG = [
     ("torch-ddp", "replicas-on-their-own", "updates"),
     ("torch-ddp", "statistics-of-the-second-replica", "means"),
 ]
+# Backends on two replicas whose losses have class weights, which differ from replica to replica.
+WEIGHTED = ["torch-ddp"]
+TASK = Task(name="classification", class_weights=(9.0, *[0.5] * 9), rule="pytorch")
 # Deviations of updates seen: single precision at most 0.007, mixed some 0.1, as bfloat16 has 8 bits.
 BOUNDS = {"float64": (0, 1e-4), "float32": (0, 0.05), "bfloat16": (1e-3, 0.5)}
 
@@ -27,3 +32,12 @@ def test_a_wrong_engine_of_several_replicas_is_refused(short_runs, wrong):
     steps = short_runs.first_steps(backend, 2, "float32", bug=bug)
     assert steps.passed is False
     assert f"{group} deviate by" in steps.reason
+
+
+def test_class_weights_are_averaged_over_the_global_batch(short_runs, weighted):
+    steps = short_runs.first_steps(weighted, 2, "float64", task=TASK)
+    assert steps.passed, steps.reason
+    bug = "weights-of-each-replica"
+    steps = short_runs.first_steps(weighted, 2, "float64", task=TASK, bug=bug)
+    assert steps.passed is False
+    assert "updates deviate by" in steps.reason

@@ -23,6 +23,10 @@ CELLS = [
     # Of which inductor makes none on a CPU.
     ("torch-compile", 1, "float32", "fashion-conv", 64, {"options": {"cuda_graphs": True}}),
 ]
+WEIGHTED = ["tensorflow-mirrored"]
+test_class_weights_are_averaged_over_the_global_batch = (
+    test_first_steps.test_class_weights_are_averaged_over_the_global_batch
+)
 test_a_run_takes_the_steps_of_the_reference = (
     test_first_steps.test_a_run_takes_the_steps_of_the_reference
 )

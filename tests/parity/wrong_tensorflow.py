@@ -10,6 +10,7 @@ from paragone.base.tensorflow import keras, tf
 from paragone.engines import tensorflow_optimizers
 from paragone.engines.tensorflow import Statistics
 from paragone.models import tensorflow as models
+from paragone.tasks import tensorflow as tasks
 
 
 def frozen_layer(engine: Any) -> None:
@@ -128,11 +129,17 @@ def mean_over_a_replica(right: Callable, engine: Any, *batch: tf.Tensor) -> tupl
     return logits, losses, [engine.shard.replicas * gradient for gradient in gradients]
 
 
+def weights_of_each_replica(right: Callable, engine: Any, *of: tf.Tensor) -> tf.Tensor:
+    weights = tf.reduce_sum(tasks.weights(engine._workload.task, *of))
+    return engine.shard.replicas * weights
+
+
 OF_REPLICAS = {
     "tensorflow-mirrored": {
         "mean-over-a-replica": wrapped("_gradients", mean_over_a_replica),
         "each-replica-has-the-first-part": wrapped("_parts", first_part_for_all),
         "statistics-of-the-first-replica": statistics_on_their_own,
+        "weights-of-each-replica": wrapped("_divisor", weights_of_each_replica),
     },
     # Its training goes through Keras' `fit`, not through the loop of the engine that it is made from.
     "keras-fit": {"on-probabilities": on_probabilities},

@@ -152,6 +152,7 @@ OF_REPLICAS = {
         "statistics-of-the-second-replica": end_of_epoch(
             lambda buffer: distributed.broadcast(buffer, src=1)
         ),
+        "weights-of-each-replica": wrapped("per_replica", lambda right, engine, total: total),
     },
     "torch-fsdp": {
         "statistics-twice-those-of-the-first-replica": end_of_epoch(lambda buffer: buffer.mul_(2)),

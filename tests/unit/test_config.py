@@ -130,6 +130,10 @@ MISTAKES = [
     (f"{CNN}.global_batch", 8, "both global_batch and"),
     (f"{CNN}.precision", "float16", '"float64"'),
     (f"{CNN}.target", {"accuracy": 0.9}, "'patience'", "add it"),
+    (f"{CNN}.task", {"name": "classification", "label_smoothing": 1.0}, "< 1"),
+    (f"{CNN}.task", {"name": "classification", "class_weights": [1.0, -1.0]}, ">= 0"),
+    (f"{CNN}.task", {"name": "classification", "ignored": True}, "does not name an ignored label"),
+    (f"{CNN}.task", {"name": "multi-label"}, "has no `indicators`"),
     ("experiments.batch_size_time_to_accuracy.target.accuracy", 90, "<= 1"),
     ("workloads.wide-resnet.augmentation", {"shift": 0.1}, "'flip'", "add it"),
     ("workloads.mobilenet-v2.model.outputs", 2, "1000"),
@@ -241,6 +245,7 @@ def test_the_config_of_the_tests_is_what_the_workflow_reads():
 
 
 MINE = {"form": "arrays", "path": "mine.npz", "held_out": 0.2}
+TABLE = {"form": "table", "path": "mine.csv", "held_out": 0.2}
 
 
 @pytest.mark.parametrize(
@@ -255,11 +260,37 @@ MINE = {"form": "arrays", "path": "mine.npz", "held_out": 0.2}
         ("datasets.mine", MINE | {"size": 32}),
         ("datasets.mine", MINE | {"path": {"train": "no test"}}),
         ("datasets.mine", {"form": "folder", "path": "no-size"}),
+        ("datasets.mine", MINE | {"ignored": 255, "targets": "y"}),
+        ("datasets.mine", MINE | {"indicators": "x", "targets": "y"}),
+        ("datasets.mine", TABLE | {"indicators": ["a", "b"]}),
+        ("datasets.mine", TABLE | {"columns": ["c"], "indicators": ["a"]}),
+        ("datasets.mine", TABLE | {"columns": ["c"], "indicators": ["a", "b"], "targets": ["d"]}),
         ("datasets.reuters.editions.synthetic", {"reuters.npz": "0" * 64}),
     ],
 )
 def test_impossible_data_are_refused(path, value):
     assert message(changed(path, value)).startswith(path.partition(".")[0])
+
+
+WEIGHTS = {"class_weights": [1.0, 2.0, 3.0], "rule": "keras"}
+
+
+@pytest.mark.parametrize(
+    ("block", "task", "words"),
+    [
+        (
+            MINE | {"classes": ["no", "yes"]},
+            WEIGHTS,
+            "class_weights: there are 3, and data set mine has 2",
+        ),
+        (MINE | {"ignored": 255}, {}, "data set mine names an ignored label"),
+        (MINE | {"indicators": "y"}, {}, "mine has `indicators`, and the task is classification"),
+    ],
+)
+def test_a_task_fits_its_data(block, task, words):
+    config = changed(f"{CNN}.task", {"name": "classification", **task})
+    config["workloads"]["fashion-cnn"]["dataset"] = "mine"
+    assert words in message({**config, "datasets": DATASETS | {"mine": block}})
 
 
 @pytest.mark.parametrize("dataset", ["fashion_mnist", "cats_vs_dogs"])

@@ -93,6 +93,13 @@ def number_columns() -> None:
     dataset, _ = made(given | {"targets": ["price"]}, "prices")
     assert np.array_equal(dataset.test_labels[:, 0], dataset.test_inputs[:, 1] / 4)
     assert np.array_equal(dataset.test_inputs[:, 0], dataset.test_inputs[:, 1] ** 2)
+    forget()
+    flags = "".join(f"{n},{n * n},{n % 2},{int(n > 3)}\n" for n in range(10))
+    Path("mine.csv").write_text(f"n,square,odd,large\n{flags}")
+    dataset, _ = made(given | {"indicators": ["odd", "large"]}, "flags")
+    assert (dataset.class_names, dataset.train_labels.dtype) == (("odd", "large"), np.int32)
+    assert np.array_equal(dataset.test_labels[:, 1], dataset.test_inputs[:, 1] > 3)
+    wrong(given | {"indicators": ["n", "large"]}, "n, large of", "other values", name="refused")
     for cell, words in (("eleven", "row 11 has 'eleven' in column 'n'"), ("inf", "not finite")):
         Path("mine.csv").write_text(f"n,square,letter,price\n{rows}{cell},1,x,2\n")
         forget()
@@ -463,11 +470,48 @@ def targets() -> None:
     assert arrays(labels=LABELS, targets="labels")[0].train_labels.shape == (40, 1)
     for odd, words in (
         (values[:, :, None], "(examples, targets)"),
-        (values.astype(str), "targets are numbers"),
+        (values.astype(str), "targets and indicators are numbers"),
         (np.where(values > 9, np.nan, values), "not finite"),
         (0 * values, "same value in all examples"),
     ):
         no_arrays(DIGITS, odd, "labels of mine.npz", words, targets="labels")
+
+
+def ignored() -> None:
+    labels = np.where(DIGITS > 7, 3, 2)
+    labels[:, 0] = 255
+    dataset, manifest = arrays(labels=labels, ignored=255)
+    assert (dataset.class_names, dataset.train_labels.min()) == (("2", "3"), -1)
+    assert (dataset.train_labels[:, 0] == -1).all()
+    kept = dataset.test_labels[dataset.test_labels >= 0]
+    assert manifest["majority"]["test"] == np.bincount(kept).max() / 560
+    summary = Summary(**manifest["summary"])
+    assert "40 training and 10 test examples" in summary.what
+    assert summary.treated == {"labels that are ignored": 400}
+    assert "label -1 is" not in notices(
+        arrays(labels=np.where(labels == 255, -1, 2 + DIGITS % 2), ignored=-1)[1]
+    )
+    no_arrays(DIGITS, labels, "has no label 254", ignored=254)
+    no_arrays(DIGITS, LABELS, "has no label 1 among several of an example", ignored=1)
+
+
+def indicators() -> None:
+    values = RANDOM.random((50, 3)) < [0.1, 0.5, 0.9]
+    dataset, manifest = arrays(labels=values, indicators="labels", classes=["a", "b", "c"])
+    assert (dataset.class_names, dataset.outputs, dataset.train_labels.dtype) == (
+        ("a", "b", "c"),
+        3,
+        np.int32,
+    )
+    whole = np.concatenate([dataset.train_labels, dataset.test_labels])
+    assert whole.sum(0).tolist() == values.sum(0).tolist()
+    summary = Summary(**manifest["summary"])
+    assert summary.examples["train"] == dataset.train_labels.sum(0).tolist()
+    assert "40 training and 10 test examples of 3 classes" in summary.what
+    assert 0.5 < manifest["majority"]["test"] < 1
+    for odd in (2 * values, values[:, :1], np.where(values, np.nan, 0.0)):
+        no_arrays(DIGITS, odd, "other values than 0 and 1", indicators="labels")
+    no_arrays(DIGITS, values.astype(str), "targets and indicators are numbers", indicators="labels")
 
 
 def unequal() -> None:
@@ -654,7 +698,8 @@ CASES: dict[str, list[Callable[[], None]]] = {
         columns, packed, of_parquet, scripts, one_label, number_columns,
     ],
     "Arrays": [
-        numbers, not_finite, no_numbers, no_archives, odd_labels, other_labels, positions, targets, unequal,
+        numbers, not_finite, no_numbers, no_archives, odd_labels, other_labels, positions, targets,
+        ignored, indicators, unequal,
         channels_first, not_square, indices, one_class, drawn,
     ],
     "Builders of TensorFlow Datasets": [built_numbers, built_words, built_classes],

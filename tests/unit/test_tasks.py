@@ -5,15 +5,18 @@ import math
 
 import numpy as np
 import pytest
+import scipy.optimize
+import torch
 from make_records import make_record
+from sklearn.metrics import f1_score
 from workspace import make_spec
 
 from paragone.base.errors import UserError
 from paragone.config.run_spec import Spec, Target
 from paragone.records.run_metrics import outcomes, time_to_target
 from paragone.records.run_record import RunRecord
-from paragone.tasks import CLASSIFICATION, KINDS, METRICS, Task, check_outputs
-from paragone.tasks.reference import losses, scores
+from paragone.tasks import CLASSIFICATION, KINDS, METRICS, MULTI_LABEL, Task, check_outputs
+from paragone.tasks.reference import counts, guessed, losses, scores, weights
 
 REGRESSION, LANGUAGE = Task(name="regression"), Task(name="language-modeling")
 
@@ -107,11 +110,31 @@ def test_a_record_of_a_regression_has_its_metrics_and_no_accuracy():
         RunRecord.from_json(made_record({"name": "language-modeling"}, {"loss": 1.0}))
 
 
-@pytest.mark.parametrize(("task", "shape"), [(REGRESSION, (3,)), (CLASSIFICATION, (2, 3))])
+WEIGHTS = (0.5, 3.0, 0.0)
+WEIGHTED = {
+    rule: Task(
+        name="classification", class_weights=WEIGHTS, rule=rule, label_smoothing=0.3, ignored=True
+    )
+    for rule in ("keras", "pytorch")
+}
+
+
+@pytest.mark.parametrize(
+    ("task", "shape"),
+    [
+        (REGRESSION, (3,)),
+        (CLASSIFICATION, (2, 3)),
+        (WEIGHTED["keras"], (2, 3)),
+        (WEIGHTED["pytorch"], (2, 3)),
+        (MULTI_LABEL, (2,)),
+    ],
+)
 def test_the_gradient_of_the_reference_is_that_of_its_loss(task, shape):
     random = np.random.default_rng(1)
     outputs = random.normal(size=(4, *shape))
-    targets = random.normal(size=(4, 3)) if task.numeric else random.integers(3, size=(4, 2))
+    targets = random.normal(size=(4, 3)) if task.numeric else random.integers(2, size=(4, 2))
+    if task.ignored:
+        targets[1, 0] = -1
     _, gradient = losses(task, outputs, targets)
     for at in np.ndindex(outputs.shape):
         step = np.zeros_like(outputs)
@@ -136,3 +159,97 @@ def test_the_reference_by_hand():
 def test_outputs_that_do_not_fit_the_targets_are_refused(task, outputs, targets):
     with pytest.raises(UserError, match="for each example its outputs have the shape"):
         check_outputs(task, outputs, targets)
+
+
+@pytest.mark.parametrize("rule", ["keras", "pytorch"])
+def test_weights_smoothing_and_ignored_labels_are_those_of_the_rule(rule):
+    task, random = WEIGHTED[rule], np.random.default_rng(2)
+    outputs, labels = (
+        random.normal(size=(5, 2, 3)),
+        np.array([[0, 1], [2, -1], [1, 1], [-1, -1], [0, 2]]),
+    )
+    (each, _), by = losses(task, outputs, labels), weights(task, labels)
+    logits, flat = torch.tensor(outputs).flatten(0, 1), torch.tensor(labels).flatten()
+    smoothing = {"ignore_index": -1, "label_smoothing": 0.3}
+    if rule == "pytorch":
+        weight = torch.tensor(WEIGHTS, dtype=torch.float64)
+        expected = torch.nn.functional.cross_entropy(logits, flat, weight, **smoothing).item()
+    else:
+        every = torch.nn.functional.cross_entropy(logits, flat, reduction="none", **smoothing)
+        expected = np.mean(
+            [WEIGHTS[y] * loss for y, loss in zip(flat, every.tolist(), strict=True) if y >= 0]
+        )
+    assert each.sum() / by.sum() == pytest.approx(expected)
+    right = scores(task, outputs, labels).sum() / counts(task, outputs, labels).sum()
+    counted = labels >= 0
+    assert right == pytest.approx((outputs.argmax(-1) == labels)[counted].mean())
+
+
+def test_micro_f1_and_its_loss_are_those_of_scikit_learn_and_pytorch():
+    random = np.random.default_rng(3)
+    outputs, labels = random.normal(size=(40, 5)), (random.random((40, 5)) < 0.3).astype(int)
+    f1 = scores(MULTI_LABEL, outputs, labels).sum() / counts(MULTI_LABEL, outputs, labels).sum()
+    assert f1 == pytest.approx(f1_score(labels, outputs > 0, average="micro"))
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(
+        *map(torch.tensor, (outputs, labels * 1.0))
+    )
+    assert losses(MULTI_LABEL, outputs, labels)[0].mean() == pytest.approx(loss.item())
+
+
+def test_guessing_is_the_best_of_all_constant_outputs():
+    random = np.random.default_rng(4)
+    labels = (random.random((60, 4)) < [0.05, 0.2, 0.5, 0.7]).astype(int)
+    best, least = guessed(MULTI_LABEL, labels, 4)
+    every = [np.array([signs] * 60) - 0.5 for signs in np.ndindex(2, 2, 2, 2)]
+    f1 = [
+        scores(MULTI_LABEL, o, labels).sum() / max(counts(MULTI_LABEL, o, labels).sum(), 1)
+        for o in every
+    ]
+    assert best == pytest.approx(max(f1))
+    share = labels.mean(0)
+    constant = np.tile(np.log(share / (1 - share)), (60, 1))
+    assert least == pytest.approx(losses(MULTI_LABEL, constant, labels)[0].mean())
+    for task in WEIGHTED.values():
+        labels = random.choice([-1, 0, 1, 2], p=[0.2, 0.2, 0.5, 0.1], size=(60, 3))
+        majority, least = guessed(task, labels, 3)
+        assert majority == (labels == 1).sum() / (labels >= 0).sum()
+
+        def mean(logits: np.ndarray, task: Task = task, labels: np.ndarray = labels) -> float:
+            outputs = np.tile(logits, (60, 3, 1))
+            return losses(task, outputs, labels)[0].sum() / weights(task, labels).sum()
+
+        assert least == pytest.approx(scipy.optimize.minimize(mean, np.zeros(3)).fun, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("task", "changes", "words"),
+    [
+        (
+            {"name": "regression", "label_smoothing": 0.1},
+            {},
+            "label_smoothing: is of classification",
+        ),
+        ({"name": "language-modeling", "label_smoothing": 0.1}, {}, "label_smoothing: is of class"),
+        (
+            {"name": "multi-label", "class_weights": [1, 2], "rule": "keras"},
+            {},
+            "class_weights: is of",
+        ),
+        ({"name": "multi-label", "ignored": True}, {}, "multi-label has no label to ignore"),
+        ({"name": "classification", "class_weights": [1, 2]}, {}, "task.rule: says how"),
+        ({"name": "classification", "rule": "keras"}, {}, "task.rule: says how"),
+        (
+            {"name": "classification", "class_weights": [0, 0], "rule": "keras"},
+            {},
+            "no class counts",
+        ),
+        (
+            {"name": "classification", "label_smoothing": 0.1},
+            {"loss": "double_softmax"},
+            "double_softmax has no class weights and no smoothed",
+        ),
+    ],
+)
+def test_what_a_task_cannot_have_is_refused(task, changes, words):
+    with pytest.raises(UserError, match=words):
+        of_task(task, **changes)

@@ -35,7 +35,10 @@ RUN_COLUMNS = typed(
     (TEXT, "status reason parity violations"),
     (TEXT, "data_source data_edition manifest_sha256 input_shape"),
     (COUNT, "train_examples test_examples parameters"),
-    (REAL, "train_majority test_majority train_variance test_variance"),
+    (
+        REAL,
+        "train_majority test_majority train_guessing_loss test_guessing_loss train_variance test_variance",
+    ),
     (TEXT, "planned_initializer initializer initial_weights final_weights"),
     (REAL, of_metrics("final_")),
     (REAL, "final_test_quality"),

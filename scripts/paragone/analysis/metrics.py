@@ -85,6 +85,7 @@ METRICS = (
     ),
     Metric("time to target", "target_first_hit_seconds", "quicker to the target", 1.1, by_all=True),
     _of_quality("accuracy", "more accurate", 0.01),
+    _of_quality("f1", "higher in micro F1", 0.01),
     _of_quality("r2", "higher in R²", 0.01),
     _of_quality("mae", "lower in mean absolute error", 1.02),
     _of_quality("perplexity", "lower in perplexity", 1.02),

@@ -142,7 +142,9 @@ def _run_row(
             f"{key}={value}" for key, value in sorted(workload.model_options.items())
         ),
         "task": workload.task.name,
-        "loss": workload.loss if workload.task == CLASSIFICATION else workload.task.kind.loss,
+        "loss": workload.loss
+        if workload.task.name == CLASSIFICATION.name
+        else workload.task.kind.loss,
         "quality": workload.task.quality_name,
         "engine": backend.engine,
         "strategy": backend.strategy,

@@ -34,7 +34,7 @@ from paragone.config.schema import Margin
 VERDICTS = (AT_CHANCE, DIFFERS, CONSISTENT, HOLDS, NOT_COMPARABLE)
 # Losses and accuracies of one published run are correlated over its epochs: the final ones are the question.
 FINAL = ("test_accuracy", "test_loss", "train_loss")
-_OF_OTHER_TASKS = ("test_r2", "test_mae", "test_perplexity")  # likewise
+_OF_OTHER_TASKS = ("test_f1", "test_r2", "test_mae", "test_perplexity")  # likewise
 _CURVE = "inside", "inside_of", "as_few", "as_few_of"  # columns of a table `comparison`
 
 
@@ -482,24 +482,29 @@ def _committed(row: Row, cell: Cell, evidence: Evidence) -> pd.Series:
 def _claim(row: Row, cell: Cell, evidence: Evidence) -> Claim:
     """A published outcome, with what does not matter of the range that it has been learned in.
 
-    At chance are all outcomes of a split on which an accuracy, ours or the published one, is not above that
-    of the most frequent class by more than the margin; or R², above 0.
+    At chance are all outcomes of a split on which an accuracy or F1, ours or the published one, is not above
+    that of the best constant answer by more than the margin; or R², above 0.
     """
     split, _, name = row.metric.partition("_")
     if not math.isnan(variance := float(cell.runs[f"{split}_variance"].max())):
         return _claim_of_numbers(row, cell, evidence, variance)
-    accuracy, majority = f"{split}_accuracy", float(cell.runs[f"{split}_majority"].max())
-    margin = evidence.margins[accuracy].of(1 - majority)
-    reached = float(cell.at(row)[accuracy].mean())
-    if row.metric == accuracy:
+    several = (cell.runs["task"] == "multi-label").all()
+    score, majority = f"{split}_{'f1' if several else 'accuracy'}", cell.runs[f"{split}_majority"]
+    majority = float(majority.max())
+    margin = evidence.margins[score].of(1 - majority)
+    reached = float(cell.at(row)[score].mean())
+    if row.metric == score:
         reached = min(reached, row.number)
     at_chance = reached <= majority + margin
     if name == "perplexity":
         nats = math.log(row.number)
         margin = row.number * evidence.margins[row.metric].of(-math.log(majority) - nats)
-    elif row.metric != accuracy:
-        # Of guessing by the shares of the classes: their entropy, of which this is a lower bound.
-        margin = evidence.margins[row.metric].of(-math.log(majority) - row.number)
+    elif row.metric != score:
+        guessing = float(cell.runs[f"{split}_guessing_loss"].max())
+        if math.isnan(guessing):
+            # Of guessing by the shares of the classes: their entropy, of which this is a lower bound.
+            guessing = -math.log(majority)
+        margin = evidence.margins[row.metric].of(guessing - row.number)
     about = row.metric, cell.epoch_of(row), row.rounding, row.bound
     return Claim(row.number, margin, *about, at_chance)
 

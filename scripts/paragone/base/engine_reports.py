@@ -1,5 +1,6 @@
 """What engines report and records hold: devices, metrics, programs, FLOP."""
 
+import math
 from typing import Annotated
 
 from msgspec import Meta
@@ -18,11 +19,16 @@ class Devices(Part, frozen=True):
 class Metrics(Part, frozen=True):
     """Means over examples: the loss, not finite when the run diverged, and the score.
 
-    The task says what the score is: the accuracy (a fraction), or the mean absolute error.
+    The task says what the score is: the accuracy or micro F1 (fractions), or the mean absolute error.
     """
 
     loss: float
     score: float
+
+    @classmethod
+    def of_sums(cls, loss: float, weight: float, score: float, count: float) -> "Metrics":
+        """The quotients of sums over examples; a score of 0 where nothing counts, and no finite loss."""
+        return cls(loss / weight if weight else math.nan, score / count if count else 0.0)
 
 
 class Programs(Part, frozen=True):

@@ -36,7 +36,7 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `strategies`: name -> how replicas are spread over workers. `feeds`: how batches can get to the devices.
     `tuned`: option of a backend's `tuned.options` -> what it does. `drives_all`: the program is partitioned
     over every device of its process and cannot use fewer. `accumulates`: gradients, over several batches.
-    `tasks`: what it can learn.
+    `tasks`: what it can learn. `weighs`: the mean loss of a batch may divide by the weights of its labels.
     """
 
     strategies: dict[str, Spread]
@@ -46,6 +46,7 @@ class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     drives_all: bool = False
     accumulates: bool = True
     tasks: tuple[TaskName, ...] = ("classification",)
+    weighs: bool = True
 
 
 class Loader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,9 +86,12 @@ ENGINES = {
             "inter_op_threads": "operations that run at the same time; as installed, as many as cores"
         },
     ),
-    # Keras reduces gradients in a branch, which no strategy allows.
+    # Keras reduces gradients in a branch, which no strategy allows. It divides by the examples of a batch.
     "keras_fit": Engine(
-        {"mirrored": "one worker", "tpu": "one worker"}, batch_norm="mean", accumulates=False
+        {"mirrored": "one worker", "tpu": "one worker"},
+        batch_norm="mean",
+        accumulates=False,
+        weighs=False,
     ),
     "torch": Engine(
         {"single": "one worker"}, batch_norm="whole", feeds=_CUDA_FEEDS, tuned=_FUSED | _CUDNN
@@ -262,6 +266,11 @@ def check_task(spec: Spec, where: str) -> None:
         raise UserError(
             f"{where}: backend {spec.backend.name} learns {', '.join(known)}, and workload "
             f"{spec.workload.name} is {task}; leave one of them out, or add the task to `tasks` of the engine"
+        )
+    if is_here(engine) and spec.workload.task.weighs and not engine_named(engine).weighs:
+        raise UserError(
+            f"{where}: engine {engine} divides the loss of a batch by its examples alone, and workload "
+            f"{spec.workload.name} ignores labels or has task.rule pytorch; leave one of them out"
         )
 
 

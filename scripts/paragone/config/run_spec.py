@@ -72,6 +72,7 @@ class Target(Block, frozen=True, kw_only=True):
     """quality target, one metric of the task; none if absent
 
     accuracy: test accuracy, as a fraction, or more
+    f1: micro F1 of the test split, or more
     r2: R² of the test split, or more
     mae: mean absolute error of the test split, or less
     perplexity: test perplexity, or less
@@ -81,6 +82,7 @@ class Target(Block, frozen=True, kw_only=True):
     """
 
     accuracy: Annotated[int, Meta(gt=0, le=1)] | Annotated[float, Meta(gt=0, le=1)] = ABSENT
+    f1: Annotated[int, Meta(gt=0, le=1)] | Annotated[float, Meta(gt=0, le=1)] = ABSENT
     r2: Annotated[int, Meta(lt=1)] | Annotated[float, Meta(lt=1)] = ABSENT
     mae: Positive = ABSENT
     perplexity: Annotated[int, Meta(gt=1)] | Annotated[float, Meta(gt=1)] = ABSENT
@@ -163,6 +165,10 @@ class Workload(Block, frozen=True, kw_only=True):
             self.task == CLASSIFICATION
         ):  # the default is left out of a specification if it is this object
             msgspec.structs.force_setattr(self, "task", CLASSIFICATION)
+        if self.loss != "cross_entropy" and not self.task.plain:
+            raise ValueError(
+                f"loss: {self.loss} has no class weights and no smoothed or ignored labels; leave one out"
+            )
         metrics = self.task.kind.metrics
         if self.target and self.target.metric not in metrics:
             raise ValueError(

@@ -23,7 +23,7 @@ from paragone.config.run_spec import (
     Target,
 )
 from paragone.config.schedules import LearningRate
-from paragone.tasks import MetricName, TaskName
+from paragone.tasks import MetricName, TaskName, Weighting
 
 Text = Annotated[str, Meta(min_length=1)]
 Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9-]*$")]
@@ -235,6 +235,9 @@ class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
     labels: of arrays: likewise; integers or strings, one for each example or each word or pixel
     targets: of arrays: likewise, numbers to learn in the place of labels, one or several for
         each example; of table: a list of columns of such numbers
+    indicators: of arrays: likewise, (examples, classes) of 0 and 1 in the place of labels: any
+        number of classes for each example; of table: a list of such columns, one for each class
+    ignored: of arrays with a label for each word or pixel: the label that is no class
     vocabulary: of arrays: the inputs are indices of so many words
     """
 
@@ -242,7 +245,15 @@ class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
     inputs: Text | OfSplit = "inputs"
     labels: Text | OfSplit = "labels"
     targets: Text | OfSplit = ABSENT
+    indicators: Text | OfSplit = ABSENT
+    ignored: int | Text = ABSENT
     vocabulary: Annotated[int, Meta(ge=2)] = ABSENT
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for labels of two kinds."""
+        super().__post_init__()
+        if sum(map(bool, (self.targets, self.indicators, self.ignored is not ABSENT))) > 1:
+            raise ValueError("has two of targets, indicators and ignored; leave one of them out")
 
 
 class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
@@ -251,6 +262,7 @@ class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
     text: of table: the column of texts
     columns: of table: the columns of numbers that a model sees, in the place of texts
     targets: of table: the columns of numbers to learn, in the place of labels
+    indicators: of table: the columns of 0 and 1, one for each class, in the place of labels
     label: of table: the column of labels
     delimiter: of table: between fields; a tab in a .tsv or .tab file, else a comma if absent
     quoting: of table: whether quotation marks enclose a field; if absent they do, unless fields
@@ -262,6 +274,7 @@ class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
     text: Text = "text"
     columns: Annotated[list[Text], Meta(min_length=1)] = ABSENT
     targets: Annotated[list[Text], Meta(min_length=1)] = ABSENT
+    indicators: Annotated[list[Text], Meta(min_length=2)] = ABSENT
     label: Text = "label"
     delimiter: Annotated[str, Meta(min_length=1, max_length=1)] = ABSENT
     quoting: bool = ABSENT
@@ -272,8 +285,10 @@ class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
     def __post_init__(self) -> None:
         """Raise `ValueError` for an encoding that Python does not know, and for targets without columns."""
         super().__post_init__()
-        if self.targets and not self.columns:
-            raise ValueError("has targets and no columns; add those that a model sees")
+        if (self.targets or self.indicators) and not self.columns:
+            raise ValueError("has targets or indicators, no columns; add those that a model sees")
+        if self.targets and self.indicators:
+            raise ValueError("has targets and indicators; leave one of them out")
         try:
             "".encode(self.encoding)
         except LookupError:
@@ -593,14 +608,24 @@ OPTIMIZERS = {
 class Task(Closed):
     """what is learned, and how it is scored; classification if absent; see docs/method.md#tasks
 
-    name: classification: of each example, or of each of its words or pixels; regression: of one
-        number or several; language-modeling: of the next token
-    quality: the metric by which variants are compared; if absent accuracy, r2 or perplexity, in
-        this order
+    name: classification: of each example, or of each of its words or pixels; multi-label: of any
+        number of classes for each example; regression: of one number or several;
+        language-modeling: of the next token
+    quality: the metric by which variants are compared; if absent accuracy, f1, r2 or perplexity,
+        the first that it has
+    class_weights: of classification: what the losses of each class are multiplied by, in their order
+    rule: with class_weights: the mean loss of a batch divides by its number of labels (keras), or
+        by the sum of their weights (pytorch)
+    label_smoothing: of classification: this share of a label is spread evenly over all classes
+    ignored: labels that the data set names as `ignored` count in no loss and no metric
     """
 
     name: TaskName
     quality: MetricName = ABSENT
+    class_weights: Annotated[list[Annotated[float, Meta(ge=0)]], Meta(min_length=2)] = ABSENT
+    rule: Weighting = ABSENT
+    label_smoothing: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    ignored: bool = False
 
 
 class Workload(Closed, kw_only=True):

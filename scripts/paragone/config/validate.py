@@ -71,16 +71,29 @@ def check_blocks(config: dict[str, Any]) -> None:
 
 def _check_tasks(config: dict[str, Any]) -> None:
     """Raise `UserError` for data sets, losses, figures and tables that do not belong to a task."""
-    names = {name: block.get("task", {}).get("name") for name, block in config["workloads"].items()}
+    learned = {name: block.get("task", {}) for name, block in config["workloads"].items()}
+    names = {name: task.get("name") for name, task in learned.items()}
     for name, block in config["workloads"].items():
         data = config["datasets"].get(block["dataset"], {})
         known = data.get("form") in FORMS or block["dataset"].startswith(f"{TFDS}/")
-        numeric = names[name] == "regression"
-        if known and numeric != ("targets" in data):
-            holds = "numbers, `targets`" if "targets" in data else "no `targets`"
+        where, task = f"workloads.{name}.task", names[name] or CLASSIFICATION.name
+        for kind, key in (("regression", "targets"), ("multi-label", "indicators")):
+            if known and (task == kind) != (key in data):
+                holds = f"`{key}`" if key in data else f"no `{key}`"
+                raise UserError(
+                    f"{where}: data set {block['dataset']} has {holds}, and the task is {task}; correct one "
+                    "of them"
+                )
+        if known and learned[name].get("ignored", False) != ("ignored" in data):
+            holds = "names" if "ignored" in data else "does not name"
             raise UserError(
-                f"workloads.{name}.task: data set {block['dataset']} has {holds}, and the task is "
-                f"{names[name] or CLASSIFICATION.name}; correct one of them"
+                f"{where}.ignored: data set {block['dataset']} {holds} an ignored label; correct one of them"
+            )
+        weights, classes = learned[name].get("class_weights"), data.get("classes")
+        if weights and classes and len(weights) != len(classes):
+            raise UserError(
+                f"{where}.class_weights: there are {len(weights)}, and data set {block['dataset']} has "
+                f"{len(classes)} classes; write one for each"
             )
         if names[name] not in (None, CLASSIFICATION.name) and "loss" in block:
             raise UserError(f"workloads.{name}.loss: is of classification alone; leave it out")

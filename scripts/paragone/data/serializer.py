@@ -25,6 +25,8 @@ from paragone.data.locate import checksums, local_files
 from paragone.data.summary import summarize
 from paragone.data.words import Vocabulary, pad
 from paragone.records.data_summary import MOST_SHOWN, Summary
+from paragone.tasks import MULTI_LABEL
+from paragone.tasks.reference import guessed
 
 LENGTH, MOST_WORDS = 300, 20_000  # of texts, unless the block says otherwise
 SAMPLE = 12  # words of a text that people see
@@ -54,12 +56,14 @@ def serialize(source: dict, folder: Path) -> Path:
 def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
     with store.building(target) as partial:
         real = source["source"] == "real"
+        several = "indicators" in source["parameters"]
         made = _from_files(source, folder, partial) if real else synthetic.write(source, partial)
         summary = summarize(
             partial,
             made["class_names"],
             made["vocabulary"],
             window=made["window"],
+            several=several,
             **made.get("seen", {}),
         )
         manifest = {
@@ -68,8 +72,8 @@ def _build(source: dict, recipe: dict, folder: Path, target: Path) -> None:
             "edition": source["edition"],
             "folder": target.relative_to(folder).as_posix(),
             "class_names": list(made["class_names"]),
-            # The share of the most frequent class.
-            **_reached_by_guessing(partial, summary, made["window"]),
+            # The best accuracy or F1 of a constant answer.
+            **_reached_by_guessing(partial, summary, made["window"], several),
             "vocabulary": made["vocabulary"],
             **({"window": made["window"]} if made["window"] else {}),
             "arrays": {
@@ -117,15 +121,20 @@ def _from_files(source: dict, folder: Path, partial: Path) -> dict[str, Any]:
 
 
 def _reached_by_guessing(
-    folder: Path, summary: Summary, window: int | None
+    folder: Path, summary: Summary, window: int | None, several: bool
 ) -> dict[str, dict[str, float]]:
-    """The share of the most frequent class of each split, or the variance of numeric targets.
+    """The best score of a constant answer in each split, or the variance of numeric targets.
 
-    window: of a stream, whose first token is no label.
+    window: of a stream, whose first token is no label. several: an example has any number of classes.
     """
+    labels = {split: np.load(folder / f"{split}_labels.npy", mmap_mode="r") for split in SPLITS}
+    if several:
+        found = {
+            split: guessed(MULTI_LABEL, each, each.shape[1])[0] for split, each in labels.items()
+        }
+        return {"majority": found}
     if summary.classes and window is None:
         return {"majority": {split: max(n) / sum(n) for split, n in summary.examples.items()}}
-    labels = {split: np.load(folder / f"{split}_labels.npy", mmap_mode="r") for split in SPLITS}
     if window:
         counts = {split: np.bincount(each[1:]) for split, each in labels.items()}
         return {"majority": {split: float(n.max() / n.sum()) for split, n in counts.items()}}
@@ -190,7 +199,8 @@ def _write(raw: Raw, source: dict, target: Path) -> tuple[int | None, dict[str, 
     )
     texts: dict[str, str] = {}
     for split, positions, chunk, classes in splits.chunks():
-        if raw.class_names and not 0 <= classes.min() <= classes.max() < len(raw.class_names):
+        lowest = -1 if "ignored" in options else 0
+        if raw.class_names and not lowest <= classes.min() <= classes.max() < len(raw.class_names):
             raise UserError(
                 f"{where}: the {split} split has a label that is none of the {len(raw.class_names)} "
                 "classes; name a split with labels"

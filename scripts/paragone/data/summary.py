@@ -26,6 +26,7 @@ def summarize(
     vocabulary: int | None,
     *,
     window: int | None = None,
+    several: bool = False,
     labels_from: str = "",
     treated: dict[str, int] | None = None,
     notices: list[str] | None = None,
@@ -34,6 +35,7 @@ def summarize(
     """The summary of the four arrays in `folder`.
 
     window: of a stream, the length of an example; its counts are those of tokens.
+    several: labels are 0 or 1 for each class.
     labels_from: what the labels were read from, in words. texts: class -> the first of its texts, of arrays
     that were texts. Raises `UserError` for fewer than two classes with training examples, and for numbers
     that are all equal.
@@ -42,12 +44,8 @@ def summarize(
         {split: np.load(folder / f"{split}_{role}.npy", mmap_mode="r") for split in SPLITS}
         for role in ("inputs", "labels")
     )
-    examples = {
-        split: np.bincount(each.ravel(), minlength=len(classes)).tolist()
-        if classes
-        else [len(each)]
-        for split, each in labels.items()
-    }
+    examples = {split: _counts(each, len(classes), several) for split, each in labels.items()}
+    ignored = {split: int((each < 0).sum()) for split, each in labels.items() if classes}
     targets = None if classes else _checked_range(labels, labels_from)
     present = [name for name, count in zip(classes, examples["train"], strict=False) if count]
     if classes and len(present) < 2:
@@ -55,8 +53,12 @@ def summarize(
             f"{labels_from or 'the labels'}: only the class {', '.join(present)} has training examples; a "
             "classifier needs two or more"
         )
+    if not any(examples["test"]):
+        raise UserError(f"{labels_from or 'the labels'}: no test example has a class to predict")
     low, high = float(_over(inputs, np.min).min()), float(_over(inputs, np.max).max())
     counted = {words: count for words, count in (treated or {}).items() if count}
+    if any(ignored.values()):
+        counted["labels that are ignored"] = sum(ignored.values())
     unknown, more = {}, []
     if texts is not None:
         unknown = {split: _unknown(each) for split, each in inputs.items()}
@@ -95,7 +97,19 @@ def summarize(
         notices=[*(notices or []), *more, *odd],
         samples=texts if texts is not None else samples,
         targets=targets,
-        positions=labels["train"][0].size if classes else 1,
+        positions=labels["train"][0].size if classes and not several else 1,
+        sizes={split: len(each) for split, each in labels.items()}
+        if several or any(ignored.values())
+        else {},
+    )
+
+
+def _counts(labels: np.ndarray, classes: int, several: bool) -> list[int]:
+    """How many labels of a split each class has; the number of examples where there are no classes."""
+    if several:
+        return labels.sum(0).tolist()
+    return (
+        np.bincount(labels[labels >= 0], minlength=classes).tolist() if classes else [len(labels)]
     )
 
 

@@ -32,9 +32,10 @@ def parameters(dataset: str, block: dict) -> dict[str, Any]:
         shapes["shape"] = [block["size"], block["size"], block.get("channels", 3)]
     if "length" in block:
         shapes["shape"] = [block["length"]]
-    if "targets" in block:
+    if any(key in block for key in ("targets", "indicators", "ignored")):
         raise UserError(
-            f"no stand-in of {dataset} can be made: its labels are numbers; make the data available"
+            f"no stand-in of {dataset} can be made: its labels are numbers, or several or none "
+            "for an example; make the data available"
         )
     if missing := [key for key in ("shape", "classes", "examples") if key not in shapes]:
         raise UserError(

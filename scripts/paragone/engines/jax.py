@@ -122,7 +122,11 @@ class Jax:
         model = nnx.merge(self._graph, *variables, statistics)
         logits = self._logits(model, inputs, rngs=nnx.Rngs(dropout=key))
         losses = tasks.losses(self._workload.task, logits, labels)
-        return losses.mean(), (logits, losses, nnx.state(model, nnx.BatchStat))
+        if self._workload.task.weighs:
+            loss = losses.sum() / tasks.weights(self._workload.task, logits, labels).sum()
+        else:
+            loss = losses.mean()
+        return loss, (logits, losses, nnx.state(model, nnx.BatchStat))
 
     def _train(
         self,
@@ -159,8 +163,7 @@ class Jax:
             new["averages"] = jax.tree.map(
                 lambda mean, weight: mean + share * (weight - mean), state["averages"], params
             )
-        scores = tasks.scores(self._workload.task, logits, batch[1])
-        return new, totals + sums(losses, scores, jnp.ones_like(losses))
+        return new, totals + self._sums(logits, losses, batch[1], jnp.ones_like(losses))
 
     def _train_in_turn(
         self,
@@ -206,7 +209,16 @@ class Jax:
         model = nnx.merge(self._test_graph, evaluated(state), squares, state["statistics"])
         logits = self._logits(model, inputs)
         losses = tasks.losses(self._workload.task, logits, labels)
-        return totals + sums(losses, tasks.scores(self._workload.task, logits, labels), weights)
+        return totals + self._sums(logits, losses, labels, weights)
+
+    def _sums(
+        self, logits: jax.Array, losses: jax.Array, labels: jax.Array, counted: jax.Array
+    ) -> jax.Array:
+        """The sums of losses, their weights, scores and their counts of `counted` examples, (4,) float32."""
+        of_examples = (tasks.weights, tasks.scores, tasks.counts)
+        others = [of(self._workload.task, logits, labels) for of in of_examples]
+        weighted = [(each * counted.astype(each.dtype)).sum() for each in (losses, *others)]
+        return jnp.stack(weighted).astype(jnp.float32)
 
     # The host side
 
@@ -245,7 +257,7 @@ class Jax:
         return jax.tree.map(lambda array: np.array(array.addressable_data(0)), self._state)
 
     def _totals(self) -> jax.Array:
-        return self._put_whole(np.zeros(3, np.float32))
+        return self._put_whole(np.zeros(4, np.float32))
 
     def snapshot(self) -> State:
         return self._host()  # on the device it would be part of the peak, which JAX cannot reset
@@ -377,17 +389,9 @@ def evaluated(state: State) -> nnx.State:
     return state.get("averages", state["params"])
 
 
-def sums(losses: jax.Array, scores: jax.Array, weights: jax.Array) -> jax.Array:
-    """The weighted sums (loss, score, examples), (3,) float32."""
-    weights = weights.astype(losses.dtype)
-    sums = [(losses * weights).sum(), (scores * weights).sum(), weights.sum()]
-    return jnp.stack(sums).astype(jnp.float32)
-
-
 def means(totals: jax.Array) -> Metrics:
-    """The means from the total of `sums`; waits for the devices."""
-    loss, score, examples = np.asarray(totals.addressable_data(0)).tolist()
-    return Metrics(loss / examples, score / examples)
+    """The means from the totals of sums; waits for the devices."""
+    return Metrics.of_sums(*np.asarray(totals.addressable_data(0)).tolist())
 
 
 def count_flop(loss: Callable[[Any], jax.Array], arguments: Any, examples: int) -> FlopCount:

@@ -82,9 +82,9 @@ class Reference:
         return {name: buffer.clone() for name, buffer in self.model.named_buffers()}
 
     def _forward(self, batch: tuple, statistics: Tensors) -> tuple[torch.Tensor, ...]:
-        """Return the outputs as the loss takes them; of each example the loss, its gradient, and the score.
+        """Return the outputs as the loss takes them; the loss's gradient; of each example what is summed.
 
-        Training changes `statistics`.
+        That is, (batch, 4), the loss, its weight, the score and its count. Training changes `statistics`.
         """
         inputs = torch.tensor(batch[0])
         if scale := self.workload.input:
@@ -99,11 +99,13 @@ class Reference:
             logits = logits.movedim(1, -1)
         outputs = logits.detach().numpy(), batch[1]
         losses, gradient = tasks.losses(self.workload.task, *outputs)
-        scores = tasks.scores(self.workload.task, *outputs)
-        return logits, *map(torch.from_numpy, (losses, gradient, scores))
+        weights = tasks.weights(self.workload.task, batch[1])
+        scores = [of(self.workload.task, *outputs) for of in (tasks.scores, tasks.counts)]
+        each = np.stack([losses, weights, *scores], 1)
+        return logits, torch.from_numpy(gradient), torch.from_numpy(each)
 
     def _differentiate(self, batch: tuple, of_replicas: list[Tensors]) -> tuple:
-        """Outputs, losses and scores; for each parameter its gradient and the squares for the second moment.
+        """Outputs and what is summed; for each parameter its gradient, and the squares for the second moment.
 
         `of_replicas`: the running statistics of each replica, which are updated.
         """
@@ -113,16 +115,17 @@ class Reference:
         of_words = {weight: torch.zeros_like(weight) for weight in self.embeddings}
         self.seen = {weight: torch.zeros(len(weight), 1) for weight in self.embeddings}
         seen = []
+        divisor = tasks.weights(self.workload.task, batch[1]).sum()
         parts = zip(*(np.split(array, len(of_replicas)) for array in batch), strict=True)
         for part, statistics in zip(parts, of_replicas, strict=True):
-            logits, losses, gradient, scores = self._forward(part, statistics)
-            seen.append((logits.detach(), losses, scores))
+            logits, gradient, each = self._forward(part, statistics)
+            seen.append((logits.detach(), each))
             outputs = [output for _, output in self.embeddings.values()]
-            of_part = torch.autograd.grad(logits, parameters + outputs, gradient / len(batch[1]))
+            of_part = torch.autograd.grad(logits, parameters + outputs, gradient / divisor)
             gradients = [a + b for a, b in zip(gradients, of_part, strict=False)]
             for weight, g in zip(self.embeddings, of_part[len(parameters) :], strict=True):
-                words, each = self.embeddings[weight][0].flatten(), g.flatten(end_dim=-2) ** 2
-                of_words[weight].index_add_(0, words, each)
+                words, square = self.embeddings[weight][0].flatten(), g.flatten(end_dim=-2) ** 2
+                of_words[weight].index_add_(0, words, square)
                 self.seen[weight][words] = 1
         squares = [of_words.get(p, g**2) for p, g in zip(parameters, gradients, strict=True)]
         return *map(torch.cat, zip(*seen, strict=True)), gradients, squares
@@ -135,14 +138,14 @@ class Reference:
         seen = []
         for batch, rate in zip(batches, learning_rates, strict=True):
             before = {name: of_replicas[0][name].clone() for name, _, _ in self.norms}
-            _, losses, scores, gradients, squares = self._differentiate(batch, of_replicas)
+            _, each, gradients, squares = self._differentiate(batch, of_replicas)
             self._keep_biased(before, of_replicas[0])
             self._step(rate, gradients, squares)
-            seen.append((losses, scores))
+            seen.append(each)
         for name, buffer in self.model.named_buffers():
-            each = torch.stack([statistics[name] for statistics in of_replicas])
-            buffer.copy_(each[0] if self.of_first else each.to(self.dtype).mean(0))
-        return _metrics(*map(torch.cat, zip(*seen, strict=True)))
+            found = torch.stack([statistics[name] for statistics in of_replicas])
+            buffer.copy_(found[0] if self.of_first else found.to(self.dtype).mean(0))
+        return _metrics(torch.cat(seen))
 
     @torch.no_grad()
     def _keep_biased(self, before: Tensors, after: Tensors) -> None:
@@ -204,15 +207,15 @@ class Reference:
             counted = weights > 0
             averages = {n: self.averages.get(w, w) for n, w in self.model.named_parameters()}
             statistics = self._statistics() | others | averages
-            _, losses, _, scores = self._forward((inputs[counted], labels[counted]), statistics)
-            seen.append((losses, scores))
-        return _metrics(*map(torch.cat, zip(*seen, strict=True)))
+            *_, each = self._forward((inputs[counted], labels[counted]), statistics)
+            seen.append(each)
+        return _metrics(torch.cat(seen))
 
     def probe(self, batch: tuple) -> Probe:
-        logits, losses, _, gradients, _ = self._differentiate(batch, [self._statistics()])
+        logits, each, gradients, _ = self._differentiate(batch, [self._statistics()])
         by_parameter = dict(zip(self.model.parameters(), gradients, strict=True))
         named = torch_weights.export(self.model, by_parameter.get)
-        return Probe(logits.numpy(), losses.mean().item(), named)
+        return Probe(logits.numpy(), _metrics(each).loss, named)
 
     def unsupported(self, error: Exception) -> bool:
         return False
@@ -235,8 +238,8 @@ class Reference:
 ENGINE = Reference
 
 
-def _metrics(losses: torch.Tensor, scores: torch.Tensor) -> Metrics:
-    return Metrics(losses.mean().item(), scores.double().mean().item())
+def _metrics(each: torch.Tensor) -> Metrics:
+    return Metrics.of_sums(*each.double().sum(0).tolist())
 
 
 def _sgd(

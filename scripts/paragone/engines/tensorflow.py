@@ -159,7 +159,7 @@ class TensorFlow:
                     tf.Variable(weight.numpy(), trainable=False) for weight in weights
                 ]
             self._statistics = Statistics(self._strategy, self._model)
-            self._totals = [_total() for _ in range(3)]  # loss, score, examples
+            self._totals = [_total() for _ in range(4)]  # losses, weights, scores, counts
 
     def open_strategy(self, spec: Spec, world: World) -> tf.distribute.Strategy:
         """Create the strategy. Raises `Unavailable` if its devices are missing."""
@@ -190,14 +190,21 @@ class TensorFlow:
         with tf.GradientTape() as tape:
             logits, losses = self._forward(inputs, labels, training=True)
             # Summed over replicas this is the mean over the global batch, of which each has as many.
-            batch = tf.size(losses) * self.shard.replicas
-            loss = tf.reduce_sum(losses) / tf.cast(batch, losses.dtype)
+            loss = tf.reduce_sum(losses) / self._divisor(logits, labels)
         gradients = tape.gradient(loss, self._model.trainable_variables)
         if self._workload.deduplicates and not self._workload.updates_seen_words:
             # An embedding's gradient is sparse, one slice per occurrence of a word; in the
             # dense one, the slices of a word are added. Keras' optimizers would square the slices one by one.
             gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
         return logits, losses, gradients
+
+    def _divisor(self, logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+        """The sum of the weights of the global batch, of which each replica has as many examples."""
+        weights = tf.reduce_sum(tasks.weights(self._workload.task, logits, labels))
+        if not self._workload.task.weighs:
+            return weights * self.shard.replicas
+        replica = tf.distribute.get_replica_context()
+        return replica.all_reduce(tf.distribute.ReduceOp.SUM, weights)
 
     def _train_step(self, inputs: tf.Tensor, labels: tf.Tensor) -> None:
         logits, losses, gradients = self._gradients(inputs, labels)
@@ -220,10 +227,11 @@ class TensorFlow:
     def _count(
         self, logits: tf.Tensor, losses: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor
     ) -> None:
-        weights = tf.cast(weights, losses.dtype)
-        scores = tasks.scores(self._workload.task, logits, labels)
-        for total, values in zip(self._totals, (losses, scores, tf.ones_like(losses)), strict=True):
-            total.assign_add(tf.cast(tf.reduce_sum(values * weights), tf.float32))
+        counted = tf.cast(weights, losses.dtype)
+        of_examples = (tasks.weights, tasks.scores, tasks.counts)
+        others = [of(self._workload.task, logits, labels) for of in of_examples]
+        for total, values in zip(self._totals, (losses, *others), strict=True):
+            total.assign_add(tf.cast(tf.reduce_sum(values * counted), tf.float32))
 
     def _average(self) -> None:
         """Follow the weights with their averages, if there are any; not in a replica."""
@@ -279,8 +287,7 @@ class TensorFlow:
         self._batches = batches
         loop(iter(pipeline), tf.constant(steps))
         # Reading waits for the devices.
-        loss, score, examples = (float(total.read_value()) for total in self._totals)
-        return Metrics(loss / examples, score / examples)
+        return Metrics.of_sums(*(float(total.read_value()) for total in self._totals))
 
     def snapshot(self) -> list[np.ndarray]:
         return [variable.numpy() for variable in self._variables()]
@@ -348,7 +355,8 @@ class TensorFlow:
             for name, variable, shape in named(self._model)
             if variable.path in by_path
         }
-        return Probe(logits.numpy(), float(tf.reduce_mean(losses)), by_name)
+        divisor = tf.reduce_sum(tasks.weights(self._workload.task, logits, labels))
+        return Probe(logits.numpy(), float(tf.reduce_sum(losses) / divisor), by_name)
 
     def weights(self, averaged: bool = False) -> Weights:
         with self._averaged() if averaged else nullcontext():

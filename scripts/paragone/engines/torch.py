@@ -201,6 +201,10 @@ class Torch:
         """The squared gradients of a weight for the global batch, from those of this replica's mean loss."""
         return squares
 
+    def per_replica(self, total: torch.Tensor) -> torch.Tensor:
+        """The mean over replicas of a total of each."""
+        return total
+
     def end_of_step(self) -> None:
         """Called after each step, and before tensors are read one by one."""
 
@@ -232,7 +236,14 @@ class Torch:
     def loss(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple:
         """Outputs as of `forward`, and mean loss of stored examples."""
         logits = self.forward(inputs)
-        return logits, tasks.loss(self.workload.task, logits, targets)
+        if not self.workload.task.weighs:
+            return logits, tasks.loss(self.workload.task, logits, targets)
+        losses = tasks.losses(self.workload.task, logits, targets)
+        return logits, losses.sum() / self.divisor(logits, targets)
+
+    def divisor(self, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """What a batch's sum of losses is divided by, per replica, as gradients are means over replicas."""
+        return self.per_replica(tasks.weights(self.workload.task, logits, targets).sum())
 
     def targets(self, labels: torch.Tensor) -> torch.Tensor:
         """Stored labels as the loss takes them."""
@@ -254,17 +265,19 @@ class Torch:
         rank = self.shard.first
         self.set_seed(framework_seed(seed, rank) if rank else seed)
         self.model.train()
-        totals = self.put(np.zeros(3, np.float32))
+        totals, task = self.put(np.zeros(4, np.float32)), self.workload.task
         fed = zip(self.feed(batches, "train"), learning_rates, strict=True)
         for (inputs, labels), rate in fed:
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
             targets = self.targets(labels)
             logits, loss = self.train_step(inputs, targets)
-            score = tasks.scores(self.workload.task, logits, targets).sum()
+            score = tasks.scores(task, logits, targets).sum()
             # Filled on the device: copying a number there would make the host wait in every step.
             examples = torch.full_like(loss, len(labels))
-            totals += torch.stack([loss * len(labels), score, examples])
+            weight = self.divisor(logits, targets) if task.weighs else examples
+            count = tasks.counts(task, logits, targets).sum() if task.counts else examples
+            totals += torch.stack([loss * weight, weight, score, count])
             self.end_of_step()
         self.end_of_epoch()
         return self.metrics(totals)
@@ -290,21 +303,18 @@ class Torch:
     @with_averages
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         self.model.eval()
-        totals = self.put(np.zeros(3, np.float32))
+        totals, task = self.put(np.zeros(4, np.float32)), self.workload.task
         for inputs, labels, weights in self.feed(batches, "test"):
             targets, logits = self.targets(labels), self.forward(inputs)
-            losses = tasks.losses(self.workload.task, logits, targets)
-            scores = tasks.scores(self.workload.task, logits, targets).to(losses.dtype)
-            totals += torch.stack(
-                [(losses * weights).sum(), (scores * weights).sum(), weights.sum()]
-            )
+            of_examples = (tasks.losses, tasks.weights, tasks.scores, tasks.counts)
+            each = torch.stack([of(task, logits, targets).to(self.dtype) for of in of_examples])
+            totals += (each * weights).sum(1)
             self.end_of_step()
         return self.metrics(totals)
 
     def metrics(self, totals: torch.Tensor) -> Metrics:
-        """The means from the sums (loss, score, examples) of this worker."""
-        loss, score, examples = totals.tolist()  # waits for the device
-        return Metrics(loss / examples, score / examples)
+        """The means from this worker's sums of losses, their weights, scores and their counts."""
+        return Metrics.of_sums(*totals.tolist())  # waits for the device
 
     def snapshot(self) -> tuple[dict, dict]:
         state = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))

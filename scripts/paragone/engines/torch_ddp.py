@@ -39,6 +39,10 @@ class TorchWorkers(Torch):
         distributed.all_reduce(squares)
         return squares / self.devices.workers**2
 
+    def per_replica(self, total: torch.Tensor) -> torch.Tensor:
+        distributed.all_reduce(total)
+        return total / self.devices.workers
+
     def end_of_epoch(self) -> None:
         """Give every worker the batch-norm statistics of rank 0."""
         for buffer in self.model.buffers():

@@ -60,6 +60,9 @@ class TorchXLAMultiprocess(TorchXLA):
         scale = 1 / self.devices.workers**2
         return xla_model.all_reduce(xla_model.REDUCE_SUM, squares, scale=scale)
 
+    def per_replica(self, total: torch.Tensor) -> torch.Tensor:
+        return xla_model.all_reduce(xla_model.REDUCE_SUM, total, scale=1 / self.devices.workers)
+
     def end_of_epoch(self) -> None:
         """Give every replica the mean over replicas of the batch-norm statistics."""
         statistics = [buffer for buffer in self.model.buffers() if buffer.is_floating_point()]

@@ -93,6 +93,11 @@ def _check_labels(workload: Workload, dataset: Dataset) -> None:
             f"{key}: data set {dataset.name} holds {holds}, which {task.name} does not learn"
         )
     inputs, labels = dataset.train_inputs.shape, dataset.train_labels.shape
+    if task.class_weights and len(task.class_weights) != dataset.outputs:
+        raise UserError(
+            f"{key}.class_weights: there are {len(task.class_weights)}, and data set {dataset.name} has "
+            f"{dataset.outputs} classes; write one for each"
+        )
     if task.name == "language-modeling" and (dataset.vocabulary is None or inputs != labels):
         raise UserError(
             f"{key}: {task.name} needs the next token of each, and data set {dataset.name} has labels of "

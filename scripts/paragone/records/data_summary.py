@@ -19,7 +19,7 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     `notices`: sentences on what is legal and odd. `samples`: class -> its first training example, a PNG image
     in base64 or the first words of a text; empty for other numbers, and of the first classes alone.
     `targets`: lowest and highest of labels that are numbers, which have no classes. `positions`: labels of
-    an example.
+    an example. `sizes`: split -> examples, where the counts of the classes do not tell.
     """
 
     classes: list[str]
@@ -34,11 +34,14 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     samples: dict[str, str]
     targets: tuple[float, float] | None = None
     positions: int = 1
+    sizes: dict[str, int] = {}
 
     @property
     def what(self) -> str:
         """One sentence: how many examples of what."""
-        counts = (sum(counts) // self.positions for counts in self.examples.values())
+        counts = self.sizes.values() or (
+            sum(counts) // self.positions for counts in self.examples.values()
+        )
         train, test = (f"{count:,}" for count in counts)
         learned = f"{len(self.classes):,} classes"
         if self.targets:

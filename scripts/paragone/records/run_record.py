@@ -42,9 +42,11 @@ class DataRead(Part, frozen=True, kw_only=True):
     """The data set that was read.
 
     `train_examples`: those that the run draws from. What a model that learned nothing can reach:
-    `train_majority`, `test_majority`, the share of the most frequent class; of targets that are numbers
-    `train_variance`, `test_variance`, the mean squared error of their mean. `input_shape`: of one example,
-    height, width and channels, or words. `positions`: labels of an example; absent where it has one.
+    `train_majority`, `test_majority`, the share of the most frequent class, or the micro F1 of always naming
+    the same ones; `train_guessing_loss`, `test_guessing_loss`, the least loss with the same outputs for all
+    examples, of several classes or a loss with class weights, smoothed or ignored labels; of targets that are
+    numbers `train_variance`, `test_variance`, the mean squared error of their mean. `input_shape`: of one
+    example, height, width and channels, or words. `positions`: labels of an example; absent where it has one.
     """
 
     dataset: str
@@ -55,6 +57,8 @@ class DataRead(Part, frozen=True, kw_only=True):
     test_examples: Count
     train_majority: Annotated[float, Meta(gt=0, le=1)] | UnsetType = UNSET
     test_majority: Annotated[float, Meta(gt=0, le=1)] | UnsetType = UNSET
+    train_guessing_loss: Number | UnsetType = UNSET
+    test_guessing_loss: Number | UnsetType = UNSET
     train_variance: Positive | UnsetType = UNSET
     test_variance: Positive | UnsetType = UNSET
     input_shape: Annotated[list[Count], Meta(min_length=1)]
@@ -252,8 +256,8 @@ class Efficiency(Part, frozen=True):
 class Epoch(Part, frozen=True, kw_only=True):
     """One epoch. `learning_rate`: of the first step.
 
-    Losses and the score of the task, an accuracy or a mean absolute error, are means over examples; None
-    where they are not finite.
+    Losses and the score of the task, an accuracy, micro F1 or a mean absolute error, are means over examples;
+    None where they are not finite.
 
     `input_seconds`: of `train_seconds`, those in which the thread that trains drew and copied batches; None
     where the framework does that in threads of its own.
@@ -266,10 +270,12 @@ class Epoch(Part, frozen=True, kw_only=True):
     input_seconds: Number | None
     train_loss: float | None
     train_accuracy: Fraction | UnsetType = UNSET
+    train_f1: Fraction | UnsetType = UNSET
     train_mae: Number | UnsetType | None = UNSET
     evaluate_seconds: Number
     test_loss: float | None
     test_accuracy: Fraction | UnsetType = UNSET
+    test_f1: Fraction | UnsetType = UNSET
     test_mae: Number | UnsetType | None = UNSET
 
 

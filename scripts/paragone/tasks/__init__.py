@@ -12,9 +12,10 @@ from typing import Literal
 from paragone.base.errors import UserError
 from paragone.base.typed_json import Block
 
-TaskName = Literal["classification", "regression", "language-modeling"]
-MetricName = Literal["accuracy", "r2", "mae", "perplexity", "loss"]
-Score = Literal["accuracy", "mae"]
+TaskName = Literal["classification", "multi-label", "regression", "language-modeling"]
+MetricName = Literal["accuracy", "f1", "r2", "mae", "perplexity", "loss"]
+Score = Literal["accuracy", "f1", "mae"]
+Weighting = Literal["keras", "pytorch"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Metric:
 METRICS: dict[str, Metric] = {
     "loss": Metric("loss", "nats", more_is_better=False),
     "accuracy": Metric("accuracy", "fraction", more_is_better=True),
+    "f1": Metric("micro F1", "fraction", more_is_better=True),
     "r2": Metric("R²", "share of the variance", more_is_better=True),
     "mae": Metric("mean absolute error", "unit of the target", more_is_better=False),
     "perplexity": Metric("perplexity", "", more_is_better=False),
@@ -57,6 +59,7 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "classification": Kind("cross_entropy", "nats", "accuracy", ("accuracy", "loss")),
+    "multi-label": Kind("binary_cross_entropy", "nats per label", "f1", ("f1", "loss")),
     "regression": Kind("mean_squared_error", "squared unit", "mae", ("r2", "mae", "loss")),
     "language-modeling": Kind(
         "cross_entropy", "nats per token", "accuracy", ("perplexity", "accuracy", "loss")
@@ -68,19 +71,42 @@ class Task(Block, frozen=True, kw_only=True):
     """What a workload learns.
 
     classification: one of several classes for each example, or for each of its positions (tokens, pixels).
-    language-modeling: the next token at each position of a text, as classification. regression: one number or
-    several for each example, by squared error. `quality`: the metric by which variants are compared.
+    language-modeling: the next token at each position of a text, as classification. multi-label: any number
+    of classes for each example, each by a logit of its own. regression: one number or several for each
+    example, by squared error. `quality`: the metric by which variants are compared.
+
+    Of classification: `class_weights`, by class, multiply losses; the mean loss of a batch divides by the
+    number of labels (`rule` keras), or by the sum of their weights (pytorch). `label_smoothing` spreads that
+    share of a label evenly over all classes. `ignored`: labels of -1 are none, and count nowhere.
     """
 
     name: TaskName
     quality: MetricName | None = None
+    class_weights: tuple[float, ...] | None = None
+    rule: Weighting | None = None
+    label_smoothing: float = 0.0
+    ignored: bool = False
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for a quality that the task does not have."""
+        """Raise `ValueError` for what the task does not have, and for weights or a share that are none."""
         if self.quality and self.quality not in self.kind.metrics:
             raise ValueError(
                 f"task.quality: {self.name} has no {self.quality}; it has {', '.join(self.kind.metrics)}"
             )
+
+        of_classes = ["class_weights", "rule", "label_smoothing"]
+        if self.name != "classification" and (has := [k for k in of_classes if getattr(self, k)]):
+            raise ValueError(
+                f"task.{has[0]}: is of classification, not of {self.name}; leave it out"
+            )
+        if self.ignored and self.name not in ("classification", "language-modeling"):
+            raise ValueError(f"task.ignored: {self.name} has no label to ignore; leave it out")
+        if (self.rule is None) != (self.class_weights is None):
+            raise ValueError(
+                "task.rule: says how class_weights are averaged, keras or pytorch; give both or neither"
+            )
+        if self.class_weights is not None and not any(self.class_weights):
+            raise ValueError("task.class_weights: no class counts; give one a weight above 0")
 
     @property
     def kind(self) -> Kind:
@@ -91,6 +117,26 @@ class Task(Block, frozen=True, kw_only=True):
     def numeric(self) -> bool:
         """Whether targets are numbers, and not classes."""
         return self.name == "regression"
+
+    @property
+    def multi_label(self) -> bool:
+        """Whether each example has any number of classes: labels are 0 or 1, (classes,)."""
+        return self.name == "multi-label"
+
+    @property
+    def plain(self) -> bool:
+        """Whether the loss has neither class weights nor smoothed or ignored labels."""
+        return not (self.class_weights or self.label_smoothing or self.ignored)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the mean loss of a batch divides by something else than its number of labels."""
+        return self.ignored or self.rule == "pytorch"
+
+    @property
+    def counts(self) -> bool:
+        """Whether the score of a batch divides by something else than its number of examples."""
+        return self.ignored or self.multi_label
 
     @property
     def score(self) -> Score:
@@ -119,17 +165,17 @@ class Task(Block, frozen=True, kw_only=True):
 
 
 MOST_NATS = 700.0  # of which exp is finite
-CLASSIFICATION = Task(name="classification")
+CLASSIFICATION, MULTI_LABEL = Task(name="classification"), Task(name="multi-label")
 
 
 def check_outputs(task: Task, outputs: Sequence[int | None], targets: Sequence[int | None]) -> None:
     """Raise `UserError` for a model whose outputs are not those that the targets of a data set need.
 
-    Both are shapes of one example, without the batch: of numbers equal ones; of classes the outputs have one
-    axis more, the logits.
+    Both are shapes of one example, without the batch: of numbers, and of several classes, equal ones; of one
+    class the outputs have one axis more, the logits.
     """
-    expected = list(targets) if task.numeric else [*targets, "classes"]
-    found = list(outputs) if task.numeric else [*outputs[:-1], "classes"]
+    expected = list(targets) if task.numeric or task.multi_label else [*targets, "classes"]
+    found = list(outputs) if task.numeric or task.multi_label else [*outputs[:-1], "classes"]
     if found != expected:
         shapes = (f"({', '.join(map(str, shape))})" for shape in (found, expected))
         raise UserError(

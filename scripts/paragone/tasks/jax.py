@@ -1,4 +1,4 @@
-"""Losses and scores of tasks in JAX and optax. Shapes are those of `reference`; see there."""
+"""Losses and scores of tasks in JAX and optax. Shapes and divisors are those of `reference`; see there."""
 
 import jax
 import jax.numpy as jnp
@@ -12,14 +12,44 @@ def losses(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
     check_outputs(task, outputs.shape[1:], labels.shape[1:])
     if task.numeric:
         return _means((outputs - labels.astype(outputs.dtype)) ** 2)
-    return _means(optax.softmax_cross_entropy_with_integer_labels(outputs, labels))
+    if task.multi_label:
+        return _means(optax.sigmoid_binary_cross_entropy(outputs, labels))
+    if task.plain:
+        return _means(optax.softmax_cross_entropy_with_integer_labels(outputs, labels))
+    one_hot = jax.nn.one_hot(labels, outputs.shape[-1], dtype=outputs.dtype)
+    wanted = optax.smooth_labels(one_hot, task.label_smoothing)
+    if task.class_weights:
+        by_class = jnp.asarray(task.class_weights, outputs.dtype)
+        wanted *= by_class if task.rule == "pytorch" else by_class[labels][..., None]
+    return _means(optax.softmax_cross_entropy(outputs, wanted) * (labels >= 0))
+
+
+def weights(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
+    """What each example counts in the divisor of the loss, (batch,)."""
+    if not task.weighs:
+        return jnp.ones(len(labels), outputs.dtype)
+    each = (labels >= 0).astype(outputs.dtype)
+    if task.rule == "pytorch":
+        each *= jnp.asarray(task.class_weights, outputs.dtype)[labels]
+    return _means(each)
 
 
 def scores(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
     """The score of each example, (batch,), of the outputs' dtype."""
     if task.numeric:
         return _means(jnp.abs(outputs - labels.astype(outputs.dtype)))
+    if task.multi_label:
+        return 2 * _means(((outputs > 0) * labels).astype(outputs.dtype))
     return _means((outputs.argmax(-1) == labels).astype(outputs.dtype))
+
+
+def counts(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
+    """What each example counts in the divisor of the score, (batch,)."""
+    if task.multi_label:
+        return _means(((outputs > 0) + labels).astype(outputs.dtype))
+    if task.ignored:
+        return _means((labels >= 0).astype(outputs.dtype))
+    return jnp.ones(len(labels), outputs.dtype)
 
 
 def _means(values: jax.Array) -> jax.Array:

@@ -1,4 +1,8 @@
-"""Losses and scores in NumPy, written from their definitions, with the gradients of the losses."""
+"""Losses and scores in NumPy, written from their definitions, with the gradients of the losses.
+
+The mean loss of a batch is the sum of `losses` over that of `weights`, a score the sum of `scores` over that
+of `counts`, of all replicas. Where all labels count alike, both divisors are the number of examples.
+"""
 
 import numpy as np
 
@@ -9,21 +13,94 @@ def losses(task: Task, outputs: np.ndarray, targets: np.ndarray) -> tuple[np.nda
     """The loss of each example, (batch,), and its gradient with respect to the outputs.
 
     outputs: (batch, ..., classes) logits, and targets (batch, ...) of classes; or both (batch, targets) of
-    numbers. The loss of an example is the mean over its positions, or its targets.
+    numbers, or of logits and whether the example has the class. The loss of an example is the mean over its
+    positions, or its targets.
     """
     batch, each = len(outputs), targets[0].size
     if task.numeric:
         error = outputs - targets
         return (error**2).reshape(batch, -1).mean(1), 2 * error / each
+    if task.multi_label:
+        of_labels = np.logaddexp(0, outputs) - outputs * targets
+        return of_labels.mean(1), (1 / (1 + np.exp(-outputs)) - targets) / each
     shifted = outputs - outputs.max(-1, keepdims=True)
     log_chances = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
-    wanted = np.arange(outputs.shape[-1]) == targets[..., None]
-    of_positions = -(wanted * log_chances).sum(-1)
-    gradient = np.exp(log_chances) - wanted
-    return of_positions.reshape(batch, -1).mean(1), gradient.astype(outputs.dtype) / each
+    shares = wanted(task, targets, outputs.shape[-1]).astype(outputs.dtype)
+    of_positions = -(shares * log_chances).sum(-1)
+    gradient = shares.sum(-1, keepdims=True) * np.exp(log_chances) - shares
+    return of_positions.reshape(batch, -1).mean(1), gradient / each
+
+
+def wanted(task: Task, targets: np.ndarray, classes: int) -> np.ndarray:
+    """What multiplies -log of each class' probability in the loss, (..., classes) for targets (...).
+
+    1 for the target alone, smoothed by Szegedy et al. (arXiv:1512.00567, section 7); times the weight of the
+    target by the rule of Keras, of each class by that of PyTorch; 0 for ignored targets.
+    """
+    smoothing = task.label_smoothing
+    shares = (1 - smoothing) * (np.arange(classes) == targets[..., None]) + smoothing / classes
+    shares *= (targets >= 0)[..., None]
+    if task.class_weights is None:
+        return shares
+    by_class = np.array(task.class_weights)
+    return shares * (by_class if task.rule == "pytorch" else by_class[targets][..., None])
+
+
+def weights(task: Task, targets: np.ndarray) -> np.ndarray:
+    """What the loss of each example counts in the divisor of the mean, (batch,)."""
+    if not task.weighs:
+        return np.ones(len(targets))
+    each = (targets >= 0).astype(float)
+    if task.rule == "pytorch":
+        each *= np.array(task.class_weights)[targets]
+    return each.reshape(len(targets), -1).mean(1)
 
 
 def scores(task: Task, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """The score of each example, (batch,): the share of positions that are right, or the absolute error."""
+    """The score of each example, (batch,): the share of positions that are right, or the absolute error.
+
+    Of several classes, twice the share that is rightly predicted: with a probability above one half.
+    """
+    if task.multi_label:
+        return 2 * ((outputs > 0) * targets).mean(1)
     each = np.abs(outputs - targets) if task.numeric else outputs.argmax(-1) == targets
     return each.reshape(len(outputs), -1).mean(1)
+
+
+def counts(task: Task, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """What the score of each example counts in the divisor of the mean, (batch,).
+
+    The share of positions that are not ignored. Of several classes, the share that is predicted and that
+    which is true, so that the quotient is micro F1: 2 TP / (2 TP + FP + FN) over all examples and classes.
+    """
+    if task.multi_label:
+        return (outputs > 0).mean(1) + targets.mean(1)
+    return (
+        (targets >= 0).reshape(len(targets), -1).mean(1) if task.ignored else np.ones(len(targets))
+    )
+
+
+def guessed(task: Task, labels: np.ndarray, classes: int) -> tuple[float, float]:
+    """The best score and the least loss of a model with the same outputs for all examples.
+
+    labels: of a split; the mean loss is that over the whole split.
+    """
+    if task.multi_label:
+        share = labels.mean(0)
+        named = (
+            np.arange(1, classes + 1) + share.sum()
+        )  # the most frequent classes are predicted, if any
+        f1 = float((2 * np.sort(share)[::-1].cumsum() / named).max())
+        return f1, float(-(xlogx(share) + xlogx(1 - share)).mean())
+    each = np.bincount(labels[labels >= 0].ravel(), minlength=classes)
+    present = np.arange(classes)
+    shares = each @ wanted(task, present, classes)
+    divisor = each @ weights(task, present) if task.weighs else each.sum()
+    return float(each.max() / each.sum()), float(
+        (xlogx(shares.sum()) - xlogx(shares).sum()) / divisor
+    )
+
+
+def xlogx(values: np.ndarray) -> np.ndarray:
+    """x log x, 0 for 0."""
+    return values * np.log(np.where(values > 0, values, 1))

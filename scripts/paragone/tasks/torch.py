@@ -1,4 +1,4 @@
-"""Losses and scores of tasks in PyTorch. Shapes are those of `reference`; see there."""
+"""Losses and scores of tasks in PyTorch. Shapes and divisors are those of `reference`; see there."""
 
 import torch
 from torch.nn import functional
@@ -7,18 +7,22 @@ from paragone.tasks import Task, check_outputs
 
 
 def targets_of(task: Task, labels: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Stored labels as the loss takes them: classes as int64, numbers as `dtype`."""
-    return labels.to(dtype) if task.numeric else labels.long()
+    """Stored labels as the loss takes them: classes as int64, numbers and 0 or 1 as `dtype`."""
+    return labels.to(dtype) if task.numeric or task.multi_label else labels.long()
 
 
 def loss(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """The mean loss of a batch. Raises as `check_outputs` does."""
+    """The mean loss of a batch whose labels count alike. Raises as `check_outputs` does."""
+    if task.rule == "keras":
+        return losses(task, outputs, targets).mean()
     return _loss(task, outputs, targets, "mean")
 
 
 def losses(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """The loss of each example, (batch,)."""
     each = _loss(task, outputs, targets, "none")
+    if task.rule == "keras":
+        each = each * _class_weights(task, outputs)[targets.flatten()]
     return each if targets.ndim == 1 else each.reshape(len(targets), -1).mean(1)
 
 
@@ -26,12 +30,46 @@ def _loss(task: Task, outputs: torch.Tensor, targets: torch.Tensor, reduction: s
     check_outputs(task, outputs.shape[1:], targets.shape[1:])
     if task.numeric:
         return functional.mse_loss(outputs, targets, reduction=reduction)
-    return functional.cross_entropy(outputs.flatten(0, -2), targets.flatten(), reduction=reduction)
+    if task.multi_label:
+        return functional.binary_cross_entropy_with_logits(outputs, targets, reduction=reduction)
+    return functional.cross_entropy(
+        outputs.flatten(0, -2),
+        targets.flatten(),
+        weight=_class_weights(task, outputs) if task.rule == "pytorch" else None,
+        ignore_index=-1,
+        label_smoothing=task.label_smoothing,
+        reduction=reduction,
+    )
+
+
+def _class_weights(task: Task, like: torch.Tensor) -> torch.Tensor:
+    return torch.tensor(task.class_weights, dtype=like.dtype, device=like.device)
+
+
+def weights(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """What each example counts in the divisor of the loss, (batch,)."""
+    if not task.weighs:
+        return outputs.new_ones(len(targets))
+    each = (targets >= 0).to(outputs.dtype)
+    if task.rule == "pytorch":
+        each = each * _class_weights(task, outputs)[targets]
+    return each if targets.ndim == 1 else each.flatten(1).mean(1)
 
 
 def scores(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """The score of each example, (batch,)."""
     if task.numeric:
         return (outputs - targets).abs().flatten(1).mean(1)
+    if task.multi_label:
+        return 2 * ((outputs > 0) * targets).mean(1)
     right = outputs.argmax(-1) == targets
     return right if targets.ndim == 1 else right.to(outputs.dtype).flatten(1).mean(1)
+
+
+def counts(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """What each example counts in the divisor of the score, (batch,)."""
+    if task.multi_label:
+        return (outputs > 0).to(outputs.dtype).mean(1) + targets.mean(1)
+    if task.ignored:
+        return (targets >= 0).to(outputs.dtype).flatten(1).mean(1)
+    return outputs.new_ones(len(targets))

@@ -15,6 +15,7 @@ from paragone.data.batches import train_examples
 from paragone.data.drawing import drawable
 from paragone.records import record
 from paragone.records.run_record import Clocks, ColdClocks, DataRead, Epoch, RunRecord, Schedule
+from paragone.tasks.reference import guessed
 
 SAMPLES = 25  # test examples whose predictions are kept, for the 5 x 5 grid
 THUMBNAIL = 4096  # bytes as they are drawn; larger images are not kept with the predictions
@@ -38,10 +39,17 @@ def data_read(dataset: Dataset, spec: Spec) -> DataRead:
     """What a run reads of its data set."""
     examples = train_examples(dataset, spec)
     labels = {"train": dataset.train_labels[:examples], "test": dataset.test_labels}
-    numeric = spec.workload.task.numeric
-    name, of = ("variance", variance) if numeric else ("majority", _majority)
-    found: dict[str, Any] = {f"{split}_{name}": of(each) for split, each in labels.items()}
-    if not numeric and dataset.test_labels.ndim > 1:
+    task = spec.workload.task
+    found: dict[str, Any] = {}
+    for split, each in labels.items():
+        if task.numeric:
+            found[f"{split}_variance"] = variance(each)
+        elif task.plain and not task.multi_label:
+            found[f"{split}_majority"] = _majority(each)
+        else:
+            best, loss = guessed(task, each, dataset.outputs)
+            found |= {f"{split}_majority": best, f"{split}_guessing_loss": loss}
+    if not (task.numeric or task.multi_label) and dataset.test_labels.ndim > 1:
         found["positions"] = dataset.test_labels[0].size
     return DataRead(
         dataset=dataset.name,

@@ -103,6 +103,16 @@ def by_number(name: str) -> tuple[float, str]:
     return (number if math.isfinite(number) else math.inf), name
 
 
+def indicators(values: np.ndarray, name: str) -> np.ndarray:
+    """Whether each example has each class, (examples, classes). Raises `UserError` for other than 0 and 1."""
+    if values.shape[1] < 2 or not np.isin(values, (0, 1)).all():
+        raise UserError(
+            f"{name}: has other values than 0 and 1 for each of two or more classes, (examples, classes); "
+            "correct them, or name them as `targets` if they are numbers"
+        )
+    return values
+
+
 @dataclass(frozen=True)
 class Places:
     """The position of every example of a stream: the first `train` are training rows, the rest test rows."""

@@ -1,7 +1,8 @@
 """NumPy arrays in an .npz file or a folder of .npy files, read in parts and never unpickled.
 
 Floats and integers become float32, and uint8 stays uint8. With `vocabulary`, integers are word indices.
-Labels are classes, one for each example or for each of its positions; `targets` are numbers.
+Labels are classes, one for each example or for each of its positions, -1 where `ignored`; `indicators` are
+0 or 1 for each class; `targets` are numbers.
 """
 
 import zipfile
@@ -16,7 +17,7 @@ import numpy as np
 from paragone.base.errors import UserError
 from paragone.config.datasets import SPLITS, of_split
 from paragone.data.contents import BYTES, kind_of
-from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream, by_number, rows_at_a_time
+from paragone.data.forms import ARRAYS, WHOLE, Raw, Stream, by_number, indicators, rows_at_a_time
 
 
 @dataclass(frozen=True)
@@ -38,23 +39,36 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
             name: _open(Path(of_split(source["path"], name)), of_split(options.get(key, key), name))
             for name in named
         }
-        for key in ("inputs", "targets" if "targets" in options else "labels")
+        for key in (
+            "inputs",
+            next((key for key in ("targets", "indicators") if key in options), "labels"),
+        )
     )
     vocabulary, first = options.get("vocabulary"), inputs[named[0]]
     names: tuple[str, ...] = ()
     notices: list[str] = []
     if "targets" in options:
         known = {name: _targets(array) for name, array in labels.items()}
+    elif "indicators" in options:
+        known = {name: indicators(_targets(array), array.name) for name, array in labels.items()}
+        names = tuple(map(str, range(labels[named[0]].shape[1])))
     else:
         known = {name: _labels(array, inputs[name]) for name, array in labels.items()}
         values = np.unique(np.concatenate([each.ravel() for each in known.values()]))
-        names = tuple(sorted(map(str, values), key=by_number))
-        codes = {name: code for code, name in enumerate(names)}
+        none = str(options["ignored"]) if "ignored" in options else None
+        names = tuple(sorted({*map(str, values)} - {none}, key=by_number))
+        codes = {none: -1} | {name: code for code, name in enumerate(names)}
+        if none and (none not in map(str, values) or known[named[0]].ndim == 1):
+            raise UserError(
+                f"{where}.ignored: {', '.join(array.name for array in labels.values())} has no label {none} "
+                "among several of an example; leave the key, or such examples, out"
+            )
         places = np.array([codes[str(value)] for value in values], np.int64)
         known = {name: places[np.searchsorted(values, each)] for name, each in known.items()}
-        if values.dtype.kind == "i" and len(values) and values[0] < 0:
+        if values.dtype.kind == "i" and (below := {str(v) for v in values[values < 0]} - {none}):
             notices.append(
-                f"label {values[0]} is a class; if it means that there is none, leave it out"
+                f"label {min(below)} is a class; if it means that there is none, leave it out, or "
+                "name it as `ignored`"
             )
     shape, dtype = _target(first, vocabulary)
     for name in named:
@@ -112,8 +126,8 @@ def _targets(array: _Stored) -> np.ndarray:
     """The numbers, (examples, targets) float32. Raises `UserError` for what is none, or of other shape."""
     if array.dtype.kind not in "biuf" or len(array.shape) not in (1, 2) or 0 in array.shape:
         raise UserError(
-            f"{array.name}: {array.dtype} of shape {array.shape}; targets are numbers of shape "
-            "(examples,) or (examples, targets)"
+            f"{array.name}: {array.dtype} of shape {array.shape}; targets and indicators are numbers "
+            "of shape (examples,) or (examples, targets)"
         )
     found = np.concatenate([*array.parts(1_000_000)])
     with np.errstate(over="ignore"):  # what float32 cannot hold is found with what is not finite

@@ -21,7 +21,7 @@ from pyarrow import parquet
 from paragone.base.errors import UserError, first_sentence
 from paragone.config.datasets import SPLITS, of_split
 from paragone.data.contents import BYTES, kind_of
-from paragone.data.forms import ARRAYS, TEXTS, WHOLE, Raw, Stream, by_number
+from paragone.data.forms import ARRAYS, TEXTS, WHOLE, Raw, Stream, by_number, indicators
 
 ROWS = 1000  # that are read at a time
 csv.field_size_limit(2**31 - 1)  # a text may be a book
@@ -84,15 +84,16 @@ def read(source: dict, scratch: Path, kept: Path) -> Raw:
 
 
 def _of_numbers(files: dict[str, Path], options: dict, treated: Counter[str]) -> Raw:
-    """Read columns of numbers, with a column of labels or columns of targets, at once: a table is small."""
-    inputs, targets = options["columns"], options.get("targets", [])
+    """Read columns of numbers with labels, targets or indicators, at once: a table is small."""
+    inputs, named = options["columns"], options.get("indicators", [])
+    targets = options.get("targets", named)
     wanted = [*inputs, *(targets or [options.get("label", "label")])]
     columns: dict[str, list[tuple[str, ...]]] = {}
     for name, file in files.items():
         parts = _columns(file, wanted, options, treated)
         columns[name] = list(zip(*chain.from_iterable(parts), strict=True)) or [()] * len(wanted)
     classes = sorted({v for each in columns.values() for v in each[-1]}, key=by_number)
-    codes = {name: code for code, name in enumerate(() if targets else classes)}
+    codes = {name: code for code, name in enumerate(named if targets else classes)}
 
     def stream(name: str) -> Stream:
         numbers = [
@@ -100,10 +101,12 @@ def _of_numbers(files: dict[str, Path], options: dict, treated: Counter[str]) ->
             for column, values in zip([*inputs, *targets], columns[name], strict=False)
         ]
         table = np.stack(numbers, axis=1)
-        labels = (
-            table[:, len(inputs) :] if targets else [codes[value] for value in columns[name][-1]]
-        )
-        found = table[:, : len(inputs)], np.array(labels)
+        labels = table[:, len(inputs) :]
+        if named:
+            indicators(labels, f"{', '.join(named)} of {files[name]}")
+        elif not targets:
+            labels = np.array([codes[value] for value in columns[name][-1]])
+        found = table[:, : len(inputs)], labels
         return Stream(
             len(table), lambda: iter([found]), f"columns {', '.join(inputs)} of {files[name]}"
         )

@@ -201,11 +201,11 @@ def _name_axes(
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
     axes.grid(axis="y")
     split, name = metric.split("_")
-    if name not in ("accuracy", "r2"):
+    if name not in ("accuracy", "f1", "r2"):
         scale(axes, of_metric["value"].astype(float))
     if split == "test":
         draw_targets(axes, runs, name)
-    if name != "accuracy":
+    if name not in ("accuracy", "f1"):
         return
     for chance in sorted(set(runs["test_majority"].dropna().round(3))):
         low, high = axes.get_ylim()
