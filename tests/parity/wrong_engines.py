@@ -132,6 +132,17 @@ def metrics_of_the_epoch_before(right: Callable, engine: Any, *args: Any) -> Any
     return before
 
 
+def eight_steps(right: Callable, engine: Any, seed: int, rates: list, each: Any, steps: int) -> Any:
+    """End an epoch early, although all batches are drawn."""
+    return right(engine, seed, rates[:8], [*each][:8], min(8, steps))
+
+
+def one_batch(right: Callable, engine: Any, seed: int, rates: list, each: Any, steps: int) -> Any:
+    """Repeat the first batch of a long epoch, although all are drawn."""
+    each = [*each]
+    return right(engine, seed, rates, each[:1] * steps if steps > 4 else each, steps)
+
+
 def statistics_begin_anew(right: Callable, engine: Any, *args: Any) -> Any:
     weights = engine.weights()
     engine.set_weights(
@@ -240,6 +251,13 @@ OF_LOOP: Bugs = {
         "half-of-the-test-images": elsewhere(loop, "evaluation_batches", half_of_each),
     },
     ("cosine", "updates"): {"rate-a-step-late": elsewhere(Spec, "learning_rates", a_step_late)},
+    ("wide-resnet", "updates"): {
+        "examples-beyond-the-first": elsewhere(
+            data_path,
+            "epoch_order",
+            lambda right, examples, *rest: right(examples + 8, *rest)[:examples],
+        ),
+    },
     ("wide-resnet", "dropout"): {
         "one-seed-for-all-epochs": elsewhere(
             loop, "framework_seed", lambda right, seed, _: right(seed, 1)
@@ -273,6 +291,8 @@ ANYWHERE: Bugs = {
     ("loop", "updates"): {
         "new-optimizer-for-each-epoch": new_optimizer,
         "rate-of-the-first-epoch-stays": training(first_rate),
+        "a-long-epoch-ends-early": wrapped("train_epoch", eight_steps),
+        "a-long-epoch-repeats-a-batch": wrapped("train_epoch", one_batch),
     },
     ("loop", "statistics"): {
         "statistics-begin-anew": wrapped("train_epoch", statistics_begin_anew),

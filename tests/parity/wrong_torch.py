@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from parity.wrong_engines import Bugs, after_build, wrapped
+from parity.wrong_engines import Bugs, Plant, after_build, wrapped
 from torch import distributed, nn
 from torch.nn import functional
 
@@ -75,6 +75,17 @@ def moments_of_absent_words_stay(patch: pytest.MonkeyPatch, engine: type) -> Non
     patch.setattr(torch_optimizers.NAdamOfSeenWords, "step", step)
 
 
+def not_in_a_checkpoint(key: str) -> Plant:
+    """Load a checkpoint without a part of the optimizer's state, which begins anew."""
+
+    def load(right: Callable, engine: Any, folder: Any) -> None:
+        right(engine, folder)
+        for weight, state in engine.optimizer.state.items():
+            state[key].copy_(weight.detach() if key == "average" else torch.zeros_like(weight))
+
+    return wrapped("load", load)
+
+
 def flattened_in_another_order(patch: pytest.MonkeyPatch, engine: type) -> None:
     patch.setattr(models.FlattenChannelsLast, "forward", lambda self, features: features.flatten(1))
 
@@ -116,6 +127,8 @@ WRONG: Bugs = {
     ("accumulating", "updates"): {
         "sum-of-gradients": gradients(lambda weights: [weight.grad.mul_(2) for weight in weights]),
     },
+    ("accumulating", "resumed"): {"gradients-not-kept": not_in_a_checkpoint("gradients")},
+    ("averaging", "resumed"): {"averages-not-kept": not_in_a_checkpoint("average")},
     ("nadam-keras-2", "updates"): {"moments-of-absent-words-stay": moments_of_absent_words_stay},
     ("wide-resnet", "statistics"): {"momentum-of-batch-norm": momentum_of_batch_norm},
     ("wide-resnet", "evaluation"): {"dropout-in-evaluation": after_build(drops_in_evaluation)},

@@ -121,6 +121,8 @@ def probe(config: dict[str, Any], workload: str, backend: str, replicas: int = 1
     choice |= {"replicas": replicas}
     spec = spec_of(config, choice, "parity", config["seed"])
     several = spec.workload.accumulated
+    if several == 2:  # a checkpoint must hold gradients of an unfinished update
+        spec = replace(spec, epochs=spec.epochs + 1)
     steps = PROBE["steps_per_epoch"] if several == 1 else several + 1  # not only whole updates
     learning_rate = shortened(spec.workload.learning_rate, spec.epochs, steps)
     return replace(

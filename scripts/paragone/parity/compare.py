@@ -226,13 +226,12 @@ def of_metrics(
 def _of_dropout(found: Weights, reference: Weights) -> float:
     """|log(a / b)| of the effects of dropout on logits, a here and b in the reference, which draws others.
 
-    Infinite if the seed does not determine the loss: two seeds give the same, or one seed gives two; or if
-    the loop seeds an epoch otherwise.
+    Infinite if the seed does not determine the loss: two seeds give the same, or the loop another one.
     """
     if not found:
         return math.inf
-    first, second, other, again = found["losses"]
-    if first == other or first != again or [*found.get("looped", ())] != [first, second]:
+    first, second, other = found["losses"]
+    if first == other or [*found.get("looped", ())] != [first, second]:
         return math.inf
     with np.errstate(divide="ignore"):
         return float(np.abs(np.log(found["effect"] / reference["effect"])))

@@ -8,7 +8,7 @@ not to be fast.
 
 import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, count, islice
 
 import numpy as np
@@ -66,9 +66,20 @@ def rows(spec: Spec, dataset: Dataset, epoch: int) -> Iterator[np.ndarray]:
 
 def rows_from(spec: Spec, dataset: Dataset, epoch: int, steps: int) -> Iterator[np.ndarray]:
     """Yield `rows` of so many whole batches of whole epochs, from an epoch on."""
+    return _from(rows, spec, dataset, epoch, steps)
+
+
+def batches_from(spec: Spec, dataset: Dataset, epoch: int, steps: int) -> Iterator[tuple]:
+    """Yield `batches` of so many whole batches of whole epochs, from an epoch on."""
+    return _from(batches, spec, dataset, epoch, steps)
+
+
+def _from(
+    each: Callable[..., Iterator], spec: Spec, dataset: Dataset, epoch: int, steps: int
+) -> Iterator:
     dropping = replace(spec.workload, partial_batch="drop")
     whole = replace(spec, workload=dropping, steps_per_epoch=None)
-    epochs = (rows(whole, dataset, each) for each in count(epoch))
+    epochs = (each(whole, dataset, number) for number in count(epoch))
     return islice(chain.from_iterable(epochs), steps)
 
 

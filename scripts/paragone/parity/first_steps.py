@@ -5,7 +5,6 @@ two runs can be compared without their arrays.
 """
 
 from collections.abc import Callable, Iterable
-from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -73,16 +72,16 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
     "failed", the reason. `spec`: of `expand.first_steps`.
     """
 
-    steps, whole = spec.steps_per_epoch or 0, replace(spec, steps_per_epoch=None)
+    steps = spec.steps_per_epoch or 0
 
     def taken(precision: str, change: Callable[[tuple], tuple] = lambda batch: batch) -> Weights:
         at = replace(spec, precision=precision)
         engine = engines.create(at)
         engine.build(at, dataset, threads=1)
         engine.set_weights(starting(engine.weights(), at, pretrained)[0])
-        batches = chain.from_iterable(definition.batches(whole, dataset, e) for e in count(1))
+        batches = definition.batches_from(spec, dataset, 1, steps)
         rates = definition.rates(at, 1, steps)
-        return _changed(engine, 0, rates, map(change, islice(batches, steps)))
+        return _changed(engine, 0, rates, map(change, batches))
 
     found = taken("float64") | {
         "steps": np.array(steps),

@@ -4,6 +4,7 @@ Order, rates, batches, seeds and tests are those of `definition`; model, loss an
 `engines/reference.py`. Nothing of the product's loop and data path takes part.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ from paragone.data import Dataset
 from paragone.engines import Engine
 from paragone.models.weights import Pretrained, Weights, parameter_count, starting, trainable
 from paragone.parity import definition
+
+# The steps of a last epoch, which is longer than the others: as in a speed window, an engine may end it early
+# or repeat a batch.
+LONGER = 9
 
 
 def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Weights:
@@ -34,6 +39,7 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
             tested = definition.tests(spec, dataset, epoch)
             after = engine.evaluate(tested, 0, biased=biased)
             rows.append([after.loss, after.score])
+    training.append(trained_on(engine, spec, definition.batches_from(spec, dataset, 1, LONGER)))
     weights, biased_variances = engine.weights(), engine.biased_variances()
     found = {
         "precision": np.array(spec.precision),
@@ -58,6 +64,16 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
     return found
 
 
+def trained_on(engine: Engine, spec: Spec, batches: Iterable[tuple]) -> list[float]:
+    """Train an epoch of `LONGER` steps; its loss and score.
+
+    The rate is a 64th, since a deep network multiplies rounding.
+    """
+    rate = definition.rates(spec, spec.epochs, 1)[0] / 64
+    during = engine.train_epoch(0, [rate] * LONGER, batches, LONGER)
+    return [during.loss, during.score]
+
+
 def averages(engine: Engine, spec: Spec) -> Weights:
     """The averages of the weights by "averages/<name>", if the optimizer has them."""
     if not spec.workload.optimizer.get("average"):
@@ -78,12 +94,12 @@ def dropped(
 ) -> Weights:
     """What does not depend on a framework's draws, of an engine with dropout.
 
-    "dropout/losses": of the first two epochs, whose seeds draw their masks; of the first epoch with the seed
-    of the second; and of the first once more. All are at the weights `start` and a rate of 0.
+    "dropout/losses": of the first two epochs, whose seeds draw their masks; and of the first with the seed
+    of the second. All are at the weights `start` and a rate of 0.
     "dropout/effect": how far dropout moves the logits, relative to the norm of those without it, `logits`.
     """
     losses = []
-    for epoch, seeded in ((1, 1), (2, 2), (1, 2), (1, 1)):
+    for epoch, seeded in ((1, 1), (2, 2), (1, 2)):
         engine.set_weights(start)
         batches = [*definition.batches(spec, dataset, epoch)]
         seed, steps = definition.seed_of(spec, seeded), len(batches)

@@ -21,7 +21,7 @@ from paragone.base.atomic_files import writing
 from paragone.base.errors import Unavailable, UserError, first_sentence
 from paragone.config.run_spec import Spec, Workload
 from paragone.config.schedules import LearningRate
-from paragone.data.batches import train_examples
+from paragone.data.batches import train_batches, train_examples
 from paragone.engines import Engine
 from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch
@@ -71,11 +71,16 @@ def fitted(spec: Spec, dataset: data.Dataset) -> tuple[Spec, data.Dataset]:
         )
     half = size // 2 // replicas * replicas
     part = half if half >= LEAST * replicas else 0
-    few = data.few(dataset, min(train, steps * size + part), min(test, size + part))
+    examples = min(train, steps * size + part)
+    limited = spec.workload.train_examples is not None  # then there are more, which must not show
+    few = data.few(dataset, examples + limited * size, min(test, size + part))
     return (
         replace(
             spec,
-            workload=_within(spec.workload, size + part // 2),
+            workload=replace(
+                _within(spec.workload, size + part // 2),
+                train_examples=examples if limited else None,
+            ),
             global_batch=size,
             per_replica_batch=size // replicas,
             steps_per_epoch=None,
@@ -110,20 +115,20 @@ def _observe(spec: Spec, dataset: data.Dataset, pretrained: Pretrained | None) -
         found = plain.trained()
         if spec.workload.dropout:
             dropping = _Subject(_still(spec), dataset, pretrained, Path(folder, "dropping"))
-            found |= dropping.dropped(found)
+            found |= dropping.dropped(found, plain)
     return found
 
 
 def _still(spec: Spec) -> Spec:
-    """At a learning rate of 0, at which losses depend on batches and draws alone."""
+    """Two epochs at a learning rate of 0, at which losses depend on batches and draws alone."""
     workload = replace(spec.workload, learning_rate=LearningRate(base=0))
-    return replace(spec, workload=workload)
+    return replace(spec, workload=workload, epochs=2)
 
 
 class _Subject:
     """An engine on one thread in the training loop; its files are in a folder.
 
-    `start`: the weights that the loop gave it first.
+    `start`: the weights that the loop gave it first. `evaluated`: those of the last evaluation.
     """
 
     def __init__(
@@ -132,6 +137,7 @@ class _Subject:
         self.spec, self.dataset = spec, dataset
         self.engine: Any = engines.create(spec)
         self.start: Weights = {}
+        self.evaluated: Weights = {}
         folder.mkdir()
         self._run = Run(
             engine=_quick(self.engine, self._begins),
@@ -163,15 +169,22 @@ class _Subject:
         """Train to the end, once more from the last checkpoint, and take one pass on the initial weights."""
         engine, spec = self.engine, self.spec
         record = self._train()
-        weights, averages = engine.weights(), reference.averages(engine, spec)
+        weights = engine.weights()
+        self.evaluated = weights | {
+            name.removeprefix("averages/"): values
+            for name, values in reference.averages(engine, spec).items()
+        }
+        batches = train_batches(self.dataset, spec, 1, engine.shard, reference.LONGER)
+        longer = reference.trained_on(engine, spec, batches)
+        moved, averages = engine.weights(), reference.averages(engine, spec)
         engine.build = lambda *_: None  # it is built
         again = self._train()
         changes = {name: values - self.start[name] for name, values in weights.items()}
         resumed = {
             "weights": of_arrays(engine.weights(), weights, changes, FLOORS[spec.precision]),
             "metrics": of_metrics(
-                _metrics(again, "train"),
-                _metrics(record, "train"),
+                np.concatenate([_metrics(again, split) for split in ("train", "test")]),
+                np.concatenate([_metrics(record, split) for split in ("train", "test")]),
                 counted=not spec.workload.task.numeric,
             ),
         }
@@ -183,26 +196,21 @@ class _Subject:
             "counted": np.array(not spec.workload.task.numeric),
             "logits": probe.logits,
             "loss": np.array(probe.loss),
-            "training": _metrics(record, "train"),
+            "training": np.array([*_metrics(record, "train"), longer]),
             "evaluation": _metrics(record, "test"),
             "resumed": np.max([*largest(resumed).values()]),
             "keeps_unbiased": np.array(probe.unbiased),
             **{f"gradients/{name}": values for name, values in probe.gradients.items()},
-            **{f"weights/{name}": values for name, values in weights.items()},
+            **{f"weights/{name}": values for name, values in moved.items()},
             **averages,
         }
 
-    def dropped(self, found: Weights) -> Weights:
-        """Evaluate the weights of `found` with dropout, add what depends on no framework's draws."""
-        looped = _metrics(self._train(), "train")[:2, 0]
-        weights = {
-            name.removeprefix("weights/"): values
-            for name, values in found.items()
-            if name.startswith("weights/")
-        }
-        engine, last = self.engine, self.spec.epochs
-        engine.set_weights(weights)
-        tested = [*definition.tests(self.spec, self.dataset, last)]
+    def dropped(self, found: Weights, plain: "_Subject") -> Weights:
+        """Repeat the last evaluation with dropout, add to `found` what depends on no framework's draws."""
+        looped = _metrics(self._train(), "train")[:, 0]
+        engine = self.engine
+        engine.set_weights(plain.evaluated)
+        tested = [*definition.tests(self.spec, self.dataset, plain.spec.epochs)]
         after = engine.evaluate(tested, len(tested))
         again = [[after.loss, after.score]]
         return {
