@@ -19,7 +19,8 @@ EPOCHS = 6
 KILLED = pytest.mark.injects("a trainer or launcher killed after its first checkpoint")
 TOO_LARGE = pytest.mark.injects("a batch too large for the memory")
 ADAM = {
-    "optimizer": {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7},
+    "optimizer": {"name": "adam", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
+    | {"accumulate": 3, "average": 0.9},
     "learning_rate": {"base": 0.001, "decay": [{"after": 3, "factor": 0.5}]},
 }
 
@@ -32,7 +33,7 @@ def long_spec(backend: str = "torch", replicas: int = 1, epochs: int = 500) -> S
 
 
 def small_spec(backend: str, replicas: int = 1) -> Spec:
-    """Batch norm's statistics and Adam's moments: all the state that a checkpoint must hold."""
+    """Statistics of batch norm, moments, averages and an unfinished mean of gradients: all that is state."""
     spec = long_spec(backend, replicas, EPOCHS)
     return changed(spec, ADAM)
 
@@ -43,6 +44,13 @@ def random_spec(backend: str, replicas: int = 1) -> Spec:
         "wide-resnet", backend, replicas, global_batch=20, epochs=EPOCHS, steps_per_epoch=2
     )
     return changed(spec, {**ADAM, "model": spec.workload.model | {"dropout": 0.3}})
+
+
+def stream_spec(backend: str) -> Spec:
+    """A small GPT on windows at random offsets; tests are drawn for each epoch, dropout in every step."""
+    spec = make_spec("nanogpt-cpu", backend, global_batch=8, epochs=EPOCHS, steps_per_epoch=5)
+    smaller = {"layers": 1, "heads": 2, "width": 16, "dropout": 0.2}
+    return changed(spec, {"model": spec.workload.model | smaller})
 
 
 def checkpoints(folder: Path) -> list[Path]:

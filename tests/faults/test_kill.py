@@ -10,9 +10,11 @@ from faults.killing import (
     resumes_to_the_same_bits,
     small_spec,
     started,
+    stream_spec,
 )
 from msgspec.structs import replace
-from workspace import call, refused, small_copy, succeed, train_command
+from unit.data_programs import prepare
+from workspace import Arrays, call, refused, small_copy, succeed, train_command
 
 from paragone.records import record
 
@@ -21,6 +23,16 @@ from paragone.records import record
 def test_a_killed_run_with_dropout_and_augmentation_resumes_to_the_same_bits(small, tmp_path):
     tiny = small_copy(small, tmp_path, train=200, test=64)
     resumes_to_the_same_bits(random_spec("torch"), tiny, tmp_path)
+
+
+@KILLED
+def test_a_killed_run_on_a_stream_resumes_to_the_same_bits(tmp_path):
+    results, data = tmp_path / "results", tmp_path / "data"
+    stand_in = {"classes": 65, "vocabulary": 65, "examples": {"train": 2000, "test": 400}}
+    block = {"length": 8, "stand_in": stand_in}
+    prepare("tiny_shakespeare", results, data, block=block, source="synthetic")
+    arrays = Arrays(results / "manifest.json", data)
+    resumes_to_the_same_bits(stream_spec("torch"), arrays, tmp_path)
 
 
 @pytest.mark.injects("a run started again while its trainer is stopped")
