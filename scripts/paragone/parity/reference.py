@@ -65,12 +65,9 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
 
 
 def trained_on(engine: Engine, spec: Spec, batches: Iterable[tuple]) -> list[float]:
-    """Train an epoch of `LONGER` steps; its loss and score.
-
-    The rate is a 64th, since a deep network multiplies rounding.
-    """
-    rate = definition.rates(spec, spec.epochs, 1)[0] / 64
-    during = engine.train_epoch(0, [rate] * LONGER, batches, LONGER)
+    """Train an epoch of `LONGER` steps at rates of the last epoch, as a speed window does; loss and score."""
+    rates = definition.rates(spec, spec.epochs, LONGER)
+    during = engine.train_epoch(0, rates, batches, LONGER)
     return [during.loss, during.score]
 
 
