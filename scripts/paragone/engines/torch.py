@@ -265,7 +265,7 @@ class Torch:
         rank = self.shard.first
         self.set_seed(framework_seed(seed, rank) if rank else seed)
         self.model.train()
-        totals, task = self.put(np.zeros(4, np.float32)), self.workload.task
+        totals, task = self.no_totals(), self.workload.task
         fed = zip(self.feed(batches, "train"), learning_rates, strict=True)
         for (inputs, labels), rate in fed:
             for group in self.optimizer.param_groups:
@@ -303,7 +303,7 @@ class Torch:
     @with_averages
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
         self.model.eval()
-        totals, task = self.put(np.zeros(4, np.float32)), self.workload.task
+        totals, task = self.no_totals(), self.workload.task
         for inputs, labels, weights in self.feed(batches, "test"):
             targets, logits = self.targets(labels), self.forward(inputs)
             of_examples = (tasks.losses, tasks.weights, tasks.scores, tasks.counts)
@@ -312,9 +312,13 @@ class Torch:
             self.end_of_step()
         return self.metrics(totals)
 
+    def no_totals(self) -> torch.Tensor:
+        """Zeros for the sums that `metrics` takes, on the device."""
+        return self.put(np.zeros((1, 4), np.float32))  # one row: XLA splits rows over replicas
+
     def metrics(self, totals: torch.Tensor) -> Metrics:
-        """The means from this worker's sums of losses, their weights, scores and their counts."""
-        return Metrics.of_sums(*totals.tolist())  # waits for the device
+        """The means from this worker's sums of losses, their weights, scores and their counts, (1, 4)."""
+        return Metrics.of_sums(*totals.tolist()[0])  # waits for the device
 
     def snapshot(self) -> tuple[dict, dict]:
         state = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
