@@ -80,15 +80,16 @@ def load_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
     PyTorch (2.9, 2.11) rounds a step count on the device to single precision, in which 1 - beta_2^t is off by
     1e-5, and moves `mu_product` to the device of its weight, and then waits for it in every step.
     """
-    places = [
-        (weight, key, value)
-        for weight, own in optimizer.state.items()
-        for key, value in own.items()
-        if value.ndim == 0
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    scalars = [
+        (weights[place], key, value.to(optimizer.state[weights[place]][key], copy=True))
+        for place, values in state["state"].items()
+        for key, value in values.items()
+        if value.ndim == 0 and key in optimizer.state[weights[place]]
     ]
     optimizer.load_state_dict(state)
-    for weight, key, before in places:
-        optimizer.state[weight][key] = optimizer.state[weight][key].to(before)
+    for weight, key, value in scalars:
+        optimizer.state[weight][key] = value
 
 
 def step(optimizer: torch.optim.Optimizer, options: Options) -> None:
