@@ -18,7 +18,7 @@ from torchvision import transforms
 
 
 class Images(Dataset):
-    """As torchvision's data sets: an image of PIL's, to a tensor."""
+    """A split as torchvision's data sets have it: each image is made by PIL, then turned into a tensor."""
 
     def __init__(self, split: str) -> None:
         self.images = np.load(folder / f"{split}_inputs.npy")[..., 0]
@@ -33,12 +33,12 @@ class Images(Dataset):
 
 
 def right(logits: torch.Tensor, labels: torch.Tensor) -> float:
-    """How many examples of a batch are classified as labelled."""
+    """Return how many examples of a batch are classified as labelled."""
     return float((logits.argmax(dim=1).type(labels.dtype) == labels).type(labels.dtype).sum())
 
 
 def accuracy() -> float:
-    """Of the test examples."""
+    """Return the accuracy on the test examples, a fraction."""
     model.eval()
     found, examples = 0.0, 0
     with torch.no_grad():
@@ -49,7 +49,7 @@ def accuracy() -> float:
 
 
 def initialize(module: nn.Module) -> None:
-    """Xavier's weights."""
+    """Draw the weights of a layer by Xavier's rule."""
     if isinstance(module, nn.Linear | nn.Conv2d):
         nn.init.xavier_uniform_(module.weight)
 

@@ -130,7 +130,7 @@ def test_parity_of_every_backend(results, plan):
 
 
 def test_predictions_are_of_the_first_test_examples(results, completed, smoke, fashion):
-    """Of every completed run that learns classes; small images are kept with them, for the grid."""
+    """Every completed run that learns classes has them; small images are kept with them, for the grid."""
     for made in (each for each in completed if each.spec.workload.task.name == "classification"):
         name = made.spec.workload.dataset
         manifest = json.loads((results / f"data/{name}/manifest.json").read_text())

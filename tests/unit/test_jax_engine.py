@@ -34,11 +34,11 @@ def trained(steps_per_call: int, batch: int) -> tuple[Weights, int, list]:
     start = initial(shapes, spec, None)[0]
     engine.set_weights(start)
     engine.warm_up(0.01, *noise_batches(DATASET, spec))
-    steps, told = -(-72 // batch), []
+    steps, metrics = -(-72 // batch), []
     for epoch in (1, 2):
         rates = [0.05 / (epoch + step) for step in range(steps)]
-        told.append(engine.train_epoch(epoch, rates, train_batches(DATASET, spec, epoch), steps))
-    return engine.weights(), engine.updates(), told
+        metrics.append(engine.train_epoch(epoch, rates, train_batches(DATASET, spec, epoch), steps))
+    return engine.weights(), engine.updates(), metrics
 
 
 @pytest.mark.parametrize(("batch", "steps_per_call"), [(8, 4), (16, 3)])

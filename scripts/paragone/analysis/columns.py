@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from paragone.base.clock_names import PARTS as CLOCK_PARTS
+from paragone.config.questions import cell
 from paragone.config.run_spec import Spec
 from paragone.records.contest_record import Contestant
 from paragone.records.host_metrics import known, other_cpu_share
@@ -90,14 +91,9 @@ PARITY = {True: "passed", False: "failed", None: "not checked"}
 
 
 def columns_of_spec(spec: Spec) -> dict[str, Any]:
-    """The columns on the cell of a run or of a variant, and its seed."""
+    """Return the columns that say which cell a run or a variant is of, and its seed."""
     return {
-        "workload": spec.workload.name,
-        "backend": spec.backend.name,
-        "replicas": spec.replicas,
-        "global_batch": spec.global_batch,
-        "precision": spec.precision,
-        "tuning": spec.tuning_name,
+        **dict(cell(spec)),
         "device": spec.backend.device,
         "workers": spec.workers,
         "seed": spec.seed,
@@ -105,7 +101,7 @@ def columns_of_spec(spec: Spec) -> dict[str, Any]:
 
 
 def is_proven(record: RunRecord | Contestant, parity: Parity) -> bool | None:
-    """Whether the backend passed the parity gate and the record's own first steps did not fail it."""
+    """Return whether the backend passed the parity gate; False if the record's own first steps failed."""
     if record.first_steps is not None and record.first_steps.passed is False:
         return False
     return parity.get((record.spec.workload.name, record.spec.backend.name))

@@ -86,7 +86,7 @@ class Row:
 
 
 class System(Closed, kw_only=True):
-    """the conditions of a system, as far as the source states them
+    """The conditions of a system, as far as the source states them
 
     model: settings of the model that a run must have, as text
     replicas: copies of the model
@@ -136,7 +136,7 @@ class Protocol(System, kw_only=True):
 
 
 class RatioOf(Closed):
-    """a ratio of every other number of a metric and one of them, which any hardware can be compared by
+    """A ratio of every other number of a metric and one of them, which any hardware can be compared by
 
     name: name of the ratio
     metric: metric of the numbers
@@ -153,7 +153,7 @@ class RatioOf(Closed):
 
 
 class Numbers(Closed):
-    """what the numbers of an experiment, as numbers.csv names it, are compared by
+    """What the numbers of an experiment, as numbers.csv names it, are compared by
 
     systems: which system used which protocol
     ratios: ratios that are compared as well

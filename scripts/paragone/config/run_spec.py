@@ -41,7 +41,7 @@ Options = dict[str, Any]  # those of a plugin's model or optimizer may be of any
 
 
 class Input(Block, frozen=True):
-    """x = (stored / divide - mean) / std; absent for word indices
+    """An input is x = (stored / divide - mean) / std; absent for word indices
 
     divide: divisor of the stored pixel, 0 to 255
     mean: mean of the divided pixels, or of each channel's, as a list
@@ -54,7 +54,7 @@ class Input(Block, frozen=True):
 
 
 class Augmentation(Block, frozen=True):
-    """random changes of training images; none if absent
+    """Random changes of training images; none if absent
 
     shift: largest shift in each direction, as a fraction of a side
     flip: exchange left and right with probability 1/2
@@ -69,7 +69,7 @@ class Augmentation(Block, frozen=True):
 
 
 class Target(Block, frozen=True, kw_only=True):
-    """quality target, one metric of the task; none if absent
+    """Quality target, one metric of the task; none if absent
 
     accuracy: test accuracy, as a fraction, or more
     f1: micro F1 of the test split, or more
@@ -113,7 +113,7 @@ class Target(Block, frozen=True, kw_only=True):
 
 
 class Evaluation(Block, frozen=True):
-    """the test examples of each evaluation; all if absent
+    """The test examples of each evaluation; all if absent
 
     first: the first so many
     random_batches: so many of the global batch, drawn anew for each evaluation, with replacement

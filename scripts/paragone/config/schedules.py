@@ -13,7 +13,7 @@ Shape = Literal["linear", "cosine", "polynomial", "exponential", "one-cycle", "i
 
 
 class Decay(Block, frozen=True):
-    """one step down
+    """One step down of the learning rate
 
     after: units after which this step holds
     factor: the rate is base x factor
@@ -24,7 +24,7 @@ class Decay(Block, frozen=True):
 
 
 class Warmup(Block, frozen=True):
-    """a linear rise to the base; none if absent
+    """A linear rise to the base; none if absent
 
     length: units of the rise
     start: factor of the first rate; 1 / (length + 1) if absent
@@ -51,7 +51,7 @@ SHAPES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 class Schedule(Block, frozen=True):
-    """the shape of the rate after the warm-up; constant if absent
+    """The shape of the rate after the warm-up; constant if absent
 
     name: the shape; its formula is in docs/method.md#protocols
     over: units from the beginning of the run to the end of the shape; all if absent
@@ -102,7 +102,7 @@ class Schedule(Block, frozen=True):
 
 
 class LearningRate(Block, frozen=True):
-    """the schedule; the rate of a step is base x factor of the warm-up, or of the shape, x factor of decay
+    """The schedule; the rate of a step is base x factor of the warm-up, or of the shape, x factor of decay
 
     base: rate before scaling and schedule
     per_batch: the rate is base x global batch / per_batch; base itself if absent

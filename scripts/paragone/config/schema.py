@@ -53,7 +53,7 @@ class Closed(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Pathvars(Closed):
-    """where results are written
+    """Where results are written
 
     results: folder of all results, relative to the working directory
     """
@@ -62,7 +62,7 @@ class Pathvars(Closed):
 
 
 class Data(Closed):
-    """where data come from and where their arrays are stored
+    """Where data come from and where their arrays are stored
 
     folder: raw files and serialized arrays; several checkouts may share it
     source: auto: mirrors, official address, synthetic stand-in; real: never the stand-in;
@@ -81,7 +81,7 @@ class Data(Closed):
 
 
 class OfSplit(Closed):
-    """one value for each split
+    """One value for each split
 
     train: of the training split
     test: of the test split
@@ -92,7 +92,7 @@ class OfSplit(Closed):
 
 
 class About(Closed):
-    """facts for the manifest
+    """Facts for the manifest
 
     licence: terms of use
     homepage: address of a description
@@ -105,7 +105,7 @@ class About(Closed):
 
 
 class Examples(Closed):
-    """number of examples
+    """Number of examples
 
     train: training examples
     test: test examples
@@ -116,7 +116,7 @@ class Examples(Closed):
 
 
 class StandIn(Closed):
-    """shapes of the synthetic stand-in, where other keys do not give them
+    """Shapes of the synthetic stand-in, where other keys do not give them
 
     shape: of one example, channels last
     dtype: of one example
@@ -132,7 +132,7 @@ class StandIn(Closed):
 
 
 class Dataset(Open):
-    """data sets that workloads name, one block each; `tfds/<builder>` needs none. See docs/data.md
+    """Data sets that workloads name, one block each; `tfds/<builder>` needs none. See docs/data.md
 
     form: what it is read from: module in scripts/paragone/data/forms/
     held_out: fraction of the examples held out for testing, where there is no test split
@@ -172,7 +172,7 @@ Editions = Annotated[
 
 
 class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
-    """a builder of TensorFlow Datasets
+    """A builder of TensorFlow Datasets
 
     builder: of tfds: a builder of TensorFlow Datasets, or of scripts/paragone/data/builders/
     config: of tfds: the builder's config; its default if absent
@@ -208,7 +208,7 @@ class Tfds(Dataset, forbid_unknown_fields=True, kw_only=True):
 
 
 class Folder(Dataset, forbid_unknown_fields=True, kw_only=True):
-    """images in a folder per class
+    """Images in a folder per class
 
     channels: of folder: 1 for gray, 3 for color
     range: of folder: the values that become 0 and 255, of images with more than 8 bits per
@@ -257,7 +257,7 @@ class Arrays(Dataset, forbid_unknown_fields=True, kw_only=True):
 
 
 class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
-    """texts or numbers in a CSV, TSV or Parquet file
+    """Texts or numbers in a CSV, TSV or Parquet file
 
     text: of table: the column of texts
     columns: of table: the columns of numbers that a model sees, in the place of texts
@@ -298,7 +298,7 @@ class Table(Dataset, forbid_unknown_fields=True, kw_only=True):
 
 
 class Stream(Dataset, forbid_unknown_fields=True, kw_only=True):
-    """a text, or tokens, as one stream, of which the end is held out; examples are windows of it
+    """A text, or tokens, as one stream, of which the end is held out; examples are windows of it
 
     held_out: of stream: fraction at its end, held out for testing
     path: of stream: the file, relative to the working directory
@@ -328,7 +328,7 @@ FORMS = {"tfds": Tfds, "folder": Folder, "arrays": Arrays, "table": Table, "stre
 
 
 class SpeedWindow(Closed):
-    """training after the epochs of a run, to measure its speed; the state is restored
+    """Training after the epochs of a run, to measure its speed; the state is restored
 
     seconds: of training at least; 0 for no window, and no speed
     limit_seconds: of training at most, for the least number of steps
@@ -339,7 +339,7 @@ class SpeedWindow(Closed):
 
 
 class Contest(Closed):
-    """how long the variants of a question are timed in turn, where an experiment asks for `contests`
+    """How long the variants of a question are timed in turn, where an experiment asks for `contests`
 
     rounds: turns of each variant in a contest
     window_seconds: of a turn
@@ -355,7 +355,7 @@ class Contest(Closed):
 
 
 class Primary(Closed):
-    """the one question of the report; every other comparison of backends is exploratory"""
+    """The one question of the report; every other comparison of backends is exploratory"""
 
     experiment: str
     metric: Literal[
@@ -373,7 +373,7 @@ class Primary(Closed):
 
 
 class Tuned(Closed):
-    """what the tuning `tuned` changes, with the same training semantics; see docs/method.md
+    """What the tuning `tuned` changes, with the same training semantics; see docs/method.md
 
     variables: environment variables that a worker is started with
     options: options of the engine, see tuned in scripts/paragone/config/engines.py
@@ -389,7 +389,7 @@ class Tuned(Closed):
 
 
 class Backend(Closed, kw_only=True):
-    """backends, by name; see docs/backends.md
+    """Backends, by name; see docs/backends.md
 
     engine: module in scripts/paragone/engines/
     strategy: one of the engine's strategies in scripts/paragone/config/engines.py
@@ -420,7 +420,7 @@ class Backend(Closed, kw_only=True):
 
 
 class Model(Open):
-    """what else is given are options of the model's function in scripts/paragone/models/
+    """What else is given are options of the model's function in scripts/paragone/models/
 
     name: model in scripts/paragone/models/
     """
@@ -432,7 +432,7 @@ Rule = Literal["keras", "pytorch", "keras-2"]
 
 
 class Optimizer(Open):
-    """by one rule in every framework; see docs/method.md#protocols
+    """By one rule in every framework; see docs/method.md#protocols
 
     name: update rule: sgd, adam, adamw, nadam, rmsprop, adagrad, or one of a plugin, whose
         options are its own
@@ -447,7 +447,7 @@ class Optimizer(Open):
 
 
 class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
-    """what every optimizer of the project can have
+    """What every optimizer of the project can have
 
     clip_norm: gradients are scaled so that the norm of all together is at most this
     clip_value: each value of a gradient is cut to at most this, and at least its negative
@@ -479,7 +479,7 @@ class Common(Optimizer, forbid_unknown_fields=True, kw_only=True):
 
 
 class Coupled(Common, kw_only=True):
-    """an optimizer whose weight decay may be decoupled by a key, not by its name
+    """An optimizer whose weight decay may be decoupled by a key, not by its name
 
     decoupled: of sgd, nadam, rmsprop and adagrad: see weight_decay; adamw is so, adam is not
     """
@@ -494,7 +494,7 @@ class Coupled(Common, kw_only=True):
 
 
 class Sgd(Coupled, kw_only=True):
-    """stochastic gradient descent
+    """Stochastic gradient descent
 
     momentum: of sgd and rmsprop; 0 for none
     nesterov: of sgd: Nesterov's momentum
@@ -561,7 +561,7 @@ class Nadam(Coupled, kw_only=True):
 
 
 class Rmsprop(Coupled, kw_only=True):
-    """the gradient divided by the root of a mean of its squares
+    """The gradient divided by the root of a mean of its squares
 
     rho: of rmsprop: decay of the mean of squared gradients
     momentum: of sgd and rmsprop; 0 for none
@@ -584,7 +584,7 @@ class Rmsprop(Coupled, kw_only=True):
 
 
 class Adagrad(Coupled, kw_only=True):
-    """the gradient divided by the root of the sum of its squares
+    """The gradient divided by the root of the sum of its squares
 
     initial: of adagrad: the sum of squares at the beginning
     """
@@ -606,7 +606,7 @@ OPTIMIZERS = {
 
 
 class Task(Closed):
-    """what is learned, and how it is scored; classification if absent; see docs/method.md#tasks
+    """What is learned, and how it is scored; classification if absent; see docs/method.md#tasks
 
     name: classification: of each example, or of each of its words or pixels; multi-label: of any
         number of classes for each example; regression: of one number or several;
@@ -629,7 +629,7 @@ class Task(Closed):
 
 
 class Workload(Closed, kw_only=True):
-    """data set, model, optimizer and schedule, by name; the same for every framework
+    """Data set, model, optimizer and schedule, by name; the same for every framework
 
     dataset: one of datasets, or tfds/<builder>
     train_examples: train on the first so many examples; all if absent
@@ -680,7 +680,7 @@ class Workload(Closed, kw_only=True):
 
 
 class Cell(Closed, kw_only=True):
-    """each row is the product of its lists; each combination is a cell
+    """Each row is the product of its lists; each combination is a cell
 
     workload: instead of the experiment's
     backend: one of backends, or several
@@ -710,7 +710,7 @@ class Cell(Closed, kw_only=True):
 
 
 class Section(Closed):
-    """a part of the page
+    """A part of the page
 
     title: title of its figures and tables
     figures: names of figures, drawn to <results>/figures/<section>/
@@ -726,7 +726,7 @@ class Section(Closed):
 
 
 class Experiment(Section, kw_only=True):
-    """questions, by name; each is a matrix of runs and the figures and tables that answer it
+    """Questions, by name; each is a matrix of runs and the figures and tables that answer it
 
     workload: one of workloads
     global_batch: instead of the workload's batch size
@@ -754,7 +754,7 @@ class Experiment(Section, kw_only=True):
 
 
 class Matmul(Section, kw_only=True):
-    """matrix products; the fastest square one of a device and precision is the peak of FLOP shares
+    """Matrix products; the fastest square one of a device and precision is the peak of FLOP shares
 
     backends: backends to measure, one device each
     products: (m, k) @ (k, n) as [m, k, n], in float32 as published
@@ -775,11 +775,11 @@ class Matmul(Section, kw_only=True):
 
 
 class AcceleratorReference(Section):
-    """published tables of accelerators, with this machine's measured peak"""
+    """Published tables of accelerators, with this machine's measured peak"""
 
 
 class Margin(Closed):
-    """differences that do not matter, fixed beforehand, by metric
+    """Differences that do not matter, fixed beforehand, by metric
 
     kind: a share of the way from chance to the best, or a ratio above 1
     margin: the share, or the ratio
@@ -794,7 +794,7 @@ class Margin(Closed):
 
 
 class Reduced(Closed):
-    """what is cut down of the papers' workloads and experiments
+    """What is cut down of the papers' workloads and experiments
 
     workloads: keys of workloads
     experiments: keys of experiments
@@ -805,7 +805,7 @@ class Reduced(Closed):
 
 
 class Given(Closed):
-    """what there are records of, for an experiment that is drawn from records alone"""
+    """What there are records of, for an experiment that is drawn from records alone"""
 
     runs: list[str]
     contests: list[str]
@@ -823,7 +823,7 @@ class Config(Closed):
     frameworks: backends of other frameworks, and experiments that have no other, are left out;
         [] for all
     seed: repeat k of every experiment uses seed + k on every backend
-    baseline: backend that the figure `ways` compares all others with
+    baseline: backend that the figure `variants` compares all others with
     deterministic: bit-equal repetition where the framework offers it
     budget: time for contests, of `snakemake plan`: 90min or 8h, say; empty for none
     records_only: draw from existing records; fetch, train and measure nothing. A mapping names

@@ -19,7 +19,7 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     `notices`: sentences on what is legal and odd. `samples`: class -> its first training example, a PNG image
     in base64 or the first words of a text; empty for other numbers, and of the first classes alone.
     `targets`: lowest and highest of labels that are numbers, which have no classes. `positions`: labels of
-    an example. `sizes`: split -> examples, where the counts of the classes do not tell.
+    an example. `sizes`: split -> number of examples, where the counts of the classes do not add up to it.
     """
 
     classes: list[str]

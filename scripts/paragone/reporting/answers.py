@@ -158,8 +158,8 @@ class Published:
         return f"{self.title.partition(',')[0]}; {self.system}"
 
     @property
-    def told(self) -> str:
-        """Return which run differs, and where."""
+    def sentence(self) -> str:
+        """Return which published run differs, and in what."""
         return f"{self.name}: {self.said}"
 
 
@@ -181,7 +181,7 @@ class Answer:
     picture: Picture | None = None
 
     @property
-    def told(self) -> str:
+    def paragraph(self) -> str:
         """Return the lead, the sentence and the cautions as one text."""
         sign = "" if self.lead[-1:] in "?." else ":"
         return " ".join(filter(None, [f"{self.lead}{sign}", self.text, *self.cautions]))
@@ -528,7 +528,7 @@ def to_text(sections: list[Section], about: str) -> str:
         blocks.append([f"## {section.heading}", *said])
         table = _table_of(section)
         blocks += [table] if table else []
-        differing = [one.told for one in section.judged if one.said]
+        differing = [run.sentence for run in section.judged if run.said]
         most = max(0, left - len(said) - len(table) - _MORE - 6)
         if lines := [line for text in differing for line in _wrapped(text, "- ")][:most]:
             blocks.append(lines)
@@ -540,7 +540,7 @@ def _bullets(given: list[Answer], most: int) -> list[str]:
     """Answers as a list of at most so many lines, the last of which counts what has no room."""
     lines: list[str] = []
     for at, one in enumerate(given):
-        own = _wrapped(one.told, "- ")
+        own = _wrapped(one.paragraph, "- ")
         if len(lines) + len(own) > most - (at < len(given) - 1):
             return [*lines, f"- {len(given) - at} more: index.html"]
         lines += own

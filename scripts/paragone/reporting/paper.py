@@ -99,7 +99,7 @@ def _sentences(answers: Iterable[Answer]) -> list[str]:
     """Return the first answers, as many as `WORDS` allow, and at least one."""
     found: list[str] = []
     for answer in answers:
-        text = answer.told
+        text = answer.paragraph
         if answer.outcome in (NOT_COMPARABLE, NOT_COMPARED):
             continue
         if found and len(" ".join([*found, text]).split()) > WORDS:
@@ -111,7 +111,7 @@ def _sentences(answers: Iterable[Answer]) -> list[str]:
 def _differing(part: answers.Section, *names: str) -> list[str]:
     """Return a sentence for each published run that differs, of the experiments of these names or of all."""
     judged = [run for run in part.judged if not names or run.experiment in names]
-    return [run.told for run in judged if run.said]
+    return [run.sentence for run in judged if run.said]
 
 
 def _abstract(part: answers.Section) -> list[str]:

@@ -115,27 +115,27 @@ class Task(Block, frozen=True, kw_only=True):
 
     @property
     def numeric(self) -> bool:
-        """Whether targets are numbers, and not classes."""
+        """Return whether targets are numbers, and not classes."""
         return self.name == "regression"
 
     @property
     def multi_label(self) -> bool:
-        """Whether each example has any number of classes: labels are 0 or 1, (classes,)."""
+        """Return whether each example has any number of classes; its labels are 0 or 1, (classes,)."""
         return self.name == "multi-label"
 
     @property
     def plain(self) -> bool:
-        """Whether the loss has neither class weights nor smoothed or ignored labels."""
+        """Return whether the loss has no class weights and no smoothed or ignored labels."""
         return not (self.class_weights or self.label_smoothing or self.ignored)
 
     @property
     def weighs(self) -> bool:
-        """Whether the mean loss of a batch divides by something else than its number of labels."""
+        """Return whether the mean loss of a batch divides by another sum than its number of labels."""
         return self.ignored or self.rule == "pytorch"
 
     @property
     def counts(self) -> bool:
-        """Whether the score of a batch divides by something else than its number of examples."""
+        """Return whether the score of a batch divides by another sum than its number of examples."""
         return self.ignored or self.multi_label
 
     @property

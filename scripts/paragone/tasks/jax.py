@@ -25,7 +25,7 @@ def losses(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
 
 
 def weights(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
-    """What each example counts in the divisor of the loss, (batch,)."""
+    """Return what each example counts in the divisor of the loss, (batch,)."""
     if not task.weighs:
         return jnp.ones(len(labels), outputs.dtype)
     each = (labels >= 0).astype(outputs.dtype)
@@ -44,7 +44,7 @@ def scores(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
 
 
 def counts(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
-    """What each example counts in the divisor of the score, (batch,)."""
+    """Return what each example counts in the divisor of the score, (batch,)."""
     if task.multi_label:
         return _means(((outputs > 0) + labels).astype(outputs.dtype))
     if task.ignored:

@@ -47,7 +47,7 @@ def wanted(task: Task, targets: np.ndarray, classes: int) -> np.ndarray:
 
 
 def weights(task: Task, targets: np.ndarray) -> np.ndarray:
-    """What the loss of each example counts in the divisor of the mean, (batch,)."""
+    """Return what the loss of each example counts in the divisor of the mean, (batch,)."""
     if not task.weighs:
         return np.ones(len(targets))
     each = (targets >= 0).astype(float)
@@ -68,7 +68,7 @@ def scores(task: Task, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 
 def counts(task: Task, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """What the score of each example counts in the divisor of the mean, (batch,).
+    """Return what the score of each example counts in the divisor of the mean, (batch,).
 
     The share of positions that are not ignored. Of several classes, the share that is predicted and that
     which is true, so that the quotient is micro F1: 2 TP / (2 TP + FP + FN) over all examples and classes.

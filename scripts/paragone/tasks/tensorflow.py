@@ -36,7 +36,7 @@ def _of_labels(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 
 
 def weights(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """What each example counts in the divisor of the loss, (batch,)."""
+    """Return what each example counts in the divisor of the loss, (batch,)."""
     if not task.weighs:
         return tf.ones(tf.shape(labels)[:1], outputs.dtype)
     each = tf.cast(labels >= 0, outputs.dtype)
@@ -53,7 +53,7 @@ def scores(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 
 
 def counts(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """What each example counts in the divisor of the score, (batch,)."""
+    """Return what each example counts in the divisor of the score, (batch,)."""
     if task.multi_label:
         return _means(tf.cast(outputs > 0, outputs.dtype) + tf.cast(labels, outputs.dtype))
     if task.ignored:

@@ -47,7 +47,7 @@ def _class_weights(task: Task, like: torch.Tensor) -> torch.Tensor:
 
 
 def weights(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """What each example counts in the divisor of the loss, (batch,)."""
+    """Return what each example counts in the divisor of the loss, (batch,)."""
     if not task.weighs:
         return outputs.new_ones(len(targets))
     each = (targets >= 0).to(outputs.dtype)
@@ -67,7 +67,7 @@ def scores(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Te
 
 
 def counts(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """What each example counts in the divisor of the score, (batch,)."""
+    """Return what each example counts in the divisor of the score, (batch,)."""
     if task.multi_label:
         return (outputs > 0).to(outputs.dtype).mean(1) + targets.mean(1)
     if task.ignored:

@@ -104,7 +104,7 @@ def by_number(name: str) -> tuple[float, str]:
 
 
 def indicators(values: np.ndarray, name: str) -> np.ndarray:
-    """Whether each example has each class, (examples, classes). Raises `UserError` for other than 0 and 1."""
+    """Return `values`, (examples, classes). Raises `UserError` unless they are 0 or 1 for several classes."""
     if values.shape[1] < 2 or not np.isin(values, (0, 1)).all():
         raise UserError(
             f"{name}: has other values than 0 and 1 for each of two or more classes, (examples, classes); "
