@@ -23,7 +23,7 @@ from paragone.reporting import fonts, style
 files = fonts.use_fonts_for([sys.argv[1]])
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    style.save(style.Frame(3.4, 1, sys.argv[1], None, [sys.argv[1]]).figure, [Path(sys.argv[2])])
+    style.save(style.Frame(3.4, 1, sys.argv[1], None, [sys.argv[1]]), [Path(sys.argv[2])])
 print(json.dumps([[file.name for file in files], [str(one.message) for one in caught]]))
 """
 

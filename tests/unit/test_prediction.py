@@ -235,7 +235,7 @@ def test_table_names_judge_family_and_what_lies_inside(tmp_path):
     texts = dict.fromkeys(["run_verdict", "explanation", "curve"], "")
     (run,) = verdicts.runs_in(table.astype(dict.fromkeys(texts, object)).fillna(texts))
     assert (run.verdict, run.judge) == (DIFFERS, "PyTorch")
-    assert {one.metric: one.own for one in run.numbers}["test_accuracy"] == (0.87, 0.872)
+    assert sorted(one.metric for one in run.numbers) == sorted(verdicts.FINAL)
     markdown = files["markdown"].read_text()
     assert "published outcomes are where one more of the" in markdown
     assert "pixels" in markdown  # a flaw of the source

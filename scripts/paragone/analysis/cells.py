@@ -19,6 +19,8 @@ FIT = ["compilation_seconds", "train_seconds", "evaluate_seconds"]
 class Missing(Exception):
     """There is no value that a published number could be compared with; `reason` is why."""
 
+    has_runs = True
+
     def __init__(self, kind: str, *values: Any) -> None:
         super().__init__(kind)
         self.reason: Reason = (kind, *values)
@@ -26,6 +28,8 @@ class Missing(Exception):
 
 class NoRuns(Missing):
     """There is no run that a published number could be compared with."""
+
+    has_runs = False
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,13 @@
 """Published numbers and runs against the measured ones: the corresponding runs, verdicts, and why."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import fmean
-from typing import Any
 
 import pandas as pd
 
-from paragone.analysis.cells import QUANTITIES, Cell, Missing, NoRuns, pick
+from paragone.analysis.cells import QUANTITIES, Cell, Missing, pick
 from paragone.analysis.grouping import Series, shares_cores
 from paragone.analysis.prediction import (
     AT_CHANCE,
@@ -35,7 +34,6 @@ VERDICTS = (AT_CHANCE, DIFFERS, CONSISTENT, HOLDS, NOT_COMPARABLE)
 # Losses and accuracies of one published run are correlated over its epochs: the final ones are the question.
 FINAL = ("test_accuracy", "test_loss", "train_loss")
 _OF_OTHER_TASKS = ("test_f1", "test_r2", "test_mae", "test_perplexity")  # likewise
-_CURVE = "inside", "inside_of", "as_few", "as_few_of"  # columns of a table `comparison`
 
 
 @dataclass(frozen=True)
@@ -93,12 +91,11 @@ class Number:
     """One final number of a published run against the runs of its program: a row of the forest plot.
 
     What prints as `published` lies within `rounding` of it. One more run of the program is expected between
-    `low` and `high`, around the `center` of its `n` runs; `own` are the values of those at hand. `margin`:
-    the difference that does not matter, 0 where there is none. `p`: of "one more run of this program",
-    adjusted for the numbers of the published run; the interval has the same level, so that a number differs
-    exactly where it lies outside. `noticed`: the difference that the test finds in 80 % of cases. `is_equal`:
-    within the margin, whether or not the number differs. `verdict`: `HOLDS`, `CONSISTENT`, `DIFFERS` or
-    `AT_CHANCE`.
+    `low` and `high`, around the `center` of its `n` runs. `margin`: the difference that does not matter, 0
+    where there is none. `p`: of "one more run of this program", adjusted for the numbers of the published
+    run; the interval has the same level, so that a number differs exactly where it lies outside. `noticed`:
+    the difference that the test finds in 80 % of cases. `is_equal`: within the margin, whether or not the
+    number differs. `verdict`: `HOLDS`, `CONSISTENT`, `DIFFERS` or `AT_CHANCE`.
     """
 
     metric: str
@@ -108,7 +105,6 @@ class Number:
     low: float
     high: float
     n: int
-    own: tuple[float, ...]
     margin: float
     p: float
     noticed: float
@@ -119,24 +115,26 @@ class Number:
     @classmethod
     def of(cls, one: Judgement) -> "Number":
         """The number that a judgement is about."""
-        names = {each.name for each in fields(cls)} - {"published"}
-        values = {name: getattr(one, name) for name in names if hasattr(one, name)}
-        about = {name: value for name, value in vars(one.claim).items() if name in names}
-        return cls(published=one.claim.value, **about, **values)
+        about = {**vars(one.claim), "published": one.claim.value}
+        of_runs = {name: getattr(one, name) for name in _OF_NUMBER if name not in about}
+        return cls(**of_runs, **{name: about[name] for name in _OF_NUMBER if name in about})
+
+
+_OF_NUMBER = [each.name for each in fields(Number)]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The published epochs of a run together: `inside` of `count` outcomes lie where 95 % of runs would be.
+    """The published epochs of a run: `inside` of `inside_of` outcomes lie where 95 % of runs would be.
 
-    `as_few`: how many of the `of` runs, the committed ones and the published one, have as few inside.
+    `as_few`: how many of the `as_few_of` runs, the committed ones and the published one, have as few inside.
     `verdict`: `CONSISTENT` with one more run, or `DIFFERS`.
     """
 
     inside: int
-    count: int
+    inside_of: int
     as_few: int
-    of: int
+    as_few_of: int
     verdict: str
 
 
@@ -148,7 +146,7 @@ class PublishedRun:
     whose runs are at hand. `count`: several published runs of one program that are judged as a sample; the
     numbers are means. `curve`: None where epochs are not published or no spread is committed. `explanation`:
     where the run differs, the same one judged by the committed runs of the second workload that its protocol
-    names, if it is consistent with these. `why`: why nothing can be compared.
+    names, if it is consistent with these.
     """
 
     system: str
@@ -158,7 +156,6 @@ class PublishedRun:
     numbers: tuple[Number, ...] = ()
     curve: Curve | None = None
     explanation: "PublishedRun | None" = None
-    why: Reason = ()
     count: int = 1
 
 
@@ -168,20 +165,14 @@ class Comparison:
 
     `findings`: by label, of each row. `judged`: the label of the series that judges, and its finding, of each
     row. `families`: "final" of the last numbers of a run, "curve" of its others, empty of all else. `runs`:
-    the published ones. `samples`: several of one program, and the findings on their means.
+    the published ones. `samples`: several of one program, and the judgements of their means.
     """
 
     findings: list[dict[str, Finding]]
     judged: list[tuple[str, Finding]]
     families: list[str]
     runs: list[PublishedRun]
-    samples: list[tuple[PublishedRun, list[Finding]]]
-
-
-def together(numbers: Sequence[Number]) -> str:
-    """What the numbers of one published run say together: what speaks most against it."""
-    verdicts = {one.verdict for one in numbers}
-    return next((name for name in VERDICTS if name in verdicts), NOT_COMPARABLE)
+    samples: list[tuple[PublishedRun, list[Judgement]]]
 
 
 def compare_all(
@@ -197,17 +188,15 @@ def compare_all(
         for row, by_label in zip(rows, findings, strict=True)
     ]
     families = ["curve" if row.metric in OUTCOMES else "" for row in rows]
-    runs, last = [], finals(rows)
-    for system, places in last.items():
+    runs, found = [], {}
+    for system, places in finals(rows).items():
         for place in places:
             families[place] = "final"
-        _adjust(judged, places)
-        run = _published_run(system, evidence, [judged[place] for place in places])
+        found[system] = _adjust(judged, places)
+        finals_of_run = [judged[place] for place in places]
+        run = _published_run(system, evidence, finals_of_run, found[system])
         curve = _curve(system, rows, judged, evidence) if run.numbers else None
         runs.append(replace(run, curve=curve))
-    found = {
-        system: _judgements(judged[place] for place in places) for system, places in last.items()
-    }
     return Comparison(findings, judged, families, runs, _samples(runs, found, evidence))
 
 
@@ -228,30 +217,25 @@ def _designated(evidence: Evidence, row: Row, sweeps: Sequence[Series]) -> str |
     return next((each.label for each in sweeps if spread and each.backend == spread.backend), None)
 
 
-def _judgements(judged: Iterable[tuple[str, Finding]]) -> list[Judgement]:
-    return [finding.judgement for _, finding in judged if finding.judgement]
-
-
-def _adjust(judged: list[tuple[str, Finding]], places: list[int]) -> None:
+def _adjust(judged: list[tuple[str, Finding]], places: list[int]) -> list[Judgement]:
     """Adjust the verdicts on the numbers of one published run, in `judged`, for how many they are."""
-    able = [place for place in places if judged[place][1].judgement]
-    numbers = adjusted(_judgements(judged[place] for place in able))
+    able = {place: one for place in places if (one := judged[place][1].judgement)}
+    numbers = adjusted([*able.values()])
     for place, one in zip(able, numbers, strict=True):
         label, finding = judged[place]
         measured = within(finding.measured, one) if finding.measured else None
         found = replace(finding, verdict=one.verdict, measured=measured, judgement=one)
         judged[place] = label, found
+    return numbers
 
 
 def _published_run(
-    system: str, evidence: Evidence, judged: list[tuple[str, Finding]]
+    system: str, evidence: Evidence, judged: list[tuple[str, Finding]], found: list[Judgement]
 ) -> PublishedRun:
     """A published run by its final numbers, adjusted; explained by another workload where it differs."""
-    protocol, found = evidence.protocols[system], _judgements(judged)
+    protocol = evidence.protocols[system]
     if not found:
-        label, finding = judged[0]
-        why = finding.reasons[0]
-        return PublishedRun(system, protocol.workload, label, NOT_COMPARABLE, why=why)
+        return PublishedRun(system, protocol.workload, judged[0][0], NOT_COMPARABLE)
     label = next(label for label, finding in judged if finding.judgement)
     run = _run_of(system, protocol.workload, label, found)
     spread = evidence.spreads.get(protocol.second_workload)
@@ -263,9 +247,13 @@ def _published_run(
     return replace(run, explanation=other if other.verdict in (HOLDS, CONSISTENT) else None)
 
 
-def _run_of(system: str, workload: str, label: str, found: Sequence[Judgement]) -> PublishedRun:
+def _run_of(
+    system: str, workload: str, label: str, found: Sequence[Judgement], count: int = 1
+) -> PublishedRun:
+    """A published run whose verdict is what speaks most against it of its numbers."""
     numbers = tuple(map(Number.of, found))
-    return PublishedRun(system, workload, label, together(numbers), numbers)
+    verdict = min((one.verdict for one in numbers), key=VERDICTS.index, default=NOT_COMPARABLE)
+    return PublishedRun(system, workload, label, verdict, numbers, count=count)
 
 
 def _curve(
@@ -288,7 +276,7 @@ def _curve(
 
 def _samples(
     runs: list[PublishedRun], found: dict[str, list[Judgement]], evidence: Evidence
-) -> list[tuple[PublishedRun, list[Finding]]]:
+) -> list[tuple[PublishedRun, list[Judgement]]]:
     """Several published runs of one protocol, as a sample: their means against ours."""
     programs: dict[str, list[PublishedRun]] = {}
     for run in runs:
@@ -298,15 +286,8 @@ def _samples(
     for same in programs.values():
         if len(same) >= FEWEST_RUNS:
             numbers = adjusted(_means([found[run.system] for run in same]))
-            first = same[0]
-            sample = _run_of(first.system, first.workload, first.judge, numbers)
-            findings = [
-                Finding(
-                    one.verdict, measured=within(Measured(one.center, 4, one.n), one), judgement=one
-                )
-                for one in numbers
-            ]
-            samples.append((replace(sample, count=len(same)), findings))
+            about = same[0].system, same[0].workload, same[0].judge
+            samples.append((_run_of(*about, numbers, len(same)), numbers))
     return samples
 
 
@@ -331,34 +312,20 @@ def _means(found: list[list[Judgement]]) -> list[Judgement]:
 
 
 def runs_in(comparison: pd.DataFrame) -> list[PublishedRun]:
-    """The published runs of a table `comparison`, and samples of several of them."""
+    """The published runs of a table `comparison`, without their curves, and samples of several of them."""
     final = comparison[comparison["run_verdict"] != ""]
     found = []
     for (system, count), rows in final.groupby(["system", "published_runs"], sort=False):
-        numbers = rows[rows["n"].notna()].to_dict("records")
-        first = numbers[0] if numbers else rows.iloc[0]
-        run = PublishedRun(
-            system,
-            first["workload"],
-            first["judge"],
-            first["run_verdict"],
-            tuple(map(_number_in, numbers)),
-            count=int(count),
-        )
+        judged = rows[rows["n"].notna()].rename(columns={"value": "published"})
+        numbers = [Number(**row) for row in judged[_OF_NUMBER].to_dict("records")]
+        first = (judged if numbers else rows).iloc[0]
+        about = system, first["workload"], first["judge"], first["run_verdict"]
+        run = PublishedRun(*about, tuple(numbers), count=int(count))
         if first["explanation"]:
             other = PublishedRun(system, first["explanation"], "", first["explained"])
             run = replace(run, explanation=other)
-        if pd.notna(first["inside"]):
-            inside, count, as_few, of = (int(first[name]) for name in _CURVE)
-            run = replace(run, curve=Curve(inside, count, as_few, of, first["curve"]))
         found.append(run)
     return found
-
-
-def _number_in(row: dict[str, Any]) -> Number:
-    own = tuple(map(float, str(row["own"]).split()))
-    values = {each.name: row[each.name] for each in fields(Number) if each.name in row}
-    return Number(**{**values, "published": row["value"], "n": int(row["n"]), "own": own})
 
 
 def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFrame) -> Finding:
@@ -375,7 +342,7 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
         cell = pick(row, protocol, runs, epochs, exact=quantity.exact)
         values = quantity.values(cell, row).dropna()
     except Missing as missing:
-        return _missing(missing)
+        return Finding(NOT_COMPARABLE, (missing.reason,), has_runs=missing.has_runs)
     if values.empty:
         return Finding(NOT_COMPARABLE, (("no_parity",) if quantity.hardware else ("not_finite",),))
     summary, used = summarize(values), tuple(cell.runs["run"])
@@ -411,7 +378,7 @@ def compare_ratio(
             cell = pick(row, evidence.protocols[row.system], runs, epochs, exact=True)
             pair.append((cell, quantity.values(cell, row)))
     except Missing as missing:
-        return _missing(missing)
+        return Finding(NOT_COMPARABLE, (missing.reason,), has_runs=missing.has_runs)
     (cell, values), (base, references) = pair
     # By seed; without seeds that only one of them has.
     paired = ratio.of(values, references).dropna()
@@ -440,11 +407,6 @@ def compare_ratio(
     opposite = found.low * found.high > 0 and found.low * published < 0
     reasons = (("times", math.exp(found.difference), opposite),)
     return Finding(found.verdict, reasons, measured, (), used, found)
-
-
-def _missing(missing: Missing) -> Finding:
-    has_runs = not isinstance(missing, NoRuns)
-    return Finding(NOT_COMPARABLE, (missing.reason,), has_runs=has_runs)
 
 
 def summarized(summary: Summary, digits: int, unit: str = "") -> Measured:
@@ -486,40 +448,26 @@ def _claim(row: Row, cell: Cell, evidence: Evidence) -> Claim:
     that of the best constant answer by more than the margin; or R², above 0.
     """
     split, _, name = row.metric.partition("_")
-    if not math.isnan(variance := float(cell.runs[f"{split}_variance"].max())):
-        return _claim_of_numbers(row, cell, evidence, variance)
+    of_numbers = not math.isnan(variance := float(cell.runs[f"{split}_variance"].max()))
     several = (cell.runs["task"] == "multi-label").all()
-    score, majority = f"{split}_{'f1' if several else 'accuracy'}", cell.runs[f"{split}_majority"]
-    majority = float(majority.max())
-    margin = evidence.margins[score].of(1 - majority)
+    score = f"{split}_{'r2' if of_numbers else 'f1' if several else 'accuracy'}"
+    chance = 0.0 if of_numbers else float(cell.runs[f"{split}_majority"].max())
     reached = float(cell.at(row)[score].mean())
+    unit = 1.0
     if row.metric == score:
-        reached = min(reached, row.number)
-    at_chance = reached <= majority + margin
-    if name == "perplexity":
-        nats = math.log(row.number)
-        margin = row.number * evidence.margins[row.metric].of(-math.log(majority) - nats)
-    elif row.metric != score:
+        reached, reach = min(reached, row.number), 1 - chance
+    elif of_numbers:
+        # Always saying the mean has an absolute error of at most the deviation.
+        reach = {"mae": math.sqrt(variance), "loss": variance}[name] - row.number
+    elif name == "perplexity":
+        unit, reach = row.number, -math.log(chance) - math.log(row.number)
+    else:
         guessing = float(cell.runs[f"{split}_guessing_loss"].max())
-        if math.isnan(guessing):
-            # Of guessing by the shares of the classes: their entropy, of which this is a lower bound.
-            guessing = -math.log(majority)
-        margin = evidence.margins[row.metric].of(guessing - row.number)
-    about = row.metric, cell.epoch_of(row), row.rounding, row.bound
-    return Claim(row.number, margin, *about, at_chance)
-
-
-def _claim_of_numbers(row: Row, cell: Cell, evidence: Evidence, variance: float) -> Claim:
-    """`_claim` of a regression. Always saying the mean has an absolute error of at most the deviation."""
-    split, _, name = row.metric.partition("_")
-    reach = {"r2": 1.0, "mae": math.sqrt(variance) - row.number, "loss": variance - row.number}[
-        name
-    ]
-    reached = float(cell.at(row)[f"{split}_r2"].mean())
-    reached = min(reached, row.number) if name == "r2" else reached
-    at_chance = reached <= evidence.margins[f"{split}_r2"].of(1.0)
-    about = row.metric, cell.epoch_of(row), row.rounding, row.bound
-    return Claim(row.number, evidence.margins[row.metric].of(reach), *about, at_chance)
+        # Of guessing by the shares of the classes: their entropy, of which the latter is a lower bound.
+        reach = (-math.log(chance) if math.isnan(guessing) else guessing) - row.number
+    at_chance = reached <= chance + evidence.margins[score].of(1 - chance)
+    about = row.metric, cell.epoch_of(row), row.rounding, row.bound, at_chance
+    return Claim(row.number, unit * evidence.margins[row.metric].of(reach), *about)
 
 
 def _judge_count(row: Row, protocol: Protocol, summary: Summary) -> tuple[str, Reason]:

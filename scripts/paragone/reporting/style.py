@@ -11,7 +11,7 @@ from typing import Any
 import matplotlib
 import pandas as pd
 from matplotlib.artist import Artist
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
@@ -94,13 +94,9 @@ matplotlib.rcdefaults()
 sns.set_theme(context=None, style="ticks", rc=_SETTINGS)
 
 
-def color(palette: dict[str, str], backend: str, number: int = 0) -> str:
-    """Return the color of a backend, gray for one that the palette does not name.
-
-    Further series of a backend, by `number`, are lighter, for figures without another mark of them.
-    """
-    parts = to_rgb(palette.get(backend, MUTED))
-    return to_hex([1 - (1 - part) * 0.5**number for part in parts]).upper()
+def color(palette: dict[str, str], backend: str) -> str:
+    """Return the color of a backend, gray for one that the palette does not name."""
+    return to_hex(palette.get(backend, MUTED)).upper()
 
 
 def series_style(palette: dict[str, str], backend: str, number: int = 0) -> dict[str, Any]:
@@ -141,7 +137,7 @@ def save(figure: Figure, outputs: list[Path]) -> None:
     _freeze(figure)
     for path in outputs:
         about, box = _METADATA[path.suffix], None
-        if isinstance(figure, Titled):
+        if isinstance(figure, Frame):
             if path.suffix == ".svg":
                 about = {**about, "Description": figure.notes}
             box = figure.without_texts(path.suffix == ".pdf")
@@ -158,26 +154,8 @@ def _freeze(figure: Figure) -> None:
         axes.set_position([round(x, 5), round(y, 5), round(width, 5), round(height, 5)])
 
 
-class Titled(Figure):
-    """A figure with a title and `notes`, which end `above` and begin `below` inches from the edges.
-
-    `around`: both as drawn.
-    """
-
-    notes = ""
-    above = below = 0.0
-    around: Sequence[Artist] = ()
-
-    def without_texts(self, without: bool) -> Bbox | None:
-        """Show title and notes, or hide them and return what is left of the figure."""
-        for text in self.around:
-            text.set_visible(not without)
-        width, height = self.get_size_inches()
-        return Bbox([[0, self.below], [width, height - self.above]]) if without else None
-
-
-class Frame:
-    """A figure with its title, legend and notes; the caller draws the axes."""
+class Frame(Figure):
+    """A figure with its title, legend and `notes`; the caller draws the axes."""
 
     def __init__(
         self,
@@ -194,6 +172,7 @@ class Frame:
         machine, disturbances and broken rules of the `runs`, unless that is None. Synthetic data get a banner
         across the top.
         """
+        super().__init__()
         synthetic = runs is not None and run_states.holds_synthetic(runs)
         banner = _wrapped(footnotes.SYNTHETIC, width, 7, "bold") if synthetic else []
         heading = _wrapped(title, width, 8, "bold")
@@ -201,39 +180,32 @@ class Frame:
         if runs is not None:
             about += [*footnotes.isolation(runs), *footnotes.violations(runs)]
             setting = [footnotes.data(runs), footnotes.machine(runs)]
+        self.notes = " ".join(about)  # the paper says once on which data and machine
         foot = _wrapped(" ".join([*about, *setting]), width, _NOTE_SIZE)
         for handle in handles:
             room = width - 2 * _MARGIN - _HANDLE
             handle.set_label(shortened(str(handle.get_label()), room, 7))
         columns, rows = _legend_shape(handles, width)
-        above = _MARGIN + len(heading) * _LINE_HEIGHT * 1.1 + rows * _LINE_HEIGHT * 1.08 + _GAP
-        above += len(banner) * _LINE_HEIGHT + 2 * _GAP if banner else 0
-        below = _MARGIN + len(foot) * _LINE_HEIGHT * 0.82 + _GAP
-        self.figure = Titled()
-        self.figure.notes = " ".join(about)  # the paper says once on which data and machine
-        self._height = height + above + below
-        self.figure.set_size_inches(width, self._height)
-        self.figure.set_layout_engine(
-            "constrained", w_pad=0.02, h_pad=0.02, wspace=0.04, hspace=0.04
-        )
-        left, share = _MARGIN / width, height / self._height
-        rect = (left, below / self._height, 1 - 2 * left, share)
-        self.figure.get_layout_engine().set(rect=rect)
-        self._write(heading, _MARGIN, 8, _LINE_HEIGHT * 1.1, weight="bold")
         top = _MARGIN + len(heading) * _LINE_HEIGHT * 1.1
-        start = self._height - below + _GAP
-        self._write(foot, start, _NOTE_SIZE, _LINE_HEIGHT * 0.82, color=MUTED)
-        self.figure.around = [*self.figure.texts]
-        self.figure.above, self.figure.below = top - _GAP / 2, below - _GAP / 2
+        depth = len(banner) * _LINE_HEIGHT + _GAP
+        above = top + rows * _LINE_HEIGHT * 1.08 + _GAP + (depth + _GAP if banner else 0)
+        below = _MARGIN + len(foot) * _LINE_HEIGHT * 0.82 + _GAP
+        whole, left = height + above + below, _MARGIN / width
+        self.set_size_inches(width, whole)
+        rect = (left, below / whole, 1 - 2 * left, height / whole)
+        pads = {"w_pad": 0.02, "h_pad": 0.02, "wspace": 0.04, "hspace": 0.04}
+        self.set_layout_engine("constrained", rect=rect, **pads)
+        self._write(heading, _MARGIN, 8, _LINE_HEIGHT * 1.1, weight="bold")
+        self._write(foot, whole - below + _GAP, _NOTE_SIZE, _LINE_HEIGHT * 0.82, color=MUTED)
+        self._around = [*self.texts]
+        self._inside = Bbox([[0, below - _GAP / 2], [width, whole - (top - _GAP / 2)]])
         if banner:
-            depth = len(banner) * _LINE_HEIGHT + _GAP
             place = {"color": ALARM, "linewidth": 0}
-            box = Rectangle((0, self._y(top + depth)), 1, depth / self._height, **place)
-            self.figure.add_artist(box)
+            self.add_artist(Rectangle((0, self._y(top + depth)), 1, depth / whole, **place))
             self._write(banner, top + _GAP / 2, 7, _LINE_HEIGHT, color="white", weight="bold")
             top += depth + _GAP
         if handles:
-            self.figure.legend(
+            self.legend(
                 handles=list(handles),
                 ncols=columns,
                 loc="upper left",
@@ -246,16 +218,21 @@ class Frame:
                 bbox_to_anchor=(left, self._y(top)),
             )
 
+    def without_texts(self, without: bool) -> Bbox | None:
+        """Show title and notes, or hide them and return what is left of the figure."""
+        for text in self._around:
+            text.set_visible(not without)
+        return self._inside if without else None
+
     def _y(self, inches_from_top: float) -> float:
-        return 1 - inches_from_top / self._height
+        return 1 - inches_from_top / self.get_figheight()
 
     def _write(
         self, lines: list[str], top: float, size: float, step: float, **options: str
     ) -> None:
-        left = _MARGIN / self.figure.get_figwidth()
         for number, line in enumerate(lines):
             y = self._y(top + number * step)
-            self.figure.text(left, y, line, size=size, va="top", **options)
+            self.text(_MARGIN / self.get_figwidth(), y, line, size=size, va="top", **options)
 
 
 def _legend_shape(handles: Sequence[Artist], width: float) -> tuple[int, int]:

@@ -479,8 +479,9 @@ def of_curve(run: PublishedRun) -> str:
         return ""
     fewer = "none has fewer" if curve.as_few == 1 else f"{curve.as_few} have as few or fewer"
     return (
-        f"{run.system}: {curve.inside} of {curve.count} published outcomes are where one more of the "
-        f"{curve.of - 1} committed runs would be: {curve.verdict}. Of these and the published one {fewer}."
+        f"{run.system}: {curve.inside} of {curve.inside_of} published outcomes are where one more of "
+        f"the {curve.as_few_of - 1} committed runs would be: {curve.verdict}. Of these and the published "
+        f"one {fewer}."
     )
 
 

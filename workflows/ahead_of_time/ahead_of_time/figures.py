@@ -71,7 +71,7 @@ def draw_published_bounds(points: pd.DataFrame, shown: Shown) -> Figure:
     height = LINE * lines + ROW * len(places) + 0.4
     title = f"{shown.about.title}: published times and lower bounds"
     frame = Frame(style.DOUBLE, height, title, None, remarks, handles)
-    axes = frame.figure.subplots()
+    axes = frame.subplots()
     axes.set_xscale("log")
     axes.grid(axis="x")
     for row, place in enumerate(places):
@@ -96,7 +96,7 @@ def draw_published_bounds(points: pd.DataFrame, shown: Shown) -> Figure:
             write_words(axes, row, ", ".join(words))
     name_rows(axes, places)
     axes.set_xlabel("time of a step (ms)")
-    return frame.figure
+    return frame
 
 
 def compiled_scaling(shown: Shown) -> pd.DataFrame:
@@ -121,7 +121,7 @@ def draw_compiled_scaling(points: pd.DataFrame, shown: Shown) -> Figure:
     remarks = [COMPILED, BOUND, TILES, shown.validated]
     title = f"{shown.about.title}: strong and weak scaling"
     frame = Frame(style.DOUBLE, PANEL * len(workloads), title, None, remarks, handles)
-    grid = frame.figure.subplots(len(workloads), 4, squeeze=False, sharex=True)
+    grid = frame.subplots(len(workloads), 4, squeeze=False, sharex=True)
     series = points.sort_values("devices").groupby(["label", "scaling", "backend"], sort=False)
     for (workload, kind, backend), rows in series:
         column = 0 if kind == STRONG else 2
@@ -131,7 +131,7 @@ def draw_compiled_scaling(points: pd.DataFrame, shown: Shown) -> Figure:
         _draw_series(parts, efficiency, rows, style.color(shown.about.palette, backend))
     for axes in grid[-1]:
         axes.set_xlabel("devices")
-    return frame.figure
+    return frame
 
 
 def _draw_series(parts: Axes, efficiency: Axes, rows: pd.DataFrame, color: str) -> None:

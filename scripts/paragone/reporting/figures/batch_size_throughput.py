@@ -112,7 +112,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     if points["low"].notna().any():
         handles.append(legend_line("95 % interval", color=style.MUTED, linewidth=0.9))
     frame = Frame(style.SINGLE, 2.6, inputs.title, inputs.runs, about, handles)
-    speeds, ratios = frame.figure.subplots(2, 1, sharex=True)
+    speeds, ratios = frame.subplots(2, 1, sharex=True)
     draw_cells(speeds, drawn[~is_relative], styles, APART)
     draw_cells(ratios, drawn[is_relative & (drawn["kind"] != "words")], styles, APART)
     speeds.set_ylabel("examples/s")
@@ -122,4 +122,4 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     ratios.set_ylabel(f"relative to batch {base}")
     ratios.set_ylim(bottom=0)
     ratios.set_xlabel(BATCH)
-    return frame.figure
+    return frame

@@ -101,7 +101,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     remarks = [BARS, footnotes.repeats(counts)]
     height = rows_height(series, ROW) + 0.36
     frame = Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
-    axes = frame.figure.subplots()
+    axes = frame.subplots()
     row_axes(axes, list(series), "time of the whole run (s)")
     bars = {row: parts for row, parts in enumerate(series.values()) if "part" in parts}
     bars = {row: parts for row, parts in bars.items() if parts["part"].notna().all()}
@@ -114,7 +114,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     axes.figure.draw_without_rendering()
     for row, parts in bars.items():
         _label_parts(axes, row, parts)
-    return frame.figure
+    return frame
 
 
 def _draw_bar(axes: Axes, row: int, parts: pd.DataFrame) -> None:

@@ -167,7 +167,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     panels = {name: here for name, here in panels.items() if len(here)}
     about = remarks(points, inputs)
     frame = Frame(style.SINGLE, 1.3 * len(panels), inputs.title, inputs.runs, about, handles)
-    grid = frame.figure.subplots(len(panels), 1, squeeze=False).flat
+    grid = frame.subplots(len(panels), 1, squeeze=False).flat
     for axes, (name, here) in zip(grid, panels.items(), strict=True):
         shown = {key: own for key, own in styles.items() if (here["series"] == key).any()}
         of_ratios = name == PANELS["speed_up"]
@@ -178,4 +178,4 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         plain_numbers(axes.yaxis)
         if of_ratios:
             axes.axhline(1, color=style.MUTED, linewidth=0.8, linestyle=":")
-    return frame.figure
+    return frame

@@ -165,7 +165,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     handles = _handles(series, points, styles, stars, last)
     frame = Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
     shape = {"squeeze": False, "sharex": True, "sharey": "row"}
-    panels = iter(frame.figure.subplots(len(metrics), len(workloads), **shape).flat)
+    panels = iter(frame.subplots(len(metrics), len(workloads), **shape).flat)
     for metric in metrics:
         of_metric = points[points["metric"] == metric]
         for workload in workloads:
@@ -177,7 +177,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             axes.label_outer()
             if len(workloads) > 1 and metric == metrics[0]:
                 axes.set_title("\n".join(textwrap.wrap(workload, 16)), loc="left")
-    return frame.figure
+    return frame
 
 
 def _remarks(series: list[Series]) -> list[str]:

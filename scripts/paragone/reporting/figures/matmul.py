@@ -70,14 +70,14 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     handles = [*legend_series(styles), legend_mark("peak", markersize=6, **RING)]
     height, remarks = HEIGHT * rows + 0.2, _remarks(squares)
     frame = Frame(style.SINGLE, height, inputs.title, about, remarks, handles)
-    grid = frame.figure.subplots(rows, columns, sharey=True, squeeze=False).flat
+    grid = frame.subplots(rows, columns, sharey=True, squeeze=False).flat
     for axes, (precision, cases) in zip(grid, panels.items(), strict=False):
         _draw_panel(axes, cases.assign(series=cases["label"]), styles)
         axes.set_title(precision, loc="left")
         axes.set_ylabel("GFLOP/s" if axes.get_subplotspec().is_first_col() else "")
     for axes in list(grid)[len(panels) :]:
         axes.remove()
-    return frame.figure
+    return frame
 
 
 def _draw_panel(axes: Axes, cases: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:

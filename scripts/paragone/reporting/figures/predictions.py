@@ -104,17 +104,17 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     long = any(len(handle.get_label()) > 52 for handle in handles)
     width = style.DOUBLE if lines > 1 or long else style.SINGLE
     frame = Frame(width, height, inputs.title, inputs.runs, [GRID], handles)
-    axes = frame.figure.subplots()
+    axes = frame.subplots()
     axes.set_axis_off()
     if not cells:
         axes.text(0, 0.5, "no run was completed", color=style.ALARM)
-        return frame.figure
+        return frame
     column = width / SIDE - 0.02
     for cell in cells:
         _draw_cell(axes, cell, styles, column, text)
     # Drawing an image sets the limits of the axes to those of the image.
     axes.set(xlim=(0, SIDE * column), ylim=(SIDE * (CELL + text), 0))
-    return frame.figure
+    return frame
 
 
 def _draw_cell(

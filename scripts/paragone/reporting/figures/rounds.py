@@ -89,7 +89,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         ],
         [*handles, *([Patch(label="disturbed machine", **SHADE)] if found else [])],
     )
-    grid = frame.figure.subplots(len(panels), 1, squeeze=False)
+    grid = frame.subplots(len(panels), 1, squeeze=False)
     for axes, panel in zip(grid.flat, panels, strict=True):
         own = points[points["panel"] == panel]
         for name, windows in own.dropna(subset="examples_per_second").groupby("series", sort=False):
@@ -117,7 +117,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         if len(panels) > 1:
             axes.set_title(panel, loc="left")
     grid.flat[-1].set_xlabel("round")
-    return frame.figure
+    return frame
 
 
 def _shade(axes: Axes, turns: pd.Series) -> None:

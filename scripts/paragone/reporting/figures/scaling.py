@@ -56,7 +56,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     about = remarks(points, inputs)
     frame = Frame(style.SINGLE, HEIGHT, inputs.title, inputs.runs, about, handles)
     counts = sorted(set(points["replicas"]))
-    times, speed_ups = frame.figure.subplots(1, len(PANELS))
+    times, speed_ups = frame.subplots(1, len(PANELS))
     # The ideal: the work divided over n devices, or over the same cores.
     speed_ups.plot(counts, counts, linestyle=":", color=style.MUTED, linewidth=1.2)
     if shared:
@@ -66,7 +66,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
             here = points[points["series"] == name]
             _draw_measured(axes, here, column, own, dodged(number, len(styles), DODGE))
         _dress(axes, column, counts)
-    return frame.figure
+    return frame
 
 
 def _draw_measured(

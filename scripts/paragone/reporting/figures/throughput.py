@@ -77,7 +77,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         _remarks(series["n"].tolist(), inputs),
         legend_row(f"one {units}", "median")[: 3 if (series["n"] > 1).any() else 2],
     )
-    axes = frame.figure.subplots()
+    axes = frame.subplots()
     row_axes(axes, names, "steady training throughput (examples/s)")
     axes.set_xlim(0, 1 if known.empty else known[SPEED].max() * 1.04)
     for row, (name, about) in enumerate(series.iterrows()):
@@ -93,7 +93,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         of_peak = "" if pd.isna(share) else f"\n{100 * share:.2g} % of peak"
         text = f"{median:,.0f} (n = {about['n']}){of_peak}"
         write_value(axes, row, runs[SPEED].max(), text, about["words"])
-    return frame.figure
+    return frame
 
 
 def _remarks(counts: list[int], inputs: Inputs) -> list[str]:

@@ -138,7 +138,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     remarks, handles = _remarks(points, inputs.runs), _handles(points, styles)
     frame = Frame(style.SINGLE, 2.9, inputs.title, inputs.runs, remarks, handles)
     heights = [0.12, 1.75, 0.85]
-    rates, times, finals = frame.figure.subplots(3, 1, sharex=True, height_ratios=heights)
+    rates, times, finals = frame.subplots(3, 1, sharex=True, height_ratios=heights)
     batches = np.log2(sorted(set(points["global_batch"])))
     # The width of a backend at a batch size, in octaves.
     slot = min(0.8 * min(np.diff(batches), default=1) / len(styles), 0.4)
@@ -169,7 +169,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     _dress(times, finals, points, inputs.runs)
     edge = max(0.55 * slot * len(styles), 0.5)
     finals.set_xlim(batches.min() - edge, batches.max() + edge)
-    return frame.figure
+    return frame
 
 
 def _draw_median(axes: Axes, ends: list[float], value: float, color: str) -> None:

@@ -94,14 +94,14 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         [*legend_row(f"one {units}", "geometric mean"), band],
     )
     shape = {"squeeze": False, "height_ratios": heights}
-    grid = frame.figure.subplots(len(works), len(columns), **shape)
+    grid = frame.subplots(len(works), len(columns), **shape)
     for row, (work, part) in zip(grid, works.items(), strict=True):
         names = _ranked(part, columns)
         for axes, metric in zip(row, columns, strict=True):
             _draw_ratios(axes, part, metric, names, inputs)
             axes.tick_params(labelleft=axes is row[0])
         row[0].set_title(work if several else "", loc="left")
-    return frame.figure
+    return frame
 
 
 def _ranked(part: pd.DataFrame, metrics: list[str]) -> list[str]:

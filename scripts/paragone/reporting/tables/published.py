@@ -11,7 +11,7 @@ from paragone.analysis.grouping import Series
 from paragone.analysis.prediction import NOT_COMPARABLE, Judgement
 from paragone.analysis.product_tables import PEAK, medians, peaks, with_labels
 from paragone.analysis.statistics import INTERVAL, Summary, summarize
-from paragone.analysis.verdicts import Finding, PublishedRun, summarized
+from paragone.analysis.verdicts import Finding, Measured, PublishedRun, summarized
 from paragone.base.errors import UserError
 from paragone.config.numbers import Protocol, Row
 from paragone.reporting import footnotes, words
@@ -21,8 +21,8 @@ from paragone.tasks import METRICS
 
 # Columns of the CSV file only, for programs; the latter are the numbers behind the verdict.
 NUMBERS = ["experiment", "family", "judge", "value", "bound", "has_runs", "run_verdict"]
-NUMBERS += ["workload", "published_runs", "curve", "inside", "inside_of", "as_few", "as_few_of"]
-NUMBERS += ["explanation", "explained"]
+CURVE = ["inside", "inside_of", "as_few", "as_few_of"]
+NUMBERS += ["workload", "published_runs", "curve", *CURVE, "explanation", "explained"]
 _BEFORE = ("metric", "condition", "system", "published")
 JUDGED = ["rounding", "center", "low", "high", "n", "own", "margin", "p", "noticed", "is_equal"]
 
@@ -126,16 +126,17 @@ def _line(
     }
 
 
-def _of_sample(run: PublishedRun, mean: Finding) -> dict[str, Any]:
+def _of_sample(run: PublishedRun, one: Judgement) -> dict[str, Any]:
     """Return the row of a mean of several published runs of one program."""
-    claim = mean.judgement.claim if mean.judgement else verdicts.Claim(math.nan)
     about = {
-        "metric": claim.metric,
+        "metric": one.claim.metric,
         "condition": f"mean of {run.count} published runs of one program",
         "system": run.system,
-        "published": f"{claim.value:.4f}",
-        "value": claim.value,
+        "published": f"{one.claim.value:.4f}",
+        "value": one.claim.value,
     }
+    measured = verdicts.within(Measured(one.center, 4, one.n), one)
+    mean = Finding(one.verdict, measured=measured, judgement=one)
     return _line(about, {run.judge: mean}, "final", (run.judge, mean), run)
 
 
@@ -143,8 +144,8 @@ def _numbers(one: Judgement | None) -> dict[str, Any]:
     """Return the numbers behind a verdict, as of `verdicts.Number`."""
     if one is None:
         return dict.fromkeys(JUDGED, math.nan)
-    numbers = vars(verdicts.Number.of(one))
-    return {name: numbers[name] for name in JUDGED} | {"own": " ".join(map(repr, one.own))}
+    numbers = vars(verdicts.Number.of(one)) | {"own": " ".join(map(repr, one.own))}
+    return {name: numbers[name] for name in JUDGED}
 
 
 def _of_run(run: PublishedRun | None) -> dict[str, Any]:
@@ -155,10 +156,7 @@ def _of_run(run: PublishedRun | None) -> dict[str, Any]:
         "workload": run.workload if run else "",
         "published_runs": run.count if run else 0,
         "curve": curve.verdict if curve else "",
-        "inside": curve.inside if curve else math.nan,
-        "inside_of": curve.count if curve else math.nan,
-        "as_few": curve.as_few if curve else math.nan,
-        "as_few_of": curve.of if curve else math.nan,
+        **{name: getattr(curve, name, math.nan) for name in CURVE},
         "explanation": other.workload if other else "",
         "explained": other.verdict if other else "",
     }
