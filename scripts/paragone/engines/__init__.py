@@ -45,7 +45,7 @@ def keep_programs() -> None:
 
 
 def kept_programs(*versions: str) -> Path | None:
-    """Where this process keeps what these versions compile for its CPU and its number of cores; or None.
+    """Return the folder of programs for these versions, this CPU and its number of cores; or None.
 
     It is in the folder for temporary files, as inductor's: no other machine sees it. Raises `UserError` if it
     is another user's, whose programs would be executed.
@@ -95,7 +95,7 @@ class Engine(Protocol):
         """
 
     def weights(self, averaged: bool = False) -> Weights:
-        """A copy of the current weights in canonical layout.
+        """Return a copy of the current weights in canonical layout.
 
         `averaged`: with the averages that `evaluate` and `predict` use, if the workload's optimizer has the
         option `average`; an engine that lacks it needs no such argument.
@@ -105,7 +105,7 @@ class Engine(Protocol):
         """Load canonical weights, where their average begins."""
 
     def snapshot(self) -> Any:
-        """A copy in memory of weights, statistics and optimizer state, for a single `restore`.
+        """Return a copy in memory of weights, statistics and optimizer state, for a single `restore`.
 
         It leaves out the random generator, which `train_epoch` seeds.
         """
@@ -128,43 +128,43 @@ class Engine(Protocol):
         """
 
     def evaluate(self, batches: Iterable[tuple], steps: int) -> Metrics:
-        """Loss and score over all batches, with weighted examples."""
+        """Return loss and score over all batches, with weighted examples."""
 
     def predict(self, inputs: np.ndarray) -> np.ndarray:
-        """Class probabilities, (examples, classes) float32, of a task with one class for each example."""
+        """Return class probabilities, (examples, classes) float32, of a task with one class per example."""
 
     def probe(self, batch: tuple) -> Probe:
-        """Logits, loss and gradients of a batch in training mode. Changes no trainable weight."""
+        """Return logits, loss and gradients of a batch in training mode. Changes no trainable weight."""
 
     def updates(self) -> int:
-        """The updates of the weights so far, as the optimizer counts them: `restore` may set them back."""
+        """Return the optimizer's count of updates so far, which `restore` may set back."""
 
     def count_flop(self, spec: Spec, dataset: Dataset) -> FlopCount:
-        """The FLOP of one training example, by the framework's own counter. Changes no state."""
+        """Return the FLOP of one training example, by the framework's own counter. Changes no state."""
 
     def programs(self) -> Programs | None:
-        """The number of programs compiled for this process; None if the framework does not report it."""
+        """Return the number of programs compiled for this process; None if it is not reported."""
 
     def input_seconds(self) -> float | None:
-        """Seconds of the last epoch in which the training thread drew and copied batches, or waited for them.
+        """Return the seconds that the training thread drew, copied or awaited batches in the last epoch.
 
         None if the framework does this in threads of its own and does not report it.
         """
 
     def modes(self) -> Modes:
-        """Math mode, determinism and collectives in force after `build`."""
+        """Return math mode, determinism and collectives in force after `build`."""
 
     def reset_peak_memory(self) -> None:
         """Restart the count of `peak_device_memory`, if the framework can."""
 
     def peak_device_memory(self) -> int | None:
-        """The peak of allocated bytes of a device; None if the framework does not count them."""
+        """Return the peak of allocated bytes of a device; None if the framework does not count them."""
 
     def out_of_memory(self, error: Exception) -> bool:
-        """Whether the error means that the memory of a device or of the host is full."""
+        """Return whether the error means that the memory of a device or of the host is full."""
 
     def unsupported(self, error: Exception) -> bool:
-        """Whether the error means that an operation lacks a kernel for this run, e.g. a deterministic one."""
+        """Return whether the error means that an operation lacks a kernel, such as a deterministic one."""
 
     def save(self, folder: Path) -> None:
         """Write the full state, weights and optimizer, to a folder."""
@@ -197,7 +197,7 @@ class InputClock:
 def warm_up(
     engine: Engine, learning_rate: float, train_batch: tuple, test_batch: tuple, steps: int = 2
 ) -> None:
-    """`Engine.warm_up` with `steps` training steps."""
+    """Do what `Engine.warm_up` says, with `steps` training steps."""
     before = engine.snapshot()
     engine.train_epoch(0, [learning_rate] * steps, [train_batch] * steps, steps)
     engine.evaluate([test_batch], 1)
@@ -232,7 +232,7 @@ def create(spec: Spec) -> Engine:
 
 
 def has(engine: Engine, name: str) -> bool:
-    """Whether an engine has an attribute by now. An error in a property is not taken for its absence."""
+    """Return whether an engine has an attribute by now. An error in a property is not its absence."""
     return inspect.getattr_static(engine, name, None) is not None
 
 

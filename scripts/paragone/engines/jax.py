@@ -40,7 +40,7 @@ class Jax:
     """The engine. Loss and score are summed on the devices and read once per epoch."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        """`threads` has no effect: XLA follows the process's affinity."""
+        """Do as `Engine.build` says; `threads` has no effect, since XLA follows the process's affinity."""
         kind = spec.backend.device
         jax.config.update("jax_enable_x64", spec.precision == "float64")
         mesh = jax_devices.open_mesh(kind, spec.replicas, world, deterministic=spec.deterministic)
@@ -361,7 +361,7 @@ class Jax:
         return jax_devices.modes(self.devices)
 
     def reset_peak_memory(self) -> None:
-        """JAX cannot reset it."""
+        """Do nothing: JAX cannot reset it."""
 
     def peak_device_memory(self) -> int | None:
         return jax_devices.peak_memory(self._split.mesh)
@@ -385,17 +385,17 @@ ENGINE = Jax
 
 
 def evaluated(state: State) -> nnx.State:
-    """The weights that are evaluated: the averages, if there are any."""
+    """Return the weights that are evaluated: the averages, if there are any."""
     return state.get("averages", state["params"])
 
 
 def means(totals: jax.Array) -> Metrics:
-    """The means from the totals of sums; waits for the devices."""
+    """Return the means from the totals of sums; waits for the devices."""
     return Metrics.of_sums(*np.asarray(totals.addressable_data(0)).tolist())
 
 
 def count_flop(loss: Callable[[Any], jax.Array], arguments: Any, examples: int) -> FlopCount:
-    """FLOP of one training example: convolutions and matrix products in the jaxpr of `loss` and its gradient.
+    """Return the FLOP of one training example: convolutions and products in the jaxpr of loss and gradient.
 
     `loss`: of a batch of `examples`, as a function of `arguments`; it is traced and never computed. The
     backward pass has two products for each product of the forward pass, each of the same size; layers that

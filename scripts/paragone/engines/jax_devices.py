@@ -55,12 +55,12 @@ def open_mesh(
 
 
 def programs() -> Programs:
-    """The programs of this process so far: JAX times the ones that it finds in its cache, too."""
+    """Return how many programs this process has compiled or found; JAX times those of its cache, too."""
     return Programs(compiled=_events[_COMPILED] - _events[_CACHED], cached=_events[_CACHED])
 
 
 def modes(devices: Devices) -> Modes:
-    """The modes in force. XLA's programs for CPUs and TPUs are deterministic."""
+    """Return the modes in force. XLA's programs for CPUs and TPUs are deterministic."""
     chosen = jax.config.jax_default_matmul_precision
     exact = devices.kind == "cpu" or chosen == "highest"
     library = {"gpu": "nccl", "cpu": "gloo" if devices.workers > 1 else "xla"}
@@ -72,18 +72,18 @@ def modes(devices: Devices) -> Modes:
 
 
 def peak_memory(mesh: Mesh) -> int | None:
-    """The highest peak of allocated bytes of this process's devices; None on CPUs."""
+    """Return the highest peak of allocated bytes of this process's devices; None on CPUs."""
     every = [device.memory_stats() for device in mesh.local_devices]
     return max((stats["peak_bytes_in_use"] for stats in every if stats), default=None)
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether an error means that the memory of a device or of the host is full, as a library may word it."""
+    """Return whether an error, in any library's words, means that the memory of device or host is full."""
     return isinstance(error, jax.errors.JaxRuntimeError) and says_memory_is_full(str(error))
 
 
 def unsupported(error: Exception) -> bool:
-    """Whether an error means that XLA does not implement an operation."""
+    """Return whether an error means that XLA does not implement an operation."""
     return isinstance(error, jax.errors.JaxRuntimeError) and "UNIMPLEMENTED" in str(error)
 
 

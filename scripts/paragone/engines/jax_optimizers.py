@@ -66,7 +66,7 @@ class _NadamState(NamedTuple):
 
 
 def momentum(beta_1: float, step: jax.Array) -> jax.Array:
-    """Nadam's momentum of a step, counted from 1: beta_1 (1 - 0.96^t / 2); `step` may be slowed down."""
+    """Return Nadam's momentum of a step, counted from 1: beta_1 (1 - 0.96^t / 2); `step` may be slowed."""
     return beta_1 * (1 - 0.5 * 0.96**step)
 
 

@@ -60,7 +60,7 @@ class Fitted(keras.Model):
         self.outputs_of = outputs
 
     def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-        """Logits of a batch."""
+        """Return the logits of a batch."""
         # The identity hides a softmax from Keras' loss, which would otherwise use the logits before it.
         return tf.identity(self.outputs_of(inputs, training))
 

@@ -199,7 +199,7 @@ class Reference:
 
     @torch.no_grad()
     def evaluate(self, batches: Iterable[tuple], steps: int, *, biased: bool = False) -> Metrics:
-        """`biased`: with the biased variances of batch norm."""
+        """Do as `Engine.evaluate` says; `biased`: with the biased variances of batch norm."""
         self.model.eval()
         others = {buffer: self.biased[name] for buffer, name, _ in self.norms} if biased else {}
         seen = []
@@ -225,7 +225,7 @@ class Reference:
         return torch_weights.export(self.model, lambda tensor: averages.get(tensor, tensor))
 
     def biased_variances(self) -> Weights:
-        """Running variances of batch norm, divided by the number of values, as `weights` has them."""
+        """Return running variances of batch norm divided by the number of values, named as in `weights`."""
         return {name: variance.numpy() for name, variance in self.biased.items()}
 
     def set_weights(self, weights: Weights) -> None:

@@ -32,7 +32,7 @@ AT_ONCE = 2**20  # bytes per call of the generator, for batches that are smaller
 
 
 def pipeline(batches: Callable[[], Iterable[tuple]], *signature: tf.TensorSpec) -> tf.data.Dataset:
-    """A tf.data pipeline with prefetching, which calls `batches` whenever an iteration begins.
+    """Return a tf.data pipeline with prefetching, which calls `batches` whenever an iteration begins.
 
     Create it once, as that takes longer than several steps of a small model. Small batches are taken from
     Python several at a time, since each call of the generator costs a part of a step.
@@ -426,7 +426,7 @@ _COUNTED = ("Conv", "MatMul")  # in types of operations: DepthwiseConv2dNative, 
 
 
 def count_flop(model: keras.Model, signature: tf.TensorSpec) -> FlopCount:
-    """FLOP of one training example, by TensorFlow's profiler: convolutions and matrix products.
+    """Return the FLOP of one training example, by TensorFlow's profiler: convolutions and matrix products.
 
     `signature`: of inputs. The graph is traced and never run. Only operations that the outputs and the
     gradients depend on count: the gradient with respect to the model's input is in the graph, but never

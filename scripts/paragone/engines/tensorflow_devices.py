@@ -66,7 +66,7 @@ def use_whole_float32() -> None:
 
 
 def modes(strategy: tf.distribute.Strategy, devices: Devices) -> Modes:
-    """The modes in force. The programs of a TPU are deterministic."""
+    """Return the modes in force. The programs of a TPU are deterministic."""
     reduced = tf.config.experimental.tensor_float_32_execution_enabled()
     rounding = {"gpu": "tf32", "tpu": "bfloat16"} if reduced else {}
     library = None
@@ -89,20 +89,20 @@ def reset_peak_memory(names: list[str]) -> None:
 
 
 def peak_memory(names: list[str]) -> int | None:
-    """The highest peak of allocated bytes of the devices; None on CPUs."""
+    """Return the highest peak of allocated bytes of the devices; None on CPUs."""
     infos = [tf.config.experimental.get_memory_info(name) for name in names if "CPU" not in name]
     return max((info["peak"] for info in infos), default=None)
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether an error means that the memory of a device or of the host is full, as a library may word it."""
+    """Return whether an error, in any library's words, means that the memory of device or host is full."""
     return isinstance(error, tf.errors.ResourceExhaustedError) or (
         isinstance(error, tf.errors.OpError) and says_memory_is_full(error.message)
     )
 
 
 def unsupported(error: Exception) -> bool:
-    """Whether an error means that an operation has no deterministic implementation."""
+    """Return whether an error means that an operation has no deterministic implementation."""
     return isinstance(error, tf.errors.UnimplementedError) and "determinis" in error.message.lower()
 
 
@@ -120,7 +120,7 @@ def start_tpu() -> tuple[
 
 
 def workers_of(strategy: tf.distribute.Strategy) -> int:
-    """The number of processes of a strategy."""
+    """Return the number of processes of a strategy."""
     resolver = strategy.cluster_resolver
     jobs = resolver.cluster_spec().as_dict() if resolver else {}
     return max(1, len(jobs.get("worker", ())))

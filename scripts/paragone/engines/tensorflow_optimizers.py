@@ -58,7 +58,7 @@ class Accumulation:
 
     @property
     def variables(self) -> list[tf.Variable]:
-        """The state."""
+        """Return the variables that hold the state."""
         return [*self._sums, self._batches]
 
     def add(self, gradients: list[tf.Tensor]) -> None:
@@ -69,12 +69,12 @@ class Accumulation:
             total.assign_add(gradient)
 
     def complete(self) -> tf.Tensor:
-        """Count a batch; whether it is the last one before an update."""
+        """Count a batch; return whether it is the last one before an update."""
         self._batches.assign((self._batches + 1) % self._several)
         return tf.equal(self._batches, 0)
 
     def take_means(self) -> list[tf.Tensor]:
-        """Begin anew; each replica's part of the mean gradient, which the optimizer sums over replicas."""
+        """Begin anew; return each replica's part of the mean gradient, which the optimizer sums."""
         replicas = tf.distribute.get_replica_context().num_replicas_in_sync
         means = [total / (self._several * replicas) for total in self._sums]
         for total in self._sums:

@@ -108,7 +108,7 @@ def create_feed(spec: Spec, dataset: Dataset, device: torch.device, put: Put) ->
 
 
 def with_averages(method: Callable) -> Callable:
-    """The method of an engine, with averaged weights if the workload has them."""
+    """Return the method of an engine, changed to run with averaged weights if the workload has them."""
 
     @wraps(method)
     def averaged(engine: "Torch", *arguments: Any) -> Any:
@@ -179,11 +179,11 @@ class Torch:
         return model.to(self.device, self.dtype, memory_format=torch.channels_last)
 
     def unshard(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The full tensor of model or optimizer; unchanged without sharding."""
+        """Return the full tensor of model or optimizer; unchanged without sharding."""
         return tensor
 
     def shard_like(self, full: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-        """This worker's shard of a full tensor, sharded like `like`; unchanged without sharding."""
+        """Return this worker's shard of a full tensor, sharded like `like`; unchanged without sharding."""
         return full
 
     def put(self, array: np.ndarray) -> torch.Tensor:
@@ -198,11 +198,11 @@ class Torch:
         """Called between the backward pass and the optimizer step."""
 
     def add_squares(self, squares: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        """The squared gradients of a weight for the global batch, from those of this replica's mean loss."""
+        """Return a weight's squared gradients for the global batch, given those of this replica's loss."""
         return squares
 
     def per_replica(self, total: torch.Tensor) -> torch.Tensor:
-        """The mean over replicas of a total of each."""
+        """Return the mean over replicas of a total of each."""
         return total
 
     def end_of_step(self) -> None:
@@ -217,7 +217,7 @@ class Torch:
         self._updates += 1
 
     def prepare(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Model inputs of stored examples: scaled numbers with channels first, or word indices."""
+        """Return model inputs of stored examples: scaled numbers with channels first, or word indices."""
         scale = self.workload.input
         if scale is None:
             return inputs.long()
@@ -234,7 +234,7 @@ class Torch:
         return logits.softmax(1) if self.workload.loss == "double_softmax" else logits
 
     def loss(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple:
-        """Outputs as of `forward`, and mean loss of stored examples."""
+        """Return outputs as of `forward`, and the mean loss of stored examples."""
         logits = self.forward(inputs)
         if not self.workload.task.weighs:
             return logits, tasks.loss(self.workload.task, logits, targets)
@@ -242,11 +242,11 @@ class Torch:
         return logits, losses.sum() / self.divisor(logits, targets)
 
     def divisor(self, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """What a batch's sum of losses is divided by, per replica, as gradients are means over replicas."""
+        """Return the divisor of a batch's loss sum, per replica, as gradients are means over replicas."""
         return self.per_replica(tasks.weights(self.workload.task, logits, targets).sum())
 
     def targets(self, labels: torch.Tensor) -> torch.Tensor:
-        """Stored labels as the loss takes them."""
+        """Return stored labels as the loss takes them."""
         return tasks.targets_of(self.workload.task, labels, self.dtype)
 
     def train_step(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple:
@@ -313,11 +313,11 @@ class Torch:
         return self.metrics(totals)
 
     def no_totals(self) -> torch.Tensor:
-        """Zeros for the sums that `metrics` takes, on the device."""
+        """Return zeros for the sums that `metrics` takes, on the device."""
         return self.put(np.zeros((1, 4), np.float32))  # one row: XLA splits rows over replicas
 
     def metrics(self, totals: torch.Tensor) -> Metrics:
-        """The means from this worker's sums of losses, their weights, scores and their counts, (1, 4)."""
+        """Return the means from this worker's sums of losses, weights, scores and their counts, (1, 4)."""
         return Metrics.of_sums(*totals.tolist()[0])  # waits for the device
 
     def snapshot(self) -> tuple[dict, dict]:
@@ -418,7 +418,7 @@ _FLOP_BATCH = 2  # batch norm refuses one value per channel
 
 
 def count_flop(model: nn.Module, shape: tuple[int, ...], words: bool = False) -> FlopCount:
-    """FLOP of one training example, by `torch.utils.flop_counter`: convolutions and matrix products.
+    """Return the FLOP of convolutions and products of one training example, by `torch.utils.flop_counter`.
 
     `model` must be on the device "meta", which computes only shapes. `shape`: of one example as stored.
     `words`: whether inputs are word indices. The operations that a device runs can differ: XLA may fuse

@@ -33,7 +33,7 @@ class TorchCompile(Torch):
     """The eager engine with compiled passes for batches of one shape, and an eager optimizer."""
 
     def build(self, spec: Spec, dataset: Dataset, threads: int, world: World = ALONE) -> None:
-        """Raises `Unavailable` without a C++ compiler."""
+        """Do as `Engine.build` says. Raises `Unavailable` without a C++ compiler."""
         super().build(spec, dataset, threads, world)
         try:
             get_cpp_compiler()

@@ -33,7 +33,7 @@ def open_device(kind: str, world: World = ALONE) -> tuple[torch.device, str]:
 
 
 def modes() -> Modes:
-    """The modes in force; only CUDA has TF32."""
+    """Return the modes in force; only CUDA has TF32."""
     reduced = torch.backends.cuda.matmul.allow_tf32 or torch.backends.cudnn.allow_tf32
     return Modes(
         math_mode="tf32" if reduced and torch.cuda.is_initialized() else "ieee",

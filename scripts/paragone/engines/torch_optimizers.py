@@ -69,7 +69,7 @@ def create_optimizer(
 
 
 def averages(optimizer: torch.optim.Optimizer) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Each weight, and its average, if the optimizer has averages."""
+    """Return each weight with its average, if the optimizer has averages."""
     states = optimizer.state.items()
     return [(weight, state["average"]) for weight, state in states if "average" in state]
 
@@ -381,7 +381,7 @@ class _SumsOverOccurrences(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, gradient: torch.Tensor) -> tuple:
-        """The gradients of `forward`'s arguments."""
+        """Return the gradients of `forward`'s arguments."""
         (words,) = context.saved_tensors
         each = gradient.flatten(end_dim=-2) ** context.power
         sums = each.new_zeros((context.vocabulary, each.shape[1]))

@@ -71,7 +71,7 @@ def named(module: nn.Module) -> Iterator[tuple[str, torch.Tensor, tuple[int, ...
 def export(
     module: nn.Module, read: Callable[[torch.Tensor], torch.Tensor | None] = lambda tensor: tensor
 ) -> dict:
-    """Canonical arrays of `read(tensor)` for every weight, e.g. its gradient; leaves out None."""
+    """Return canonical arrays of `read(tensor)` for every weight, e.g. its gradient; leaves out None."""
     return {
         # A copy, which must not change when training continues.
         name: np.array(value.detach().cpu().permute(axes).numpy(), order="C")

@@ -52,10 +52,10 @@ class TorchXLA(Torch):
         return torch_xla_devices.modes(self.devices)
 
     def reset_peak_memory(self) -> None:
-        """PJRT cannot reset it."""
+        """Do nothing: PJRT cannot reset it."""
 
     def peak_device_memory(self) -> int | None:
-        """Of the first device, since SPMD loads all alike."""
+        """Return the peak of the first device, since SPMD loads all alike."""
         if self.devices.kind == "cpu":
             return None  # PJRT's CPU client does not count
         info = xla_model.get_memory_info(f"xla:{runtime.global_ordinal()}")

@@ -60,7 +60,7 @@ def open_device(kind: str) -> tuple[torch.device, str]:
 
 
 def modes(devices: Devices) -> Modes:
-    """The modes in force. XLA's programs for CPUs and TPUs are deterministic."""
+    """Return the modes in force. XLA's programs for CPUs and TPUs are deterministic."""
     rounding = {"highest": "ieee", "high": "tf32", "default": "bfloat16"}
     return Modes(
         math_mode=rounding[backends.get_mat_mul_precision()] if devices.kind != "cpu" else "ieee",

@@ -34,11 +34,11 @@ class AcceleratorSamples:
             Thread(target=self._sample, args=(period,), daemon=True).start()
 
     def sums(self) -> Sums:
-        """Where the samples are now, for `since`."""
+        """Return the sums of the samples until now, for `since`."""
         return self._sums
 
     def since(self, before: Sums) -> dict[str, Any]:
-        """By accelerator the mean clock and the shares of held samples; None without a sample."""
+        """Return by accelerator the mean clock and the shares of held samples; None without a sample."""
         now = self._sums
         taken = now.samples - before.samples
 

@@ -38,11 +38,11 @@ class HostWatch:
             self._created = self._counters(), self._accelerators.sums()
 
     def life(self) -> Activity | None:
-        """What the host did since the creation of this object; None where another process reads."""
+        """Return what the host did since the creation of this object; None where another process reads."""
         return next(iter(self.since(self._created)), None)
 
     def mark(self) -> Mark | None:
-        """The counters right before timed work, for `since`; the clock is read last."""
+        """Return the counters right before timed work, for `since`; the clock is read last."""
         if not self._reads:
             return None
         before, sums = self._counters(), self._accelerators.sums()
@@ -50,7 +50,7 @@ class HostWatch:
         return before, sums
 
     def since(self, mark: Mark | None) -> list[Activity]:
-        """What the host did since a mark, the clock read first; empty where another process reads."""
+        """Return what the host did since a mark, the clock read first; empty where another process reads."""
         if mark is None:
             return []
         before, sums = mark
@@ -96,7 +96,7 @@ def _cpu_seconds(processes: list[psutil.Process]) -> float:
 
 
 def stalled_seconds(resource: str, pressure: Path = _PRESSURE) -> float | None:
-    """Seconds since boot in which some process waited for `cpu` or `io`; None if it is not counted."""
+    """Return the seconds since boot in which some process waited for `cpu` or `io`; None if not counted."""
     try:
         some = (pressure / resource).read_text(encoding="utf-8").splitlines()[0]
     except OSError:  # no kernel with pressure stall information, or no access
@@ -105,10 +105,10 @@ def stalled_seconds(resource: str, pressure: Path = _PRESSURE) -> float | None:
 
 
 def throttle_files(cpus: Path = _CPUS) -> list[Path]:
-    """The kernel's counters of how often heat slowed a core or package down."""
+    """Return the kernel's counters of how often heat slowed a core or package down."""
     return list(cpus.glob("cpu*/thermal_throttle/*_throttle_count"))
 
 
 def throttles(files: list[Path]) -> int | None:
-    """How often heat has slowed cores or packages down since boot; None if the kernel does not count."""
+    """Return how often heat has slowed cores or packages since boot; None if the kernel does not count."""
     return sum(int(path.read_text(encoding="utf-8")) for path in files) if files else None

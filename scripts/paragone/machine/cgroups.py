@@ -7,7 +7,7 @@ _MOUNT = Path("/sys/fs/cgroup")
 
 
 def groups(controller: str) -> list[Path]:
-    """The folders of this process's group and of those around it, innermost first.
+    """Return the folders of this process's group and of those around it, innermost first.
 
     `controller`: "memory" or "cpu". A container may see the outermost one alone, which is then its own.
     """
@@ -27,7 +27,7 @@ def groups(controller: str) -> list[Path]:
 
 
 def available_bytes() -> int | None:
-    """What the tightest memory limit leaves, droppable page cache included; None without any."""
+    """Return what the tightest memory limit leaves, droppable page cache included; None without any."""
     left = []
     for group in groups("memory"):
         for limit, used, cached in (
@@ -42,8 +42,8 @@ def available_bytes() -> int | None:
 
 
 def memory_counts() -> tuple[int, int]:
-    """How many processes of this process's group the kernel has killed for memory, the whole host's included;
-    and how often a limit of the groups was reached.
+    """Return how many processes of this process's group the kernel has killed for memory, those of the whole
+    host included; and how often a limit of the groups was reached.
 
     0 where the kernel does not count, or shows no group.
     """
@@ -61,7 +61,7 @@ def memory_counts() -> tuple[int, int]:
 
 
 def cpu_quota() -> float | None:
-    """The cores that the tightest CPU quota is worth; None without any."""
+    """Return the cores that the tightest CPU quota is worth; None without any."""
     quotas = []
     for group in groups("cpu"):
         second = " ".join(_lines(group / "cpu.max")).split()
@@ -73,7 +73,7 @@ def cpu_quota() -> float | None:
 
 
 def throttled_seconds() -> float | None:
-    """How long CPU quotas have held this process's groups back; None if the kernel does not count."""
+    """Return how long CPU quotas have held this process's groups back; None if the kernel does not count."""
     units = (("throttled_usec", 1e6), ("throttled_time", 1e9))
     found = [
         count / unit

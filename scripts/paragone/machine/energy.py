@@ -30,7 +30,7 @@ class EnergyMeter:
             Thread(target=self._sample, args=(period,), daemon=True).start()
 
     def joules(self) -> dict[str, float | None]:
-        """Joules since a fixed moment: `cpu_joules`, `accelerator_joules`; None where no sensor measures."""
+        """Return joules since a fixed moment: `cpu_joules`, `accelerator_joules`; None without a sensor."""
         self._advance()
         cpu = self._drawn / 1e6 if self._zones else None
         return {"cpu_joules": cpu, "accelerator_joules": nvml.joules()}

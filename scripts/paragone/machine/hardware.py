@@ -12,7 +12,7 @@ from paragone.records.run_record import Machine
 
 
 def describe() -> Machine:
-    """What distinguishes this machine from others, and the hash of that.
+    """Return what distinguishes this machine from others, and the hash of that.
 
     Memory is in GiB: the kernel's own share of it differs from boot to boot. What a single process may
     use of the machine is no part of it.

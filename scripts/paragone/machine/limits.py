@@ -56,6 +56,6 @@ def end_first() -> None:
 
 
 def available_bytes() -> int:
-    """Free memory: of the machine, or of this process's control groups if that is less."""
+    """Return the free memory: of the machine, or of this process's control groups if that is less."""
     free, allowed = psutil.virtual_memory().available, cgroups.available_bytes()
     return free if allowed is None else min(free, allowed)

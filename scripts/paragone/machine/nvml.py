@@ -30,34 +30,34 @@ class State:
 
 
 def names() -> list[str]:
-    """The accelerators' names, in the library's order; none where there is no library."""
+    """Return the accelerators' names, in the library's order; none where there is no library."""
     return [_text(pynvml.nvmlDeviceGetName(handle)) for handle in _handles()]
 
 
 def driver() -> str | None:
-    """The driver's version; None where there is no accelerator."""
+    """Return the driver's version; None where there is no accelerator."""
     return _text(pynvml.nvmlSystemGetDriverVersion()) if _handles() else None
 
 
 def joules() -> float | None:
-    """Energy that all accelerators drew since their driver was loaded; None where one does not report it."""
+    """Return the joules that all accelerators drew since their driver was loaded; None if one counts none."""
     drawn = _of_each(pynvml.nvmlDeviceGetTotalEnergyConsumption)
     return None if drawn is None else sum(drawn) / 1000  # in millijoules
 
 
 def states() -> list[State] | None:
-    """How each accelerator runs now; None where one of them does not say."""
+    """Return how each accelerator runs now; None where one of them does not say."""
     return _of_each(_state)
 
 
 def power_limits() -> list[float] | None:
-    """The power that each accelerator may draw, W: what its owner has set, or its usual limit."""
+    """Return the power that each accelerator may draw, W: what its owner has set, or its usual limit."""
     limits = _of_each(pynvml.nvmlDeviceGetEnforcedPowerLimit)
     return None if limits is None else [limit / 1000 for limit in limits]  # in milliwatts
 
 
 def uuids() -> list[str] | None:
-    """What tells accelerators of all hosts apart, whatever number they have here."""
+    """Return what tells accelerators of all hosts apart, whatever number they have here."""
     found = _of_each(pynvml.nvmlDeviceGetUUID)
     return None if found is None else [_text(one) for one in found]
 

@@ -10,7 +10,7 @@ from paragone.machine import nvml
 
 
 def identities() -> list[str]:
-    """Of the visible accelerators; equal for two processes of a host if and only if they share them.
+    """Return what is equal for two processes of a host if and only if they share the visible accelerators.
 
     Their UUIDs where NVML has them; else their numbers on the host, where Slurm has given them to this
     process; else the numbers or names in CUDA_VISIBLE_DEVICES.
@@ -26,7 +26,7 @@ def identities() -> list[str]:
 
 
 def tpu_is_attached() -> bool:
-    """Whether the kernel has a TPU: /dev/accel0 and so on up to v4, /dev/vfio/0 and so on from v5e on."""
+    """Return whether the kernel has a TPU: /dev/accel0 and so on up to v4, /dev/vfio/0 and so on from v5e."""
     return any(Path("/dev").glob("accel[0-9]*")) or any(Path("/dev/vfio").glob("[0-9]*"))
 
 

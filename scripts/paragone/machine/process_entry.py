@@ -44,7 +44,7 @@ _CODE = Path(__file__).parents[2]
 
 
 def at_start() -> MeasuringProcess:
-    """This process as far as it is known at its start; `threads` is all of its cores until it is known."""
+    """Return this process as known at its start; `threads` is all of its cores until it is known."""
     started = datetime.now(UTC) - timedelta(seconds=age())  # the ledger's zero
     cores = len(os.sched_getaffinity(0))
     return MeasuringProcess(
@@ -60,31 +60,31 @@ def at_start() -> MeasuringProcess:
 
 
 def load_at_end(load: Load, life: Activity | None) -> Load:
-    """The load with the clock and the limits at this moment: call it right after the work."""
+    """Return the load with the clock and the limits at this moment: call it right after the work."""
     frequency = psutil.cpu_freq()
     mhz = frequency.current if frequency else None
     return Load(load.before, mhz, nvml.power_limits(), life)
 
 
 def peak_memory(peak_device_bytes: int | None) -> Memory:
-    """The peaks of this process so far."""
+    """Return the peaks of this process so far."""
     # Linux reports KiB.
     return Memory(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, peak_device_bytes)
 
 
 def system_threads() -> int:
-    """The threads of this process now."""
+    """Return the threads of this process now."""
     return psutil.Process().num_threads()
 
 
 def ending(process: Process, moment: float | None = None) -> Process:
-    """The process with `ended` and `age` of this moment, or of that of `time.perf_counter`: see `age`."""
+    """Return the process with `ended` and `age` of now, or of a moment of `time.perf_counter`: see `age`."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     return replace(process, ended=now, age=age(moment))
 
 
 def age(moment: float | None = None) -> float:
-    """Seconds since this process started, until a moment of `time.perf_counter`, or until now.
+    """Return the seconds since this process started, until a moment of `time.perf_counter`, or until now.
 
     From the kernel's clock since boot: psutil is wrong by up to a second, because it adds the
     time of the boot in whole seconds.
@@ -105,7 +105,7 @@ def _clocks() -> tuple[float, float, float]:
 
 
 def git_state(folder: Path = _CODE) -> GitState | None:
-    """The commit that `folder` is checked out at, and whether tracked files differ from it (`dirty`).
+    """Return the commit that `folder` is checked out at, and whether tracked files differ from it (`dirty`).
 
     None outside a repository, before its first commit, or without git.
     """
@@ -124,7 +124,7 @@ def git_state(folder: Path = _CODE) -> GitState | None:
 
 
 def software() -> dict[str, str]:
-    """The version of Python, and of each of `PACKAGES` that is installed."""
+    """Return the version of Python, and of each of `PACKAGES` that is installed."""
     versions = {"python": sys.version.split()[0]}
     for package in PACKAGES:
         try:

@@ -18,6 +18,6 @@ class Measuring:
         self._process = replace(process_entry.at_start(), threads=self.threads)
 
     def stop(self) -> MeasuringProcess:
-        """The process as the result holds it. Call it right after the work."""
+        """Return the process as the result holds it. Call it right after the work."""
         load = process_entry.load_at_end(self._process.load, self._host.life())
         return replace(self._process, load=load)

@@ -106,14 +106,14 @@ def _check_labels(workload: Workload, dataset: Dataset) -> None:
 
 
 def chosen(option: str, name: str, among: dict[str, Layer]) -> Layer:
-    """The layer that an option of a model names. Raises `UserError` if it is none of those `among`."""
+    """Return the layer that an option of a model names. Raises `UserError` if it is none of those `among`."""
     if name not in among:
         raise UserError(f"model.{option}: {name!r} is none of {', '.join(among)}")
     return among[name]
 
 
 def between(side: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where the pixels of an image's side lie between those of the smaller image that it is enlarged from.
+    """Return where the pixels of an enlarged image's side lie between those of the smaller image.
 
     Bilinear, with the corners of both images at one place, as PyTorch's `Upsample` has it. Returns (size,)
     arrays: the indices of the pixels before and after, and the share of the latter, in double precision.

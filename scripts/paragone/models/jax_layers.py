@@ -38,16 +38,16 @@ class Layout:
     own: tuple[int, ...]
 
     def canonical(self, array: jax.Array) -> np.ndarray:
-        """A copy of the layer's array in canonical layout."""
+        """Return a copy of the layer's array in canonical layout."""
         return np.array(array.transpose(self.axes).reshape(self.shape))
 
     def native(self, array: np.ndarray) -> np.ndarray:
-        """A canonical array in the layout of the layer."""
+        """Return a canonical array in the layout of the layer."""
         return array.reshape([self.own[axis] for axis in self.axes]).transpose(self.axes)
 
 
 def named(model: nnx.Module) -> Iterator[tuple[str, nnx.Variable, Layout]]:
-    """Canonical name, variable and layout of every weight, in forward order."""
+    """Return canonical name, variable and layout of every weight, in forward order."""
     for index, layer in enumerate(weighted(model)):
         kind, parts = _KINDS[type(layer)]
         if isinstance(layer, nnx.Conv):

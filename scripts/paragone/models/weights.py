@@ -29,7 +29,7 @@ _CONSTANTS = {"gamma": 1.0, "beta": 0.0, "moving_mean": 0.0, "moving_variance": 
 
 
 def trainable(name: str) -> bool:
-    """Whether the optimizer updates the array of this name."""
+    """Return whether the optimizer updates the array of this name."""
     return name.rsplit(".", 1)[1] not in STATISTICS
 
 
@@ -89,7 +89,7 @@ def draw(shapes: Shapes, initializer: str, seed: int) -> Weights:
 
 
 def digest(weights: Weights) -> str:
-    """SHA-256 over names, shapes and float32 bytes, in order."""
+    """Return the SHA-256 over names, shapes and float32 bytes, in order."""
     sha = hashlib.sha256()
     for name, values in weights.items():
         sha.update(f"{name}{values.shape}".encode())
@@ -98,7 +98,7 @@ def digest(weights: Weights) -> str:
 
 
 def parameter_count(weights: Weights) -> int:
-    """The number of trainable parameters."""
+    """Return the number of trainable parameters."""
     return sum(values.size for name, values in weights.items() if trainable(name))
 
 
@@ -144,7 +144,7 @@ def read(description: Path | None, data_folder: Path) -> Pretrained | None:
 def starting(
     fresh: Weights, spec: Spec, pretrained: Pretrained | None
 ) -> tuple[Weights, Initializer]:
-    """`initial` for a model with the weights `fresh` that its framework created.
+    """Return `initial` for a model with the weights `fresh` that its framework created.
 
     A norm whose fresh gamma is 0, as the last one of a residual block may be, starts at 0.
     """
@@ -159,7 +159,7 @@ def starting(
 def initial(
     shapes: Shapes, spec: Spec, pretrained: Pretrained | None
 ) -> tuple[Weights, Initializer]:
-    """The initial weights of a run, and the name of the initializer that was used.
+    """Return the initial weights of a run, and the name of the initializer that was used.
 
     `shapes`: of the model's weights, by canonical name. Raises `UserError` if the published weights have
     other names or shapes.

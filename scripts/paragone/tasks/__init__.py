@@ -110,7 +110,7 @@ class Task(Block, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> Kind:
-        """What all tasks of this name have in common."""
+        """Return what all tasks of this name have in common."""
         return KINDS[self.name]
 
     @property
@@ -140,18 +140,18 @@ class Task(Block, frozen=True, kw_only=True):
 
     @property
     def score(self) -> Score:
-        """What engines measure beside the loss."""
+        """Return what engines measure beside the loss."""
         return self.kind.score
 
     @property
     def quality_name(self) -> MetricName:
-        """The key of the quality metric in `METRICS`."""
+        """Return the key of the quality metric in `METRICS`."""
         return self.quality or self.kind.metrics[0]
 
     def metrics(
         self, loss: float | None, score: float | None, variance: float | None
     ) -> dict[str, float | None]:
-        """All metrics by name; None for one that is not finite.
+        """Return all metrics by name; None for one that is not finite.
 
         `variance`: of numeric targets, the mean squared error of their mean. R² is 1 - loss / variance; of
         several targets per example both are means over the targets.

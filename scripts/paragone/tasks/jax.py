@@ -8,7 +8,7 @@ from paragone.tasks import Task, check_outputs
 
 
 def losses(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
-    """The loss of each example, (batch,). Raises as `check_outputs` does."""
+    """Return the loss of each example, (batch,). Raises as `check_outputs` does."""
     check_outputs(task, outputs.shape[1:], labels.shape[1:])
     if task.numeric:
         return _means((outputs - labels.astype(outputs.dtype)) ** 2)
@@ -35,7 +35,7 @@ def weights(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
 
 
 def scores(task: Task, outputs: jax.Array, labels: jax.Array) -> jax.Array:
-    """The score of each example, (batch,), of the outputs' dtype."""
+    """Return the score of each example, (batch,), of the outputs' dtype."""
     if task.numeric:
         return _means(jnp.abs(outputs - labels.astype(outputs.dtype)))
     if task.multi_label:

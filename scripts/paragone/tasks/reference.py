@@ -10,7 +10,7 @@ from paragone.tasks import Task
 
 
 def losses(task: Task, outputs: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The loss of each example, (batch,), and its gradient with respect to the outputs.
+    """Return the loss of each example, (batch,), and its gradient with respect to the outputs.
 
     outputs: (batch, ..., classes) logits, and targets (batch, ...) of classes; or both (batch, targets) of
     numbers, or of logits and whether the example has the class. The loss of an example is the mean over its
@@ -32,7 +32,7 @@ def losses(task: Task, outputs: np.ndarray, targets: np.ndarray) -> tuple[np.nda
 
 
 def wanted(task: Task, targets: np.ndarray, classes: int) -> np.ndarray:
-    """What multiplies -log of each class' probability in the loss, (..., classes) for targets (...).
+    """Return what multiplies -log of each class' probability in the loss, (..., classes) for targets (...).
 
     1 for the target alone, smoothed by Szegedy et al. (arXiv:1512.00567, section 7); times the weight of the
     target by the rule of Keras, of each class by that of PyTorch; 0 for ignored targets.
@@ -57,7 +57,7 @@ def weights(task: Task, targets: np.ndarray) -> np.ndarray:
 
 
 def scores(task: Task, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """The score of each example, (batch,): the share of positions that are right, or the absolute error.
+    """Return the score of each example, (batch,): the share of right positions, or the absolute error.
 
     Of several classes, twice the share that is rightly predicted: with a probability above one half.
     """
@@ -81,7 +81,7 @@ def counts(task: Task, outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 
 def guessed(task: Task, labels: np.ndarray, classes: int) -> tuple[float, float]:
-    """The best score and the least loss of a model with the same outputs for all examples.
+    """Return the best score and the least loss of a model with the same outputs for all examples.
 
     labels: of a split; the mean loss is that over the whole split.
     """
@@ -102,5 +102,5 @@ def guessed(task: Task, labels: np.ndarray, classes: int) -> tuple[float, float]
 
 
 def xlogx(values: np.ndarray) -> np.ndarray:
-    """x log x, 0 for 0."""
+    """Return x log x, 0 for 0."""
     return values * np.log(np.where(values > 0, values, 1))

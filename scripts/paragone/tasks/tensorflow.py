@@ -10,7 +10,7 @@ from paragone.tasks import Task
 
 
 def losses(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """The loss of each example, (batch,), of stored labels."""
+    """Return the loss of each example, (batch,), of stored labels."""
     if task.numeric:
         return _means((outputs - tf.cast(labels, outputs.dtype)) ** 2)
     if task.multi_label:
@@ -44,7 +44,7 @@ def weights(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 
 
 def scores(task: Task, outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """The score of each example, (batch,), of the outputs' dtype."""
+    """Return the score of each example, (batch,), of the outputs' dtype."""
     if task.numeric:
         return _means(tf.abs(outputs - tf.cast(labels, outputs.dtype)))
     if task.multi_label:
@@ -67,7 +67,7 @@ def _means(values: tf.Tensor) -> tf.Tensor:
 
 
 def compiled(task: Task) -> tuple[Callable, keras.metrics.Metric]:
-    """The loss and the score that a user of Keras' `fit` would compile."""
+    """Return the loss and the score that a user of Keras' `fit` would compile."""
     if task.numeric:
         return keras.losses.MeanSquaredError(), keras.metrics.MeanAbsoluteError(name="score")
     if task.multi_label:

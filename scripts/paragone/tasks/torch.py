@@ -7,19 +7,19 @@ from paragone.tasks import Task, check_outputs
 
 
 def targets_of(task: Task, labels: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Stored labels as the loss takes them: classes as int64, numbers and 0 or 1 as `dtype`."""
+    """Return stored labels as the loss takes them: classes as int64, numbers and 0 or 1 as `dtype`."""
     return labels.to(dtype) if task.numeric or task.multi_label else labels.long()
 
 
 def loss(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """The mean loss of a batch whose labels count alike. Raises as `check_outputs` does."""
+    """Return the mean loss of a batch whose labels count alike. Raises as `check_outputs` does."""
     if task.rule == "keras":
         return losses(task, outputs, targets).mean()
     return _loss(task, outputs, targets, "mean")
 
 
 def losses(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """The loss of each example, (batch,)."""
+    """Return the loss of each example, (batch,)."""
     each = _loss(task, outputs, targets, "none")
     if task.rule == "keras":
         each = each * _class_weights(task, outputs)[targets.flatten()]
@@ -57,7 +57,7 @@ def weights(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.T
 
 
 def scores(task: Task, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """The score of each example, (batch,)."""
+    """Return the score of each example, (batch,)."""
     if task.numeric:
         return (outputs - targets).abs().flatten(1).mean(1)
     if task.multi_label:

@@ -11,7 +11,7 @@ from paragone.base.locks import Held, Lock
 
 @contextmanager
 def free_cores(count: int) -> Iterator[list[int]]:
-    """So many of this process's cores, those first that no other process holds by this; held in the block.
+    """Hold so many of this process's cores during the block, first those that no other process holds.
 
     Where too few are free, the rest is shared. A core is held by the lock of a file in the host's temporary
     folder; one whose lock cannot be taken for another reason counts as not free.

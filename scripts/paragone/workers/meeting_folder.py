@@ -13,7 +13,7 @@ PREFIX, HELD = "workers-", "held"
 
 @contextmanager
 def meeting_folder(beside: Path) -> Iterator[Path]:
-    """A new folder in `beside`, of mode 0700, for the length of the block.
+    """Make a folder in `beside`, of mode 0700, for the length of the block.
 
     A lock in it says that this process lives: folders that killed ones have left are removed.
     """

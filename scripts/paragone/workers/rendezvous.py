@@ -118,7 +118,7 @@ class Rendezvous:
 
 
 def own_rank() -> int:
-    """The rank that the supervisor or srun has given this process."""
+    """Return the rank that the supervisor or srun has given this process."""
     for name in ("RANK", "SLURM_PROCID"):
         if name in os.environ:
             return int(os.environ[name])

@@ -38,14 +38,14 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
 
 
 def run_parser(description: str | None) -> argparse.ArgumentParser:
-    """The options that launch.py and train.py share."""
+    """Return the options that launch.py and train.py share."""
     parser = worker_parser(description)
     add_options(parser, *_TRAINING)
     return parser
 
 
 def worker_parser(description: str | None) -> argparse.ArgumentParser:
-    """The options of every worker of a run or of a contest."""
+    """Return the options of every worker of a run or of a contest."""
     parser = argparse.ArgumentParser(description=description, fromfile_prefix_chars=IN_FILE)
     add_options(parser, *_READING)
     parser.add_argument(
@@ -58,7 +58,7 @@ def worker_parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def run_arguments(options: argparse.Namespace) -> list[str]:
-    """The command line that gives another program the same options."""
+    """Return the command line that gives another program the same options."""
     names = (*_READING, *_TRAINING, "join-timeout")
     values = {name: getattr(options, name.replace("-", "_")) for name in names}
     return [f"--{name}={value}" for name, value in values.items() if value is not None]

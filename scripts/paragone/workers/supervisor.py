@@ -51,7 +51,7 @@ class Child:
 
     @property
     def status(self) -> int:
-        """Exit status, or minus the signal that ended the process."""
+        """Return the exit status, or minus the signal that ended the process."""
         return self.process.returncode
 
     def relay(self) -> None:
@@ -244,7 +244,7 @@ def _signal_group(group: int, number: int) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """SIGTERM, SIGINT and SIGHUP raise `Interrupted` in the block, once."""
+    """Let SIGTERM, SIGINT and SIGHUP raise `Interrupted` in the block, once."""
     numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
     def interrupt(number: int, _: FrameType | None) -> None:

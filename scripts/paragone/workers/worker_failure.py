@@ -22,7 +22,7 @@ _TASK = re.compile(r"srun: error: \S+: tasks? (\d+)[^:]*: (.*)")
 def judge(
     failed: Child, workers: int, meeting: Path, *, memory_was_full: bool
 ) -> tuple[str, str | None]:
-    """Status and reason of a run that failed as a result; raises for what is no result.
+    """Return status and reason of a run that failed as a result; raises for what is no result.
 
     `UserError` where the run can be started again, otherwise as `explain`. `failed`: the first to fail,
     after all have ended. `meeting`: the folder of their rendezvous. `memory_was_full`: whether the kernel
@@ -58,13 +58,13 @@ def explain(failed: Child, workers: int, meeting: Path) -> NoReturn:
 
 
 def ending(status: int) -> str:
-    """The signal of a negative exit status: its name and its description."""
+    """Return the signal of a negative exit status: its name and its description."""
     number = signal.Signals(-status)
     return f"{number.name} ({(signal.strsignal(number) or '').lower()})"
 
 
 def processes(meeting: Path, workers: int) -> list[Process]:
-    """The processes of the record that the workers stored at the point "devices"."""
+    """Return the processes of the record that the workers stored at the point "devices"."""
     paths = [place(meeting, "devices", rank) for rank in range(workers)]
     return [msgspec.json.decode(path.read_bytes(), type=Process) for path in paths]
 

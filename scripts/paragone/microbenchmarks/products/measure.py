@@ -29,7 +29,7 @@ class TooSlow(Exception):
 def measure_all(
     framework: ModuleType, shapes: Iterable[tuple[int, int, int]], precision: str, repeats: int
 ) -> Iterator[dict[str, Any]]:
-    """The cases of one precision, from the smallest to the largest."""
+    """Return the cases of one precision, from the smallest to the largest."""
     speed = 0.0
     for shape in sorted(shapes, key=math.prod):
         case = measure(framework, shape, precision, repeats, speed)
@@ -45,7 +45,7 @@ def measure(
     repeats: int,
     speed: float = 0.0,
 ) -> dict[str, Any]:
-    """One case of the result (`records.measurements.ProductCase`): an (m, k) @ (k, n) product.
+    """Return one case of the result (`records.measurements.ProductCase`): an (m, k) @ (k, n) product.
 
     `speed`: FLOP/s of the next smaller product, 0 where there is none; at it, this one must not take more
     than `LONGEST`. So slow is PyTorch's bfloat16, say, on a processor without instructions for it: a
@@ -71,7 +71,7 @@ def measure(
 
 
 def not_tried(shape: tuple[int, int, int], precision: str, reason: str) -> dict[str, Any]:
-    """A case on a device that is not available."""
+    """Return a case on a device that is not available."""
     return _case(shape, precision, "unavailable", reason)
 
 
