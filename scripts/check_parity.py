@@ -4,9 +4,8 @@ import argparse
 from pathlib import Path
 
 from paragone.base.errors import entry_point
-from paragone.base.typed_json import typed, write
+from paragone.base.typed_json import write
 from paragone.parity.compare import report
-from paragone.records.parity_reports import ParityReport
 
 VERDICTS = {True: "in parity", False: "NOT in parity", None: "not available"}
 
@@ -20,7 +19,7 @@ def main() -> None:
     parser.add_argument("--probes", required=True, type=Path, nargs="+", help="<backend>.npz")
     parser.add_argument("--output", required=True, type=Path, help="parity.json to write")
     options = parser.parse_args()
-    made = typed(ParityReport, report(options.workload, options.reference, options.probes))
+    made = report(options.workload, options.reference, options.probes)
     for backend, verdict in made.backends.items():
         print(f"[{made.workload} {backend}] {VERDICTS[verdict.passed]}", verdict.reason or "")
     write(made, options.output)

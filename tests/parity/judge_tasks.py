@@ -126,7 +126,7 @@ def main() -> None:
 
 def judged(workload: str, backend: str, reference: compare.Observation) -> str | None:
     arrays = observe(probe(CONFIGURED, workload, backend), dataset(workload))
-    return compare.verdict(compare.Observation.of(arrays), reference)["reason"]
+    return compare.compare(compare.Observation.of(arrays), reference).reason
 
 
 if __name__ == "__main__":

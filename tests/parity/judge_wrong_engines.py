@@ -46,10 +46,10 @@ def main() -> None:
             with pytest.MonkeyPatch.context() as patch:
                 plant(patch, engine)
                 arrays = observe(spec, datasets[spec.workload.dataset])
-            verdict = compare.verdict(compare.Observation.of(arrays), reference)
+            verdict = compare.compare(compare.Observation.of(arrays), reference)
             tried += 1
-            if not (verdict["reason"] or "").startswith(f"{group} deviate by "):
-                unexpected[name] = verdict["reason"] or "passed"
+            if not (verdict.reason or "").startswith(f"{group} deviate by "):
+                unexpected[name] = verdict.reason or "passed"
     print(json.dumps({"tried": tried, "unexpected": unexpected}))
 
 

@@ -45,7 +45,7 @@ def main() -> None:
     for epoch in range(1, spec.epochs + 1):
         batches = [*definition.batches(spec, dataset, epoch)]
         engine.train_epoch(0, definition.rates(spec, epoch, len(batches)), batches, len(batches))
-    trained_on(engine, spec, definition.batches_from(spec, dataset, 1, LONGER))
+    trained_on(engine, spec, definition.whole(definition.batches, spec, dataset, 1, LONGER))
     changes = {name: each - reference.initial[name] for name, each in reference.weights.items()}
     off = compare.of_arrays(engine.weights(), reference.weights, changes, 1e-3)
     print(max(off.values()))

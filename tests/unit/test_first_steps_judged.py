@@ -14,6 +14,7 @@ from paragone.config.run_spec import Spec
 from paragone.engines.torch import Torch
 from paragone.models.weights import initial
 from paragone.parity import compare, first_steps
+from paragone.records.run_record import FirstSteps
 from paragone.training import observe
 
 DATASET = make_images()
@@ -35,7 +36,7 @@ def taken(spec: Spec, learns: float = 1.0, change=lambda batch: batch) -> dict:
 
 
 @pytest.fixture(scope="module")
-def verdict_on(tmp_path_factory) -> Callable[..., dict]:
+def verdict_on(tmp_path_factory) -> Callable[..., FirstSteps]:
     """A function that compares steps with those of the reference."""
     path = tmp_path_factory.mktemp("steps") / "expected.npz"
     observe.write(first_steps.reference(of_run(SPEC), DATASET, None), path)
@@ -46,11 +47,11 @@ def verdict_on(tmp_path_factory) -> Callable[..., dict]:
 def test_the_same_steps_pass_and_a_higher_learning_rate_is_refused(verdict_on, precision, learns):
     spec = replace(SPEC, precision=precision)
     verdict = verdict_on(taken(spec), precision)
-    assert verdict["reason"] is None
-    assert 0 < verdict["deviations"]["updates"] < verdict["allowed"]["updates"] < 0.3
-    assert verdict["deviations"].keys() == {"updates", "means", "variances", "training"}
+    assert verdict.reason is None
+    assert 0 < verdict.deviations["updates"] < verdict.allowed["updates"] < 0.3
+    assert verdict.deviations.keys() == {"updates", "means", "variances", "training"}
     verdict = verdict_on(taken(spec, learns), precision)
-    assert verdict["reason"].startswith("updates deviate by")
+    assert verdict.reason.startswith("updates deviate by")
 
 
 def test_one_wrong_example_of_a_batch_is_refused_and_a_small_part_of_it_is_not(verdict_on):
@@ -59,13 +60,13 @@ def test_one_wrong_example_of_a_batch_is_refused_and_a_small_part_of_it_is_not(v
         return tuple(np.array(values)[order] for values in batch)
 
     wrong, right = taken(SPEC, change=one_twice), taken(SPEC)
-    assert "updates deviate by" in verdict_on(wrong)["reason"]
+    assert "updates deviate by" in verdict_on(wrong).reason
     part = {name: values + 0.1 * (wrong[name] - values) for name, values in right.items()}
     verdict = verdict_on(part)
-    assert verdict["reason"] is None
-    assert verdict["deviations"]["updates"] > 10 * compare.LEAST_OF_OTHERS
+    assert verdict.reason is None
+    assert verdict.deviations["updates"] > 10 * compare.LEAST_OF_OTHERS
     still = {name: values * (not name.startswith("updates")) for name, values in right.items()}
-    assert verdict_on(still)["reason"].startswith("updates deviate by 1.0e+00")
+    assert verdict_on(still).reason.startswith("updates deviate by 1.0e+00")
 
 
 @pytest.mark.parametrize("flipped", [1, -1, 2, -2])
@@ -73,8 +74,8 @@ def test_one_example_that_is_decided_otherwise_is_no_difference_and_two_are(verd
     """Accuracies come in steps of one example of 32: a tie may fall either way."""
     steps = taken(SPEC)
     verdict = verdict_on(steps | {"training": steps["training"] + [[0.0, flipped / 32]]})
-    assert verdict["passed"] is (abs(flipped) == 1)
-    assert verdict["passed"] or verdict["reason"].startswith("training deviate by")
+    assert verdict.passed is (abs(flipped) == 1)
+    assert verdict.passed or verdict.reason.startswith("training deviate by")
 
 
 def test_where_its_precision_loses_the_reference_nothing_is_judged(monkeypatch):
@@ -92,11 +93,7 @@ def test_where_its_precision_loses_the_reference_nothing_is_judged(monkeypatch):
 def test_without_a_reference_no_step_is_taken(tmp_path):
     observe.write({"failed": np.array("MemoryError: full")}, tmp_path / "failed.npz")
     verdict = first_steps.compared(tmp_path / "failed.npz", pytest.fail, "float32")
-    assert verdict == {
-        "reason": "no reference: MemoryError: full",
-        "deviations": {},
-        "allowed": {},
-    }
+    assert verdict == FirstSteps("no reference: MemoryError: full", {}, {})
 
 
 def test_a_sketch_is_linear_and_keeps_norms():

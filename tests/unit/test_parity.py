@@ -83,9 +83,9 @@ def off(group: str, change) -> Observation:
 
 def test_equal_observations_pass():
     verdict = compare(REFERENCE, REFERENCE)
-    assert (verdict["passed"], verdict["reason"]) == (True, None)
-    assert verdict["deviations"] == dict.fromkeys(TOLERANCES, 0)
-    assert verdict["allowed"] == TOLERANCES
+    assert (verdict.passed, verdict.reason) == (True, None)
+    assert verdict.deviations == dict.fromkeys(TOLERANCES, 0)
+    assert verdict.allowed == TOLERANCES
     assert all(0 < value <= 1e-4 for group, value in TOLERANCES.items() if group != "dropout")
 
 
@@ -98,13 +98,13 @@ def test_the_tolerance_of_the_probes_precision_is_the_bound(group, precision):
         scale = np.exp(by) if group == "dropout" else 1 + by
         changed = off(group, lambda values, scale=scale: values * scale)
         verdict = compare(replace(changed, precision=precision), REFERENCE)
-        assert verdict["deviations"][group] == pytest.approx(by, rel=1e-3)
-        assert verdict["passed"] is (factor < 1)
+        assert verdict.deviations[group] == pytest.approx(by, rel=1e-3)
+        assert verdict.passed is (factor < 1)
     for value in (np.nan, np.inf):
         changed = off(group, lambda values, value=value: np.full_like(values, value))
         verdict = compare(replace(changed, precision=precision), REFERENCE)
-        assert verdict["passed"] is False
-        assert group in verdict["reason"]
+        assert verdict.passed is False
+        assert group in verdict.reason
 
 
 @pytest.mark.parametrize(("rounding", "allowed"), [(1e-9, 5e-5), (1e-3, 1e-2), (0.5, 0.9)])
@@ -112,10 +112,10 @@ def test_single_precision_may_cost_ten_times_what_it_costs_the_reference(roundin
     """Weights that never moved are off by all of their update, and do not pass, however much that is."""
     reference = replace(REFERENCE, rounding={**REFERENCE.rounding, "updates": np.array(rounding)})
     verdict = compare(replace(off("updates", np.zeros_like), precision="float32"), reference)
-    assert verdict["allowed"]["updates"] == pytest.approx(allowed)
-    assert verdict["deviations"]["updates"] == pytest.approx(1)
-    assert verdict["passed"] is False
-    assert "(0.dense.bias)" in verdict["reason"]
+    assert verdict.allowed["updates"] == pytest.approx(allowed)
+    assert verdict.deviations["updates"] == pytest.approx(1)
+    assert verdict.passed is False
+    assert "(0.dense.bias)" in verdict.reason
 
 
 MORE_RIGHT = np.array([[0, 1 / 16], [0, 0]])
@@ -138,9 +138,9 @@ WITHOUT_BIAS = {"0.dense.kernel": REFERENCE.gradients["0.dense.kernel"]}
 )
 def test_what_is_missing_or_of_another_shape_fails_and_every_group_is_named(changes, words):
     verdict = compare(replace(REFERENCE, **changes), REFERENCE)
-    assert verdict["passed"] is False
+    assert verdict.passed is False
     for word in words:
-        assert word in verdict["reason"]
+        assert word in verdict.reason
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -151,12 +151,12 @@ def test_noise_where_nothing_should_be_counts_against_all_arrays(precision):
         gradients = {**REFERENCE.gradients, "2.conv2d.bias": np.full(4, noise)}
         return replace(REFERENCE, precision=precision, gradients=gradients)
 
-    assert compare(with_bias(-1e-16), with_bias(1e-16))["passed"] is True
+    assert compare(with_bias(-1e-16), with_bias(1e-16)).passed is True
     whole = np.sqrt(sum(np.sum(array**2) for array in REFERENCE.gradients.values()))
     verdict = compare(with_bias(0.5), with_bias(1e-16))  # an array of norm 1
-    assert verdict["passed"] is False
+    assert verdict.passed is False
     expected = 1 / (FLOORS[precision] * whole)
-    assert verdict["deviations"]["gradients"] == pytest.approx(expected, rel=1e-6)
+    assert verdict.deviations["gradients"] == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -173,8 +173,8 @@ def test_dropout_must_be_decided_by_its_seed(looped, losses, effect, passed):
     values = {"looped": looped, "losses": losses, "effect": effect}
     dropout = {name: np.array(value) for name, value in values.items()}
     verdict = compare(replace(REFERENCE, dropout=dropout), REFERENCE)
-    assert verdict["passed"] is passed
-    assert passed or verdict["reason"].startswith("dropout deviate by inf")
+    assert verdict.passed is passed
+    assert passed or verdict.reason.startswith("dropout deviate by inf")
 
 
 def observed(workload: str, **model: object) -> Weights:

@@ -15,6 +15,7 @@ import numpy as np
 
 from paragone.base.errors import UserError
 from paragone.models.weights import Weights, trainable
+from paragone.records.parity_reports import ParityReport, ParityVerdict
 
 # In double precision, in the order in which one deviation causes the next. The largest deviations seen on
 # CPUs, mostly of MobileNetV2, as a deep network multiplies the error of a constant:
@@ -98,15 +99,21 @@ class Observation:
         return cls(**fields)
 
 
-def compare(found: Observation, reference: Observation) -> dict[str, Any]:
-    """The verdict on a backend: `passed`, `reason`, and by group `deviations` and those `allowed`."""
+def compare(
+    found: Observation | ParityVerdict, reference: Observation | ParityVerdict
+) -> ParityVerdict:
+    """The verdict on a backend. A probe without an observation is itself a verdict, see `read`."""
+    if isinstance(found, ParityVerdict):
+        return found
+    if isinstance(reference, ParityVerdict):
+        return ParityVerdict(False, f"nothing to compare with; reference: {reference.reason}")
     if found.parameters != reference.parameters:
         reason = f"{found.parameters} trainable parameters, {reference.parameters} expected"
-        return {"passed": False, "reason": reason, "deviations": {}, "allowed": {}}
+        return ParityVerdict(False, reason)
     return judge(_deviations(found, reference), found.precision, reference.rounding)
 
 
-def judge(each: dict[str, dict[str, float]], precision: str, rounding: Weights) -> dict[str, Any]:
+def judge(each: dict[str, dict[str, float]], precision: str, rounding: Weights) -> ParityVerdict:
     """The verdict on deviations by group and array. `rounding`: see `Observation`."""
     deviations = largest(each)
     allowed = {group: _allowed(group, precision, rounding) for group in each}
@@ -116,12 +123,8 @@ def judge(each: dict[str, dict[str, float]], precision: str, rounding: Weights) 
         for group, value in deviations.items()
         if not value <= allowed[group]
     )
-    return {
-        "passed": not reason,
-        "reason": reason or None,
-        "deviations": deviations,
-        "allowed": allowed,
-    }
+    finite = {group: v if math.isfinite(v) else None for group, v in deviations.items()}
+    return ParityVerdict(not reason, reason or None, finite, allowed)
 
 
 def rounding(single: Observation, reference: Observation) -> Weights:
@@ -237,44 +240,22 @@ def _of_dropout(found: Weights, reference: Weights) -> float:
         return float(np.abs(np.log(found["effect"] / reference["effect"])))
 
 
-@dataclass(frozen=True)
-class NoObservation:
-    """A probe without arrays: `passed` is None if the backend is not available, False if the probe failed."""
-
-    passed: bool | None
-    reason: str
-
-
-def report(workload: str, reference: Path, probes: list[Path]) -> dict[str, Any]:
+def report(workload: str, reference: Path, probes: list[Path]) -> ParityReport:
     """The content of parity.json. The stem of a probe's file is the name of its backend."""
     expected = read(reference)
-    return {
-        "workload": workload,
-        "backends": {probe.stem: verdict(read(probe), expected) for probe in probes},
-    }
+    return ParityReport(workload, {each.stem: compare(read(each), expected) for each in probes})
 
 
-def verdict(found: Observation | NoObservation, reference: Observation | NoObservation) -> dict:
-    """The verdict on a backend, as `compare` returns it; `passed` is None if it is not available."""
-    if isinstance(found, NoObservation):
-        return _without(found.passed, found.reason)
-    if isinstance(reference, NoObservation):
-        reason = f"nothing to compare with; reference: {reference.reason}"
-        return _without(False, reason)
-    return compare(found, reference)
+def read(path: Path) -> Observation | ParityVerdict:
+    """Read a file of `observe.write`: an observation, or the verdict on a probe that has none.
 
-
-def _without(passed: bool | None, reason: str) -> dict:
-    return {"passed": passed, "reason": reason, "deviations": {}, "allowed": {}}
-
-
-def read(path: Path) -> Observation | NoObservation:
-    """Read a file of `observe.write`; `UserError` if it has not what the gate judges today."""
+    Raises `UserError` if it has not what the gate judges today.
+    """
     with np.load(path) as arrays:
         if "unavailable" in arrays:
-            return NoObservation(None, str(arrays["unavailable"]))
+            return ParityVerdict(None, str(arrays["unavailable"]))
         if "failed" in arrays:
-            return NoObservation(False, f"the probe failed: {arrays['failed']}")
+            return ParityVerdict(False, f"the probe failed: {arrays['failed']}")
         try:
             return Observation.of(dict(arrays))
         except (KeyError, TypeError):

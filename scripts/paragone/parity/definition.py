@@ -64,22 +64,13 @@ def rows(spec: Spec, dataset: Dataset, epoch: int) -> Iterator[np.ndarray]:
         yield following[step * size : (step + 1) * size]
 
 
-def rows_from(spec: Spec, dataset: Dataset, epoch: int, steps: int) -> Iterator[np.ndarray]:
-    """Yield `rows` of so many whole batches of whole epochs, from an epoch on."""
-    return _from(rows, spec, dataset, epoch, steps)
-
-
-def batches_from(spec: Spec, dataset: Dataset, epoch: int, steps: int) -> Iterator[tuple]:
-    """Yield `batches` of so many whole batches of whole epochs, from an epoch on."""
-    return _from(batches, spec, dataset, epoch, steps)
-
-
-def _from(
+def whole(
     each: Callable[..., Iterator], spec: Spec, dataset: Dataset, epoch: int, steps: int
 ) -> Iterator:
+    """Yield what `rows` or `batches` (`each`) yields, of so many whole batches from an epoch on."""
     dropping = replace(spec.workload, partial_batch="drop")
-    whole = replace(spec, workload=dropping, steps_per_epoch=None)
-    epochs = (each(whole, dataset, number) for number in count(epoch))
+    longest = replace(spec, workload=dropping, steps_per_epoch=None)
+    epochs = (each(longest, dataset, number) for number in count(epoch))
     return islice(chain.from_iterable(epochs), steps)
 
 

@@ -6,7 +6,6 @@ two runs can be compared without their arrays.
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -20,6 +19,7 @@ from paragone.engines import Engine
 from paragone.models.weights import Pretrained, Weights, starting, trainable
 from paragone.parity import definition
 from paragone.parity.compare import FLOORS, MOST, MULTIPLE, judge, largest, of_arrays, of_metrics
+from paragone.records.run_record import FirstSteps
 
 BUCKETS = 64  # numbers of a sketch; they preserve an array's norm to some 10 %
 GROUPS = ("updates", "means", "variances")  # of weights, of running means and variances
@@ -79,7 +79,7 @@ def reference(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> We
         engine = engines.create(at)
         engine.build(at, dataset, threads=1)
         engine.set_weights(starting(engine.weights(), at, pretrained)[0])
-        batches = definition.batches_from(spec, dataset, 1, steps)
+        batches = definition.whole(definition.batches, spec, dataset, 1, steps)
         rates = definition.rates(at, 1, steps)
         return _changed(engine, 0, rates, map(change, batches))
 
@@ -109,19 +109,19 @@ def _one_replaced(batch: tuple) -> tuple:
     return changed
 
 
-def compared(path: Path, take_steps: Callable[[int], Weights], precision: str) -> dict[str, Any]:
-    """The verdict on a run's first steps, as `compare.judge` returns it; only a reason if there can be none.
+def compared(path: Path, take_steps: Callable[[int], Weights], precision: str) -> FirstSteps:
+    """The verdict on a run's first steps, as `compare.judge` makes it; only a reason if there can be none.
 
     `path`: a file that `observe.write` wrote. `take_steps`: called with the number of steps of the reference.
     """
     with np.load(path) as arrays:
         expected = dict(arrays)
     if "failed" in expected:
-        reason = f"no reference: {expected['failed']}"
-        return {"reason": reason, "deviations": {}, "allowed": {}}
+        return FirstSteps(f"no reference: {expected['failed']}", {}, {})
     found = take_steps(int(expected["steps"]))
     rounding = {group: expected[f"rounding/{group}"] for group in (*GROUPS, "training")}
-    return judge(_deviations(found, expected, precision), precision, rounding)
+    verdict = judge(_deviations(found, expected, precision), precision, rounding)
+    return FirstSteps(verdict.reason, verdict.deviations, verdict.allowed)
 
 
 def _deviations(found: Weights, expected: Weights, precision: str) -> dict[str, dict[str, float]]:

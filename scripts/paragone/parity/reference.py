@@ -39,7 +39,9 @@ def observed(spec: Spec, dataset: Dataset, pretrained: Pretrained | None) -> Wei
             tested = definition.tests(spec, dataset, epoch)
             after = engine.evaluate(tested, 0, biased=biased)
             rows.append([after.loss, after.score])
-    training.append(trained_on(engine, spec, definition.batches_from(spec, dataset, 1, LONGER)))
+    training.append(
+        trained_on(engine, spec, definition.whole(definition.batches, spec, dataset, 1, LONGER))
+    )
     weights, biased_variances = engine.weights(), engine.biased_variances()
     found = {
         "precision": np.array(spec.precision),

@@ -19,7 +19,9 @@ class Counts:
         shard = engine.shard
         share = spec.global_batch // shard.replicas
         own = slice(shard.first * share, shard.last * share)
-        rows = [each[own] for each in definition.rows_from(spec, dataset, epoch, steps)]
+        rows = [
+            each[own] for each in definition.whole(definition.rows, spec, dataset, epoch, steps)
+        ]
         self._labels = [dataset.train_labels[each] for each in rows]
         # Of each batch the first input, which augmentation changes.
         self._inputs: list[np.ndarray] | None = None
