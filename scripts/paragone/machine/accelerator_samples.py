@@ -4,34 +4,25 @@ What NVML says after the work is of idle accelerators, which tells nothing of th
 """
 
 import time
-from dataclasses import dataclass
 from threading import Thread
 from typing import Any
+
+import numpy as np
 
 from paragone.machine import nvml
 
 PERIOD = 0.1  # seconds between two samples, which take a millisecond each
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Of all samples so far, and by accelerator of their clocks (MHz), of those in which the power limit
-    held the clock down, and of those in which heat or a failing supply did."""
-
-    samples: int
-    mhz: tuple[float, ...]
-    power_capped: tuple[int, ...]
-    slowed: tuple[int, ...]
+Sums = tuple[int, np.ndarray]  # how many samples, and their sums (accelerators, fields of a state)
 
 
 class AcceleratorSamples:
-    """Samples every `period` seconds from its creation on; nothing where NVML finds no accelerator."""
+    """Samples from its creation on; nothing where NVML finds no accelerator."""
 
-    def __init__(self, period: float = PERIOD) -> None:
-        none = (0,) * len(nvml.names())
-        self._sums = Sums(0, none, none, none)
-        if none:
-            Thread(target=self._sample, args=(period,), daemon=True).start()
+    def __init__(self) -> None:
+        count = len(nvml.names())
+        self._sums: Sums = 0, np.zeros((count, len(nvml.State._fields)))
+        if count:
+            Thread(target=self._sample, daemon=True).start()
 
     def sums(self) -> Sums:
         """Return the sums of the samples until now, for `since`."""
@@ -40,26 +31,13 @@ class AcceleratorSamples:
     def since(self, before: Sums) -> dict[str, Any]:
         """Return by accelerator the mean clock and the shares of held samples; None without a sample."""
         now = self._sums
-        taken = now.samples - before.samples
+        taken, sums = now[0] - before[0], now[1] - before[1]
+        means = (sums.T / taken).round(6).tolist() if taken else [None] * len(nvml.State._fields)
+        return {f"accelerator_{key}": mean for key, mean in zip(nvml.State._fields, means, strict=True)}
 
-        def means(key: str) -> list[float] | None:
-            pairs = zip(getattr(now, key), getattr(before, key), strict=True)
-            return [round((new - old) / taken, 6) for new, old in pairs] if taken else None
-
-        return {f"accelerator_{key}": means(key) for key in ("mhz", "power_capped", "slowed")}
-
-    def _sample(self, period: float) -> None:
+    def _sample(self) -> None:
         while states := nvml.states():
-            old = self._sums
+            taken, sums = self._sums
             # Replaced as a whole: whoever reads meanwhile sees one state or the other.
-            self._sums = Sums(
-                old.samples + 1,
-                _added(old.mhz, [one.mhz for one in states]),
-                _added(old.power_capped, [one.power_capped for one in states]),
-                _added(old.slowed, [one.slowed for one in states]),
-            )
-            time.sleep(period)
-
-
-def _added(sums: tuple, values: list) -> tuple:
-    return tuple(total + value for total, value in zip(sums, values, strict=True))
+            self._sums = taken + 1, sums + np.array(states)
+            time.sleep(PERIOD)

@@ -4,9 +4,8 @@ All accelerators that are visible to this process are counted, used by it or not
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import pynvml
 
@@ -19,8 +18,7 @@ _SLOWDOWN = (
 )
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """The clock of an accelerator's multiprocessors, MHz, and whether its power limit, or heat or a failing
     supply, holds it down."""
 

@@ -20,7 +20,8 @@ def identities() -> list[str]:
         if visible is None:
             return there
         # CUDA ignores what follows a number that it does not have, -1 among them.
-        return [there[int(one)] if _number_below(one, len(there)) else one for one in visible]
+        known = {str(number): uuid for number, uuid in enumerate(there)}
+        return [known.get(word, word) for word in visible]
     # Before CUDA's variable: those are numbers on the host, also where a control group hides the others.
     return _words("SLURM_STEP_GPUS") or visible or []
 
