@@ -8,11 +8,12 @@ Standard library only: the Snakefile imports this module at parse time.
 import ast
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 from paragone.base import plugins
+from paragone.base.digests import sha256
 from paragone.base.source_files import parsed
 from paragone.config.run_spec import Spec
 
@@ -33,7 +34,8 @@ def code_of(program: str, *modules: str) -> list[str]:
 
 def digest_of(program: str, *modules: str) -> str:
     """The digest of the names and contents of `code_files`, 16 hexadecimal digits."""
-    return _digest(program, modules, tuple(plugins.folders()))
+    lines = sorted(map(_line, code_files(program, *modules)))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def code_files(program: str, *modules: str) -> tuple[Path, ...]:
@@ -41,13 +43,21 @@ def code_files(program: str, *modules: str) -> tuple[Path, ...]:
 
     `modules` (dotted names) are loaded by name at run time: no import statement shows them.
     """
-    return _closure(program, modules, tuple(plugins.folders()))
+    first = _file(program)
+    return first, *sorted(loaded_by(*modules, begin=(first,)) - {first})
 
 
-def loaded_by(module: str) -> set[Path]:
-    """The files in the import closure of a module, by its dotted name."""
+def loaded_by(*modules: str, begin: Iterable[Path] = ()) -> set[Path]:
+    """The files in the import closure of modules, by their dotted names, and of files to `begin` with."""
     folders = tuple(plugins.folders())
-    return _reached([*_paths(module, folders)], folders)
+    found: set[Path] = set()
+    waiting = [*begin, *(path for module in modules for path in _paths(module, folders))]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += _imported_files(path, folders)
+    return found
 
 
 def loaded_modules(spec: Spec) -> list[str]:
@@ -61,51 +71,20 @@ def _file(program: str) -> Path:
 
 
 @cache
-def _digest(program: str, modules: tuple[str, ...], folders: tuple[Path, ...]) -> str:
-    files = _closure(program, modules, folders)
-    lines = sorted(f"{'/'.join(_parts(path))} {_content(path)}" for path in files)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-
-
-@cache
-def _content(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-@cache
-def _closure(program: str, modules: tuple[str, ...], folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    first = _file(program)
-    found = _reached(
-        [first, *(path for name in modules for path in _paths(name, folders))], folders
-    )
-    return first, *sorted(found - {first})
-
-
-def _reached(waiting: list[Path], folders: tuple[Path, ...]) -> set[Path]:
-    found: set[Path] = set()
-    while waiting:
-        path = waiting.pop()
-        if path not in found:
-            found.add(path)
-            waiting += _imported_files(path, folders)
-    return found
+def _line(path: Path) -> str:
+    return f"{'/'.join(_parts(path))} {sha256(path)}"
 
 
 @cache
 def _imported_files(path: Path, folders: tuple[Path, ...]) -> frozenset[Path]:
-    return frozenset(file for name in _imports(path) for file in _paths(name, folders))
-
-
-def _imports(path: Path) -> frozenset[str]:
     names: set[str] = set()
     for node in _statements(parsed(path)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             module = _absolute(path, node)
-            names.add(module)
-            names.update(f"{module}.{alias.name}" for alias in node.names)
-    return frozenset(names)
+            names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    return frozenset(file for name in names for file in _paths(name, folders))
 
 
 def _statements(parent: ast.AST) -> Iterator[ast.AST]:

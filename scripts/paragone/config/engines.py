@@ -6,7 +6,7 @@ figures and tables in `figures` and `tables`.
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -28,6 +28,7 @@ WHOLE, MEAN, FIRST = "whole", "mean", "first"
 BatchNorm = Literal["whole", "mean", "first"]
 
 DECLARATIONS = "plugin.toml"
+Row = TypeVar("Row", "Engine", "Loader")
 
 
 class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -162,29 +163,27 @@ def declared_by(folder: Path) -> Declarations:
 
 def engine_named(name: str) -> Engine:
     """What an engine of the project or a plugin can do. Raises `UserError` if none declares it."""
-    known = ENGINES | {
-        key: row for folder in plugins.folders() for key, row in declared_by(folder).engines.items()
-    }
-    if name not in known:
-        raise UserError(_undeclared("engine", f"engines/{name}.py", name, [*known]))
-    return known[name]
+    return _row("engine", ENGINES, name, f"engines/{name}.py")
 
 
 def loader_named(name: str) -> Loader:
     """What a loader of the project or a plugin can do. Raises `UserError` if none declares it."""
-    known = LOADERS | {
-        key: row for folder in plugins.folders() for key, row in declared_by(folder).loaders.items()
-    }
-    if name not in known:
-        raise UserError(_undeclared("loader", f"data/loaders/{name}.py", name, [*known]))
-    return known[name]
+    return _row("loader", LOADERS, name, f"data/loaders/{name}.py")
 
 
-def _undeclared(kind: str, inside: str, name: str, known: list[str]) -> str:
-    """The message for a name without a row in the table of its kind."""
+def _row(kind: str, own: dict[str, Row], name: str, inside: str) -> Row:
+    """The row of a name among the project's own and those of plugins."""
+    known = dict(own)
+    for folder in plugins.folders():
+        known |= getattr(declared_by(folder), f"{kind}s")
+    if name in known:
+        return known[name]
     if file := plugins.file_of(inside):
-        return f"{file}: add a table [{kind}s.{name}] to {DECLARATIONS}; see docs/extending.md#an-{kind}"
-    return f"there is no {kind} {name!r}; there are {', '.join(known)}"
+        table = f"[{kind}s.{name}]"
+        raise UserError(
+            f"{file}: add a table {table} to {DECLARATIONS}; see docs/extending.md#an-{kind}"
+        )
+    raise UserError(f"there is no {kind} {name!r}; there are {', '.join(known)}")
 
 
 def is_here(engine: str) -> bool:
@@ -256,47 +255,42 @@ def _check_has(inside: str, name: str) -> None:
         raise UserError(f"{file or inside}: has no `{name} = ...`; add it")
 
 
-def check_task(spec: Spec, where: str) -> None:
-    """Raise `UserError` naming the key for an engine that does not learn the workload's task.
-
-    `where`: the key that asks for both. What is drawn from records alone may name an engine that is not here.
-    """
-    engine, task = spec.backend.engine, spec.workload.task.name
-    if is_here(engine) and task not in (known := engine_named(engine).tasks):
-        raise UserError(
-            f"{where}: backend {spec.backend.name} learns {', '.join(known)}, and workload "
-            f"{spec.workload.name} is {task}; leave one of them out, or add the task to `tasks` of the engine"
-        )
-    if is_here(engine) and spec.workload.task.weighs and not engine_named(engine).weighs:
-        raise UserError(
-            f"{where}: engine {engine} divides the loss of a batch by its examples alone, and workload "
-            f"{spec.workload.name} ignores labels or has task.rule pytorch; leave one of them out"
-        )
-
-
 def check_workload(spec: Spec, where: str) -> None:
-    """Raise `UserError` naming the key for what a backend cannot do of a workload.
+    """Raise `UserError` naming the key for what a backend cannot do of a workload, such as its task.
 
     `where`: the key that asks for both. What is drawn from records alone may name an engine or a loader that
     is not here.
     """
-    backend = spec.backend
-    accumulates = spec.workload.accumulated > 1 and is_here(backend.engine)
-    if accumulates and not engine_named(backend.engine).accumulates:
-        raise UserError(
-            f"backends.{backend.name}.engine: {backend.engine} does not accumulate gradients, and workload "
-            f"{spec.workload.name} does ({where}); name another backend, or leave out optimizer.accumulate"
-        )
-    if spec.workload.augmentation is None:
+    backend, workload = spec.backend, spec.workload
+    if is_here(backend.engine):
+        engine = engine_named(backend.engine)
+        if workload.accumulated > 1 and not engine.accumulates:
+            raise UserError(
+                f"backends.{backend.name}.engine: {backend.engine} does not accumulate gradients, and "
+                f"workload {workload.name} does ({where}); name another backend, or leave out "
+                "optimizer.accumulate"
+            )
+        if workload.task.name not in engine.tasks:
+            raise UserError(
+                f"{where}: backend {backend.name} learns {', '.join(engine.tasks)}, and workload "
+                f"{workload.name} is {workload.task.name}; leave one of them out, or add the task to "
+                "`tasks` of the engine"
+            )
+        if workload.task.weighs and not engine.weighs:
+            raise UserError(
+                f"{where}: engine {backend.engine} divides the loss of a batch by its examples alone, and "
+                f"workload {workload.name} ignores labels or has task.rule pytorch; leave one of them out"
+            )
+    if workload.augmentation is None:
         return
     if backend.feed == RESIDENT:
         raise UserError(
             f"backends.{backend.name}.feed: {RESIDENT} inputs are not augmented, and workload "
-            f"{spec.workload.name} has an augmentation ({where}); leave one of them out"
+            f"{workload.name} has an augmentation ({where}); leave one of them out"
         )
     name = backend.loader
     if name and plugins.file_of(f"data/loaders/{name}.py") and not loader_named(name).augments:
         raise UserError(
-            f"backends.{backend.name}.loader: {name} does not augment, and workload "
-            f"{spec.workload.name} has an augmentation ({where}); name another loader, or leave it out"
+            f"backends.{backend.name}.loader: {name} does not augment, and workload {workload.name} has "
+            f"an augmentation ({where}); name another loader, or leave it out"
         )

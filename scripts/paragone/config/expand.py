@@ -18,7 +18,6 @@ from paragone.config.engines import (
     ONE_REPLICA_EACH,
     ONE_WORKER,
     WHOLE,
-    check_task,
     check_workload,
     engine_named,
     is_here,
@@ -248,7 +247,6 @@ def spec_of(config: dict[str, Any], choice: dict[str, Any], where: str, seed: in
     except ValueError as error:  # a count beyond what counts can be
         raise UserError(f"{where}: {error}") from error
     check_workload(spec, where)
-    check_task(spec, where)
     return spec
 
 
@@ -318,9 +316,3 @@ def products(config: dict[str, Any]) -> dict[str, Backend]:
     """The backends by name whose products the block `matmul` asks for; `UserError` for an unknown name."""
     names = config["matmul"]["backends"]
     return {name: _fed_as_usual(named_backend(config, name, "matmul.backends")) for name in names}
-
-
-def squares(config: dict[str, Any], backend: Backend) -> list[int]:
-    """The sides of the square products that are multiplied on the device of a backend."""
-    key = "squares" if backend.device == "cpu" else "accelerator_squares"
-    return config["matmul"][key]

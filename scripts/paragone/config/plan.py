@@ -23,7 +23,6 @@ from paragone.config.expand import (
     first_steps,
     probes_of,
     products,
-    squares,
     timed_in_turn,
     with_reference,
 )
@@ -144,8 +143,10 @@ class Plan:
             for published in [block.get(PUBLISHED, "")]
         }
         self.exhibits = {kind: self._exhibits(kind) for kind in EXHIBITS}
-        # The place of each run among the runs, and of each timed job among these jobs, from 1 on.
-        trained = schedule(self._by_worth(), config["seed"])
+        # The place of each run among the runs, and of each timed job among these jobs, from 1 on. The primary
+        # experiment is measured first.
+        first = {self.primary: self.experiments[self.primary]}
+        trained = schedule(first | self.experiments, config["seed"])
         self.places = _numbered(run for runs in trained.values() for run in runs)
         self.turns = _numbered(self._timed_jobs(trained))
         # What the parity gate compares, by workload and backend; the reference is a backend, too.
@@ -163,12 +164,7 @@ class Plan:
     @property
     def primary(self) -> str:
         """The experiment that the report is about."""
-        name: str = self.config["primary"]["experiment"]
-        return name
-
-    def _by_worth(self) -> dict[str, list[Spec]]:
-        """The experiments in the order in which they are measured: the primary one first."""
-        return {self.primary: self.experiments[self.primary], **self.experiments}
+        return str(self.config["primary"]["experiment"])
 
     def _timed_jobs(self, trained: dict[str, list[str]]) -> Iterator[str]:
         """The timed jobs in their order: of each experiment its contests, by name of the question, then its
@@ -182,18 +178,15 @@ class Plan:
     def notices_of_jobs(self, since: float) -> list[str]:
         """What jobs noticed about data and fonts, in logs that were written after this time, each once."""
         logs = Path(self.config["pathvars"]["results"], "logs")
-        paths = (
-            path
+        lines = (
+            line
             for pattern in ("data/**/serialize.log", "figures/*/*.log", "paper.log")
             for path in sorted(logs.glob(pattern))
             if path.stat().st_mtime >= since
-        )
-        lines = (
-            line
-            for path in paths
             for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
+            if line.startswith("notice: ")
         )
-        return list(dict.fromkeys(line for line in lines if line.startswith("notice: ")))
+        return [*dict.fromkeys(lines)]
 
     def path(self, name: str | Path) -> str:
         """A file of the checkout, relative to the working directory: a moved checkout is no change."""
@@ -230,8 +223,7 @@ class Plan:
     def window(self, run: str) -> dict[str, float]:
         """The speed window of a run: none where a contest times its cell."""
         timed = cell(self.runs[run]) in self._in_a_contest
-        window: dict[str, float] = self.config["speed_window"]
-        return window | {"seconds": 0} if timed else window
+        return self.config["speed_window"] | ({"seconds": 0} if timed else {})
 
     def pretrained(self, model: str) -> str:
         """What decides where the published weights of a model are looked for, as JSON."""
@@ -280,7 +272,8 @@ class Plan:
 
     def squares(self, backend: str) -> list[int]:
         """The sides of the square products that are multiplied on the device of a backend."""
-        return squares(self.config, self.products[backend])
+        on_cpu = self.products[backend].device == "cpu"
+        return list(self.config["matmul"]["squares" if on_cpu else "accelerator_squares"])
 
     def backends_of(self, workload: str) -> list[str]:
         """The backends that train a workload in some experiment, sorted."""
@@ -301,25 +294,21 @@ class Plan:
 
     def parity_reports(self, *experiments: str) -> list[str]:
         """The parity reports of the workloads of some experiments, or of all."""
-        specs = [
-            spec for name in experiments or self.experiments for spec in self.experiments[name]
-        ]
-        names = {spec.workload.name for spec in specs}
+        names = {spec.workload.name for spec in self._specs(experiments)}
         return [f"<results>/parity/{name}.json" for name in sorted(names)]
 
     def manifests(self, *experiments: str) -> list[str]:
         """The manifests of the data sets of some experiments, or of all; from records alone those that are
         there."""
-        specs = [
-            spec for name in experiments or self.experiments for spec in self.experiments[name]
-        ]
-        paths = sorted({self.manifest(spec) for spec in specs})
-        return self._there(paths) if self.from_records else paths
-
-    def _there(self, paths: list[str]) -> list[str]:
-        """The files that exist."""
+        paths = sorted({self.manifest(spec) for spec in self._specs(experiments)})
+        if not self.from_records:
+            return paths
         results = self.config["pathvars"]["results"]
         return [path for path in paths if Path(path.replace("<results>", results)).exists()]
+
+    def _specs(self, experiments: Iterable[str]) -> Iterator[Spec]:
+        """The specifications of some experiments, or of all."""
+        return (spec for name in experiments or self.experiments for spec in self.experiments[name])
 
     def shown(self, *sections: str) -> dict[str, dict[str, Any]]:
         """The sections of these names; by default those that `all` makes, which `only` may narrow."""
@@ -328,8 +317,7 @@ class Plan:
 
     def title(self, section: str) -> str:
         """The title of a section, for Snakemake's report, which formats it once more."""
-        title: str = self.sections[section]["title"]
-        return title.replace("{", "{{").replace("}", "}}")
+        return str(self.sections[section]["title"]).replace("{", "{{").replace("}", "}}")
 
     def files(self, kind: str, *suffixes: str, section: str = "") -> list[str]:
         """The files of the figures or tables (`kind`) of a section, or of all, in the formats that people
@@ -424,9 +412,8 @@ class Plan:
 
     def declaring(self, table: str) -> list[str]:
         """The experiments that have a table."""
-        return [
-            name for name, block in self.config["experiments"].items() if table in block[TABLES]
-        ]
+        blocks = self.config["experiments"].items()
+        return [name for name, block in blocks if table in block[TABLES]]
 
     def asked(self) -> list[dict[str, Any]]:
         """What the contests of each experiment are to decide, see `questions.asked`."""

@@ -33,7 +33,9 @@ class AcceleratorSamples:
         now = self._sums
         taken, sums = now[0] - before[0], now[1] - before[1]
         means = (sums.T / taken).round(6).tolist() if taken else [None] * len(nvml.State._fields)
-        return {f"accelerator_{key}": mean for key, mean in zip(nvml.State._fields, means, strict=True)}
+        return {
+            f"accelerator_{key}": mean for key, mean in zip(nvml.State._fields, means, strict=True)
+        }
 
     def _sample(self) -> None:
         while states := nvml.states():
