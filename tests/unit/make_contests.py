@@ -12,7 +12,7 @@ from unit.make_records import FIRST_STEPS
 from workspace import make_spec
 
 from paragone.analysis.contests import COLUMNS
-from paragone.base.typed_json import typed
+from paragone.base.typed_json import digest_of_others, typed
 from paragone.config.run_spec import Spec
 from paragone.records import contest_record
 from paragone.records.contest_record import ContestsRecord
@@ -73,7 +73,7 @@ def valid_contests(
 def sealed(record: dict) -> dict:
     """The same with the digest that its other fields have."""
     record = {**record, "digest": None}
-    return record | {"digest": typed(ContestsRecord, record).expected_digest()}
+    return record | {"digest": digest_of_others(typed(ContestsRecord, record))}
 
 
 def _contest(specs: list[Spec], speeds: list[list[float]]) -> dict:

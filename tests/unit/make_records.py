@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+from msgspec import to_builtins
 from unit.make_processes import make_activity, make_process
 from workspace import CONFIG
 
-from paragone.base import digests
+from paragone.base import digests, typed_json
 from paragone.records import run_metrics
 from paragone.records.run_record import RunRecord
 
@@ -184,7 +185,7 @@ def time_to_target(record: dict) -> run_metrics.Target:
 def sealed(record: dict) -> dict:
     """The same with the digest that its other fields have."""
     try:
-        return RunRecord.from_json({**record, "digest": None}).sealed().to_json()
+        return to_builtins(typed_json.sealed(*typed([{**record, "digest": None}])))
     except ValueError:  # what is no record has a digest, too
         rest = {key: value for key, value in record.items() if key != "digest"}
         return {**rest, "digest": digests.sha256_of(rest)}
@@ -192,7 +193,7 @@ def sealed(record: dict) -> dict:
 
 def typed(made: list[dict]) -> list[RunRecord]:
     """Made records as `record.read` returns them."""
-    return [RunRecord.from_json(one) for one in made]
+    return [typed_json.typed(RunRecord, each) for each in made]
 
 
 def write_records(folder: Path, records: list[dict]) -> list[Path]:

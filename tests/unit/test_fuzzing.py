@@ -100,7 +100,7 @@ def read_record(path: Path) -> None:
         why = message(record.read, path)
         assert not why or str(path) in why
         if not why:
-            both = [record.read(path), RunRecord.from_json(make_record("torch-xla"))]
+            both = [record.read(path), typed_json.typed(RunRecord, make_record("torch-xla"))]
             differences(tidy.tables(both, "fuzzed", {})[0], LABELS)
 
 

@@ -12,6 +12,7 @@ from sklearn.metrics import f1_score
 from workspace import make_spec
 
 from paragone.base.errors import UserError
+from paragone.base.typed_json import typed
 from paragone.config.run_spec import Spec, Target
 from paragone.records.run_metrics import outcomes, time_to_target
 from paragone.records.run_record import RunRecord
@@ -95,7 +96,7 @@ def made_record(task: dict, target: dict, **data: float) -> dict:
 
 
 def test_a_record_of_a_regression_has_its_metrics_and_no_accuracy():
-    record = RunRecord.from_json(made_record({"name": "regression"}, {"r2": 0.0}))
+    record = typed(RunRecord, made_record({"name": "regression"}, {"r2": 0.0}))
     assert outcomes(record, record.epochs[2]) == {
         "train_loss": 4.0,
         "train_mae": 2.0,
@@ -107,7 +108,7 @@ def test_a_record_of_a_regression_has_its_metrics_and_no_accuracy():
     found = time_to_target(record)
     assert (found.metric, found.value, found.epoch) == ("r2", 0.0, 2)
     with pytest.raises(ValueError, match=r"epochs\[0\]: has no train_accuracy"):
-        RunRecord.from_json(made_record({"name": "language-modeling"}, {"loss": 1.0}))
+        typed(RunRecord, made_record({"name": "language-modeling"}, {"loss": 1.0}))
 
 
 WEIGHTS = (0.5, 3.0, 0.0)

@@ -18,7 +18,7 @@ import msgspec
 from paragone.base import digests
 from paragone.base.atomic_files import write_bytes, writing
 from paragone.base.errors import UserError
-from paragone.base.typed_json import typed
+from paragone.base.typed_json import digest_of_others, typed
 from paragone.records import contest_record, record
 from paragone.records.contest_record import ContestsRecord
 from paragone.records.run_record import Process, RunRecord
@@ -229,5 +229,5 @@ def _check_record(where: str, content: bytes, folder: str, name: str) -> None:
     own = made.question if isinstance(made, ContestsRecord) else made.run
     if own != name:
         raise UserError(f"{where}: the record of {own}; {_ASK}")
-    if made.digest != made.expected_digest():
+    if made.digest != digest_of_others(made):
         raise UserError(f"{where}: was changed after it was measured (its digest); {_ASK}")

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from paragone.base.atomic_files import write_bytes
-from paragone.base.digests import canonical
+from paragone.base.digests import canonical, sha256_of
 from paragone.base.errors import UserError
 
 Kind = TypeVar("Kind")
@@ -40,6 +40,20 @@ def typed(kind: type[Kind], data: Any) -> Kind:
         return msgspec.convert(msgspec.to_builtins(data, enc_hook=_number), kind)
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from None
+
+
+def digest_of_others(value: msgspec.Struct, key: str = "digest") -> str:
+    """SHA-256 of the canonical JSON of all fields but the one that holds it."""
+    data = msgspec.to_builtins(value)
+    del data[key]
+    return sha256_of(data)
+
+
+def sealed(value: Kind) -> Kind:
+    """A valid copy whose field `digest` is that of the others; `ValueError` names the key that is wrong."""
+    valid: Any = typed(type(value), value)
+    valid.digest = digest_of_others(valid)
+    return valid
 
 
 def _number(value: Any) -> Any:

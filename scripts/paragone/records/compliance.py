@@ -16,6 +16,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from paragone.base.atomic_files import writing
+from paragone.base.typed_json import digest_of_others
 from paragone.config.run_spec import Spec
 from paragone.records import host_metrics
 from paragone.records.contest_record import (
@@ -36,7 +37,7 @@ from paragone.records.run_metrics import (
     steady,
     time_to_target,
 )
-from paragone.records.run_record import Activity, Load, RunRecord, Timed
+from paragone.records.run_record import Activity, Epoch, Load, Process, RunRecord, Timed
 
 OF_RECORD: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks(ASSERTED)
 
@@ -86,30 +87,26 @@ def data(record: RunRecord) -> Iterator[Finding]:
         yield Finding("data.source", f"{read.source}, of edition {read.edition}")
 
 
-@OF_RECORD.rule("threads")
-def threads(record: RunRecord) -> Iterator[Finding]:
+@OF_RECORD.of_each("processes", "threads")
+def threads(_: RunRecord, process: Process) -> Iterator[Finding]:
     """Threads within the cores of the process, those within the machine's."""
-    for at, process in enumerate(record.processes):
-        given, cores, there = process.threads, process.cores, process.machine.cores
-        if not given <= cores <= there:
-            wrong = f"{given} on {cores} of the machine's {there} cores"
-            yield Finding(f"processes[{at}].threads", wrong)
+    given, cores, there = process.threads, process.cores, process.machine.cores
+    if not given <= cores <= there:
+        yield Finding("threads", f"{given} on {cores} of the machine's {there} cores")
 
 
-@OF_RECORD.rule("fingerprint")
-def fingerprint(record: RunRecord) -> Iterator[Finding]:
+@OF_RECORD.of_each("processes", "fingerprint")
+def fingerprint(_: RunRecord, process: Process) -> Iterator[Finding]:
     """The machine's hash, of every process."""
-    for at, process in enumerate(record.processes):
-        found, expected = process.machine.fingerprint, process.machine.expected_fingerprint()
-        if found != expected:
-            wrong = f"{found}, the machine's is {expected}"
-            yield Finding(f"processes[{at}].machine.fingerprint", wrong)
+    found = process.machine.fingerprint
+    if found != (expected := digest_of_others(process.machine, "fingerprint")):
+        yield Finding("machine.fingerprint", f"{found}, the machine's is {expected}")
 
 
 @OF_RECORD.rule("digest")
 def digest(record: RunRecord) -> Iterator[Finding]:
     """Not a byte was changed since."""
-    if record.digest != (expected := record.expected_digest()):
+    if record.digest != (expected := digest_of_others(record)):
         yield Finding("digest", f"{record.digest}, the record's is {expected}")
 
 
@@ -194,30 +191,26 @@ def work(record: RunRecord) -> Iterator[Finding]:
             yield Finding(f"epochs[{at}].steps", f"{row.steps}, planned {steps}")
 
 
-@OF_RECORD.rule("learning-rate")
-def learning_rate(record: RunRecord) -> Iterator[Finding]:
+@OF_RECORD.of_each("epochs", "learning-rate")
+def learning_rate(record: RunRecord, row: Epoch) -> Iterator[Finding]:
     """The schedule was followed."""
-    for at, row in enumerate(record.epochs):
-        expected = record.spec.learning_rates(row.epoch, row.steps)[0]
-        if not math.isclose(row.learning_rate, expected, rel_tol=1e-9):
-            yield Finding(f"epochs[{at}].learning_rate", f"{row.learning_rate} is not {expected}")
+    expected = record.spec.learning_rates(row.epoch, row.steps)[0]
+    if not math.isclose(row.learning_rate, expected, rel_tol=1e-9):
+        yield Finding("learning_rate", f"{row.learning_rate} is not {expected}")
 
 
-@OF_RECORD.rule("accuracy")
-def accuracy(record: RunRecord) -> Iterator[Finding]:
+@OF_RECORD.of_each("epochs", "accuracy")
+def accuracy(record: RunRecord, row: Epoch) -> Iterator[Finding]:
     """Accuracies of examples with one class each are fractions of a whole number of them."""
     if record.data is None or record.data.positions:
         return
-    for at, row in enumerate(record.epochs):
-        counted = {"train": (row.train_accuracy, examples(record, row))}
-        counted["test"] = row.test_accuracy, record.data.test_examples
-        for split, (fraction, number) in counted.items():
-            if fraction is UNSET:
-                continue
-            right = fraction * number
-            if abs(right - round(right)) > limit("accuracy"):
-                wrong = f"{fraction} is {right:.3f} of {number} examples"
-                yield Finding(f"epochs[{at}].{split}_accuracy", wrong)
+    counted = {"train": (row.train_accuracy, examples(record, row))}
+    counted["test"] = row.test_accuracy, record.data.test_examples
+    for split, (fraction, number) in counted.items():
+        right = 0.0 if fraction is UNSET else fraction * number
+        if abs(right - round(right)) > limit("accuracy"):
+            wrong = f"{fraction} is {right:.3f} of {number} examples"
+            yield Finding(f"{split}_accuracy", wrong)
 
 
 @OF_RECORD.rule("window")
@@ -233,20 +226,19 @@ def adequate(window: Steady | None) -> bool:
     return bool(window and window.seconds >= limit("window") and window.steps >= LEAST_STEPS)
 
 
-@OF_RECORD.rule("counted")
-def counted(record: RunRecord) -> Iterator[Finding]:
+@OF_RECORD.of_each("window", "counted")
+def counted(record: RunRecord, found: Timed) -> Iterator[Finding]:
     """A window has as many updates and batches as steps."""
-    for place, one in enumerate(record.window):
-        yield from _counted(f"window[{place}]", one, one.steps, record.spec)
+    return _counted(found, found.steps, record.spec)
 
 
-def _counted(where: str, found: Timed | Window, steps: int, spec: Spec) -> Iterator[Finding]:
+def _counted(found: Timed | Window, steps: int, spec: Spec) -> Iterator[Finding]:
     """What differs from the steps; records that were made before anything was counted break no rule."""
     if found.batches is not UNSET and found.batches != steps:
-        yield Finding(f"{where}.batches", f"{found.batches} in {steps} steps")
+        yield Finding("batches", f"{found.batches} in {steps} steps")
     several = spec.workload.accumulated
     if found.updates is not UNSET and abs(found.updates * several - steps) >= several:
-        yield Finding(f"{where}.updates", f"{found.updates} in {steps} steps")
+        yield Finding("updates", f"{found.updates} in {steps} steps")
 
 
 @OF_RECORD.rule("weights")
@@ -257,39 +249,32 @@ def weights(record: RunRecord) -> Iterator[Finding]:
         yield Finding("model.final_weights", f"{model.final_weights}, as before training")
 
 
-@OF_RECORD.rule("isolation")
-def isolation(record: RunRecord) -> Iterator[Finding]:
+@OF_RECORD.of_each("processes", "isolation")
+def isolation(_: RunRecord, process: Process) -> Iterator[Finding]:
     """Others were idle, in the whole process and in the speed window."""
-    for at, process in enumerate(record.processes):
-        for where, share in host_metrics.shares(process).items():
-            if share is not None and share > limit("isolation"):
-                wrong = f"others had {share:.3f} of the host's CPU time"
-                yield Finding(f"processes[{at}].{where}", wrong)
+    for where, share in host_metrics.shares(process).items():
+        if share is not None and share > limit("isolation"):
+            yield Finding(where, f"others had {share:.3f} of the host's CPU time")
 
 
-@OF_RECORD.rule("throttling")
-def throttling(record: RunRecord) -> Iterator[Finding]:
+@OF_RECORD.of_each("processes", "throttling")
+def throttling(_: RunRecord, process: Process) -> Iterator[Finding]:
     """No throttling by heat, power or a quota."""
-    for at, process in enumerate(record.processes):
-        if host_metrics.throttled(process.load):
-            found = as_json(process.load.life) or {}
-            keys = ["heat_throttles", "quota_throttled"]
-            keys += ["accelerator_power_capped", "accelerator_slowed"]
-            yield Finding(f"processes[{at}].load", str({key: found.get(key) for key in keys}))
+    if host_metrics.throttled(process.load):
+        found = as_json(process.load.life) or {}
+        keys = ["heat_throttles", "quota_throttled"]
+        keys += ["accelerator_power_capped", "accelerator_slowed"]
+        yield Finding("load", str({key: found.get(key) for key in keys}))
 
 
-@OF_RECORD.rule("epoch-clock")
-def epoch_clock(record: RunRecord) -> Iterator[Finding]:
+@OF_RECORD.of_each("processes", "epoch-clock")
+def epoch_clock(record: RunRecord, process: Process) -> Iterator[Finding]:
     """The process's own clock against the kernel's, epoch by epoch."""
-    window = [one.seconds for one in record.window]
-    for at, process in enumerate(record.processes):
-        first = process.first_epoch - 1
-        rows = record.epochs[first : first + len(process.epochs)]
-        yield from _apart(
-            f"processes[{at}].epochs", process.epochs, [one.train_seconds for one in rows]
-        )
-        if process.window:
-            yield from _apart(f"processes[{at}].window", process.window, window)
+    first = process.first_epoch - 1
+    rows = record.epochs[first : first + len(process.epochs)]
+    yield from _apart("epochs", process.epochs, [row.train_seconds for row in rows])
+    if process.window:
+        yield from _apart("window", process.window, [each.seconds for each in record.window])
 
 
 def _apart(where: str, found: list[Activity], own: list[float]) -> Iterator[Finding]:
@@ -301,14 +286,13 @@ def _apart(where: str, found: list[Activity], own: list[float]) -> Iterator[Find
             yield Finding(f"{where}[{number}].seconds", wrong)
 
 
-@OF_RECORD.rule("clean-code")
-def clean_code(record: RunRecord) -> Iterator[Finding]:
+@OF_RECORD.of_each("processes", "clean-code")
+def clean_code(_: RunRecord, process: Process) -> Iterator[Finding]:
     """A commit without local changes."""
-    for at, process in enumerate(record.processes):
-        if process.git is None:
-            yield Finding(f"processes[{at}].git", "null: not a repository")
-        elif process.git.dirty:
-            yield Finding(f"processes[{at}].git.dirty", f"true, on {process.git.commit}")
+    if process.git is None:
+        yield Finding("git", "null: not a repository")
+    elif process.git.dirty:
+        yield Finding("git.dirty", f"true, on {process.git.commit}")
 
 
 @OF_RECORD.rule("first-steps")
@@ -326,39 +310,32 @@ def first_steps_compared(record: RunRecord) -> Iterator[Finding]:
         yield Finding("first_steps", str(taken.reason if taken else None))
 
 
-@OF_RECORD.rule("tuning")
-def tuning(record: RunRecord) -> Iterator[Finding]:
+@OF_RECORD.of_each("processes", "tuning")
+def tuning(record: RunRecord, process: Process) -> Iterator[Finding]:
     """The variables that tune each process are those of the run's tuning."""
-    asked = record.spec.tuning.variables
-    for at, process in enumerate(record.processes):
-        if process.variables != asked:
-            wrong = f"{process.variables}, the run's tuning has {asked}"
-            yield Finding(f"processes[{at}].variables", wrong)
+    if process.variables != (asked := record.spec.tuning.variables):
+        yield Finding("variables", f"{process.variables}, the run's tuning has {asked}")
 
 
-@OF_RECORD.rule("environment")
-def environment(record: RunRecord) -> Iterator[Finding]:
+@OF_RECORD.of_each("processes", "environment")
+def environment(_: RunRecord, process: Process) -> Iterator[Finding]:
     """No process was started without variables of its shell that would have mattered."""
-    for at, process in enumerate(record.processes):
-        if process.removed_variables:
-            yield Finding(
-                f"processes[{at}].removed_variables", ", ".join(process.removed_variables)
-            )
+    if process.removed_variables:
+        yield Finding("removed_variables", ", ".join(process.removed_variables))
 
 
-@OF_RECORD.rule("modes")
-def modes(record: RunRecord) -> Iterator[Finding]:
+@OF_RECORD.of_each("processes", "modes")
+def modes(record: RunRecord, process: Process) -> Iterator[Finding]:
     """Deterministic kernels where they are asked for, and no rounded float32, of every process."""
-    for at, process in enumerate(record.processes):
-        found, where = process.modes, f"processes[{at}].modes"
-        if found is None:
-            if record.status == "completed" and process is record.processes[-1]:
-                yield Finding(where, "null in a completed run")
-            continue
-        if record.spec.deterministic and not found.deterministic:
-            yield Finding(f"{where}.deterministic", "false, deterministic kernels were asked for")
-        if found.math_mode != "ieee":
-            yield Finding(f"{where}.math_mode", f"{found.math_mode}: float32 was rounded")
+    found = process.modes
+    if found is None:
+        if record.status == "completed" and process is record.processes[-1]:
+            yield Finding("modes", "null in a completed run")
+        return
+    if record.spec.deterministic and not found.deterministic:
+        yield Finding("modes.deterministic", "false, deterministic kernels were asked for")
+    if found.math_mode != "ieee":
+        yield Finding("modes.math_mode", f"{found.math_mode}: float32 was rounded")
 
 
 # Contests
@@ -373,17 +350,17 @@ OF_CONTESTANT = (
 
 def of_contests(record: ContestsRecord) -> Iterator[tuple[str, Finding]]:
     """Each rule that contests break, and what breaks it."""
-    if record.digest != (expected := record.expected_digest()):
+    if record.digest != (expected := digest_of_others(record)):
         yield "digest", Finding("digest", f"{record.digest}, the record's is {expected}")
     for number, contest in enumerate(record.contests):
         where = f"contests[{number}]"
         for rule, check in OF_CONTEST.items():
-            yield from ((rule, _within(where, finding)) for finding in check(contest))
+            yield from ((rule, finding.within(where)) for finding in check(contest))
         for place, contestant in enumerate(contest.contestants):
             run = _as_run(contestant, record)
             where = f"contests[{number}].contestants[{place}]"
             for rule in OF_CONTESTANT:
-                yield from ((rule, _within(where, finding)) for finding in OF_RECORD[rule](run))
+                yield from ((rule, finding.within(where)) for finding in OF_RECORD[rule](run))
 
 
 def broken_at(found: Iterable[tuple[str, Finding]], *places: str) -> list[str]:
@@ -396,10 +373,6 @@ def broken_at(found: Iterable[tuple[str, Finding]], *places: str) -> list[str]:
             if f"{finding.where}.".startswith(f"{at}.")
         }
     )
-
-
-def _within(where: str, finding: Finding) -> Finding:
-    return Finding(f"{where}.{finding.where}", finding.value)
 
 
 def _as_run(contestant: Contestant, record: ContestsRecord) -> RunRecord:
@@ -417,43 +390,38 @@ def _as_run(contestant: Contestant, record: ContestsRecord) -> RunRecord:
     )
 
 
-@OF_CONTEST.rule("status")
-def contest_status(contest: Contest) -> Iterator[Finding]:
+@OF_CONTEST.of_each("contestants", "status")
+def contest_status(_: Contest, variant: Contestant) -> Iterator[Finding]:
     """What each status implies."""
-    for place, one in enumerate(contest.contestants):
-        if (one.status == "completed") == (one.reason is not None):
-            wrong = f"{one.reason!r} of a variant that is {one.status}"
-            yield Finding(f"contestants[{place}].reason", wrong)
-        for key in ("steps", "model", "processes"):
-            if one.status == "completed" and not getattr(one, key):
-                yield Finding(f"contestants[{place}].{key}", "none of a variant that is completed")
+    if (variant.status == "completed") == (variant.reason is not None):
+        yield Finding("reason", f"{variant.reason!r} of a variant that is {variant.status}")
+    for key in ("steps", "model", "processes"):
+        if variant.status == "completed" and not getattr(variant, key):
+            yield Finding(key, "none of a variant that is completed")
 
 
-@OF_CONTEST.rule("tuning")
-def contest_tuning(contest: Contest) -> Iterator[Finding]:
+@OF_CONTEST.of_each("contestants", "tuning")
+def contest_tuning(_: Contest, variant: Contestant) -> Iterator[Finding]:
     """The variables that tune each process are those of the variant's tuning, and what a shared GPU takes."""
-    for place, one in enumerate(contest.contestants):
-        for rank, process in enumerate(one.processes):
-            if process.variables != (asked := variables(one.spec)):
-                where = f"contestants[{place}].processes[{rank}].variables"
-                yield Finding(where, f"{process.variables}, asked for are {asked}")
+    for rank, process in enumerate(variant.processes):
+        if process.variables != (asked := variables(variant.spec)):
+            wrong = f"{process.variables}, asked for are {asked}"
+            yield Finding(f"processes[{rank}].variables", wrong)
 
 
-@OF_CONTEST.rule("asleep")
-def asleep(contest: Contest) -> Iterator[Finding]:
+@OF_CONTEST.of_each("windows", "asleep")
+def asleep(_: Contest, window: Window) -> Iterator[Finding]:
     """Only the variant whose turn it is uses the machine."""
-    for place, window in enumerate(contest.windows):
-        if window.sleeping > limit("asleep") * window.whole:
-            wrong = f"{window.sleeping:.4f} s of CPU time in {window.whole:.3f} s"
-            yield Finding(f"windows[{place}].sleeping", wrong)
+    if window.sleeping > limit("asleep") * window.whole:
+        wrong = f"{window.sleeping:.4f} s of CPU time in {window.whole:.3f} s"
+        yield Finding("sleeping", wrong)
 
 
-@OF_CONTEST.rule("restored")
-def restored(contest: Contest) -> Iterator[Finding]:
+@OF_CONTEST.of_each("contestants", "restored")
+def restored(_: Contest, variant: Contestant) -> Iterator[Finding]:
     """What a variant learned in its windows is undone, so that all windows trained the same model."""
-    for place, one in enumerate(contest.contestants):
-        if one.status == "completed" and not one.restored:
-            yield Finding(f"contestants[{place}].restored", f"{one.restored}")
+    if variant.status == "completed" and not variant.restored:
+        yield Finding("restored", f"{variant.restored}")
 
 
 @OF_CONTEST.rule("turns")
@@ -478,12 +446,10 @@ def turns(contest: Contest) -> Iterator[Finding]:
         yield Finding("seconds", f"{contest.seconds:.3f}, its parts took {spent:.3f} s")
 
 
-@OF_CONTEST.rule("counted")
-def contest_counted(contest: Contest) -> Iterator[Finding]:
+@OF_CONTEST.of_each("windows", "counted")
+def contest_counted(contest: Contest, window: Window) -> Iterator[Finding]:
     """A turn has as many updates and batches as steps: one of its first epoch, one more of its second."""
-    for place, window in enumerate(contest.windows):
-        spec = contest.contestants[window.contestant].spec
-        yield from _counted(f"windows[{place}]", window, window.steps + 2, spec)
+    return _counted(window, window.steps + 2, contest.contestants[window.contestant].spec)
 
 
 @OF_CONTEST.rule("isolation")
@@ -494,12 +460,11 @@ def contest_isolation(contest: Contest) -> Iterator[Finding]:
         yield Finding("windows", f"others had {share:.3f} of the host's CPU time")
 
 
-@OF_CONTEST.rule("throttling")
-def contest_throttling(contest: Contest) -> Iterator[Finding]:
+@OF_CONTEST.of_each("windows", "throttling")
+def contest_throttling(_: Contest, window: Window) -> Iterator[Finding]:
     """No throttling by heat, power or a quota in any window."""
-    for place, window in enumerate(contest.windows):
-        if host_metrics.throttled(Load(before=0, life=window.host)):
-            yield Finding(f"windows[{place}].host", str(as_json(window.host)))
+    if host_metrics.throttled(Load(before=0, life=window.host)):
+        yield Finding("host", str(as_json(window.host)))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from paragone.base import digests, typed_json
+from paragone.base import typed_json
 from paragone.base.engine_reports import Devices, Modes
 from paragone.base.errors import UserError
 from paragone.base.typed_json import Count, Part, Whole
@@ -113,12 +113,6 @@ class ContestsRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     contests: Annotated[list[Contest], Meta(min_length=1)] = field(default_factory=list)
     digest: Sha256 | None = None
 
-    def expected_digest(self) -> str:
-        """SHA-256 of the canonical JSON of all fields but the digest."""
-        data = msgspec.to_builtins(self)
-        del data["digest"]
-        return digests.sha256_of(data)
-
 
 def variables(spec: Spec) -> dict[str, str]:
     """The tuning variables of a variant's processes: also, where variants share the memory of a GPU, that JAX
@@ -129,14 +123,12 @@ def variables(spec: Spec) -> dict[str, str]:
 
 def write(record: ContestsRecord, path: Path) -> None:
     """Validate the record and write it with its digest; `ValueError` names the key that is wrong."""
-    valid = typed_json.typed(ContestsRecord, record)
-    valid.digest = valid.expected_digest()
-    typed_json.write(valid, path)
+    typed_json.write(typed_json.sealed(record), path)
 
 
 def read(path: Path) -> ContestsRecord:
     """Read a record; `UserError` names the file, and the key if its types are wrong, or a wrong digest."""
     record = typed_json.read(ContestsRecord, path, "record of contests")
-    if record.digest != record.expected_digest():
+    if record.digest != typed_json.digest_of_others(record):
         raise UserError(f"{path}: was changed after it was written; delete it and run again")
     return record

@@ -23,7 +23,7 @@ def check(data: Json | RunRecord) -> RunRecord:
 
 def write(record: RunRecord, path: Path) -> None:
     """Check the record and write it with its digest, whole or not at all. Raises as `check` does."""
-    typed_json.write(check(record.sealed()), path)
+    typed_json.write(check(typed_json.sealed(record)), path)
 
 
 def read(path: Path) -> RunRecord:

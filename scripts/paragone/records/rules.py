@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from paragone.config.run_spec import requested
-from paragone.records.run_record import Json, RunRecord
+from paragone.records.run_record import Json, Process, RunRecord
 
 TABLE = Path(__file__).parents[3] / "rules" / "schemas" / "compliance.csv"
 # invalid: the run enters no median, and figures show its status instead of a value. no speed: losses and
@@ -24,6 +24,7 @@ INVALID, NO_SPEED, REMARK = SEVERITIES = ("invalid", "no speed", "remark")
 UNREADABLE = "schema"  # the rule that a record breaks which has no typed form
 
 Check = TypeVar("Check", bound=Callable[..., Iterator[Any]])
+PartCheck = TypeVar("PartCheck", bound=Callable[..., Iterator["Finding"]])
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,10 @@ class Finding:
 
     where: str
     value: str
+
+    def within(self, where: str) -> "Finding":
+        """The finding with the key of the whole, whose part at `where` it was found in."""
+        return Finding(f"{where}.{self.where}", self.value)
 
 
 @cache
@@ -75,6 +80,20 @@ class Checks(dict[str, Check]):
 
         return register
 
+    def of_each(self, part: str, name: str) -> Callable[[PartCheck], PartCheck]:
+        """Register a function as the check of each entry of a list; keys that it finds are those in it."""
+
+        def register(check: PartCheck) -> PartCheck:
+            def check_all(whole: Any) -> Iterator[Finding]:
+                for at, each in enumerate(getattr(whole, part)):
+                    for finding in check(whole, each):
+                        yield finding.within(f"{part}[{at}]")
+
+            self[name] = cast(Check, check_all)
+            return check
+
+        return register
+
 
 # A record that breaks one of these is a bug of the program that trained, and is not written.
 ASSERTED: Checks[Callable[[RunRecord], Iterator[Finding]]] = Checks()
@@ -88,18 +107,15 @@ def epochs(record: RunRecord) -> Iterator[Finding]:
         yield Finding("epochs", f"not every epoch from the first on is there once: {numbers}")
 
 
-@ASSERTED.rule("read")
-def read(record: RunRecord) -> Iterator[Finding]:
+@ASSERTED.of_each("processes", "read")
+def read(record: RunRecord, process: Process) -> Iterator[Finding]:
     """Hashes of specification and manifest, of every process."""
-    config = record.spec.sha256
-    manifest = record.data.manifest_sha256 if record.data else None
-    for at, process in enumerate(record.processes):
-        if process.config_sha256 != config:
-            wrong = f"{process.config_sha256}, the specification's is {config}"
-            yield Finding(f"processes[{at}].config_sha256", wrong)
-        if manifest and process.manifest_sha256 != manifest:
-            wrong = f"{process.manifest_sha256}, the run's is {manifest}"
-            yield Finding(f"processes[{at}].manifest_sha256", wrong)
+    config, manifest = process.config_sha256, process.manifest_sha256
+    if config != record.spec.sha256:
+        yield Finding("config_sha256", f"{config}, the specification's is {record.spec.sha256}")
+    if record.data and manifest != record.data.manifest_sha256:
+        wrong = f"{manifest}, the run's is {record.data.manifest_sha256}"
+        yield Finding("manifest_sha256", wrong)
 
 
 @ASSERTED.rule("devices")

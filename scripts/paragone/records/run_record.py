@@ -11,9 +11,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from paragone.base import digests
 from paragone.base.engine_reports import Devices, Modes, Programs
-from paragone.base.typed_json import Count, Part, Whole, typed
+from paragone.base.typed_json import Count, Part, Whole
 from paragone.config.run_spec import Initializer, Spec
 
 Json = dict[str, Any]
@@ -98,12 +97,6 @@ class Machine(Part, frozen=True):
         """The accelerators, equal ones once with their number: "8 x NVIDIA H100 80GB HBM3"."""
         counts = Counter(self.accelerators).items()
         return [name if count == 1 else f"{count} x {name}" for name, count in counts]
-
-    def expected_fingerprint(self) -> str:
-        """The hash that the other fields have."""
-        fields = msgspec.structs.asdict(self)
-        del fields["fingerprint"]
-        return digests.sha256_of(fields)
 
 
 class GitState(Part, frozen=True):
@@ -339,25 +332,3 @@ class RunRecord(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
             for name in (f"train_{score}", f"test_{score}"):
                 if getattr(epoch, name) is UNSET:
                     raise ValueError(f"epochs[{at}]: has no {name}")
-
-    @classmethod
-    def from_json(cls, data: Json) -> "RunRecord":
-        """The record in JSON data; `ValueError` names the key that is wrong."""
-        return typed(cls, data)
-
-    def to_json(self) -> Json:
-        """The record as JSON data, keys in the order of the fields."""
-        data: Json = msgspec.to_builtins(self)
-        return data
-
-    def sealed(self) -> "RunRecord":
-        """A valid copy with the digest that its other fields have; `ValueError` for a wrong value."""
-        valid = typed(RunRecord, self)
-        valid.digest = valid.expected_digest()
-        return valid
-
-    def expected_digest(self) -> str:
-        """SHA-256 of the canonical JSON of all fields but the digest."""
-        data = self.to_json()
-        del data["digest"]
-        return digests.sha256_of(data)
