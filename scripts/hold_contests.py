@@ -20,7 +20,7 @@ from paragone.config.code_files import digest_of, loaded_modules
 from paragone.config.expand import first_steps
 from paragone.config.run_spec import Spec
 from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Ended, write
-from paragone.timing.turns import Lengths, Turns, Variant
+from paragone.timing.turns import Turns, Variant
 from paragone.training.results import data_read
 from paragone.workers.free_cores import free_cores
 from paragone.workers.meeting_folder import meeting_folder
@@ -149,9 +149,11 @@ def attempt(
             [variant(options, spec, folder / f"{place}") for place, spec in enumerate(specs)],
             cores,
             number,
+            options.rounds,
+            options.window,
         ) as turns,
     ):
-        turns.take(Lengths(options.rounds, options.window), together=together)
+        turns.take(together=together)
         return Contest(
             together=together,
             contestants=[variant.state for variant in turns.variants],

@@ -43,7 +43,12 @@ def main(arguments: list[str] | None = None) -> None:
         line = [sys.executable, str(program), again, f"--rendezvous={meeting}"]
         tuned, before = spec.tuning.variables, cgroups.memory_counts()
         if failed := supervisor.run(
-            line, spec.workers, options.nodes, options.threads, tuned=tuned, affinity=cores
+            line,
+            spec.workers,
+            nodes=options.nodes,
+            cores=options.threads,
+            tuned=tuned,
+            affinity=cores,
         ):
             grown = zip(cgroups.memory_counts(), before, strict=True)
             conclude(failed, options, spec, meeting, all(now > then for now, then in grown))

@@ -19,7 +19,7 @@ def run_workers(program: str, workers: int, *options: object) -> None:
     variables = {"PYTHONPATH": PATHS, **INDUCTOR}
     line = ["env", *(f"{name}={value}" for name, value in variables.items()), sys.executable]
     line += [str(Path(__file__).with_name(program)), *map(str, options)]
-    failed = supervisor.run(line, workers, seconds=600)
+    failed = supervisor.run(line, workers)
     assert failed is None, failed.tails
 
 

@@ -6,7 +6,7 @@ from make_contests import valid_contests
 from paragone.base.typed_json import typed
 from paragone.records.contest_record import ContestsRecord
 from paragone.timing.messages import Trained
-from paragone.timing.turns import Lengths, Turns, Variant
+from paragone.timing.turns import Turns, Variant
 
 
 @pytest.mark.parametrize(
@@ -26,10 +26,10 @@ def test_a_window_has_as_many_steps_as_fill_it(monkeypatch, tmp_path, step, dela
     monkeypatch.setattr(Variant, "playing", True)
     left = [*delays]
 
-    def turn(self, variant, steps, seconds):
+    def turn(self, variant, steps):
         spent = (1 + steps) * step + (left.pop(0) if left else 0.01)
         return Trained(steps, 0.01 + step, spent, steps + 2, steps + 2)
 
     monkeypatch.setattr(Turns, "_turn", turn)
-    Turns([variant], [0], seed=1)._calibrate(variant, Lengths(rounds=1, window=0.5))
+    Turns([variant], [0], seed=1, rounds=1, length=0.5)._calibrate(variant)
     assert fewest <= variant.state.steps <= most

@@ -34,14 +34,6 @@ PATIENCE = 60.0  # seconds that a window may take beyond ten times its length
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-@dataclass(frozen=True)
-class Lengths:
-    """How long a contest goes on: turns of each variant (`rounds`), and the seconds of a turn (`window`)."""
-
-    rounds: int
-    window: float
-
-
 @dataclass
 class Variant:
     """A variant as the coordinator sees it: its processes, the sockets to them, and what is known of it.
@@ -70,11 +62,15 @@ class Variant:
 class Turns:
     """A contest. As a context it ends the processes of all variants.
 
-    `cores`: of every variant, which are the same. `seed`: decides the orders.
+    `cores`: of every variant, which are the same. `seed`: decides the orders. `rounds`: turns of each
+    variant. `length`: seconds of a turn.
     """
 
-    def __init__(self, variants: list[Variant], cores: Sequence[int], seed: int) -> None:
+    def __init__(
+        self, variants: list[Variant], cores: Sequence[int], seed: int, rounds: int, length: float
+    ) -> None:
         self.variants, self._cores = variants, cores
+        self._rounds, self._length = rounds, length
         self.windows: list[Window] = []
         self.ready_seconds = 0.0
         self._random = np.random.default_rng(seed)
@@ -87,15 +83,15 @@ class Turns:
         for variant in self.variants:
             self._end(variant)
 
-    def take(self, lengths: Lengths, *, together: bool) -> None:
+    def take(self, *, together: bool) -> None:
         """Let the variants take turns: all alive at once (`together`), or one after the other, in random
         order, where they do not fit into memory together."""
         everyone = [*range(len(self.variants))]
         order = self._random.permutation(everyone)
         for group in [everyone] if together else [[int(index)] for index in order]:
-            self._take(group, lengths)
+            self._take(group)
 
-    def _take(self, group: list[int], lengths: Lengths) -> None:
+    def _take(self, group: list[int]) -> None:
         """Start some variants, calibrate their windows when they are ready, take their turns and end them."""
         begin = time.perf_counter()
         for index in group:
@@ -106,11 +102,11 @@ class Turns:
                 self._note_ready(variant)
         self.ready_seconds += time.perf_counter() - begin
         for variant in self._playing():
-            self._calibrate(variant, lengths)
-        for number in range(1, lengths.rounds + 1):
+            self._calibrate(variant)
+        for number in range(1, self._rounds + 1):
             for index in self._random.permutation(group):
                 if self.variants[index].playing:
-                    self._window(number, int(index), lengths)
+                    self._window(number, int(index))
         for variant in self._playing():
             self._tell(variant, Turn(0))
         for variant in self._playing():
@@ -146,29 +142,29 @@ class Turns:
             processes=[reply.process for reply in variant.replies if isinstance(reply, Ready)],
         )
 
-    def _calibrate(self, variant: Variant, lengths: Lengths) -> None:
+    def _calibrate(self, variant: Variant) -> None:
         """Find how many steps fill a window, by turns that grow until one is half as long.
 
         The turn with the fastest steps says how long a step takes, and never the first one alone, which pays
         for what is new to it: whatever disturbs a turn of few steps would make windows of few steps.
         """
         steps, fastest = 1, math.inf
-        while turn := self._turn(variant, steps, lengths.window):
+        while turn := self._turn(variant, steps):
             is_first, fastest = math.isinf(fastest), min(fastest, turn.seconds / (1 + steps))
-            wanted = max(1, round(lengths.window / fastest))
+            wanted = max(1, round(self._length / fastest))
             variant.state = replace(variant.state, steps=wanted)
             if wanted <= 2 * steps and not is_first:
                 return
             steps = min(wanted, 4 * steps)
 
-    def _window(self, number: int, index: int, lengths: Lengths) -> None:
+    def _window(self, number: int, index: int) -> None:
         variant = self.variants[index]
         assert variant.state.steps is not None
         self._settle()
         others = [other for other in self._playing() if other is not variant]
         before = variant.cpu_seconds(), sum(other.cpu_seconds() for other in others)
         mark = self._host.mark()
-        turn = self._turn(variant, variant.state.steps, lengths.window)
+        turn = self._turn(variant, variant.state.steps)
         if turn is None:
             return
         (host,) = self._host.since(mark)
@@ -201,11 +197,11 @@ class Turns:
                 return
             before = now
 
-    def _turn(self, variant: Variant, steps: int, seconds: float) -> Trained | None:
+    def _turn(self, variant: Variant, steps: int) -> Trained | None:
         """Let a variant train so many steps; what its first worker timed, None if it failed."""
         if variant.playing:
             self._tell(variant, Turn(steps))
-            self._answers(variant, 10 * seconds + PATIENCE)
+            self._answers(variant, 10 * self._length + PATIENCE)
         first = variant.replies[0] if variant.playing else None
         return first if isinstance(first, Trained) else None
 

@@ -1,9 +1,9 @@
-"""The folder in which the processes of one run or all-reduce meet: private, and gone afterwards."""
+"""The folder in which the processes of one run or variant meet: private, and gone afterwards."""
 
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from paragone.base.locks import Held, Lock
@@ -19,7 +19,9 @@ def meeting_folder(beside: Path) -> Iterator[Path]:
     """
     beside.mkdir(parents=True, exist_ok=True)
     for left in beside.glob(f"{PREFIX}*"):
-        _remove_unless_held(left)
+        with suppress(Held):
+            Lock(left / HELD).release()
+            shutil.rmtree(left, ignore_errors=True)
     # Named so that no other takes it for left before it is locked.
     new = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=beside))
     held = Lock(new / HELD)
@@ -29,12 +31,3 @@ def meeting_folder(beside: Path) -> Iterator[Path]:
     finally:
         held.release()  # first: NFS keeps the name of a file that is open
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove_unless_held(folder: Path) -> None:
-    try:
-        held = Lock(folder / HELD)
-    except Held:
-        return
-    held.release()
-    shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,6 @@
 """How processes that work together find each other, wait for each other and report failures: files.
 
-The folder belongs to one run or all-reduce, on a file system that all workers see. So every wait has a
+The folder belongs to one run or variant, on a file system that all workers see. So every wait has a
 time limit, independent of the framework, and a report outlives its process.
 """
 

@@ -1,12 +1,11 @@
 """Starts processes that work together, relays what they print, and ends all of them when one fails.
 
-For the workers of a run, the processes of an all-reduce, and probes. Not torchrun: it needs torch, which
+For the workers of a run or a contest, and probes. Not torchrun: it needs torch, which
 TensorFlow's environment does not have; its workers survive when it is killed; and it has no statuses.
 On several hosts srun starts the workers, and this module watches srun.
 """
 
 import ctypes
-import math
 import os
 import re
 import selectors
@@ -21,7 +20,7 @@ from dataclasses import dataclass, field
 from socket import socket
 from threading import Lock, Thread
 from types import FrameType, MappingProxyType
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from paragone.base.errors import Interrupted
 from paragone.base.processes import environment
@@ -81,28 +80,17 @@ class Child:
         return self.rank, line
 
 
-def run(
-    line: list[str],
-    ranks: int,
-    nodes: int = 1,
-    cores: int = 1,
-    seconds: float | None = None,
-    tuned: Mapping[str, str] = MappingProxyType({}),
-    affinity: Collection[int] = (),
-) -> Child | None:
+def run(line: list[str], ranks: int, **options: Any) -> Child | None:
     """Run `ranks` workers of this command to their end; the first that failed, or None.
 
-    `cores`: per worker, for srun, which does not inherit them from the job. `seconds`: the time limit.
-    `tuned`: all environment variables that tune the workers; those of this process are not passed on.
-    `affinity`: the cores of this host that its workers share; by default those of this process.
-    Raises `TimeoutError`, or `Interrupted` if this process is asked to end. However this ends, no worker
+    `options`: of `start`. Raises `Interrupted` if this process is asked to end. However this ends, no worker
     and nothing that a worker started is left.
     """
     children: list[Child] = []
     try:
         with interruptible():
-            children += start(line, ranks, nodes, cores, tuned, affinity)
-            failed = first_to_fail(children, seconds)
+            children += start(line, ranks, **options)
+            failed = first_to_fail(children)
     except BaseException:
         end(children)
         raise
@@ -127,11 +115,14 @@ def start(
 ) -> list[Child]:
     """Start the workers of `run`: on this host, or on those of the Slurm allocation.
 
-    `inputs`: on this host, the socket that each has as its standard input; nothing by default.
+    `cores`: per worker, for srun, which does not inherit them from the job. `tuned`: all environment
+    variables that tune the workers; those of this process are not passed on. `affinity`: the cores of this
+    host that its workers share; by default those of this process. `inputs`: on this host, the socket that
+    each has as its standard input; nothing by default.
     """
     variables = environment(tuned)
     if nodes == 1:
-        prepare = _prepare(os.getpid(), signal.SIGKILL, affinity)
+        prepare = _prepare(signal.SIGKILL, affinity)
         return [
             _start(
                 line,
@@ -154,7 +145,7 @@ def start(
     ]
     srun = ["srun", *options, "--unbuffered", *line]
     # SIGTERM: srun then ends its tasks on the other hosts.
-    return [_start(srun, variables, None, True, _prepare(os.getpid(), signal.SIGTERM))]
+    return [_start(srun, variables, None, True, _prepare(signal.SIGTERM))]
 
 
 def _start(
@@ -179,8 +170,9 @@ def _start(
     return child
 
 
-def _prepare(parent: int, number: int, affinity: Collection[int] = ()) -> Callable[[], None]:
+def _prepare(number: int, affinity: Collection[int] = ()) -> Callable[[], None]:
     """Executed by a child before its program: it takes its cores, and a signal when its parent ends."""
+    parent = os.getpid()
 
     def prepare() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, number)
@@ -192,18 +184,14 @@ def _prepare(parent: int, number: int, affinity: Collection[int] = ()) -> Callab
     return prepare
 
 
-def first_to_fail(children: list[Child], seconds: float | None = None) -> Child | None:
-    """Wait until all have ended well (None), or until one has failed. Raises `TimeoutError`."""
-    limit = math.inf if seconds is None else time.monotonic() + seconds
+def first_to_fail(children: list[Child]) -> Child | None:
+    """Wait until all have ended well (None), or until one has failed."""
     with selectors.DefaultSelector() as selector:
         for child in children:
             # Not `wait` in turn: the first to end may be any of them.
             selector.register(os.pidfd_open(child.process.pid), selectors.EVENT_READ, child)
         while selector.get_map():
-            left = None if math.isinf(limit) else max(0.0, limit - time.monotonic())
-            ended = [key for key, _ in selector.select(left)]
-            if not ended and time.monotonic() >= limit:
-                raise TimeoutError(f"not ended after {seconds:g} s")
+            ended = [key for key, _ in selector.select()]
             for key in ended:
                 selector.unregister(key.fd)
                 os.close(key.fd)

@@ -5,7 +5,7 @@ import re
 import signal
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
@@ -24,22 +24,28 @@ def judge(
 ) -> tuple[str, str | None]:
     """Return status and reason of a run that failed as a result; raises for what is no result.
 
-    `UserError` where the run can be started again, otherwise as `explain`. `failed`: the first to fail,
-    after all have ended. `meeting`: the folder of their rendezvous. `memory_was_full`: whether the kernel
-    has killed a process of this control group for its memory meanwhile.
+    `UserError` that names rank and reason, or says that the run can be started again; `SystemExit` if the
+    only worker has printed it. `failed`: the first to fail, after all have ended. `meeting`: the folder of
+    their rendezvous. `memory_was_full`: whether the kernel has killed a process of this control group for its
+    memory meanwhile.
     """
-    reports = _reports(meeting, workers)
+    paths = {rank: place(meeting, "report", rank) for rank in range(workers)}
+    reports = {
+        rank: msgspec.json.decode(path.read_bytes(), type=Report)
+        for rank, path in paths.items()
+        if path.exists()
+    }
     for report in sorted(reports.values(), key=lambda one: one.time):
         if report.status not in ("refused", "failed"):
             return report.status, report.reason
     met = all(place(meeting, "devices", rank).exists() for rank in range(workers))
     if failed.status == -signal.SIGKILL and memory_was_full and met:
-        return (
-            "out_of_memory",
-            "the kernel ended the worker: the memory of its control group is full",
-        )
-    if workers > 1 or failed.status > 0:
-        explain(failed, workers, meeting)
+        reason = "the kernel ended the worker: the memory of its control group is full"
+        return "out_of_memory", reason
+    if workers > 1:
+        raise UserError(_message(failed, workers, reports, meeting))
+    if failed.status > 0:
+        sys.exit(failed.status)
     # Of several workers one may also be torn down by another's end: that is no result of their own.
     number = signal.Signals(-failed.status)
     if number in CRASHES and met:
@@ -48,13 +54,6 @@ def judge(
         f"the worker was ended by {number.name}; it resumes from its last checkpoint when it is "
         "started again"
     )
-
-
-def explain(failed: Child, workers: int, meeting: Path) -> NoReturn:
-    """Raise `UserError` that names rank and reason; `SystemExit` if the only worker has printed it."""
-    if workers == 1 and failed.status > 0:
-        sys.exit(failed.status)
-    raise UserError(_message(failed, workers, _reports(meeting, workers), meeting))
 
 
 def ending(status: int) -> str:
@@ -67,16 +66,6 @@ def processes(meeting: Path, workers: int) -> list[Process]:
     """Return the processes of the record that the workers stored at the point "devices"."""
     paths = [place(meeting, "devices", rank) for rank in range(workers)]
     return [msgspec.json.decode(path.read_bytes(), type=Process) for path in paths]
-
-
-def _reports(meeting: Path, workers: int) -> dict[int, Report]:
-    """The reports of the ranks that have made one."""
-    paths = {rank: place(meeting, "report", rank) for rank in range(workers)}
-    return {
-        rank: msgspec.json.decode(path.read_bytes(), type=Report)
-        for rank, path in paths.items()
-        if path.exists()
-    }
 
 
 def _message(failed: Child, workers: int, reports: dict[int, Report], meeting: Path) -> str:
