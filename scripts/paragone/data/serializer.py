@@ -184,16 +184,18 @@ def _write(raw: Raw, source: dict, target: Path) -> tuple[int | None, dict[str, 
     where = f"datasets.{source['dataset']}"
     options = source["parameters"]
     splits = _Splits(raw, options.get("held_out"), where)
-    rows: _Numbers | _Words = (
-        _Numbers(raw, where) if raw.kind in (ARRAYS, STREAM) else _Words(raw, options, splits)
-    )
+    shape, dtype, highest, words = raw.shape, raw.dtype, 0, None
+    if raw.kind in (TEXTS, WORDS):
+        shape, dtype = (options.get("length", LENGTH),), np.int32
+    if raw.kind == TEXTS:
+        words = Vocabulary(splits.training_inputs(), options.get("words", MOST_WORDS))
     inputs, labels = (
         {
             split: store.new_array(target / f"{split}_{role}.npy", (count, *shape), dtype)
             for split, count in splits.examples.items()
         }
         for role, shape, dtype in (
-            ("inputs", rows.shape, rows.dtype),
+            ("inputs", shape, dtype),
             ("labels", raw.label_shape, np.int32 if raw.class_names else np.float32),
         )
     )
@@ -205,8 +207,15 @@ def _write(raw: Raw, source: dict, target: Path) -> tuple[int | None, dict[str, 
                 f"{where}: the {split} split has a label that is none of the {len(raw.class_names)} "
                 "classes; name a split with labels"
             )
-        inputs[split][positions] = rows.of(chunk)
         labels[split][positions] = classes
+        if raw.kind in (TEXTS, WORDS):
+            encoded = [words.encode(text) for text in chunk] if words else chunk
+            # Before cutting: a word that is cut off belongs to the vocabulary, too.
+            highest = max(highest, *(int(max(row, default=0)) for row in encoded))
+            inputs[split][positions] = pad(encoded, *shape)
+        else:
+            _check_indices(chunk, raw.vocabulary, where)
+            inputs[split][positions] = chunk
         named = raw.class_names and not raw.label_shape
         for text, label in zip(chunk if raw.kind == TEXTS and named else (), classes, strict=False):
             name = raw.class_names[label]
@@ -214,7 +223,18 @@ def _write(raw: Raw, source: dict, target: Path) -> tuple[int | None, dict[str, 
                 texts[name] = " ".join(text.split()[:SAMPLE])[: 8 * SAMPLE]
     for array in (*inputs.values(), *labels.values()):
         array.flush()
-    return rows.vocabulary, texts if raw.kind == TEXTS else None
+    if raw.kind == WORDS:
+        return highest + 1, None
+    return (words.size, texts) if words else (raw.vocabulary, None)
+
+
+def _check_indices(inputs: np.ndarray, vocabulary: int | None, where: str) -> None:
+    """Raise `UserError` for an index beyond the vocabulary."""
+    if vocabulary and not 0 <= inputs.min() <= inputs.max() < vocabulary:
+        raise UserError(
+            f"{where}.vocabulary: there is a word {inputs.max()}, or one below 0; indices run from 0 to "
+            "vocabulary - 1"
+        )
 
 
 def _check_numbers(name: str, kind: str, start: int, inputs: Any) -> None:
@@ -236,48 +256,6 @@ def _check_numbers(name: str, kind: str, start: int, inputs: Any) -> None:
             f"{name}: row {start + at[0]} has the value {inputs[tuple(at)]} as float32, which is not finite; "
             "replace it, or leave the row out"
         )
-
-
-class _Numbers:
-    """Rows of inputs that are stored as they are."""
-
-    def __init__(self, raw: Raw, where: str) -> None:
-        self.shape, self.dtype, self.vocabulary = raw.shape, raw.dtype, raw.vocabulary
-        self._where = where
-
-    def of(self, chunk: np.ndarray) -> np.ndarray:
-        """The rows to store. Raises `UserError` for an index beyond the vocabulary."""
-        if self.vocabulary and not 0 <= chunk.min() <= chunk.max() < self.vocabulary:
-            raise UserError(
-                f"{self._where}.vocabulary: there is a word {chunk.max()}, or one below 0; "
-                "indices run from 0 to vocabulary - 1"
-            )
-        return chunk
-
-
-class _Words:
-    """Rows of one length from texts, or from sequences of word indices."""
-
-    dtype = np.int32
-
-    def __init__(self, raw: Raw, options: dict, splits: "_Splits") -> None:
-        self.shape = (options.get("length", LENGTH),)
-        self._encoder = None
-        self._highest = 0
-        if raw.kind == TEXTS:
-            self._encoder = Vocabulary(splits.training_inputs(), options.get("words", MOST_WORDS))
-
-    def of(self, chunk: Any) -> np.ndarray:
-        """The rows to store."""
-        encoded = [self._encoder.encode(text) for text in chunk] if self._encoder else chunk
-        # Before cutting: a word that is cut off belongs to the vocabulary, too.
-        self._highest = max(self._highest, *(int(max(text, default=0)) for text in encoded))
-        return pad(encoded, *self.shape)
-
-    @property
-    def vocabulary(self) -> int:
-        """The number of word indices; for sequences it is final when all rows have been asked for."""
-        return self._encoder.size if self._encoder else self._highest + 1
 
 
 class _Splits:

@@ -52,7 +52,7 @@ def parameters(dataset: str, block: dict) -> dict[str, Any]:
 def write(source: dict, target: Path) -> dict[str, Any]:
     """Write the four arrays of the stand-in that `source`, the content of source.json, describes."""
     wanted = source["parameters"]
-    count, draw = len(wanted["classes"]), _drawer(wanted)
+    count, draw = len(wanted["classes"]), _kind(wanted)(wanted)
     for stream, split in enumerate(SPLITS, start=1):
         examples = wanted["examples"][split]
         random = _random(wanted["key"], stream)
@@ -74,41 +74,55 @@ def write(source: dict, target: Path) -> dict[str, Any]:
     }
 
 
-def _drawer(wanted: dict) -> "_Images | _Texts | _Numbers | _Tokens":
-    count, shape, key = len(wanted["classes"]), tuple(wanted["shape"]), wanted["key"]
-    if "window" in wanted:
-        return _Tokens(count, key)
-    if wanted["vocabulary"] is not None:
-        return _Texts(count, shape, wanted["vocabulary"], key)
-    if wanted["dtype"] == "uint8" and len(shape) == 3:
-        return _Images(count, shape, key)
-    return _Numbers(count, shape, wanted["dtype"], key)
-
-
 def _random(key: int, stream: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=np.array([key, stream], np.uint64)))
 
 
-class _Images:
+def _zipf(ranks: int) -> np.ndarray:
+    """The chance of each rank by Zipf's law."""
+    chances = 1 / np.arange(1, ranks + 1)
+    return chances / chances.sum()
+
+
+class _Numbers:
+    """A point per class, blended with another's, under noise of the same size."""
+
+    def __init__(self, wanted: dict) -> None:
+        self.count, self.shape = len(wanted["classes"]), tuple(wanted["shape"])
+        self.dtype = np.dtype(wanted["dtype"])
+        self.prepare(_random(wanted["key"], 0), wanted)
+
+    def prepare(self, random: np.random.Generator, wanted: dict) -> None:
+        """Draw what all examples have in common."""
+        self.points = random.normal(size=(self.count, *self.shape)).astype(np.float32)
+
+    def classes(self, random: np.random.Generator, examples: int) -> np.ndarray:
+        """The class of each example."""
+        return random.integers(self.count, size=examples)
+
+    def inputs(self, random: np.random.Generator, classes: np.ndarray) -> np.ndarray:
+        """An example of each of these classes."""
+        share = random.uniform(0, 0.45, size=(len(classes), *[1] * len(self.shape)))
+        others = random.integers(self.count, size=len(classes))
+        blended = (1 - share) * self.points[classes] + share * self.points[others]
+        values = blended + random.normal(size=blended.shape)
+        if self.dtype == np.uint8:
+            values = np.clip(128 + 32 * values, 0, 255)
+        return values.astype(self.dtype)
+
+
+class _Images(_Numbers):
     """A smooth prototype per class, blended with another's, shifted, dimmed, under noise."""
 
-    dtype = np.uint8
-
-    def __init__(self, classes: int, shape: tuple[int, ...], key: int) -> None:
-        self.count = classes
-        self.shape = shape
-        random = _random(key, 0)
+    def prepare(self, random: np.random.Generator, wanted: dict) -> None:
         # Four waves per direction make shapes that survive a shift of a seventh of the image.
         down, right = (
             np.cos(np.arange(1, 5)[:, None] * np.linspace(0, np.pi, side)[None, :])
-            for side in shape[:2]
+            for side in self.shape[:2]
         )
-        weights = random.normal(size=(classes, shape[2], 4, 4))
+        weights = random.normal(size=(self.count, self.shape[2], 4, 4))
         smooth = np.einsum("kcuv,uy,vx->kyxc", weights, down, right)
         self.prototypes = (1 / (1 + np.exp(-1.5 * smooth))).astype(np.float32)
-
-    def classes(self, random: np.random.Generator, examples: int) -> np.ndarray:
-        return random.integers(self.count, size=examples)
 
     def inputs(self, random: np.random.Generator, classes: np.ndarray) -> np.ndarray:
         reach = max(1, min(self.shape[:2]) // 14)
@@ -124,26 +138,21 @@ class _Images:
         return images
 
 
-class _Texts:
+class _Texts(_Numbers):
     """Zipf-distributed words, a share of them ranked in an order of the class's own."""
 
-    dtype = np.int32
     own_share = 0.35
 
-    def __init__(self, classes: int, shape: tuple[int, ...], vocabulary: int, key: int) -> None:
-        self.count = classes
-        self.shape = shape
-        random = _random(key, 0)
-        words = vocabulary - FIRST_WORD
+    def prepare(self, random: np.random.Generator, wanted: dict) -> None:
+        self.dtype = np.dtype(np.int32)
+        words = wanted["vocabulary"] - FIRST_WORD
         self.cumulated = np.cumsum(1 / np.arange(1, words + 1))
         self.cumulated /= self.cumulated[-1]
-        self.own = np.stack([random.permutation(words) for _ in range(classes)])
-        # Topics of newswires are as uneven as words.
-        self.frequencies = 1 / np.arange(1, classes + 1)
-        self.frequencies /= self.frequencies.sum()
+        self.own = np.stack([random.permutation(words) for _ in range(self.count)])
 
     def classes(self, random: np.random.Generator, examples: int) -> np.ndarray:
-        return random.choice(self.count, p=self.frequencies, size=examples)
+        # Topics of newswires are as uneven as words.
+        return random.choice(self.count, p=_zipf(self.count), size=examples)
 
     def inputs(self, random: np.random.Generator, classes: np.ndarray) -> np.ndarray:
         length = self.shape[0]
@@ -158,22 +167,16 @@ class _Texts:
         return texts
 
 
-class _Tokens:
+class _Tokens(_Numbers):
     """A Markov chain: after each token the others are ranked, and Zipf's law chooses one of the ranks."""
 
-    dtype = np.int32
-    shape = ()
-
-    def __init__(self, classes: int, key: int) -> None:
-        self.count = classes
-        random = _random(key, 0)
-        self.following = [random.permutation(classes).tolist() for _ in range(classes)]
-        self.chances = 1 / np.arange(1, classes + 1)
-        self.chances /= self.chances.sum()
+    def prepare(self, random: np.random.Generator, wanted: dict) -> None:
+        self.dtype = np.dtype(np.int32)
+        self.following = [random.permutation(self.count).tolist() for _ in range(self.count)]
 
     def classes(self, random: np.random.Generator, examples: int) -> np.ndarray:
         token, tokens = 0, []
-        for rank in random.choice(self.count, p=self.chances, size=examples).tolist():
+        for rank in random.choice(self.count, p=_zipf(self.count), size=examples).tolist():
             token = self.following[token][rank]
             tokens.append(token)
         return np.array(tokens)
@@ -182,22 +185,9 @@ class _Tokens:
         return classes
 
 
-class _Numbers:
-    """A point per class, blended with another's, under noise of the same size."""
-
-    def __init__(self, classes: int, shape: tuple[int, ...], dtype: str, key: int) -> None:
-        self.count = classes
-        self.shape, self.dtype = shape, np.dtype(dtype)
-        self.points = _random(key, 0).normal(size=(classes, *shape)).astype(np.float32)
-
-    def classes(self, random: np.random.Generator, examples: int) -> np.ndarray:
-        return random.integers(self.count, size=examples)
-
-    def inputs(self, random: np.random.Generator, classes: np.ndarray) -> np.ndarray:
-        share = random.uniform(0, 0.45, size=(len(classes), *[1] * len(self.shape)))
-        others = random.integers(self.count, size=len(classes))
-        blended = (1 - share) * self.points[classes] + share * self.points[others]
-        values = blended + random.normal(size=blended.shape)
-        if self.dtype == np.uint8:
-            values = np.clip(128 + 32 * values, 0, 255)
-        return values.astype(self.dtype)
+def _kind(wanted: dict) -> type[_Numbers]:
+    if "window" in wanted:
+        return _Tokens
+    if wanted["vocabulary"] is not None:
+        return _Texts
+    return _Images if wanted["dtype"] == "uint8" and len(wanted["shape"]) == 3 else _Numbers
