@@ -8,6 +8,7 @@ Exit status 1 of `check` if a rule is broken that makes a run or its speed inval
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from paragone.analysis import compliance, contests, product_tables, tidy
 from paragone.base.errors import entry_point
@@ -25,67 +26,37 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     modes = parser.add_subparsers(required=True)
+    several: dict[str, Any] = {"type": Path, "nargs": "+", "required": True}
+    if_any: dict[str, Any] = {"type": Path, "nargs": "*", "default": []}
 
     runs = modes.add_parser("runs", help="one experiment: one row per run, one row per epoch")
     runs.set_defaults(collect=_collect_runs)
     runs.add_argument("--experiment", required=True, help="its name in the configuration")
-    runs.add_argument("--records", type=Path, nargs="+", required=True, metavar="record.json")
-    runs.add_argument(
-        "--parity",
-        type=Path,
-        nargs="*",
-        default=[],
-        metavar="workload.json",
-        help="parity reports; a backend that none of them passes gets no speed",
-    )
-    runs.add_argument(
-        "--products",
-        type=Path,
-        metavar="matmul.parquet",
-        help="of `collect.py products`; no shares of the peak without it",
-    )
-    runs.add_argument("--manifests", type=Path, nargs="*", default=[], metavar="manifest.json")
-    runs.add_argument(
-        "--contests",
-        type=Path,
-        nargs="*",
-        default=[],
-        metavar="record.json",
-        help="records of contests, which the speeds of their variants come from",
-    )
-    runs.add_argument(
-        "--violations",
-        type=Path,
-        metavar="compliance.csv",
-        help="to write: measurement rules that the records break; a run that is invalid enters no median",
-    )
+    runs.add_argument("--records", **several, metavar="record.json")
+    text = "parity reports; a backend that none of them passes gets no speed"
+    runs.add_argument("--parity", **if_any, metavar="workload.json", help=text)
+    text = "of `collect.py products`; no shares of the peak without it"
+    runs.add_argument("--products", type=Path, metavar="matmul.parquet", help=text)
+    runs.add_argument("--manifests", **if_any, metavar="manifest.json")
+    text = "records of contests, which the speeds of their variants come from"
+    runs.add_argument("--contests", **if_any, metavar="record.json", help=text)
+    text = "to write: measurement rules that records break; an invalid run enters no median"
+    runs.add_argument("--violations", type=Path, metavar="compliance.csv", help=text)
     runs.add_argument("--runs", type=Path, required=True, help=".parquet or .csv to write")
     runs.add_argument("--epochs", type=Path, required=True, help=".parquet or .csv to write")
     runs.add_argument("--rounds", type=Path, help="one row per window of the contests, to write")
 
     join = modes.add_parser("join", help="all experiments: a run that several share is one row")
     join.set_defaults(collect=_join)
-    join.add_argument(
-        "--tables",
-        type=Path,
-        nargs="+",
-        required=True,
-        metavar="x.parquet",
-        help="the runs, or the epochs, of each experiment",
-    )
-    join.add_argument(
-        "--output",
-        type=Path,
-        nargs="+",
-        required=True,
-        metavar="all.csv",
-        help=".csv and .parquet files to write",
-    )
+    text = "the runs, or the epochs, of each experiment"
+    join.add_argument("--tables", **several, metavar="x.parquet", help=text)
+    text = ".csv and .parquet files to write"
+    join.add_argument("--output", **several, metavar="all.csv", help=text)
 
     timed = modes.add_parser("products", help="matrix products: one row per timed run")
     timed.set_defaults(collect=_collect_products)
-    timed.add_argument("--results", type=Path, nargs="+", required=True, metavar="backend.json")
-    timed.add_argument("--output", type=Path, nargs="+", required=True, help=".csv, .parquet")
+    timed.add_argument("--results", **several, metavar="backend.json")
+    timed.add_argument("--output", **several, help=".csv, .parquet")
 
     check = modes.add_parser("check", help="name every measurement rule that records break")
     check.set_defaults(collect=_check)

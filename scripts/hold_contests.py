@@ -24,6 +24,7 @@ from paragone.timing.turns import Turns, Variant
 from paragone.training.results import data_read
 from paragone.workers.free_cores import free_cores
 from paragone.workers.meeting_folder import meeting_folder
+from paragone.workers.run_options import add_options
 from paragone.workers.supervisor import interruptible
 
 PROGRAM = Path(__file__).with_name("participate.py")
@@ -34,12 +35,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, fromfile_prefix_chars=IN_FILE)
     parser.add_argument("--question", required=True, help="name of the record")
     parser.add_argument("--specs", nargs="+", required=True, help="one per variant, JSON")
-    parser.add_argument("--manifest", required=True, type=Path, help="of their data set")
-    parser.add_argument(
-        "--data-folder", required=True, type=Path, help="`data.folder` of the config"
-    )
-    weights = "file that scripts/fetch.py --model wrote, if there is one"
-    parser.add_argument("--weights", type=Path, nargs="?", help=weights)
+    add_options(parser, "manifest", "data-folder", "weights", "threads")
     parser.add_argument(
         "--first-steps",
         nargs="*",
@@ -60,7 +56,6 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--minutes", type=float, required=True, help="of all contests, if three fit"
     )
-    parser.add_argument("--threads", type=int, required=True, help="CPU cores of every variant")
     parser.add_argument("--record", type=Path, required=True, help="record.json to write")
     return parser.parse_args(arguments)
 
