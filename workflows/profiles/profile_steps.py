@@ -30,7 +30,7 @@ from paragone.machine import cgroups, hardware, limits
 from paragone.microbenchmarks.program import Measuring
 from paragone.models.weights import Pretrained, read, starting
 from paragone.records.measurements import MeasuringProcess
-from paragone.training.failures import failure_of
+from paragone.training.loop import failure_of
 from paragone.workers import supervisor
 from paragone.workers.meeting_folder import meeting_folder
 from paragone.workers.rendezvous import Rendezvous

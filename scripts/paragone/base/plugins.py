@@ -33,16 +33,14 @@ TABLES = {
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
-def use(named: Any, *, drawing: bool = False) -> None:
+def use(named: list[str], *, drawing: bool = False) -> None:
     """Let this process, and those that it starts, find the modules in these folders.
 
-    `named` is the config's `plugins`, relative to the working directory; the config's schema refuses what is
-    no list of names. With `drawing`, from records alone, folders may be absent. Raises `UserError` for a
-    folder that does not exist or holds nothing, and for a file that is not Python or has the name of another.
+    `named` is the config's `plugins`, relative to the working directory. With `drawing`, from records alone,
+    folders may be absent. Raises `UserError` for a folder that does not exist or holds nothing, and for a
+    file that is not Python or has the name of another.
     """
     os.environ[VARIABLE] = ""
-    if not isinstance(named, list) or not all(isinstance(name, str) and name for name in named):
-        return
     used = [name for name in named if Path(name).is_dir() or not drawing]
     for name in used:
         if not Path(name).is_dir():

@@ -84,17 +84,15 @@ def timed_in_turn(config: dict[str, Any], experiment: str, runs: list[Spec]) -> 
     number = config["experiments"][experiment].get("contests", 0)
     groups: dict[tuple[str, int], list[Spec]] = {}
     for spec in runs:
-        if spec.seed == config["seed"]:
+        if number and spec.seed == config["seed"]:
             groups.setdefault((spec.workload.name, spec.global_batch), []).append(spec)
+    lengths = {**config["contest"], "contests": number}
+    del lengths["sessions"]  # more of them add to those that were held
     found = []
     for (workload, batch), variants in groups.items():
-        if number:
-            lengths = {**config["contest"], "contests": number}
-            del lengths["sessions"]  # more of them add to those that were held
-            text = " ".join([canonical(lengths), *(spec.sha256 for spec in variants)])
-            hashed = hashlib.sha256(text.encode()).hexdigest()[:8]
-            name = f"{workload}.b{batch}.{hashed}"
-            found.append(Question(name, tuple(variants), number))
+        text = " ".join([canonical(lengths), *(spec.sha256 for spec in variants)])
+        hashed = hashlib.sha256(text.encode()).hexdigest()[:8]
+        found.append(Question(f"{workload}.b{batch}.{hashed}", tuple(variants), number))
     return found
 
 

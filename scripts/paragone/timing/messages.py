@@ -5,6 +5,7 @@ That is a socket, so that nobody else can speak on it, and either end learns at 
 
 import os
 from multiprocessing.connection import Connection
+from typing import Any
 
 import msgspec
 
@@ -73,12 +74,6 @@ def send(link: Connection, message: msgspec.Struct) -> None:
     link.send_bytes(msgspec.json.encode(message))
 
 
-def receive_turn(link: Connection) -> Turn:
-    """Wait for the coordinator; `EOFError` where it is gone."""
-    return msgspec.json.decode(link.recv_bytes(), type=Turn)
-
-
-def receive_reply(link: Connection) -> Reply:
-    """Wait for a worker; `EOFError` where it is gone."""
-    reply: Reply = msgspec.json.decode(link.recv_bytes(), type=Reply)
-    return reply
+def receive(link: Connection, kind: Any) -> Any:
+    """Wait for a message, a `Turn` or a `Reply`; `EOFError` where the other end is gone."""
+    return msgspec.json.decode(link.recv_bytes(), type=kind)

@@ -7,10 +7,9 @@ from paragone.base.errors import Unavailable
 from paragone.data.batches import train_batches
 from paragone.data.random_streams import framework_seed
 from paragone.models.weights import digest
-from paragone.timing.messages import Ended, Failed, Ready, Trained, receive_turn, send
+from paragone.timing.messages import Ended, Failed, Ready, Trained, Turn, receive, send
 from paragone.training.counts import Counts
-from paragone.training.failures import failure_of
-from paragone.training.loop import Worker, build, warm_up
+from paragone.training.loop import Worker, build, failure_of, warm_up
 from paragone.training.worker import used
 
 
@@ -37,7 +36,7 @@ def _take_turns(worker: Worker, link: Connection) -> None:
     before = engine.snapshot()
     send(link, Ready(process, model, engine.devices, modes, first_steps))
     epoch = 0  # epochs of their own order and augmentation, at the rates of the first
-    while steps := receive_turn(link).steps:
+    while steps := receive(link, Turn).steps:
         seconds, counted = [], []
         for length in (1, 1 + steps):
             epoch += 1

@@ -23,7 +23,7 @@ from paragone.base.errors import UserError
 from paragone.machine import cgroups
 from paragone.machine.activity import HostWatch
 from paragone.records.contest_record import Contestant, Window, variables
-from paragone.timing.messages import Ended, Failed, Ready, Reply, Trained, Turn, receive_reply, send
+from paragone.timing.messages import Ended, Failed, Ready, Reply, Trained, Turn, receive, send
 from paragone.workers import supervisor
 from paragone.workers.worker_failure import judge, processes
 
@@ -240,7 +240,7 @@ class Turns:
                 if link not in speaking:
                     continue
                 try:
-                    reply = receive_reply(link)
+                    reply = receive(link, Reply)
                 except (EOFError, OSError):
                     self._judge(variant, variant.children[rank])
                     return

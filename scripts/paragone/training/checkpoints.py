@@ -55,7 +55,13 @@ class Checkpoints:
         self._whole, self._meeting = folder, meeting
         self._folder = folder / context
         if meeting.rank == 0:
-            self._lock = _locked(folder)
+            try:
+                self._lock = Lock(folder / "lock")
+            except Held as held:
+                raise UserError(
+                    f"{folder}: {held} still trains this run, perhaps left by an interrupted snakemake; wait "
+                    "for it or end it, then run snakemake again"
+                ) from None
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, epoch: int, write_state: Callable[[Path], None], progress: object) -> None:
@@ -146,16 +152,6 @@ def _damage(checkpoint: Path) -> str | None:
     except (NotADirectoryError, ValueError, AttributeError) as error:
         return f"damaged ({error})"
     return f"{wrong[0]} is damaged" if wrong else None
-
-
-def _locked(folder: Path) -> Lock:
-    try:
-        return Lock(folder / "lock")
-    except Held as held:
-        raise UserError(
-            f"{folder}: {held} still trains this run, perhaps left by an interrupted snakemake; wait "
-            "for it or end it, then run snakemake again"
-        ) from None
 
 
 @contextmanager

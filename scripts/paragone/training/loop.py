@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from paragone.base.engine_reports import Modes
-from paragone.base.errors import Unavailable, UserError
+from paragone.base.errors import Unavailable, UserError, first_sentence, says_memory_is_full
 from paragone.base.ranks import ALONE, World
 from paragone.base.typed_json import Part
 from paragone.config.run_spec import Spec, Target, requested
@@ -42,7 +42,6 @@ from paragone.records.run_record import (
 )
 from paragone.training.checkpoints import Checkpoints
 from paragone.training.clocks import Ledger
-from paragone.training.failures import failure_of
 from paragone.training.progress import Progress
 from paragone.training.results import SAMPLES, data_read
 from paragone.training.speed_window import SpeedWindow
@@ -136,6 +135,18 @@ def train(run: Run) -> Result:
     return result
 
 
+def failure_of(engine: Engine, error: Exception) -> tuple[str, str] | None:
+    """Status and reason of an error that is a result; None for any other.
+
+    Results are a full memory, and an operation without the kernel that was asked for.
+    """
+    if isinstance(error, MemoryError) or engine.out_of_memory(error):
+        lines = [line.strip() for line in str(error).splitlines()]
+        speaking = (one for one in lines if "alloc" in one.lower() or says_memory_is_full(one))
+        return "out_of_memory", next(speaking, "the host's memory is full")
+    return ("unsupported", first_sentence(error)) if engine.unsupported(error) else None
+
+
 def _train(run: Run, result: Result, measured: _Measured) -> None:
     engine, spec, dataset, ledger = run.engine, run.spec, run.dataset, run.ledger
     record = result.record
@@ -160,7 +171,9 @@ def _train(run: Run, result: Result, measured: _Measured) -> None:
         tested = [metrics(task, each, "test", variances(record)["test"]) for each in record.epochs]
         progress.epoch_done(epoch, tested[-1][task.quality_name])
         if diverged(record, loss):
-            record.status, record.reason = "diverged", _divergence(epoch.epoch, loss)
+            shown = f"{loss:.3g}" if math.isfinite(loss) else "not finite"
+            record.status = "diverged"
+            record.reason = f"the training loss of epoch {epoch.epoch} is {shown}"
             break
         if stops(spec.workload.target, tested):
             break
@@ -246,11 +259,6 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _divergence(epoch: int, loss: float) -> str:
-    begin = f"the training loss of epoch {epoch} is"
-    return f"{begin} {loss:.3g}" if math.isfinite(loss) else f"{begin} not finite"
-
-
 def _epochs(
     run: Run, steps: int, progress: Progress, done: int, activity: list[Activity]
 ) -> Iterator[tuple[Epoch, float]]:
@@ -273,10 +281,8 @@ def _epochs(
         ledger.switch("evaluate")
         after = engine.evaluate(evaluation_batches(dataset, spec, engine.shard, epoch), tests)
         evaluate_seconds = ledger.switch("other")
-        scores: dict[str, Any] = {
-            f"train_{score}": _finite(during.score),
-            f"test_{score}": _finite(after.score),
-        }
+        scores: dict[str, Any] = {f"train_{score}": _finite(during.score)}
+        scores[f"test_{score}"] = _finite(after.score)
         measured = Epoch(
             epoch=epoch,
             learning_rate=rates[0],

@@ -21,22 +21,17 @@ class Progress:
     """
 
     def __init__(self, spec: Spec, steps: int, examples: int, *, quiet: bool = False) -> None:
-        self._quiet = quiet
-        backend, seed = spec.backend.name, spec.seed
-        self._prefix = f"[{spec.workload.name} {backend} x{spec.replicas} seed {seed}]"
-        self._quality = METRICS[spec.workload.task.quality_name].words
-        self._steps = steps
-        self._epochs = spec.epochs
-        self._batch = spec.global_batch
-        self._examples = examples
+        self._spec, self._steps, self._examples, self._quiet = spec, steps, examples, quiet
         self._epoch_seconds: list[float] = []
         self._last_line = time.perf_counter()
 
     def say(self, text: str) -> None:
         """Print one line."""
         self._last_line = time.perf_counter()
+        spec = self._spec
+        run = f"{spec.workload.name} {spec.backend.name} x{spec.replicas} seed {spec.seed}"
         if not self._quiet:
-            print(f"{self._prefix} {text}", flush=True)
+            print(f"[{run}] {text}", flush=True)
 
     def watch(self, epoch: int, batches: Iterable[Any]) -> Iterator[Any]:
         """Pass batches on and report how far the epoch is, without synchronizing any device."""
@@ -44,10 +39,10 @@ class Progress:
         for step, batch in enumerate(batches):
             if step and time.perf_counter() - self._last_line > SILENCE:
                 elapsed = time.perf_counter() - begun
-                left = elapsed / step * (self._steps * (self._epochs - epoch + 1) - step)
+                left = elapsed / step * (self._steps * (self._spec.epochs - epoch + 1) - step)
                 rate = self._examples * step / self._steps / elapsed
                 self.say(
-                    f"epoch {epoch}/{self._epochs}, step {step}/{self._steps}: "
+                    f"epoch {epoch}/{self._spec.epochs}, step {step}/{self._steps}: "
                     f"{rate:,.0f} examples/s, {_clock(left)} left"
                 )
             yield batch
@@ -57,16 +52,17 @@ class Progress:
         seconds = row.train_seconds + row.evaluate_seconds
         self._epoch_seconds.append(seconds)
         recent = self._epoch_seconds[-3:]
-        left = sum(recent) / len(recent) * (self._epochs - row.epoch)
+        left = sum(recent) / len(recent) * (self._spec.epochs - row.epoch)
+        metric = METRICS[self._spec.workload.task.quality_name].words
         self.say(
-            f"epoch {row.epoch}/{self._epochs}: "
+            f"epoch {row.epoch}/{self._spec.epochs}: "
             f"{self._examples / row.train_seconds:,.0f} examples/s, "
-            f"test {self._quality} {math.nan if quality is None else quality:.4f}, {_clock(left)} left"
+            f"test {metric} {math.nan if quality is None else quality:.4f}, {_clock(left)} left"
         )
 
     def window_done(self, window: list[Timed]) -> None:
         """Report the speed window."""
-        if found := steady(window, self._batch):
+        if found := steady(window, self._spec.global_batch):
             self.say(
                 f"speed window: {found.examples_per_second:,.0f} examples/s, {found.steps} steps in "
                 f"{found.seconds:.1f} s"
