@@ -27,16 +27,8 @@ MATTERING = (
     *("LD_PRELOAD", "LIBTPU_", "MALLOC_", "MIOPEN_", "MKL_", "NCCL_", "NPY_"),
     *("NVIDIA_TF32_OVERRIDE", "OMP_", "ONEDNN_", "OPENBLAS_", "PJRT_", "PYTHONHASHSEED"),
     *("PYTHONHOME", "PYTHONMALLOC", "PYTHONOPTIMIZE", "PYTHONPATH", "PYTHONWARNINGS"),
-    *(
-        "PYTHON_CPU_COUNT",
-        "PYTHON_GIL",
-        "PYTHON_JIT",
-        "PYTORCH_",
-        "TF_",
-        "TORCH",
-        "TRITON_",
-        "XLA_",
-    ),
+    *("PYTHON_CPU_COUNT", "PYTHON_GIL", "PYTHON_JIT", "PYTORCH_", "TF_", "TORCH", "TRITON_"),
+    "XLA_",
 )
 # Of those, what images of containers and shell profiles have, and what changes messages alone.
 _HARMLESS = ("TF_CLI_", "TF_CPP_", "TORCH_HOME")

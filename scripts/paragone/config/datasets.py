@@ -99,9 +99,8 @@ def state_of_files(block: dict[str, Any]) -> str:
 # What systems and programs leave in folders, and nobody means as data.
 _LEFT_BEHIND = {"__macosx", "__pycache__", "@eadir", "$recycle.bin", "system volume information"}
 _LEFT_BEHIND |= {"lost+found", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"}
-_ZONE = (
-    "zone.identifier"  # ends the name of a file in which Windows says where another one comes from
-)
+# Ends the name of a file in which Windows says where another one comes from.
+_ZONE = "zone.identifier"
 
 
 def left_behind(name: str) -> bool:

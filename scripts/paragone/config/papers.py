@@ -29,12 +29,8 @@ from paragone.config.schema import (
 )
 from paragone.config.validate import check, check_blocks
 
-KINDS = (
-    "datasets",
-    "workloads",
-    "experiments",
-    "margins",
-)  # of blocks that papers and configs have
+# Of blocks that papers and configs have.
+KINDS = ("datasets", "workloads", "experiments", "margins")
 
 
 class Source(Closed, kw_only=True):

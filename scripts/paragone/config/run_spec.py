@@ -161,9 +161,8 @@ class Workload(Block, frozen=True, kw_only=True):
         for key in ("model", "optimizer"):
             if not isinstance(getattr(self, key).get("name"), str):
                 raise ValueError(f"workload.{key}.name: is missing, or no text")
-        if (
-            self.task == CLASSIFICATION
-        ):  # the default is left out of a specification if it is this object
+        # The default is left out of a specification if it is this object.
+        if self.task == CLASSIFICATION:
             msgspec.structs.force_setattr(self, "task", CLASSIFICATION)
         if self.loss != "cross_entropy" and not self.task.plain:
             raise ValueError(

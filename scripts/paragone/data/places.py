@@ -127,10 +127,8 @@ class Address:
         url = self.urls.get(target.name, f"{self.url}/{target.name}")
         resumed = partial(target).exists()
         fetched = download(url, target)
-        if (
-            fetched and resumed and not _listed(target, editions)
-        ):  # the part came from another server
-            target.unlink()
+        if fetched and resumed and not _listed(target, editions):
+            target.unlink()  # the part came from another server
             return download(url, target)
         return fetched
 

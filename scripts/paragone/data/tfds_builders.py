@@ -125,11 +125,8 @@ def prepare(source: dict, scratch: Path, kept: Path) -> tfds.core.DatasetBuilder
         ) from error
     except (*UNREADABLE, tfds.download.download_manager.NonMatchingChecksumError) as error:
         raise UserError(_why_unreadable(source, error)) from error
-    except (
-        AssertionError,
-        DownloadError,
-        FileNotFoundError,
-    ) as error:  # a further file that the builder wants
+    except (AssertionError, DownloadError, FileNotFoundError) as error:
+        # A further file that the builder wants.
         raise UserError(
             f"{dataset} cannot be prepared: {first_sentence(error)}. Put what is missing beside "
             f"{source['files'][0]['path']}"

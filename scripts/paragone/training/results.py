@@ -77,9 +77,8 @@ def clocks(seconds: dict[str, float], epochs: list[Epoch]) -> Clocks:
 
 def _majority(labels: np.ndarray) -> float:
     if labels.ndim == 2 and labels.strides[0] == labels.strides[1]:
-        labels = np.concatenate(
-            [labels[:, 0], labels[-1, 1:]]
-        )  # of windows that overlap: each label once
+        # Of windows that overlap: each label once.
+        labels = np.concatenate([labels[:, 0], labels[-1, 1:]])
     return float(np.bincount(labels.ravel()).max() / labels.size)
 
 

@@ -19,10 +19,8 @@ AT_ONCE = 1000
 class FashionMNISTEncoded(FashionMNIST, skip_registration=True):  # type: ignore[call-arg]  # of TFDS
     """The official examples, with PNG files for images."""
 
-    name, url_infos = (
-        FashionMNIST.name,
-        FashionMNIST.url_infos,
-    )  # without them they would follow the name of this class
+    # Else they would follow the name of this class.
+    name, url_infos = FashionMNIST.name, FashionMNIST.url_infos
 
     def _generate_examples(self, num_examples: int, data_path: Path, label_path: Path) -> Iterator:
         examples = super()._generate_examples(num_examples, data_path, label_path)

@@ -154,12 +154,8 @@ def _labels(array: _Stored, inputs: _Stored) -> np.ndarray:
             f"(examples,){remedy and f': store {remedy}'}"
         )
     found = np.concatenate([np.zeros((0, *positions), array.dtype), *array.parts(1_000_000)])
-    if (
-        found.ndim == 2
-        and found.dtype.kind in "biu"
-        and (found.sum(1) == 1).all()
-        and found.max() == 1
-    ):
+    numbers = found.ndim == 2 and found.dtype.kind in "biu"
+    if numbers and (found.sum(1) == 1).all() and found.max() == 1:
         raise UserError(
             f"{array.name}: seems to be one-hot, with a single 1 in each row; store labels.argmax(1)"
         )
@@ -171,9 +167,8 @@ def _stream(inputs: _Stored, labels: np.ndarray, shape: tuple[int, ...], dtype: 
         larger = max(np.dtype(dtype), inputs.dtype, key=lambda each: each.itemsize)
         rows, start = rows_at_a_time(shape, larger), 0
         for part in inputs.parts(rows):
-            with np.errstate(
-                over="ignore"
-            ):  # what float32 cannot hold is found with what is not finite
+            # What float32 cannot hold is found with what is not finite.
+            with np.errstate(over="ignore"):
                 stored = part.reshape(-1, *shape).astype(dtype)
             if dtype == np.int32 and (stored != part).any():
                 raise UserError(f"{inputs.name}: {part.max()} is no index of a word")

@@ -128,9 +128,8 @@ def _stream(
     def chunks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         rows = rows_at_a_time(shape, np.uint8)
         decode = partial(decoded, size=shape[0], channels=shape[2], limits=limits)
-        with (
-            ThreadPoolExecutor() as pool
-        ):  # Pillow and TensorFlow decode and resize without the GIL
+        # Pillow and TensorFlow decode and resize without the GIL.
+        with ThreadPoolExecutor() as pool:
             for start in range(0, len(images), rows):
                 paths, labels = zip(*images[start : start + rows], strict=True)
                 values, words = zip(*pool.map(decode, paths), strict=True)
