@@ -20,17 +20,12 @@ from paragone.workers.run_options import run_arguments, run_parser
 from paragone.workers.worker_failure import judge, processes
 
 
-def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = run_parser(__doc__)
-    parser.add_argument("--nodes", type=int, default=1, help="hosts of the Slurm allocation to use")
-    return parser.parse_args(arguments)
-
-
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Run the program."""
-    options = parse(arguments)
+    parser = run_parser(__doc__)
+    parser.add_argument("--nodes", type=int, default=1, help="hosts of the Slurm allocation to use")
+    options = parser.parse_args(arguments)
     spec = Spec.from_json(options.spec)
     check_nodes(options.nodes, spec.workers)
     program = Path(__file__).with_name("train.py")

@@ -1,6 +1,5 @@
 """Train as a worker of one variant in a contest, whenever the coordinator on standard input says so."""
 
-import argparse
 from pathlib import Path
 
 from paragone.base.errors import entry_point
@@ -16,24 +15,15 @@ from paragone.workers.rendezvous import Rendezvous
 from paragone.workers.run_options import worker_parser
 
 
-def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = worker_parser(__doc__)
-    parser.add_argument(
-        "--rendezvous",
-        type=Path,
-        required=True,
-        help="folder where the workers of the variant meet",
-    )
-    return parser.parse_args(arguments)
-
-
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Run the program."""
     ledger = Ledger()
     coordinator = link()
-    options = parse(arguments)
+    parser = worker_parser(__doc__)
+    text = "folder where the workers of the variant meet"
+    parser.add_argument("--rendezvous", type=Path, required=True, help=text)
+    options = parser.parse_args(arguments)
     limits.end_first()  # rather than the coordinator: the others go on
     spec = Spec.from_json(options.spec)
     meeting = Rendezvous(options.rendezvous, spec.workers, options.join_timeout)

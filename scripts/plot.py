@@ -26,16 +26,12 @@ def main(arguments: list[str] | None = None) -> None:
     figure, given = figures.load(options.name), inputs.from_options(options)
     shown = figure.points(given)
     named = shown.select_dtypes(["object", "string"]).to_numpy().ravel()
-    fonts.use_fonts_for([given.title, *given.labels.values(), *filter(is_text, named)])
+    texts = (each for each in named if isinstance(each, str))
+    fonts.use_fonts_for([given.title, *given.labels.values(), *texts])
     drawings = [path for path in options.output if path.suffix != ".csv"]
     style.save(figure.draw(shown, given), drawings)
     for path in {*options.output} - {*drawings}:
         tidy.write(shown.loc[:, ~shown.columns.str.startswith("_")], path)
-
-
-def is_text(value: object) -> bool:
-    """Whether a cell holds a text."""
-    return isinstance(value, str)
 
 
 if __name__ == "__main__":

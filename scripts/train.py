@@ -24,18 +24,13 @@ from paragone.workers.rendezvous import Rendezvous
 from paragone.workers.run_options import run_parser
 
 
-def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = run_parser(__doc__)
-    parser.add_argument("--rendezvous", type=Path, help="folder where the run's workers meet")
-    return parser.parse_args(arguments)
-
-
 @entry_point
 def main(arguments: list[str] | None = None) -> None:
     """Run the program."""
     ledger = Ledger()
-    options = parse(arguments)
+    parser = run_parser(__doc__)
+    parser.add_argument("--rendezvous", type=Path, help="folder where the run's workers meet")
+    options = parser.parse_args(arguments)
     spec = Spec.from_json(options.spec)
     meeting = Rendezvous(options.rendezvous, spec.workers, options.join_timeout)
     with meeting.reporting():

@@ -8,6 +8,8 @@ import yaml
 
 from paragone.base.errors import UserError
 
+INT, FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
+
 
 class _Loader(yaml.SafeLoader):
     """YAML 1.1 as Snakemake reads it; what its writer has hardly meant is an error."""
@@ -27,27 +29,20 @@ class _Loader(yaml.SafeLoader):
             known.add(name)
         return super().construct_mapping(node, deep)
 
-    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+    def construct_number(self, node: yaml.ScalarNode) -> float:
         """Refuse what YAML 1.1 reads as sexagesimal or octal."""
-        number, digits = super().construct_yaml_int(node), node.value.lstrip("+-")
-        if ":" in digits or (digits[0] == "0" and digits.isdecimal() and number):
-            raise _fault(
-                node, f"{node.value} is read as {number}; write that, or the text in quotes"
-            )
-        return number
-
-    def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
-        """Refuse what YAML 1.1 reads as sexagesimal."""
-        number = super().construct_yaml_float(node)
-        if ":" in node.value:
+        whole, digits = node.tag == INT, node.value.lstrip("+-")
+        number = self.construct_yaml_int(node) if whole else self.construct_yaml_float(node)
+        octal = whole and digits[0] == "0" and digits.isdecimal() and number
+        if ":" in digits or octal:
             raise _fault(
                 node, f"{node.value} is read as {number}; write that, or the text in quotes"
             )
         return number
 
 
-_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
-_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_yaml_float)
+for tag in (INT, FLOAT):
+    _Loader.add_constructor(tag, _Loader.construct_number)
 
 
 def _fault(node: yaml.Node, words: str) -> yaml.MarkedYAMLError:

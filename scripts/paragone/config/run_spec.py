@@ -14,15 +14,7 @@ from msgspec.structs import replace
 
 from paragone.base.engine_reports import Devices
 from paragone.base.errors import UserError
-from paragone.base.typed_json import (
-    ABSENT,
-    Block,
-    Count,
-    Fraction,
-    Number,
-    Positive,
-    Whole,
-)
+from paragone.base.typed_json import ABSENT, Block, Count, Fraction, Number, Positive, Whole
 from paragone.config.schedules import LearningRate
 from paragone.tasks import CLASSIFICATION, METRICS, Task
 

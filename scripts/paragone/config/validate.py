@@ -164,7 +164,7 @@ def check(value: Any, kind: Any, path: str = "") -> None:
     path: the key of the value; empty for the whole config.
     """
     _check_yaml(value, path)
-    if not _fits(value, kind):
+    if _misfit(value, kind):
         raise UserError(_fault(value, kind, path))
 
 
@@ -184,19 +184,25 @@ def _check_yaml(value: Any, path: str) -> None:
         _check_yaml(inner, _join(path, place))
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _misfit(value: Any, kind: Any) -> str:
+    """What msgspec says of a value that is not of a type; nothing of one that is."""
     try:
         msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        return False
-    return True
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
+
+
+def _plain(kind: Any) -> Any:
+    """A type without its bounds."""
+    while get_origin(kind) is Annotated:
+        kind, *_ = get_args(kind)
+    return kind
 
 
 def _fault(value: Any, kind: Any, path: str) -> str:
     """The message for a value that does not fit: that of the innermost key which is wrong."""
-    where, plain = path or "config", kind
-    while get_origin(plain) is Annotated:
-        plain, *_ = get_args(plain)
+    where, plain = path or "config", _plain(kind)
     options = {getattr(option, "__origin__", option) for option in get_args(plain)}
     if options - {type(None)} == {int, float}:  # messages speak of a number
         kind, plain = get_args(plain)[1], float
@@ -218,7 +224,7 @@ def _fault(value: Any, kind: Any, path: str) -> str:
     elif isinstance(value, dict) and get_origin(plain) is dict:
         of_names, of_values = get_args(plain)
         for key in value:
-            if not _fits(key, of_names):
+            if _misfit(key, of_names):
                 return _fault(key, of_names, f"{path}, the name {key!r}")
         inner = [(key, entry, of_values) for key, entry in value.items()]
     elif isinstance(value, list) and get_origin(plain) in (list, tuple):
@@ -226,7 +232,7 @@ def _fault(value: Any, kind: Any, path: str) -> str:
     else:
         inner = []
     for key, entry, of_entry in inner:
-        if not _fits(entry, of_entry):
+        if _misfit(entry, of_entry):
             return _fault(entry, of_entry, _join(path, key))
     return f"{where}: {_said(value, kind, plain)}"
 
@@ -234,10 +240,7 @@ def _fault(value: Any, kind: Any, path: str) -> str:
 def _fault_of_union(value: Any, kind: Any, kinds: tuple[Any, ...], path: str) -> str:
     """The message for a value that is of none of several types: of the list or block, if it is one."""
     for option in kinds:
-        plain = option
-        while get_origin(plain) is Annotated:
-            plain, *_ = get_args(plain)
-        container = get_origin(plain) or plain
+        container = get_origin(_plain(option)) or _plain(option)
         same = isinstance(value, list) and container in (list, tuple)
         if same or (
             isinstance(value, dict) and container not in (list, tuple, Literal, str, int, bool)
@@ -254,10 +257,7 @@ def _said(value: Any, kind: Any, plain: Any) -> str:
     if get_origin(plain) is Literal:
         allowed = ", ".join(json.dumps(option) for option in get_args(plain))
         return f"{_shown(value)} is not one of {allowed}"
-    try:
-        msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        words, _, _ = str(error).partition(" - at `")
+    words, _, _ = _misfit(value, kind).partition(" - at `")
     if plain in (int, float) and isinstance(value, str):
         try:
             if isinstance(yaml.safe_load(value), int | float):

@@ -15,14 +15,7 @@ from msgspec.structs import replace
 
 from paragone.base.processes import removed_variables
 from paragone.machine import hardware, nvml
-from paragone.records.run_record import (
-    Activity,
-    GitState,
-    Load,
-    MeasuringProcess,
-    Memory,
-    Process,
-)
+from paragone.records.run_record import Activity, GitState, Load, MeasuringProcess, Memory, Process
 
 PACKAGES = (
     "flax",

@@ -19,13 +19,7 @@ from paragone.base.atomic_files import writing
 from paragone.base.typed_json import digest_of_others
 from paragone.config.run_spec import Spec
 from paragone.records import host_metrics
-from paragone.records.contest_record import (
-    Contest,
-    Contestant,
-    ContestsRecord,
-    Window,
-    variables,
-)
+from paragone.records.contest_record import Contest, Contestant, ContestsRecord, Window, variables
 from paragone.records.rules import ASSERTED, SEVERITIES, Checks, Finding, as_json, limit, table
 from paragone.records.run_metrics import (
     LEAST_STEPS,

@@ -7,7 +7,6 @@ what is learned.
 
 import os
 import tempfile
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -22,7 +21,6 @@ from paragone.base.errors import Unavailable, UserError, first_sentence
 from paragone.config.run_spec import Spec, Workload
 from paragone.config.schedules import LearningRate
 from paragone.data.batches import train_batches, train_examples
-from paragone.engines import Engine
 from paragone.machine import process_entry
 from paragone.machine.activity import HostWatch
 from paragone.models.weights import Pretrained, Weights, parameter_count
@@ -139,8 +137,9 @@ class _Subject:
         self.start: Weights = {}
         self.evaluated: Weights = {}
         folder.mkdir()
+        self._quicken()
         self._run = Run(
-            engine=_quick(self.engine, self._begins),
+            engine=self.engine,
             spec=spec,
             dataset=dataset,
             threads=1,
@@ -153,8 +152,17 @@ class _Subject:
             speed_window=SpeedWindow(0.0, 0.0, ALONE),
         )
 
-    def _begins(self, weights: Weights) -> None:
-        self.start = self.start or weights
+    def _quicken(self) -> None:
+        """Let the engine tell its first weights, and leave out what nobody looks at here."""
+        right = self.engine.set_weights
+
+        def set_weights(weights: Weights) -> None:
+            self.start = self.start or weights
+            right(weights)
+
+        self.engine.set_weights = set_weights
+        self.engine.count_flop = lambda *_: None
+        self.engine.predict = lambda inputs: np.zeros((len(inputs), 1), np.float32)
 
     def _train(self) -> RunRecord:
         with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
@@ -218,20 +226,6 @@ class _Subject:
             "dropout/looped": looped,
             **reference.dropped(engine, self.spec, self.dataset, self.start, found["logits"]),
         }
-
-
-def _quick(engine: Any, begins: Callable[[Weights], None]) -> Engine:
-    """The engine, which tells the weights that it is given, and leaves out what nobody looks at here."""
-    right = engine.set_weights
-
-    def set_weights(weights: Weights) -> None:
-        begins(weights)
-        right(weights)
-
-    engine.set_weights = set_weights
-    engine.count_flop = lambda *_: None
-    engine.predict = lambda inputs: np.zeros((len(inputs), 1), np.float32)
-    return engine
 
 
 def _metrics(record: RunRecord, split: str) -> np.ndarray:

@@ -154,8 +154,8 @@ def _labels(array: _Stored, inputs: _Stored) -> np.ndarray:
             f"(examples,){remedy and f': store {remedy}'}"
         )
     found = np.concatenate([np.zeros((0, *positions), array.dtype), *array.parts(1_000_000)])
-    numbers = found.ndim == 2 and found.dtype.kind in "biu"
-    if numbers and (found.sum(1) == 1).all() and found.max() == 1:
+    rows = found.ndim == 2 and found.dtype.kind in "biu"
+    if rows and (found.sum(1) == 1).all() and found.max() == 1:
         raise UserError(
             f"{array.name}: seems to be one-hot, with a single 1 in each row; store labels.argmax(1)"
         )
