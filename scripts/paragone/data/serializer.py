@@ -3,6 +3,7 @@
 Arrays are written chunk by chunk, so that memory does not grow with the data.
 """
 
+import math
 import shutil
 import sys
 import tempfile
@@ -270,16 +271,15 @@ class _Splits:
             )
         self._raw, self._where = raw, where
         if held_out is None:
-            self._places = None
+            self._position: np.ndarray | None = None
             self.examples = {split: raw.streams[split].examples for split in SPLITS}
         else:
             count = raw.streams[WHOLE].examples
-            self._places = (
-                forms.hold_out_end(count, held_out)
-                if raw.kind == STREAM
-                else forms.hold_out(count, held_out, raw.rank)
-            )
-            self.examples = {"train": self._places.train, "test": count - self._places.train}
+            # The training rows come first; of a stream its end is held out.
+            stream = raw.kind == STREAM
+            self._position = np.arange(count) if stream else forms.positions(count, raw.rank)
+            test = math.ceil(count * held_out - 1e-9)
+            self.examples = {"train": count - test, "test": test}
         for split, count in self.examples.items():
             if not count:
                 raise UserError(f"{where}: no example is left for the {split} split")
@@ -297,10 +297,10 @@ class _Splits:
                 title = stream.title or f"{self._where}, {name}"
                 _check_numbers(title, self._raw.kind, start, inputs)
                 _check_numbers(self._raw.labels_from, ARRAYS, start, labels)
-                if self._places is None:
+                if self._position is None:
                     yield name, slice(start, end), inputs, labels
                 else:
-                    yield from self._parts(self._places, start, inputs, labels)
+                    yield from self._parts(self._position[start:end], inputs, labels)
                 start = end
             if start != stream.examples:
                 raise self._mismatch(name, start, 0)
@@ -313,11 +313,11 @@ class _Splits:
         )
 
     def _parts(
-        self, places: forms.Places, start: int, inputs: Any, labels: np.ndarray
+        self, position: np.ndarray, inputs: Any, labels: np.ndarray
     ) -> Iterator[tuple[str, Any, Any, np.ndarray]]:
-        position = places.position[start : start + len(labels)]
-        test = position >= places.train
-        for split, chosen, first in (("train", ~test, 0), ("test", test, places.train)):
+        train = self.examples["train"]
+        test = position >= train
+        for split, chosen, first in (("train", ~test, 0), ("test", test, train)):
             if chosen.any():
                 whole = isinstance(inputs, np.ndarray)
                 some = inputs[chosen] if whole else list(compress(inputs, chosen))

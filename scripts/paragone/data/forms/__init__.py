@@ -113,29 +113,13 @@ def indicators(values: np.ndarray, name: str) -> np.ndarray:
     return values
 
 
-@dataclass(frozen=True)
-class Places:
-    """The position of every example of a stream: the first `train` are training rows, the rest test rows."""
-
-    position: np.ndarray
-    train: int
-
-
-def hold_out(examples: int, share: float, rank: np.ndarray | None) -> Places:
-    """Hold out a `share` of the examples for testing, drawn by a Philox permutation.
+def positions(examples: int, rank: np.ndarray | None) -> np.ndarray:
+    """The position of each example where the last ones are held out, drawn by a Philox permutation; int64.
 
     rank: see `Raw`; with it, the same examples stored in another order are split alike.
     """
-    order = shuffled(examples)
-    position = np.empty(examples, np.int64)
-    position[order] = np.arange(examples)
-    test = math.ceil(examples * share - 1e-9)
-    return Places(position if rank is None else position[rank], examples - test)
-
-
-def hold_out_end(tokens: int, share: float) -> Places:
-    """Hold out the last `share` of a stream for testing."""
-    return Places(np.arange(tokens), tokens - math.ceil(tokens * share - 1e-9))
+    drawn = np.argsort(shuffled(examples))
+    return drawn if rank is None else drawn[rank]
 
 
 def shuffled(examples: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from paragone.base.errors import Unavailable, UserError
 from paragone.base.tensorflow import tf
 from paragone.config.datasets import SPLITS, TFDS
 from paragone.data import Dataset, tfds_builders
-from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw, Stream, hold_out, rows_at_a_time
+from paragone.data.forms import ARRAYS, TEXTS, WHOLE, WORDS, Raw, Stream, positions, rows_at_a_time
 from paragone.data.images import resized
 
 TEXTS_AT_A_TIME = 1000
@@ -123,8 +123,7 @@ class _Reader:
             files = [example[self._input] for example in tfds.as_numpy(dataset)]
         if WHOLE in named:
             rank = self._rank(named) if "order_by" in self._options else None
-            places = hold_out(len(files), self._options["held_out"], rank)
-            files = [files[index] for index in np.argsort(places.position)]
+            files = [files[index] for index in np.argsort(positions(len(files), rank))]
         _, dtype, resize = self._layout(feature)
         return Encoded(
             Path(self._builder.data_path),
@@ -249,7 +248,4 @@ class _Reader:
                 f"{self._where}.order_by: {self._builder.name} has no feature {feature!r}; it has "
                 f"{', '.join(self._features)}"
             ) from None
-        order = np.argsort(np.array(values), kind="stable")
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        return rank
+        return np.argsort(np.argsort(np.array(values), kind="stable"))
