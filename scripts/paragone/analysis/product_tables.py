@@ -86,12 +86,6 @@ def with_labels(cases: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
     return cases.assign(label=names.mask(several, names + " on " + cases["machine_name"]))
 
 
-def spread(counts: pd.Series) -> str:
-    """`5`, or `4 to 5`: number of timed runs per median; `0` for none."""
-    known = sorted({int(count) for count in counts if count})
-    return " to ".join(str(count) for count in dict.fromkeys([*known[:1], *known[-1:]])) or "0"
-
-
 def _rows(result: Products) -> list[dict[str, Any]]:
     shared, rows = {**columns_of_result(result), "device_name": result.device_name}, []
     for case in result.cases:

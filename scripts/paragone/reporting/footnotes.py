@@ -39,15 +39,19 @@ def repeats(counts: Iterable[float], speeds_of: Iterable[Series] = ()) -> str:
 
     `speeds_of`: where the values are speeds, the series that have them.
     """
-    known = sorted({int(count) for count in counts if count})
-    units = {series.unit for series in speeds_of} or {RUN}
-    if not known:
+    n, units = spread(counts), {series.unit for series in speeds_of} or {RUN}
+    if n == "0":
         return "No value to take a median of."
-    if known == [1]:
+    if n == "1":
         return f"n = 1 {' or '.join(sorted(units))} each: no interval."
-    n = str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
     names = " or ".join("runs (seeds)" if unit == RUN else f"{unit}s" for unit in sorted(units))
     return f"Median and {INTERVAL}, n = {n} {names} each."
+
+
+def spread(counts: Iterable[float]) -> str:
+    """Return `5`, or `4 to 5`: the number of values of each median; `0` for none."""
+    known = sorted({int(count) for count in counts if count})
+    return " to ".join(str(count) for count in dict.fromkeys([*known[:1], *known[-1:]])) or "0"
 
 
 def data(runs: pd.DataFrame) -> str:

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from paragone.analysis import published, tidy
+from paragone.analysis import tidy
 from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, sweeps_of
-from paragone.analysis.published import Ratio
+from paragone.analysis.published import read_spreads
 from paragone.analysis.verdicts import Evidence
 from paragone.base.errors import UserError
-from paragone.config.numbers import SPREAD, Protocol, Published, Row, numbers_of, read_numbers
+from paragone.config.numbers import SPREAD, Published, numbers_of, read_numbers
 from paragone.config.schema import Margin
 
 # Kinds of files that a figure or table may read, each an option `--<kind> FILE ...`.
@@ -98,7 +98,7 @@ class Inputs:
             yield f"{workload}, batch {batch:,}{suffix}", usual[0], same
 
     @cached_property
-    def _numbers(self) -> Published:
+    def numbers(self) -> Published:
         """What the paper has of the published experiment, nothing without one."""
         if not self.published_experiment:
             return Published([], {}, [], [])
@@ -108,31 +108,11 @@ class Inputs:
             read_numbers(self.paper), self.published_experiment, "--published-experiment"
         )
 
-    @property
-    def published(self) -> list[Row]:
-        """The rows of the published experiment, none without one."""
-        return self._numbers.rows
-
-    @property
-    def protocols(self) -> dict[str, Protocol]:
-        """The conditions of the published experiment by system."""
-        return self._numbers.protocols
-
     @cached_property
     def evidence(self) -> Evidence:
         """Protocols, margins and spreads by which the published rows are judged."""
-        spreads = published.read_spreads(self.paper / SPREAD) if self.paper else {}
-        return Evidence(self.protocols, self.margins, spreads)
-
-    @property
-    def ratios(self) -> list[Ratio]:
-        """The ratios of published numbers of the experiment."""
-        return published.ratios_of(self._numbers)
-
-    @property
-    def flaws(self) -> list[str]:
-        """The known flaws of the source."""
-        return self._numbers.flaws
+        spreads = read_spreads(self.paper / SPREAD) if self.paper else {}
+        return Evidence(self.numbers.protocols, self.margins, spreads)
 
     def paths(self, name: str) -> list[Path]:
         """Return the files of one kind. Raises `UserError` if none is named."""
@@ -165,7 +145,7 @@ def from_options(options: argparse.Namespace) -> Inputs:
     """Return the inputs that a command line names."""
     return Inputs(
         title=options.title,
-        files={name: getattr(options, name.replace("-", "_")) for name in FILES},
+        files={name: getattr(options, name) for name in FILES},
         labels=dict(options.labels),
         palette=dict(options.palette),
         settings=options.settings,

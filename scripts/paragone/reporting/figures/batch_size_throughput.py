@@ -50,7 +50,7 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
 
 def _published(inputs: Inputs) -> list[Row]:
-    return [row for row in inputs.published if row.metric == "throughput" and row.global_batch]
+    return [row for row in inputs.numbers.rows if row.metric == "throughput" and row.global_batch]
 
 
 def _base(cells: list[Series], batch: int | None) -> Series | None:
@@ -96,7 +96,7 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     if not (points["panel"] == "published").any():
         del styles["published"]
     systems = dict.fromkeys(row.system for row in _published(inputs))
-    model = {k: v for name in systems for k, v in inputs.protocols[name].model.items()}
+    model = {k: v for name in systems for k, v in inputs.numbers.protocols[name].model.items()}
     about = remarks(points, inputs, model)
     drawn = points[points["kind"].isin(["published", "median", "words"])]
     is_relative = drawn["panel"] == "relative"

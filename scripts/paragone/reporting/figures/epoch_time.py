@@ -1,5 +1,8 @@
 """Epoch time by replicas and batch size, published and measured, and the speed-up."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -7,6 +10,7 @@ from paragone.analysis import run_states
 from paragone.analysis.cells import Cell, epoch_seconds
 from paragone.analysis.grouping import Series, series_of, shares_cores
 from paragone.analysis.prediction import Reason
+from paragone.analysis.published import ratios_of
 from paragone.config.numbers import Protocol
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
@@ -39,80 +43,64 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
     `extrapolated`: from steady throughput, because the epochs were shorter than `epoch_examples`.
     """
-    whole = [each.epoch_examples for each in inputs.protocols.values() if each.epoch_examples]
+    protocols = inputs.numbers.protocols
+    whole = [each.epoch_examples for each in protocols.values() if each.epoch_examples]
     examples = whole[0] if whole else int(inputs.runs["train_examples"].max())
-    rows = _published(inputs)
+    shown = [("published", row, row.number, row.printed) for row in inputs.numbers.rows]
+    ratios = ratios_of(inputs.numbers)
+    shown += [("speed_up", ratio.row, ratio.value, ratio.printed) for ratio in ratios]
+    rows = []
+    for panel, row, value, printed in shown:
+        replicas, batch = key = protocols[row.system].replicas, protocols[row.system].batch_of(row)
+        if replicas is not None and batch is not None:  # else the source leaves the cell open
+            bar = published_row(panel, _category(replicas, batch), value, printed)
+            rows.append(bar | dict(zip(_KEY, key, strict=True)))
     for sweep in inputs.sweeps():
-        cells = [
-            (series, _timed(series, inputs.epochs, examples))
-            for series in series_of(sweep.runs, inputs.labels)
-        ]
-        single = [cell for cell in cells if cell[0].replicas == 1]
-        # The reference of speed-ups: one replica with the smallest batch.
-        base = min(single, key=lambda cell: cell[0].global_batch, default=None)
-        for cell in cells:
-            rows += _measured(sweep, cell, base, examples)
-        if base is None and any(row["panel"] == "speed_up" for row in rows):
-            several = sorted(_key(series) for series, _ in cells if series.replicas > 1)
-            rows += [_no_reference(sweep, key) for key in several]
+        compared = any(row["panel"] == "speed_up" for row in rows)
+        rows += _measured(sweep, inputs, examples, compared)
     table = pd.DataFrame(rows)
     table = table.reindex(columns=[*BAR_COLUMNS, *_KEY, "epoch_examples", "extrapolated"])
     return table.sort_values(_KEY, kind="stable", ignore_index=True)
 
 
-def _published(inputs: Inputs) -> list[dict]:
-    shown = [("published", row, row.number, row.printed) for row in inputs.published]
-    shown += [("speed_up", ratio.row, ratio.value, ratio.printed) for ratio in inputs.ratios]
-    rows = []
-    for panel, row, value, printed in shown:
-        protocol = inputs.protocols[row.system]
-        replicas, batch = key = protocol.replicas, protocol.batch_of(row)
-        if replicas is not None and batch is not None:  # else the source leaves the cell open
-            bar = published_row(panel, _category(replicas, batch), value, printed)
-            rows.append(bar | dict(zip(_KEY, key, strict=True)))
-    return rows
-
-
-def _timed(series: Series, epochs: pd.DataFrame, examples: int) -> Cell:
-    """Return the runs that have a speed, as those of a protocol of so many examples per epoch."""
-    runs = series.measured.dropna(subset="steady_examples_per_second")
-    protocol = Protocol(workload=series.workload, epoch_examples=examples)
-    return Cell(runs, epochs[epochs["run"].isin(runs["run"])], protocol)
-
-
-def _seconds(cell: Cell) -> pd.Series:
-    """Return seconds per epoch, by seed; empty without a run."""
-    return epoch_seconds(cell) if len(cell.runs) else NO_VALUES
-
-
 def _measured(
-    sweep: Series, cell: tuple[Series, Cell], base: tuple[Series, Cell] | None, examples: int
-) -> list[dict]:
-    series, timed = cell
-    values, words = _seconds(timed), run_states.no_speed(series.runs)
-    about = {
-        **dict(zip(_KEY, _key(series), strict=True)),
-        "epoch_examples": examples,
-        "extrapolated": not timed.whole_epochs() if len(values) else None,
-    }
-    names = series.measured.set_index("seed")["run"]
-    place = sweep.label, sweep.backend, _category(*_key(series))
-    rows = bar_rows("measured", *place, values.rename(names), words)
-    if base is not None and series.replicas > 1:
-        ratios = (_seconds(base[1]) / values).dropna().rename(names)
-        lacking = words or run_states.no_speed(base[0].runs) or ["no seed ran both"]
-        rows += bar_rows("speed_up", *place, ratios, [] if len(ratios) else lacking)
-    return [{**row, **about} for row in rows]
+    sweep: Series, inputs: Inputs, examples: int, compared: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a backend; speed-ups are over one replica with the smallest batch.
+
+    `compared`: say that there is no such reference, as others have speed-ups.
+    """
+    cells = series_of(sweep.runs, inputs.labels)
+    single = [series for series in cells if series.replicas == 1]
+    base = min(single, key=lambda series: series.global_batch, default=None)
+    for series in cells:
+        key = series.replicas, series.global_batch
+        place = sweep.label, sweep.backend, _category(*key)
+        values, extrapolated = _seconds(series, inputs.epochs, examples)
+        words, names = run_states.no_speed(series.runs), series.measured.set_index("seed")["run"]
+        bars = bar_rows("measured", *place, values.rename(names), words)
+        if base is not None and series.replicas > 1:
+            ratios = (_seconds(base, inputs.epochs, examples)[0] / values).dropna().rename(names)
+            lacking = words or run_states.no_speed(base.runs) or ["no seed ran both"]
+            bars += bar_rows("speed_up", *place, ratios, [] if len(ratios) else lacking)
+        about = {"epoch_examples": examples, "extrapolated": extrapolated}
+        yield from ({**bar, **dict(zip(_KEY, key, strict=True)), **about} for bar in bars)
+    lacks = {"panel": "speed_up", "series": sweep.label, "backend": sweep.backend}
+    lacks |= {"kind": "no reference", "words": "1 replica not run"}
+    for key in sorted((each.replicas, each.global_batch) for each in cells):
+        if base is None and compared and key[0] > 1:
+            yield {**lacks, "n": 0, "x": _category(*key), **dict(zip(_KEY, key, strict=True))}
 
 
-def _no_reference(sweep: Series, key: tuple[int, int]) -> dict:
-    (row,) = bar_rows("speed_up", sweep.label, sweep.backend, _category(*key), NO_VALUES, [])
-    about = {"kind": "no reference", "words": "1 replica not run"}
-    return {**row, **about, **dict(zip(_KEY, key, strict=True))}
-
-
-def _key(series: Series) -> tuple[int, int]:
-    return series.replicas, series.global_batch
+def _seconds(series: Series, epochs: pd.DataFrame, examples: int) -> tuple[pd.Series, bool | None]:
+    """Return seconds per epoch of so many examples, by seed, of the runs that have a speed, and whether they
+    are extrapolated; None without a run."""
+    runs = series.measured.dropna(subset="steady_examples_per_second")
+    if runs.empty:
+        return NO_VALUES, None
+    protocol = Protocol(workload=series.workload, epoch_examples=examples)
+    cell = Cell(runs, epochs[epochs["run"].isin(runs["run"])], protocol)
+    return epoch_seconds(cell), not cell.whole_epochs()
 
 
 def _category(replicas: int, batch: int) -> str:
@@ -139,7 +127,7 @@ def remarks(points: pd.DataFrame, inputs: Inputs) -> list[str]:
         advice = "" if shared else ": compare the speed-up, not the seconds"
         texts.append(f"Published on other hardware{advice}.")
     differences: dict[Reason, None] = {}
-    for protocol in inputs.protocols.values():
+    for protocol in inputs.numbers.protocols.values():
         same = runs[(runs["workload"] == protocol.workload) & (runs["status"] == "completed")]
         if len(same):
             differences |= dict.fromkeys(Cell(same, inputs.epochs, protocol).other_input())

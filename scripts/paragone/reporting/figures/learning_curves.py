@@ -108,13 +108,13 @@ def _published(inputs: Inputs, drawn: dict[str, list[str]]) -> list[tuple[Row, s
 
     `drawn`: metrics by workload.
     """
-    systems = {system: protocol.workload for system, protocol in inputs.protocols.items()}
+    protocols = inputs.numbers.protocols
+    rows = [row for row in inputs.numbers.rows if row.epoch and row.system in protocols]
+    found = [(row, protocols[row.system].workload) for row in rows]
     return [
-        (row, systems[row.system])
-        for row in inputs.published
-        if row.epoch is not None
-        and row.metric in ["test_loss", *drawn.get(systems.get(row.system, ""), [])]
-        and systems.get(row.system) in drawn
+        (row, workload)
+        for row, workload in found
+        if workload in drawn and row.metric in ("test_loss", *drawn[workload])
     ]
 
 
@@ -126,7 +126,7 @@ def conditions(inputs: Inputs) -> list[str]:
     for row, workload in _published(inputs, drawn):
         same = completed[completed["workload"] == workload]
         epochs = inputs.epochs[inputs.epochs["run"].isin(same["run"])]
-        cell = Cell(same, epochs, inputs.protocols[row.system])
+        cell = Cell(same, epochs, inputs.numbers.protocols[row.system])
         reasons |= dict.fromkeys(cell.differences(row))
     differences = "; ".join(map(reason, reasons))
     return [f"Not the published conditions: {differences}."] if reasons else []

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from paragone.analysis.product_tables import NOT_HERE, SERIES, medians, peaks, spread, with_labels
+from paragone.analysis.product_tables import NOT_HERE, SERIES, medians, peaks, with_labels
 from paragone.analysis.statistics import INTERVAL
-from paragone.reporting import style
+from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
 from paragone.reporting.interactive import MEDIAN, Chart, Panel, long
 from paragone.reporting.marks import (
@@ -126,7 +126,7 @@ def _remarks(cases: pd.DataFrame) -> list[str]:
         for row in cases[(cases["runs"] == 0) & some].to_dict("records")
     ]
     return [
-        f"{interval}, n = {spread(counts)} timed runs of one process.",
+        f"{interval}, n = {footnotes.spread(counts)} timed runs of one process.",
         "Square products; peak: the highest median.",
         *([f"No speed (x): {'; '.join(gone)}."] if gone else []),
         "Normal random matrices.",

@@ -1,6 +1,7 @@
 """Rounds of contests over time: the speed of every variant in each window, one line per variant."""
 
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -9,9 +10,9 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 from paragone.analysis.grouping import by_machine, series_of
 from paragone.analysis.run_states import words_of
 from paragone.analysis.states import disturbed, states
-from paragone.reporting import style, words
+from paragone.reporting import footnotes, style, words
 from paragone.reporting.inputs import Inputs
-from paragone.reporting.marks import legend_line
+from paragone.reporting.marks import legend_series
 from paragone.reporting.style import Frame
 
 HEIGHT = 1.5  # inches of a panel
@@ -20,6 +21,8 @@ REMARK = (
     "upright lines: a new contest, with fresh processes."
 )
 ONE_STATE = "No rounds stand out in which several variants were slower together."
+COLUMNS = ["run", "contest", "round", "seconds", "examples_per_second", "sleeping_share"]
+COLUMNS += ["status", "disturbed"]
 SHADE = {"color": style.FAINT, "alpha": 0.6, "linewidth": 0}
 
 
@@ -33,24 +36,8 @@ def points(inputs: Inputs) -> pd.DataFrame:
         for series in series_of(runs, inputs.labels):
             panel = f"{series.workload}, batch {series.global_batch:,}"
             panel += f", {machine}" if len(machines) > 1 else ""
-            columns = [
-                "run",
-                "contest",
-                "round",
-                "seconds",
-                "examples_per_second",
-                "sleeping_share",
-                "status",
-                "disturbed",
-            ]
-            parts.append(
-                series.runs[columns].assign(
-                    words=_lacks(series.runs),
-                    panel=panel,
-                    series=series.label,
-                    backend=series.backend,
-                )
-            )
+            about = {"panel": panel, "series": series.label, "backend": series.backend}
+            parts.append(series.runs[COLUMNS].assign(words=_lacks(series.runs), **about))
     table = pd.concat(parts, ignore_index=True)
     order = table[["panel", "contest", "round"]].drop_duplicates().dropna()
     order = order.sort_values(["panel", "contest", "round"])
@@ -72,37 +59,25 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     """Draw one panel per question and machine."""
     panels = [*dict.fromkeys(points["panel"])]
     styles = style.series_styles(points["series"], points["backend"], inputs.palette)
-    counts = points.groupby("panel")["contest"].nunique()
-    low, high = counts.min(), counts.max()
+    n = footnotes.spread(points.groupby("panel")["contest"].nunique())
     found = [one for one in states(inputs.rounds, inputs.labels) if one.disturbed]
     about = " ".join(map(words.of_states, found))
-    handles = [legend_line(name, **look) for name, look in styles.items()]
-    frame = Frame(
-        style.SINGLE,
-        HEIGHT * len(panels),
-        inputs.title,
-        inputs.rounds,
-        [
-            REMARK,
-            f"Shaded: several variants were slower together. {about}" if found else ONE_STATE,
-            f"n = {low if low == high else f'{low} to {high}'} contest{'s' if high > 1 else ''}.",
-        ],
-        [*handles, *([Patch(label="disturbed machine", **SHADE)] if found else [])],
-    )
+    handles: list[Artist] = legend_series(styles)
+    remarks = [
+        REMARK,
+        f"Shaded: several variants were slower together. {about}" if found else ONE_STATE,
+        f"n = {n} contest{'' if n == '1' else 's'}.",
+    ]
+    if found:
+        handles.append(Patch(label="disturbed machine", **SHADE))
+    height = HEIGHT * len(panels)
+    frame = Frame(style.SINGLE, height, inputs.title, inputs.rounds, remarks, handles)
     grid = frame.subplots(len(panels), 1, squeeze=False)
     for axes, panel in zip(grid.flat, panels, strict=True):
         own = points[points["panel"] == panel]
         for name, windows in own.dropna(subset="examples_per_second").groupby("series", sort=False):
-            style.sns.lineplot(
-                windows,
-                x="turn",
-                y="examples_per_second",
-                units="contest",
-                estimator=None,
-                ax=axes,
-                markeredgewidth=0,
-                **styles[name],
-            )
+            look = {"estimator": None, "markeredgewidth": 0, "ax": axes, **styles[name]}
+            style.sns.lineplot(windows, x="turn", y="examples_per_second", units="contest", **look)
         for begin in own.groupby("contest")["turn"].min().dropna().sort_values()[1:]:
             axes.axvline(begin - 0.5, color=style.MUTED, linewidth=0.5, zorder=1)
         _shade(axes, own.loc[own["disturbed"], "turn"])

@@ -69,14 +69,13 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     known = points.dropna(subset=SPEED)
     names = list(series.index)
     units = " or ".join(sorted({one.unit for one in inputs.series}))
-    frame = Frame(
-        style.SINGLE,
-        rows_height(names, ROW) + 0.36,
-        inputs.title,
-        inputs.runs,
-        _remarks(series["n"].tolist(), inputs),
-        legend_row(f"one {units}", "median")[: 3 if (series["n"] > 1).any() else 2],
-    )
+    remarks = [footnotes.STEADY, footnotes.repeats(series["n"], inputs.series)]
+    remarks += [PEAK] if inputs.runs[SHARE].notna().any() else []
+    if shares_cores(inputs.runs) and inputs.runs["replicas"].max() > 1:
+        remarks.append(footnotes.SHARED_CORES)
+    handles = legend_row(f"one {units}", "median")[: 3 if (series["n"] > 1).any() else 2]
+    height = rows_height(names, ROW) + 0.36
+    frame = Frame(style.SINGLE, height, inputs.title, inputs.runs, remarks, handles)
     axes = frame.subplots()
     row_axes(axes, names, "steady training throughput (examples/s)")
     axes.set_xlim(0, 1 if known.empty else known[SPEED].max() * 1.04)
@@ -94,14 +93,3 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
         text = f"{median:,.0f} (n = {about['n']}){of_peak}"
         write_value(axes, row, runs[SPEED].max(), text, about["words"])
     return frame
-
-
-def _remarks(counts: list[int], inputs: Inputs) -> list[str]:
-    runs = inputs.runs
-    shared = shares_cores(runs) and runs["replicas"].max() > 1
-    return [
-        footnotes.STEADY,
-        footnotes.repeats(counts, inputs.series),
-        *([PEAK] if runs[SHARE].notna().any() else []),
-        *([footnotes.SHARED_CORES] if shared else []),
-    ]

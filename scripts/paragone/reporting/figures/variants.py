@@ -41,22 +41,20 @@ def points(inputs: Inputs) -> pd.DataFrame:
     A series without any value has one row of the metric "speed", with the reason in `words`. Raises
     `UserError` where the baseline does none of the work.
     """
-    rows = [row for work in inputs.with_baseline() for row in _of_work(*work)]
+    rows = []
+    for work, baseline, same in inputs.with_baseline():
+        for series in same:
+            about = {
+                "work": work,
+                "series": series.label,
+                "backend": series.backend,
+                "baseline": baseline.label,
+                "words": "; ".join(run_states.not_timed(series)),
+                "examples_per_second": summarize(series.speeds).median,
+            }
+            ratios = [row for metric in RATIOS for row in _ratios(metric, series, baseline)]
+            rows += [{**about, **row} for row in ratios or [{"metric": "speed", "n": 0}]]
     return pd.DataFrame(rows).reindex(columns=COLUMNS)
-
-
-def _of_work(work: str, baseline: Series, same: list[Series]) -> Iterator[dict[str, Any]]:
-    for series in same:
-        about = {
-            "work": work,
-            "series": series.label,
-            "backend": series.backend,
-            "baseline": baseline.label,
-            "words": "; ".join(run_states.not_timed(series)),
-            "examples_per_second": summarize(series.speeds).median,
-        }
-        ratios = [row for metric in RATIOS for row in _ratios(metric, series, baseline)]
-        yield from ({**about, **row} for row in ratios or [{"metric": "speed", "n": 0}])
 
 
 def _ratios(metric: Metric, series: Series, baseline: Series) -> Iterator[dict[str, Any]]:
@@ -84,15 +82,15 @@ def draw(points: pd.DataFrame, inputs: Inputs) -> Figure:
     several = len(works) > 1 or len(columns) > 1
     height = sum(heights) + (0.42 if len(works) > 1 else 0.36) * len(works)
     units = " or ".join(sorted({series.unit for series in inputs.series}))
-    band = Patch(label=f"equal within {margin_words(named('speed'))}", **BAND)
-    frame = Frame(
-        style.SINGLE if len(columns) == 1 else style.DOUBLE,
-        height,
-        inputs.title,
-        inputs.runs,
-        _remarks(points, units),
-        [*legend_row(f"one {units}", "geometric mean"), band],
+    n = " or ".join(map(str, sorted({int(n) for n in points["n"]} - {0}))) or 0
+    remark = (
+        f"Right of 1: better than the baseline. Tick: geometric mean over n = {n} {units}s; line: its "
+        "95 % interval. Below: median steady speed."
     )
+    band = Patch(label=f"equal within {margin_words(named('speed'))}", **BAND)
+    handles = [*legend_row(f"one {units}", "geometric mean"), band]
+    width = style.SINGLE if len(columns) == 1 else style.DOUBLE
+    frame = Frame(width, height, inputs.title, inputs.runs, [remark, footnotes.STEADY], handles)
     shape = {"squeeze": False, "height_ratios": heights}
     grid = frame.subplots(len(works), len(columns), **shape)
     for row, (work, part) in zip(grid, works.items(), strict=True):
@@ -129,25 +127,11 @@ def _draw_ratios(
         color, ends = style.color(inputs.palette, first["backend"]), (first["low"], first["high"])
         draw_row(axes, row, pairs["value"], first["mean"], ends, color)
         end = max(pd.Series([first["high"], pairs["value"].max()]).dropna())
-        write_value(axes, row, end, *_said(first, metric))
+        speed = f"{first['examples_per_second']:,.0f} examples/s" if metric == "speed" else ""
+        text = f"{first['mean']:.2f}"
+        if name == first["baseline"]:
+            text = "baseline"
+        elif not pd.isna(first["low"]):
+            text += f" [{first['low']:.2f}, {first['high']:.2f}]"
+        write_value(axes, row, end, text, speed)
     plain_logarithms(axes.xaxis, (1, 2, 3, 5))
-
-
-def _said(first: pd.Series, metric: str) -> tuple[str, str]:
-    """Return the ratio of a row with its interval, and its speed."""
-    text = f"{first['mean']:.2f}"
-    if not pd.isna(first["low"]):
-        text += f" [{first['low']:.2f}, {first['high']:.2f}]"
-    if first["series"] == first["baseline"]:
-        text = "baseline"
-    return text, f"{first['examples_per_second']:,.0f} examples/s" if metric == "speed" else ""
-
-
-def _remarks(points: pd.DataFrame, units: str) -> list[str]:
-    counts = sorted({int(n) for n in points["n"]} - {0})
-    n = " or ".join(map(str, counts))
-    return [
-        f"Right of 1: better than the baseline. Tick: geometric mean over n = {n or 0} {units}s; line: its "
-        "95 % interval. Below: median steady speed.",
-        footnotes.STEADY,
-    ]

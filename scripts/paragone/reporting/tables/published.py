@@ -10,6 +10,7 @@ from paragone.analysis.cells import QUANTITIES, Missing, pick
 from paragone.analysis.grouping import Series
 from paragone.analysis.prediction import NOT_COMPARABLE, Judgement
 from paragone.analysis.product_tables import PEAK, medians, peaks, with_labels
+from paragone.analysis.published import ratios_of
 from paragone.analysis.statistics import INTERVAL, Summary, summarize
 from paragone.analysis.verdicts import Finding, Measured, PublishedRun, summarized
 from paragone.base.errors import UserError
@@ -58,16 +59,16 @@ def comparison(inputs: Inputs) -> Table:
     There is one column per backend and machine, one of which judges.
     """
     evidence, sweeps, epochs = inputs.evidence, inputs.sweeps(), inputs.epochs
-    found = verdicts.compare_all(inputs.published, evidence, sweeps, epochs)
+    found = verdicts.compare_all(inputs.numbers.rows, evidence, sweeps, epochs)
     runs = {run.system: run for run in found.runs}
     lines = [
         _line(_about(row), by_series, family, judged, runs.get(row.system))
         for row, by_series, family, judged in zip(
-            inputs.published, found.findings, found.families, found.judged, strict=True
+            inputs.numbers.rows, found.findings, found.families, found.judged, strict=True
         )
     ]
     lines += [_of_sample(run, one) for run, means in found.samples for one in means]
-    for ratio in inputs.ratios:
+    for ratio in ratios_of(inputs.numbers):
         about = {"metric": ratio.name, "condition": ratio.condition, "system": ratio.system}
         by_series = {
             sweep.label: verdicts.compare_ratio(ratio, evidence, sweep.runs, epochs)
@@ -79,7 +80,7 @@ def comparison(inputs: Inputs) -> Table:
     remarks = footnotes.about(
         inputs.runs, OUTCOMES_JUDGED, *filter(None, map(words.of_curve, found.runs))
     )
-    return _table(lines, inputs.title, [*remarks, *inputs.flaws])
+    return _table(lines, inputs.title, [*remarks, *inputs.numbers.flaws])
 
 
 def _about(row: Row) -> dict[str, Any]:
@@ -190,12 +191,12 @@ def epochs(inputs: Inputs) -> Table:
 
     Raises `UserError` if nothing is published by epoch.
     """
-    rows = [row for row in inputs.published if row.metric in BY_EPOCH and row.epoch is not None]
+    rows = [row for row in inputs.numbers.rows if row.metric in BY_EPOCH and row.epoch is not None]
     if not rows:
         raise UserError(
             f"published experiment {inputs.published_experiment!r} has no values by epoch"
         )
-    values, missing = _by_epoch(rows, inputs.protocols, inputs.sweeps(), inputs.epochs)
+    values, missing = _by_epoch(rows, inputs.numbers.protocols, inputs.sweeps(), inputs.epochs)
     counts = [len(series.measured) for series in inputs.series]
     remarks = [*footnotes.about(inputs.runs, EPOCHS, *missing), footnotes.repeats(counts)]
     blocks = [
@@ -255,8 +256,8 @@ def matmul_comparison(inputs: Inputs) -> Table:
     cases = with_labels(medians(inputs.products, "seconds"), inputs.labels)
     series = list(cases.groupby("label", sort=False))
     lines = []
-    for row in inputs.published:
-        protocol = inputs.protocols.get(row.system)
+    for row in inputs.numbers.rows:
+        protocol = inputs.numbers.protocols.get(row.system)
         if protocol is None or row.metric != "wall_time":
             raise UserError(
                 f"published row {row.system!r}, {row.condition!r}: not the wall time of a product of "
@@ -264,7 +265,7 @@ def matmul_comparison(inputs: Inputs) -> Table:
             )
         findings = {label: _product_finding(protocol, part) for label, part in series}
         lines.append(_line(_about(row), findings))
-    remarks = [*footnotes.where(inputs.products), PRODUCTS, *inputs.flaws]
+    remarks = [*footnotes.where(inputs.products), PRODUCTS, *inputs.numbers.flaws]
     return _table(lines, inputs.title, remarks)
 
 
@@ -289,14 +290,14 @@ def _product_finding(published: Protocol, cases: pd.DataFrame) -> Finding:
 def accelerator_reference(inputs: Inputs) -> Table:
     """Show the published numbers of accelerators, and this machine's measured peaks after their peaks."""
     lines = []
-    for row in inputs.published:
+    for row in inputs.numbers.rows:
         kind = "vendors_peak" if row.metric == "peak_throughput" else "hardware_elsewhere"
         lines.append(_line(_about(row), {"measured here": Finding(NOT_COMPARABLE, ((kind,),))}))
-    peak_rows = (row.metric == "peak_throughput" for row in inputs.published)
+    peak_rows = (row.metric == "peak_throughput" for row in inputs.numbers.rows)
     at = max((place for place, is_peak in enumerate(peak_rows, 1) if is_peak), default=0)
     measured = with_labels(peaks(inputs.products), inputs.labels)
     lines[at:at] = [_peak_line(peak) for _, peak in measured.iterrows()]
-    remarks = [*footnotes.where(inputs.products), PEAKS, *inputs.flaws]
+    remarks = [*footnotes.where(inputs.products), PEAKS, *inputs.numbers.flaws]
     return _table(lines, inputs.title, remarks)
 
 
