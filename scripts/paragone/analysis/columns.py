@@ -8,7 +8,7 @@ from paragone.config.questions import cell
 from paragone.config.run_spec import Spec
 from paragone.records.contest_record import Contestant
 from paragone.records.host_metrics import known, other_cpu_share
-from paragone.records.measurements import MeasuringProcess, Products
+from paragone.records.measurements import MeasuringProcess
 from paragone.records.parity_reports import Parity
 from paragone.records.rules import limit
 from paragone.records.run_record import Process, RunRecord
@@ -140,15 +140,3 @@ def of_others(shares: Iterable[float | None]) -> dict[str, Any]:
     """The columns on what others did: the largest of their shares, and whether it is too much."""
     share = known(max, shares)
     return {"other_cpu_share": share, "busy": None if share is None else share > limit("isolation")}
-
-
-def columns_of_result(result: Products) -> dict[str, Any]:
-    """The columns on backend and process that all rows of a result of products or all-reduces share."""
-    backend = result.backend
-    return {
-        "backend": backend.name,
-        "engine": backend.engine,
-        "strategy": backend.strategy,
-        "device": backend.device,
-        **columns_of_process(result.process),
-    }

@@ -14,13 +14,7 @@ from paragone.analysis import contests, run_states
 from paragone.analysis.grouping import CONTEST, SETTING, Series, by_machine, series_of
 from paragone.analysis.metrics import METRICS, OPTIONAL, Metric, named
 from paragone.analysis.sessions import ENOUGH, SESSION, by_session
-from paragone.analysis.statistics import (
-    ALPHA,
-    Effects,
-    OverContests,
-    holm,
-    holm_of_contests,
-)
+from paragone.analysis.statistics import ALPHA, Effects, OverContests, holm, holm_of_contests
 from paragone.config.questions import WORK, compared
 from paragone.records.contest_record import ContestsRecord
 
@@ -126,8 +120,14 @@ def _judged(metric: Metric, pairs: list[tuple[Series, Series]]) -> list[dict[str
     ]
     family = [index for index, (_, effects) in enumerate(found) if len(effects.values)]
     in_turn = any(isinstance(effects, OverContests) for _, effects in found)
-    differs = _adjusted({i: found[i][1].p_differs() for i in family}, in_turn)
-    equals = _adjusted({i: found[i][1].p_within(metric.limit) for i in family}, in_turn)
+    adjust = holm_of_contests if in_turn else holm
+    differs, equals = (
+        dict(zip(family, adjust(p_values), strict=True))
+        for p_values in (
+            [found[index][1].p_differs() for index in family],
+            [found[index][1].p_within(metric.limit) for index in family],
+        )
+    )
     rows = []
     for index, (pair, (units, effects)) in enumerate(zip(pairs, found, strict=True)):
         turns = [one.windows for one in pair if metric.name == SPEED and one.unit == CONTEST]
@@ -193,20 +193,11 @@ def _tuning(first: Series, second: Series) -> str:
     return names.pop() if len(names) == 1 else BOTH
 
 
-def _adjusted(p_values: dict[int, float], in_turn: bool) -> dict[int, float]:
-    found = (holm_of_contests if in_turn else holm)([*p_values.values()])
-    return dict(zip(p_values, found, strict=True))
-
-
 def _verdict(row: dict[str, Any], effects: Effects) -> dict[str, str]:
-    differs = row["p_adjusted"] <= ALPHA
-    winner = row["first"] if effects.mean > 0 else row["second"]
-    if row["p_equal_adjusted"] <= ALPHA:
-        return {"relation": EQUAL, "winner": winner if differs else ""}
-    return {
-        "relation": BETTER if differs else UNDECIDED,
-        "winner": winner if differs else "",
-    }
+    differs, equal = row["p_adjusted"] <= ALPHA, row["p_equal_adjusted"] <= ALPHA
+    better = row["first"] if effects.mean > 0 else row["second"]
+    relation = EQUAL if equal else BETTER if differs else UNDECIDED
+    return {"relation": relation, "winner": better if differs else ""}
 
 
 def by_seed(series: Series, metric: Metric) -> pd.Series:
@@ -233,13 +224,10 @@ def _lacks(metric: Metric, series: Series) -> str:
     if len(by_seed(series, metric)):
         return ""
     states = run_states.no_speed if metric.speed else run_states.not_completed
-    return "; ".join(states(series.runs)) or _missing(metric, series)
-
-
-def _missing(metric: Metric, series: Series) -> str:
-    if metric.needs and series.measured[metric.column].notna().any():
-        return "speed window too short"
-    return f"not each run has a {metric.name}"
+    if words := "; ".join(states(series.runs)):
+        return words
+    too_short = metric.needs and series.measured[metric.column].notna().any()
+    return "speed window too short" if too_short else f"not each run has a {metric.name}"
 
 
 def best(rows: pd.DataFrame) -> list[str]:

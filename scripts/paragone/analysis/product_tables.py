@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 from msgspec.structs import asdict
 
-from paragone.analysis.columns import COUNT, FLAG, REAL, TEXT, columns_of_result, typed
+from paragone.analysis.columns import COUNT, FLAG, REAL, TEXT, columns_of_process, typed
 from paragone.analysis.statistics import summarize
 from paragone.records.measurements import Products
 
@@ -87,7 +87,15 @@ def with_labels(cases: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
 
 
 def _rows(result: Products) -> list[dict[str, Any]]:
-    shared, rows = {**columns_of_result(result), "device_name": result.device_name}, []
+    backend, rows = result.backend, []
+    shared = {
+        "backend": backend.name,
+        "engine": backend.engine,
+        "strategy": backend.strategy,
+        "device": backend.device,
+        "device_name": result.device_name,
+        **columns_of_process(result.process),
+    }
     for case in result.cases:
         m, k, n = case.shape
         about = {**shared, **asdict(case), "m": m, "k": k, "n": n, "square": m == k == n}

@@ -52,11 +52,6 @@ class Summary:
     low: float
     high: float
 
-    @property
-    def has_interval(self) -> bool:
-        """Whether there were enough values for an interval."""
-        return self.n >= 2
-
 
 def summarize(values: pd.Series | list[float]) -> Summary:
     """Median and 95 % percentile bootstrap interval of `values`; missing values are left out.

@@ -412,7 +412,7 @@ def compare_ratio(
 def summarized(summary: Summary, digits: int, unit: str = "") -> Measured:
     """A median, with its interval if that has a width."""
     measured = Measured(summary.median, digits, summary.n, unit=unit)
-    if summary.has_interval and summary.low < summary.high:
+    if summary.low < summary.high:
         return replace(measured, low=summary.low, high=summary.high)
     return measured
 

@@ -77,10 +77,6 @@ class Tables:
         """Return whether the question fixed beforehand is asked of this experiment."""
         return len(self.differences) > 0 and (self.differences["family"] == "primary").any()
 
-    def on(self, machine: str) -> pd.DataFrame:
-        """Return the runs on a machine."""
-        return next(runs for name, runs in by_machine(self.runs) if name == machine)
-
 
 @dataclass(frozen=True)
 class Variant:
@@ -254,7 +250,8 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
     decided = [
         name
         for name in (SPEED, END_TO_END)
-        if name in by_metric and not _is_open(by_metric[name]["relation"])
+        if name in by_metric
+        and not by_metric[name]["relation"].isin([UNDECIDED, NOT_COMPARED]).all()
     ]
     if not (names := [*primary, *decided]):
         return None
@@ -267,20 +264,9 @@ def _best(tables: Tables, rows: pd.DataFrame) -> Answer | None:
     if metric.name == SPEED:
         able = pairwise.contenders(own[own["relation"] != NOT_COMPARED])
         cautions = [*_of_machine(tables, own), *cautions, *words.contradiction(able, turns)]
-    return Answer(
-        words.which_is_best(own, turns),
-        _lead(tables, rows),
-        tables.name,
-        "differences",
-        pairwise.overall(own),
-        tuple(cautions),
-        _named(own["runs"]),
-        _picture(tables, own, lines, turns),
-    )
-
-
-def _is_open(relations: pd.Series) -> bool:
-    return relations.isin([UNDECIDED, NOT_COMPARED]).all()
+    about = _lead(tables, rows), tables.name, "differences", pairwise.overall(own)
+    shown = tuple(cautions), _named(own["runs"]), _picture(tables, own, lines, turns)
+    return Answer(words.which_is_best(own, turns), *about, *shown)
 
 
 def _of_machine(tables: Tables, rows: pd.DataFrame) -> Iterator[str]:
@@ -333,15 +319,9 @@ def _picture(
     measured = words.where_measured(rows[rows["relation"] != NOT_COMPARED])
     if not (rows["family"] == "primary").any():
         measured += ", exploratory"
-    return Picture(
-        metric.name,
-        base,
-        metric.by_ratio,
-        metric.margin,
-        measured,
-        sorted(found, key=lambda one: math.inf if one.effect is None else -one.effect),
-        turns,
-    )
+    found.sort(key=lambda one: math.inf if one.effect is None else -one.effect)
+    about = metric.name, base, metric.by_ratio, metric.margin, measured
+    return Picture(*about, found, turns)
 
 
 def _of(name: str, row: dict[str, Any]) -> tuple[float | None, float | None, float | None]:
@@ -359,7 +339,7 @@ def _of(name: str, row: dict[str, Any]) -> tuple[float | None, float | None, flo
 def _speeds(tables: Tables, rows: pd.DataFrame) -> dict[str, float]:
     """Examples/s by label, medians over contests or runs."""
     machine = rows["machine"].iloc[0]
-    runs = tables.on(machine) if machine else tables.runs
+    runs = dict(by_machine(tables.runs))[machine] if machine else tables.runs
     rounds = tables.rounds if len(tables.rounds) else None
     return {
         one.label: float(one.speeds.median())
@@ -371,21 +351,20 @@ def _speeds(tables: Tables, rows: pd.DataFrame) -> dict[str, float]:
 def _undecided(tables: Tables, rows: pd.DataFrame) -> Iterator[Answer]:
     """What is open of speeds and times at the same work, and what lacks a speed."""
     speeds = rows[rows["metric"].isin([SPEED, END_TO_END])]
-    parts: list[pd.DataFrame] = []
+    sentences: list[str] = []
     lacking: dict[str, dict[str, None]] = {}
-    for _, same in speeds.groupby("metric", sort=False):
-        compared = same[same["relation"] != NOT_COMPARED]
-        able = pairwise.contenders(compared)
-        among = compared[compared[["first", "second"]].isin(able).all(axis=1)]
-        parts.append(among[among["relation"] == UNDECIDED])
+    undecided = speeds["relation"] == UNDECIDED
+    for _, same in speeds[speeds["relation"] != NOT_COMPARED].groupby("metric"):
+        able = pairwise.contenders(same)
+        undecided[same.index] &= same[["first", "second"]].isin(able).all(axis=1)
+    if undecided.any():
+        sentences.append(words.undecided(speeds[undecided]))
     states_here = {state.partition(" (")[0] for state in not_completed(tables.runs)}
     for row in speeds[speeds["metric"] == SPEED].to_dict("records"):
         for side in ("first", "second"):
             why = row[f"{side}_lacks"]
             if why and why.partition(" (")[0] not in states_here:
                 lacking.setdefault(why, {})[row[side]] = None
-    open_pairs = pd.concat(parts) if parts else pd.DataFrame()
-    sentences = [words.undecided(open_pairs)] if len(open_pairs) else []
     sentences += words.no_speed({why: [*labels] for why, labels in lacking.items()})
     for text in sentences:
         about = _lead(tables, rows), tables.name, "differences", UNDECIDED
@@ -438,15 +417,9 @@ def _published(experiments: list[Tables]) -> Section:
 
 
 def _run(run: PublishedRun, tables: Tables) -> Published:
-    return Published(
-        words.name_of_run(run),
-        run.verdict,
-        words.verdict_on_run(run),
-        tables.title,
-        tables.name,
-        [_number(one) for one in run.numbers],
-        words.differing(run),
-    )
+    about = words.name_of_run(run), run.verdict, words.verdict_on_run(run)
+    numbers = [_number(one) for one in run.numbers]
+    return Published(*about, tables.title, tables.name, numbers, words.differing(run))
 
 
 def _number(one: Number) -> PublishedNumber:

@@ -130,37 +130,24 @@ def read(options: argparse.Namespace, so_far: bool = False) -> Results:
     """
     folder: Path = options.results
     finished = [entry for entry in options.outline if not so_far or _is_finished(entry, folder)]
-    tables = {entry["name"]: folder / "tables" / entry["name"] for entry in finished}
-    runs = {
-        entry["title"]: path
-        for entry in finished
-        if (path := tables[entry["name"]] / "runs.parquet").exists()
-    }
-    if so_far and not runs:
-        raise UserError(f"{folder}: no experiment is finished yet")
     sections = [_section(entry, folder, options.captions) for entry in finished]
     if not so_far:
         table = tidy.read(folder / "tables/runs.parquet")
         return Results(answers.read(folder / "answers.json"), sections, table, [])
-    differences, comparisons = (
-        [tables[entry["name"]] / f"{name}.csv" for entry in finished if name in entry["tables"]]
-        for name in ("differences", "comparison")
+    folders = {entry["title"]: folder / "tables" / entry["name"] for entry in finished}
+    titles = [title for title, each in folders.items() if (each / "runs.parquet").exists()]
+    if not titles:
+        raise UserError(f"{folder}: no experiment is finished yet")
+    runs, differences, comparisons, rounds = (
+        [path for each in folders.values() if (path := each / name).exists()]
+        for name in ("runs.parquet", "differences.csv", "comparison.csv", "rounds.parquet")
     )
-    return Results(
-        answers.from_tables(
-            list(runs),
-            list(runs.values()),
-            differences,
-            comparisons,
-            options.left_out,
-            [path for each in tables.values() if (path := each / "rounds.parquet").exists()],
-            dict(options.labels),
-            options.baseline,
-        ),
-        sections,
-        tidy.merge([tidy.read(path) for path in runs.values()]),
-        [entry["title"] for entry in options.outline if entry not in finished],
+    shown = dict(options.labels), options.baseline
+    said = answers.from_tables(
+        titles, runs, differences, comparisons, options.left_out, rounds, *shown
     )
+    to_come = [entry["title"] for entry in options.outline if entry not in finished]
+    return Results(said, sections, tidy.merge([tidy.read(path) for path in runs]), to_come)
 
 
 def _is_finished(entry: dict[str, Any], folder: Path) -> bool:

@@ -21,7 +21,7 @@ from msgspec.structs import asdict, replace
 from paragone.analysis import run_states
 from paragone.base.atomic_files import write_text
 from paragone.records import data_summary, host_metrics, record, run_metrics
-from paragone.records.run_record import Process, RunRecord
+from paragone.records.run_record import RunRecord
 from paragone.reporting import exhibits, footnotes, interactive, screen
 from paragone.reporting.exhibits import Results
 from paragone.reporting.inputs import add_labels
@@ -52,11 +52,6 @@ class Run:
     steady: float | None
     specification: str
     log: str
-
-    @property
-    def first(self) -> Process:
-        """The process that wrote the record."""
-        return self.record.processes[0]
 
     @property
     def metrics(self) -> list[str]:

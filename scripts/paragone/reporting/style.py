@@ -140,7 +140,9 @@ def save(figure: Figure, outputs: list[Path]) -> None:
         if isinstance(figure, Frame):
             if path.suffix == ".svg":
                 about = {**about, "Description": figure.notes}
-            box = figure.without_texts(path.suffix == ".pdf")
+            box = figure.inside if path.suffix == ".pdf" else None
+            for text in figure.around:
+                text.set_visible(box is None)
         with writing(path, "wb") as file:
             figure.savefig(file, format=path.suffix[1:], metadata=about, bbox_inches=box)
 
@@ -155,7 +157,10 @@ def _freeze(figure: Figure) -> None:
 
 
 class Frame(Figure):
-    """A figure with its title, legend and `notes`; the caller draws the axes."""
+    """A figure with its title, legend and `notes`; the caller draws the axes.
+
+    `around`: title and notes as drawn. `inside`: what is left of the figure without them.
+    """
 
     def __init__(
         self,
@@ -197,8 +202,8 @@ class Frame(Figure):
         self.set_layout_engine("constrained", rect=rect, **pads)
         self._write(heading, _MARGIN, 8, _LINE_HEIGHT * 1.1, weight="bold")
         self._write(foot, whole - below + _GAP, _NOTE_SIZE, _LINE_HEIGHT * 0.82, color=MUTED)
-        self._around = [*self.texts]
-        self._inside = Bbox([[0, below - _GAP / 2], [width, whole - (top - _GAP / 2)]])
+        self.around = [*self.texts]
+        self.inside = Bbox([[0, below - _GAP / 2], [width, whole - (top - _GAP / 2)]])
         if banner:
             place = {"color": ALARM, "linewidth": 0}
             self.add_artist(Rectangle((0, self._y(top + depth)), 1, depth / whole, **place))
@@ -217,12 +222,6 @@ class Frame(Figure):
                 labelspacing=0.25,
                 bbox_to_anchor=(left, self._y(top)),
             )
-
-    def without_texts(self, without: bool) -> Bbox | None:
-        """Show title and notes, or hide them and return what is left of the figure."""
-        for text in self._around:
-            text.set_visible(not without)
-        return self._inside if without else None
 
     def _y(self, inches_from_top: float) -> float:
         return 1 - inches_from_top / self.get_figheight()

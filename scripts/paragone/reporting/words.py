@@ -190,12 +190,7 @@ def _ends(by_length: Sequence[tuple[str, float]], able: Sequence[str]) -> list[s
 
 def _of_tuning(compared: pd.DataFrame) -> str:
     """What tuning is worth: pairs that differ in nothing else."""
-    parts = [
-        f"{row['winner']} is {_by(row)[0]} {loser(row)}"
-        if row["relation"] == BETTER
-        else f"{row['first']} and {row['second']} are {_verdict(row)}"
-        for row in compared.to_dict("records")
-    ]
+    parts = [_in_short(row) for row in compared.to_dict("records")]
     decided = int((compared["relation"] == BETTER).sum())
     return fitting(
         f"{joined(parts)}.", f"Tuning decides {decided} of {counted(len(compared), 'pair')}."
