@@ -6,6 +6,7 @@ The browser draws them at any width: `templates/first_screen.html`.
 import argparse
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -16,7 +17,6 @@ from paragone.reporting import words
 from paragone.reporting.answers import (
     BEST,
     OPEN,
-    Answer,
     Picture,
     PublishedNumber,
     Section,
@@ -32,22 +32,11 @@ Scale = Callable[[float], float]
 
 def render(sections: Sequence[Section], options: argparse.Namespace) -> Markup:
     """The first screen as HTML. `options`: with the label and the color of each backend."""
-    shown_sections = [
-        {
-            "heading": section.heading,
-            "answers": [_answer(one, options) for one in section.answers],
-            "is_open": section.heading == OPEN,
-            "is_first": section.heading == BEST,
-            "rows": [
-                {"run": run, "cells": {words.noun(one.metric): _cell(one) for one in run.numbers}}
-                for run in section.judged
-            ],
-            "absent": section.published[len(section.judged) :],
-        }
-        for section in sections
-    ]
-    template = templates().get_template("first_screen.html")
-    return Markup(template.render(sections=shown_sections))
+    found = templates()
+    found.filters |= {"noun": words.noun, "color": partial(_color, options=options)}
+    found.globals |= {"effects_of": _effects, "times_of": _times, "cell_of": _cell}
+    found.globals |= {"shown": shown, "interval": interval, "best": BEST, "open": OPEN}
+    return Markup(found.get_template("first_screen.html").render(sections=sections))
 
 
 def alone(sections: Sequence[Section], about: str, options: argparse.Namespace) -> str:
@@ -82,15 +71,6 @@ def _color(label: str, options: argparse.Namespace) -> str:
     return str(dict(options.palette).get(known.get(max(known, key=len, default="")), _GRAY))
 
 
-def _answer(one: Answer, options: argparse.Namespace) -> dict[str, Any]:
-    picture = one.picture
-    return {
-        "said": one,
-        "effects": _effects(picture, options) if picture else None,
-        "times": _times(picture, options) if picture and len(picture.turns) else None,
-    }
-
-
 def _scale(values: Iterable[float | None], log: bool = False) -> Scale:
     """Places of numbers in percent, from the least to the greatest of `values`."""
     turn: Callable[[float], float] = math.log if log else float
@@ -99,31 +79,17 @@ def _scale(values: Iterable[float | None], log: bool = False) -> Scale:
     return lambda one: _EDGE + (100 - 2 * _EDGE) * (turn(one) - low) / ((high - low) or 1.0)
 
 
-def _effects(picture: Picture, options: argparse.Namespace) -> dict[str, Any]:
-    """A row per variant: point, interval and words; and the band in which effects do not matter."""
+def _effects(picture: Picture) -> dict[str, Any]:
+    """Places of effects, of none, and of the band in which effects do not matter."""
     edges = (
         (1 / picture.margin, picture.margin) if picture.ratio else (-picture.margin, picture.margin)
     )
     ends = [end for one in picture.variants for end in (one.effect, one.low, one.high)]
     at = _scale([*ends, *edges], picture.ratio)
-    rows = [
-        {
-            "label": one.label,
-            "color": _color(one.label, options),
-            "speed": shown(one.speed, 0),
-            "text": interval(one, picture),
-            "verdict": one.verdict,
-            "at": None if one.effect is None else at(one.effect),
-            "low": None if one.low is None else at(one.low),
-            "high": None if one.high is None else at(one.high),
-        }
-        for one in picture.variants
-    ]
-    none = 1.0 if picture.ratio else 0.0
-    return {"about": picture, "rows": rows, "band": [*map(at, edges)], "none": at(none)}
+    return {"at": at, "band": [*map(at, edges)], "none": at(1.0 if picture.ratio else 0.0)}
 
 
-def _times(picture: Picture, options: argparse.Namespace) -> dict[str, Any]:
+def _times(picture: Picture) -> dict[str, Any]:
     """Seconds of a run by its examples: a line per variant, and the lengths at which another ends first."""
     lines = {
         one.label: (one.start, one.step)
@@ -143,12 +109,12 @@ def _times(picture: Picture, options: argparse.Namespace) -> dict[str, Any]:
 
     return {
         "lines": [
-            {
-                "label": label if lines[label][0] < top else f"{label}: beyond {top:,.0f} s",
-                "color": _color(label, options),
-                "from": place(0, label),
-                "to": place(most, label),
-            }
+            (
+                label,
+                label if lines[label][0] < top else f"{label}: beyond {top:,.0f} s",
+                *place(0, label),
+                *place(most, label),
+            )
             for label in sorted(ends, key=lambda each: -ends[each])
         ],
         "turns": [(*place(at, label), f"{at:,.0f} examples") for label, at in later],
@@ -165,7 +131,6 @@ def _round_up(value: float) -> float:
 
 
 def _cell(one: PublishedNumber) -> dict[str, Any]:
-    """Where one more run would be, and what was published."""
+    """Places of the ends between which one more run would be, and of what was published."""
     at = _scale([one.low, one.high, one.value, one.center])
-    low, high = (None if end is None else at(end) for end in (one.low, one.high))
-    return {"number": one, "low": low, "high": high, "published": at(one.value)}
+    return {"at": at, "published": at(one.value)}
