@@ -76,9 +76,7 @@ class Cell:
     def other_input(self) -> list[Reason]:
         """The shape of an input, if it differs from the published one."""
         measured, published = self.runs["input_shape"].iloc[0], self.protocol.input_shape
-        if published in ("", measured):
-            return []
-        return [("input_shape", measured, published)]
+        return [] if published in ("", measured) else [("input_shape", measured, published)]
 
     def differences(self, row: Row, *, any_length: bool = False) -> list[Reason]:
         """How the data and the protocol of the runs differ from the published ones.
@@ -202,10 +200,6 @@ class Quantity:
         return row.epoch is not None and cell.reached < row.epoch
 
 
-def _outcome(column: str) -> Quantity:
-    return Quantity(lambda cell, row: cell.at(row)[column], needs_epoch=True)
-
-
 def _of_run(column: str) -> Callable[[Cell, Row], pd.Series]:
     return lambda cell, row: cell.runs.set_index("seed")[column]
 
@@ -220,11 +214,6 @@ def _training_time(cell: Cell, row: Row) -> pd.Series:
     if cell.protocol.training_time == "fit call":
         return runs[FIT].sum(axis=1, min_count=len(FIT))
     return runs["end_to_end_seconds"]
-
-
-def _training_time_meaning(cell: Cell, row: Row) -> Reason:
-    fit = cell.protocol.training_time == "fit call"
-    return ("hardware_fit",) if fit else ("hardware_whole_run",)
 
 
 def epoch_seconds(cell: Cell) -> pd.Series:
@@ -266,7 +255,12 @@ _timed = partial(Quantity, hardware=True, digits=1)
 _timed_as_published = partial(_timed, exact=True, any_length=True)
 
 QUANTITIES = {
-    "training_time": _timed(_training_time, meaning=_training_time_meaning),
+    "training_time": _timed(
+        _training_time,
+        meaning=lambda cell, row: (
+            "hardware_fit" if cell.protocol.training_time == "fit call" else "hardware_whole_run",
+        ),
+    ),
     "step_time": _timed(
         _step_time,
         meaning=lambda cell, row: ("hardware_steps",),
@@ -277,5 +271,7 @@ QUANTITIES = {
     "throughput": _timed_as_published(_steady),
     "parameters": Quantity(_of_run("parameters"), digits=0, any_length=True),
     **{f"target_{name}": Quantity(_of_run("target_value"), any_length=True) for name in METRICS},
-    **{name: _outcome(name) for name in OUTCOMES},
+    **dict.fromkeys(
+        OUTCOMES, Quantity(lambda cell, row: cell.at(row)[row.metric], needs_epoch=True)
+    ),
 }

@@ -263,7 +263,8 @@ def order(records: list[RunRecord]) -> Found:
     for record in records:
         if record.schedule and all(process.first_epoch == 1 for process in record.processes):
             same = record.processes[0].machine.host, record.schedule.of
-            starts[same].append((_start(record), record.schedule.place, record.run))
+            begun = datetime.fromisoformat(record.processes[0].started)
+            starts[same].append((begun, record.schedule.place, record.run))
     for of_schedule in starts.values():
         latest, holder = 0, ""
         for _, place, run in sorted(of_schedule):
@@ -331,14 +332,6 @@ def _threads_per_host(record: RunRecord) -> list[int]:
     return sorted({each.threads * len(ranks[each.machine.host]) for each in record.processes})
 
 
-def _is_reference(record: RunRecord) -> bool:
-    return (record.spec.backend.engine, record.spec.backend.strategy) == ("torch", "single")
-
-
-def _start(record: RunRecord) -> datetime:
-    return datetime.fromisoformat(record.processes[0].started)
-
-
 def _joined(names: Iterable[str]) -> str:
     return "; ".join(sorted(set(names)))
 
@@ -400,7 +393,11 @@ def _odd_ones_out(rule: str, records: list[RunRecord]) -> Found:
 
     Of equally frequent values that of the reference backend is right, or else that of the first run by name.
     """
-    first = sorted(records, key=lambda record: (not _is_reference(record), record.run))
+    variant, reference = (
+        attrgetter("spec.backend.engine", "spec.backend.strategy"),
+        ("torch", "single"),
+    )
+    first = sorted(records, key=lambda record: (variant(record) != reference, record.run))
     for where, key, value in [row[1:] for row in _EQUAL if row[0] == rule]:
         part = where.split(".")[0]  # the model or the data may be null
         for same in _grouped((record for record in first if getattr(record, part)), key).values():

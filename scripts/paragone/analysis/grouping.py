@@ -5,7 +5,7 @@ or of real and synthetic data, are never pooled.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 import pandas as pd
@@ -131,7 +131,8 @@ def _grouped(
     groups = [part for _, part in runs.groupby(keys, sort=True, dropna=False)]
     groups.sort(key=lambda part: order.index(part["backend"].iloc[0]))  # stable
     named = [key for key in keys if key not in ("backend", *_USUAL)]
-    shown = [key for key in named if _varies_within_backend(runs, key)]
+    counts = runs.groupby("backend", dropna=False)[named].nunique(dropna=False).max()
+    shown = [key for key in named if counts[key] > 1]
     if "replicas" in keys and "replicas" not in shown and len(set(runs["replicas"])) > 1:
         shown.insert(0, "replicas")
     variants = _variants(runs["workload"])
@@ -147,11 +148,11 @@ def _grouped(
         details += [first[key] for key in _USUAL if key in keys and not is_usual(first, [key])]
         name = labels.get(first["backend"], first["backend"])
         label = _with(name, [variant, *details] if variant else details)
-        frame = part.reset_index(drop=True)
-        result.append(Series(label, _with(name, details), *cell, number, frame))
+        own = [part.reset_index(drop=True)]
         if windows is not None:
             same = windows[keys].astype(str).eq(first[keys].astype(str)).all(axis=1)
-            result[-1] = replace(result[-1], windows=windows[same].reset_index(drop=True))
+            own.append(windows[same].reset_index(drop=True))
+        result.append(Series(label, _with(name, details), *cell, number, *own))
     return result
 
 
@@ -179,11 +180,6 @@ def _variants(workloads: pd.Series) -> dict[str, str]:
 
 def _with(name: str, details: list[str]) -> str:
     return f"{name} ({', '.join(details)})" if details else name
-
-
-def _varies_within_backend(runs: pd.DataFrame, key: str) -> bool:
-    pairs = runs[["backend", key]].drop_duplicates()
-    return bool(pairs["backend"].duplicated().any())
 
 
 def is_usual(run: pd.Series, keys: Iterable[str] = tuple(_USUAL)) -> bool:

@@ -97,14 +97,13 @@ class Spread:
         """
         found = pd.DataFrame({key: self.values(*key) for key in published}).reset_index(drop=True)
         found.loc[len(found)] = pd.Series(published)
-        counts = [_inside(found.loc[row], found.drop(row)) for row in found.index]
+        counts, n = [], len(found) - 1
+        for row in found.index:
+            others = found.drop(row)
+            half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * others.std()
+            apart = (found.loc[row] - others.mean()).abs()
+            counts.append(int((apart <= half * math.sqrt(1 + 1 / n)).sum()))
         return counts[-1], sum(count <= counts[-1] for count in counts), len(counts)
-
-
-def _inside(row: pd.Series, others: pd.DataFrame) -> int:
-    n = len(others)
-    half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * others.std() * math.sqrt(1 + 1 / n)
-    return int(((row - others.mean()).abs() <= half).sum())
 
 
 def ratios_of(numbers: Published) -> list[Ratio]:

@@ -42,15 +42,14 @@ def holds_synthetic(runs: pd.DataFrame) -> bool:
 
 def no_speed(runs: pd.DataFrame) -> list[str]:
     """Why runs of one series have no steady speed; empty if all have one."""
-    reasons: dict[str, int] = {}
+    reasons: Counter[str] = Counter()
     for status, parity, rules in runs.loc[
         (runs["status"] != "completed") | runs["steady_examples_per_second"].isna(),
         ["status", "parity", "violations"],
     ].itertuples(index=False):
         broken = "counted" in str(rules).split()
         lacking = "steps other than planned: no speed" if broken else "no speed window"
-        words = _ended(status, parity) or _NO_SPEED.get(parity, lacking)
-        reasons[words] = reasons.get(words, 0) + 1
+        reasons[_ended(status, parity) or _NO_SPEED.get(parity, lacking)] += 1
     return _counted(reasons, len(runs))
 
 

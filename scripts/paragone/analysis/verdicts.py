@@ -183,10 +183,12 @@ def compare_all(
         {sweep.label: compare(row, evidence, sweep.runs, epochs) for sweep in sweeps}
         for row in rows
     ]
-    judged = [
-        overall(by_label, _designated(evidence, row, sweeps))
-        for row, by_label in zip(rows, findings, strict=True)
-    ]
+    judged = []
+    for row, by_label in zip(rows, findings, strict=True):
+        # The series that judges a row is that of the backend of the committed spread.
+        backend = spread.backend if (spread := evidence.spread_of(row.system)) else None
+        designated = next((each.label for each in sweeps if each.backend == backend), None)
+        judged.append(overall(by_label, designated))
     families = ["curve" if row.metric in OUTCOMES else "" for row in rows]
     runs, found = [], {}
     for system, places in finals(rows).items():
@@ -209,12 +211,6 @@ def finals(rows: Sequence[Row]) -> dict[str, list[int]]:
         for system, place in last.items():
             found.setdefault(system, []).append(place)
     return found
-
-
-def _designated(evidence: Evidence, row: Row, sweeps: Sequence[Series]) -> str | None:
-    """The series that judges a row: that of the backend of the committed spread."""
-    spread = evidence.spread_of(row.system)
-    return next((each.label for each in sweeps if spread and each.backend == spread.backend), None)
 
 
 def _adjust(judged: list[tuple[str, Finding]], places: list[int]) -> list[Judgement]:
@@ -354,7 +350,10 @@ def compare(row: Row, evidence: Evidence, runs: pd.DataFrame, epochs: pd.DataFra
     if row.metric not in OUTCOMES:
         verdict, reason = _judge_count(row, protocol, summary)
         return Finding(verdict, (reason,), measured, caveats, used)
-    found = judge(_claim(row, cell, evidence), values, _committed(row, cell, evidence))
+    spread, committed = evidence.spreads.get(protocol.workload), NO_RUNS
+    if spread and spread.fits(cell.epochs):
+        committed = spread.values(row.metric, cell.epoch_of(row))
+    found = judge(_claim(row, cell, evidence), values, committed)
     measured = Measured(float(values.mean()), 4, len(values))
     if found.verdict == NOT_COMPARABLE:
         return Finding(NOT_COMPARABLE, (found.why,), measured, caveats, used)
@@ -431,14 +430,6 @@ def overall(findings: dict[str, Finding], judge_label: str | None = None) -> tup
 def within(measured: Measured, found: Judgement) -> Measured:
     """A measured value, with the interval of one more run."""
     return replace(measured, low=found.low, high=found.high)
-
-
-def _committed(row: Row, cell: Cell, evidence: Evidence) -> pd.Series:
-    """The outcomes of the committed runs of a protocol, by seed; none where there are no such runs."""
-    committed = evidence.spreads.get(cell.protocol.workload)
-    if committed is None or not committed.fits(cell.epochs):
-        return NO_RUNS
-    return committed.values(row.metric, cell.epoch_of(row))
 
 
 def _claim(row: Row, cell: Cell, evidence: Evidence) -> Claim:

@@ -72,11 +72,6 @@ class Tables:
             return pairwise.verdicts(calm(self.rounds), self.labels)
         return pairwise.differences(self.runs, self.labels, calm(self.rounds))
 
-    @cached_property
-    def is_primary(self) -> bool:
-        """Return whether the question fixed beforehand is asked of this experiment."""
-        return len(self.differences) > 0 and (self.differences["family"] == "primary").any()
-
 
 @dataclass(frozen=True)
 class Variant:
@@ -205,7 +200,10 @@ def answers(experiments: list[Tables], left_out: Sequence[str] = ()) -> list[Sec
     best: list[Answer] = []
     unanswered: list[Answer] = []
     said: set[tuple[Any, ...]] = set()
-    for tables in sorted(experiments, key=lambda one: not one.is_primary):
+    # The question fixed beforehand comes first.
+    for tables in sorted(
+        experiments, key=lambda one: "primary" not in {*one.differences.get("family", ())}
+    ):
         for rows in _groups(tables.differences, _GROUP):
             # Experiments share contests: what these say is said once.
             key = (

@@ -58,15 +58,12 @@ def data(runs: pd.DataFrame) -> str:
     """Return the data sets, whether they are real, and their editions."""
     known = runs[["dataset", "data_source", "data_edition"]].dropna().drop_duplicates()
     texts = [
-        f"{dataset}: SYNTHETIC DATA" if source == "synthetic" else _real(dataset, edition)
+        f"{dataset}: SYNTHETIC DATA"
+        if source == "synthetic"
+        else f"{dataset}: real data ({edition}{'' if 'edition' in edition else ' edition'})"
         for dataset, source, edition in known.itertuples(index=False)
     ]
     return "; ".join(texts) + "." if texts else "No data were read."
-
-
-def _real(dataset: str, edition: str) -> str:
-    name = edition if "edition" in edition else f"{edition} edition"
-    return f"{dataset}: real data ({name})"
 
 
 def weights(runs: pd.DataFrame) -> list[str]:

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pandas as pd
+from msgspec.json import Decoder
 
 from paragone.analysis import tidy
 from paragone.analysis.grouping import Series, by_machine, is_usual, series_of, sweeps_of
@@ -130,7 +130,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_labels(parser)
     parser.add_argument("--paper", type=Path, metavar="FOLDER", help="of published numbers")
     parser.add_argument("--published-experiment", default="", help="whose rows; empty for none")
-    parser.add_argument("--margins", type=_margins, default={}, help="of the config, JSON")
+    parser.add_argument(
+        "--margins", type=Decoder(dict[str, Margin]).decode, default={}, help="of the config, JSON"
+    )
     parser.add_argument("--settings", type=_object, default={}, help="values of the config, JSON")
 
 
@@ -168,7 +170,3 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError(f"not a JSON object: {text}")
     return value
-
-
-def _margins(text: str) -> dict[str, Margin]:
-    return msgspec.json.decode(text, type=dict[str, Margin])

@@ -74,7 +74,16 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
         "subtitle": footnotes.headline(results.table),
         "synthetic": footnotes.synthetic(results.table),
         "abstract": [
-            {"heading": part.heading, "text": " ".join(_abstract(part))}
+            {
+                "heading": part.heading,
+                "text": " ".join(
+                    [
+                        *_sentences(part.answers[:1]),
+                        *_differing(part),
+                        *_sentences(part.answers[1:]),
+                    ]
+                ),
+            }
             for part in results.answers[:2]
         ],
         # The first sentence of a paragraph is its heading.
@@ -85,14 +94,15 @@ def _data(options: argparse.Namespace, root: Path) -> dict[str, Any]:
         ),
         "sections": [_section(section, results, root, seen) for section in results.sections],
         "facts": list(facts.items()),
-        "flaws": [(name, flaw) for name, folder in cited.items() for flaw in _flaws(folder)],
+        "flaws": [
+            (name, flaw)
+            for name, folder in cited.items()
+            for flaw in dict.fromkeys(
+                flaw for one in read_numbers(folder).values() for flaw in one.flaws
+            )
+        ],
         "sources": [(name, read(folder / FILE)["title"]) for name, folder in cited.items()],
     }
-
-
-def _flaws(folder: Path) -> dict[str, None]:
-    """Return the known flaws of all experiments of a paper, each once."""
-    return dict.fromkeys(flaw for one in read_numbers(folder).values() for flaw in one.flaws)
 
 
 def _sentences(answers: Iterable[Answer]) -> list[str]:
@@ -112,11 +122,6 @@ def _differing(part: answers.Section, *names: str) -> list[str]:
     """Return a sentence for each published run that differs, of the experiments of these names or of all."""
     judged = [run for run in part.judged if not names or run.experiment in names]
     return [run.sentence for run in judged if run.said]
-
-
-def _abstract(part: answers.Section) -> list[str]:
-    first, *others = part.answers
-    return [*_sentences([first]), *_differing(part), *_sentences(others)]
 
 
 def _section(

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from paragone.analysis import published, run_states
-from paragone.analysis.grouping import BY_BATCH, Series, series_of
+from paragone.analysis.grouping import BY_BATCH, series_of
 from paragone.config.numbers import Row
 from paragone.reporting import footnotes, style
 from paragone.reporting.inputs import Inputs
@@ -37,7 +37,9 @@ def points(inputs: Inputs) -> pd.DataFrame:
         found += [published_row(panel, r.global_batch, r.number / unit, r.printed) for r in rows]
     for sweep in inputs.sweeps(*BY_BATCH):
         cells = series_of(sweep.runs, inputs.labels, inputs.windows)
-        base = _base(cells, smallest.global_batch if smallest else None)
+        speedy = [cell for cell in cells if len(cell.speeds)]
+        same = [cell for cell in speedy if smallest and cell.global_batch == smallest.global_batch]
+        base = next(iter(same or sorted(speedy, key=lambda cell: cell.global_batch)), None)
         for cell in cells:
             about = sweep.label, sweep.backend, cell.global_batch
             words = run_states.not_timed(cell)
@@ -51,12 +53,6 @@ def points(inputs: Inputs) -> pd.DataFrame:
 
 def _published(inputs: Inputs) -> list[Row]:
     return [row for row in inputs.numbers.rows if row.metric == "throughput" and row.global_batch]
-
-
-def _base(cells: list[Series], batch: int | None) -> Series | None:
-    speedy = [cell for cell in cells if len(cell.speeds)]
-    same = [cell for cell in speedy if cell.global_batch == batch]
-    return same[0] if same else min(speedy, key=lambda cell: cell.global_batch, default=None)
 
 
 def chart(points: pd.DataFrame) -> Chart:

@@ -27,6 +27,7 @@ NOTHING = (
     "No two backends trained the same workload at the same global batch with the same tuning: "
     "nothing to compare."
 )
+EXPLORATORY = "Exploratory: the report's primary family is of another experiment."
 BY_MACHINE = (
     "Seconds of different machines are not compared, only how much better one variant is than another on "
     "each. No test is made across machines."
@@ -42,7 +43,10 @@ def differences(inputs: Inputs) -> Table:
     primary = inputs.settings["primary"]
     if primary["experiment"] in set(runs["experiment"]):
         rows.loc[rows["metric"] == primary["metric"], "family"] = "primary"
-    notes = [PAIRED, MARGINS, _family(rows, primary["metric"])] if len(rows) else [NOTHING]
+    notes = [PAIRED, MARGINS, EXPLORATORY] if len(rows) else [NOTHING]
+    if (rows["family"] == "primary").any():
+        others = "the report's primary family; the others are exploratory."
+        notes[2] = f"The rows of {primary['metric']} are {others}"
     if (windows := inputs.windows) is not None:
         notes += footnotes.isolation(windows) + footnotes.violations(windows)
     several = len(set(rows["machine"])) > 1
@@ -54,30 +58,22 @@ def differences(inputs: Inputs) -> Table:
     return Table(rows, f"{inputs.title}: backends compared", footnotes.about(runs, *notes), blocks)
 
 
-def _family(rows: pd.DataFrame, metric: str) -> str:
-    """Return which rows are the question of the report, and which are exploratory."""
-    if (rows["family"] == "primary").any():
-        return f"The rows of {metric} are the report's primary family; the others are exploratory."
-    return "Exploratory: the report's primary family is of another experiment."
-
-
 def _pairs(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """Return the rows of `pairwise.differences` as texts."""
+    # Marked is the least p value that sign flips of so many pairs can give.
+    floor = rows["unit"].eq(PAIR) & (rows["p"] <= rows["n"].map(least_p))
     cells = [
         {
             **row,
             "batch": f"{row['global_batch']:,}",
             "effect": _effect(row),
-            "p": "" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}{_floor(row)}",
+            "p": "" if pd.isna(row["p_adjusted"]) else f"{row['p_adjusted']:.3f}{mark}",
         }
-        for row in rows.to_dict("records")
+        for row, mark in zip(
+            rows.to_dict("records"), floor.map({True: "*", False: ""}), strict=True
+        )
     ]
     return pd.DataFrame(cells, columns=columns)
-
-
-def _floor(row: dict[str, Any]) -> str:
-    """Return a mark of the least p value that sign flips of so many pairs can give."""
-    return "*" if row["unit"] == PAIR and row["p"] <= least_p(row["n"]) else ""
 
 
 def _effect(row: dict[str, Any]) -> str:
